@@ -1,0 +1,16 @@
+# Flags of every target of the project, carried by `vx_build_flags`: warnings are errors; sanitizers by VX_SANITIZE.
+add_library(vx_build_flags INTERFACE)
+target_compile_options(vx_build_flags INTERFACE
+  -Wall -Wextra -Werror -Wno-unused-parameter -Wnon-virtual-dtor -Woverloaded-virtual=1 -fvisibility=hidden)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(vx_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi -Wshadow-all -Wno-shadow-field-in-constructor>)
+  target_link_options(vx_build_flags INTERFACE -fuse-ld=lld)
+endif()
+if(VX_SANITIZE)
+  target_compile_options(vx_build_flags INTERFACE -fsanitize=${VX_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_link_options(vx_build_flags INTERFACE -fsanitize=${VX_SANITIZE})
+  if(VX_SANITIZE MATCHES "undefined")
+    # The packaged LLVM is built without the sanitizer's type information.
+    target_compile_options(vx_build_flags INTERFACE -fno-sanitize=vptr)
+  endif()
+endif()

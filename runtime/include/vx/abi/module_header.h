@@ -1,0 +1,40 @@
+/* The first 64 bytes of a module file. All numbers are little-endian. See docs/module-format.md. */
+#ifndef VX_ABI_MODULE_HEADER_H
+#define VX_ABI_MODULE_HEADER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VX_MODULE_MAGIC "VXMODULE"
+
+/* Sections begin at multiples of this many bytes, so that they can be mapped. */
+#define VX_SECTION_ALIGNMENT 4096
+
+typedef struct vx_module_header {
+  uint8_t magic[8];
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  uint64_t file_size;       /* of the whole file; a shorter file is truncated */
+  uint64_t metadata_offset; /* of the FlatBuffers root (module.fbs) */
+  uint64_t metadata_size;
+  uint64_t metadata_hash; /* vx_hash64 of the metadata bytes */
+  uint64_t reserved[2];   /* 0 */
+} vx_module_header;
+
+/* FNV-1a over 64-bit words (the last one padded with zeros), finished with a multiply-xorshift. It detects damage, not
+ * malice: every offset is checked all the same. */
+static inline uint64_t vx_hash64(const void *data, size_t size) {
+  const uint8_t *bytes = (const uint8_t *)data;
+  uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)size;
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t word = 0;
+    for (size_t j = 0; j < 8 && i + j < size; ++j)
+      word |= (uint64_t)bytes[i + j] << (8 * j);
+    hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+  }
+  hash *= UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ (hash >> 29);
+}
+
+#endif

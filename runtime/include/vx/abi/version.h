@@ -1,0 +1,14 @@
+/* Version numbers of the two stable interfaces: the module file and vx.h.
+ *
+ * A file with another major number is refused. A file with a larger minor number is refused too, since it may use
+ * instructions that this runtime does not know; a smaller minor number is accepted.
+ */
+#ifndef VX_ABI_VERSION_H
+#define VX_ABI_VERSION_H
+
+#define VX_MODULE_ABI_MAJOR 0
+#define VX_MODULE_ABI_MINOR 1
+
+#define VX_VERSION_STRING "0.1.0"
+
+#endif
