@@ -1,0 +1,377 @@
+/* The runtime's C interface: load a module file, make an instance of it on a device, call its functions.
+ *
+ * Objects. A `vx_module` is immutable and may be shared by any number of instances. A `vx_instance` is a module on one
+ * device with its own variables. A `vx_call` is a place to run calls in: it owns an arena and the recorded commands,
+ * which it reuses. A `vx_value` is a tensor, a sequence or an optional. All are reference counted: a function that
+ * fills an `out_` argument with an object gives one reference to the caller, who gives it back with the object's
+ * release function. Arguments are borrowed: the callee retains what it needs for longer. Releasing NULL does nothing.
+ *
+ * Status. A function that can fail returns a `vx_status`, a handle: 0 is success, anything else is owned by the caller,
+ * must be looked at, and is given back with vx_status_release. On failure every `out_` argument is set to NULL or 0.
+ *
+ * Threads. Three words are used below. `Thread-safe`: any number of threads at once. `Thread-compatible`: one thread at
+ * a time on one object, different objects at once. `Immutable`: nothing changes after creation, so reading needs no
+ * care. Retaining and releasing are thread-safe for every object.
+ *
+ * Strings that come in are UTF-8 and end with 0. Strings that are returned as `const char *` belong to the object they
+ * came from. Strings in `char **out_` arguments are the caller's, given back with vx_string_release.
+ */
+#ifndef VX_RUNTIME_VX_H
+#define VX_RUNTIME_VX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define VX_API __attribute__((visibility("default")))
+#define VX_MUST_CHECK __attribute__((warn_unused_result))
+#else
+#define VX_API
+#define VX_MUST_CHECK
+#endif
+
+/* --- Status ------------------------------------------------------------------------------------------------------- */
+
+typedef struct vx_status_object *vx_status;
+
+typedef enum vx_code {
+  VX_OK = 0,
+  VX_INVALID_ARGUMENT = 1, /* the caller's argument does not fit: wrong name, rank, size, element type */
+  VX_NOT_FOUND = 2,        /* no such file, function, variable */
+  VX_INVALID_MODULE = 3,   /* the module file is damaged, truncated or of another version */
+  VX_UNSUPPORTED = 4,      /* understood, but this runtime or device cannot do it */
+  VX_NO_DEVICE = 5,        /* every device that was asked for was refused; vx_status_report has the reasons */
+  VX_OUT_OF_MEMORY = 6,
+  VX_FAULT = 7, /* the data of the call is out of range, e.g. an index; the message names the source node */
+  VX_IO_ERROR = 8,
+  VX_DEVICE_LOST = 9, /* the device failed; make a new instance */
+  VX_INTERNAL = 10    /* a bug in the runtime or in a driver */
+} vx_code;
+
+/* Kind of failure. VX_OK for 0. Immutable. */
+VX_API vx_code vx_status_code(vx_status status);
+
+/* The message, with the contexts it passed through, e.g. "vx_module_load: m.vxm: truncated: ...". One line without a
+ * full stop; "ok" for 0. Belongs to `status`. Immutable. */
+VX_API const char *vx_status_message(vx_status status);
+
+/* The device report (JSON, see vx_instance_report) when the code is VX_NO_DEVICE, else NULL. Belongs to `status`. */
+VX_API const char *vx_status_report(vx_status status);
+
+/* Gives a status back. 0 does nothing. */
+VX_API void vx_status_release(vx_status status);
+
+/* Gives back a string from a `char **out_` argument. NULL does nothing. */
+VX_API void vx_string_release(char *string);
+
+/* The version of the runtime and of the module files it reads, e.g. "vx 0.1.0 (module abi 0.1)". Lives forever. */
+VX_API const char *vx_version(void);
+
+/* --- Modules ------------------------------------------------------------------------------------------------------ */
+
+typedef struct vx_module vx_module;
+
+/* The numbers are those of the module file and never change. */
+typedef enum vx_element_type {
+  VX_ELEMENT_NONE = 0,
+  VX_BOOL = 1, /* one byte, 0 or 1 */
+  VX_I8 = 2,
+  VX_I16 = 3,
+  VX_I32 = 4,
+  VX_I64 = 5,
+  VX_U8 = 6,
+  VX_U16 = 7,
+  VX_U32 = 8,
+  VX_U64 = 9,
+  VX_F16 = 10,
+  VX_BF16 = 11,
+  VX_F32 = 12,
+  VX_F64 = 13,
+  VX_F8E4M3FN = 14,
+  VX_F8E4M3FNUZ = 15,
+  VX_F8E5M2 = 16,
+  VX_F8E5M2FNUZ = 17,
+  VX_F8E8M0 = 18,
+  VX_I4 = 19, /* the 4- and 2-bit types are packed, low bits first; a tensor's size is rounded up to bytes */
+  VX_U4 = 20,
+  VX_F4E2M1 = 21,
+  VX_I2 = 22,
+  VX_U2 = 23,
+  VX_STRING = 24
+} vx_element_type;
+
+/* The type's lower-case name, "f32"; "unknown" for a number that is no type. Lives forever. */
+VX_API const char *vx_element_type_name(vx_element_type type);
+
+/* Bits per element; 0 for VX_ELEMENT_NONE, VX_STRING and unknown numbers. */
+VX_API uint32_t vx_element_type_bits(vx_element_type type);
+
+typedef enum vx_value_kind { VX_TENSOR = 0, VX_SEQUENCE = 1, VX_OPTIONAL = 2 } vx_value_kind;
+
+/* One dimension of a signature. `size` is the static size, or -1 when `expression` must be evaluated. */
+typedef struct vx_dim_info {
+  int64_t size;
+  const char *expression; /* "batch", "past + 1", "64" */
+} vx_dim_info;
+
+typedef struct vx_argument_info {
+  const char *name;
+  vx_value_kind kind;
+  vx_element_type element_type; /* of the tensor, or of the elements of a sequence or optional */
+  int ranked;                   /* 0: the elements of the sequence may differ in rank, and `rank` is 0 */
+  uint32_t rank;
+  const vx_dim_info *dims;
+} vx_argument_info;
+
+/* A named dimension: callers bind it by the shapes they pass, to a multiple of `multiple` in [min, max]. */
+typedef struct vx_symbol_info {
+  const char *name;
+  int64_t min;
+  int64_t max; /* INT64_MAX: no limit */
+  int64_t multiple;
+  int data_dependent; /* known only after the call */
+} vx_symbol_info;
+
+typedef struct vx_function_info {
+  const char *name;
+  size_t symbol_count;
+  const vx_symbol_info *symbols;
+  size_t input_count;
+  const vx_argument_info *inputs;
+  size_t output_count;
+  const vx_argument_info *outputs;
+} vx_function_info;
+
+/* State of an instance that lives across calls. */
+typedef struct vx_variable_info {
+  const char *name;
+  vx_element_type element_type;
+  uint32_t rank;
+  const int64_t *dims;
+  uint64_t size; /* bytes */
+} vx_variable_info;
+
+/* Maps a module file and checks all of its metadata. The file must not change while the module lives.
+ *
+ * \param path        Of the .vxm file. A module with external weights finds them by plain name in the same folder.
+ * \param out_module  On success one reference; on failure NULL.
+ * \returns VX_NOT_FOUND or VX_IO_ERROR when a file cannot be opened or mapped, VX_INVALID_MODULE when something in it
+ * is wrong: the message names the file, the thing and both values.
+ *
+ * Thread-safe. Reads the metadata, not the weights. Touches no device. */
+VX_API VX_MUST_CHECK vx_status vx_module_load(const char *path, vx_module **out_module);
+
+VX_API void vx_module_retain(vx_module *module);
+VX_API void vx_module_release(vx_module *module);
+
+/* The functions of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. */
+VX_API const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count);
+
+/* The variables of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. */
+VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count);
+
+/* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,
+ * sections with sizes, and per target its variants, kernels (name, key, source nodes, strategy) and entries.
+ *
+ * \param out_json  The caller's string; on failure NULL.
+ * \returns VX_OUT_OF_MEMORY.
+ * Thread-safe. Costs as much as the document is long. */
+VX_API VX_MUST_CHECK vx_status vx_module_describe(const vx_module *module, char **out_json);
+
+/* Reads every section and compares its hash with the metadata.
+ *
+ * \returns VX_INVALID_MODULE naming the first section that differs, with both hashes.
+ * Thread-safe. Reads the whole file, so it may block for long. */
+VX_API VX_MUST_CHECK vx_status vx_module_verify(const vx_module *module);
+
+/* --- Devices and instances ---------------------------------------------------------------------------------------- */
+
+typedef struct vx_instance vx_instance;
+
+/* Every backend this runtime knows, with its devices (number, name, features) or the reason why it has none, as one
+ * JSON document:
+ *   {"version":1,"backends":[{"name":"vulkan","available":true,"devices":[{"device":"vulkan:0","name":...,"features":[...]}]},
+ *                            {"name":"cuda","available":false,"code":"no_driver","reason":"this runtime has no cuda
+ * driver"}]} Thread-safe. Opens the vendors' libraries, so the first use may take long. */
+VX_API VX_MUST_CHECK vx_status vx_list_devices(char **out_json);
+
+/* Set `struct_size` to sizeof(vx_instance_options) and every other field to 0 for the defaults. */
+typedef struct vx_instance_options {
+  size_t struct_size;
+  /* "auto" or NULL: by the order below. Otherwise one backend, "cpu", "vulkan", "cuda", "rocm", "null", or one device
+   * of it, "vulkan:1". "null" does nothing and is never chosen by itself. A backend that is asked for by name and
+   * refused is followed by the rest of the order, unless `no_fallback` is set. */
+  const char *device;
+  /* Backends for "auto", best first, e.g. "vulkan,cpu". NULL: the environment's VX_DEVICE_ORDER, or else
+   * "cuda,rocm,vulkan,cpu". */
+  const char *device_order;
+  /* Not 0: only the device asked for, or with "auto" only the first of the order, is tried; its refusal is the error.
+   */
+  int no_fallback;
+  /* CPU threads that work on one call, the caller's included. 0: one per core that this process may use. */
+  uint32_t threads;
+  /* Name of the code variant to take, e.g. "x86-64-v3"; it must exist and its requirements must hold. NULL: the best.
+   */
+  const char *variant;
+} vx_instance_options;
+
+/* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.
+ *
+ * \param module        Borrowed; the instance keeps it alive.
+ * \param options       NULL for the defaults.
+ * \param out_instance  On success one reference; on failure NULL.
+ * \returns VX_NO_DEVICE when every device that was to be tried was refused (vx_status_report has the reasons),
+ *          VX_INVALID_ARGUMENT for an unknown backend or variant, VX_UNSUPPORTED for a signature with string tensors,
+ *          VX_OUT_OF_MEMORY, VX_INVALID_MODULE when code or weights are damaged.
+ *
+ * Thread-safe. Blocks until the weights are in place. */
+VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_instance_options *options,
+                                                  vx_instance **out_instance);
+
+VX_API void vx_instance_retain(vx_instance *instance);
+VX_API void vx_instance_release(vx_instance *instance);
+
+typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1 } vx_report_format;
+
+/* The device report: what was wanted, what was taken, and for each refused device a code and a reason.
+ *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
+ *    "taken":{"backend":"cpu","device":"cpu:0","name":"...","target":"cpu","variant":"x86-64-v3","threads":2},
+ *    "refused":[{"device":"cuda","code":"no_driver","reason":"this runtime has no cuda driver"}, ...]}
+ * `taken` is null in a status report. The codes: no_driver, no_library, no_device, no_such_device, no_code, no_variant,
+ * device_failed.
+ *
+ * \param out_report  The caller's string. The text form has one line per fact and ends with a line feed.
+ * Thread-safe; the report never changes. */
+VX_API VX_MUST_CHECK vx_status vx_instance_report(const vx_instance *instance, vx_report_format format,
+                                                  char **out_report);
+
+/* --- Values ------------------------------------------------------------------------------------------------------- */
+
+/* A value is immutable: its type, dims and bytes do not change, so any number of threads and calls may read it at once.
+ */
+typedef struct vx_value vx_value;
+
+typedef struct vx_value_info {
+  vx_value_kind kind;
+  vx_element_type element_type;
+  uint32_t rank;       /* of a tensor; else 0 */
+  const int64_t *dims; /* of a tensor; belongs to the value */
+  uint64_t size;       /* bytes of a tensor; else 0 */
+  size_t count;        /* elements of a sequence; 0 or 1 for an optional; else 0 */
+} vx_value_info;
+
+/* Makes a tensor from a copy of the caller's bytes, row-major.
+ *
+ * \param dims       `rank` sizes, each 0 or more. NULL when `rank` is 0.
+ * \param data       `size` bytes. May be NULL when `size` is 0.
+ * \param size       Must be what the type and the dims need. 0 is legal.
+ * \returns VX_INVALID_ARGUMENT for a negative dim, an unknown type or a wrong size, with both sizes; VX_UNSUPPORTED for
+ *          VX_STRING; VX_OUT_OF_MEMORY.
+ * Thread-safe. Copies, and touches no device. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_create(vx_element_type type, uint32_t rank, const int64_t *dims,
+                                                const void *data, uint64_t size, vx_value **out_value);
+
+/* Makes a tensor that reads the caller's bytes in place: they must stay and not change until `release` is called, which
+ * happens when the last user of the value is done, on any thread. A CPU call reads `data` without a copy when it is
+ * aligned to 64 bytes.
+ *
+ * \param release  May be NULL: then the bytes must outlive the value. It is called exactly once when this succeeds, and
+ * not when it fails. Errors as vx_tensor_create. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_wrap(vx_element_type type, uint32_t rank, const int64_t *dims,
+                                              const void *data, uint64_t size, void (*release)(void *user), void *user,
+                                              vx_value **out_value);
+
+/* Makes a sequence of `count` tensors of one element type. Their ranks and sizes may differ. `count` 0 is legal.
+ *
+ * \param elements  Borrowed; the sequence retains each.
+ * \returns VX_INVALID_ARGUMENT when an element is no tensor or of another type; VX_OUT_OF_MEMORY.
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_sequence_create(vx_element_type type, size_t count, vx_value *const *elements,
+                                                  vx_value **out_value);
+
+/* Makes an optional that holds `element`, a tensor, or nothing when that is NULL. Errors as vx_sequence_create. */
+VX_API VX_MUST_CHECK vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value **out_value);
+
+VX_API void vx_value_retain(vx_value *value);
+VX_API void vx_value_release(vx_value *value);
+
+/* Kind, type and dims. Immutable. */
+VX_API vx_value_info vx_value_get_info(const vx_value *value);
+
+/* Element `index` of a sequence or optional: one reference for the caller.
+ * \returns VX_INVALID_ARGUMENT for a tensor or an index not below the count. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_value_element(const vx_value *value, size_t index, vx_value **out_element);
+
+/* The bytes of a tensor in host memory. They belong to the value and live as long as it. A tensor on another device is
+ * copied to the host by the first caller, which blocks.
+ * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_data(const vx_value *value, const void **out_data);
+
+/* --- Variables ---------------------------------------------------------------------------------------------------- */
+
+/* Copies a variable into a new tensor.
+ * \returns VX_NOT_FOUND for an unknown name, with the names there are; VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
+ * Thread-safe: waits for a running call that writes variables. */
+VX_API VX_MUST_CHECK vx_status vx_instance_read_variable(vx_instance *instance, const char *name, vx_value **out_value);
+
+/* Overwrites a variable with a tensor of its type and dims.
+ * \returns VX_NOT_FOUND for an unknown name, VX_INVALID_ARGUMENT for another type or shape, with both; VX_DEVICE_LOST.
+ * Thread-safe: waits for running calls of the instance. */
+VX_API VX_MUST_CHECK vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx_value *value);
+
+/* --- Calls -------------------------------------------------------------------------------------------------------- */
+
+typedef struct vx_call vx_call;
+
+/* Makes a place to run calls of one function in. It keeps its arena and its recorded commands from run to run, so keep
+ * it.
+ *
+ * \param function  Name of the function; NULL is the module's first one.
+ * \param out_call  On success one reference; on failure NULL.
+ * \returns VX_NOT_FOUND for an unknown name, with the names there are; VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_call_create(vx_instance *instance, const char *function, vx_call **out_call);
+
+VX_API void vx_call_retain(vx_call *call);
+VX_API void vx_call_release(vx_call *call);
+
+/* Runs the function and waits for it.
+ *
+ * \param inputs        `input_count` values in the signature's order, borrowed. Their types and shapes are checked
+ * before any work is queued.
+ * \param out_outputs   `output_count` places in the signature's order. On success each gets one reference; on failure
+ * NULL.
+ * \returns VX_INVALID_ARGUMENT for a wrong count, kind, element type, rank or size: the message names the input, what
+ * was wanted and what came. VX_FAULT when the data is out of range: the message names the source node; variables keep
+ *          their values and the instance stays usable. VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
+ *
+ * Thread-compatible; different calls of one instance run side by side, except that runs which store variables take
+ * turns. */
+VX_API VX_MUST_CHECK vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs,
+                                           size_t output_count, vx_value **out_outputs);
+
+/* Switches the timing of single dispatches on or off, for the runs after it. It makes them slower. Thread-compatible.
+ */
+VX_API void vx_call_set_profile(vx_call *call, int on);
+
+/* Times of the last run, as JSON:
+ * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
+ * "arena_bytes":4096,"dispatches":12,"replays":3,"kernels":[{"kernel":"conv_relu","sources":["conv1 (Conv)"],"count":1,
+ * "total_ms":0.2}]}. `kernels` is empty unless profiling was on and the device can time dispatches.
+ * \returns VX_INVALID_ARGUMENT when nothing has run yet. Thread-compatible. */
+VX_API VX_MUST_CHECK vx_status vx_call_report(const vx_call *call, char **out_json);
+
+/* Runs `function` (NULL: the first one) once in a place taken from the instance's pool. Arguments and errors as
+ * vx_call_create and vx_call_run. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count,
+                                                vx_value *const *inputs, size_t output_count, vx_value **out_outputs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,71 @@
+// What a function of the runtime answers when it can fail. The C interface hands the same object out as `vx_status`.
+#ifndef VX_RUNTIME_BASE_STATUS_H
+#define VX_RUNTIME_BASE_STATUS_H
+
+#include "vx/runtime/vx.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// What the C handle points to.
+struct vx_status_object {
+  vx_code code;
+  // Innermost message, preceded by its contexts: "outer: inner: message".
+  std::string message;
+  // Device report of VX_NO_DEVICE, else empty.
+  std::string report;
+};
+
+namespace vx {
+
+// Success is a null pointer, so that passing it on costs nothing. It must be looked at.
+class [[nodiscard]] Status {
+public:
+  Status() = default;
+  Status(vx_code code, std::string message) : object(new vx_status_object{code, std::move(message), std::string()}) {}
+
+  bool ok() const { return !object; }
+  vx_code code() const { return object ? object->code : VX_OK; }
+  std::string_view message() const { return object ? std::string_view(object->message) : std::string_view("ok"); }
+  std::string_view report() const { return object ? std::string_view(object->report) : std::string_view(); }
+
+  // Puts "context: " before the message; success stays success.
+  Status &&addContext(std::string_view context) && {
+    if (object)
+      object->message = fmt::format("{}: {}", context, object->message);
+    return std::move(*this);
+  }
+  Status &&attachReport(std::string report) && {
+    if (object)
+      object->report = std::move(report);
+    return std::move(*this);
+  }
+
+  // Hands the object to the C interface.
+  vx_status release() && { return object.release(); }
+
+private:
+  std::unique_ptr<vx_status_object> object;
+};
+
+inline Status okStatus() { return Status(); }
+
+// failure(VX_NOT_FOUND, "no function '{}'", name)
+template <typename... Args>
+Status failure(vx_code code, fmt::format_string<Args...> format, Args &&...args) {
+  return Status(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+} // namespace vx
+
+#define VX_RETURN_IF_ERROR(expression)                                                                                 \
+  do {                                                                                                                 \
+    if (::vx::Status vxStatus = (expression); !vxStatus.ok())                                                          \
+      return vxStatus;                                                                                                 \
+  } while (false)
+
+#endif

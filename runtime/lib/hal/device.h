@@ -1,0 +1,173 @@
+// What a device is to the runtime: memory, code, and streams that replay recorded command lists.
+//
+// A call uses one stream. The interpreter describes each Segment of a program once (SegmentShape) and gets a
+// CommandList, which it replays with new parameters (CommandArguments) as often as it likes: another caller's buffers,
+// sizes and grids need no new recording.
+#ifndef VX_RUNTIME_HAL_DEVICE_H
+#define VX_RUNTIME_HAL_DEVICE_H
+
+#include "base/ref.h"
+#include "base/status.h"
+#include "vx/abi/kernel.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx::hal {
+
+struct DeviceInfo {
+  std::string name;
+  // Free text for reports: the driver's version, "software" for a software device.
+  std::string details;
+  // What variants may require. CPU: LLVM's feature names ("avx2"). Vulkan: "int64", "float16", "storage16", ...
+  std::vector<std::string> features;
+  uint64_t totalMemory = 0;
+  // The most bytes in one allocation.
+  uint64_t maxAllocation = UINT64_MAX;
+  // CPU threads of an open CPU device, else 0.
+  uint32_t threads = 0;
+};
+
+enum class MemoryKind {
+  Device,  // fast for kernels; `host()` may be null
+  Staging, // `host()` is not null; kernels may use it too
+};
+
+// One allocation. Its address is a multiple of VX_BUFFER_ALIGNMENT. An allocation of 0 bytes has some address that
+// nothing reads. Destruction frees it: the caller makes sure that no stream still uses it. Drivers derive from it to
+// add their handle.
+class Memory : public RefCounted {
+public:
+  Memory(uint64_t address, uint64_t size, void *host) : deviceAddress(address), byteSize(size), hostPointer(host) {}
+
+  uint64_t address() const { return deviceAddress; }
+  uint64_t size() const { return byteSize; }
+  // Where the host sees the same bytes, coherently; null when it does not.
+  void *host() const { return hostPointer; }
+
+private:
+  uint64_t deviceAddress;
+  uint64_t byteSize;
+  void *hostPointer;
+};
+
+// A range of an allocation, borrowed. The runtime has checked that it is inside.
+struct BufferView {
+  Memory *memory = nullptr;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+
+  uint64_t address() const { return memory ? memory->address() + offset : 0; }
+};
+
+// One kernel of a code image.
+struct KernelImage {
+  std::string_view name;  // for messages
+  std::string_view entry; // symbol (cpu) or entry point (vulkan)
+  uint32_t bufferCount = 0;
+  uint32_t scalarCount = 0;
+  uint32_t workgroupSize[3] = {1, 1, 1};
+  std::span<const uint8_t> code; // vulkan: this kernel's SPIR-V, a multiple of 4 bytes; else empty
+};
+
+// The code of one variant. Borrowed: it is valid during Device::load, and its bytes as long as the module, which
+// outlives the executable. Its hash has been checked.
+struct CodeImage {
+  std::string_view file; // of the module, for messages
+  std::string_view variant;
+  std::string_view triple;
+  std::span<const uint8_t> bytes; // the whole section, 4096-byte aligned
+  std::span<const KernelImage> kernels;
+};
+
+// Loaded code: kernels in the order of the image.
+class Executable : public RefCounted {};
+
+enum class CommandKind : uint8_t { Dispatch, Copy };
+
+// What is the same at every replay of a command.
+struct CommandShape {
+  CommandKind kind = CommandKind::Dispatch;
+  // Waits for all commands before it in the segment, with memory effects visible. Commands without it may overlap the
+  // ones before, back to the last barrier. The start of a replay always waits for earlier work of the stream.
+  bool barrier = false;
+  uint32_t kernel = 0;      // Dispatch: index in the executable
+  uint32_t bufferCount = 0; // Dispatch
+  uint32_t scalarCount = 0; // Dispatch
+};
+
+struct SegmentShape {
+  std::vector<CommandShape> commands;
+};
+
+// What may differ from replay to replay. The pointers are borrowed until Stream::replay returns; the memory that the
+// views name must live until the stream has been waited for.
+struct CommandArguments {
+  // Dispatch: bufferCount views. Copy: source and destination, of equal size and not overlapping.
+  const BufferView *buffers = nullptr;
+  const int64_t *scalars = nullptr; // Dispatch
+  BufferView workspace;             // Dispatch: no memory when it has none
+  uint64_t workgroups = 0;          // Dispatch: 0 runs nothing; see VX_GRID_X for the grid
+};
+
+// A recorded segment. It belongs to the stream that recorded it and keeps the executable alive.
+class CommandList : public RefCounted {};
+
+// An in-order queue of one call. Thread-compatible. Errors of queued work may be reported by any later function.
+class Stream : public RefCounted {
+public:
+  // Records the commands; their parameters are not known yet.
+  virtual Status record(const SegmentShape &shape, const Ref<Executable> &executable, Ref<CommandList> &list) = 0;
+
+  // Queues the commands with `arguments`, one per command. The driver writes each dispatch's parameter block
+  // (vx/abi/kernel.h), with the stream's fault record as word 0. A list may be queued again before its earlier replay
+  // is finished: the driver keeps their parameters apart or waits. When `timings` is not null it has one place per
+  // command for nanoseconds; the driver waits for the work, fills in what it measured, and writes -1 elsewhere.
+  virtual Status replay(CommandList &list, std::span<const CommandArguments> arguments, int64_t *timings) = 0;
+
+  // Queues a copy from host memory. `data` has been read when this returns.
+  virtual Status upload(const BufferView &destination, const void *data) = 0;
+
+  // Waits for all queued work, then copies to host memory.
+  virtual Status download(const BufferView &source, void *data) = 0;
+
+  // Queues a fill with zeros. The size need not be a multiple of 4.
+  virtual Status fillZero(const BufferView &destination) = 0;
+
+  // Queues the zeroing of the stream's fault record; done at the start of each call.
+  virtual Status resetFault() = 0;
+
+  // Waits for all queued work and reads the fault record.
+  virtual Status readFault(vx_fault_record &fault) = 0;
+
+  // Waits for all queued work. After an error the stream is empty and usable again unless the device is lost.
+  virtual Status wait() = 0;
+};
+
+// An open device. Thread-safe.
+class Device : public RefCounted {
+public:
+  virtual const DeviceInfo &info() const = 0;
+
+  // Allocates `size` bytes, uninitialised. VX_OUT_OF_MEMORY with the size asked for and the limit or what the device
+  // said.
+  virtual Status allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) = 0;
+
+  // Lets kernels read host memory in place: `data` is aligned to VX_BUFFER_ALIGNMENT and outlives the memory. Success
+  // with a null `memory` means that the device cannot, and the caller uploads instead. Kernels never write to it.
+  virtual Status importHost(const void *data, uint64_t size, Ref<Memory> &memory) {
+    memory = nullptr;
+    return okStatus();
+  }
+
+  virtual Status load(const CodeImage &image, Ref<Executable> &executable) = 0;
+
+  virtual Status createStream(Ref<Stream> &stream) = 0;
+};
+
+} // namespace vx::hal
+
+#endif
