@@ -134,6 +134,9 @@ public:
   // Waits for all queued work, then copies to host memory.
   virtual Status download(const BufferView &source, void *data) = 0;
 
+  // Queues a copy between memories of the device; equal sizes, no overlap.
+  virtual Status copy(const BufferView &source, const BufferView &destination) = 0;
+
   // Queues a fill with zeros. The size need not be a multiple of 4.
   virtual Status fillZero(const BufferView &destination) = 0;
 
@@ -147,7 +150,7 @@ public:
   virtual Status wait() = 0;
 };
 
-// An open device. Thread-safe.
+// An open device. Thread-safe. Memory, executables and streams keep alive what they need of it.
 class Device : public RefCounted {
 public:
   virtual const DeviceInfo &info() const = 0;
@@ -158,7 +161,7 @@ public:
 
   // Lets kernels read host memory in place: `data` is aligned to VX_BUFFER_ALIGNMENT and outlives the memory. Success
   // with a null `memory` means that the device cannot, and the caller uploads instead. Kernels never write to it.
-  virtual Status importHost(const void *data, uint64_t size, Ref<Memory> &memory) {
+  virtual Status importHost(const void * /*data*/, uint64_t /*size*/, Ref<Memory> &memory) {
     memory = nullptr;
     return okStatus();
   }

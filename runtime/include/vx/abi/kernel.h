@@ -5,7 +5,7 @@
  *     word 0                              address of the call's fault record (vx_fault_record)
  *     word 1                              address of the dispatch's workspace, 0 when it has none
  *     word 2                              number of workgroups W of this dispatch
- *     word 3                              reserved, 0
+ *     word 3                              index of the dispatch's first fault site; a kernel's own site number is added to it
  *     words 4 .. 4+B-1                    addresses of the B buffers, in the kernel's argument order
  *     words 4+B .. 4+B+S-1                the S scalars (signed 64-bit), in the kernel's argument order
  *
@@ -25,6 +25,7 @@
 #define VX_BLOCK_FAULT 0
 #define VX_BLOCK_WORKSPACE 1
 #define VX_BLOCK_WORKGROUPS 2
+#define VX_BLOCK_FAULT_SITE 3
 #define VX_BLOCK_FIRST_BUFFER 4
 
 #define VX_GRID_X 65535

@@ -1,9 +1,9 @@
-// The part of the Vulkan 1.2 API that this driver uses, in our own declarations: a build needs no SDK. Names and layouts
-// are those of the Vulkan specification without the "Vk" prefix; fields that nobody reads here are kept as unnamed arrays
-// of the right size. test/unit/runtime/vulkan_api_test.cpp compares each layout with the Khronos headers where those are
-// installed.
-#ifndef VX_DRIVERS_VULKAN_VULKANAPI_H
-#define VX_DRIVERS_VULKAN_VULKANAPI_H
+// The part of the Vulkan 1.2 API that this driver uses, in our own declarations: a build needs no SDK. Names and
+// layouts are those of the Vulkan specification without the "Vk" prefix; fields that nobody reads here are kept as
+// unnamed arrays of the right size. test/unit/runtime/vulkan_api_test.cpp compares each layout with the Khronos headers
+// where those are installed.
+#ifndef VX_DRIVERS_VULKAN_VULKAN_API_H
+#define VX_DRIVERS_VULKAN_VULKAN_API_H
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ using Bool32 = uint32_t;
 using DeviceSize = uint64_t;
 using DeviceAddress = uint64_t;
 
-// Dispatchable handles are pointers, the others are 64-bit numbers (on the 64-bit platforms that vx builds for, a pointer
-// to a distinct type has the same representation and keeps them apart).
+// Dispatchable handles are pointers, the others are 64-bit numbers (on the 64-bit platforms that vx builds for, a
+// pointer to a distinct type has the same representation and keeps them apart).
 using Instance = struct InstanceHandle *;
 using PhysicalDevice = struct PhysicalDeviceHandle *;
 using Device = struct DeviceHandle *;
@@ -31,6 +31,7 @@ using Pipeline = struct PipelineHandle *;
 using CommandPool = struct CommandPoolHandle *;
 using Semaphore = struct SemaphoreHandle *;
 using Fence = struct FenceHandle *;
+using QueryPool = struct QueryPoolHandle *;
 using DebugUtilsMessenger = struct DebugUtilsMessengerHandle *;
 static_assert(sizeof(void *) == 8, "Vulkan's handles are declared here for 64-bit platforms");
 
@@ -67,6 +68,7 @@ enum StructureType : int32_t {
   StructureTypeDeviceCreateInfo = 3,
   StructureTypeSubmitInfo = 4,
   StructureTypeMemoryAllocateInfo = 5,
+  StructureTypeQueryPoolCreateInfo = 11,
   StructureTypeBufferCreateInfo = 12,
   StructureTypeShaderModuleCreateInfo = 16,
   StructureTypePipelineCacheCreateInfo = 17,
@@ -90,6 +92,7 @@ enum StructureType : int32_t {
   StructureTypePhysicalDevice8BitStorageFeatures = 1000177000,
   StructureTypePhysicalDeviceShaderAtomicInt64Features = 1000180000,
   StructureTypePhysicalDeviceShaderFloat16Int8Features = 1000082000,
+  StructureTypePhysicalDeviceDriverProperties = 1000196000,
   StructureTypePhysicalDeviceTimelineSemaphoreFeatures = 1000207000,
   StructureTypeSemaphoreTypeCreateInfo = 1000207002,
   StructureTypeTimelineSemaphoreSubmitInfo = 1000207003,
@@ -126,6 +129,8 @@ constexpr Flags BufferUsageStorageBufferBit = 0x20;
 constexpr Flags BufferUsageIndirectBufferBit = 0x100;
 constexpr Flags BufferUsageShaderDeviceAddressBit = 0x20000;
 constexpr Flags ShaderStageComputeBit = 0x20;
+constexpr Flags PipelineStageTopOfPipeBit = 0x1;
+constexpr Flags PipelineStageBottomOfPipeBit = 0x2000;
 constexpr Flags PipelineStageDrawIndirectBit = 0x2;
 constexpr Flags PipelineStageComputeShaderBit = 0x800;
 constexpr Flags PipelineStageTransferBit = 0x1000;
@@ -143,6 +148,9 @@ constexpr int32_t CommandBufferLevelPrimary = 0;
 constexpr int32_t PipelineBindPointCompute = 1;
 constexpr int32_t SharingModeExclusive = 0;
 constexpr int32_t SemaphoreTypeTimeline = 1;
+constexpr int32_t QueryTypeTimestamp = 2;
+constexpr Flags QueryResult64Bit = 0x1;
+constexpr Flags QueryResultWaitBit = 0x2;
 constexpr Flags DebugUtilsMessageSeverityWarningBit = 0x100;
 constexpr Flags DebugUtilsMessageSeverityErrorBit = 0x1000;
 constexpr Flags DebugUtilsMessageTypeGeneralBit = 0x1;
@@ -202,7 +210,7 @@ struct PhysicalDeviceLimits {
   DeviceSize bufferImageGranularity;
   DeviceSize sparseAddressSpaceSize;
   uint32_t descriptors[16];
-  uint32_t vertexAndGeometry[19];
+  uint32_t vertexAndGeometry[18];
   uint32_t fragment[4];
   uint32_t maxComputeSharedMemorySize;
   uint32_t maxComputeWorkGroupCount[3];
@@ -211,7 +219,7 @@ struct PhysicalDeviceLimits {
   uint32_t rasterisation[13];
   size_t minMemoryMapAlignment;
   DeviceSize bufferOffsetAlignments[3];
-  uint32_t texelsAndFramebuffers[13];
+  uint32_t texelsAndFramebuffers[14];
   uint32_t sampleCounts[7];
   uint32_t timestampComputeAndGraphics;
   float timestampPeriod;
@@ -264,6 +272,15 @@ struct PhysicalDeviceSubgroupSizeControlProperties {
   uint32_t maxSubgroupSize;
   uint32_t maxComputeWorkgroupSubgroups;
   Flags requiredSubgroupSizeStages;
+};
+
+struct PhysicalDeviceDriverProperties {
+  StructureType sType;
+  void *pNext;
+  int32_t driverID;
+  char driverName[256];
+  char driverInfo[256];
+  uint8_t conformanceVersion[4];
 };
 
 struct PhysicalDeviceFeatures {
@@ -545,6 +562,15 @@ struct DispatchIndirectCommand {
   uint32_t z;
 };
 
+struct QueryPoolCreateInfo {
+  StructureType sType;
+  const void *pNext;
+  Flags flags;
+  int32_t queryType;
+  uint32_t queryCount;
+  Flags pipelineStatistics;
+};
+
 struct SemaphoreCreateInfo {
   StructureType sType;
   const void *pNext;
@@ -669,6 +695,11 @@ struct DebugUtilsMessengerCreateInfo {
   X(void, CmdFillBuffer, CommandBuffer, Buffer, DeviceSize, DeviceSize, uint32_t)                                      \
   X(void, CmdPipelineBarrier, CommandBuffer, Flags, Flags, Flags, uint32_t, const MemoryBarrier *, uint32_t,           \
     const void *, uint32_t, const void *)                                                                              \
+  X(Result, CreateQueryPool, Device, const QueryPoolCreateInfo *, const void *, QueryPool *)                           \
+  X(void, DestroyQueryPool, Device, QueryPool, const void *)                                                           \
+  X(void, CmdResetQueryPool, CommandBuffer, QueryPool, uint32_t, uint32_t)                                             \
+  X(void, CmdWriteTimestamp, CommandBuffer, Flags, QueryPool, uint32_t)                                                \
+  X(Result, GetQueryPoolResults, Device, QueryPool, uint32_t, uint32_t, size_t, void *, DeviceSize, Flags)             \
   X(Result, CreateSemaphore, Device, const SemaphoreCreateInfo *, const void *, Semaphore *)                           \
   X(void, DestroySemaphore, Device, Semaphore, const void *)                                                           \
   X(Result, WaitSemaphores, Device, const SemaphoreWaitInfo *, uint64_t)                                               \

@@ -1,0 +1,62 @@
+#include "base/file_mapping.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vx {
+
+FileMapping::FileMapping(FileMapping &&other) noexcept
+    : data(std::exchange(other.data, nullptr)), size(std::exchange(other.size, 0)) {}
+
+FileMapping &FileMapping::operator=(FileMapping &&other) noexcept {
+  std::swap(data, other.data);
+  std::swap(size, other.size);
+  return *this;
+}
+
+FileMapping::~FileMapping() {
+  if (data)
+    munmap(const_cast<uint8_t *>(data), size);
+}
+
+Status FileMapping::open(const std::string &path, FileMapping &mapping) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    int error = errno;
+    return failure(error == ENOENT ? VX_NOT_FOUND : VX_IO_ERROR, "{}: cannot be opened: {}", path,
+                   std::strerror(error));
+  }
+  struct stat info;
+  if (fstat(file, &info) != 0) {
+    int error = errno;
+    ::close(file);
+    return failure(VX_IO_ERROR, "{}: cannot be examined: {}", path, std::strerror(error));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(file);
+    return failure(VX_IO_ERROR, "{}: is not a regular file", path);
+  }
+  FileMapping result;
+  if (info.st_size > 0) {
+    void *address = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    if (address == MAP_FAILED) {
+      int error = errno;
+      ::close(file);
+      return failure(VX_IO_ERROR, "{}: cannot be mapped: {}", path, std::strerror(error));
+    }
+    result.data = static_cast<const uint8_t *>(address);
+    result.size = static_cast<size_t>(info.st_size);
+  }
+  // The mapping outlives the descriptor.
+  ::close(file);
+  mapping = std::move(result);
+  return okStatus();
+}
+
+} // namespace vx

@@ -1,0 +1,366 @@
+#include "vulkan_device.h"
+
+#include "spirv_entry_points.h"
+#include "vulkan_stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vx::vulkan {
+
+// Transfers that fill memory work in units of 4 bytes, and an empty allocation still needs an address.
+static constexpr uint64_t MinAllocation = VX_BUFFER_ALIGNMENT;
+
+static std::atomic<uint64_t> nextSerial{1};
+
+VulkanMemory::VulkanMemory(Ref<VulkanDevice> owner, api::Buffer buffer, api::DeviceMemory memory, uint64_t address,
+                           uint64_t size, void *host)
+    : Memory(address, size, host), owner(std::move(owner)), bufferHandle(buffer), memoryHandle(memory),
+      serialNumber(nextSerial.fetch_add(1, std::memory_order_relaxed)) {}
+
+VulkanMemory::~VulkanMemory() {
+  owner->functions().DestroyBuffer(owner->handle(), bufferHandle, nullptr);
+  owner->functions().FreeMemory(owner->handle(), memoryHandle, nullptr);
+}
+
+VulkanExecutable::~VulkanExecutable() {
+  for (const Kernel &kernel : kernels)
+    if (kernel.pipeline)
+      owner->functions().DestroyPipeline(owner->handle(), kernel.pipeline, nullptr);
+}
+
+Status VulkanDevice::open(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory,
+                          Ref<VulkanDevice> &device) {
+  auto opened = Ref<VulkanDevice>::adopt(new VulkanDevice(library, physical, mapDeviceMemory));
+  if (Status status = opened->initialise(); !status.ok())
+    return std::move(status).addContext(fmt::format("device '{}'", physical.info.name));
+  device = std::move(opened);
+  return okStatus();
+}
+
+Status VulkanDevice::initialise() {
+  const float priority = 1.0f;
+  api::DeviceQueueCreateInfo queueInfo{};
+  queueInfo.sType = api::StructureTypeDeviceQueueCreateInfo;
+  queueInfo.queueFamilyIndex = physical.queueFamily;
+  queueInfo.queueCount = 1;
+  queueInfo.pQueuePriorities = &priority;
+
+  api::DeviceCreateInfo info{};
+  info.sType = api::StructureTypeDeviceCreateInfo;
+  info.pNext = &physical.features->core;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queueInfo;
+  info.enabledExtensionCount = static_cast<uint32_t>(physical.extensions.size());
+  info.ppEnabledExtensionNames = physical.extensions.data();
+  const api::InstanceFunctions &instance = library.functions();
+  VX_RETURN_IF_ERROR(check(instance.CreateDevice(physical.handle, &info, nullptr, &device), "vkCreateDevice"));
+
+#define VX_LOAD(R, NAME, ...)                                                                                          \
+  vk.NAME = reinterpret_cast<decltype(vk.NAME)>(instance.GetDeviceProcAddr(device, "vk" #NAME));                       \
+  if (!vk.NAME)                                                                                                        \
+    return failure(VX_UNSUPPORTED, "the Vulkan driver has no function 'vk{}'", #NAME);
+  VX_VULKAN_DEVICE_FUNCTIONS(VX_LOAD)
+#undef VX_LOAD
+
+  vk.GetDeviceQueue(device, physical.queueFamily, 0, &queue);
+
+  // Kernels bind nothing: all they get is the address of their parameter block.
+  api::PushConstantRange range{};
+  range.stageFlags = api::ShaderStageComputeBit;
+  range.size = sizeof(uint64_t);
+  api::PipelineLayoutCreateInfo layoutInfo{};
+  layoutInfo.sType = api::StructureTypePipelineLayoutCreateInfo;
+  layoutInfo.pushConstantRangeCount = 1;
+  layoutInfo.pPushConstantRanges = &range;
+  VX_RETURN_IF_ERROR(check(vk.CreatePipelineLayout(device, &layoutInfo, nullptr, &layout), "vkCreatePipelineLayout"));
+
+  api::PipelineCacheCreateInfo cacheInfo{};
+  cacheInfo.sType = api::StructureTypePipelineCacheCreateInfo;
+  VX_RETURN_IF_ERROR(
+      check(vk.CreatePipelineCache(device, &cacheInfo, nullptr, &pipelineCache), "vkCreatePipelineCache"));
+  return checkHealth();
+}
+
+VulkanDevice::~VulkanDevice() {
+  if (!device)
+    return;
+  // Opening may have stopped before the functions were there.
+  if (vk.DestroyPipelineCache && pipelineCache)
+    vk.DestroyPipelineCache(device, pipelineCache, nullptr);
+  if (vk.DestroyPipelineLayout && layout)
+    vk.DestroyPipelineLayout(device, layout, nullptr);
+  if (vk.DestroyDevice)
+    vk.DestroyDevice(device, nullptr);
+}
+
+Status VulkanDevice::check(api::Result result, const char *call) {
+  switch (result) {
+  case api::Success:
+    return okStatus();
+  case api::ErrorDeviceLost:
+    lost.store(true, std::memory_order_relaxed);
+    return failure(VX_DEVICE_LOST, "{}: device '{}' was lost", call, physical.info.name);
+  case api::ErrorOutOfHostMemory:
+  case api::ErrorOutOfDeviceMemory:
+  case api::ErrorOutOfPoolMemory:
+    return failure(VX_OUT_OF_MEMORY, "{}: device '{}' has no memory left ({})", call, physical.info.name,
+                   resultName(result));
+  default:
+    return failure(VX_INTERNAL, "{} failed with {} on device '{}'", call, resultName(result), physical.info.name);
+  }
+}
+
+Status VulkanDevice::checkHealth() {
+  if (lost.load(std::memory_order_relaxed))
+    return failure(VX_DEVICE_LOST, "device '{}' was lost in an earlier call", physical.info.name);
+  if (std::string message = library.takeValidationMessage(); !message.empty())
+    return failure(VX_INTERNAL, "Vulkan validation: {}", message);
+  return okStatus();
+}
+
+//===-- Memory
+//--------------------------------------------------------------------------------------------------------===//
+
+std::vector<uint32_t> VulkanDevice::memoryTypes(Use use, uint32_t allowed) const {
+  constexpr api::Flags hostFlags = api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
+  // Memory is one for host and device: mapping costs nothing and saves every copy.
+  const bool unified = mapDeviceMemory && (physical.type == api::PhysicalDeviceTypeCpu ||
+                                           physical.type == api::PhysicalDeviceTypeIntegratedGpu);
+  std::vector<std::pair<int, uint32_t>> ranked;
+  for (uint32_t i = 0; i < physical.memory.memoryTypeCount; ++i) {
+    if (!(allowed & uint32_t(1) << i))
+      continue;
+    const api::Flags flags = physical.memory.memoryTypes[i].propertyFlags;
+    const bool local = flags & api::MemoryPropertyDeviceLocalBit;
+    const bool host = (flags & hostFlags) == hostFlags;
+    const bool cached = flags & api::MemoryPropertyHostCachedBit;
+    // Lazily allocated, protected and device-coherent memory is not for us.
+    constexpr api::Flags known = hostFlags | api::MemoryPropertyDeviceLocalBit | api::MemoryPropertyHostCachedBit;
+    if (flags & ~known)
+      continue;
+    int score = 0;
+    switch (use) {
+    case Use::Kernels:
+      score = (local ? 8 : 0) + (host == unified ? 4 : 0) + (host && cached && unified ? 2 : 0);
+      break;
+    case Use::Staging:
+      if (!host)
+        continue;
+      score = (cached ? 4 : 0) + (local == unified ? 2 : 0);
+      break;
+    case Use::Parameters:
+      if (!host)
+        continue;
+      score = (local ? 4 : 0) + (cached ? 0 : 1);
+      break;
+    }
+    ranked.emplace_back(-score, i);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<uint32_t> types;
+  for (const auto &[score, type] : ranked)
+    types.push_back(type);
+  return types;
+}
+
+std::string VulkanDevice::describeHeap(uint32_t heap) const {
+  if (physical.hasMemoryBudget) {
+    api::PhysicalDeviceMemoryBudgetProperties budget{};
+    budget.sType = api::StructureTypePhysicalDeviceMemoryBudgetProperties;
+    api::PhysicalDeviceMemoryProperties2 memory{};
+    memory.sType = api::StructureTypePhysicalDeviceMemoryProperties2;
+    memory.pNext = &budget;
+    library.functions().GetPhysicalDeviceMemoryProperties2(physical.handle, &memory);
+    const uint64_t available =
+        budget.heapBudget[heap] > budget.heapUsage[heap] ? budget.heapBudget[heap] - budget.heapUsage[heap] : 0;
+    return fmt::format("{} of {} bytes free", available, physical.memory.memoryHeaps[heap].size);
+  }
+  return fmt::format("{} bytes in all", physical.memory.memoryHeaps[heap].size);
+}
+
+Status VulkanDevice::allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) {
+  memory = nullptr;
+  Ref<VulkanMemory> allocated;
+  VX_RETURN_IF_ERROR(allocateFor(size, kind == hal::MemoryKind::Device ? Use::Kernels : Use::Staging, allocated));
+  memory = std::move(allocated);
+  return okStatus();
+}
+
+Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory) {
+  VX_RETURN_IF_ERROR(checkHealth());
+  if (size > physical.maxAllocation)
+    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' allows at most {} in one buffer", size,
+                   physical.info.name, physical.maxAllocation);
+
+  api::BufferCreateInfo bufferInfo{};
+  bufferInfo.sType = api::StructureTypeBufferCreateInfo;
+  bufferInfo.size = std::max((size + 3) / 4 * 4, MinAllocation);
+  bufferInfo.usage = api::BufferUsageTransferSrcBit | api::BufferUsageTransferDstBit |
+                     api::BufferUsageStorageBufferBit | api::BufferUsageShaderDeviceAddressBit |
+                     (use == Use::Parameters ? api::BufferUsageIndirectBufferBit : 0);
+  bufferInfo.sharingMode = api::SharingModeExclusive;
+  api::Buffer buffer = nullptr;
+  VX_RETURN_IF_ERROR(check(vk.CreateBuffer(device, &bufferInfo, nullptr, &buffer), "vkCreateBuffer"));
+
+  api::MemoryRequirements requirements{};
+  vk.GetBufferMemoryRequirements(device, buffer, &requirements);
+  api::MemoryAllocateFlagsInfo flagsInfo{};
+  flagsInfo.sType = api::StructureTypeMemoryAllocateFlagsInfo;
+  flagsInfo.flags = api::MemoryAllocateDeviceAddressBit;
+  api::MemoryAllocateInfo allocateInfo{};
+  allocateInfo.sType = api::StructureTypeMemoryAllocateInfo;
+  allocateInfo.pNext = &flagsInfo;
+  allocateInfo.allocationSize = requirements.size;
+
+  const std::vector<uint32_t> types = memoryTypes(use, requirements.memoryTypeBits);
+  api::DeviceMemory allocated = nullptr;
+  uint32_t type = 0;
+  api::Result result = api::ErrorOutOfDeviceMemory;
+  for (uint32_t candidate : types) {
+    type = candidate;
+    allocateInfo.memoryTypeIndex = candidate;
+    result = vk.AllocateMemory(device, &allocateInfo, nullptr, &allocated);
+    // Only a full heap makes the next kind of memory worth a try.
+    if (result != api::ErrorOutOfDeviceMemory && result != api::ErrorOutOfHostMemory)
+      break;
+  }
+
+  Status status;
+  void *host = nullptr;
+  uint64_t address = 0;
+  if (types.empty()) {
+    status =
+        failure(VX_UNSUPPORTED, "device '{}' has no memory of the kind wanted for {} bytes", physical.info.name, size);
+  } else if (result == api::ErrorOutOfDeviceMemory || result == api::ErrorOutOfHostMemory) {
+    status = failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' has {}", size, physical.info.name,
+                     describeHeap(physical.memory.memoryTypes[types.front()].heapIndex));
+  } else {
+    status = check(result, "vkAllocateMemory");
+  }
+  if (status.ok())
+    status = check(vk.BindBufferMemory(device, buffer, allocated, 0), "vkBindBufferMemory");
+  constexpr api::Flags hostFlags = api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
+  const bool mapped = (physical.memory.memoryTypes[type].propertyFlags & hostFlags) == hostFlags &&
+                      (use != Use::Kernels || mapDeviceMemory);
+  if (status.ok() && mapped)
+    status = check(vk.MapMemory(device, allocated, 0, UINT64_MAX, 0, &host), "vkMapMemory");
+  if (status.ok()) {
+    api::BufferDeviceAddressInfo addressInfo{};
+    addressInfo.sType = api::StructureTypeBufferDeviceAddressInfo;
+    addressInfo.buffer = buffer;
+    address = vk.GetBufferDeviceAddress(device, &addressInfo);
+    if (address == 0 || address % VX_BUFFER_ALIGNMENT != 0)
+      status = failure(VX_UNSUPPORTED, "device '{}' placed a buffer at {:#x}, which is not a multiple of {}",
+                       physical.info.name, address, VX_BUFFER_ALIGNMENT);
+  }
+  if (!status.ok()) {
+    vk.DestroyBuffer(device, buffer, nullptr);
+    if (allocated)
+      vk.FreeMemory(device, allocated, nullptr);
+    return status;
+  }
+  memory = makeRef<VulkanMemory>(Ref<VulkanDevice>(this), buffer, allocated, address, size, host);
+  return okStatus();
+}
+
+//===-- Code
+//----------------------------------------------------------------------------------------------------------===//
+
+Status VulkanDevice::load(const hal::CodeImage &image, Ref<hal::Executable> &executable) {
+  executable = nullptr;
+  VX_RETURN_IF_ERROR(checkHealth());
+  auto loaded = makeRef<VulkanExecutable>(Ref<VulkanDevice>(this));
+  loaded->kernels.resize(image.kernels.size());
+  for (size_t i = 0; i < image.kernels.size(); ++i)
+    if (Status status = loadKernel(image, image.kernels[i], loaded->kernels[i]); !status.ok())
+      return std::move(status).addContext(
+          fmt::format("{}: kernel '{}' of variant '{}'", image.file, image.kernels[i].name, image.variant));
+  VX_RETURN_IF_ERROR(checkHealth());
+  executable = std::move(loaded);
+  return okStatus();
+}
+
+Status VulkanDevice::loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel,
+                                VulkanExecutable::Kernel &loaded) {
+  loaded.name = kernel.name;
+  loaded.bufferCount = kernel.bufferCount;
+  loaded.scalarCount = kernel.scalarCount;
+
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (kernel.workgroupSize[i] > physical.limits.maxComputeWorkGroupSize[i])
+      return failure(VX_UNSUPPORTED, "its workgroup has {} threads along dimension {}, but device '{}' allows {}",
+                     kernel.workgroupSize[i], i, physical.info.name, physical.limits.maxComputeWorkGroupSize[i]);
+    threads *= kernel.workgroupSize[i];
+  }
+  if (threads > physical.limits.maxComputeWorkGroupInvocations)
+    return failure(VX_UNSUPPORTED, "its workgroup has {} threads, but device '{}' allows {}", threads,
+                   physical.info.name, physical.limits.maxComputeWorkGroupInvocations);
+
+  // Drivers do not all survive code without the entry point that they are asked for.
+  std::vector<uint32_t> words(kernel.code.size() / sizeof(uint32_t));
+  if (!words.empty())
+    std::memcpy(words.data(), kernel.code.data(), words.size() * sizeof(uint32_t));
+  std::vector<std::string> entries;
+  if (kernel.code.size() % sizeof(uint32_t) != 0 || !findComputeEntryPoints(words, entries))
+    return failure(VX_INVALID_MODULE, "its {} bytes of code are no SPIR-V", kernel.code.size());
+  if (std::find(entries.begin(), entries.end(), kernel.entry) == entries.end())
+    return failure(VX_INVALID_MODULE, "its SPIR-V has no compute entry point '{}', it has '{}'", kernel.entry,
+                   fmt::join(entries, "', '"));
+
+  api::ShaderModuleCreateInfo moduleInfo{};
+  moduleInfo.sType = api::StructureTypeShaderModuleCreateInfo;
+  moduleInfo.codeSize = words.size() * sizeof(uint32_t);
+  moduleInfo.pCode = words.data();
+  api::ShaderModule module = nullptr;
+  VX_RETURN_IF_ERROR(check(vk.CreateShaderModule(device, &moduleInfo, nullptr, &module), "vkCreateShaderModule"));
+
+  const std::string entry(kernel.entry);
+  api::ComputePipelineCreateInfo info{};
+  info.sType = api::StructureTypeComputePipelineCreateInfo;
+  info.stage.sType = api::StructureTypePipelineShaderStageCreateInfo;
+  info.stage.stage = api::ShaderStageComputeBit;
+  info.stage.module = module;
+  info.stage.pName = entry.c_str();
+  info.layout = layout;
+  info.basePipelineIndex = -1;
+  api::Result result = vk.CreateComputePipelines(device, pipelineCache, 1, &info, nullptr, &loaded.pipeline);
+  vk.DestroyShaderModule(device, module, nullptr);
+  return check(result, "vkCreateComputePipelines");
+}
+
+//===-- Work
+//----------------------------------------------------------------------------------------------------------===//
+
+Status VulkanDevice::createStream(Ref<hal::Stream> &stream) {
+  stream = nullptr;
+  VX_RETURN_IF_ERROR(checkHealth());
+  Ref<VulkanStream> created;
+  VX_RETURN_IF_ERROR(VulkanStream::create(Ref<VulkanDevice>(this), created));
+  stream = std::move(created);
+  return okStatus();
+}
+
+Status VulkanDevice::submit(const std::vector<api::CommandBuffer> &commands, api::Semaphore signal, uint64_t value) {
+  VX_RETURN_IF_ERROR(checkHealth());
+  api::TimelineSemaphoreSubmitInfo timeline{};
+  timeline.sType = api::StructureTypeTimelineSemaphoreSubmitInfo;
+  timeline.signalSemaphoreValueCount = 1;
+  timeline.pSignalSemaphoreValues = &value;
+  api::SubmitInfo info{};
+  info.sType = api::StructureTypeSubmitInfo;
+  info.pNext = &timeline;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
+  info.signalSemaphoreCount = 1;
+  info.pSignalSemaphores = &signal;
+  api::Result result;
+  {
+    std::lock_guard lock(queueMutex);
+    result = vk.QueueSubmit(queue, 1, &info, nullptr);
+  }
+  return check(result, "vkQueueSubmit");
+}
+
+} // namespace vx::vulkan

@@ -1,0 +1,119 @@
+// An open Vulkan device with its memory and its loaded code.
+#ifndef VX_DRIVERS_VULKAN_VULKAN_DEVICE_H
+#define VX_DRIVERS_VULKAN_VULKAN_DEVICE_H
+
+#include "vulkan_physical_device.h"
+
+#include "hal/device.h"
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace vx::vulkan {
+
+class VulkanDevice;
+
+// One buffer with its own memory. Its serial number tells it from every other one of the process, which its address and
+// its handle do not: those are used again.
+class VulkanMemory final : public hal::Memory {
+public:
+  VulkanMemory(Ref<VulkanDevice> owner, api::Buffer buffer, api::DeviceMemory memory, uint64_t address, uint64_t size,
+               void *host);
+  ~VulkanMemory() override;
+
+  api::Buffer buffer() const { return bufferHandle; }
+  uint64_t serial() const { return serialNumber; }
+
+private:
+  const Ref<VulkanDevice> owner;
+  const api::Buffer bufferHandle;
+  const api::DeviceMemory memoryHandle;
+  const uint64_t serialNumber;
+};
+
+// One pipeline per kernel.
+class VulkanExecutable final : public hal::Executable {
+public:
+  struct Kernel {
+    std::string name;
+    api::Pipeline pipeline = nullptr;
+    uint32_t bufferCount = 0;
+    uint32_t scalarCount = 0;
+  };
+
+  explicit VulkanExecutable(Ref<VulkanDevice> owner) : owner(std::move(owner)) {}
+  ~VulkanExecutable() override;
+
+  std::vector<Kernel> kernels;
+
+private:
+  const Ref<VulkanDevice> owner;
+};
+
+class VulkanDevice final : public hal::Device {
+public:
+  // What memory is for; it decides which of the device's memory types are tried, in order.
+  enum class Use {
+    Kernels,    // MemoryKind::Device
+    Staging,    // MemoryKind::Staging: transfers, read and written by the host
+    Parameters, // written by the host and read once by the device
+  };
+
+  // `library` and `physical` live until the process ends.
+  static Status open(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory, Ref<VulkanDevice> &device);
+  ~VulkanDevice() override;
+
+  const hal::DeviceInfo &info() const override { return physical.info; }
+  Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
+  Status load(const hal::CodeImage &image, Ref<hal::Executable> &executable) override;
+  Status createStream(Ref<hal::Stream> &stream) override;
+
+  Status allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory);
+  // Submits the commands in order; `signal` gets `value` when all of them are done. Thread-safe.
+  Status submit(const std::vector<api::CommandBuffer> &commands, api::Semaphore signal, uint64_t value);
+
+  // Turns a Vulkan result into a status and remembers that the device is lost.
+  Status check(api::Result result, const char *call);
+  // Fails when the device was lost before, or when the validation layer has reported something since the last look.
+  Status checkHealth();
+
+  const api::DeviceFunctions &functions() const { return vk; }
+  // For tests, which put failing functions in place of the driver's.
+  api::DeviceFunctions &functionsForTest() { return vk; }
+  api::Device handle() const { return device; }
+  api::PipelineLayout pipelineLayout() const { return layout; }
+  uint32_t queueFamily() const { return physical.queueFamily; }
+  // Nanoseconds per step of a timestamp and the mask of its valid bits; 0 when commands cannot be timed.
+  double timestampPeriod() const { return physical.timestampBits ? physical.limits.timestampPeriod : 0; }
+  uint64_t timestampMask() const {
+    return physical.timestampBits >= 64 ? UINT64_MAX : (uint64_t(1) << physical.timestampBits) - 1;
+  }
+
+private:
+  VulkanDevice(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory)
+      : library(library), physical(physical), mapDeviceMemory(mapDeviceMemory) {}
+
+  Status initialise();
+  Status loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel, VulkanExecutable::Kernel &loaded);
+  // Memory types that fit `use`, best first.
+  std::vector<uint32_t> memoryTypes(Use use, uint32_t allowed) const;
+  // "1024 of 2048 bytes are free" for the heap, or as much as the device tells.
+  std::string describeHeap(uint32_t heap) const;
+
+  Library &library;
+  const PhysicalDevice &physical;
+  const bool mapDeviceMemory;
+  api::DeviceFunctions vk;
+  api::Device device = nullptr;
+  api::Queue queue = nullptr;
+  std::mutex queueMutex;
+  api::PipelineLayout layout = nullptr;
+  api::PipelineCache pipelineCache = nullptr;
+  std::atomic<bool> lost{false};
+};
+
+} // namespace vx::vulkan
+
+#endif

@@ -1,0 +1,526 @@
+#include "vulkan_stream.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace vx::vulkan {
+
+using hal::BufferView;
+using hal::CommandArguments;
+using hal::CommandKind;
+using hal::CommandShape;
+
+// A transfer larger than this is done in pieces.
+static constexpr uint64_t MaxStaging = uint64_t(32) << 20;
+static constexpr uint64_t MinStaging = uint64_t(64) << 10;
+// Replays of one segment that may be in flight, each with its own parameters.
+static constexpr size_t MaxRecordings = 4;
+static constexpr size_t MaxTransfers = 8;
+
+static VulkanMemory &vulkanMemory(const BufferView &view) { return *static_cast<VulkanMemory *>(view.memory); }
+
+static uint8_t *hostBytes(const BufferView &view) {
+  void *host = view.memory->host();
+  return host ? static_cast<uint8_t *>(host) + view.offset : nullptr;
+}
+
+//===-- Command lists
+//-------------------------------------------------------------------------------------------------===//
+
+VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::SegmentShape &shape,
+                                     Ref<VulkanExecutable> executable)
+    : stream(std::move(stream)), shape(shape), executable(std::move(executable)), places(shape.commands.size()) {
+  for (size_t i = 0; i < shape.commands.size(); ++i) {
+    const CommandShape &command = shape.commands[i];
+    if (command.kind != CommandKind::Dispatch)
+      continue;
+    const uint64_t words = VX_BLOCK_FIRST_BUFFER + uint64_t(command.bufferCount) + command.scalarCount;
+    places[i].block = parameterBytes;
+    places[i].grid = parameterBytes + words * sizeof(uint64_t);
+    parameterBytes = (places[i].grid + sizeof(api::DispatchIndirectCommand) + VX_BUFFER_ALIGNMENT - 1) /
+                     VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
+  }
+}
+
+VulkanCommandList::~VulkanCommandList() {
+  for (Recording &recording : recordings)
+    stream->releaseRecording(recording);
+  stream->releaseRecording(profiled);
+}
+
+//===-- Life
+//----------------------------------------------------------------------------------------------------------===//
+
+Status VulkanStream::create(Ref<VulkanDevice> device, Ref<VulkanStream> &stream) {
+  auto created = Ref<VulkanStream>::adopt(new VulkanStream(std::move(device)));
+  VX_RETURN_IF_ERROR(created->initialise());
+  stream = std::move(created);
+  return okStatus();
+}
+
+Status VulkanStream::initialise() {
+  const api::DeviceFunctions &vk = device->functions();
+  api::CommandPoolCreateInfo poolInfo{};
+  poolInfo.sType = api::StructureTypeCommandPoolCreateInfo;
+  poolInfo.flags = api::CommandPoolCreateResetCommandBufferBit;
+  poolInfo.queueFamilyIndex = device->queueFamily();
+  VX_RETURN_IF_ERROR(
+      device->check(vk.CreateCommandPool(device->handle(), &poolInfo, nullptr, &pool), "vkCreateCommandPool"));
+
+  api::SemaphoreTypeCreateInfo typeInfo{};
+  typeInfo.sType = api::StructureTypeSemaphoreTypeCreateInfo;
+  typeInfo.semaphoreType = api::SemaphoreTypeTimeline;
+  api::SemaphoreCreateInfo semaphoreInfo{};
+  semaphoreInfo.sType = api::StructureTypeSemaphoreCreateInfo;
+  semaphoreInfo.pNext = &typeInfo;
+  VX_RETURN_IF_ERROR(
+      device->check(vk.CreateSemaphore(device->handle(), &semaphoreInfo, nullptr, &timeline), "vkCreateSemaphore"));
+
+  VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Kernels, fault));
+  return resetFault();
+}
+
+VulkanStream::~VulkanStream() {
+  const api::DeviceFunctions &vk = device->functions();
+  // Work that is still running must not lose what it uses. A lost device has stopped by itself.
+  if (timeline)
+    (void)waitFor(submitted).ok();
+  if (pool)
+    vk.DestroyCommandPool(device->handle(), pool, nullptr);
+  if (timeline)
+    vk.DestroySemaphore(device->handle(), timeline, nullptr);
+}
+
+Status VulkanStream::allocateCommands(api::CommandBuffer &commands) {
+  api::CommandBufferAllocateInfo info{};
+  info.sType = api::StructureTypeCommandBufferAllocateInfo;
+  info.commandPool = pool;
+  info.level = api::CommandBufferLevelPrimary;
+  info.commandBufferCount = 1;
+  return device->check(device->functions().AllocateCommandBuffers(device->handle(), &info, &commands),
+                       "vkAllocateCommandBuffers");
+}
+
+Status VulkanStream::begin(api::CommandBuffer commands) {
+  api::CommandBufferBeginInfo info{};
+  info.sType = api::StructureTypeCommandBufferBeginInfo;
+  VX_RETURN_IF_ERROR(device->check(device->functions().BeginCommandBuffer(commands, &info), "vkBeginCommandBuffer"));
+  fullBarrier(commands);
+  return okStatus();
+}
+
+Status VulkanStream::end(api::CommandBuffer commands) {
+  // The host may read results once it has waited for the semaphore.
+  fullBarrier(commands);
+  return device->check(device->functions().EndCommandBuffer(commands), "vkEndCommandBuffer");
+}
+
+void VulkanStream::fullBarrier(api::CommandBuffer commands) {
+  constexpr api::Flags deviceStages = api::PipelineStageComputeShaderBit | api::PipelineStageTransferBit;
+  api::MemoryBarrier barrier{};
+  barrier.sType = api::StructureTypeMemoryBarrier;
+  barrier.srcAccessMask = api::AccessShaderWriteBit | api::AccessTransferWriteBit;
+  barrier.dstAccessMask = api::AccessShaderReadBit | api::AccessShaderWriteBit | api::AccessTransferReadBit |
+                          api::AccessTransferWriteBit | api::AccessHostReadBit;
+  device->functions().CmdPipelineBarrier(commands, deviceStages, deviceStages | api::PipelineStageHostBit, 0, 1,
+                                         &barrier, 0, nullptr, 0, nullptr);
+}
+
+Status VulkanStream::submit(api::CommandBuffer commands, uint64_t &finishedAt) {
+  VX_RETURN_IF_ERROR(device->submit({commands}, timeline, submitted + 1));
+  finishedAt = ++submitted;
+  return okStatus();
+}
+
+Status VulkanStream::waitFor(uint64_t value) {
+  if (value > finished) {
+    api::SemaphoreWaitInfo info{};
+    info.sType = api::StructureTypeSemaphoreWaitInfo;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &timeline;
+    info.pValues = &value;
+    VX_RETURN_IF_ERROR(
+        device->check(device->functions().WaitSemaphores(device->handle(), &info, UINT64_MAX), "vkWaitSemaphores"));
+    finished = value;
+  }
+  return okStatus();
+}
+
+Status VulkanStream::idle(bool &answer) {
+  if (finished < submitted) {
+    uint64_t value = 0;
+    VX_RETURN_IF_ERROR(device->check(device->functions().GetSemaphoreCounterValue(device->handle(), timeline, &value),
+                                     "vkGetSemaphoreCounterValue"));
+    finished = std::max(finished, std::min(value, submitted));
+  }
+  answer = finished == submitted;
+  return okStatus();
+}
+
+Status VulkanStream::wait() {
+  VX_RETURN_IF_ERROR(waitFor(submitted));
+  return device->checkHealth();
+}
+
+//===-- Transfers
+//-----------------------------------------------------------------------------------------------------===//
+
+Status VulkanStream::takeTransfer(Transfer *&transfer) {
+  bool nothingQueued = false;
+  VX_RETURN_IF_ERROR(idle(nothingQueued));
+  for (Transfer &candidate : transfers)
+    if (candidate.finishedAt <= finished) {
+      transfer = &candidate;
+      return okStatus();
+    }
+  if (transfers.size() < MaxTransfers) {
+    Transfer created;
+    VX_RETURN_IF_ERROR(allocateCommands(created.commands));
+    transfer = &transfers.emplace_back(created);
+    return okStatus();
+  }
+  transfer = &*std::min_element(transfers.begin(), transfers.end(),
+                                [](const Transfer &a, const Transfer &b) { return a.finishedAt < b.finishedAt; });
+  return waitFor(transfer->finishedAt);
+}
+
+Status VulkanStream::growStaging(uint64_t size) {
+  const uint64_t wanted = std::min(size, MaxStaging);
+  if (staging && staging->size() >= wanted)
+    return okStatus();
+  staging = nullptr;
+  return device->allocateFor(std::max(wanted, MinStaging), VulkanDevice::Use::Staging, staging);
+}
+
+Status VulkanStream::upload(const BufferView &destination, const void *data) {
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  if (destination.size == 0)
+    return okStatus();
+  bool nothingQueued = false;
+  VX_RETURN_IF_ERROR(idle(nothingQueued));
+  if (uint8_t *host = hostBytes(destination); host && nothingQueued) {
+    std::memcpy(host, data, destination.size);
+    return okStatus();
+  }
+  for (uint64_t done = 0; done < destination.size;) {
+    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
+    VX_RETURN_IF_ERROR(growStaging(destination.size - done));
+    const uint64_t piece = std::min(destination.size - done, staging->size());
+    std::memcpy(staging->host(), static_cast<const uint8_t *>(data) + done, piece);
+    Transfer *transfer = nullptr;
+    VX_RETURN_IF_ERROR(takeTransfer(transfer));
+    VX_RETURN_IF_ERROR(begin(transfer->commands));
+    const api::BufferCopy copy{0, destination.offset + done, piece};
+    device->functions().CmdCopyBuffer(transfer->commands, staging->buffer(), vulkanMemory(destination).buffer(), 1,
+                                      &copy);
+    VX_RETURN_IF_ERROR(end(transfer->commands));
+    VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+    stagingFreeAt = transfer->finishedAt;
+    done += piece;
+  }
+  return okStatus();
+}
+
+Status VulkanStream::download(const BufferView &source, void *data) {
+  if (const uint8_t *host = source.size ? hostBytes(source) : nullptr; host || source.size == 0) {
+    VX_RETURN_IF_ERROR(wait());
+    if (host)
+      std::memcpy(data, host, source.size);
+    return okStatus();
+  }
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  for (uint64_t done = 0; done < source.size;) {
+    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
+    VX_RETURN_IF_ERROR(growStaging(source.size - done));
+    const uint64_t piece = std::min(source.size - done, staging->size());
+    Transfer *transfer = nullptr;
+    VX_RETURN_IF_ERROR(takeTransfer(transfer));
+    VX_RETURN_IF_ERROR(begin(transfer->commands));
+    const api::BufferCopy copy{source.offset + done, 0, piece};
+    device->functions().CmdCopyBuffer(transfer->commands, vulkanMemory(source).buffer(), staging->buffer(), 1, &copy);
+    VX_RETURN_IF_ERROR(end(transfer->commands));
+    VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+    stagingFreeAt = transfer->finishedAt;
+    VX_RETURN_IF_ERROR(wait());
+    std::memcpy(static_cast<uint8_t *>(data) + done, staging->host(), piece);
+    done += piece;
+  }
+  return okStatus();
+}
+
+Status VulkanStream::copy(const BufferView &source, const BufferView &destination) {
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  if (source.size == 0)
+    return okStatus();
+  Transfer *transfer = nullptr;
+  VX_RETURN_IF_ERROR(takeTransfer(transfer));
+  VX_RETURN_IF_ERROR(begin(transfer->commands));
+  const api::BufferCopy range{source.offset, destination.offset, source.size};
+  device->functions().CmdCopyBuffer(transfer->commands, vulkanMemory(source).buffer(),
+                                    vulkanMemory(destination).buffer(), 1, &range);
+  VX_RETURN_IF_ERROR(end(transfer->commands));
+  return submit(transfer->commands, transfer->finishedAt);
+}
+
+Status VulkanStream::fillZero(const BufferView &destination) {
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  if (destination.size == 0)
+    return okStatus();
+  bool nothingQueued = false;
+  VX_RETURN_IF_ERROR(idle(nothingQueued));
+  if (uint8_t *host = hostBytes(destination); host && nothingQueued) {
+    std::memset(host, 0, destination.size);
+    return okStatus();
+  }
+  // A fill covers whole words only; the bytes before and behind come from zeros in the staging memory.
+  const uint64_t first = destination.offset;
+  const uint64_t last = destination.offset + destination.size;
+  const uint64_t wordsFirst = std::min((first + 3) / 4 * 4, last);
+  const uint64_t wordsLast = std::max(last / 4 * 4, wordsFirst);
+  const bool edges = wordsFirst > first || last > wordsLast;
+  if (edges) {
+    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
+    VX_RETURN_IF_ERROR(growStaging(sizeof(uint64_t)));
+    std::memset(staging->host(), 0, sizeof(uint64_t));
+  }
+  Transfer *transfer = nullptr;
+  VX_RETURN_IF_ERROR(takeTransfer(transfer));
+  VX_RETURN_IF_ERROR(begin(transfer->commands));
+  const api::DeviceFunctions &vk = device->functions();
+  const api::Buffer buffer = vulkanMemory(destination).buffer();
+  if (wordsLast > wordsFirst)
+    vk.CmdFillBuffer(transfer->commands, buffer, wordsFirst, wordsLast - wordsFirst, 0);
+  if (wordsFirst > first) {
+    const api::BufferCopy copy{0, first, wordsFirst - first};
+    vk.CmdCopyBuffer(transfer->commands, staging->buffer(), buffer, 1, &copy);
+  }
+  if (last > wordsLast) {
+    const api::BufferCopy copy{0, wordsLast, last - wordsLast};
+    vk.CmdCopyBuffer(transfer->commands, staging->buffer(), buffer, 1, &copy);
+  }
+  VX_RETURN_IF_ERROR(end(transfer->commands));
+  VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+  if (edges)
+    stagingFreeAt = transfer->finishedAt;
+  return okStatus();
+}
+
+Status VulkanStream::resetFault() { return fillZero({fault.get(), 0, sizeof(vx_fault_record)}); }
+
+Status VulkanStream::readFault(vx_fault_record &record) {
+  return download({fault.get(), 0, sizeof(vx_fault_record)}, &record);
+}
+
+//===-- Segments
+//------------------------------------------------------------------------------------------------------===//
+
+Status VulkanStream::record(const hal::SegmentShape &shape, const Ref<hal::Executable> &executable,
+                            Ref<hal::CommandList> &list) {
+  list = nullptr;
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  Ref<VulkanExecutable> code(static_cast<VulkanExecutable *>(executable.get()));
+  bool hasCopies = false;
+  for (const CommandShape &command : shape.commands) {
+    hasCopies |= command.kind == CommandKind::Copy;
+    if (command.kind == CommandKind::Dispatch && (!code || command.kernel >= code->kernels.size()))
+      return failure(VX_INVALID_ARGUMENT, "asked for kernel {}, but the code has {}", command.kernel,
+                     code ? code->kernels.size() : 0);
+  }
+  auto created = makeRef<VulkanCommandList>(Ref<VulkanStream>(this), shape, std::move(code));
+  // Without copies everything is known now, and errors belong here rather than to the first replay.
+  if (!shape.commands.empty() && !hasCopies) {
+    created->recordings.emplace_back();
+    VX_RETURN_IF_ERROR(makeRecording(*created, created->recordings.back(), false));
+    VX_RETURN_IF_ERROR(recordCommands(*created, created->recordings.back(), {}));
+  }
+  list = std::move(created);
+  return okStatus();
+}
+
+Status VulkanStream::makeRecording(VulkanCommandList &list, VulkanCommandList::Recording &recording, bool timed) {
+  if (!recording.commands)
+    VX_RETURN_IF_ERROR(allocateCommands(recording.commands));
+  if (list.parameterBytes > 0 && !recording.parameters)
+    VX_RETURN_IF_ERROR(device->allocateFor(list.parameterBytes, VulkanDevice::Use::Parameters, recording.parameters));
+  if (timed && !recording.timestamps) {
+    api::QueryPoolCreateInfo info{};
+    info.sType = api::StructureTypeQueryPoolCreateInfo;
+    info.queryType = api::QueryTypeTimestamp;
+    info.queryCount = static_cast<uint32_t>(list.shape.commands.size() + 1);
+    VX_RETURN_IF_ERROR(
+        device->check(device->functions().CreateQueryPool(device->handle(), &info, nullptr, &recording.timestamps),
+                      "vkCreateQueryPool"));
+  }
+  return okStatus();
+}
+
+void VulkanStream::releaseRecording(VulkanCommandList::Recording &recording) {
+  const api::DeviceFunctions &vk = device->functions();
+  (void)waitFor(recording.finishedAt).ok();
+  if (recording.commands)
+    vk.FreeCommandBuffers(device->handle(), pool, 1, &recording.commands);
+  if (recording.timestamps)
+    vk.DestroyQueryPool(device->handle(), recording.timestamps, nullptr);
+  recording = {};
+}
+
+Status VulkanStream::pickRecording(VulkanCommandList &list, VulkanCommandList::Recording *&recording) {
+  bool nothingQueued = false;
+  VX_RETURN_IF_ERROR(idle(nothingQueued));
+  for (VulkanCommandList::Recording &candidate : list.recordings)
+    if (candidate.finishedAt <= finished) {
+      recording = &candidate;
+      return makeRecording(list, candidate, false);
+    }
+  if (list.recordings.size() < MaxRecordings) {
+    recording = &list.recordings.emplace_back();
+    return makeRecording(list, *recording, false);
+  }
+  recording = &*std::min_element(list.recordings.begin(), list.recordings.end(),
+                                 [](const VulkanCommandList::Recording &a, const VulkanCommandList::Recording &b) {
+                                   return a.finishedAt < b.finishedAt;
+                                 });
+  return waitFor(recording->finishedAt);
+}
+
+Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::Recording &recording,
+                                    std::span<const CommandArguments> arguments) {
+  const api::DeviceFunctions &vk = device->functions();
+  const api::CommandBuffer commands = recording.commands;
+  recording.recorded = false;
+  recording.copies.clear();
+  VX_RETURN_IF_ERROR(begin(commands));
+  if (recording.timestamps) {
+    vk.CmdResetQueryPool(commands, recording.timestamps, 0, static_cast<uint32_t>(list.shape.commands.size() + 1));
+    vk.CmdWriteTimestamp(commands, api::PipelineStageBottomOfPipeBit, recording.timestamps, 0);
+  }
+  api::Pipeline bound = nullptr;
+  for (size_t i = 0; i < list.shape.commands.size(); ++i) {
+    const CommandShape &command = list.shape.commands[i];
+    // A time is that of one command only when no other overlaps it.
+    if (i > 0 && (command.barrier || recording.timestamps))
+      fullBarrier(commands);
+    if (command.kind == CommandKind::Dispatch) {
+      const VulkanExecutable::Kernel &kernel = list.executable->kernels[command.kernel];
+      if (kernel.pipeline != bound) {
+        vk.CmdBindPipeline(commands, api::PipelineBindPointCompute, kernel.pipeline);
+        bound = kernel.pipeline;
+      }
+      const uint64_t block = recording.parameters->address() + list.places[i].block;
+      vk.CmdPushConstants(commands, device->pipelineLayout(), api::ShaderStageComputeBit, 0, sizeof(block), &block);
+      vk.CmdDispatchIndirect(commands, recording.parameters->buffer(), list.places[i].grid);
+    } else {
+      const BufferView &source = arguments[i].buffers[0];
+      const BufferView &destination = arguments[i].buffers[1];
+      if (source.size > 0) {
+        const api::BufferCopy copy{source.offset, destination.offset, source.size};
+        vk.CmdCopyBuffer(commands, vulkanMemory(source).buffer(), vulkanMemory(destination).buffer(), 1, &copy);
+        recording.copies.push_back({vulkanMemory(source).serial(), vulkanMemory(destination).serial(), source.offset,
+                                    destination.offset, source.size});
+      } else {
+        recording.copies.emplace_back();
+      }
+    }
+    if (recording.timestamps)
+      vk.CmdWriteTimestamp(commands, api::PipelineStageBottomOfPipeBit, recording.timestamps,
+                           static_cast<uint32_t>(i + 1));
+  }
+  VX_RETURN_IF_ERROR(end(commands));
+  recording.recorded = true;
+  return okStatus();
+}
+
+Status VulkanStream::writeParameters(const VulkanCommandList &list, const VulkanCommandList::Recording &recording,
+                                     std::span<const CommandArguments> arguments) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const CommandShape &command = list.shape.commands[i];
+    if (command.kind != CommandKind::Dispatch)
+      continue;
+    const CommandArguments &argument = arguments[i];
+    constexpr uint64_t gridLimit = uint64_t(VX_GRID_X) * VX_GRID_X;
+    if (argument.workgroups > gridLimit)
+      return failure(VX_UNSUPPORTED, "kernel '{}' wants {} workgroups, but a dispatch has at most {}",
+                     list.executable->kernels[command.kernel].name, argument.workgroups, gridLimit);
+
+    auto *bytes = static_cast<uint8_t *>(recording.parameters->host());
+    auto *block = reinterpret_cast<uint64_t *>(bytes + list.places[i].block);
+    block[VX_BLOCK_FAULT] = fault->address();
+    block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
+    block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
+    block[VX_BLOCK_WORKGROUPS + 1] = 0;
+    uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
+    for (uint32_t buffer = 0; buffer < command.bufferCount; ++buffer)
+      *word++ = argument.buffers[buffer].address();
+    for (uint32_t scalar = 0; scalar < command.scalarCount; ++scalar)
+      *word++ = static_cast<uint64_t>(argument.scalars[scalar]);
+
+    auto *grid = reinterpret_cast<api::DispatchIndirectCommand *>(bytes + list.places[i].grid);
+    grid->x = static_cast<uint32_t>(std::min<uint64_t>(argument.workgroups, VX_GRID_X));
+    grid->y = static_cast<uint32_t>((argument.workgroups + VX_GRID_X - 1) / VX_GRID_X);
+    grid->z = 1;
+  }
+  return okStatus();
+}
+
+Status VulkanStream::replay(hal::CommandList &commandList, std::span<const CommandArguments> arguments,
+                            int64_t *timings) {
+  auto &list = static_cast<VulkanCommandList &>(commandList);
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  if (arguments.size() != list.shape.commands.size())
+    return failure(VX_INTERNAL, "a segment of {} commands was given arguments for {}", list.shape.commands.size(),
+                   arguments.size());
+  if (arguments.empty())
+    return okStatus();
+
+  const bool timed = timings && device->timestampPeriod() > 0;
+  VulkanCommandList::Recording *recording = nullptr;
+  if (timed) {
+    recording = &list.profiled;
+    VX_RETURN_IF_ERROR(makeRecording(list, *recording, true));
+  } else {
+    VX_RETURN_IF_ERROR(pickRecording(list, recording));
+  }
+  VX_RETURN_IF_ERROR(writeParameters(list, *recording, arguments));
+
+  bool recorded = recording->recorded;
+  size_t nextCopy = 0;
+  for (size_t i = 0; i < arguments.size() && recorded; ++i) {
+    if (list.shape.commands[i].kind != CommandKind::Copy)
+      continue;
+    const BufferView &source = arguments[i].buffers[0];
+    const BufferView &destination = arguments[i].buffers[1];
+    VulkanCommandList::CopyRange range;
+    if (source.size > 0)
+      range = {vulkanMemory(source).serial(), vulkanMemory(destination).serial(), source.offset, destination.offset,
+               source.size};
+    recorded = range == recording->copies[nextCopy++];
+  }
+  if (!recorded)
+    VX_RETURN_IF_ERROR(recordCommands(list, *recording, arguments));
+
+  VX_RETURN_IF_ERROR(submit(recording->commands, recording->finishedAt));
+  if (timings) {
+    VX_RETURN_IF_ERROR(wait());
+    if (timed)
+      return readTimings(list, timings);
+    std::fill_n(timings, arguments.size(), -1);
+  }
+  return okStatus();
+}
+
+Status VulkanStream::readTimings(const VulkanCommandList &list, int64_t *timings) {
+  std::vector<uint64_t> ticks(list.shape.commands.size() + 1);
+  VX_RETURN_IF_ERROR(device->check(device->functions().GetQueryPoolResults(
+                                       device->handle(), list.profiled.timestamps, 0,
+                                       static_cast<uint32_t>(ticks.size()), ticks.size() * sizeof(uint64_t),
+                                       ticks.data(), sizeof(uint64_t), api::QueryResult64Bit | api::QueryResultWaitBit),
+                                   "vkGetQueryPoolResults"));
+  for (size_t i = 0; i + 1 < ticks.size(); ++i) {
+    const uint64_t passed = (ticks[i + 1] - ticks[i]) & device->timestampMask();
+    timings[i] = static_cast<int64_t>(static_cast<double>(passed) * device->timestampPeriod());
+  }
+  return okStatus();
+}
+
+} // namespace vx::vulkan

@@ -1,0 +1,216 @@
+#include "module/decoder.h"
+
+#include <unordered_set>
+
+namespace vx {
+
+Status Decoder::target(const format::Target &source, Target &result) {
+  VX_RETURN_IF_ERROR(text(source.triple(), result.triple));
+  VX_RETURN_IF_ERROR(
+      decodeEach(source.kernels(), result.kernels, [&](const format::Kernel &kernelSource, Kernel &out, uint32_t i) {
+        VX_RETURN_IF_ERROR(spend(sizeof(Kernel)));
+        VX_RETURN_IF_ERROR(name(kernelSource.name(), fmt::format("kernel {}", i), out.name));
+        return kernel(kernelSource, out).addContext(fmt::format("kernel {} '{}'", i, out.name));
+      }));
+  VX_RETURN_IF_ERROR(decodeEach(
+      source.variants(), result.variants, [&](const format::Variant &variantSource, Variant &out, uint32_t i) {
+        VX_RETURN_IF_ERROR(spend(sizeof(Variant)));
+        VX_RETURN_IF_ERROR(name(variantSource.name(), fmt::format("variant {}", i), out.name));
+        return variant(variantSource, result, out).addContext(fmt::format("variant '{}'", out.name));
+      }));
+  std::unordered_set<std::string_view> seen;
+  for (const Variant &variant : result.variants)
+    if (!seen.insert(variant.name).second)
+      return failure(VX_INVALID_MODULE, "two variants have the name '{}'", variant.name);
+  return entries(source, result);
+}
+
+Status Decoder::kernel(const format::Kernel &source, Kernel &result) {
+  constexpr uint32_t limit = 4096;
+  VX_RETURN_IF_ERROR(text(source.key(), result.key));
+  VX_RETURN_IF_ERROR(text(source.strategy(), result.strategy));
+  if (source.sources())
+    for (const flatbuffers::String *node : *source.sources()) {
+      VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
+      VX_RETURN_IF_ERROR(text(node, result.sources.emplace_back()));
+    }
+  result.scalarCount = source.scalar_count();
+  if (result.scalarCount > limit)
+    return failure(VX_INVALID_MODULE, "kernel takes {} scalars, allowed are {}", result.scalarCount, limit);
+  if (source.buffers()) {
+    if (source.buffers()->size() > limit)
+      return failure(VX_INVALID_MODULE, "kernel takes {} buffers, allowed are {}", source.buffers()->size(), limit);
+    VX_RETURN_IF_ERROR(spend(source.buffers()->size()));
+    for (auto access : *source.buffers()) {
+      auto number = static_cast<uint8_t>(access);
+      if (number > static_cast<uint8_t>(Access::ReadWrite))
+        return failure(VX_INVALID_MODULE, "buffer {} has the unknown access {}", result.buffers.size(), number);
+      result.buffers.push_back(static_cast<Access>(number));
+    }
+  }
+  if (source.workgroup_size()) {
+    const auto &size = *source.workgroup_size();
+    if (size.size() != 3)
+      return failure(VX_INVALID_MODULE, "workgroup size has {} numbers, wanted are 3", size.size());
+    uint64_t threads = 1;
+    for (uint32_t i = 0; i < 3; ++i) {
+      result.workgroupSize[i] = size.Get(i);
+      // No device allows more, and a product of three such numbers does not overflow.
+      threads *= size.Get(i) <= 4096 ? size.Get(i) : 0;
+    }
+    if (threads == 0 || threads > 4096)
+      return failure(VX_INVALID_MODULE, "workgroup size is {} x {} x {}, allowed are 1 to 4096 threads",
+                     result.workgroupSize[0], result.workgroupSize[1], result.workgroupSize[2]);
+  }
+  return okStatus();
+}
+
+Status Decoder::variant(const format::Variant &source, const Target &owner, Variant &result) {
+  result.section = source.section();
+  if (result.section >= data.sections.size())
+    return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", result.section, data.sections.size());
+  const Section &section = data.sections[result.section];
+  if (section.kind != SectionKind::Code)
+    return failure(VX_INVALID_MODULE, "section {} holds weights, wanted is code", result.section);
+  if (source.requires_())
+    for (const flatbuffers::String *feature : *source.requires_()) {
+      VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
+      VX_RETURN_IF_ERROR(text(feature, result.requirements.emplace_back()));
+    }
+  size_t entryCount = source.entries() ? source.entries()->size() : 0;
+  if (entryCount != owner.kernels.size())
+    return failure(VX_INVALID_MODULE, "variant has {} entry points, the target has {} kernels", entryCount,
+                   owner.kernels.size());
+  for (size_t i = 0; i < entryCount; ++i) {
+    VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
+    VX_RETURN_IF_ERROR(name(source.entries()->Get(static_cast<uint32_t>(i)), fmt::format("entry point {}", i),
+                            result.entries.emplace_back()));
+  }
+  if (source.offsets() && source.offsets()->size()) {
+    if (source.offsets()->size() != entryCount + 1)
+      return failure(VX_INVALID_MODULE, "variant has {} offsets, wanted are {}", source.offsets()->size(),
+                     entryCount + 1);
+    VX_RETURN_IF_ERROR(spend(source.offsets()->size() * sizeof(uint64_t)));
+    uint64_t previous = 0;
+    for (uint64_t offset : *source.offsets()) {
+      if (offset < previous || offset > section.size)
+        return failure(VX_INVALID_MODULE, "offset {} of kernel {} is outside [{}, {}]", offset, result.offsets.size(),
+                       previous, section.size);
+      if (offset % 4 != 0)
+        return failure(VX_INVALID_MODULE, "offset {} of kernel {} is no multiple of 4", offset, result.offsets.size());
+      result.offsets.push_back(offset);
+      previous = offset;
+    }
+  }
+  return okStatus();
+}
+
+Status Decoder::entries(const format::Target &source, Target &result) {
+  VX_RETURN_IF_ERROR(
+      decodeEach(source.entries(), result.entries, [&](const format::Entry &entry, Entry &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(spend(sizeof(Entry)));
+        out.function = entry.function();
+        out.program = entry.program();
+        if (out.function >= data.functions.size())
+          return failure(VX_INVALID_MODULE, "entry {}: function {} does not exist, there are {}", i, out.function,
+                         data.functions.size());
+        if (out.program >= data.programs.size())
+          return failure(VX_INVALID_MODULE, "entry {}: program {} does not exist, there are {}", i, out.program,
+                         data.programs.size());
+        const Function &function = data.functions[out.function];
+        if (entry.constraints())
+          for (const format::Constraint *constraint : *entry.constraints()) {
+            VX_RETURN_IF_ERROR(spend(sizeof(Constraint)));
+            if (constraint->symbol() >= function.symbols.size())
+              return failure(VX_INVALID_MODULE, "entry {}: symbol {} of function '{}' does not exist, there are {}", i,
+                             constraint->symbol(), function.name, function.symbols.size());
+            if (function.symbols[constraint->symbol()].dataDependent)
+              return failure(VX_INVALID_MODULE, "entry {}: symbol '{}' is known only after the call", i,
+                             function.symbols[constraint->symbol()].name);
+            out.constraints.push_back({constraint->symbol(), constraint->value()});
+          }
+        return entryFits(result, out).addContext(fmt::format("entry {}", i));
+      }));
+  for (uint32_t i = 0; i < data.functions.size(); ++i) {
+    const Entry *last = nullptr;
+    for (const Entry &entry : result.entries)
+      if (entry.function == i)
+        last = &entry;
+    if (!last)
+      return failure(VX_INVALID_MODULE, "function '{}' has no program", data.functions[i].name);
+    if (!last->constraints.empty())
+      return failure(VX_INVALID_MODULE, "the last program of function '{}' has {} constraints, wanted are none",
+                     data.functions[i].name, last->constraints.size());
+  }
+  return okStatus();
+}
+
+Status Decoder::entryFits(const Target &owner, const Entry &entry) {
+  const Function &function = data.functions[entry.function];
+  const Program &program = data.programs[entry.program];
+  uint32_t tensors = 0, objects = 0;
+  for (const Argument &input : function.inputs)
+    ++(input.type.kind == VX_TENSOR ? tensors : objects);
+  auto fits = [&](std::string_view file, size_t needed, uint32_t available) -> Status {
+    if (needed <= available)
+      return okStatus();
+    return failure(VX_INVALID_MODULE, "program {} '{}' has {} {} registers, function '{}' needs {} on entry",
+                   entry.program, program.name, available, file, function.name, needed);
+  };
+  VX_RETURN_IF_ERROR(fits("i64", function.symbols.size(), program.i64Registers));
+  VX_RETURN_IF_ERROR(fits("buffer", tensors, program.bufferRegisters));
+  VX_RETURN_IF_ERROR(fits("object", objects, program.objectRegisters));
+  if (program.results.size() != function.outputs.size())
+    return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, function '{}' has {} outputs", entry.program,
+                   program.name, program.results.size(), function.name, function.outputs.size());
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    const Argument &output = function.outputs[i];
+    const Result &result = program.results[i];
+    bool tensor = output.type.kind == VX_TENSOR;
+    if (tensor != (result.buffer >= 0))
+      return failure(VX_INVALID_MODULE, "program {} '{}' gives a {} for output '{}' of function '{}', wanted is a {}",
+                     entry.program, program.name, tensor ? "list" : "tensor", output.name, function.name,
+                     tensor ? "tensor" : "list");
+    if (tensor && result.dims.size() != output.type.dims.size())
+      return failure(VX_INVALID_MODULE, "program {} '{}' gives {} dims for output '{}' of function '{}', wanted are {}",
+                     entry.program, program.name, result.dims.size(), output.name, function.name,
+                     output.type.dims.size());
+  }
+  auto expressionFits = [&](const Expression &expression) -> Status {
+    Status status;
+    expression.forEachSymbol([&](uint32_t symbol) {
+      if (symbol >= function.symbols.size())
+        status = failure(VX_INVALID_MODULE, "program {} '{}' sizes its arena by symbol {}, function '{}' has {}",
+                         entry.program, program.name, symbol, function.name, function.symbols.size());
+    });
+    return status;
+  };
+  VX_RETURN_IF_ERROR(expressionFits(program.arenaSize));
+  VX_RETURN_IF_ERROR(expressionFits(program.arenaLowerBound));
+  return commandsFit(owner, program.body).addContext(fmt::format("program {} '{}'", entry.program, program.name));
+}
+
+Status Decoder::commandsFit(const Target &owner, const Block &block) {
+  for (const Instruction &instruction : block.instructions) {
+    for (size_t i = 0; i < instruction.commands.size(); ++i) {
+      const Command &command = instruction.commands[i];
+      if (command.kind != hal::CommandKind::Dispatch)
+        continue;
+      if (command.kernel >= owner.kernels.size())
+        return failure(VX_INVALID_MODULE, "command {}: kernel {} does not exist, there are {}", i, command.kernel,
+                       owner.kernels.size());
+      const Kernel &kernel = owner.kernels[command.kernel];
+      if (command.buffers.size() != kernel.buffers.size())
+        return failure(VX_INVALID_MODULE, "command {}: kernel '{}' takes {} buffers, the dispatch has {}", i,
+                       kernel.name, kernel.buffers.size(), command.buffers.size());
+      if (command.scalars.size() != kernel.scalarCount)
+        return failure(VX_INVALID_MODULE, "command {}: kernel '{}' takes {} scalars, the dispatch has {}", i,
+                       kernel.name, kernel.scalarCount, command.scalars.size());
+    }
+    for (const Block &inner : instruction.blocks)
+      VX_RETURN_IF_ERROR(commandsFit(owner, inner));
+  }
+  return okStatus();
+}
+
+} // namespace vx

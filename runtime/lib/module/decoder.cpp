@@ -1,0 +1,226 @@
+#include "module/decoder.h"
+
+#include <unordered_set>
+
+namespace vx {
+
+Status Decoder::spend(uint64_t bytes) {
+  if (bytes > budget)
+    return failure(VX_INVALID_MODULE, "metadata repeats its tables until they are too large to decode");
+  budget -= bytes;
+  return okStatus();
+}
+
+Status Decoder::text(const flatbuffers::String *source, std::string &result) {
+  if (!source)
+    return okStatus();
+  VX_RETURN_IF_ERROR(spend(source->size()));
+  if (std::string_view(source->c_str(), source->size()).find('\0') != std::string_view::npos)
+    return failure(VX_INVALID_MODULE, "text '{}' has a zero byte inside", source->c_str());
+  result.assign(source->c_str(), source->size());
+  return okStatus();
+}
+
+Status Decoder::name(const flatbuffers::String *source, std::string_view of, std::string &result) {
+  VX_RETURN_IF_ERROR(text(source, result));
+  if (result.empty())
+    return failure(VX_INVALID_MODULE, "{} has no name", of);
+  return okStatus();
+}
+
+template <typename T>
+static Status checkUnique(const std::vector<T> &items, std::string_view what) {
+  std::unordered_set<std::string_view> seen;
+  for (const T &item : items)
+    if (!seen.insert(item.name).second)
+      return failure(VX_INVALID_MODULE, "two {} have the name '{}'", what, item.name);
+  return okStatus();
+}
+
+Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expression &result) {
+  if (!source || !source->nodes()) {
+    result = Expression();
+    return okStatus();
+  }
+  const auto &nodes = *source->nodes();
+  if (nodes.size() > Expression::maxNodes)
+    return failure(VX_INVALID_MODULE, "expression has {} nodes, allowed are {}", nodes.size(), Expression::maxNodes);
+  VX_RETURN_IF_ERROR(spend(nodes.size() * sizeof(Expression::Node)));
+  std::vector<Expression::Node> decoded;
+  decoded.reserve(nodes.size());
+  for (const format::ExprNode *node : nodes)
+    decoded.push_back({static_cast<ExpressionOp>(node->op()), node->value()});
+  result = Expression(std::move(decoded));
+  return result.check(symbolCount);
+}
+
+static Status checkElementType(vx_element_type type) {
+  if (type == VX_ELEMENT_NONE || type > VX_STRING)
+    return failure(VX_INVALID_MODULE, "element type has the unknown number {}", static_cast<int>(type));
+  return okStatus();
+}
+
+Status Decoder::valueType(const format::ValueType *source, size_t symbolCount, ValueType &result) {
+  if (!source)
+    return failure(VX_INVALID_MODULE, "type is missing");
+  if (source->kind() > format::ValueKind::Optional)
+    return failure(VX_INVALID_MODULE, "kind of value has the unknown number {}", static_cast<int>(source->kind()));
+  result.kind = static_cast<vx_value_kind>(source->kind());
+  result.elementType = static_cast<vx_element_type>(source->element_type());
+  VX_RETURN_IF_ERROR(checkElementType(result.elementType));
+  result.ranked = source->ranked();
+  if (!result.ranked && result.kind == VX_TENSOR)
+    return failure(VX_INVALID_MODULE, "tensor has no rank");
+  if (source->dims() && source->dims()->size() > maxRank)
+    return failure(VX_INVALID_MODULE, "rank is {}, allowed are {}", source->dims()->size(), maxRank);
+  if (source->dims() && source->dims()->size() && !result.ranked)
+    return failure(VX_INVALID_MODULE, "type without a rank has {} dims", source->dims()->size());
+  return decodeEach(source->dims(), result.dims, [&](const format::Expr &dim, Expression &out, uint32_t i) -> Status {
+    VX_RETURN_IF_ERROR(spend(sizeof(Expression)));
+    VX_RETURN_IF_ERROR(expression(&dim, symbolCount, out).addContext(fmt::format("dim {}", i)));
+    if (auto size = out.asConstant(); size && *size < 0)
+      return failure(VX_INVALID_MODULE, "dim {} has the negative size {}", i, *size);
+    return okStatus();
+  });
+}
+
+Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source,
+                          const Function &owner, std::string_view direction, std::vector<Argument> &result) {
+  VX_RETURN_IF_ERROR(decodeEach(source, result, [&](const format::Argument &argument, Argument &out, uint32_t i) {
+    VX_RETURN_IF_ERROR(spend(sizeof(Argument)));
+    VX_RETURN_IF_ERROR(name(argument.name(), fmt::format("{} {}", direction, i), out.name));
+    return valueType(argument.type(), owner.symbols.size(), out.type)
+        .addContext(fmt::format("{} '{}'", direction, out.name));
+  }));
+  return checkUnique(result, fmt::format("{}s", direction));
+}
+
+Status Decoder::function(const format::Function &source, Function &result) {
+  VX_RETURN_IF_ERROR(decodeEach(
+      source.symbols(), result.symbols, [&](const format::Symbol &symbol, Symbol &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(spend(sizeof(Symbol)));
+        VX_RETURN_IF_ERROR(name(symbol.name(), fmt::format("symbol {}", i), out.name));
+        out.min = symbol.min();
+        out.max = symbol.max();
+        out.multiple = symbol.multiple();
+        out.dataDependent = symbol.data_dependent();
+        if (out.min < 0 || out.max < out.min)
+          return failure(VX_INVALID_MODULE, "symbol '{}' has the range [{}, {}]", out.name, out.min, out.max);
+        if (out.multiple < 1)
+          return failure(VX_INVALID_MODULE, "symbol '{}' is a multiple of {}, wanted is at least 1", out.name,
+                         out.multiple);
+        result.symbolNames.push_back(out.name);
+        return okStatus();
+      }));
+  VX_RETURN_IF_ERROR(checkUnique(result.symbols, "symbols"));
+  VX_RETURN_IF_ERROR(arguments(source.inputs(), result, "input", result.inputs));
+  VX_RETURN_IF_ERROR(arguments(source.outputs(), result, "output", result.outputs));
+
+  // A call binds a symbol by the first tensor dimension that is the symbol itself.
+  std::vector<bool> bound(result.symbols.size());
+  for (const Argument &input : result.inputs)
+    if (input.type.kind == VX_TENSOR)
+      for (const Expression &dim : input.type.dims)
+        if (auto symbol = dim.asSymbol())
+          bound[*symbol] = true;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (!bound[i] && !result.symbols[i].dataDependent)
+      return failure(VX_INVALID_MODULE, "symbol '{}' is the size of no input's dimension", result.symbols[i].name);
+  return okStatus();
+}
+
+Status Decoder::constant(const format::Constant &source, Constant &result) {
+  VX_RETURN_IF_ERROR(text(source.name(), result.name));
+  result.section = source.section();
+  result.offset = source.offset();
+  result.size = source.size();
+  if (result.section >= data.sections.size())
+    return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", result.section, data.sections.size());
+  const Section &section = data.sections[result.section];
+  if (section.kind != SectionKind::Weights)
+    return failure(VX_INVALID_MODULE, "section {} holds code, wanted are weights", result.section);
+  if (result.offset > section.size || result.size > section.size - result.offset)
+    return failure(VX_INVALID_MODULE, "{} bytes at {} are outside section {} of {} bytes", result.size, result.offset,
+                   result.section, section.size);
+  if (result.offset % VX_BUFFER_ALIGNMENT != 0)
+    return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", result.offset, VX_BUFFER_ALIGNMENT);
+  return valueType(source.type(), 0, result.type);
+}
+
+Status Decoder::variable(const format::Variable &source, Variable &result) {
+  VX_RETURN_IF_ERROR(name(source.name(), "variable", result.name));
+  result.elementType = static_cast<vx_element_type>(source.element_type());
+  VX_RETURN_IF_ERROR(checkElementType(result.elementType));
+  result.size = source.size();
+  if (source.dims()) {
+    if (source.dims()->size() > maxRank)
+      return failure(VX_INVALID_MODULE, "rank is {}, allowed are {}", source.dims()->size(), maxRank);
+    for (int64_t dim : *source.dims())
+      result.dims.push_back(dim);
+  }
+  uint64_t needed = 0;
+  if (Status status = tensorByteSize(result.elementType, result.dims, needed); !status.ok())
+    return Status(VX_INVALID_MODULE, std::string(status.message()));
+  if (needed != result.size)
+    return failure(VX_INVALID_MODULE, "{} needs {} bytes, the variable has {}",
+                   tensorTypeString(result.elementType, result.dims), needed, result.size);
+  if (source.initial() < -1 ||
+      (source.initial() >= 0 && static_cast<size_t>(source.initial()) >= data.constants.size()))
+    return failure(VX_INVALID_MODULE, "initial constant {} does not exist, there are {}", source.initial(),
+                   data.constants.size());
+  if (source.initial() >= 0) {
+    result.initial = static_cast<uint32_t>(source.initial());
+    if (data.constants[*result.initial].size != result.size)
+      return failure(VX_INVALID_MODULE, "initial constant {} has {} bytes, the variable has {}", *result.initial,
+                     data.constants[*result.initial].size, result.size);
+  }
+  return okStatus();
+}
+
+Status Decoder::decode(const format::Module &module) {
+  VX_RETURN_IF_ERROR(text(module.producer(), data.producer));
+  VX_RETURN_IF_ERROR(text(module.name(), data.name));
+  // Sections are decoded by the loader, which maps them; everything below refers to them.
+  VX_RETURN_IF_ERROR(decodeEach(module.functions(), data.functions,
+                                [&](const format::Function &source, Function &out, uint32_t i) -> Status {
+                                  VX_RETURN_IF_ERROR(spend(sizeof(Function)));
+                                  VX_RETURN_IF_ERROR(name(source.name(), fmt::format("function {}", i), out.name));
+                                  return function(source, out).addContext(fmt::format("function '{}'", out.name));
+                                }));
+  VX_RETURN_IF_ERROR(checkUnique(data.functions, "functions"));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.constants(), data.constants, [&](const format::Constant &source, Constant &out, uint32_t i) {
+        VX_RETURN_IF_ERROR(spend(sizeof(Constant)));
+        return constant(source, out)
+            .addContext(out.name.empty() ? fmt::format("constant {}", i)
+                                         : fmt::format("constant {} '{}'", i, out.name));
+      }));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.variables(), data.variables, [&](const format::Variable &source, Variable &out, uint32_t i) {
+        VX_RETURN_IF_ERROR(spend(sizeof(Variable)));
+        return variable(source, out)
+            .addContext(out.name.empty() ? fmt::format("variable {}", i) : fmt::format("variable '{}'", out.name));
+      }));
+  VX_RETURN_IF_ERROR(checkUnique(data.variables, "variables"));
+  VX_RETURN_IF_ERROR(decodeEach(module.fault_sites(), data.faultSites,
+                                [&](const format::FaultSite &source, FaultSite &out, uint32_t) -> Status {
+                                  VX_RETURN_IF_ERROR(spend(sizeof(FaultSite)));
+                                  VX_RETURN_IF_ERROR(text(source.node(), out.node));
+                                  return text(source.what(), out.what);
+                                }));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.programs(), data.programs, [&](const format::Program &source, Program &out, uint32_t i) {
+        VX_RETURN_IF_ERROR(spend(sizeof(Program)));
+        VX_RETURN_IF_ERROR(text(source.name(), out.name));
+        return program(source, out).addContext(fmt::format("program {} '{}'", i, out.name));
+      }));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.targets(), data.targets, [&](const format::Target &source, Target &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(spend(sizeof(Target)));
+        VX_RETURN_IF_ERROR(name(source.name(), fmt::format("target {}", i), out.name));
+        return target(source, out).addContext(fmt::format("target '{}'", out.name));
+      }));
+  return checkUnique(data.targets, "targets");
+}
+
+} // namespace vx

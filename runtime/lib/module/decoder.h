@@ -1,0 +1,67 @@
+// Turns verified FlatBuffers into ModuleData, checking every index, number and name on the way.
+#ifndef VX_RUNTIME_MODULE_DECODER_H
+#define VX_RUNTIME_MODULE_DECODER_H
+
+#include "module/module.h"
+
+#include "vx/abi/module_generated.h"
+
+namespace vx {
+
+class Decoder {
+public:
+  // `metadataSize` bounds how much the decoded form may take: tables can be shared in the file, and are copies here.
+  Decoder(ModuleData &data, uint64_t metadataSize) : data(data), budget(64 * metadataSize + (uint64_t(16) << 20)) {}
+
+  Status decode(const format::Module &module);
+
+private:
+  // decoder.cpp
+  Status spend(uint64_t bytes);
+  Status text(const flatbuffers::String *source, std::string &result);
+  Status name(const flatbuffers::String *source, std::string_view of, std::string &result);
+  Status expression(const format::Expr *source, size_t symbolCount, Expression &result);
+  Status valueType(const format::ValueType *source, size_t symbolCount, ValueType &result);
+  Status function(const format::Function &source, Function &result);
+  Status arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source, const Function &owner,
+                   std::string_view direction, std::vector<Argument> &result);
+  Status constant(const format::Constant &source, Constant &result);
+  Status variable(const format::Variable &source, Variable &result);
+
+  // decode_target.cpp
+  Status target(const format::Target &source, Target &result);
+  Status kernel(const format::Kernel &source, Kernel &result);
+  Status variant(const format::Variant &source, const Target &owner, Variant &result);
+  Status entries(const format::Target &source, Target &result);
+  Status entryFits(const Target &owner, const Entry &entry);
+  Status commandsFit(const Target &owner, const Block &block);
+
+  // decode_program.cpp
+  Status program(const format::Program &source, Program &result);
+  Status block(const format::Block *source, uint32_t depth, Program &owner, Block &result);
+  Status instruction(const format::Instruction &source, uint32_t depth, Program &owner, Instruction &result);
+  Status operands(const format::Instruction &source, const OpFacts &facts, const Program &owner, Instruction &result);
+  Status immediate(const OpFacts &facts, const Instruction &instruction);
+  Status command(const format::Command &source, const Program &owner, Command &result);
+  Status results(const format::Program &source, Program &result);
+
+  ModuleData &data;
+  uint64_t budget;
+};
+
+// Decodes each element of a FlatBuffers vector (null is empty) with `decodeOne(element, result, index)`.
+template <typename Vector, typename Result, typename F>
+Status decodeEach(const Vector *source, std::vector<Result> &results, F &&decodeOne) {
+  if (!source)
+    return okStatus();
+  results.reserve(source->size());
+  for (flatbuffers::uoffset_t i = 0; i < source->size(); ++i) {
+    Result &result = results.emplace_back();
+    VX_RETURN_IF_ERROR(decodeOne(*source->Get(i), result, i));
+  }
+  return okStatus();
+}
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,32 @@
+// Facts about element types. The numbers are those of the module file.
+#ifndef VX_RUNTIME_MODULE_ELEMENT_TYPE_H
+#define VX_RUNTIME_MODULE_ELEMENT_TYPE_H
+
+#include "base/status.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace vx {
+
+// Rank limit of every tensor, so that a damaged count cannot make the runtime allocate.
+inline constexpr uint32_t maxRank = 64;
+
+// "f32"; "unknown" for a number that is no type.
+const char *elementTypeName(vx_element_type type);
+
+// 0 for None, String and unknown numbers.
+uint32_t elementTypeBits(vx_element_type type);
+
+// Bytes of a dense tensor; packed types round up. Fails for negative dims, for types without a size, and beyond 2^62
+// bytes.
+Status tensorByteSize(vx_element_type type, std::span<const int64_t> dims, uint64_t &size);
+
+// "f32[2,3]"
+std::string tensorTypeString(vx_element_type type, std::span<const int64_t> dims);
+
+} // namespace vx
+
+#endif

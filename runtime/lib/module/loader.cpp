@@ -1,0 +1,215 @@
+#include "module/decoder.h"
+#include "module/module.h"
+
+#include "vx/abi/module_header.h"
+#include "vx/abi/version.h"
+
+#include <bit>
+#include <cstring>
+#include <map>
+
+static_assert(std::endian::native == std::endian::little, "module files are little-endian and read in place");
+
+namespace vx {
+
+// Fills a Module in the order that docs/module-format.md states.
+struct ModuleLoader {
+  Module &module;
+  vx_module_header header = {};
+
+  Status readHeader();
+  Status readMetadata(const format::Module *&root);
+  Status readSections(const format::Module &root);
+  Status mapExternal(Section &section, std::map<std::string, size_t> &opened);
+  void buildSignature();
+  Status run();
+};
+
+Status ModuleLoader::readHeader() {
+  std::span<const uint8_t> file = module.file;
+  if (file.size() < sizeof(header)) {
+    // A file that starts otherwise is no module at all, however short.
+    size_t known = std::min<size_t>(file.size(), sizeof(header.magic));
+    if (std::memcmp(file.data(), VX_MODULE_MAGIC, known) != 0 || known == 0)
+      return failure(VX_INVALID_MODULE, "is no vx module: the file has {} bytes and does not begin with '{}'",
+                     file.size(), VX_MODULE_MAGIC);
+    return failure(VX_INVALID_MODULE, "is truncated: the file has {} bytes, its header needs {}", file.size(),
+                   sizeof(header));
+  }
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (std::memcmp(header.magic, VX_MODULE_MAGIC, sizeof(header.magic)) != 0)
+    return failure(VX_INVALID_MODULE, "is no vx module: it does not begin with '{}'", VX_MODULE_MAGIC);
+  if (header.abi_major != VX_MODULE_ABI_MAJOR || header.abi_minor > VX_MODULE_ABI_MINOR)
+    return failure(VX_INVALID_MODULE, "has the format version {}.{}, this runtime reads {}.0 to {}.{}",
+                   header.abi_major, header.abi_minor, VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR);
+  if (header.file_size > file.size())
+    return failure(VX_INVALID_MODULE, "is truncated: the file has {} bytes, its header says {}", file.size(),
+                   header.file_size);
+  if (header.file_size < file.size())
+    return failure(VX_INVALID_MODULE, "has {} bytes, its header says {}", file.size(), header.file_size);
+  if (header.reserved[0] != 0 || header.reserved[1] != 0)
+    return failure(VX_INVALID_MODULE, "header: reserved words are {:#x} and {:#x}, wanted are 0", header.reserved[0],
+                   header.reserved[1]);
+  if (header.metadata_offset < sizeof(header) || header.metadata_offset > file.size() ||
+      header.metadata_size > file.size() - header.metadata_offset)
+    return failure(VX_INVALID_MODULE, "header: {} bytes of metadata at {} are outside the file of {} bytes",
+                   header.metadata_size, header.metadata_offset, file.size());
+  if (header.metadata_offset % 8 != 0)
+    return failure(VX_INVALID_MODULE, "header: metadata begins at {}, wanted is a multiple of 8",
+                   header.metadata_offset);
+  return okStatus();
+}
+
+Status ModuleLoader::readMetadata(const format::Module *&root) {
+  std::span<const uint8_t> metadata = module.file.subspan(header.metadata_offset, header.metadata_size);
+  uint64_t hash = vx_hash64(metadata.data(), metadata.size());
+  if (hash != header.metadata_hash)
+    return failure(VX_INVALID_MODULE, "metadata is damaged: its hash is {:016x}, the header says {:016x}", hash,
+                   header.metadata_hash);
+  // A nested block takes two levels of tables, and module, program, body, commands a few more.
+  constexpr size_t maxDepth = 2 * 64 + 32;
+  constexpr size_t maxTables = 4'000'000;
+  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), maxDepth, maxTables);
+  if (metadata.size() < 8 || !format::VerifyModuleBuffer(verifier))
+    return failure(VX_INVALID_MODULE, "metadata of {} bytes is not well-formed", metadata.size());
+  root = format::GetModule(metadata.data());
+  module.metadataBytes = metadata.size();
+  return okStatus();
+}
+
+static bool isPlainFileName(const std::string &name) {
+  return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\\\0:", 4)) == name.npos;
+}
+
+Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t> &opened) {
+  if (section.kind != SectionKind::Weights)
+    return failure(VX_INVALID_MODULE, "code is in the external file '{}', allowed are weights", section.externalFile);
+  if (!isPlainFileName(section.externalFile))
+    return failure(VX_INVALID_MODULE, "external file '{}' is no plain file name", section.externalFile);
+  auto [place, isNew] = opened.emplace(section.externalFile, module.externalMappings.size());
+  std::string folder;
+  if (size_t slash = module.filePath.rfind('/'); slash != std::string::npos)
+    folder = module.filePath.substr(0, slash + 1);
+  if (isNew) {
+    constexpr size_t maxFiles = 256;
+    if (opened.size() > maxFiles)
+      return failure(VX_INVALID_MODULE, "there are more than {} external files", maxFiles);
+    FileMapping mapping;
+    VX_RETURN_IF_ERROR(FileMapping::open(folder + section.externalFile, mapping));
+    module.externalMappings.push_back(std::move(mapping));
+  }
+  std::span<const uint8_t> file = module.externalMappings[place->second].bytes();
+  if (section.offset > file.size() || section.size > file.size() - section.offset)
+    return failure(VX_INVALID_MODULE, "{} bytes at {} are outside the external file '{}' of {} bytes", section.size,
+                   section.offset, section.externalFile, file.size());
+  section.bytes = file.subspan(section.offset, section.size);
+  return okStatus();
+}
+
+Status ModuleLoader::readSections(const format::Module &root) {
+  std::map<std::string, size_t> opened;
+  constexpr uint32_t maxSections = 65536;
+  if (root.sections() && root.sections()->size() > maxSections)
+    return failure(VX_INVALID_MODULE, "there are {} sections, allowed are {}", root.sections()->size(), maxSections);
+  auto decodeSection = [&](const format::Section &source, Section &section) -> Status {
+    if (source.kind() > format::SectionKind::Code)
+      return failure(VX_INVALID_MODULE, "kind has the unknown number {}", static_cast<int>(source.kind()));
+    section.kind = static_cast<SectionKind>(source.kind());
+    section.offset = source.offset();
+    section.size = source.size();
+    section.hash = source.hash();
+    if (section.offset % VX_SECTION_ALIGNMENT != 0)
+      return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", section.offset, VX_SECTION_ALIGNMENT);
+    if (source.external_file()) {
+      section.externalFile = source.external_file()->str();
+      return mapExternal(section, opened);
+    }
+    if (section.offset > module.file.size() || section.size > module.file.size() - section.offset)
+      return failure(VX_INVALID_MODULE, "{} bytes at {} are outside the file of {} bytes", section.size, section.offset,
+                     module.file.size());
+    if (section.size && section.offset < sizeof(header))
+      return failure(VX_INVALID_MODULE, "{} bytes at {} overlap the header", section.size, section.offset);
+    section.bytes = module.file.subspan(section.offset, section.size);
+    return okStatus();
+  };
+  return decodeEach(root.sections(), module.contents.sections,
+                    [&](const format::Section &source, Section &section, uint32_t i) {
+                      return decodeSection(source, section).addContext(fmt::format("section {}", i));
+                    });
+}
+
+void ModuleLoader::buildSignature() {
+  SignatureTables &tables = module.tables;
+  auto argumentTable = [&](const std::vector<Argument> &arguments, const Function &owner) {
+    std::vector<vx_argument_info> &table = tables.arguments.emplace_back();
+    for (const Argument &argument : arguments) {
+      std::vector<vx_dim_info> &dims = tables.dims.emplace_back();
+      for (const Expression &dim : argument.type.dims) {
+        const std::string &text = tables.texts.emplace_back(dim.toString(owner.symbolNames));
+        dims.push_back({dim.asConstant().value_or(-1), text.c_str()});
+      }
+      table.push_back({argument.name.c_str(), argument.type.kind, argument.type.elementType, argument.type.ranked,
+                       static_cast<uint32_t>(dims.size()), dims.data()});
+    }
+    return table.data();
+  };
+  for (const Function &function : module.contents.functions) {
+    std::vector<vx_symbol_info> &symbols = tables.symbols.emplace_back();
+    for (const Symbol &symbol : function.symbols)
+      symbols.push_back({symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple, symbol.dataDependent});
+    const vx_argument_info *inputs = argumentTable(function.inputs, function);
+    const vx_argument_info *outputs = argumentTable(function.outputs, function);
+    tables.functions.push_back({function.name.c_str(), symbols.size(), symbols.data(), function.inputs.size(), inputs,
+                                function.outputs.size(), outputs});
+  }
+  for (const Variable &variable : module.contents.variables)
+    tables.variables.push_back({variable.name.c_str(), variable.elementType,
+                                static_cast<uint32_t>(variable.dims.size()), variable.dims.data(), variable.size});
+}
+
+Status ModuleLoader::run() {
+  VX_RETURN_IF_ERROR(readHeader());
+  const format::Module *root = nullptr;
+  VX_RETURN_IF_ERROR(readMetadata(root));
+  VX_RETURN_IF_ERROR(readSections(*root));
+  VX_RETURN_IF_ERROR(Decoder(module.contents, header.metadata_size).decode(*root));
+  buildSignature();
+  return okStatus();
+}
+
+Status Module::load(const std::string &path, Ref<Module> &result) {
+  Ref<Module> module = makeRef<Module>();
+  module->filePath = path;
+  VX_RETURN_IF_ERROR(FileMapping::open(path, module->mapping));
+  module->file = module->mapping.bytes();
+  VX_RETURN_IF_ERROR(ModuleLoader{*module}.run().addContext(path));
+  result = std::move(module);
+  return okStatus();
+}
+
+Status Module::fromMemory(const std::string &path, std::span<const uint8_t> bytes, Ref<Module> &result) {
+  Ref<Module> module = makeRef<Module>();
+  module->filePath = path;
+  module->file = bytes;
+  VX_RETURN_IF_ERROR(ModuleLoader{*module}.run().addContext(path));
+  result = std::move(module);
+  return okStatus();
+}
+
+std::string Module::describeSection(uint32_t index) const {
+  const Section &section = contents.sections[index];
+  return fmt::format("section {} ({}, {} bytes at {}{}{})", index,
+                     section.kind == SectionKind::Code ? "code" : "weights", section.size, section.offset,
+                     section.externalFile.empty() ? "" : " of ", section.externalFile);
+}
+
+Status Module::verifySection(uint32_t index) const {
+  const Section &section = contents.sections[index];
+  uint64_t hash = vx_hash64(section.bytes.data(), section.bytes.size());
+  if (hash == section.hash)
+    return okStatus();
+  return failure(VX_INVALID_MODULE, "{}: {} is damaged: its hash is {:016x}, the metadata says {:016x}", filePath,
+                 describeSection(index), hash, section.hash);
+}
+
+} // namespace vx

@@ -1,0 +1,181 @@
+// A module file: its sections mapped, its metadata decoded and checked. Immutable.
+#ifndef VX_RUNTIME_MODULE_MODULE_H
+#define VX_RUNTIME_MODULE_MODULE_H
+
+#include "base/file_mapping.h"
+#include "base/ref.h"
+#include "base/status.h"
+#include "module/element_type.h"
+#include "module/program.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx {
+
+struct ValueType {
+  vx_value_kind kind = VX_TENSOR;
+  vx_element_type elementType = VX_ELEMENT_NONE;
+  bool ranked = true;
+  std::vector<Expression> dims;
+};
+
+struct Argument {
+  std::string name;
+  ValueType type;
+};
+
+struct Symbol {
+  std::string name;
+  int64_t min = 0;
+  int64_t max = INT64_MAX;
+  int64_t multiple = 1;
+  bool dataDependent = false;
+};
+
+struct Function {
+  std::string name;
+  std::vector<Symbol> symbols;
+  std::vector<std::string> symbolNames; // of `symbols`, for Expression::toString
+  std::vector<Argument> inputs;
+  std::vector<Argument> outputs;
+};
+
+enum class SectionKind : uint8_t { Weights, Code };
+
+struct Section {
+  SectionKind kind = SectionKind::Weights;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint64_t hash = 0;
+  std::string externalFile;
+  std::span<const uint8_t> bytes;
+};
+
+struct Constant {
+  std::string name;
+  uint32_t section = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  ValueType type;
+};
+
+struct Variable {
+  std::string name;
+  vx_element_type elementType = VX_ELEMENT_NONE;
+  std::vector<int64_t> dims;
+  uint64_t size = 0;
+  std::optional<uint32_t> initial; // index of constants
+};
+
+struct FaultSite {
+  std::string node;
+  std::string what;
+};
+
+enum class Access : uint8_t { Read, Write, ReadWrite };
+
+struct Kernel {
+  std::string name;
+  std::string key;
+  std::vector<std::string> sources;
+  std::string strategy;
+  std::vector<Access> buffers;
+  uint32_t scalarCount = 0;
+  uint32_t workgroupSize[3] = {1, 1, 1};
+};
+
+struct Variant {
+  std::string name;
+  std::vector<std::string> requirements;
+  uint32_t section = 0;
+  std::vector<std::string> entries;
+  std::vector<uint64_t> offsets;
+};
+
+struct Constraint {
+  uint32_t symbol = 0;
+  int64_t value = 0;
+};
+
+struct Entry {
+  uint32_t function = 0;
+  uint32_t program = 0;
+  std::vector<Constraint> constraints;
+};
+
+struct Target {
+  std::string name;
+  std::string triple;
+  std::vector<Kernel> kernels;
+  std::vector<Variant> variants;
+  std::vector<Entry> entries;
+};
+
+// What the metadata says.
+struct ModuleData {
+  std::string producer;
+  std::string name;
+  std::vector<Function> functions;
+  std::vector<Section> sections;
+  std::vector<Constant> constants;
+  std::vector<Variable> variables;
+  std::vector<FaultSite> faultSites;
+  std::vector<Target> targets;
+  std::vector<Program> programs;
+};
+
+// The signature as the C interface shows it; points into the module.
+struct SignatureTables {
+  std::vector<vx_function_info> functions;
+  std::vector<vx_variable_info> variables;
+  std::deque<std::vector<vx_argument_info>> arguments;
+  std::deque<std::vector<vx_symbol_info>> symbols;
+  std::deque<std::vector<vx_dim_info>> dims;
+  std::deque<std::string> texts;
+};
+
+class Module : public RefCounted {
+public:
+  // Maps and checks a file. Every message names it.
+  static Status load(const std::string &path, Ref<Module> &module);
+
+  // Checks a module that lies in memory, which must be aligned to 64 bytes and outlive the module. External sections
+  // are looked for beside `path`.
+  static Status fromMemory(const std::string &path, std::span<const uint8_t> bytes, Ref<Module> &module);
+
+  const std::string &path() const { return filePath; }
+  const ModuleData &data() const { return contents; }
+  const SignatureTables &signature() const { return tables; }
+  uint64_t fileSize() const { return file.size(); }
+  uint64_t metadataSize() const { return metadataBytes; }
+
+  // Compares the bytes of a section with its hash.
+  Status verifySection(uint32_t section) const;
+
+  // "section 2 (code, 4096 bytes at 8192)"
+  std::string describeSection(uint32_t section) const;
+
+  // The metadata as JSON, see vx_module_describe.
+  std::string describe() const;
+
+private:
+  friend struct ModuleLoader;
+
+  std::string filePath;
+  FileMapping mapping;
+  std::vector<FileMapping> externalMappings;
+  std::span<const uint8_t> file;
+  uint64_t metadataBytes = 0;
+  ModuleData contents;
+  SignatureTables tables;
+};
+
+} // namespace vx
+
+#endif

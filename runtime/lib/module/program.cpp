@@ -1,0 +1,79 @@
+#include "module/program.h"
+
+namespace vx {
+
+OpFacts opFacts(Op op) {
+  switch (op) {
+  case Op::ConstI64:
+    return {"ConstI64", "I", 0, false};
+  case Op::MoveI64:
+    return {"MoveI64", "Ii", 0, false};
+  case Op::Add:
+    return {"Add", "Iii", 0, false};
+  case Op::Sub:
+    return {"Sub", "Iii", 0, false};
+  case Op::Mul:
+    return {"Mul", "Iii", 0, false};
+  case Op::FloorDiv:
+    return {"FloorDiv", "Iii", 0, false};
+  case Op::CeilDiv:
+    return {"CeilDiv", "Iii", 0, false};
+  case Op::Mod:
+    return {"Mod", "Iii", 0, false};
+  case Op::Max:
+    return {"Max", "Iii", 0, false};
+  case Op::Min:
+    return {"Min", "Iii", 0, false};
+  case Op::CmpEq:
+    return {"CmpEq", "Iii", 0, false};
+  case Op::CmpNe:
+    return {"CmpNe", "Iii", 0, false};
+  case Op::CmpLt:
+    return {"CmpLt", "Iii", 0, false};
+  case Op::CmpLe:
+    return {"CmpLe", "Iii", 0, false};
+  case Op::Select:
+    return {"Select", "Iiii", 0, false};
+  case Op::MoveBuffer:
+    return {"MoveBuffer", "Bb", 0, false};
+  case Op::ArenaReserve:
+    return {"ArenaReserve", "i", 0, false};
+  case Op::ArenaSlice:
+    return {"ArenaSlice", "Bii", 0, false};
+  case Op::Allocate:
+    return {"Allocate", "Bi", 0, false};
+  case Op::Constant:
+    return {"Constant", "B", 0, false};
+  case Op::Variable:
+    return {"Variable", "B", 0, false};
+  case Op::Slice:
+    return {"Slice", "Bbii", 0, false};
+  case Op::Segment:
+    return {"Segment", "", 0, true};
+  case Op::ReadI64:
+    return {"ReadI64", "Ibi", 0, false};
+  case Op::CheckFaults:
+    return {"CheckFaults", "", 0, false};
+  case Op::If:
+    return {"If", "i", 2, false};
+  case Op::While:
+    return {"While", "i", 1, false};
+  case Op::MoveObject:
+    return {"MoveObject", "Oo", 0, false};
+  case Op::ListEmpty:
+    return {"ListEmpty", "O", 0, false};
+  case Op::ListInsert:
+    return {"ListInsert", "Ooibi*", 0, false};
+  case Op::ListErase:
+    return {"ListErase", "Ooi", 0, false};
+  case Op::ListSize:
+    return {"ListSize", "Io", 0, false};
+  case Op::ListGet:
+    return {"ListGet", "BoiI*", 0, false};
+  case Op::Error:
+    return {"Error", "iii", 0, false};
+  }
+  return {nullptr, nullptr, 0, false};
+}
+
+} // namespace vx

@@ -1,0 +1,113 @@
+// A program of the module, decoded and checked: what the interpreter runs.
+#ifndef VX_RUNTIME_MODULE_PROGRAM_H
+#define VX_RUNTIME_MODULE_PROGRAM_H
+
+#include "base/status.h"
+#include "hal/device.h"
+#include "module/expression.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx {
+
+// The instructions; module.fbs says what each one does. The numbers are those of the file.
+enum class Op : uint8_t {
+  ConstI64 = 0,
+  MoveI64 = 1,
+  Add = 2,
+  Sub = 3,
+  Mul = 4,
+  FloorDiv = 5,
+  CeilDiv = 6,
+  Mod = 7,
+  Max = 8,
+  Min = 9,
+  CmpEq = 10,
+  CmpNe = 11,
+  CmpLt = 12,
+  CmpLe = 13,
+  Select = 14,
+  MoveBuffer = 20,
+  ArenaReserve = 21,
+  ArenaSlice = 22,
+  Allocate = 23,
+  Constant = 24,
+  Variable = 25,
+  Slice = 26,
+  Segment = 30,
+  ReadI64 = 31,
+  CheckFaults = 32,
+  If = 40,
+  While = 41,
+  MoveObject = 50,
+  ListEmpty = 51,
+  ListInsert = 52,
+  ListErase = 53,
+  ListSize = 54,
+  ListGet = 55,
+  Error = 60
+};
+
+// What an instruction's operands must be. Upper case is assigned, lower case is read; i: i64, b: buffer, o: object. A
+// last "i*" or "I*" stands for any number up to the rank limit. `signature` is null for a number that is no
+// instruction.
+struct OpFacts {
+  const char *name;
+  const char *signature;
+  uint32_t blocks;
+  bool commands;
+};
+OpFacts opFacts(Op op);
+
+struct Command {
+  hal::CommandKind kind;
+  bool barrier;
+  uint32_t kernel;
+  uint32_t workgroups; // i64 register
+  int32_t workspace;   // buffer register, or -1
+  std::vector<uint32_t> buffers;
+  std::vector<uint32_t> scalars;
+};
+
+struct Instruction;
+struct Block {
+  std::vector<Instruction> instructions;
+};
+
+struct Instruction {
+  Op op;
+  int32_t site = -1;
+  int64_t imm = 0;
+  std::vector<uint32_t> operands;
+  std::vector<Block> blocks;
+  std::vector<Command> commands;
+  uint32_t segment = 0; // number of this Segment in the program
+};
+
+struct Result {
+  int32_t buffer = -1;
+  int32_t object = -1;
+  std::vector<uint32_t> dims;
+};
+
+struct Program {
+  std::string name;
+  uint32_t i64Registers = 0;
+  uint32_t bufferRegisters = 0;
+  uint32_t objectRegisters = 0;
+  Block body;
+  std::vector<Result> results;
+  bool storesVariables = false;
+  bool usesVariables = false;
+  uint32_t segmentCount = 0;
+  bool hasArenaSize = false;
+  Expression arenaSize;
+  Expression arenaLowerBound;
+};
+
+} // namespace vx
+
+#endif
