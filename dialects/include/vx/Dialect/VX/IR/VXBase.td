@@ -1,0 +1,195 @@
+// The `vx` dialect: what programs are. One file per op family includes this one.
+#ifndef VX_DIALECT_VX_IR_VXBASE
+#define VX_DIALECT_VX_IR_VXBASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def VX_Dialect : Dialect {
+  let name = "vx";
+  let cppNamespace = "::vx";
+  let summary = "machine-learning graphs with symbolic shapes";
+  let description = [{
+    A small closed set of operations into which every frontend decomposes its models. Values are tensors with value
+    semantics; broadcasting is explicit; a dynamic dimension carries an expression over named symbols in the type's encoding.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+//===-- Attributes -------------------------------------------------------------------------------------------------===//
+
+class VX_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrDef<VX_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def VX_DimAttr : VX_Attr<"Dim", "dim"> {
+  let summary = "the size of a dimension: an integer expression over named symbols";
+  let description = [{
+    Kept in a normal form (a sum of products, sorted), so that two expressions that are equal as polynomials are the same
+    attribute. Division, remainder, max and min are atoms of it.
+
+        dim  ::= term (('+' | '-') term)*
+        term ::= factor ('*' factor)*
+        factor ::= integer | symbol | "any name" | '(' dim ')'
+                 | ('floordiv' | 'ceildiv' | 'mod' | 'max' | 'min') '(' dim ',' dim ')'
+
+    Symbols are declared by `vx.symbol`. Built by the static functions below, never by `get`.
+  }];
+  // Kinds: see DimKind in VXAttributes.h.
+  let parameters = (ins "::vx::DimKind":$kind, "int64_t":$value, "::mlir::StringAttr":$symbol,
+                        ArrayRefParameter<"::vx::DimAttr">:$operands);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static DimAttr constant(::mlir::MLIRContext *context, int64_t value);
+    static DimAttr symbolNamed(::mlir::StringAttr name);
+    static DimAttr symbolNamed(::mlir::MLIRContext *context, ::llvm::StringRef name);
+    static DimAttr add(DimAttr lhs, DimAttr rhs);
+    static DimAttr sub(DimAttr lhs, DimAttr rhs);
+    static DimAttr mul(DimAttr lhs, DimAttr rhs);
+    static DimAttr floorDiv(DimAttr lhs, DimAttr rhs);
+    static DimAttr ceilDiv(DimAttr lhs, DimAttr rhs);
+    static DimAttr mod(DimAttr lhs, DimAttr rhs);
+    static DimAttr max(DimAttr lhs, DimAttr rhs);
+    static DimAttr min(DimAttr lhs, DimAttr rhs);
+    DimAttr operator+(DimAttr rhs) const { return add(*this, rhs); }
+    DimAttr operator-(DimAttr rhs) const { return sub(*this, rhs); }
+    DimAttr operator*(DimAttr rhs) const { return mul(*this, rhs); }
+    DimAttr operator+(int64_t rhs) const { return add(*this, constant(getContext(), rhs)); }
+    DimAttr operator*(int64_t rhs) const { return mul(*this, constant(getContext(), rhs)); }
+
+    /// The value of an expression that names no symbol.
+    std::optional<int64_t> asConstant() const;
+    /// The name of an expression that is one symbol and nothing else, or null.
+    ::mlir::StringAttr asSymbol() const;
+    /// Appends the symbols named, in order of first appearance, each once.
+    void collectSymbols(::llvm::SetVector<::mlir::StringAttr> &symbols) const;
+    /// Replaces symbols; a null result of `replacement` keeps the symbol.
+    DimAttr substitute(::llvm::function_ref<DimAttr(::mlir::StringAttr)> replacement) const;
+    /// As written in IR text, without the mnemonic.
+    std::string str() const;
+    /// Parses the text of `str`; null when it does not parse.
+    static DimAttr fromString(::mlir::MLIRContext *context, ::llvm::StringRef text);
+    /// Evaluates with the values of symbols; nullopt on an unknown symbol, overflow or division by zero.
+    std::optional<int64_t> evaluate(::llvm::function_ref<std::optional<int64_t>(::llvm::StringRef)> valueOf) const;
+    /// True when the expression is known to be at most `other` for all symbol values that are at least 0.
+    bool isAtMost(DimAttr other) const;
+  }];
+}
+
+def VX_LayoutAttr : VX_Attr<"Layout", "layout"> {
+  let summary = "a physical layout: how the logical dimensions are stored";
+  let description = [{
+    The logical tensor's dimensions in the order `order` (outermost first), each of `innerDims` split into tiles of `innerTiles`
+    elements that come last in memory, as `linalg.pack` makes them. Sizes that a tile does not divide are padded.
+    Exists above the `kernels` phase only: conversion to linalg turns it into explicit packed shapes.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$order, OptionalArrayRefParameter<"int64_t">:$innerDims,
+                        OptionalArrayRefParameter<"int64_t">:$innerTiles);
+  let assemblyFormat = [{
+    `<` `order` `=` `[` $order `]` (`,` `inner` `=` `[` $innerDims^ `]`)? (`,` `tiles` `=` `[` $innerTiles^ `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def VX_EncodingAttr : VX_Attr<"Encoding", "enc", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "the one encoding of vx tensors: symbolic dimensions and physical layout";
+  let description = [{
+    One expression per dimension. A static dimension repeats its size. A tensor with a `?` and no encoding has an unknown
+    size; none is left after the `graph` phase. Example: `tensor<?x8xf32, #vx.enc<[batch, 8]>>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::vx::DimAttr">:$dims, OptionalParameter<"::vx::LayoutAttr">:$layout);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def VX_SourceAttr : VX_Attr<"Source", "source"> {
+  let summary = "the source node of an op, carried by its location";
+  let description = [{ The metadata of a fused location: a model's node by name, its op type, and the file it came from. }];
+  let parameters = (ins "::mlir::StringAttr":$node, "::mlir::StringAttr":$opType, "::mlir::StringAttr":$file);
+  let assemblyFormat = "`<` $node `,` $opType `,` $file `>`";
+}
+
+def VX_StrategyAttr : VX_Attr<"Strategy", "strategy"> {
+  let summary = "how a kernel is generated: the schedule config";
+  let description = [{
+    Chosen by a target's cost model at `fused`, overridable by a tuning record. `name` selects the code generation strategy;
+    `workgroup` tiles the root op's result dimensions (0 = not tiled) and fixes the dispatch's grid: the product over the result
+    dimensions of ceildiv(size, tile); `vector` and `reduction` tile inside of a workgroup; `threads` is the number of threads of a
+    workgroup on a GPU (1 on a CPU).
+  }];
+  let parameters = (ins StringRefParameter<>:$name, ArrayRefParameter<"int64_t">:$workgroup,
+                        ArrayRefParameter<"int64_t">:$vector, ArrayRefParameter<"int64_t">:$reduction, "int64_t":$threads);
+  let hasCustomAssemblyFormat = 1;
+}
+
+//===-- Types ------------------------------------------------------------------------------------------------------===//
+
+class VX_Type<string name, string typeMnemonic> : TypeDef<VX_Dialect, name> { let mnemonic = typeMnemonic; }
+
+def VX_SequenceType : VX_Type<"Sequence", "sequence"> {
+  let summary = "an ordered list of tensors";
+  let description = [{
+    A host object. Its elements share an element type; `tensor<*xT>` says that their ranks may differ, `?` dims without an
+    encoding that their sizes may.
+  }];
+  let parameters = (ins "::mlir::TensorType":$elementType);
+  let assemblyFormat = "`<` $elementType `>`";
+}
+
+def VX_OptionalType : VX_Type<"Optional", "optional"> {
+  let summary = "a value or none";
+  let parameters = (ins "::mlir::Type":$valueType);
+  let assemblyFormat = "`<` $valueType `>`";
+  let genVerifyDecl = 1;
+}
+
+def VX_StringType : VX_Type<"String", "string"> {
+  let summary = "a UTF-8 string, as a tensor's element";
+  let description = [{ A host object: no device kernel reads strings. }];
+  let extraClassDeclaration = [{}];
+}
+
+//===-- Operand types ----------------------------------------------------------------------------------------------===//
+
+def VX_AnyFloat : AnyTypeOf<[F16, BF16, F32, F64, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN], "floating-point">;
+def VX_AnyInt : AnyTypeOf<[I8, I16, I32, I64, UI<8>, UI<16>, UI<32>, UI<64>, I<4>, UI<4>, I<2>, UI<2>], "integer">;
+def VX_AnyElement : AnyTypeOf<[VX_AnyFloat, VX_AnyInt, I1, VX_StringType], "vx element">;
+def VX_AnyNumber : AnyTypeOf<[VX_AnyFloat, VX_AnyInt], "number">;
+def VX_Tensor : RankedTensorOf<[VX_AnyElement]>;
+def VX_NumberTensor : RankedTensorOf<[VX_AnyNumber]>;
+def VX_FloatTensor : RankedTensorOf<[VX_AnyFloat]>;
+def VX_BoolTensor : RankedTensorOf<[I1]>;
+def VX_BoolOrIntTensor : RankedTensorOf<[I1, VX_AnyInt]>;
+def VX_BoolOrNumber : RankedTensorOf<[I1, VX_AnyNumber]>;
+def VX_IndexTensor : RankedTensorOf<[I32, I64]>;
+def VX_I64Scalar : 0DTensorOf<[I64]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
+def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
+def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
+
+//===-- Ops --------------------------------------------------------------------------------------------------------===//
+
+class VX_Op<string opMnemonic, list<Trait> traits = []> : Op<VX_Dialect, opMnemonic, traits>;
+
+/// An op whose result type follows from its operands and attributes; a result may carry a better-known shape than the
+/// inferred one. `infer` is the definition of inferReturnTypes when it is short enough to stand here.
+class VX_InferredOp<string opMnemonic, list<Trait> traits = [], string infer = "">
+    : VX_Op<opMnemonic, traits # [InferTypeOpAdaptorWithIsCompatible]> {
+  let extraClassDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+      return ::vx::areCompatibleTypes(inferred, actual);
+    }
+  }] # infer;
+}
+
+#endif

@@ -1,0 +1,223 @@
+// Symbols, control flow on the host, state, and sequences.
+#ifndef VX_DIALECT_VX_IR_VXOPSCONTROL
+#define VX_DIALECT_VX_IR_VXOPSCONTROL
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+//===-- Symbols ----------------------------------------------------------------------------------------------------===//
+
+def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">]> {
+  let summary = "declares a dimension symbol";
+  let description = [{
+    Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
+    `data_dependent`, by exactly one op while the program runs: `vx.bind_symbol`, `vx.loop`, `vx.if` or `vx.sequence_at`.
+
+    - C1: 0 <= min <= max, and multiple >= 1.
+    - C2: no other `vx.symbol` of the module has this name.
+
+    Example: `vx.symbol "batch" min = 1 max = 4096 multiple = 1`
+  }];
+  let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "0">:$min, DefaultValuedAttr<I64Attr, "INT64_MAX">:$max,
+                       DefaultValuedAttr<I64Attr, "1">:$multiple, UnitAttr:$data_dependent);
+  let assemblyFormat = [{
+    (`data_dependent` $data_dependent^)? $name (`min` `=` $min^)? (`max` `=` $max^)? (`multiple` `=` $multiple^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def VX_BindSymbolOp : VX_Op<"bind_symbol", []> {
+  let summary = "reads a scalar back to the host and binds a data-dependent symbol to it";
+  let description = [{
+    Ends a recorded segment. A value outside of the symbol's range fails the call with the source node's name. Types that name
+    the symbol stand after this op.
+
+    - C1: `symbol` is declared as data-dependent.
+  }];
+  let arguments = (ins VX_I64Scalar:$value, StrAttr:$symbol);
+  let assemblyFormat = "$symbol `=` $value attr-dict";
+}
+
+//===-- Control flow -----------------------------------------------------------------------------------------------===//
+
+def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "ends a region with its values";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+}
+
+def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "runs one of two regions";
+  let description = [{
+    The host decides. A result whose type names a data-dependent symbol that is declared for it binds that symbol to the
+    size that the taken branch yields.
+
+    - C1: both regions yield values of the results' types, up to dimensions.
+  }];
+  let arguments = (ins VX_BoolScalar:$condition);
+  let results = (outs Variadic<VX_Value>:$results);
+  let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
+  let assemblyFormat = "$condition (`->` type($results)^)? $then_region `else` $else_region attr-dict";
+  let hasVerifier = 1;
+}
+
+def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments, RecursiveMemoryEffects]> {
+  let summary = "repeats a region with carried values";
+  let description = [{
+    As ONNX's Loop without scan outputs. The region's arguments are the carried values; it yields the next condition
+    (tensor<i1>) and the next carried values. The loop ends when `trip_count` iterations are done (no trip count: never) or when the
+    condition is false (an absent `condition` starts as true). The iteration number is the symbol `iteration`, to be read
+    with `vx.dim_value`.
+
+    A dimension of a region argument or result that is a data-dependent symbol declared for it is bound at each
+    iteration to the size of the value that comes in; so a carried value may change its size.
+
+    - C1: the region has one argument for each carried value, of its type up to dimensions.
+    - C2: the region yields a tensor<i1> and one value for each carried value, of its type up to dimensions.
+    - C3: `iteration` is declared as data-dependent.
+  }];
+  let arguments = (ins Optional<VX_I64Scalar>:$trip_count, Optional<VX_BoolScalar>:$condition, Variadic<VX_Value>:$inits,
+                       StrAttr:$iteration);
+  let results = (outs Variadic<VX_Value>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $iteration (`trip_count` `(` $trip_count^ `)`)? (`condition` `(` $condition^ `)`)?
+    (`inits` `(` $inits^ `:` type($inits) `)`)? (`->` type($results)^)? $body attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- State ------------------------------------------------------------------------------------------------------===//
+
+def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "state of an instance that lives across calls";
+  let description = [{
+    - C1: `type` is a tensor type of static shape.
+    - C2: `initial`, where given, has that type; else the variable starts as zeros.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<VX_Tensor>:$type, OptionalAttr<ElementsAttr>:$initial);
+  let assemblyFormat = "$sym_name `:` $type (`=` $initial^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a variable at this point of the program";
+  let description = [{
+    - C1: the variable exists and has the result's type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
+}
+
+def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "sets a variable";
+  let description = [{
+    Takes effect for loads after it in the program; other calls see it when this call has succeeded. A call that fails changes
+    no variable.
+
+    - C1: the variable exists and has the value's type.
+  }];
+  let arguments = (ins VX_Tensor:$value, FlatSymbolRefAttr:$variable);
+  let assemblyFormat = "$value `,` $variable attr-dict `:` type($value)";
+}
+
+//===-- Sequences --------------------------------------------------------------------------------------------------===//
+
+def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure]> {
+  let summary = "a sequence of the given tensors";
+  let description = [{
+    - C1: every input has the sequence's element type.
+  }];
+  let arguments = (ins Variadic<VX_Tensor>:$inputs);
+  let results = (outs VX_SequenceType:$result);
+  let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure]> {
+  let summary = "a sequence with one more tensor";
+  let description = [{
+    `position` lies in [-n, n] with n the length; without it the tensor is appended. Another position fails the call.
+
+    - C1: `value` has the sequence's element type.
+  }];
+  let arguments = (ins VX_SequenceType:$sequence, VX_Tensor:$value, Optional<VX_I64Scalar>:$position);
+  let results = (outs VX_SequenceType:$result);
+  let assemblyFormat = "$sequence `,` $value (`at` $position^)? attr-dict `:` type($sequence) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def VX_SequenceAtOp : VX_Op<"sequence_at", [Pure]> {
+  let summary = "one tensor of a sequence";
+  let description = [{
+    `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
+    the tensor's sizes.
+
+    - C1: the result has the sequence's element type.
+  }];
+  let arguments = (ins VX_SequenceType:$sequence, VX_I64Scalar:$position);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$sequence `,` $position attr-dict `:` type($sequence) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence", "result"]>]> {
+  let summary = "a sequence without one of its tensors";
+  let description = [{ `position` lies in [-n, n) with n the length; without it the last tensor is removed. Another position fails the call. }];
+  let arguments = (ins VX_SequenceType:$sequence, Optional<VX_I64Scalar>:$position);
+  let results = (outs VX_SequenceType:$result);
+  let assemblyFormat = "$sequence (`at` $position^)? attr-dict `:` type($sequence)";
+}
+
+def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure]> {
+  let summary = "the number of tensors of a sequence";
+  let arguments = (ins VX_SequenceType:$sequence);
+  let results = (outs VX_I64Scalar:$result);
+  let assemblyFormat = "$sequence attr-dict `:` type($sequence)";
+}
+
+//===-- Fusion and kernels -----------------------------------------------------------------------------------------===//
+
+def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure]> {
+  let summary = "ops that one target computes with one kernel";
+  let description = [{
+    Made at the `fused` phase. The region's arguments are the operands; one anchor op and its prologue and epilogue stand in it.
+
+    - C1: the region's arguments have the operands' types, and it yields the results' types.
+  }];
+  let arguments = (ins Variadic<VX_Tensor>:$inputs, VX_StrategyAttr:$strategy);
+  let results = (outs Variadic<VX_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` $strategy `:` functional-type($inputs, $results) $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "an outlined kernel";
+  let description = [{
+    Made at the `kernels` phase. `key` is the hash of its canonical text (locations dropped, symbols renamed s0, s1, ... in order of first
+    appearance), target and strategy: equal keys are one kernel. `symbols` are its scalars, in order. `workgroups` is the size of its grid.
+
+    - C1: every symbol that the body names is in `symbols`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key, StrArrayAttr:$symbols, VX_DimAttr:$workgroups,
+                       VX_StrategyAttr:$strategy, OptionalAttr<StrAttr>:$sym_visibility);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $key `symbols` $symbols `workgroups` $workgroups $strategy attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel";
+  let description = [{
+    `symbols` gives the value of each of the kernel's symbols in terms of the caller's.
+
+    - C1: the kernel exists; operands and results have its types up to dimensions; there is one entry for each symbol.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<VX_Tensor>:$inputs, VX_DimArrayAttr:$symbols);
+  let results = (outs Variadic<VX_Tensor>:$results);
+  let assemblyFormat = "$kernel `(` $inputs `)` `symbols` $symbols attr-dict `:` functional-type($inputs, $results)";
+}
+
+#endif

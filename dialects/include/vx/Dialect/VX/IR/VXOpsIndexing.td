@@ -1,0 +1,46 @@
+// Ops whose element addresses come from data.
+#ifndef VX_DIALECT_VX_IR_VXOPSINDEXING
+#define VX_DIALECT_VX_IR_VXOPSINDEXING
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "picks slices along one dimension by index";
+  let description = [{
+    The result has the shape of `input` with dimension `axis` replaced by the dimensions of `indices`:
+
+        result[a..., i..., b...] = input[a..., indices[i...], b...]
+
+    An index counts from 0, or with a negative value from the end: it lies in [-d, d) with d the size of `axis`. Another index is a
+    fault: the call fails with the source node's name.
+
+    - C1: `axis` is a dimension of `input`.
+  }];
+  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input `,` $indices `axis` `=` $axis attr-dict `:` type($input) `,` type($indices)";
+}
+
+def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure]> {
+  let summary = "the number of elements that are not zero";
+  let description = [{ NaN counts. The result sizes a `vx.nonzero` through `vx.bind_symbol`. }];
+  let arguments = (ins VX_Tensor:$input);
+  let results = (outs VX_I64Scalar:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def VX_NonzeroOp : VX_Op<"nonzero", [Pure]> {
+  let summary = "the places of the elements that are not zero";
+  let description = [{
+    `result[d, k]` is the index along dimension d of the k-th element that is not zero, in row-major order. The result has
+    rank(input) rows and as many columns as its type says: a symbol that was bound to `vx.count_nonzero` of the same input.
+
+    - C1: the result has rank 2 and rank(input) rows.
+  }];
+  let arguments = (ins VX_Tensor:$input);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,125 @@
+// Constants, and ops that move elements without computing.
+#ifndef VX_DIALECT_VX_IR_VXOPSSHAPE
+#define VX_DIALECT_VX_IR_VXOPSSHAPE
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a tensor known at compile time";
+  let description = [{
+    Large values (weights) are resources, addressed by name: `dense_resource<...>`; small ones are inline.
+
+    - C1: the result's type is the value's.
+  }];
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def VX_IotaOp : VX_Op<"iota", [Pure]> {
+  let summary = "counts along one dimension";
+  let description = [{
+    `result[i_0, ..., i_n] = i_axis`.
+
+    - C1: `axis` is a dimension of the result.
+  }];
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs VX_NumberTensor:$result);
+  let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def VX_DimValueOp : VX_Op<"dim_value", [Pure]> {
+  let summary = "a dimension expression as a scalar tensor";
+  let description = [{ `result[] = value`, evaluated on the host. Example: `vx.dim_value <past + step> : tensor<i64>`. }];
+  let arguments = (ins VX_DimAttr:$value);
+  let results = (outs VX_I64Scalar:$result);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+}
+
+def VX_ReshapeOp : VX_Op<"reshape", [Pure]> {
+  let summary = "the same elements in row-major order with another shape";
+  let description = [{
+    - C1: both shapes have the same number of elements, where that is known.
+    - C2: both have the same element type.
+  }];
+  let arguments = (ins VX_Tensor:$input);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "permutation of the dimensions";
+  let description = [{
+    `result.shape[d] = input.shape[permutation[d]]`.
+
+    - C1: `permutation` holds every dimension of `input` once.
+  }];
+  let arguments = (ins VX_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input `,` $permutation attr-dict `:` type($input)";
+  let hasFolder = 1;
+}
+
+def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "repeats elements along new or size-1 dimensions";
+  let description = [{
+    Dimension d of `input` is dimension `dimensions[d]` of the result: `result[i] = input[j]` with `j[d] = i[dimensions[d]]`,
+    or 0 where `input` has size 1 there.
+
+    - C1: `dimensions` has one entry for each dimension of `input`, increasing, below the result's rank.
+    - C2: every dimension of `input` has size 1 or the size of the result's dimension.
+  }];
+  let arguments = (ins VX_Tensor:$input, DenseI64ArrayAttr:$dimensions);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input `,` $dimensions attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "a strided box of the input";
+  let description = [{
+    `result[i] = input[starts + i * strides]`; the sizes are those of the result. A stride may be negative.
+
+    - C1: `starts` and `strides` have one entry for each dimension of `input`; the ranks are equal.
+    - C2: no stride is 0.
+    - C3: the box lies inside of `input`, where the sizes are known.
+  }];
+  let arguments = (ins VX_Tensor:$input, VX_DimArrayAttr:$starts, DenseI64ArrayAttr:$strides);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input `starts` $starts `strides` $strides attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def VX_ConcatOp : VX_InferredOp<"concat", [Pure]> {
+  let summary = "joins tensors along one dimension";
+  let description = [{
+    - C1: there is at least one input; all have the same rank and element type.
+    - C2: `axis` is a dimension of the inputs.
+    - C3: the other dimensions are equal.
+  }];
+  let arguments = (ins Variadic<VX_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "`axis` `=` $axis `(` $inputs `)` attr-dict `:` type($inputs)";
+}
+
+def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>]> {
+  let summary = "adds elements before and after each dimension";
+  let description = [{
+    `result[i] = input[i - low]` where that is inside of `input`, else `value`. A negative amount removes elements.
+
+    - C1: `low` and `high` have one entry for each dimension of `input`.
+    - C2: no dimension of the result is negative, where that is known.
+  }];
+  let arguments = (ins VX_Tensor:$input, 0DTensorOf<[VX_AnyElement]>:$value, VX_DimArrayAttr:$low, VX_DimArrayAttr:$high);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input `,` $value `low` $low `high` $high attr-dict `:` type($input) `,` type($value)";
+}
+
+#endif

@@ -1,0 +1,30 @@
+// The vxk dialect: what a kernel sees of the outside.
+#ifndef VX_DIALECT_VXK_IR_VXKDIALECT_H
+#define VX_DIALECT_VXK_IR_VXKDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "vx/Dialect/VXK/IR/VXKDialect.h.inc"
+#include "vx/Dialect/VXK/IR/VXKEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VXK/IR/VXKOps.h.inc"
+
+namespace vxk {
+
+/// Unit attribute of a function that is a kernel.
+inline constexpr llvm::StringLiteral kKernelAttr = "vxk.kernel";
+/// I64 attribute of a kernel: threads of one workgroup.
+inline constexpr llvm::StringLiteral kThreadsAttr = "vxk.threads";
+/// #vx.strategy attribute of a kernel.
+inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
+
+} // namespace vxk
+
+#endif

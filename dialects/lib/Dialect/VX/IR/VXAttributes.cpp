@@ -1,0 +1,125 @@
+#include "vx/Dialect/VX/IR/VXAttributes.h"
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                           function_ref<InFlightDiagnostic()> emitError) const {
+  if (shape.size() != getDims().size())
+    return emitError() << "expects one dimension expression for each dimension: want " << shape.size() << ", got "
+                       << getDims().size();
+  for (auto [index, size, dim] : llvm::enumerate(shape, getDims())) {
+    std::optional<int64_t> constant = dim.asConstant();
+    if (ShapedType::isDynamic(size) ? constant.has_value() : constant != size)
+      return emitError() << "expects dimension " << index << " and its expression to agree: the shape says "
+                         << (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size))
+                         << ", the encoding '" << dim.str() << "'";
+  }
+  return success();
+}
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> order,
+                                 ArrayRef<int64_t> innerDims, ArrayRef<int64_t> innerTiles) {
+  SmallVector<bool> seen(order.size());
+  for (int64_t dim : order) {
+    if (dim < 0 || dim >= static_cast<int64_t>(order.size()) || seen[dim])
+      return emitError() << "expects 'order' to be a permutation of 0 to " << order.size() - 1 << ", got " << dim;
+    seen[dim] = true;
+  }
+  if (innerDims.size() != innerTiles.size())
+    return emitError() << "expects as many 'tiles' as 'inner' dimensions: want " << innerDims.size() << ", got "
+                       << innerTiles.size();
+  for (auto [dim, tile] : llvm::zip(innerDims, innerTiles)) {
+    if (dim < 0 || dim >= static_cast<int64_t>(order.size()))
+      return emitError() << "expects 'inner' dimensions below " << order.size() << ", got " << dim;
+    if (tile < 1)
+      return emitError() << "expects tiles of at least 1, got " << tile;
+  }
+  return success();
+}
+
+Attribute StrategyAttr::parse(AsmParser &parser, Type) {
+  std::string name;
+  SmallVector<int64_t> lists[3];
+  static constexpr StringLiteral listNames[] = {"workgroup", "vector", "reduction"};
+  int64_t threads = 1;
+  if (parser.parseLess() || parser.parseString(&name))
+    return {};
+  for (auto [list, listName] : llvm::zip(lists, listNames))
+    if (parser.parseComma() || parser.parseKeyword(listName) || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       [&] { return parser.parseInteger(list.emplace_back()); }))
+      return {};
+  if (parser.parseComma() || parser.parseKeyword("threads") || parser.parseEqual() || parser.parseInteger(threads) ||
+      parser.parseGreater())
+    return {};
+  return StrategyAttr::get(parser.getContext(), name, lists[0], lists[1], lists[2], threads);
+}
+
+void StrategyAttr::print(AsmPrinter &printer) const {
+  printer << "<\"" << getName() << "\", workgroup = [";
+  llvm::interleaveComma(getWorkgroup(), printer);
+  printer << "], vector = [";
+  llvm::interleaveComma(getVector(), printer);
+  printer << "], reduction = [";
+  llvm::interleaveComma(getReduction(), printer);
+  printer << "], threads = " << getThreads() << ">";
+}
+
+DimAttr getDim(RankedTensorType type, int64_t index) {
+  if (!type.isDynamicDim(index))
+    return DimAttr::constant(type.getContext(), type.getDimSize(index));
+  if (auto encoding = dyn_cast_or_null<EncodingAttr>(type.getEncoding()))
+    return encoding.getDims()[index];
+  return {};
+}
+
+SmallVector<DimAttr> getDims(RankedTensorType type) {
+  SmallVector<DimAttr> dims;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(getDim(type, i));
+  return dims;
+}
+
+DimAttr getNumElements(RankedTensorType type) {
+  DimAttr product = DimAttr::constant(type.getContext(), 1);
+  for (DimAttr dim : getDims(type)) {
+    if (!dim)
+      return {};
+    product = product * dim;
+  }
+  return product;
+}
+
+RankedTensorType getTensorType(ArrayRef<DimAttr> dims, Type elementType, LayoutAttr layout) {
+  SmallVector<int64_t> shape;
+  bool isDynamic = false, isKnown = true;
+  for (DimAttr dim : dims) {
+    std::optional<int64_t> constant = dim ? dim.asConstant() : std::nullopt;
+    // A negative constant cannot be a size; verifiers report it where it comes from.
+    shape.push_back(constant && *constant >= 0 ? *constant : ShapedType::kDynamic);
+    isDynamic |= !constant;
+    isKnown &= dim && (!constant || *constant >= 0);
+  }
+  Attribute encoding;
+  if (isKnown && (isDynamic || layout))
+    encoding = EncodingAttr::get(elementType.getContext(), dims, layout);
+  return RankedTensorType::get(shape, elementType, encoding);
+}
+
+RankedTensorType dropEncoding(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape(), type.getElementType());
+}
+
+bool mayBeEqual(DimAttr lhs, DimAttr rhs) {
+  if (!lhs || !rhs || lhs == rhs)
+    return true;
+  // Expressions that differ by a constant are never equal.
+  std::optional<int64_t> difference = (lhs - rhs).asConstant();
+  return !difference || *difference == 0;
+}
+
+} // namespace vx

@@ -1,0 +1,83 @@
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "vx/Dialect/VX/IR/VXDialect.cpp.inc"
+#include "vx/Dialect/VX/IR/VXEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "vx/Dialect/VX/IR/VXAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "vx/Dialect/VX/IR/VXTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOps.cpp.inc"
+
+namespace vx {
+
+void VXDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "vx/Dialect/VX/IR/VXAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "vx/Dialect/VX/IR/VXTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOps.cpp.inc"
+      >();
+}
+
+Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, location, elements.getType(), elements);
+}
+
+LogicalResult OptionalType::verify(function_ref<InFlightDiagnostic()> emitError, Type valueType) {
+  if (!isa<TensorType, SequenceType>(valueType))
+    return emitError() << "expects an optional of a tensor or a sequence, got '" << valueType << "'";
+  return success();
+}
+
+bool areCompatibleTypes(Type lhs, Type rhs) {
+  if (lhs == rhs)
+    return true;
+  if (auto lhsSequence = dyn_cast<SequenceType>(lhs)) {
+    auto rhsSequence = dyn_cast<SequenceType>(rhs);
+    return rhsSequence && areCompatibleTypes(lhsSequence.getElementType(), rhsSequence.getElementType());
+  }
+  if (auto lhsOptional = dyn_cast<OptionalType>(lhs)) {
+    auto rhsOptional = dyn_cast<OptionalType>(rhs);
+    return rhsOptional && areCompatibleTypes(lhsOptional.getValueType(), rhsOptional.getValueType());
+  }
+  auto lhsTensor = dyn_cast<TensorType>(lhs), rhsTensor = dyn_cast<TensorType>(rhs);
+  if (!lhsTensor || !rhsTensor || lhsTensor.getElementType() != rhsTensor.getElementType())
+    return false;
+  auto lhsRanked = dyn_cast<RankedTensorType>(lhs), rhsRanked = dyn_cast<RankedTensorType>(rhs);
+  if (!lhsRanked || !rhsRanked)
+    return true;
+  if (lhsRanked.getRank() != rhsRanked.getRank())
+    return false;
+  for (int64_t i = 0; i < lhsRanked.getRank(); ++i)
+    if (!mayBeEqual(getDim(lhsRanked, i), getDim(rhsRanked, i)))
+      return false;
+  return true;
+}
+
+bool areCompatibleTypes(TypeRange lhs, TypeRange rhs) {
+  return lhs.size() == rhs.size() && llvm::all_of(llvm::zip(lhs, rhs), [](auto pair) {
+           return areCompatibleTypes(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+} // namespace vx

@@ -1,0 +1,99 @@
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "vx/Dialect/VX/IR/WindowSize.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType()),
+       rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
+  if (adaptor.getLhsBatch().size() != adaptor.getRhsBatch().size()) // C1
+    return emitOptionalError(location, "'vx.contract' op expects as many batch dimensions on both sides: got ",
+                             adaptor.getLhsBatch().size(), " and ", adaptor.getRhsBatch().size());
+  if (adaptor.getLhsContracting().size() != adaptor.getRhsContracting().size()) // C1
+    return emitOptionalError(location, "'vx.contract' op expects as many contracting dimensions on both sides: got ",
+                             adaptor.getLhsContracting().size(), " and ", adaptor.getRhsContracting().size());
+  auto collectFree = [&](RankedTensorType type, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting, StringRef side,
+                         SmallVectorImpl<DimAttr> &free) -> LogicalResult {
+    SmallVector<bool> used(type.getRank());
+    for (ArrayRef<int64_t> list : {batch, contracting})
+      for (int64_t dim : list) {
+        if (dim < 0 || dim >= type.getRank()) // C2
+          return emitOptionalError(location, "'vx.contract' op expects dimensions of '", side, "': want 0 to ",
+                                   type.getRank() - 1, ", got ", dim);
+        if (used[dim]) // C1
+          return emitOptionalError(location, "'vx.contract' op expects each dimension of '", side,
+                                   "' at most once, got ", dim, " twice");
+        used[dim] = true;
+      }
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (!used[dim])
+        free.push_back(getDim(type, dim));
+    return success();
+  };
+  SmallVector<DimAttr> lhsFree, rhsFree, dims;
+  if (failed(collectFree(lhs, adaptor.getLhsBatch(), adaptor.getLhsContracting(), "lhs", lhsFree)) ||
+      failed(collectFree(rhs, adaptor.getRhsBatch(), adaptor.getRhsContracting(), "rhs", rhsFree)))
+    return failure();
+  auto checkPairs = [&](ArrayRef<int64_t> lhsDims, ArrayRef<int64_t> rhsDims) -> LogicalResult {
+    for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
+      if (!mayBeEqual(getDim(lhs, l), getDim(rhs, r))) // C3
+        return emitOptionalError(location, "'vx.contract' op expects dimension ", l, " of 'lhs' and ", r,
+                                 " of 'rhs' to have the same size: got '", lhs, "' and '", rhs, "'");
+    return success();
+  };
+  if (failed(checkPairs(adaptor.getLhsBatch(), adaptor.getRhsBatch())) ||
+      failed(checkPairs(adaptor.getLhsContracting(), adaptor.getRhsContracting())))
+    return failure();
+  for (auto [l, r] : llvm::zip(adaptor.getLhsBatch(), adaptor.getRhsBatch())) {
+    DimAttr left = getDim(lhs, l), right = getDim(rhs, r);
+    dims.push_back(!left || (right && right.asConstant()) ? right : left);
+  }
+  llvm::append_range(dims, lhsFree);
+  llvm::append_range(dims, rhsFree);
+  types.push_back(getTensorType(dims, lhs.getElementType()));
+  return success();
+}
+
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto filter = cast<RankedTensorType>(adaptor.getFilter().getType());
+  if (input.getRank() < 3 || input.getRank() != filter.getRank()) // C1
+    return emitOptionalError(location, "'vx.conv' op expects 'input' and 'filter' of one rank, 3 or more: got '", input,
+                             "' and '", filter, "'");
+  size_t spatial = input.getRank() - 2;
+  if (failed(checkWindow(location, "vx.conv", spatial,
+                         {{"strides", adaptor.getStrides(), 1},
+                          {"dilations", adaptor.getDilations(), 1},
+                          {"pads_low", adaptor.getPadsLow(), INT64_MIN},
+                          {"pads_high", adaptor.getPadsHigh(), INT64_MIN}}))) // C2
+    return failure();
+  int64_t groups = adaptor.getGroups();
+  DimAttr channels = getDim(input, 1), filterChannels = getDim(filter, 1), filters = getDim(filter, 0);
+  if (groups < 1 || (channels && channels.asConstant() && *channels.asConstant() % groups != 0) ||
+      (filters && filters.asConstant() && *filters.asConstant() % groups != 0)) // C3
+    return emitOptionalError(location,
+                             "'vx.conv' op expects 'groups' to divide the channels of 'input' and the filters: got ",
+                             groups, " groups for '", input, "' and '", filter, "'");
+  if (channels && filterChannels && !mayBeEqual(channels, filterChannels * groups)) // C3
+    return emitOptionalError(location, "'vx.conv' op expects channels / groups channels in 'filter': want ",
+                             DimAttr::floorDiv(channels, DimAttr::constant(context, groups)).str(), ", got ",
+                             filterChannels.str());
+  SmallVector<DimAttr> dims = {getDim(input, 0), filters};
+  for (size_t i = 0; i < spatial; ++i) {
+    FailureOr<DimAttr> dim = getWindowResultSize(location, "vx.conv", i, getDim(input, i + 2), getDim(filter, i + 2),
+                                                 adaptor.getStrides()[i], adaptor.getDilations()[i],
+                                                 adaptor.getPadsLow()[i], adaptor.getPadsHigh()[i]); // C4
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+  }
+  types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+} // namespace vx

@@ -1,0 +1,32 @@
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= input.getRank()) // C1
+    return emitOptionalError(location, "'vx.gather' op expects 'axis' to be a dimension of 'input': want 0 to ",
+                             input.getRank() - 1, ", got ", axis);
+  SmallVector<DimAttr> inputDims = getDims(input), dims;
+  dims.append(inputDims.begin(), inputDims.begin() + axis);
+  llvm::append_range(dims, getDims(indices));
+  dims.append(inputDims.begin() + axis + 1, inputDims.end());
+  types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+LogicalResult NonzeroOp::verify() {
+  RankedTensorType type = getResult().getType();
+  int64_t rows = getInput().getType().getRank();
+  if (type.getRank() != 2 || (!type.isDynamicDim(0) && type.getDimSize(0) != rows)) // C1
+    return emitOpError() << "expects a result of rank 2 with one row for each of the " << rows
+                         << " dimensions of 'input', got '" << type << "'";
+  return success();
+}
+
+} // namespace vx

@@ -1,0 +1,106 @@
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/IR/WindowSize.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult checkWindow(std::optional<Location> location, StringRef op, size_t count, ArrayRef<WindowList> lists) {
+  for (const WindowList &list : lists) {
+    if (list.values.size() != count)
+      return emitOptionalError(location, "'", op, "' op expects '", list.name,
+                               "' to have one entry for each dimension: want ", count, ", got ", list.values.size());
+    for (int64_t value : list.values)
+      if (value < list.least)
+        return emitOptionalError(location, "'", op, "' op expects '", list.name, "' of at least ", list.least, ", got ",
+                                 value);
+  }
+  return success();
+}
+
+FailureOr<DimAttr> getWindowResultSize(std::optional<Location> location, StringRef op, size_t dimension, DimAttr size,
+                                       DimAttr kernel, int64_t stride, int64_t dilation, int64_t low, int64_t high) {
+  if (!size || !kernel)
+    return DimAttr();
+  MLIRContext *context = size.getContext();
+  DimAttr padded = size + low + high;
+  if (padded.asConstant() && *padded.asConstant() < 0)
+    return emitOptionalError(location, "'", op, "' op expects a padded size of at least 0 in spatial dimension ",
+                             dimension, ", got ", *padded.asConstant());
+  DimAttr window = (kernel + (-1)) * dilation + 1;
+  DimAttr places = DimAttr::floorDiv(padded - window, DimAttr::constant(context, stride)) + 1;
+  return DimAttr::max(places, DimAttr::constant(context, 0));
+}
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  SmallVector<DimAttr> dims = getDims(input), kept;
+  ArrayRef<int64_t> axes = adaptor.getAxes();
+  for (auto [index, axis] : llvm::enumerate(axes))
+    if (axis < 0 || axis >= input.getRank() || (index > 0 && axis <= axes[index - 1])) // C1
+      return emitOptionalError(location, "'vx.reduce' op expects 'axes' to increase from 0 to at most ",
+                               input.getRank() - 1, ", got [", axes, "]");
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(index)))
+      kept.push_back(dim);
+  types.push_back(getTensorType(kept, input.getElementType()));
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  bool isLogical = getKind() == ReduceKind::and_ || getKind() == ReduceKind::or_;
+  Type type = getInput().getType().getElementType();
+  if (isLogical ? !type.isInteger() : type.isInteger(1)) // C2
+    return emitOpError() << "expects " << (isLogical ? "bools or integers" : "numbers") << " for '"
+                         << stringifyReduceKind(getKind()) << "', got '" << type << "'";
+  return success();
+}
+
+LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= input.getRank()) // C1
+    return emitOptionalError(location, "'vx.arg_reduce' op expects 'axis' to be a dimension of 'input': want 0 to ",
+                             input.getRank() - 1, ", got ", axis);
+  if (adaptor.getKind() != ReduceKind::max && adaptor.getKind() != ReduceKind::min) // C2
+    return emitOptionalError(location, "'vx.arg_reduce' op expects 'max' or 'min', got '",
+                             stringifyReduceKind(adaptor.getKind()), "'");
+  if (input.getDimSize(axis) == 0) // C3
+    return emitOptionalError(location, "'vx.arg_reduce' op expects at least 1 element along dimension ", axis,
+                             ", got 0");
+  SmallVector<DimAttr> dims = getDims(input);
+  dims.erase(dims.begin() + axis);
+  types.push_back(getTensorType(dims, IntegerType::get(context, 64)));
+  return success();
+}
+
+LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  size_t rank = input.getRank();
+  if (failed(checkWindow(location, "vx.reduce_window", rank,
+                         {{"window", adaptor.getWindow(), 1},
+                          {"strides", adaptor.getStrides(), 1},
+                          {"dilations", adaptor.getDilations(), 1},
+                          {"pads_low", adaptor.getPadsLow(), INT64_MIN},
+                          {"pads_high", adaptor.getPadsHigh(), INT64_MIN}}))) // C1
+    return failure();
+  if (adaptor.getKind() == ReduceKind::and_ || adaptor.getKind() == ReduceKind::or_) // C2
+    return emitOptionalError(location, "'vx.reduce_window' op expects 'sum', 'prod', 'max' or 'min', got '",
+                             stringifyReduceKind(adaptor.getKind()), "'");
+  SmallVector<DimAttr> dims;
+  for (size_t i = 0; i < rank; ++i) {
+    FailureOr<DimAttr> dim = getWindowResultSize(
+        location, "vx.reduce_window", i, getDim(input, i), DimAttr::constant(context, adaptor.getWindow()[i]),
+        adaptor.getStrides()[i], adaptor.getDilations()[i], adaptor.getPadsLow()[i], adaptor.getPadsHigh()[i]); // C3
+    if (failed(dim))
+      return failure();
+    dims.push_back(*dim);
+  }
+  types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+} // namespace vx

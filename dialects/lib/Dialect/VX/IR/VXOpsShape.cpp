@@ -1,0 +1,140 @@
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult IotaOp::verify() {
+  int64_t rank = getResult().getType().getRank();
+  if (getAxis() < 0 || getAxis() >= static_cast<uint64_t>(rank)) // C1
+    return emitOpError() << "expects 'axis' to be a dimension of the result: want 0 to " << rank - 1 << ", got "
+                         << getAxis();
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  if (!mayBeEqual(getNumElements(input), getNumElements(result))) // C1
+    return emitOpError() << "expects as many elements as 'input' has: want " << getNumElements(input).str() << " of '"
+                         << input << "', got " << getNumElements(result).str() << " of '" << result << "'";
+  if (input.getElementType() != result.getElementType()) // C2
+    return emitOpError() << "expects the element type of 'input': want '" << input.getElementType() << "', got '"
+                         << result.getElementType() << "'";
+  return success();
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+  SmallVector<bool> seen(input.getRank());
+  bool isPermutation = static_cast<int64_t>(permutation.size()) == input.getRank();
+  for (int64_t dim : permutation) {
+    isPermutation = isPermutation && dim >= 0 && dim < input.getRank() && !seen[dim];
+    if (isPermutation)
+      seen[dim] = true;
+  }
+  if (!isPermutation) // C1
+    return emitOptionalError(location, "'vx.transpose' op expects 'permutation' to hold each of the ", input.getRank(),
+                             " dimensions of 'input' once, got [", permutation, "]");
+  SmallVector<DimAttr> dims;
+  for (int64_t dim : permutation)
+    dims.push_back(getDim(input, dim));
+  types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  ArrayRef<int64_t> dimensions = getDimensions();
+  if (static_cast<int64_t>(dimensions.size()) != input.getRank()) // C1
+    return emitOpError() << "expects one entry of 'dimensions' for each dimension of 'input': want " << input.getRank()
+                         << ", got " << dimensions.size();
+  for (auto [index, dim] : llvm::enumerate(dimensions)) {
+    if (dim < 0 || dim >= result.getRank() || (index > 0 && dim <= dimensions[index - 1])) // C1
+      return emitOpError() << "expects 'dimensions' to increase and to stay below the result's rank "
+                           << result.getRank() << ", got [" << dimensions << "]";
+    if (input.getDimSize(index) != 1 && !mayBeEqual(getDim(input, index), getDim(result, dim))) // C2
+      return emitOpError() << "expects dimension " << index << " of 'input' to have size 1 or that of dimension " << dim
+                           << " of the result: got '" << input << "' and '" << result << "'";
+  }
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  int64_t rank = input.getRank();
+  if (static_cast<int64_t>(getStarts().size()) != rank || static_cast<int64_t>(getStrides().size()) != rank ||
+      result.getRank() != rank) // C1
+    return emitOpError() << "expects 'starts', 'strides' and the result to have one entry for each of the " << rank
+                         << " dimensions of 'input', got " << getStarts().size() << ", " << getStrides().size()
+                         << " and " << result.getRank();
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t stride = getStrides()[i];
+    if (stride == 0) // C2
+      return emitOpError() << "expects strides that are not 0, got [" << getStrides() << "]";
+    auto start = cast<DimAttr>(getStarts()[i]).asConstant();
+    DimAttr size = getDim(result, i);
+    std::optional<int64_t> count = size ? size.asConstant() : std::nullopt;
+    if (!start || !count || *count == 0 || input.isDynamicDim(i))
+      continue;
+    int64_t last = *start + (*count - 1) * stride;
+    if (std::min(*start, last) < 0 || std::max(*start, last) >= input.getDimSize(i)) // C3
+      return emitOpError() << "expects the box to lie inside of dimension " << i << " of 'input': want indices 0 to "
+                           << input.getDimSize(i) - 1 << ", got " << *start << " to " << last;
+  }
+  return success();
+}
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  if (adaptor.getInputs().empty()) // C1
+    return emitOptionalError(location, "'vx.concat' op expects at least 1 input, got 0");
+  auto first = cast<RankedTensorType>(adaptor.getInputs()[0].getType());
+  int64_t axis = adaptor.getAxis();
+  if (axis < 0 || axis >= first.getRank()) // C2
+    return emitOptionalError(location, "'vx.concat' op expects 'axis' to be a dimension of the inputs: want 0 to ",
+                             first.getRank() - 1, ", got ", axis);
+  SmallVector<DimAttr> dims = getDims(first);
+  for (Value value : adaptor.getInputs().drop_front()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    bool matches = type.getRank() == first.getRank() && type.getElementType() == first.getElementType(); // C1
+    for (int64_t i = 0; matches && i < first.getRank(); ++i) {
+      DimAttr dim = getDim(type, i);
+      if (i == axis) {
+        dims[i] = dims[i] && dim ? dims[i] + dim : DimAttr();
+        continue;
+      }
+      matches = mayBeEqual(dims[i], dim); // C3
+      if (dim && (!dims[i] || (dim.asConstant() && !dims[i].asConstant())))
+        dims[i] = dim;
+    }
+    if (!matches)
+      return emitOptionalError(location, "'vx.concat' op expects inputs that differ along dimension ", axis,
+                               " only: want '", first, "', got '", type, "'");
+  }
+  types.push_back(getTensorType(dims, first.getElementType()));
+  return success();
+}
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  size_t rank = input.getRank();
+  if (adaptor.getLow().size() != rank || adaptor.getHigh().size() != rank) // C1
+    return emitOptionalError(location, "'vx.pad' op expects one amount for each of the ", rank,
+                             " dimensions of 'input', got ", adaptor.getLow().size(), " low and ",
+                             adaptor.getHigh().size(), " high");
+  SmallVector<DimAttr> dims;
+  for (size_t i = 0; i < rank; ++i) {
+    DimAttr dim = getDim(input, i);
+    dims.push_back(dim ? dim + cast<DimAttr>(adaptor.getLow()[i]) + cast<DimAttr>(adaptor.getHigh()[i]) : DimAttr());
+    if (dim && dims.back().asConstant() && *dims.back().asConstant() < 0) // C2
+      return emitOptionalError(location, "'vx.pad' op expects dimension ", i, " of the result to be at least 0, got ",
+                               *dims.back().asConstant());
+  }
+  types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+} // namespace vx
