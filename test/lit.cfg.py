@@ -1,0 +1,66 @@
+# The configuration of all lit suites: one folder of test/ for one component of the tree. Values that the build knows come
+# from lit.site.cfg.py, which the configure step writes into the build folder and which loads this file.
+import ctypes
+import os
+import platform
+import shutil
+
+import lit.formats
+
+config.name = "vx"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+# Suites of other kinds live beside the lit suites.
+config.excludes = ["Inputs", "CMakeLists.txt", "unit", "e2e", "fuzz", "conformance", "lit"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.vx_build_dir, "test")
+
+# Tools of the build come first: a test must never run an installed copy.
+tools = os.pathsep.join([config.vx_bin_dir, config.llvm_bin_dir])
+config.environment["PATH"] = os.pathsep.join([tools, config.environment.get("PATH", "")])
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+for name in ("NO_COLOR", "VX_DEVICE_ORDER", "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+             "TSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%vx_src", config.vx_source_dir))
+config.substitutions.append(("%models", os.path.join(config.vx_source_dir, "test", "models")))
+config.substitutions.append(("%python", config.python))
+
+
+def count_vulkan_devices():
+    """Asks the loader itself, so that a machine with a loader and no driver counts as one without Vulkan."""
+    try:
+        vulkan = ctypes.CDLL("libvulkan.so.1")
+    except OSError:
+        return 0
+
+    class InstanceCreateInfo(ctypes.Structure):
+        _fields_ = [("sType", ctypes.c_int), ("pNext", ctypes.c_void_p), ("flags", ctypes.c_uint32),
+                    ("pApplicationInfo", ctypes.c_void_p), ("layerCount", ctypes.c_uint32),
+                    ("layers", ctypes.c_void_p), ("extensionCount", ctypes.c_uint32), ("extensions", ctypes.c_void_p)]
+
+    instance, count = ctypes.c_void_p(), ctypes.c_uint32()
+    info = InstanceCreateInfo(sType=1)
+    if vulkan.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance)) != 0:
+        return 0
+    if vulkan.vkEnumeratePhysicalDevices(instance, ctypes.byref(count), None) != 0:
+        count.value = 0
+    vulkan.vkDestroyInstance(instance, None)
+    return count.value
+
+
+# A tool of ours is a feature by its name, for tests that run it only to go further than the tool they are about.
+for tool in ("vx-opt", "vx-compile", "vx-run", "vx-info", "vx-bench", "vx-interpret"):
+    if os.path.exists(os.path.join(config.vx_bin_dir, tool)):
+        config.available_features.add(tool)
+# Checkers from elsewhere, used where they are present.
+for tool in ("ptxas", "spirv-val", "spirv-dis", "llvm-objdump", "llvm-readelf", "llvm-mca"):
+    if shutil.which(tool, path=config.environment["PATH"]):
+        config.available_features.add(tool)
+if count_vulkan_devices() > 0:
+    config.available_features.add("vulkan")
+config.available_features.add(platform.machine().replace("amd64", "x86_64"))
+if config.vx_sanitize:
+    config.available_features.add("sanitizer")
