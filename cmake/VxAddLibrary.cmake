@@ -3,13 +3,15 @@
 #
 # The order inside the compiler is: analysis <- transforms, autodiff, memory <- conversion <- codegen <- target <- pipelines
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.
+# `runtime-api` is its like below: the C interface of the runtime and the table of its drivers.
 
-set(VX_LAYERS abi runtime driver dialects frontend analysis transforms memory conversion codegen target
+set(VX_LAYERS abi runtime driver runtime-api dialects frontend analysis transforms memory conversion codegen target
               module pipelines compiler-driver api tool test)
 
 set(VX_LAYER_abi "")
 set(VX_LAYER_runtime abi runtime)
 set(VX_LAYER_driver abi runtime)
+set(VX_LAYER_runtime-api abi runtime driver runtime-api)
 set(VX_LAYER_dialects dialects)
 set(VX_LAYER_frontend dialects)
 set(VX_LAYER_analysis dialects analysis)

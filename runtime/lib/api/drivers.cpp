@@ -1,0 +1,22 @@
+#include "api/drivers.h"
+
+#include "drivers/host/driver.h"
+#include "drivers/null/driver.h"
+
+// Declared here and not included, so that no vendor's interface is seen outside its driver's folder.
+namespace vx::vulkan {
+hal::Driver &driver();
+}
+
+namespace vx {
+
+std::span<hal::Driver *const> allDrivers() {
+  static hal::Driver *const drivers[] = {
+      &drivers::hostDriver(),
+      &vulkan::driver(),
+      &drivers::nullDriver(),
+  };
+  return drivers;
+}
+
+} // namespace vx

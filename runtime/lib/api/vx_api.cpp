@@ -1,0 +1,413 @@
+// The C interface: handles, argument checks and contexts around the runtime's own classes.
+#include "vx/runtime/vx.h"
+
+#include "api/drivers.h"
+#include "exec/call_state.h"
+#include "exec/instance.h"
+#include "exec/value.h"
+#include "module/module.h"
+
+#include "vx/abi/version.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+using namespace vx;
+
+namespace {
+
+// What a vx_call is: a state, and the instance that it needs.
+class CallObject : public RefCounted {
+public:
+  Ref<Instance> instance;
+  std::unique_ptr<CallState> state;
+
+protected:
+  ~CallObject() override {
+    // The state goes back before the instance that owns the pool may go.
+    if (state)
+      instance->returnCall(std::move(state));
+  }
+};
+
+Module *unwrap(vx_module *module) { return reinterpret_cast<Module *>(module); }
+const Module *unwrap(const vx_module *module) { return reinterpret_cast<const Module *>(module); }
+Instance *unwrap(vx_instance *instance) { return reinterpret_cast<Instance *>(instance); }
+const Instance *unwrap(const vx_instance *instance) { return reinterpret_cast<const Instance *>(instance); }
+Value *unwrap(vx_value *value) { return reinterpret_cast<Value *>(value); }
+const Value *unwrap(const vx_value *value) { return reinterpret_cast<const Value *>(value); }
+CallObject *unwrap(vx_call *call) { return reinterpret_cast<CallObject *>(call); }
+const CallObject *unwrap(const vx_call *call) { return reinterpret_cast<const CallObject *>(call); }
+
+// Runs `body` for the function `name`: no exception leaves, and every message begins with the name.
+template <typename F>
+vx_status guarded(const char *name, F &&body) {
+  Status status;
+  try {
+    status = body();
+  } catch (const std::bad_alloc &) {
+    status = Status(VX_OUT_OF_MEMORY, "the system has no more memory");
+  } catch (const std::exception &error) {
+    status = Status(VX_INTERNAL, error.what());
+  }
+  return std::move(status).addContext(name).release();
+}
+
+Status checkPointer(const void *pointer, const char *argument) {
+  if (pointer)
+    return okStatus();
+  return failure(VX_INVALID_ARGUMENT, "argument '{}' is a null pointer", argument);
+}
+
+Status copyString(std::string_view text, char **result) {
+  char *copy = static_cast<char *>(std::malloc(text.size() + 1));
+  if (!copy)
+    return Status(VX_OUT_OF_MEMORY, "the system has no more memory");
+  std::memcpy(copy, text.data(), text.size());
+  copy[text.size()] = 0;
+  *result = copy;
+  return okStatus();
+}
+
+Status runCall(CallState &state, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
+               const Function &function) {
+  if (inputCount)
+    VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
+  if (outputCount != function.outputs.size())
+    return failure(VX_INVALID_ARGUMENT, "function '{}' gives {} outputs, got places for {}", function.name,
+                   function.outputs.size(), outputCount);
+  std::vector<Ref<Value>> results;
+  VX_RETURN_IF_ERROR(state.run({reinterpret_cast<Value *const *>(inputs), inputCount}, results));
+  for (size_t i = 0; i < outputCount; ++i)
+    outputs[i] = reinterpret_cast<vx_value *>(results[i].detach());
+  return okStatus();
+}
+
+Status clearOutputs(size_t outputCount, vx_value **outputs) {
+  if (outputCount == 0)
+    return okStatus();
+  VX_RETURN_IF_ERROR(checkPointer(outputs, "out_outputs"));
+  std::fill(outputs, outputs + outputCount, nullptr);
+  return okStatus();
+}
+
+// Empties `*place` first, so that a failing function leaves nothing there.
+template <typename T>
+Status clearPlace(T **place, const char *argument) {
+  VX_RETURN_IF_ERROR(checkPointer(place, argument));
+  *place = nullptr;
+  return okStatus();
+}
+
+Status dimsOf(uint32_t rank, const int64_t *dims, std::span<const int64_t> &result) {
+  if (rank)
+    VX_RETURN_IF_ERROR(checkPointer(dims, "dims"));
+  result = {dims, rank};
+  return okStatus();
+}
+
+} // namespace
+
+// --- Status
+
+vx_code vx_status_code(vx_status status) { return status ? status->code : VX_OK; }
+const char *vx_status_message(vx_status status) { return status ? status->message.c_str() : "ok"; }
+const char *vx_status_report(vx_status status) {
+  return status && !status->report.empty() ? status->report.c_str() : nullptr;
+}
+void vx_status_release(vx_status status) { delete status; }
+void vx_string_release(char *string) { std::free(string); }
+
+const char *vx_version(void) {
+  static const std::string version =
+      fmt::format("vx {} (module abi {}.{})", VX_VERSION_STRING, VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR);
+  return version.c_str();
+}
+
+const char *vx_element_type_name(vx_element_type type) { return elementTypeName(type); }
+uint32_t vx_element_type_bits(vx_element_type type) { return elementTypeBits(type); }
+
+// --- Modules
+
+vx_status vx_module_load(const char *path, vx_module **out_module) {
+  return guarded("vx_module_load", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_module, "out_module"));
+    VX_RETURN_IF_ERROR(checkPointer(path, "path"));
+    Ref<Module> module;
+    VX_RETURN_IF_ERROR(Module::load(path, module));
+    *out_module = reinterpret_cast<vx_module *>(module.detach());
+    return okStatus();
+  });
+}
+
+void vx_module_retain(vx_module *module) { unwrap(module)->retain(); }
+void vx_module_release(vx_module *module) {
+  if (module)
+    unwrap(module)->release();
+}
+
+const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count) {
+  const SignatureTables &tables = unwrap(module)->signature();
+  *out_count = tables.functions.size();
+  return tables.functions.data();
+}
+
+const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count) {
+  const SignatureTables &tables = unwrap(module)->signature();
+  *out_count = tables.variables.size();
+  return tables.variables.data();
+}
+
+vx_status vx_module_describe(const vx_module *module, char **out_json) {
+  return guarded("vx_module_describe", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
+    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
+    return copyString(unwrap(module)->describe(), out_json);
+  });
+}
+
+vx_status vx_module_verify(const vx_module *module) {
+  return guarded("vx_module_verify", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
+    for (uint32_t i = 0; i < unwrap(module)->data().sections.size(); ++i)
+      VX_RETURN_IF_ERROR(unwrap(module)->verifySection(i));
+    return okStatus();
+  });
+}
+
+// --- Devices and instances
+
+vx_status vx_list_devices(char **out_json) {
+  return guarded("vx_list_devices", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
+    return copyString(listDevices(allDrivers()), out_json);
+  });
+}
+
+vx_status vx_instance_create(vx_module *module, const vx_instance_options *options, vx_instance **out_instance) {
+  return guarded("vx_instance_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_instance, "out_instance"));
+    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
+    // A caller built against an older header gives a smaller struct; what it lacks is 0.
+    vx_instance_options given = {};
+    if (options) {
+      constexpr size_t least = sizeof(size_t);
+      if (options->struct_size < least || options->struct_size > sizeof(given))
+        return failure(VX_INVALID_ARGUMENT, "options have {} bytes, want {} to {}", options->struct_size, least,
+                       sizeof(given));
+      std::memcpy(&given, options, options->struct_size);
+    }
+    DeviceRequest request;
+    VX_RETURN_IF_ERROR(parseDeviceRequest(given.device, given.device_order, allDrivers(), request));
+    request.noFallback = given.no_fallback != 0;
+    request.threads = given.threads;
+    request.variant = given.variant ? given.variant : "";
+    Ref<Instance> instance;
+    VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance));
+    *out_instance = reinterpret_cast<vx_instance *>(instance.detach());
+    return okStatus();
+  });
+}
+
+void vx_instance_retain(vx_instance *instance) { unwrap(instance)->retain(); }
+void vx_instance_release(vx_instance *instance) {
+  if (instance)
+    unwrap(instance)->release();
+}
+
+vx_status vx_instance_report(const vx_instance *instance, vx_report_format format, char **out_report) {
+  return guarded("vx_instance_report", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_report, "out_report"));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    const DeviceReport &report = unwrap(instance)->report();
+    switch (format) {
+    case VX_REPORT_TEXT:
+      return copyString(report.text(), out_report);
+    case VX_REPORT_JSON:
+      return copyString(report.json(), out_report);
+    }
+    return failure(VX_INVALID_ARGUMENT, "report format has the unknown number {}", static_cast<int>(format));
+  });
+}
+
+// --- Values
+
+vx_status vx_tensor_create(vx_element_type type, uint32_t rank, const int64_t *dims, const void *data, uint64_t size,
+                           vx_value **out_value) {
+  return guarded("vx_tensor_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    std::span<const int64_t> shape;
+    VX_RETURN_IF_ERROR(dimsOf(rank, dims, shape));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(Value::copyTensor(type, shape, data, size, value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_tensor_wrap(vx_element_type type, uint32_t rank, const int64_t *dims, const void *data, uint64_t size,
+                         void (*release)(void *user), void *user, vx_value **out_value) {
+  return guarded("vx_tensor_wrap", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    std::span<const int64_t> shape;
+    VX_RETURN_IF_ERROR(dimsOf(rank, dims, shape));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(Value::wrapTensor(type, shape, data, size, release, user, value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_sequence_create(vx_element_type type, size_t count, vx_value *const *elements, vx_value **out_value) {
+  return guarded("vx_sequence_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    if (count)
+      VX_RETURN_IF_ERROR(checkPointer(elements, "elements"));
+    std::vector<Ref<Value>> parts;
+    for (size_t i = 0; i < count; ++i)
+      parts.emplace_back(unwrap(elements[i]));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(Value::list(VX_SEQUENCE, type, std::move(parts), value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value **out_value) {
+  return guarded("vx_optional_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    std::vector<Ref<Value>> parts;
+    if (element)
+      parts.emplace_back(unwrap(element));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(Value::list(VX_OPTIONAL, type, std::move(parts), value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+void vx_value_retain(vx_value *value) { unwrap(value)->retain(); }
+void vx_value_release(vx_value *value) {
+  if (value)
+    unwrap(value)->release();
+}
+
+vx_value_info vx_value_get_info(const vx_value *value) {
+  const Value &object = *unwrap(value);
+  vx_value_info info = {};
+  info.kind = object.kind();
+  info.element_type = object.elementType();
+  info.rank = static_cast<uint32_t>(object.dims().size());
+  info.dims = object.dims().data();
+  info.size = object.size();
+  info.count = object.elements().size();
+  return info;
+}
+
+vx_status vx_value_element(const vx_value *value, size_t index, vx_value **out_element) {
+  return guarded("vx_value_element", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_element, "out_element"));
+    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
+    const Value &object = *unwrap(value);
+    if (object.kind() == VX_TENSOR)
+      return failure(VX_INVALID_ARGUMENT, "want a sequence or an optional, got {}", object.typeString());
+    if (index >= object.elements().size())
+      return failure(VX_INVALID_ARGUMENT, "element {} does not exist, there are {}", index, object.elements().size());
+    *out_element = reinterpret_cast<vx_value *>(Ref<Value>(object.elements()[index]).detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_tensor_data(const vx_value *value, const void **out_data) {
+  return guarded("vx_tensor_data", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(out_data, "out_data"));
+    *out_data = nullptr;
+    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
+    return unwrap(value)->hostBytes(*out_data);
+  });
+}
+
+// --- Variables
+
+vx_status vx_instance_read_variable(vx_instance *instance, const char *name, vx_value **out_value) {
+  return guarded("vx_instance_read_variable", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    VX_RETURN_IF_ERROR(checkPointer(name, "name"));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(unwrap(instance)->readVariable(name, value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx_value *value) {
+  return guarded("vx_instance_write_variable", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    VX_RETURN_IF_ERROR(checkPointer(name, "name"));
+    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
+    return unwrap(instance)->writeVariable(name, *unwrap(value));
+  });
+}
+
+// --- Calls
+
+vx_status vx_call_create(vx_instance *instance, const char *function, vx_call **out_call) {
+  return guarded("vx_call_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_call, "out_call"));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    uint32_t index = 0;
+    VX_RETURN_IF_ERROR(unwrap(instance)->findFunction(function, index));
+    auto call = makeRef<CallObject>();
+    call->instance = Ref<Instance>(unwrap(instance));
+    VX_RETURN_IF_ERROR(call->instance->takeCall(index, call->state));
+    *out_call = reinterpret_cast<vx_call *>(call.detach());
+    return okStatus();
+  });
+}
+
+void vx_call_retain(vx_call *call) { unwrap(call)->retain(); }
+void vx_call_release(vx_call *call) {
+  if (call)
+    unwrap(call)->release();
+}
+
+vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs, size_t output_count,
+                      vx_value **out_outputs) {
+  return guarded("vx_call_run", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    CallObject &object = *unwrap(call);
+    return runCall(*object.state, input_count, inputs, output_count, out_outputs,
+                   object.instance->data().functions[object.state->function()]);
+  });
+}
+
+void vx_call_set_profile(vx_call *call, int on) { unwrap(call)->state->setProfile(on != 0); }
+
+vx_status vx_call_report(const vx_call *call, char **out_json) {
+  return guarded("vx_call_report", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    std::string json;
+    VX_RETURN_IF_ERROR(unwrap(call)->state->report(json));
+    return copyString(json, out_json);
+  });
+}
+
+vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count, vx_value *const *inputs,
+                           size_t output_count, vx_value **out_outputs) {
+  return guarded("vx_instance_call", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Instance &object = *unwrap(instance);
+    uint32_t index = 0;
+    VX_RETURN_IF_ERROR(object.findFunction(function, index));
+    std::unique_ptr<CallState> state;
+    VX_RETURN_IF_ERROR(object.takeCall(index, state));
+    Status status = runCall(*state, input_count, inputs, output_count, out_outputs, object.data().functions[index]);
+    object.returnCall(std::move(state));
+    return status;
+  });
+}

@@ -1,0 +1,158 @@
+#include "exec/binding.h"
+
+#include <fmt/ranges.h>
+
+namespace vx {
+
+namespace {
+
+// Binds the symbols of one call, input after input.
+class Binder {
+public:
+  Binder(const Function &function, std::vector<int64_t> &symbols)
+      : function(function), symbols(symbols), boundBy(function.symbols.size()) {
+    symbols.assign(function.symbols.size(), 0);
+  }
+
+  Status checkType(const Argument &argument, const Value &value);
+  Status bindDims(const Argument &argument, std::span<const int64_t> dims);
+  Status checkDims(const Argument &argument, std::span<const int64_t> dims);
+
+private:
+  Status bindSymbol(uint32_t symbol, size_t dim, int64_t size, const Argument &argument);
+  std::string wanted(const Argument &argument) const;
+  bool known(const Expression &expression) const;
+
+  const Function &function;
+  std::vector<int64_t> &symbols;
+  std::vector<const Argument *> boundBy;
+};
+
+const char *kindName(vx_value_kind kind) {
+  switch (kind) {
+  case VX_SEQUENCE:
+    return "sequence";
+  case VX_OPTIONAL:
+    return "optional";
+  default:
+    return "tensor";
+  }
+}
+
+std::string Binder::wanted(const Argument &argument) const {
+  std::string dims;
+  for (const Expression &dim : argument.type.dims)
+    dims += (dims.empty() ? "" : ",") + dim.toString(function.symbolNames);
+  return fmt::format("{}[{}]", elementTypeName(argument.type.elementType), dims);
+}
+
+Status Binder::checkType(const Argument &argument, const Value &value) {
+  if (value.kind() != argument.type.kind)
+    return failure(VX_INVALID_ARGUMENT, "input '{}': want a {}, got {}", argument.name, kindName(argument.type.kind),
+                   value.typeString());
+  if (value.elementType() != argument.type.elementType)
+    return failure(VX_INVALID_ARGUMENT, "input '{}': want element type {}, got {}", argument.name,
+                   elementTypeName(argument.type.elementType), elementTypeName(value.elementType()));
+  return okStatus();
+}
+
+Status Binder::bindSymbol(uint32_t index, size_t dim, int64_t size, const Argument &argument) {
+  const Symbol &symbol = function.symbols[index];
+  if (boundBy[index]) {
+    if (symbols[index] != size)
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', which is {} by input '{}', got {}",
+                     argument.name, dim, symbol.name, symbols[index], boundBy[index]->name, size);
+    return okStatus();
+  }
+  if (size < symbol.min || size > symbol.max) {
+    if (symbol.max == INT64_MAX)
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want at least {}, got {}", argument.name, dim,
+                     symbol.name, symbol.min, size);
+    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want {} to {}, got {}", argument.name, dim,
+                   symbol.name, symbol.min, symbol.max, size);
+  }
+  if (size % symbol.multiple != 0)
+    return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', want a multiple of {}, got {}", argument.name, dim,
+                   symbol.name, symbol.multiple, size);
+  symbols[index] = size;
+  boundBy[index] = &argument;
+  return okStatus();
+}
+
+Status Binder::bindDims(const Argument &argument, std::span<const int64_t> dims) {
+  const std::vector<Expression> &wantedDims = argument.type.dims;
+  if (dims.size() != wantedDims.size())
+    return failure(VX_INVALID_ARGUMENT, "input '{}': want {} of rank {}, got {} of rank {}", argument.name,
+                   wanted(argument), wantedDims.size(), tensorTypeString(argument.type.elementType, dims), dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (auto size = wantedDims[i].asConstant(); size && *size != dims[i])
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} must be {}, got {} in {}", argument.name, i, *size,
+                     dims[i], tensorTypeString(argument.type.elementType, dims));
+    if (auto symbol = wantedDims[i].asSymbol(); symbol && !function.symbols[*symbol].dataDependent)
+      VX_RETURN_IF_ERROR(bindSymbol(*symbol, i, dims[i], argument));
+  }
+  return okStatus();
+}
+
+bool Binder::known(const Expression &expression) const {
+  bool all = true;
+  expression.forEachSymbol([&](uint32_t symbol) { all &= boundBy[symbol] != nullptr; });
+  return all;
+}
+
+Status Binder::checkDims(const Argument &argument, std::span<const int64_t> dims) {
+  const std::vector<Expression> &wantedDims = argument.type.dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    // What depends on data is known to nobody yet.
+    if (wantedDims[i].asConstant() || !known(wantedDims[i]))
+      continue;
+    int64_t size = 0;
+    VX_RETURN_IF_ERROR(
+        wantedDims[i].evaluate(symbols, size).addContext(fmt::format("input '{}': dim {}", argument.name, i)));
+    if (size != dims[i])
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} must be {} = {}, got {}", argument.name, i,
+                     wantedDims[i].toString(function.symbolNames), size, dims[i]);
+  }
+  return okStatus();
+}
+
+} // namespace
+
+Status bindInputs(const Function &function, std::span<Value *const> inputs, std::vector<int64_t> &symbols) {
+  if (inputs.size() != function.inputs.size())
+    return failure(VX_INVALID_ARGUMENT, "function '{}' takes {} inputs, got {}", function.name, function.inputs.size(),
+                   inputs.size());
+  Binder binder(function, symbols);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Argument &argument = function.inputs[i];
+    if (!inputs[i])
+      return failure(VX_INVALID_ARGUMENT, "input '{}': got a null pointer", argument.name);
+    VX_RETURN_IF_ERROR(binder.checkType(argument, *inputs[i]));
+    if (argument.type.kind == VX_TENSOR)
+      VX_RETURN_IF_ERROR(binder.bindDims(argument, inputs[i]->dims()));
+  }
+  // Expressions, and the elements of lists, use symbols that any tensor has bound.
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Argument &argument = function.inputs[i];
+    if (argument.type.kind == VX_TENSOR) {
+      VX_RETURN_IF_ERROR(binder.checkDims(argument, inputs[i]->dims()));
+      continue;
+    }
+    if (!argument.type.ranked)
+      continue;
+    for (const Ref<Value> &element : inputs[i]->elements()) {
+      std::span<const int64_t> dims = element->dims();
+      if (dims.size() != argument.type.dims.size())
+        return failure(VX_INVALID_ARGUMENT, "input '{}': want elements of rank {}, got {}", argument.name,
+                       argument.type.dims.size(), element->typeString());
+      for (size_t d = 0; d < dims.size(); ++d)
+        if (auto size = argument.type.dims[d].asConstant(); size && *size != dims[d])
+          return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} of its elements must be {}, got {} in {}",
+                         argument.name, d, *size, dims[d], element->typeString());
+      VX_RETURN_IF_ERROR(binder.checkDims(argument, dims));
+    }
+  }
+  return okStatus();
+}
+
+} // namespace vx

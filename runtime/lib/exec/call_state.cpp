@@ -1,0 +1,198 @@
+#include "exec/call_state.h"
+
+#include "base/json_writer.h"
+#include "exec/binding.h"
+#include "exec/interpreter.h"
+
+namespace vx {
+
+using Clock = std::chrono::steady_clock;
+
+static double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+CallState::~CallState() {
+  // Queued work may use the arena.
+  if (stream) {
+    Status status = stream->wait();
+    (void)status;
+  }
+}
+
+Status CallState::create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result) {
+  std::unique_ptr<CallState> state(new CallState(instance, function));
+  VX_RETURN_IF_ERROR(instance.device().createStream(state->stream));
+  state->programs.resize(instance.target().entries.size());
+  state->inputCache.resize(instance.data().functions[function].inputs.size());
+  result = std::move(state);
+  return okStatus();
+}
+
+size_t CallState::chooseEntry() const {
+  const std::vector<Entry> &entries = instance.target().entries;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].function != functionIndex)
+      continue;
+    bool fits = true;
+    for (const Constraint &constraint : entries[i].constraints)
+      fits &= symbols[constraint.symbol] == constraint.value;
+    if (fits)
+      return i;
+  }
+  // The loader made sure that the last entry of a function has no constraints.
+  return entries.size();
+}
+
+Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache) {
+  place.writable = false;
+  place.owner = nullptr;
+  if (value.context() && &value.context()->device() == &instance.device()) {
+    place.view = {value.memory().get(), value.offset(), value.size()};
+    // A kernel's buffers are aligned; a result that is a slice may not be.
+    if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
+      return okStatus();
+  }
+  if (value.size() == 0) {
+    place.view = instance.emptyBuffer().view();
+    return okStatus();
+  }
+  const void *bytes = nullptr;
+  VX_RETURN_IF_ERROR(value.hostBytes(bytes));
+  if (reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
+    Ref<hal::Memory> imported;
+    VX_RETURN_IF_ERROR(instance.device().importHost(bytes, value.size(), imported));
+    if (imported) {
+      place.view = {imported.get(), 0, value.size()};
+      inputMemory.push_back(std::move(imported));
+      return okStatus();
+    }
+  }
+  Ref<hal::Memory> memory;
+  if (cache && *cache && (*cache)->size() >= value.size()) {
+    memory = *cache;
+  } else {
+    VX_RETURN_IF_ERROR(instance.device().allocate(value.size(), hal::MemoryKind::Device, memory));
+    if (cache)
+      *cache = memory;
+  }
+  place.view = {memory.get(), 0, value.size()};
+  inputMemory.push_back(std::move(memory));
+  return stream->upload(place.view, bytes);
+}
+
+Status CallState::placeInputs(std::span<Value *const> inputs, ProgramState &state) {
+  const Function &function = instance.data().functions[functionIndex];
+  std::copy(symbols.begin(), symbols.end(), state.registers.i64.begin());
+  size_t buffer = 0, object = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string &name = function.inputs[i].name;
+    if (function.inputs[i].type.kind == VX_TENSOR) {
+      VX_RETURN_IF_ERROR(placeTensor(*inputs[i], state.registers.buffers[buffer++], &inputCache[i])
+                             .addContext(fmt::format("input '{}'", name)));
+      continue;
+    }
+    Ref<List> list = makeRef<List>();
+    list->elementType = inputs[i]->elementType();
+    for (const Ref<Value> &element : inputs[i]->elements()) {
+      ListTensor &tensor = list->tensors.emplace_back();
+      tensor.dims.assign(element->dims().begin(), element->dims().end());
+      VX_RETURN_IF_ERROR(placeTensor(*element, tensor.buffer, nullptr).addContext(fmt::format("input '{}'", name)));
+    }
+    state.registers.objects[object++] = std::move(list);
+  }
+  return okStatus();
+}
+
+void CallState::clear(ProgramState &state) {
+  for (BufferRegister &buffer : state.registers.buffers)
+    buffer = BufferRegister();
+  for (Ref<List> &object : state.registers.objects)
+    object = nullptr;
+  std::fill(state.registers.i64.begin(), state.registers.i64.end(), 0);
+  retired.clear();
+  oldArenas.clear();
+  inputMemory.clear();
+}
+
+Status CallState::execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs) {
+  Interpreter interpreter(*this, program, state);
+  VX_RETURN_IF_ERROR(interpreter.run());
+  const Function &function = instance.data().functions[functionIndex];
+  for (size_t i = 0; i < function.outputs.size(); ++i)
+    VX_RETURN_IF_ERROR(interpreter.result(function.outputs[i], program.results[i], outputs.emplace_back()));
+  return interpreter.checkFaults();
+}
+
+Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs) {
+  outputs.clear();
+  Clock::time_point begin = Clock::now();
+  const Function &function = instance.data().functions[functionIndex];
+  VX_RETURN_IF_ERROR(bindInputs(function, inputs, symbols));
+  size_t entryIndex = chooseEntry();
+  const Program &program = instance.data().programs[instance.target().entries[entryIndex].program];
+  ProgramState &state = programs[entryIndex];
+  if (!state.ready) {
+    state.registers.i64.resize(program.i64Registers);
+    state.registers.buffers.resize(program.bufferRegisters);
+    state.registers.objects.resize(program.objectRegisters);
+    state.segments.resize(program.segmentCount);
+    state.ready = true;
+  }
+  statistics = {};
+  statistics.entry = entryIndex;
+  statistics.kernels.resize(profile ? instance.target().kernels.size() : 0);
+
+  std::shared_lock<std::shared_mutex> reading(instance.variablesMutex(), std::defer_lock);
+  std::unique_lock<std::shared_mutex> writing(instance.variablesMutex(), std::defer_lock);
+  if (program.storesVariables)
+    writing.lock();
+  else if (program.usesVariables)
+    reading.lock();
+
+  Status status = stream->resetFault();
+  if (status.ok())
+    status = placeInputs(inputs, state);
+  statistics.uploadMilliseconds = millisecondsSince(begin);
+  if (status.ok())
+    status = execute(program, state, outputs);
+  if (!status.ok()) {
+    // What was queued before the failure may still run.
+    Status idle = stream->wait();
+    if (!idle.ok() && idle.code() == VX_DEVICE_LOST)
+      status = std::move(idle);
+    outputs.clear();
+  }
+  clear(state);
+  statistics.any = true;
+  statistics.totalMilliseconds = millisecondsSince(begin);
+  return status;
+}
+
+Status CallState::report(std::string &result) const {
+  if (!statistics.any)
+    return failure(VX_INVALID_ARGUMENT, "the call has not run yet");
+  const Entry &entry = instance.target().entries[statistics.entry];
+  JsonWriter json;
+  json.beginObject().member("version", 1).member("function", instance.data().functions[functionIndex].name);
+  json.member("entry", statistics.entry).member("program", instance.data().programs[entry.program].name);
+  json.member("total_ms", statistics.totalMilliseconds).member("upload_ms", statistics.uploadMilliseconds);
+  json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
+  json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
+  json.key("kernels").beginArray();
+  for (size_t i = 0; i < statistics.kernels.size(); ++i) {
+    if (statistics.kernels[i].count == 0)
+      continue;
+    const Kernel &kernel = instance.target().kernels[i];
+    json.beginObject().member("kernel", kernel.name).member("key", kernel.key).key("sources").beginArray();
+    for (const std::string &source : kernel.sources)
+      json.string(source);
+    json.endArray().member("count", statistics.kernels[i].count);
+    json.member("total_ms", static_cast<double>(statistics.kernels[i].nanoseconds) * 1e-6).endObject();
+  }
+  json.endArray().endObject();
+  result = json.take();
+  return okStatus();
+}
+
+} // namespace vx

@@ -1,0 +1,84 @@
+// A place to run calls of one function in: registers, arena, stream and recorded segments, kept from run to run.
+#ifndef VX_RUNTIME_EXEC_CALL_STATE_H
+#define VX_RUNTIME_EXEC_CALL_STATE_H
+
+#include "exec/instance.h"
+#include "exec/registers.h"
+
+#include <chrono>
+
+namespace vx {
+
+// Thread-compatible. The instance outlives it.
+class CallState {
+public:
+  static Status create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result);
+  ~CallState();
+
+  uint32_t function() const { return functionIndex; }
+
+  // Runs the function and waits. On failure `outputs` is empty and the state is ready for the next run.
+  Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs);
+
+  void setProfile(bool on) { profile = on; }
+
+  // See vx_call_report.
+  Status report(std::string &json) const;
+
+private:
+  friend class Interpreter;
+
+  // A segment of a program, recorded on its first run.
+  struct RecordedSegment {
+    Ref<hal::CommandList> list;
+    std::vector<hal::CommandArguments> arguments;
+    std::vector<hal::BufferView> views;
+    std::vector<int64_t> scalars;
+    std::vector<int64_t> timings;
+  };
+  struct ProgramState {
+    bool ready = false;
+    Registers registers;
+    std::vector<RecordedSegment> segments;
+  };
+  struct KernelTime {
+    uint64_t count = 0;
+    int64_t nanoseconds = 0;
+  };
+  // What the last run did.
+  struct Statistics {
+    bool any = false;
+    size_t entry = 0;
+    double totalMilliseconds = 0;
+    double uploadMilliseconds = 0;
+    uint64_t dispatches = 0;
+    uint64_t replays = 0;
+    std::vector<KernelTime> kernels;
+  };
+
+  CallState(Instance &instance, uint32_t function) : instance(instance), functionIndex(function) {}
+
+  size_t chooseEntry() const;
+  Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
+  Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
+  Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs);
+  // Forgets what only the last run needed. The stream must be idle.
+  void clear(ProgramState &state);
+
+  Instance &instance;
+  uint32_t functionIndex;
+  Ref<hal::Stream> stream;
+  std::vector<ProgramState> programs; // by entry of the target
+  std::vector<int64_t> symbols;
+  Ref<hal::Memory> arena;
+  std::vector<Ref<hal::Memory>> oldArenas;   // outgrown in this run
+  std::vector<Ref<hal::Memory>> inputCache;  // per input: where host bytes are copied to
+  std::vector<Ref<hal::Memory>> inputMemory; // of this run
+  Retired retired;
+  bool profile = false;
+  Statistics statistics;
+};
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,190 @@
+#include "exec/device_report.h"
+
+#include "base/json_writer.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace vx {
+
+// The default order, and with it the names that are known even when this runtime has no driver for them.
+static const char *const defaultOrder[] = {"cuda", "rocm", "vulkan", "cpu"};
+
+hal::Driver *findDriver(std::span<hal::Driver *const> drivers, std::string_view name) {
+  for (hal::Driver *driver : drivers)
+    if (driver->name() == name)
+      return driver;
+  return nullptr;
+}
+
+static std::vector<std::string> knownBackends(std::span<hal::Driver *const> drivers) {
+  std::vector<std::string> names(std::begin(defaultOrder), std::end(defaultOrder));
+  for (hal::Driver *driver : drivers)
+    if (std::find(names.begin(), names.end(), driver->name()) == names.end())
+      names.emplace_back(driver->name());
+  return names;
+}
+
+static bool parseIndex(std::string_view text, uint32_t &index) {
+  if (text.empty() || text.size() > 4)
+    return false;
+  index = 0;
+  for (char c : text) {
+    if (c < '0' || c > '9')
+      return false;
+    index = index * 10 + static_cast<uint32_t>(c - '0');
+  }
+  return true;
+}
+
+static Status splitDevice(std::string_view device, DeviceCandidate &candidate) {
+  size_t colon = device.find(':');
+  candidate.backend = std::string(device.substr(0, colon));
+  if (colon == std::string_view::npos)
+    return okStatus();
+  uint32_t index = 0;
+  if (!parseIndex(device.substr(colon + 1), index))
+    return failure(VX_INVALID_ARGUMENT, "device '{}': want a number after the colon, got '{}'", device,
+                   device.substr(colon + 1));
+  candidate.index = index;
+  return okStatus();
+}
+
+Status parseDeviceRequest(const char *device, const char *order, std::span<hal::Driver *const> drivers,
+                          DeviceRequest &request) {
+  std::vector<std::string> known = knownBackends(drivers);
+  auto isKnown = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+  request.device = device && *device ? device : "auto";
+  if (request.device != "auto") {
+    DeviceCandidate candidate;
+    VX_RETURN_IF_ERROR(splitDevice(request.device, candidate));
+    if (!isKnown(candidate.backend))
+      return failure(VX_INVALID_ARGUMENT, "device '{}' is unknown, known are: auto, {}", candidate.backend,
+                     fmt::join(known, ", "));
+  }
+  const char *origin = "device order";
+  if (!order || !*order) {
+    order = std::getenv("VX_DEVICE_ORDER");
+    origin = "VX_DEVICE_ORDER";
+  }
+  request.order.clear();
+  if (!order || !*order) {
+    request.order.assign(std::begin(defaultOrder), std::end(defaultOrder));
+    return okStatus();
+  }
+  std::string_view rest = order;
+  while (true) {
+    size_t comma = rest.find(',');
+    std::string name(rest.substr(0, comma));
+    std::erase(name, ' ');
+    if (!isKnown(name))
+      return failure(VX_INVALID_ARGUMENT, "{} '{}': '{}' is unknown, known are: {}", origin, order, name,
+                     fmt::join(known, ", "));
+    if (std::find(request.order.begin(), request.order.end(), name) == request.order.end())
+      request.order.push_back(name);
+    if (comma == std::string_view::npos)
+      return okStatus();
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<DeviceCandidate> deviceCandidates(const DeviceRequest &request) {
+  std::vector<DeviceCandidate> candidates;
+  if (request.device != "auto") {
+    // The request has been parsed, so this cannot fail.
+    Status status = splitDevice(request.device, candidates.emplace_back());
+    if (!status.ok())
+      return {};
+  }
+  for (const std::string &backend : request.order)
+    if (candidates.empty() || candidates.front().backend != backend)
+      candidates.push_back({backend, std::nullopt});
+  if (request.noFallback && candidates.size() > 1)
+    candidates.resize(1);
+  return candidates;
+}
+
+std::string DeviceReport::reasons() const {
+  std::string text;
+  for (const RefusedDevice &one : refused)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", one.device, one.refusal.reason);
+  return text;
+}
+
+std::string DeviceReport::text() const {
+  std::string result = fmt::format("device wanted: {}{}\n", request.device, request.noFallback ? " (no fallback)" : "");
+  result += fmt::format("device order: {}\n", fmt::join(request.order, ", "));
+  if (taken) {
+    result += fmt::format("device taken: {}:{} ({}), code: {} {}", taken->backend, taken->index, taken->name,
+                          taken->target, taken->variant);
+    if (taken->threads)
+      result += fmt::format(", threads: {}", taken->threads);
+    result += '\n';
+  } else {
+    result += "device taken: none\n";
+  }
+  for (const RefusedDevice &one : refused)
+    result += fmt::format("device refused: {}: {} [{}]\n", one.device, one.refusal.reason,
+                          hal::refusalCodeName(one.refusal.code));
+  return result;
+}
+
+std::string DeviceReport::json() const {
+  JsonWriter json;
+  json.beginObject().member("version", 1).member("wanted", request.device).key("order").beginArray();
+  for (const std::string &backend : request.order)
+    json.string(backend);
+  json.endArray().member("no_fallback", request.noFallback).key("taken");
+  if (taken) {
+    json.beginObject().member("backend", taken->backend);
+    json.member("device", fmt::format("{}:{}", taken->backend, taken->index)).member("name", taken->name);
+    json.member("details", taken->details).member("target", taken->target).member("variant", taken->variant);
+    json.member("threads", taken->threads).endObject();
+  } else {
+    json.null();
+  }
+  json.key("refused").beginArray();
+  for (const RefusedDevice &one : refused)
+    json.beginObject()
+        .member("device", one.device)
+        .member("code", hal::refusalCodeName(one.refusal.code))
+        .member("reason", one.refusal.reason)
+        .endObject();
+  json.endArray().endObject();
+  return json.take();
+}
+
+std::string listDevices(std::span<hal::Driver *const> drivers) {
+  JsonWriter json;
+  json.beginObject().member("version", 1).key("backends").beginArray();
+  for (const std::string &name : knownBackends(drivers)) {
+    json.beginObject().member("name", name);
+    hal::Driver *driver = findDriver(drivers, name);
+    std::vector<hal::DeviceInfo> devices;
+    hal::Refusal refusal = {hal::RefusalCode::NoDriver, fmt::format("this runtime has no {} driver", name)};
+    if (driver)
+      refusal = driver->enumerate(devices);
+    json.member("available", !devices.empty());
+    if (devices.empty()) {
+      json.member("code", hal::refusalCodeName(refusal.code)).member("reason", refusal.reason);
+    } else {
+      json.key("devices").beginArray();
+      for (size_t i = 0; i < devices.size(); ++i) {
+        json.beginObject().member("device", fmt::format("{}:{}", name, i)).member("name", devices[i].name);
+        json.member("details", devices[i].details).member("total_memory", devices[i].totalMemory);
+        json.key("features").beginArray();
+        for (const std::string &feature : devices[i].features)
+          json.string(feature);
+        json.endArray().endObject();
+      }
+      json.endArray();
+    }
+    json.endObject();
+  }
+  json.endArray().endObject();
+  return json.take();
+}
+
+} // namespace vx

@@ -1,0 +1,69 @@
+// What was wanted, what was taken, and why everything else was refused.
+#ifndef VX_RUNTIME_EXEC_DEVICE_REPORT_H
+#define VX_RUNTIME_EXEC_DEVICE_REPORT_H
+
+#include "hal/driver.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace vx {
+
+// Which devices to try. `order` has the names of backends.
+struct DeviceRequest {
+  std::string device = "auto"; // "auto", "cpu", "vulkan:1"
+  std::vector<std::string> order;
+  bool noFallback = false;
+  uint32_t threads = 0;
+  std::string variant; // empty: the best
+};
+
+// Fills a request from what the caller gave (null: default) and the environment's VX_DEVICE_ORDER, and checks every
+// name.
+Status parseDeviceRequest(const char *device, const char *order, std::span<hal::Driver *const> drivers,
+                          DeviceRequest &request);
+
+// One thing to try: a backend, and one device of it or all in turn.
+struct DeviceCandidate {
+  std::string backend;
+  std::optional<uint32_t> index;
+};
+std::vector<DeviceCandidate> deviceCandidates(const DeviceRequest &request);
+
+struct RefusedDevice {
+  std::string device; // "vulkan", "vulkan:1"
+  hal::Refusal refusal;
+};
+
+struct TakenDevice {
+  std::string backend;
+  uint32_t index = 0;
+  std::string name;
+  std::string details;
+  std::string target;
+  std::string variant;
+  uint32_t threads = 0;
+};
+
+struct DeviceReport {
+  DeviceRequest request;
+  std::optional<TakenDevice> taken;
+  std::vector<RefusedDevice> refused;
+
+  std::string text() const;
+  std::string json() const;
+  // "cuda: this runtime has no cuda driver; vulkan: ..."
+  std::string reasons() const;
+};
+
+// Every backend known with its devices, see vx_list_devices.
+std::string listDevices(std::span<hal::Driver *const> drivers);
+
+// The driver of that name, or null.
+hal::Driver *findDriver(std::span<hal::Driver *const> drivers, std::string_view name);
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,385 @@
+#include "exec/interpreter.h"
+
+#include "base/arithmetic.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vx {
+
+// Memory that registers have dropped is kept for queued work up to this much; then the call waits and frees it.
+static constexpr uint64_t maxRetiredBytes = uint64_t(64) << 20;
+
+// The most workgroups that the grid can number.
+static constexpr int64_t maxWorkgroups = int64_t(VX_GRID_X) * VX_GRID_X;
+
+Status Interpreter::runBlock(const Block &block) {
+  for (const Instruction &instruction : block.instructions) {
+    Status status = runInstruction(instruction);
+    if (!status.ok()) [[unlikely]] {
+      // A fault already names its node; anything else gets the source node of the instruction, if there is one.
+      if (status.code() != VX_FAULT && instruction.site >= 0 && instruction.blocks.empty())
+        return std::move(status).addContext(instance.data().faultSites[static_cast<size_t>(instruction.site)].node);
+      return status;
+    }
+  }
+  return okStatus();
+}
+
+Status Interpreter::runInstruction(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  switch (instruction.op) {
+  case Op::ConstI64:
+    i64(operands[0]) = instruction.imm;
+    return okStatus();
+  case Op::MoveI64:
+    i64(operands[0]) = i64(operands[1]);
+    return okStatus();
+  case Op::Select:
+    i64(operands[0]) = i64(operands[1]) != 0 ? i64(operands[2]) : i64(operands[3]);
+    return okStatus();
+  case Op::Segment:
+    return runSegment(instruction);
+  case Op::ReadI64:
+    return readI64(instruction);
+  case Op::CheckFaults:
+    return checkFaults();
+  case Op::If:
+    return runBlock(instruction.blocks[i64(operands[0]) != 0 ? 0 : 1]);
+  case Op::While:
+    while (i64(operands[0]) != 0)
+      VX_RETURN_IF_ERROR(runBlock(instruction.blocks[0]));
+    return okStatus();
+  case Op::Error:
+    return faultAt(static_cast<uint32_t>(instruction.imm), i64(operands[0]), i64(operands[1]), i64(operands[2]));
+  case Op::MoveBuffer:
+  case Op::ArenaReserve:
+  case Op::ArenaSlice:
+  case Op::Allocate:
+  case Op::Constant:
+  case Op::Variable:
+  case Op::Slice:
+    return runBufferOp(instruction);
+  case Op::MoveObject:
+  case Op::ListEmpty:
+  case Op::ListInsert:
+  case Op::ListErase:
+  case Op::ListSize:
+  case Op::ListGet:
+    return runListOp(instruction);
+  default:
+    return runArithmetic(instruction);
+  }
+}
+
+Status Interpreter::runArithmetic(const Instruction &instruction) {
+  int64_t a = i64(instruction.operands[1]), b = i64(instruction.operands[2]);
+  int64_t &result = i64(instruction.operands[0]);
+  bool ok = true;
+  int64_t value = 0;
+  switch (instruction.op) {
+  case Op::Add:
+    ok = checkedAdd(a, b, value);
+    break;
+  case Op::Sub:
+    ok = checkedSub(a, b, value);
+    break;
+  case Op::Mul:
+    ok = checkedMul(a, b, value);
+    break;
+  case Op::FloorDiv:
+    ok = checkedFloorDiv(a, b, value);
+    break;
+  case Op::CeilDiv:
+    ok = checkedCeilDiv(a, b, value);
+    break;
+  case Op::Mod:
+    ok = checkedMod(a, b, value);
+    break;
+  case Op::Max:
+    value = std::max(a, b);
+    break;
+  case Op::Min:
+    value = std::min(a, b);
+    break;
+  case Op::CmpEq:
+    value = a == b;
+    break;
+  case Op::CmpNe:
+    value = a != b;
+    break;
+  case Op::CmpLt:
+    value = a < b;
+    break;
+  case Op::CmpLe:
+    value = a <= b;
+    break;
+  default:
+    return failure(VX_INTERNAL, "instruction {} has no meaning", opFacts(instruction.op).name);
+  }
+  if (!ok) {
+    std::string node = instruction.site >= 0
+                           ? instance.data().faultSites[static_cast<size_t>(instruction.site)].node + ": "
+                           : std::string();
+    return failure(VX_FAULT, "{}{} of {} and {} is no 64-bit number", node, opFacts(instruction.op).name, a, b);
+  }
+  result = value;
+  return okStatus();
+}
+
+Status Interpreter::viewOf(uint32_t index, hal::BufferView &view) const {
+  view = registers.buffers[index].view;
+  if (view.memory) [[likely]]
+    return okStatus();
+  return failure(VX_INVALID_MODULE, "program '{}' reads buffer register {}, which holds nothing", program.name, index);
+}
+
+Status Interpreter::listOf(uint32_t index, List *&list) const {
+  list = registers.objects[index].get();
+  if (list)
+    return okStatus();
+  return failure(VX_INVALID_MODULE, "program '{}' reads object register {}, which holds nothing", program.name, index);
+}
+
+Status Interpreter::drainRetired() {
+  if (call.retired.bytes <= maxRetiredBytes)
+    return okStatus();
+  VX_RETURN_IF_ERROR(call.stream->wait());
+  call.retired.clear();
+  return okStatus();
+}
+
+Status Interpreter::setBuffer(uint32_t index, BufferRegister value) {
+  BufferRegister &place = registers.buffers[index];
+  std::swap(place, value);
+  if (!value.owner)
+    return okStatus();
+  call.retired.bytes += value.owner->size();
+  call.retired.memory.push_back(std::move(value.owner));
+  return drainRetired();
+}
+
+Status Interpreter::setObject(uint32_t index, Ref<List> list) {
+  Ref<List> &place = registers.objects[index];
+  std::swap(place, list);
+  if (!list)
+    return okStatus();
+  if (list->unique())
+    for (const ListTensor &tensor : list->tensors)
+      call.retired.bytes += tensor.buffer.view.size;
+  call.retired.lists.push_back(std::move(list));
+  return drainRetired();
+}
+
+Status Interpreter::runBufferOp(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  // [offset, offset + size) must lie in `available` bytes of what `where` names.
+  auto inside = [&](int64_t offset, int64_t size, uint64_t available, std::string_view where) -> Status {
+    if (offset >= 0 && size >= 0 && static_cast<uint64_t>(offset) <= available &&
+        static_cast<uint64_t>(size) <= available - static_cast<uint64_t>(offset)) [[likely]]
+      return okStatus();
+    return failure(VX_INVALID_MODULE, "program '{}': {} bytes at {} are outside the {} of {} bytes", program.name, size,
+                   offset, where, available);
+  };
+  switch (instruction.op) {
+  case Op::MoveBuffer:
+    return setBuffer(operands[0], registers.buffers[operands[1]]);
+  case Op::ArenaReserve: {
+    int64_t size = i64(operands[0]);
+    if (size < 0)
+      return failure(VX_INVALID_MODULE, "program '{}' asks for an arena of {} bytes", program.name, size);
+    if (call.arena && call.arena->size() >= static_cast<uint64_t>(size))
+      return okStatus();
+    // Views of the smaller arena stay good until the call ends.
+    if (call.arena) {
+      call.oldArenas.push_back(std::move(call.arena));
+    }
+    return instance.device()
+        .allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, call.arena)
+        .addContext("arena");
+  }
+  case Op::ArenaSlice: {
+    int64_t offset = i64(operands[1]), size = i64(operands[2]);
+    VX_RETURN_IF_ERROR(inside(offset, size, call.arena ? call.arena->size() : 0, "arena"));
+    // No arena is needed for slices of nothing.
+    hal::BufferView view =
+        call.arena ? hal::BufferView{call.arena.get(), static_cast<uint64_t>(offset), static_cast<uint64_t>(size)}
+                   : instance.emptyBuffer().view();
+    return setBuffer(operands[0], {view, nullptr, true});
+  }
+  case Op::Allocate: {
+    int64_t size = i64(operands[1]);
+    if (size < 0)
+      return failure(VX_INVALID_MODULE, "program '{}' allocates {} bytes", program.name, size);
+    Ref<hal::Memory> memory;
+    VX_RETURN_IF_ERROR(instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory));
+    hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
+    return setBuffer(operands[0], {view, std::move(memory), true});
+  }
+  case Op::Constant:
+    return setBuffer(operands[0], {instance.constant(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
+  case Op::Variable:
+    return setBuffer(operands[0], {instance.variable(static_cast<size_t>(instruction.imm)).view(), nullptr,
+                                   program.storesVariables});
+  case Op::Slice: {
+    BufferRegister slice = registers.buffers[operands[1]];
+    hal::BufferView view;
+    VX_RETURN_IF_ERROR(viewOf(operands[1], view));
+    int64_t offset = i64(operands[2]), size = i64(operands[3]);
+    VX_RETURN_IF_ERROR(inside(offset, size, view.size, "buffer"));
+    slice.view.offset += static_cast<uint64_t>(offset);
+    slice.view.size = static_cast<uint64_t>(size);
+    return setBuffer(operands[0], std::move(slice));
+  }
+  default:
+    return failure(VX_INTERNAL, "instruction {} has no meaning", opFacts(instruction.op).name);
+  }
+}
+
+Status Interpreter::recordSegment(const Instruction &instruction, CallState::RecordedSegment &segment) {
+  hal::SegmentShape shape;
+  size_t views = 0, scalars = 0;
+  for (const Command &command : instruction.commands) {
+    shape.commands.push_back({command.kind, command.barrier, command.kernel,
+                              static_cast<uint32_t>(command.buffers.size()),
+                              static_cast<uint32_t>(command.scalars.size())});
+    views += command.buffers.size();
+    scalars += command.scalars.size();
+  }
+  VX_RETURN_IF_ERROR(call.stream->record(shape, instance.executable(), segment.list));
+  segment.views.resize(views);
+  segment.scalars.resize(scalars);
+  segment.arguments.resize(instruction.commands.size());
+  segment.timings.resize(instruction.commands.size());
+  const hal::BufferView *view = segment.views.data();
+  const int64_t *scalar = segment.scalars.data();
+  for (size_t i = 0; i < instruction.commands.size(); ++i) {
+    segment.arguments[i].buffers = view;
+    segment.arguments[i].scalars = scalar;
+    view += instruction.commands[i].buffers.size();
+    scalar += instruction.commands[i].scalars.size();
+  }
+  return okStatus();
+}
+
+Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &arguments) {
+  auto *views = const_cast<hal::BufferView *>(arguments.buffers);
+  if (command.kind == hal::CommandKind::Copy) {
+    VX_RETURN_IF_ERROR(viewOf(command.buffers[0], views[0]));
+    VX_RETURN_IF_ERROR(viewOf(command.buffers[1], views[1]));
+    if (views[0].size != views[1].size)
+      return failure(VX_INVALID_MODULE, "program '{}' copies {} bytes to {} bytes", program.name, views[0].size,
+                     views[1].size);
+    if (!registers.buffers[command.buffers[1]].writable)
+      return failure(VX_INVALID_MODULE, "program '{}' copies to a buffer that is read-only", program.name);
+    if (views[0].size && views[0].memory == views[1].memory && views[0].offset < views[1].offset + views[1].size &&
+        views[1].offset < views[0].offset + views[0].size)
+      return failure(VX_INVALID_MODULE, "program '{}' copies {} bytes from {} to {} of one buffer, which overlap",
+                     program.name, views[0].size, views[0].offset, views[1].offset);
+    return okStatus();
+  }
+  const Kernel &kernel = instance.target().kernels[command.kernel];
+  for (size_t i = 0; i < command.buffers.size(); ++i) {
+    VX_RETURN_IF_ERROR(viewOf(command.buffers[i], views[i]));
+    if (views[i].address() % VX_BUFFER_ALIGNMENT != 0)
+      return failure(VX_INVALID_MODULE, "program '{}': buffer {} of kernel '{}' is not aligned to {} bytes",
+                     program.name, i, kernel.name, VX_BUFFER_ALIGNMENT);
+    if (kernel.buffers[i] != Access::Read && !registers.buffers[command.buffers[i]].writable)
+      return failure(VX_INVALID_MODULE, "program '{}': kernel '{}' writes to buffer {}, which is read-only",
+                     program.name, kernel.name, i);
+  }
+  auto *scalars = const_cast<int64_t *>(arguments.scalars);
+  for (size_t i = 0; i < command.scalars.size(); ++i)
+    scalars[i] = i64(command.scalars[i]);
+  arguments.workspace = {};
+  if (command.workspace >= 0) {
+    VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(command.workspace), arguments.workspace));
+    if (!registers.buffers[static_cast<size_t>(command.workspace)].writable ||
+        arguments.workspace.address() % VX_BUFFER_ALIGNMENT != 0)
+      return failure(VX_INVALID_MODULE, "program '{}': the workspace of kernel '{}' is read-only or not aligned",
+                     program.name, kernel.name);
+  }
+  int64_t workgroups = i64(command.workgroups);
+  if (workgroups < 0 || workgroups > maxWorkgroups)
+    return failure(VX_INVALID_MODULE, "program '{}' runs kernel '{}' with {} workgroups, allowed are 0 to {}",
+                   program.name, kernel.name, workgroups, maxWorkgroups);
+  arguments.workgroups = static_cast<uint64_t>(workgroups);
+  return okStatus();
+}
+
+Status Interpreter::runSegment(const Instruction &instruction) {
+  CallState::RecordedSegment &segment = state.segments[instruction.segment];
+  if (!segment.list) [[unlikely]]
+    VX_RETURN_IF_ERROR(recordSegment(instruction, segment));
+  for (size_t i = 0; i < instruction.commands.size(); ++i)
+    VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i]));
+  VX_RETURN_IF_ERROR(
+      call.stream->replay(*segment.list, segment.arguments, call.profile ? segment.timings.data() : nullptr));
+  ++call.statistics.replays;
+  for (size_t i = 0; i < instruction.commands.size(); ++i) {
+    const Command &command = instruction.commands[i];
+    if (command.kind != hal::CommandKind::Dispatch)
+      continue;
+    ++call.statistics.dispatches;
+    if (call.profile && segment.timings[i] >= 0) {
+      CallState::KernelTime &time = call.statistics.kernels[command.kernel];
+      ++time.count;
+      time.nanoseconds += segment.timings[i];
+    }
+  }
+  return okStatus();
+}
+
+Status Interpreter::faultAt(uint32_t index, int64_t value, int64_t lower, int64_t upper) const {
+  const std::vector<FaultSite> &sites = instance.data().faultSites;
+  if (index >= sites.size())
+    return failure(VX_INTERNAL, "a kernel reported the fault site {}, there are {}", index, sites.size());
+  return failure(VX_FAULT, "{}: {} is {}, allowed is [{}, {})", sites[index].node, sites[index].what, value, lower,
+                 upper);
+}
+
+Status Interpreter::outOfRange(const Instruction &instruction, std::string_view what, int64_t value, int64_t lower,
+                               int64_t upper) {
+  if (instruction.site >= 0)
+    return faultAt(static_cast<uint32_t>(instruction.site), value, lower, upper);
+  return failure(VX_FAULT, "{}: {} is {}, allowed is [{}, {})", opFacts(instruction.op).name, what, value, lower,
+                 upper);
+}
+
+Status Interpreter::checkFaults() {
+  vx_fault_record fault = {};
+  VX_RETURN_IF_ERROR(call.stream->readFault(fault));
+  call.retired.clear();
+  if (fault.count == 0)
+    return okStatus();
+  return faultAt(fault.site, fault.value, fault.lower, fault.upper);
+}
+
+Status Interpreter::readI64(const Instruction &instruction) {
+  VX_RETURN_IF_ERROR(checkFaults());
+  hal::BufferView view;
+  VX_RETURN_IF_ERROR(viewOf(instruction.operands[1], view));
+  auto type = static_cast<vx_element_type>(instruction.imm);
+  uint64_t size = elementTypeBits(type) / 8;
+  int64_t offset = i64(instruction.operands[2]);
+  if (offset < 0 || static_cast<uint64_t>(offset) > view.size || size > view.size - static_cast<uint64_t>(offset))
+    return failure(VX_INVALID_MODULE, "program '{}' reads {} bytes at {} of a buffer of {} bytes", program.name, size,
+                   offset, view.size);
+  view.offset += static_cast<uint64_t>(offset);
+  view.size = size;
+  uint8_t bytes[8] = {};
+  VX_RETURN_IF_ERROR(call.stream->download(view, bytes));
+  int64_t &result = i64(instruction.operands[0]);
+  if (type == VX_BOOL) {
+    result = bytes[0] != 0;
+  } else if (type == VX_I32) {
+    int32_t value;
+    std::memcpy(&value, bytes, sizeof(value));
+    result = value;
+  } else {
+    std::memcpy(&result, bytes, sizeof(result));
+  }
+  return okStatus();
+}
+
+} // namespace vx

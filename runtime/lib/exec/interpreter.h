@@ -1,0 +1,58 @@
+// Runs the instructions of a program. module.fbs says what each one does.
+#ifndef VX_RUNTIME_EXEC_INTERPRETER_H
+#define VX_RUNTIME_EXEC_INTERPRETER_H
+
+#include "exec/call_state.h"
+
+namespace vx {
+
+// One run of one program in a call's state. Does not wait at the end.
+class Interpreter {
+public:
+  Interpreter(CallState &call, const Program &program, CallState::ProgramState &state)
+      : call(call), instance(call.instance), program(program), state(state), registers(state.registers) {}
+
+  Status run() { return runBlock(program.body); }
+
+  // Waits, and fails when a kernel has reported a fault.
+  Status checkFaults();
+
+  // Collects the results. Queues copies of those that the call does not own.
+  Status result(const Argument &output, const Result &result, Ref<Value> &value);
+
+private:
+  Status runBlock(const Block &block);
+  Status runInstruction(const Instruction &instruction);
+  Status runArithmetic(const Instruction &instruction);
+  Status runBufferOp(const Instruction &instruction);
+  Status runListOp(const Instruction &instruction);
+  Status runSegment(const Instruction &instruction);
+  Status recordSegment(const Instruction &instruction, CallState::RecordedSegment &segment);
+  Status fillCommand(const Command &command, hal::CommandArguments &arguments);
+  Status readI64(const Instruction &instruction);
+  Status listInsert(const Instruction &instruction);
+  Status listGet(const Instruction &instruction);
+
+  int64_t &i64(uint32_t index) { return registers.i64[index]; }
+  Status viewOf(uint32_t index, hal::BufferView &view) const;
+  Status listOf(uint32_t index, List *&list) const;
+  Status setBuffer(uint32_t index, BufferRegister value);
+  Status setObject(uint32_t index, Ref<List> list);
+  Status drainRetired();
+  // A buffer that the program's results or lists may keep: `source` itself when it is owned, else a copy.
+  Status keep(const BufferRegister &source, uint64_t size, BufferRegister &kept);
+  Status outOfRange(const Instruction &instruction, std::string_view what, int64_t value, int64_t lower, int64_t upper);
+  Status faultAt(uint32_t site, int64_t value, int64_t lower, int64_t upper) const;
+  Status tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
+                     Ref<Value> &value);
+
+  CallState &call;
+  Instance &instance;
+  const Program &program;
+  CallState::ProgramState &state;
+  Registers &registers;
+};
+
+} // namespace vx
+
+#endif

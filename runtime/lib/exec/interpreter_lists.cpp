@@ -1,0 +1,147 @@
+// The interpreter's host objects: sequences and optionals, and the results of a program.
+#include "exec/interpreter.h"
+
+namespace vx {
+
+Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegister &kept) {
+  if (source.owner) {
+    kept = source;
+    kept.view.size = size;
+    return okStatus();
+  }
+  // Arena, inputs, constants and variables change or go away after this.
+  kept = {};
+  VX_RETURN_IF_ERROR(instance.device().allocate(size, hal::MemoryKind::Device, kept.owner));
+  kept.view = {kept.owner.get(), 0, size};
+  kept.writable = true;
+  if (size == 0)
+    return okStatus();
+  hal::BufferView from = source.view;
+  from.size = size;
+  return call.stream->copy(from, kept.view);
+}
+
+Status Interpreter::runListOp(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  List *list = nullptr;
+  switch (instruction.op) {
+  case Op::MoveObject:
+    return setObject(operands[0], registers.objects[operands[1]]);
+  case Op::ListEmpty: {
+    Ref<List> result = makeRef<List>();
+    result->elementType = static_cast<vx_element_type>(instruction.imm);
+    return setObject(operands[0], std::move(result));
+  }
+  case Op::ListInsert:
+    return listInsert(instruction);
+  case Op::ListErase: {
+    VX_RETURN_IF_ERROR(listOf(operands[1], list));
+    int64_t position = i64(operands[2]), count = static_cast<int64_t>(list->tensors.size());
+    if (position < 0 || position >= count)
+      return outOfRange(instruction, "position", position, 0, count);
+    Ref<List> result = makeRef<List>();
+    result->elementType = list->elementType;
+    result->tensors = list->tensors;
+    result->tensors.erase(result->tensors.begin() + position);
+    return setObject(operands[0], std::move(result));
+  }
+  case Op::ListSize:
+    VX_RETURN_IF_ERROR(listOf(operands[1], list));
+    i64(operands[0]) = static_cast<int64_t>(list->tensors.size());
+    return okStatus();
+  case Op::ListGet:
+    return listGet(instruction);
+  default:
+    return failure(VX_INTERNAL, "instruction {} has no meaning", opFacts(instruction.op).name);
+  }
+}
+
+Status Interpreter::listInsert(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  List *list = nullptr;
+  VX_RETURN_IF_ERROR(listOf(operands[1], list));
+  int64_t position = i64(operands[2]), count = static_cast<int64_t>(list->tensors.size());
+  if (position < 0 || position > count)
+    return outOfRange(instruction, "position", position, 0, count + 1);
+  hal::BufferView view;
+  VX_RETURN_IF_ERROR(viewOf(operands[3], view));
+  ListTensor tensor;
+  for (size_t i = 4; i < operands.size(); ++i)
+    tensor.dims.push_back(i64(operands[i]));
+  uint64_t size = 0;
+  VX_RETURN_IF_ERROR(tensorByteSize(list->elementType, tensor.dims, size));
+  if (size > view.size)
+    return failure(VX_INVALID_MODULE, "program '{}' puts {} of {} bytes into a list, the buffer has {}", program.name,
+                   tensorTypeString(list->elementType, tensor.dims), size, view.size);
+  VX_RETURN_IF_ERROR(keep(registers.buffers[operands[3]], size, tensor.buffer));
+  // A list that only the destination holds is changed in place, so that appending in a loop is not quadratic.
+  if (operands[0] == operands[1] && list->unique()) {
+    list->tensors.insert(list->tensors.begin() + position, std::move(tensor));
+    return okStatus();
+  }
+  Ref<List> result = makeRef<List>();
+  result->elementType = list->elementType;
+  result->tensors = list->tensors;
+  result->tensors.insert(result->tensors.begin() + position, std::move(tensor));
+  return setObject(operands[0], std::move(result));
+}
+
+Status Interpreter::listGet(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  List *list = nullptr;
+  VX_RETURN_IF_ERROR(listOf(operands[1], list));
+  int64_t position = i64(operands[2]), count = static_cast<int64_t>(list->tensors.size());
+  if (position < 0 || position >= count)
+    return outOfRange(instruction, "position", position, 0, count);
+  const ListTensor &tensor = list->tensors[static_cast<size_t>(position)];
+  if (tensor.dims.size() != operands.size() - 3) {
+    std::string node = instruction.site >= 0 ? instance.data().faultSites[static_cast<size_t>(instruction.site)].node
+                                             : std::string("ListGet");
+    return failure(VX_FAULT, "{}: element {} has rank {}, want {}", node, position, tensor.dims.size(),
+                   operands.size() - 3);
+  }
+  for (size_t i = 0; i < tensor.dims.size(); ++i)
+    i64(operands[3 + i]) = tensor.dims[i];
+  BufferRegister buffer = tensor.buffer;
+  buffer.writable = false;
+  return setBuffer(operands[0], std::move(buffer));
+}
+
+Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
+                                Ref<Value> &value) {
+  uint64_t size = 0;
+  VX_RETURN_IF_ERROR(tensorByteSize(output.type.elementType, dims, size));
+  if (!buffer.view.memory)
+    return failure(VX_INVALID_MODULE, "program '{}' leaves nothing for output '{}'", program.name, output.name);
+  if (size > buffer.view.size)
+    return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes for output '{}', {} needs {}", program.name,
+                   buffer.view.size, output.name, tensorTypeString(output.type.elementType, dims), size);
+  BufferRegister kept;
+  VX_RETURN_IF_ERROR(keep(buffer, size, kept));
+  value = Value::deviceTensor(output.type.elementType, std::move(dims), size, instance.context(), kept.owner,
+                              kept.view.offset);
+  return okStatus();
+}
+
+Status Interpreter::result(const Argument &output, const Result &result, Ref<Value> &value) {
+  if (result.buffer >= 0) {
+    std::vector<int64_t> dims;
+    for (uint32_t index : result.dims)
+      dims.push_back(i64(index));
+    return tensorValue(output, std::move(dims), registers.buffers[static_cast<size_t>(result.buffer)], value);
+  }
+  List *list = nullptr;
+  VX_RETURN_IF_ERROR(listOf(static_cast<uint32_t>(result.object), list));
+  if (list->elementType != output.type.elementType)
+    return failure(VX_INVALID_MODULE, "program '{}' gives a list of {} for output '{}', want {}", program.name,
+                   elementTypeName(list->elementType), output.name, elementTypeName(output.type.elementType));
+  if (output.type.kind == VX_OPTIONAL && list->tensors.size() > 1)
+    return failure(VX_INVALID_MODULE, "program '{}' gives {} elements for output '{}', want at most 1", program.name,
+                   list->tensors.size(), output.name);
+  std::vector<Ref<Value>> elements;
+  for (const ListTensor &tensor : list->tensors)
+    VX_RETURN_IF_ERROR(tensorValue(output, tensor.dims, tensor.buffer, elements.emplace_back()));
+  return Value::list(output.type.kind, output.type.elementType, std::move(elements), value);
+}
+
+} // namespace vx

@@ -1,0 +1,54 @@
+// The register files of a program, and what they hold.
+#ifndef VX_RUNTIME_EXEC_REGISTERS_H
+#define VX_RUNTIME_EXEC_REGISTERS_H
+
+#include "base/ref.h"
+#include "hal/device.h"
+#include "vx/runtime/vx.h"
+
+#include <vector>
+
+namespace vx {
+
+// A view of memory. `owner` is set for what an Allocate made; everything else lives as long as the call.
+struct BufferRegister {
+  hal::BufferView view;
+  Ref<hal::Memory> owner;
+  bool writable = false;
+};
+
+// A tensor in a list.
+struct ListTensor {
+  std::vector<int64_t> dims;
+  BufferRegister buffer;
+};
+
+// A sequence or an optional. Lists are values: one that another register holds is never changed.
+class List : public RefCounted {
+public:
+  vx_element_type elementType = VX_ELEMENT_NONE;
+  std::vector<ListTensor> tensors;
+};
+
+struct Registers {
+  std::vector<int64_t> i64;
+  std::vector<BufferRegister> buffers;
+  std::vector<Ref<List>> objects;
+};
+
+// What a register held and queued work may still use: freed at the next wait.
+struct Retired {
+  std::vector<Ref<hal::Memory>> memory;
+  std::vector<Ref<List>> lists;
+  uint64_t bytes = 0;
+
+  void clear() {
+    memory.clear();
+    lists.clear();
+    bytes = 0;
+  }
+};
+
+} // namespace vx
+
+#endif

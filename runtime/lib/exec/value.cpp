@@ -1,0 +1,134 @@
+#include "exec/value.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace vx {
+
+Value::~Value() {
+  std::free(owned);
+  if (releaseHost)
+    releaseHost(releaseArgument);
+}
+
+static void *allocateHost(uint64_t size) {
+  return std::aligned_alloc(VX_BUFFER_ALIGNMENT, (size / VX_BUFFER_ALIGNMENT + 1) * VX_BUFFER_ALIGNMENT);
+}
+
+static Status checkTensor(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size) {
+  if (dims.size() > maxRank)
+    return failure(VX_INVALID_ARGUMENT, "rank is {}, allowed are {}", dims.size(), maxRank);
+  if (type == VX_STRING)
+    return failure(VX_UNSUPPORTED, "string tensors are not supported by this runtime");
+  if (elementTypeBits(type) == 0)
+    return failure(VX_INVALID_ARGUMENT, "element type has the unknown number {}", static_cast<int>(type));
+  uint64_t needed = 0;
+  VX_RETURN_IF_ERROR(tensorByteSize(type, dims, needed));
+  if (needed != size)
+    return failure(VX_INVALID_ARGUMENT, "{} needs {} bytes, got {}", tensorTypeString(type, dims), needed, size);
+  if (size && !data)
+    return failure(VX_INVALID_ARGUMENT, "{} needs {} bytes, got a null pointer", tensorTypeString(type, dims), size);
+  return okStatus();
+}
+
+Status Value::wrapTensor(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size,
+                         void (*release)(void *user), void *user, Ref<Value> &result) {
+  VX_RETURN_IF_ERROR(checkTensor(type, dims, data, size));
+  Ref<Value> value = makeRef<Value>();
+  value->type = type;
+  value->shape.assign(dims.begin(), dims.end());
+  value->byteSize = size;
+  value->host = data;
+  value->releaseHost = release;
+  value->releaseArgument = user;
+  result = std::move(value);
+  return okStatus();
+}
+
+Status Value::copyTensor(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size,
+                         Ref<Value> &result) {
+  VX_RETURN_IF_ERROR(checkTensor(type, dims, data, size));
+  void *copy = allocateHost(size);
+  if (!copy)
+    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", size);
+  if (size)
+    std::memcpy(copy, data, size);
+  Ref<Value> value = makeRef<Value>();
+  value->type = type;
+  value->shape.assign(dims.begin(), dims.end());
+  value->byteSize = size;
+  value->host = value->owned = copy;
+  result = std::move(value);
+  return okStatus();
+}
+
+Ref<Value> Value::deviceTensor(vx_element_type type, std::vector<int64_t> dims, uint64_t size,
+                               Ref<DeviceContext> context, Ref<hal::Memory> memory, uint64_t offset) {
+  Ref<Value> value = makeRef<Value>();
+  value->type = type;
+  value->shape = std::move(dims);
+  value->byteSize = size;
+  if (memory->host())
+    value->host = static_cast<const uint8_t *>(memory->host()) + offset;
+  value->deviceContext = std::move(context);
+  value->deviceMemory = std::move(memory);
+  value->deviceOffset = offset;
+  return value;
+}
+
+Status Value::list(vx_value_kind kind, vx_element_type type, std::vector<Ref<Value>> elements, Ref<Value> &result) {
+  if (type == VX_STRING)
+    return failure(VX_UNSUPPORTED, "string tensors are not supported by this runtime");
+  if (elementTypeBits(type) == 0)
+    return failure(VX_INVALID_ARGUMENT, "element type has the unknown number {}", static_cast<int>(type));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (!elements[i])
+      return failure(VX_INVALID_ARGUMENT, "element {} is a null pointer", i);
+    if (elements[i]->kind() != VX_TENSOR || elements[i]->elementType() != type)
+      return failure(VX_INVALID_ARGUMENT, "element {}: want a tensor of {}, got {}", i, elementTypeName(type),
+                     elements[i]->typeString());
+  }
+  Ref<Value> value = makeRef<Value>();
+  value->valueKind = kind;
+  value->type = type;
+  value->parts = std::move(elements);
+  result = std::move(value);
+  return okStatus();
+}
+
+std::string Value::typeString() const {
+  switch (valueKind) {
+  case VX_SEQUENCE:
+    return fmt::format("sequence of {}", elementTypeName(type));
+  case VX_OPTIONAL:
+    return fmt::format("optional {}", elementTypeName(type));
+  default:
+    return tensorTypeString(type, shape);
+  }
+}
+
+Status Value::hostBytes(const void *&bytes) const {
+  bytes = nullptr;
+  if (valueKind != VX_TENSOR)
+    return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", typeString());
+  // Only a tensor without host bytes from the start changes them later.
+  if (!deviceMemory || deviceMemory->host()) {
+    bytes = host;
+    return okStatus();
+  }
+  std::lock_guard lock(fetchMutex);
+  if (!host) {
+    void *copy = allocateHost(byteSize);
+    if (!copy)
+      return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", byteSize);
+    if (Status status = deviceContext->download({deviceMemory.get(), deviceOffset, byteSize}, copy); !status.ok()) {
+      std::free(copy);
+      return status;
+    }
+    host = owned = copy;
+  }
+  bytes = host;
+  return okStatus();
+}
+
+} // namespace vx
