@@ -1,0 +1,72 @@
+// What the runtime's tests share: status checks and short ways to values and calls.
+#ifndef VX_TEST_UNIT_RUNTIME_RUNTIME_TEST_H
+#define VX_TEST_UNIT_RUNTIME_RUNTIME_TEST_H
+
+#include "api/drivers.h"
+#include "exec/call_state.h"
+#include "exec/instance.h"
+#include "module/module.h"
+#include "module_builder.h"
+
+#include <gtest/gtest.h>
+
+namespace vx::test {
+
+#define EXPECT_OK(expression)                                                                                          \
+  do {                                                                                                                 \
+    ::vx::Status expectedOk = (expression);                                                                            \
+    EXPECT_TRUE(expectedOk.ok()) << expectedOk.message();                                                              \
+  } while (false)
+#define ASSERT_OK(expression)                                                                                          \
+  do {                                                                                                                 \
+    ::vx::Status assertedOk = (expression);                                                                            \
+    ASSERT_TRUE(assertedOk.ok()) << assertedOk.message();                                                              \
+  } while (false)
+#define EXPECT_FAILS(expression, expectedCode, expectedMessage)                                                        \
+  do {                                                                                                                 \
+    ::vx::Status expectedFailure = (expression);                                                                       \
+    EXPECT_EQ(expectedFailure.code(), expectedCode);                                                                   \
+    EXPECT_EQ(expectedFailure.message(), expectedMessage);                                                             \
+  } while (false)
+
+// An i32 vector.
+inline Ref<Value> vectorValue(const std::vector<int32_t> &values) {
+  Ref<Value> value;
+  int64_t dims[] = {static_cast<int64_t>(values.size())};
+  EXPECT_OK(Value::copyTensor(VX_I32, dims, values.data(), values.size() * sizeof(int32_t), value));
+  return value;
+}
+
+inline std::vector<int32_t> elementsOf(const Value &value) {
+  const void *bytes = nullptr;
+  EXPECT_OK(value.hostBytes(bytes));
+  const auto *data = static_cast<const int32_t *>(bytes);
+  return {data, data + value.size() / sizeof(int32_t)};
+}
+
+inline Status makeInstance(const std::string &path, const char *device, Ref<Instance> &instance, uint32_t threads = 2) {
+  Ref<Module> module;
+  VX_RETURN_IF_ERROR(Module::load(path, module));
+  DeviceRequest request;
+  VX_RETURN_IF_ERROR(parseDeviceRequest(device, nullptr, allDrivers(), request));
+  request.noFallback = true;
+  request.threads = threads;
+  return Instance::create(std::move(module), request, allDrivers(), instance);
+}
+
+// Runs function 0 in a pooled place.
+inline Status runMain(Instance &instance, const std::vector<Ref<Value>> &inputs, std::vector<Ref<Value>> &outputs,
+                      uint32_t function = 0) {
+  std::unique_ptr<CallState> call;
+  VX_RETURN_IF_ERROR(instance.takeCall(function, call));
+  std::vector<Value *> pointers;
+  for (const Ref<Value> &input : inputs)
+    pointers.push_back(input.get());
+  Status status = call->run(pointers, outputs);
+  instance.returnCall(std::move(call));
+  return status;
+}
+
+} // namespace vx::test
+
+#endif
