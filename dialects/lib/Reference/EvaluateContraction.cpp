@@ -1,0 +1,131 @@
+#include "OpEvaluators.h"
+
+using namespace mlir;
+
+namespace vx::reference {
+
+/// The offsets of all places of some dimensions of a tensor, in row-major order of those dimensions.
+static std::vector<int64_t> getOffsets(const HostTensor &tensor, llvm::ArrayRef<int64_t> dims) {
+  Shape strides = getStrides(tensor.getShape()), sizes;
+  for (int64_t dim : dims)
+    sizes.push_back(tensor.getShape()[dim]);
+  std::vector<int64_t> offsets;
+  IndexSpace(sizes).forEach([&](llvm::ArrayRef<int64_t> index, int64_t) {
+    int64_t offset = 0;
+    for (auto [position, dim] : llvm::zip(index, dims))
+      offset += position * strides[dim];
+    offsets.push_back(offset);
+  });
+  return offsets;
+}
+
+static Shape getFreeDims(const HostTensor &tensor, llvm::ArrayRef<int64_t> batch, llvm::ArrayRef<int64_t> contracting) {
+  Shape free;
+  for (int64_t d = 0; d < tensor.getRank(); ++d)
+    if (!llvm::is_contained(batch, d) && !llvm::is_contained(contracting, d))
+      free.push_back(d);
+  return free;
+}
+
+/// sum of lhs[a + la[k]] * rhs[b + rb[k]]. The products of narrow floats are exact in f64; those of f64 are summed in
+/// the widest type.
+static void setDot(HostTensor &result, int64_t at, llvm::ArrayRef<double> lhs, llvm::ArrayRef<double> rhs,
+                   llvm::ArrayRef<int64_t> lhsOffsets, llvm::ArrayRef<int64_t> rhsOffsets, int64_t lhsBase,
+                   int64_t rhsBase) {
+  using Sum = long double;
+  Sum sum = 0;
+  for (auto [l, r] : llvm::zip(lhsOffsets, rhsOffsets))
+    sum += static_cast<Sum>(lhs[lhsBase + l]) * static_cast<Sum>(rhs[rhsBase + r]);
+  result.setFloat(at, static_cast<double>(sum));
+}
+
+Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs) {
+  auto checkPairs = [&](llvm::ArrayRef<int64_t> lhsDims, llvm::ArrayRef<int64_t> rhsDims) -> llvm::Error {
+    for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
+      if (lhs.getShape()[l] != rhs.getShape()[r])
+        return callError(op, "dimension " + llvm::Twine(l) + " of " + describeShape(lhs.getShape()) + " and " +
+                                 llvm::Twine(r) + " of " + describeShape(rhs.getShape()) + " differ");
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = checkPairs(op.getLhsBatch(), op.getRhsBatch()))
+    return error;
+  if (llvm::Error error = checkPairs(op.getLhsContracting(), op.getRhsContracting()))
+    return error;
+
+  Shape lhsFree = getFreeDims(lhs, op.getLhsBatch(), op.getLhsContracting());
+  Shape rhsFree = getFreeDims(rhs, op.getRhsBatch(), op.getRhsContracting());
+  Shape shape;
+  for (int64_t dim : op.getLhsBatch())
+    shape.push_back(lhs.getShape()[dim]);
+  for (int64_t dim : lhsFree)
+    shape.push_back(lhs.getShape()[dim]);
+  for (int64_t dim : rhsFree)
+    shape.push_back(rhs.getShape()[dim]);
+
+  HostTensor result(lhs.getElementType(), shape);
+  std::vector<int64_t> lhsRows = getOffsets(lhs, lhsFree), rhsColumns = getOffsets(rhs, rhsFree);
+  std::vector<int64_t> lhsBatches = getOffsets(lhs, op.getLhsBatch()), rhsBatches = getOffsets(rhs, op.getRhsBatch());
+  std::vector<int64_t> lhsSteps = getOffsets(lhs, op.getLhsContracting());
+  std::vector<int64_t> rhsSteps = getOffsets(rhs, op.getRhsContracting());
+  bool asFloat = isFloat(lhs.getElementType());
+  std::vector<double> lhsFloats, rhsFloats;
+  if (asFloat) {
+    lhsFloats = toFloats(lhs);
+    rhsFloats = toFloats(rhs);
+  }
+  int64_t at = 0;
+  for (size_t batch = 0; batch < lhsBatches.size(); ++batch)
+    for (int64_t row : lhsRows)
+      for (int64_t column : rhsColumns) {
+        int64_t lhsBase = lhsBatches[batch] + row, rhsBase = rhsBatches[batch] + column;
+        if (asFloat) {
+          setDot(result, at++, lhsFloats, rhsFloats, lhsSteps, rhsSteps, lhsBase, rhsBase);
+          continue;
+        }
+        uint64_t sum = 0;
+        for (auto [l, r] : llvm::zip(lhsSteps, rhsSteps))
+          sum += static_cast<uint64_t>(lhs.getInt(lhsBase + l)) * static_cast<uint64_t>(rhs.getInt(rhsBase + r));
+        result.setInt(at++, static_cast<int64_t>(sum));
+      }
+  return result;
+}
+
+Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter) {
+  llvm::ArrayRef<int64_t> inputShape = input.getShape(), filterShape = filter.getShape();
+  int64_t groups = op.getGroups(), channels = filterShape[1], filters = filterShape[0];
+  if (inputShape[1] != channels * groups || filters % groups != 0)
+    return callError(op, "a filter of shape " + describeShape(filterShape) + " in " + llvm::Twine(groups) +
+                             " groups does not fit an input of shape " + describeShape(inputShape));
+  size_t spatial = inputShape.size() - 2;
+  Shape shape = {inputShape[0], filters};
+  for (size_t d = 0; d < spatial; ++d)
+    shape.push_back(getWindowCount(inputShape[d + 2], filterShape[d + 2], op.getStrides()[d], op.getDilations()[d],
+                                   op.getPadsLow()[d], op.getPadsHigh()[d]));
+  HostTensor result(input.getElementType(), shape);
+  std::vector<double> inputs = toFloats(input), weights = toFloats(filter);
+  Shape inputStrides = getStrides(inputShape), filterStrides = getStrides(filterShape);
+  IndexSpace kernel(filterShape.drop_front(2));
+
+  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> out, int64_t linear) {
+    int64_t group = out[1] / (filters / groups);
+    std::vector<int64_t> inputOffsets, filterOffsets;
+    kernel.forEach([&](llvm::ArrayRef<int64_t> k, int64_t place) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < spatial; ++d) {
+        int64_t position = out[d + 2] * op.getStrides()[d] + k[d] * op.getDilations()[d] - op.getPadsLow()[d];
+        if (position < 0 || position >= inputShape[d + 2])
+          return;
+        offset += position * inputStrides[d + 2];
+      }
+      for (int64_t c = 0; c < channels; ++c) {
+        inputOffsets.push_back(offset + c * inputStrides[1]);
+        filterOffsets.push_back(place + c * filterStrides[1]);
+      }
+    });
+    setDot(result, linear, inputs, weights, inputOffsets, filterOffsets,
+           out[0] * inputStrides[0] + group * channels * inputStrides[1], out[1] * filterStrides[0]);
+  });
+  return result;
+}
+
+} // namespace vx::reference

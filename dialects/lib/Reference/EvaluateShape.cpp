@@ -1,0 +1,133 @@
+#include "OpEvaluators.h"
+
+using namespace mlir;
+
+namespace vx::reference {
+
+Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape) {
+  HostTensor result(elementTypeOf(op.getResult()), resultShape);
+  bool asFloat = isFloat(result.getElementType());
+  IndexSpace(resultShape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t value = index[op.getAxis()];
+    if (asFloat)
+      result.setFloat(linear, static_cast<double>(value));
+    else
+      result.setInt(linear, value);
+  });
+  return result;
+}
+
+Result evaluateReshape(ReshapeOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+  if (IndexSpace(resultShape).getCount() != input.getNumElements())
+    return callError(op, "the shapes " + describeShape(input.getShape()) + " and " + describeShape(resultShape) +
+                             " have different numbers of elements");
+  return input.reshaped(resultShape);
+}
+
+Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
+  Shape shape, steps, strides = getStrides(input.getShape());
+  for (int64_t dim : op.getPermutation()) {
+    shape.push_back(input.getShape()[dim]);
+    steps.push_back(strides[dim]);
+  }
+  HostTensor result(input.getElementType(), shape);
+  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t from = 0;
+    for (auto [position, step] : llvm::zip(index, steps))
+      from += position * step;
+    copyElement(result, linear, input, from);
+  });
+  return result;
+}
+
+Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+  Shape strides = getStrides(input.getShape());
+  for (auto [index, dim] : llvm::enumerate(op.getDimensions()))
+    if (input.getShape()[index] != 1 && input.getShape()[index] != resultShape[dim])
+      return callError(op, "the shape " + describeShape(input.getShape()) + " does not broadcast to " +
+                               describeShape(resultShape));
+  HostTensor result(input.getElementType(), resultShape);
+  IndexSpace(resultShape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t from = 0;
+    for (auto [d, dim] : llvm::enumerate(op.getDimensions()))
+      if (input.getShape()[d] != 1)
+        from += index[dim] * strides[d];
+    copyElement(result, linear, input, from);
+  });
+  return result;
+}
+
+Result evaluateSlice(SliceOp op, const HostTensor &input, llvm::ArrayRef<int64_t> starts,
+                     llvm::ArrayRef<int64_t> resultShape) {
+  HostTensor result(input.getElementType(), resultShape);
+  for (auto [d, size] : llvm::enumerate(resultShape)) {
+    if (result.getNumElements() == 0)
+      break;
+    int64_t last = starts[d] + (size - 1) * op.getStrides()[d];
+    if (std::min(starts[d], last) < 0 || std::max(starts[d], last) >= input.getShape()[d])
+      return callError(op, "the indices " + llvm::Twine(starts[d]) + " to " + llvm::Twine(last) +
+                               " are out of range [0, " + llvm::Twine(input.getShape()[d]) + ")");
+  }
+  Shape strides = getStrides(input.getShape());
+  IndexSpace(resultShape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t from = 0;
+    for (auto [d, position] : llvm::enumerate(index))
+      from += (starts[d] + position * op.getStrides()[d]) * strides[d];
+    copyElement(result, linear, input, from);
+  });
+  return result;
+}
+
+Result evaluateConcat(ConcatOp op, llvm::ArrayRef<HostTensor> inputs) {
+  int64_t axis = op.getAxis();
+  Shape shape(inputs[0].getShape());
+  for (const HostTensor &input : inputs.drop_front()) {
+    for (int64_t d = 0; d < input.getRank(); ++d)
+      if (d != axis && input.getShape()[d] != shape[d])
+        return callError(op, "the shapes " + describeShape(inputs[0].getShape()) + " and " +
+                                 describeShape(input.getShape()) + " differ in dimension " + llvm::Twine(d));
+    shape[axis] += input.getShape()[axis];
+  }
+  HostTensor result(inputs[0].getElementType(), shape);
+  Shape strides = getStrides(shape);
+  int64_t begin = 0;
+  for (const HostTensor &input : inputs) {
+    IndexSpace(input.getShape()).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+      int64_t to = begin * strides[axis];
+      for (auto [position, stride] : llvm::zip(index, strides))
+        to += position * stride;
+      copyElement(result, to, input, linear);
+    });
+    begin += input.getShape()[axis];
+  }
+  return result;
+}
+
+Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, llvm::ArrayRef<int64_t> low,
+                   llvm::ArrayRef<int64_t> high) {
+  Shape shape;
+  for (auto [d, size] : llvm::enumerate(input.getShape())) {
+    shape.push_back(size + low[d] + high[d]);
+    if (shape.back() < 0)
+      return callError(op, "the padded size of dimension " + llvm::Twine(d) + " is " + llvm::Twine(shape.back()) +
+                               ", below 0");
+  }
+  HostTensor result(input.getElementType(), shape);
+  Shape strides = getStrides(input.getShape());
+  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t from = 0;
+    bool inside = true;
+    for (auto [d, position] : llvm::enumerate(index)) {
+      int64_t source = position - low[d];
+      inside = inside && source >= 0 && source < input.getShape()[d];
+      from += source * strides[d];
+    }
+    if (inside)
+      copyElement(result, linear, input, from);
+    else
+      copyElement(result, linear, value, 0);
+  });
+  return result;
+}
+
+} // namespace vx::reference

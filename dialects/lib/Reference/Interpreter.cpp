@@ -1,0 +1,324 @@
+#include "vx/Reference/Interpreter.h"
+
+#include "OpEvaluators.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace vx::reference {
+
+using Values = llvm::SmallVector<HostValue>;
+
+namespace {
+
+/// What is known of the symbols of a module.
+class SymbolTableOfDims {
+public:
+  explicit SymbolTableOfDims(ModuleOp module) {
+    for (auto symbol : module.getOps<SymbolOp>())
+      declarations[symbol.getName()] = symbol;
+  }
+
+  SymbolOp lookup(llvm::StringRef name) const { return declarations.lookup(name); }
+
+  /// Fails when the declaration does not allow `value`.
+  llvm::Error check(Operation *at, llvm::StringRef name, int64_t value) const {
+    SymbolOp symbol = lookup(name);
+    if (!symbol)
+      return callError(at, "symbol '" + name + "' is not declared");
+    if (value < static_cast<int64_t>(symbol.getMin()) || value > static_cast<int64_t>(symbol.getMax()))
+      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", want " + llvm::Twine(symbol.getMin()) +
+                               " to " + llvm::Twine(symbol.getMax()));
+    if (value % static_cast<int64_t>(symbol.getMultiple()) != 0)
+      return callError(at, "symbol '" + name + "' is " + llvm::Twine(value) + ", want a multiple of " +
+                               llvm::Twine(symbol.getMultiple()));
+    return llvm::Error::success();
+  }
+
+private:
+  llvm::StringMap<SymbolOp> declarations;
+};
+
+void collectPlainSymbols(Type type, llvm::SetVector<StringAttr> &names) {
+  if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
+    for (DimAttr dim : getDims(tensor))
+      if (dim && dim.asSymbol())
+        names.insert(dim.asSymbol());
+}
+
+/// Which op binds each data-dependent symbol: its `vx.bind_symbol`, or else the first `vx.loop`, `vx.if` or
+/// `vx.sequence_at` of the function that makes a value of a type that names it.
+llvm::StringMap<Operation *> findBinders(func::FuncOp function, const SymbolTableOfDims &symbols) {
+  llvm::StringMap<Operation *> binders;
+  function.walk([&](BindSymbolOp op) { binders[op.getSymbol()] = op; });
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!llvm::isa<LoopOp, IfOp, SequenceAtOp>(op))
+      return;
+    llvm::SetVector<StringAttr> names;
+    for (Type type : op->getResultTypes())
+      collectPlainSymbols(type, names);
+    if (auto loop = llvm::dyn_cast<LoopOp>(op))
+      for (Type type : loop.getBody().getArgumentTypes())
+        collectPlainSymbols(type, names);
+    for (StringAttr name : names) {
+      SymbolOp symbol = symbols.lookup(name.getValue());
+      if (symbol && symbol.getDataDependent())
+        binders.try_emplace(name.getValue(), op);
+    }
+  });
+  return binders;
+}
+
+/// One activation of a function or a kernel: the values and symbols that its body sees.
+class Frame {
+public:
+  Frame(ModuleOp module, const SymbolTableOfDims &table, const llvm::StringMap<Operation *> &binders,
+        ProgramState &state, SymbolValues symbols)
+      : module(module), table(table), binders(binders), state(state), symbols(std::move(symbols)) {}
+
+  SymbolValues &getSymbols() { return symbols; }
+
+  llvm::Expected<Values> runBlock(Block &block, llvm::ArrayRef<HostValue> arguments) {
+    for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+      values[argument] = value;
+    for (Operation &op : block.without_terminator()) {
+      llvm::Expected<Values> results = run(&op);
+      if (!results)
+        return results.takeError();
+      if (llvm::Error error = assign(&op, op.getResults(), *results))
+        return error;
+    }
+    return getValues(block.getTerminator()->getOperands());
+  }
+
+  /// Binds the data-dependent symbols that `op` is to bind to the sizes of `incoming`, and checks all other sizes.
+  llvm::Error bindAndCheck(Operation *op, TypeRange types, llvm::ArrayRef<HostValue> incoming) {
+    for (auto [type, value] : llvm::zip(types, incoming)) {
+      auto tensorType = llvm::dyn_cast<RankedTensorType>(type);
+      if (!tensorType)
+        continue;
+      const auto &tensor = std::get<HostTensor>(value);
+      for (auto [index, dim] : llvm::enumerate(getDims(tensorType))) {
+        if (!dim || !dim.asSymbol() || binders.lookup(dim.asSymbol().getValue()) != op)
+          continue;
+        if (llvm::Error error = table.check(op, dim.asSymbol().getValue(), tensor.getShape()[index]))
+          return error;
+        symbols[dim.asSymbol().getValue()] = tensor.getShape()[index];
+      }
+    }
+    for (auto [type, value] : llvm::zip(types, incoming))
+      if (llvm::Error error = check(op, type, value))
+        return error;
+    return llvm::Error::success();
+  }
+
+private:
+  Values getValues(ValueRange range) {
+    Values result;
+    for (Value value : range)
+      result.push_back(values.lookup(value));
+    return result;
+  }
+
+  /// A value must be what its type says: this is also what tests the inference of types.
+  llvm::Error check(Operation *op, Type type, const HostValue &value) {
+    auto tensorType = llvm::dyn_cast<RankedTensorType>(type);
+    if (!tensorType)
+      return llvm::Error::success();
+    const auto &tensor = std::get<HostTensor>(value);
+    bool matches = tensor.getRank() == tensorType.getRank() &&
+                   reference::getElementType(tensorType.getElementType()) == tensor.getElementType();
+    for (int64_t d = 0; matches && d < tensor.getRank(); ++d) {
+      DimAttr dim = getDim(tensorType, d);
+      if (!dim)
+        continue;
+      llvm::Expected<int64_t> size = evaluateDim(dim, symbols);
+      if (!size)
+        return callError(op, llvm::toString(size.takeError()));
+      matches = *size == tensor.getShape()[d];
+    }
+    if (matches)
+      return llvm::Error::success();
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return callError(op, "a value is " + tensor.describe() + ", its type says '" + text + "'");
+  }
+
+  llvm::Error assign(Operation *op, ValueRange results, llvm::ArrayRef<HostValue> incoming) {
+    if (llvm::Error error = bindAndCheck(op, results.getTypes(), incoming))
+      return error;
+    for (auto [result, value] : llvm::zip(results, incoming))
+      values[result] = value;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<Values> run(Operation *op) {
+    if (canEvaluate(op))
+      return evaluate(op, getValues(op->getOperands()), symbols);
+    if (auto bind = llvm::dyn_cast<BindSymbolOp>(op))
+      return runBindSymbol(bind);
+    if (auto ifOp = llvm::dyn_cast<IfOp>(op)) {
+      bool condition = std::get<HostTensor>(values.lookup(ifOp.getCondition())).getInt(0);
+      return runBlock((condition ? ifOp.getThenRegion() : ifOp.getElseRegion()).front(), {});
+    }
+    if (auto loop = llvm::dyn_cast<LoopOp>(op))
+      return runLoop(loop);
+    if (auto load = llvm::dyn_cast<VariableLoadOp>(op)) {
+      llvm::Expected<HostTensor> value = getVariable(module, load.getVariable(), state);
+      if (!value)
+        return value.takeError();
+      return Values{std::move(*value)};
+    }
+    if (auto store = llvm::dyn_cast<VariableStoreOp>(op)) {
+      state.variables[store.getVariable()] = std::get<HostTensor>(values.lookup(store.getValue()));
+      return Values{};
+    }
+    if (auto fusion = llvm::dyn_cast<FusionOp>(op))
+      return runBlock(fusion.getBody().front(), getValues(fusion.getInputs()));
+    if (auto dispatch = llvm::dyn_cast<DispatchOp>(op))
+      return runDispatch(dispatch);
+    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
+  }
+
+  llvm::Expected<Values> runBindSymbol(BindSymbolOp op) {
+    int64_t value = std::get<HostTensor>(values.lookup(op.getValue())).getInt(0);
+    if (llvm::Error error = table.check(op, op.getSymbol(), value))
+      return error;
+    symbols[op.getSymbol()] = value;
+    return Values{};
+  }
+
+  llvm::Expected<Values> runLoop(LoopOp op) {
+    Block &body = op.getBody().front();
+    auto readInt = [&](Value value) { return std::get<HostTensor>(values.lookup(value)).getInt(0); };
+    std::optional<int64_t> tripCount = op.getTripCount() ? std::optional(readInt(op.getTripCount())) : std::nullopt;
+    bool condition = !op.getCondition() || readInt(op.getCondition());
+    Values carried = getValues(op.getInits());
+    for (int64_t iteration = 0; condition && (!tripCount || iteration < *tripCount); ++iteration) {
+      symbols[op.getIteration()] = iteration;
+      if (llvm::Error error = bindAndCheck(op, body.getArgumentTypes(), carried))
+        return error;
+      llvm::Expected<Values> yielded = runBlock(body, carried);
+      if (!yielded)
+        return yielded.takeError();
+      condition = std::get<HostTensor>(yielded->front()).getInt(0);
+      carried.assign(yielded->begin() + 1, yielded->end());
+    }
+    return carried;
+  }
+
+  llvm::Expected<Values> runDispatch(DispatchOp op) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
+    if (!kernel)
+      return callError(op, "kernel '" + op.getKernel() + "' is not there");
+    SymbolValues inner;
+    for (auto [name, dim] : llvm::zip(kernel.getSymbols().getAsValueRange<StringAttr>(), op.getSymbols())) {
+      llvm::Expected<int64_t> value = evaluateDim(llvm::cast<DimAttr>(dim), symbols);
+      if (!value)
+        return callError(op, llvm::toString(value.takeError()));
+      inner[name] = *value;
+    }
+    static const llvm::StringMap<Operation *> noBinders;
+    Frame frame(module, table, noBinders, state, std::move(inner));
+    Block &body = kernel.getBody().front();
+    Values arguments = getValues(op.getInputs());
+    if (llvm::Error error = frame.bindAndCheck(op, body.getArgumentTypes(), arguments))
+      return error;
+    return frame.runBlock(body, arguments);
+  }
+
+  ModuleOp module;
+  const SymbolTableOfDims &table;
+  const llvm::StringMap<Operation *> &binders;
+  ProgramState &state;
+  SymbolValues symbols;
+  llvm::DenseMap<Value, HostValue> values;
+};
+
+std::string getInputName(func::FuncOp function, unsigned index) {
+  auto name = function.getArgAttrOfType<StringAttr>(index, "vx.name");
+  return name ? name.getValue().str() : std::to_string(index);
+}
+
+llvm::Error inputError(func::FuncOp function, unsigned index, const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 "input '" + getInputName(function, index) + "' " + message);
+}
+
+/// Binds symbols to the sizes of the inputs where a size is a symbol and nothing else; then every size can be checked.
+llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, const SymbolTableOfDims &table,
+                       SymbolValues &symbols) {
+  if (inputs.size() != function.getNumArguments())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "want " + llvm::Twine(function.getNumArguments()) +
+                                                                       " inputs, got " + llvm::Twine(inputs.size()));
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto tensorType = llvm::dyn_cast<RankedTensorType>(type);
+    auto *tensor = std::get_if<HostTensor>(&inputs[index]);
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    if (llvm::isa<SequenceType>(type) != (tensor == nullptr) || (!tensorType && tensor))
+      return inputError(function, index, "is of another kind than its type '" + text + "'");
+    if (!tensorType)
+      continue;
+    if (tensor->getRank() != tensorType.getRank() ||
+        tensor->getElementType() != reference::getElementType(tensorType.getElementType()))
+      return inputError(function, index, "is " + tensor->describe() + ", want '" + text + "'");
+    for (auto [d, dim] : llvm::enumerate(getDims(tensorType))) {
+      if (!dim || !dim.asSymbol())
+        continue;
+      llvm::StringRef name = dim.asSymbol().getValue();
+      int64_t size = tensor->getShape()[d];
+      auto [known, isNew] = symbols.try_emplace(name, size);
+      if (!isNew && known->second != size)
+        return inputError(function, index,
+                          "has size " + llvm::Twine(size) + " in dimension " + llvm::Twine(d) + ", but '" + name +
+                              "' is " + llvm::Twine(known->second) + " already");
+      if (llvm::Error error = table.check(function, name, size))
+        return inputError(function, index, "does not fit: " + llvm::toString(std::move(error)));
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<HostTensor> getVariable(ModuleOp module, llvm::StringRef name, const ProgramState &state) {
+  auto known = state.variables.find(name);
+  if (known != state.variables.end())
+    return known->second;
+  auto variable = module.lookupSymbol<VariableOp>(name);
+  if (!variable)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "variable '" + name + "' is not declared");
+  if (variable.getInitial())
+    return getHostTensor(*variable.getInitial());
+  auto type = llvm::cast<RankedTensorType>(variable.getType());
+  std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
+  if (!elementType)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "variable '" + name + "' holds neither numbers nor bools");
+  return HostTensor(*elementType, type.getShape());
+}
+
+llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state) {
+  auto module = function->getParentOfType<ModuleOp>();
+  SymbolTableOfDims table(module);
+  if (!function.getBody().hasOneBlock())
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "function '" + function.getName() + "' has no body of one block");
+  SymbolValues symbols;
+  if (llvm::Error error = bindInputs(function, inputs, table, symbols))
+    return error;
+  llvm::StringMap<Operation *> binders = findBinders(function, table);
+  ProgramState changed = state;
+  Frame frame(module, table, binders, changed, std::move(symbols));
+  Block &body = function.getBody().front();
+  if (llvm::Error error = frame.bindAndCheck(function, body.getArgumentTypes(), inputs))
+    return error;
+  llvm::Expected<Values> results = frame.runBlock(body, inputs);
+  if (results)
+    state = std::move(changed);
+  return results;
+}
+
+} // namespace vx::reference
