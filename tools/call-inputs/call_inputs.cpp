@@ -1,0 +1,187 @@
+#include "call_inputs.h"
+
+#include "command_line.h"
+#include "npy.h"
+#include "tensor_file.h"
+#include "tool_error.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace vx::tools {
+
+// SplitMix64: the same numbers on every machine, which the standard's distributions do not promise.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+  // In (0, 1).
+  double uniform() { return (static_cast<double>(next() >> 11) + 0.5) / 9007199254740992.0; }
+  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
+
+private:
+  uint64_t state;
+};
+
+void fillRandom(Tensor &tensor, uint64_t seed) {
+  Random random(seed);
+  const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
+  for (uint64_t i = 0; i < count; ++i)
+    setElement(tensor, i, isFloat(tensor.type) ? random.normal() : static_cast<double>(random.next() >> 63));
+}
+
+static Tensor makeTensor(const std::string &name, vx_element_type type, std::vector<int64_t> dims) {
+  const std::optional<uint64_t> count = elementCount(type, dims);
+  if (!count)
+    throw usageError("input '{}': {} is negative or too large", name, typeText(type, dims));
+  return {type, std::move(dims), std::vector<uint8_t>(byteCount(type, *count))};
+}
+
+static uint64_t inputSeed(uint64_t seed, size_t index) { return seed * 0x100000001b3 + index; }
+
+static Value single(const vx_argument_info &argument, Tensor tensor) {
+  Value value;
+  value.kind = argument.kind;
+  value.type = argument.element_type;
+  value.tensors.push_back(std::move(tensor));
+  return value;
+}
+
+static Value fromFile(const vx_argument_info &argument, const std::string &path) {
+  if (path.ends_with(".npy")) {
+    if (argument.kind == VX_SEQUENCE)
+      throw usageError("input '{}' is a sequence: want a .pb file, got '{}'", argument.name, path);
+    return single(argument, readNpy(path, argument.element_type));
+  }
+  if (path.ends_with(".pb")) {
+    Value value = readTensorFile(path, argument.kind);
+    if (value.tensors.empty())
+      value.type = argument.element_type;
+    return value;
+  }
+  throw usageError("input '{}': want a file that ends with .npy or .pb, got '{}'", argument.name, path);
+}
+
+// "f32[2,3]:random"
+static Value fromText(const vx_argument_info &argument, const std::string &text, uint64_t seed) {
+  const size_t open = text.find('[');
+  const size_t close = text.find("]:");
+  if (open == std::string::npos || close == std::string::npos || close < open)
+    throw usageError("input '{}': want @FILE or TYPE[DIMS]:random|zeros|ones, got '{}'", argument.name, text);
+  const std::optional<vx_element_type> type = elementTypeFromName(text.substr(0, open));
+  if (!type)
+    throw usageError("input '{}': unknown element type '{}'", argument.name, text.substr(0, open));
+  std::vector<int64_t> dims;
+  for (const std::string &piece : splitList(text.substr(open + 1, close - open - 1))) {
+    int64_t dim = 0;
+    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), dim);
+    if (error != std::errc() || end != piece.data() + piece.size() || dim < 0)
+      throw usageError("input '{}': want a size of 0 or more, got '{}'", argument.name, piece);
+    dims.push_back(dim);
+  }
+  Tensor tensor = makeTensor(argument.name, *type, std::move(dims));
+  const std::string fill = text.substr(close + 2);
+  if (fill == "random") {
+    fillRandom(tensor, seed);
+  } else if (fill == "ones") {
+    const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
+    for (uint64_t i = 0; i < count; ++i)
+      setElement(tensor, i, 1);
+  } else if (fill != "zeros") {
+    throw usageError("input '{}': want random, zeros or ones, got '{}'", argument.name, fill);
+  }
+  Value value = single(argument, std::move(tensor));
+  value.type = *type;
+  return value;
+}
+
+std::vector<Value> makeInputs(const vx_function_info &function, const std::vector<std::string> &specifications,
+                              uint64_t seed, SymbolValues &symbols) {
+  std::vector<std::optional<Value>> given(function.input_count);
+  for (const std::string &specification : specifications) {
+    const auto [name, text] = splitAssignment("--input", specification);
+    const size_t index = findArgument("input", name, function.inputs, function.input_count);
+    const vx_argument_info &argument = function.inputs[index];
+    if (given[index])
+      throw usageError("input '{}' is given twice", name);
+    given[index] =
+        text[0] == '@' ? fromFile(argument, text.substr(1)) : fromText(argument, text, inputSeed(seed, index));
+    if (argument.kind == VX_TENSOR)
+      bindSymbols(argument, given[index]->tensors.front().dims, symbols);
+  }
+
+  std::vector<Value> values;
+  for (size_t i = 0; i < function.input_count; ++i) {
+    const vx_argument_info &argument = function.inputs[i];
+    if (given[i]) {
+      values.push_back(std::move(*given[i]));
+      continue;
+    }
+    Tensor tensor = makeTensor(argument.name, argument.element_type, argumentDims(function, argument, symbols));
+    fillRandom(tensor, inputSeed(seed, i));
+    values.push_back(single(argument, std::move(tensor)));
+  }
+  return values;
+}
+
+static ValueOwner tensorToRuntime(const Tensor &tensor) {
+  vx_value *value = nullptr;
+  check(vx_tensor_create(tensor.type, static_cast<uint32_t>(tensor.dims.size()), tensor.dims.data(),
+                         tensor.bytes.data(), tensor.bytes.size(), &value));
+  return ValueOwner(value);
+}
+
+ValueOwner toRuntime(const Value &value) {
+  if (value.kind == VX_TENSOR)
+    return tensorToRuntime(value.tensors.front());
+  std::vector<ValueOwner> owners;
+  std::vector<vx_value *> elements;
+  for (const Tensor &tensor : value.tensors) {
+    owners.push_back(tensorToRuntime(tensor));
+    elements.push_back(owners.back().get());
+  }
+  vx_value *result = nullptr;
+  if (value.kind == VX_SEQUENCE)
+    check(vx_sequence_create(value.type, elements.size(), elements.data(), &result));
+  else
+    check(vx_optional_create(value.type, elements.empty() ? nullptr : elements.front(), &result));
+  return ValueOwner(result);
+}
+
+static Tensor tensorFromRuntime(const vx_value *value) {
+  const vx_value_info info = vx_value_get_info(value);
+  const void *data = nullptr;
+  check(vx_tensor_data(value, &data));
+  Tensor tensor{info.element_type, std::vector<int64_t>(info.dims, info.dims + info.rank), {}};
+  const auto *bytes = static_cast<const uint8_t *>(data);
+  if (info.size > 0)
+    tensor.bytes.assign(bytes, bytes + info.size);
+  return tensor;
+}
+
+Value fromRuntime(const vx_value *value) {
+  const vx_value_info info = vx_value_get_info(value);
+  Value result;
+  result.kind = info.kind;
+  result.type = info.element_type;
+  if (info.kind == VX_TENSOR) {
+    result.tensors.push_back(tensorFromRuntime(value));
+    return result;
+  }
+  for (size_t i = 0; i < info.count; ++i) {
+    vx_value *element = nullptr;
+    check(vx_value_element(value, i, &element));
+    const ValueOwner owner(element);
+    result.tensors.push_back(tensorFromRuntime(element));
+  }
+  return result;
+}
+
+} // namespace vx::tools

@@ -1,0 +1,36 @@
+// The inputs of a call as the command line states them.
+#ifndef VX_TOOLS_CALL_INPUTS_H
+#define VX_TOOLS_CALL_INPUTS_H
+
+#include "runtime_objects.h"
+#include "signature.h"
+#include "tensor.h"
+
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+// Makes one value per input of `function`.
+//
+// `specifications` are texts of --input: NAME=@x.npy, NAME=@x.pb, NAME=f32[2,3]:random, NAME=f32[2,3]:zeros,
+// NAME=...:ones. An input that none of them names is random, with its dims from `symbols` (--dim), from the files of
+// the other inputs, or the smallest size allowed. `symbols` gets what was bound. The same `seed` gives the same bytes.
+//
+// Throws a ToolError: exit 2 for what is wrong in the text, exit 3 for what is wrong in a file.
+std::vector<Value> makeInputs(const vx_function_info &function, const std::vector<std::string> &specifications,
+                              uint64_t seed, SymbolValues &symbols);
+
+// Hands a value to the runtime.
+ValueOwner toRuntime(const Value &value);
+
+// Takes a copy of a value of the runtime.
+Value fromRuntime(const vx_value *value);
+
+// Floats from a normal distribution; integers and booleans are 0 or 1, which is right for indices, masks and tokens of
+// any model.
+void fillRandom(Tensor &tensor, uint64_t seed);
+
+} // namespace vx::tools
+
+#endif

@@ -1,0 +1,53 @@
+// A tensor in host memory, as the tools read, make, print and write it.
+#ifndef VX_TOOLS_TENSOR_H
+#define VX_TOOLS_TENSOR_H
+
+#include "vx/runtime/vx.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx::tools {
+
+struct Tensor {
+  vx_element_type type = VX_ELEMENT_NONE;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> bytes; // row-major; 4- and 2-bit elements packed low bits first
+};
+
+// A tensor, or the elements of a sequence or optional.
+struct Value {
+  vx_value_kind kind = VX_TENSOR;
+  vx_element_type type = VX_ELEMENT_NONE;
+  std::vector<Tensor> tensors; // one for a tensor
+};
+
+// "f32" -> VX_F32; nothing for another text. Strings have no tensors.
+std::optional<vx_element_type> elementTypeFromName(std::string_view name);
+
+// Product of the dims, or nothing when one is negative or the tensor's size overflows.
+std::optional<uint64_t> elementCount(vx_element_type type, const std::vector<int64_t> &dims);
+
+// Bytes of `count` elements.
+uint64_t byteCount(vx_element_type type, uint64_t count);
+
+bool isFloat(vx_element_type type);
+
+// One element as a double. 64-bit integers above 2^53 lose their last bits; use elementText for those.
+double elementAsDouble(const Tensor &tensor, uint64_t index);
+
+// One element as text: the shortest that reads back as the same value; "nan", "inf", "true".
+std::string elementText(const Tensor &tensor, uint64_t index);
+
+// Stores a value, rounded to the nearest that the type has.
+void setElement(Tensor &tensor, uint64_t index, double value);
+
+// "f32[2,3]"
+std::string typeText(vx_element_type type, const std::vector<int64_t> &dims);
+
+} // namespace vx::tools
+
+#endif

@@ -1,0 +1,155 @@
+// vx-info: what a module file holds.
+#include "command_line.h"
+#include "runtime_objects.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace vx::tools;
+using Json = nlohmann::ordered_json;
+
+static constexpr const char *Examples = R"(
+Examples:
+  Show:     vx-info model.vxm
+            vx-info model.vxm --json
+  Check:    vx-info model.vxm --verify
+)";
+
+// "1234567 bytes (1.2 MiB)"
+static std::string sizeText(uint64_t bytes) {
+  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return fmt::format("{} bytes", bytes);
+  double size = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(units); ++unit)
+    size /= 1024;
+  return fmt::format("{} bytes ({:.1f} {})", bytes, size, units[unit]);
+}
+
+static std::string join(const Json &list, const char *separator) {
+  std::string text;
+  for (const Json &item : list) {
+    text += text.empty() ? "" : separator;
+    text += item.is_string() ? item.get<std::string>() : item.dump();
+  }
+  return text;
+}
+
+static std::string typeText(const Json &argument) {
+  const std::string kind = argument.value("kind", "tensor");
+  std::string text = kind == "tensor" ? "" : kind == "sequence" ? "sequence of " : "optional ";
+  text += argument.value("type", "");
+  if (!argument.contains("dims"))
+    return text + " of any rank";
+  return text + "[" + join(argument["dims"], ",") + "]";
+}
+
+static void printFunctions(const Json &module) {
+  for (const Json &function : module["functions"]) {
+    fmt::print("\nfunction {}\n", function.value("name", ""));
+    for (const Json &symbol : function["symbols"]) {
+      fmt::print("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
+                 symbol["max"].is_null() ? "any" : symbol["max"].dump());
+      if (const int64_t multiple = symbol.value("multiple", int64_t(1)); multiple != 1)
+        fmt::print(", a multiple of {}", multiple);
+      fmt::print("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
+    }
+    for (const char *key : {"inputs", "outputs"})
+      for (const Json &argument : function[key])
+        fmt::print("  {:<7} {}: {}\n", std::string(key).substr(0, std::string(key).size() - 1),
+                   argument.value("name", ""), typeText(argument));
+  }
+}
+
+static void printVariables(const Json &module) {
+  if (module["variables"].empty())
+    return;
+  fmt::print("\nvariables\n");
+  for (const Json &variable : module["variables"])
+    fmt::print("  {}: {}[{}], {}{}\n", variable.value("name", ""), variable.value("type", ""),
+               join(variable["dims"], ","), sizeText(variable.value("size", uint64_t(0))),
+               variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()
+                                            : std::string(", starts as zero"));
+}
+
+static void printTarget(const Json &target) {
+  const std::string triple = target.value("triple", "");
+  fmt::print("\ntarget {}{}\n", target.value("name", ""), triple.empty() ? "" : " (" + triple + ")");
+  for (const Json &variant : target["variants"])
+    fmt::print("  variant {}: {}, requires {}\n", variant.value("name", ""),
+               sizeText(variant.value("size", uint64_t(0))),
+               variant["requires"].empty() ? "nothing" : join(variant["requires"], " "));
+  for (const Json &entry : target["entries"]) {
+    fmt::print("  entry   {}", entry.value("function", ""));
+    for (const auto &[symbol, value] : entry["where"].items())
+      fmt::print(" {}={}", symbol, value.dump());
+    fmt::print(": program {}", entry.value("program", 0));
+    if (entry.contains("arena_bytes"))
+      fmt::print(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
+    fmt::print("\n");
+  }
+  for (const Json &kernel : target["kernels"]) {
+    fmt::print("  kernel  {} {}", kernel.value("name", ""), kernel.value("key", ""));
+    if (const std::string strategy = kernel.value("strategy", ""); !strategy.empty())
+      fmt::print(", {}", strategy);
+    if (!kernel["sources"].empty())
+      fmt::print(", from {}", join(kernel["sources"], ", "));
+    fmt::print("\n");
+  }
+}
+
+static void printModule(const Json &module) {
+  fmt::print("module {}, {}, made by {}\n", module.value("name", ""), sizeText(module.value("file_size", uint64_t(0))),
+             module.value("producer", ""));
+  printFunctions(module);
+  printVariables(module);
+  for (const Json &target : module["targets"])
+    printTarget(target);
+  fmt::print("\nsections\n");
+  size_t number = 0;
+  for (const Json &section : module["sections"])
+    fmt::print("  {} {:<7} {}, at {}{}, hash {}\n", number++, section.value("kind", ""),
+               sizeText(section.value("size", uint64_t(0))), section.value("offset", uint64_t(0)),
+               section.contains("external_file") ? " of " + section["external_file"].get<std::string>() : std::string(),
+               section.value("hash", ""));
+  uint64_t constants = 0;
+  for (const Json &constant : module["constants"])
+    constants += constant.value("size", uint64_t(0));
+  fmt::print("  {} constants, {}; metadata {}\n", module["constants"].size(), sizeText(constants),
+             sizeText(module.value("metadata_size", uint64_t(0))));
+}
+
+static int run(const char *name, int argc, char **argv) {
+  std::string path;
+  bool json = false;
+  bool verify = false;
+  CLI::App app("Shows what a module file holds: signature, dimensions, variables, kernels, sections.");
+  app.add_option("module", path, "The module file (.vxm)")->required();
+  app.add_flag("--json", json, "As one JSON document")->group("Show");
+  app.add_flag("--verify", verify, "Read every section and compare its hash")->group("Check");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return 0;
+
+  vx_module *loaded = nullptr;
+  check(vx_module_load(path.c_str(), &loaded));
+  const ModuleOwner module(loaded);
+  if (verify)
+    check(vx_module_verify(module.get()));
+
+  char *text = nullptr;
+  check(vx_module_describe(module.get(), &text));
+  Json description = Json::parse(takeString(text));
+  if (json) {
+    if (verify)
+      description["verified"] = true;
+    fmt::print("{}\n", description.dump(2));
+    return 0;
+  }
+  printModule(description);
+  if (verify)
+    fmt::print("every section has the hash that the metadata states\n");
+  return 0;
+}
+
+int main(int argc, char **argv) { return runTool("vx-info", argc, argv, run); }

@@ -1,0 +1,295 @@
+// vx-run: runs a function of a module once and shows what came out.
+#include "call_inputs.h"
+#include "command_line.h"
+#include "npy.h"
+#include "output_file.h"
+#include "runtime_objects.h"
+#include "tensor_file.h"
+#include "tensor_text.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace vx::tools;
+using Json = nlohmann::ordered_json;
+
+static constexpr const char *Examples = R"(
+Examples:
+  Device:   vx-run model.vxm --device=vulkan:0 --no-fallback
+            vx-run --list-devices --json
+  Inputs:   vx-run model.vxm --input image=@digit.npy --input scale=f32[1]:ones
+            vx-run model.vxm --dim batch=8 --seed 7
+  Outputs:  vx-run model.vxm --output logits=@logits.npy --print
+  Report:   vx-run model.vxm --report=json --profile
+)";
+
+namespace {
+
+struct Options {
+  std::string module;
+  std::string device = "auto";
+  bool noFallback = false;
+  bool listDevices = false;
+  bool json = false;
+  std::string variant;
+  uint32_t threads = 0;
+  std::string function;
+  std::vector<std::string> inputs;
+  std::vector<std::string> dims;
+  uint64_t seed = 0;
+  std::vector<std::string> outputs;
+  bool print = false;
+  std::string report;
+  bool profile = false;
+};
+
+struct OutputFile {
+  size_t output;
+  std::string path;
+  bool npy;
+};
+
+using Clock = std::chrono::steady_clock;
+
+double millisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+} // namespace
+
+static constexpr uint64_t PrintLimit = 1000;
+
+static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
+  CLI::App app("Runs a function of a compiled module.");
+  app.add_option("module", options.module, "The module file (.vxm)");
+
+  app.add_option("--device", options.device, "auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null")->group("Device");
+  app.add_flag("--no-fallback", options.noFallback, "A refused device is an error (exit 4)")->group("Device");
+  app.add_flag("--list-devices", options.listDevices, "Print every device, or why there is none, and exit")
+      ->group("Device");
+  app.add_flag("--json", options.json, "With --list-devices: as JSON")->group("Device");
+  app.add_option("--threads", options.threads, "CPU threads for one call; 0: one per core")->group("Device");
+  app.add_option("--variant", options.variant, "Take this code variant")->group("Device");
+
+  app.add_option("--function", options.function, "The function to run; the first one by default")->group("Inputs");
+  app.add_option("--input", options.inputs,
+                 "NAME=@x.npy, NAME=@x.pb or NAME=f32[2,3]:random|zeros|ones; random when not given")
+      ->allow_extra_args(false)
+      ->group("Inputs");
+  app.add_option("--dim", options.dims, "NAME=N: size of a named dimension of random inputs")
+      ->allow_extra_args(false)
+      ->group("Inputs");
+  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")->group("Inputs");
+
+  app.add_option("--output", options.outputs, "NAME=@y.npy or NAME=@y.pb: write an output to a file")
+      ->allow_extra_args(false)
+      ->group("Outputs");
+  app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
+
+  app.add_option("--report", options.report, "json or text: device wanted and taken, refusals, times")
+      ->check(CLI::IsMember({"json", "text"}))
+      ->group("Report");
+  app.add_flag("--profile", options.profile, "With --report: time every kernel")->group("Report");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return false;
+  if (!options.listDevices && options.module.empty())
+    throw usageError("want a module file; see --help");
+  if (options.json && !options.listDevices)
+    throw usageError("--json goes with --list-devices; for a run use --report=json");
+  if (options.profile && options.report.empty())
+    throw usageError("--profile goes with --report");
+  return true;
+}
+
+static void listDevices(bool asJson) {
+  char *text = nullptr;
+  check(vx_list_devices(&text));
+  const std::string document = takeString(text);
+  if (asJson) {
+    fmt::print("{}\n", document);
+    return;
+  }
+  const Json list = Json::parse(document);
+  for (const Json &backend : list["backends"]) {
+    if (!backend.value("available", false)) {
+      fmt::print("{}: {}\n", backend.value("name", ""), backend.value("reason", ""));
+      continue;
+    }
+    for (const Json &device : backend["devices"]) {
+      fmt::print("{}: {}", device.value("device", ""), device.value("name", ""));
+      if (const std::string details = device.value("details", ""); !details.empty())
+        fmt::print(" ({})", details);
+      std::string features;
+      for (const Json &feature : device.value("features", Json::array()))
+        features += (features.empty() ? "" : " ") + feature.get<std::string>();
+      fmt::print("\n  features: {}\n", features.empty() ? "none" : features);
+    }
+  }
+}
+
+// Finds the outputs before anything runs, so that a wrong name costs nothing.
+static std::vector<OutputFile> outputFiles(const vx_function_info &function, const Options &options) {
+  std::vector<OutputFile> files;
+  for (const std::string &text : options.outputs) {
+    const auto [name, file] = splitAssignment("--output", text);
+    const size_t index = findArgument("output", name, function.outputs, function.output_count);
+    if (file.size() < 2 || file[0] != '@')
+      throw usageError("output '{}': want @FILE, got '{}'", name, file);
+    const std::string path = file.substr(1);
+    const bool npy = path.ends_with(".npy");
+    // A device such as /dev/full has no ending, and takes what a tensor is written as most often.
+    const bool pb = path.ends_with(".pb");
+    const bool isDevice = path.rfind("/dev/", 0) == 0;
+    if (!npy && !pb && !isDevice)
+      throw usageError("output '{}': want a file that ends with .npy or .pb, got '{}'", name, path);
+    if (function.outputs[index].kind == VX_SEQUENCE && !pb)
+      throw usageError("output '{}' is a sequence: want a .pb file, got '{}'", name, path);
+    files.push_back({index, path, !pb});
+  }
+  return files;
+}
+
+static std::string valueText(const Value &value) {
+  if (value.kind == VX_TENSOR)
+    return typeText(value.type, value.tensors.front().dims);
+  std::string text = value.kind == VX_SEQUENCE ? "sequence of " : "optional of ";
+  text += fmt::format("{} {}", value.tensors.size(), vx_element_type_name(value.type));
+  return text + (value.tensors.size() == 1 ? " tensor" : " tensors");
+}
+
+static void printOutputs(const vx_function_info &function, const std::vector<Value> &outputs, bool elements) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value &value = outputs[i];
+    fmt::print("{}: {}\n", function.outputs[i].name, valueText(value));
+    if (!elements)
+      continue;
+    for (size_t j = 0; j < value.tensors.size(); ++j) {
+      if (value.kind != VX_TENSOR)
+        fmt::print("{}[{}]: {}\n", function.outputs[i].name, j, typeText(value.type, value.tensors[j].dims));
+      fmt::print("{}", tensorText(value.tensors[j], PrintLimit));
+    }
+  }
+}
+
+static Json outputJson(const vx_function_info &function, const std::vector<Value> &outputs, bool elements) {
+  static const char *const kinds[] = {"tensor", "sequence", "optional"};
+  Json list = Json::array();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value &value = outputs[i];
+    Json entry{
+        {"name", function.outputs[i].name}, {"kind", kinds[value.kind]}, {"type", vx_element_type_name(value.type)}};
+    auto describe = [elements](Json &target, const Tensor &tensor) {
+      target["dims"] = tensor.dims;
+      if (elements)
+        target["values"] = tensorJson(tensor);
+    };
+    if (value.kind == VX_TENSOR) {
+      describe(entry, value.tensors.front());
+    } else {
+      Json items = Json::array();
+      for (const Tensor &tensor : value.tensors)
+        describe(items.emplace_back(Json::object()), tensor);
+      entry["elements"] = std::move(items);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+static void printKernels(const Json &call) {
+  for (const Json &kernel : call.value("kernels", Json::array()))
+    fmt::print("  {:>10.4f} ms  {:>4}x  {}\n", kernel.value("total_ms", 0.0), kernel.value("count", 0),
+               kernel.value("kernel", ""));
+}
+
+static int run(const char *name, int argc, char **argv) {
+  Options options;
+  if (!parseOptions(name, argc, argv, options))
+    return 0;
+  if (options.listDevices) {
+    listDevices(options.json);
+    return 0;
+  }
+
+  const Clock::time_point loadBegin = Clock::now();
+  vx_module *loaded = nullptr;
+  check(vx_module_load(options.module.c_str(), &loaded));
+  const ModuleOwner module(loaded);
+  const double loadTime = millisecondsSince(loadBegin);
+
+  const vx_function_info &function = findFunction(module.get(), options.function);
+  const std::vector<OutputFile> files = outputFiles(function, options);
+  SymbolValues symbols = parseDims(options.dims);
+  checkDims(function, symbols);
+  std::vector<ValueOwner> inputs;
+  std::vector<vx_value *> inputHandles;
+  for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols)) {
+    inputs.push_back(toRuntime(value));
+    inputHandles.push_back(inputs.back().get());
+  }
+
+  const Clock::time_point instanceBegin = Clock::now();
+  vx_instance_options instanceOptions{};
+  instanceOptions.struct_size = sizeof(instanceOptions);
+  instanceOptions.device = options.device.c_str();
+  instanceOptions.no_fallback = options.noFallback;
+  instanceOptions.threads = options.threads;
+  instanceOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
+  vx_instance *createdInstance = nullptr;
+  check(vx_instance_create(module.get(), &instanceOptions, &createdInstance));
+  const InstanceOwner instance(createdInstance);
+  vx_call *createdCall = nullptr;
+  check(vx_call_create(instance.get(), function.name, &createdCall));
+  const CallOwner call(createdCall);
+  const double instanceTime = millisecondsSince(instanceBegin);
+  if (options.profile)
+    vx_call_set_profile(call.get(), 1);
+
+  const Clock::time_point callBegin = Clock::now();
+  std::vector<vx_value *> outputHandles(function.output_count, nullptr);
+  check(vx_call_run(call.get(), inputHandles.size(), inputHandles.data(), outputHandles.size(), outputHandles.data()));
+  std::vector<ValueOwner> outputOwners;
+  for (vx_value *handle : outputHandles)
+    outputOwners.emplace_back(handle);
+  const double callTime = millisecondsSince(callBegin);
+  std::vector<Value> outputs;
+  for (const ValueOwner &output : outputOwners)
+    outputs.push_back(fromRuntime(output.get()));
+
+  for (const OutputFile &file : files) {
+    const Value &value = outputs[file.output];
+    if (file.npy && value.tensors.empty())
+      throw usageError("output '{}' is an optional without a value: want a .pb file, got '{}'",
+                       function.outputs[file.output].name, file.path);
+    writeFile(file.path, file.npy ? formatNpy(value.tensors.front())
+                                  : formatTensorFile(function.outputs[file.output].name, value));
+  }
+
+  char *text = nullptr;
+  check(vx_instance_report(instance.get(), options.report == "json" ? VX_REPORT_JSON : VX_REPORT_TEXT, &text));
+  const std::string deviceReport = takeString(text);
+  if (options.report == "json") {
+    check(vx_call_report(call.get(), &text));
+    Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
+    report["device"] = Json::parse(deviceReport);
+    report["dims"] = symbols;
+    report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
+    report["call"] = Json::parse(takeString(text));
+    report["outputs"] = outputJson(function, outputs, options.print);
+    fmt::print("{}\n", report.dump(2));
+    return 0;
+  }
+  printOutputs(function, outputs, options.print);
+  if (options.report == "text") {
+    check(vx_call_report(call.get(), &text));
+    fmt::print("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", deviceReport, loadTime, instanceTime,
+               callTime);
+    printKernels(Json::parse(takeString(text)));
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) { return runTool("vx-run", argc, argv, run); }
