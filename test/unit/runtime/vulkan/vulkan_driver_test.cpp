@@ -256,6 +256,15 @@ TEST_P(VulkanDriver, faultsAreReportedAndReset) {
   EXPECT_EQ(fault.upper, 3);
   EXPECT_EQ(read(bad[2]), (std::vector<int32_t>{30, 30, 10, 20}));
 
+  const BufferView negative[] = {x, make({2, -4, 0, 1}), make({0, 0, 0, 0})};
+  const CommandArguments negativeArguments[] = {{negative, scalars, {}, 1}};
+  ASSERT_OK(stream->resetFault());
+  ASSERT_OK(stream->replay(*list, negativeArguments, nullptr));
+  ASSERT_OK(stream->readFault(fault));
+  EXPECT_EQ(fault.count, 1u);
+  EXPECT_EQ(fault.value, -4);
+  EXPECT_EQ(read(negative[2]), (std::vector<int32_t>{30, 10, 10, 20}));
+
   const BufferView good[] = {x, make({2, 1, 0, 1}), make({0, 0, 0, 0})};
   const CommandArguments goodArguments[] = {{good, scalars, {}, 1}};
   ASSERT_OK(stream->resetFault());
