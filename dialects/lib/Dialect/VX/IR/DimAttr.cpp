@@ -230,6 +230,14 @@ DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) {
 bool DimAttr::isAtMost(DimAttr other) const {
   if (*this == other)
     return true;
+  auto parts = [](DimAttr dim, DimKind kind) {
+    return dim.getKind() == kind ? dim.getOperands() : ArrayRef<DimAttr>();
+  };
+  if (llvm::any_of(parts(other, DimKind::Max), [&](DimAttr part) { return isAtMost(part); }) ||
+      llvm::any_of(parts(*this, DimKind::Min), [&](DimAttr part) { return part.isAtMost(other); }))
+    return true;
+  if (getKind() == DimKind::Max && llvm::all_of(getOperands(), [&](DimAttr part) { return part.isAtMost(other); }))
+    return true;
   // other - this has no negative coefficient, and its atoms are not negative: symbols by their declaration; of the
   // other atoms only those made of such parts count.
   Polynomial difference;

@@ -45,4 +45,14 @@ public:
 #define GET_OP_CLASSES
 #include "vx/Dialect/VX/IR/VXOps.h.inc"
 
+namespace vx {
+
+/// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of these ops.
+inline bool mayFault(mlir::Operation *op) { return mlir::isa<GatherOp>(op); }
+
+/// Attribute of a dispatch: for each op of its kernel that may fault, in order, the source node that it came from.
+inline constexpr llvm::StringLiteral kFaultSitesAttr = "vx.fault_sites";
+
+} // namespace vx
+
 #endif

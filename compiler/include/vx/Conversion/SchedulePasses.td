@@ -1,0 +1,20 @@
+// Passes of the `schedule` phase.
+#ifndef VX_CONVERSION_SCHEDULEPASSES
+#define VX_CONVERSION_SCHEDULEPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertToSchedulePass : Pass<"vx-convert-to-schedule", "::mlir::ModuleOp"> {
+  let summary = "Turn functions over dispatches into vxrt programs";
+  let description = [{
+    Replaces each function by a `vxrt.program`: sizes become arithmetic on i64s, tensors buffers, reshapes the same buffer, and what the
+    host decides (conditions, trip counts, sequence positions, data-dependent sizes) is read back where the program does not know
+    it already. A variable's new value is copied to its storage at the end, behind a check for faults, so that a call that fails
+    changes no variable.
+
+    Every intermediate is a `vxrt.allocate` of its own; `vx-plan-arena` comes next. Needs: the kernels phase. Numerics: none.
+  }];
+  let dependentDialects = ["::vxrt::VXRTDialect"];
+}
+
+#endif

@@ -1,0 +1,30 @@
+// Passes that decide where buffers lie.
+#ifndef VX_MEMORY_PASSES
+#define VX_MEMORY_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PlanArenaPass : Pass<"vx-plan-arena", "::vxrt::ProgramOp"> {
+  let summary = "Place intermediates in the call's arena";
+  let description = [{
+    Each `vxrt.allocate` whose size is an expression of the program's symbols, and which nothing holds beyond the commands that use
+    it, becomes a `vxrt.arena_slice` at an offset that is an expression too. Buffers whose lifetimes overlap never overlap in memory,
+    for any value of the symbols: an offset is chosen, largest buffer first, as the lowest one that can be proved free. A result
+    takes over the memory of an operand that dies with it where the kernel allows that (`vx.in_place`).
+
+    Sets `arena_size` and `arena_lower_bound` (the most bytes live at once) on the program. Needs: the schedule. Numerics: none.
+  }];
+  let options = [Option<"inPlace", "in-place", "bool", "true", "Let results take over the memory of dying operands">];
+  let dependentDialects = ["::vxrt::VXRTDialect"];
+}
+
+def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
+  let summary = "Mark the commands that must wait for those before them";
+  let description = [{
+    A command of a segment gets `barrier` when it reads what a command since the last barrier writes, or writes what one of those
+    reads or writes. Segments themselves run one after another. Needs: the arena planned.
+  }];
+  let dependentDialects = ["::vxrt::VXRTDialect"];
+}
+
+#endif

@@ -1,0 +1,47 @@
+// Writes module files (docs/module-format.md) from scheduled modules and linked kernels.
+#ifndef VX_MODULE_MODULEWRITER_H
+#define VX_MODULE_MODULEWRITER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Target/TargetBackend.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vx {
+
+/// A schedule of one target: a module of the `schedule` phase, used when every symbol has its value.
+struct ScheduledModule {
+  mlir::ModuleOp module;
+  std::vector<std::pair<std::string, int64_t>> constraints; // empty: any size
+};
+
+/// All that a module file holds for one target.
+struct TargetContents {
+  std::string target;
+  std::string triple;                     // cpu
+  std::vector<ScheduledModule> schedules; // the special ones first, the general one last
+  std::vector<KernelOp> kernels;          // each key once; images hold them in this order
+  struct Variant {
+    TargetSpec spec;
+    LinkedImage image;
+    std::vector<std::string> entries; // one per kernel
+  };
+  std::vector<Variant> variants; // best first
+};
+
+struct ModuleWriterOptions {
+  std::string modelName;
+  bool externalWeights = false;
+};
+
+/// Writes `path` and, with external weights, `path` with the suffix ".weights". A file is written beside its name and
+/// renamed when whole, so that a failure leaves nothing behind. Fails with `error` set; all schedules are of one MLIR
+/// context.
+llvm::LogicalResult writeModule(llvm::StringRef path, llvm::ArrayRef<TargetContents> targets,
+                                const ModuleWriterOptions &options, std::string &error);
+
+} // namespace vx
+
+#endif

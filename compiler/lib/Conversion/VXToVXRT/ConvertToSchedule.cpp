@@ -1,0 +1,697 @@
+// Lowers functions over vx.dispatch to vxrt programs.
+
+#include "vx/Conversion/SchedulePasses.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/ScopedHashTable.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_CONVERTTOSCHEDULEPASS
+#include "vx/Conversion/SchedulePasses.h.inc"
+
+unsigned getStorageBits(Type elementType) {
+  if (elementType.isInteger(1))
+    return 8;
+  return elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
+}
+
+namespace {
+
+/// What is known inside of a region: the values of symbols, sizes and scalars computed so far, and the buffers of
+/// tensors. Everything learnt in a region is forgotten when it ends.
+struct Scope {
+  llvm::DenseMap<StringAttr, Value> symbols;
+  llvm::DenseMap<DimAttr, Value> dims;
+  llvm::DenseMap<Value, Value> scalars;
+  llvm::DenseMap<Value, Value> memory;          // tensor -> buffer, sequence or optional -> object
+  llvm::MapVector<StringAttr, Value> variables; // the variable's value at this point of the program
+};
+
+class ScheduleBuilder {
+public:
+  ScheduleBuilder(ModuleOp module, func::FuncOp function) : module(module), function(function), builder(module) {}
+
+  LogicalResult build();
+
+private:
+  MLIRContext *context() { return builder.getContext(); }
+  Value constant(int64_t value) { return evaluate(DimAttr::constant(context(), value)); }
+  Value calc(vxrt::CalcKind kind, Value lhs, Value rhs) {
+    return vxrt::CalcOp::create(builder, location, builder.getI64Type(), kind, lhs, rhs);
+  }
+
+  template <typename Map, typename Key>
+  Value lookup(Map Scope::*map, Key key) {
+    for (Scope &scope : llvm::reverse(scopes))
+      if (auto it = (scope.*map).find(key); it != (scope.*map).end())
+        return it->second;
+    return {};
+  }
+
+  /// The value of an expression, computed once in each region; null after an error about a symbol that is not bound.
+  Value evaluate(DimAttr dim);
+  Value getSizeInBytes(RankedTensorType type);
+  Value allocate(RankedTensorType type);
+  /// The scalar that a rank-0 tensor holds, without a round trip where the host knows it.
+  Value getHostScalar(Value tensor);
+  Value getMemory(Value value) { return lookup(&Scope::memory, value); }
+  void setMemory(Value value, Value memory) { scopes.back().memory[value] = memory; }
+
+  /// Symbols of `types` that nothing has bound so far: the op that has these types binds them.
+  SetVector<StringAttr> getUnboundSymbols(TypeRange types);
+  /// The value that symbol `symbol` of `pattern` takes for a tensor whose sizes are those of `type` in the current
+  /// region.
+  Value matchSymbol(StringAttr symbol, TypeRange patterns, TypeRange types);
+  LogicalResult checkSymbolRange(StringAttr symbol, Value value);
+
+  OpBuilder commands();
+  void endSegment() {
+    if (segment)
+      builder.setInsertionPointAfter(segment);
+    segment = nullptr;
+  }
+
+  Value getPosition(Value list, Value position, bool insert);
+  LogicalResult buildBlock(Block &block);
+  LogicalResult buildOp(Operation *op);
+  LogicalResult buildDispatch(DispatchOp op);
+  LogicalResult buildIf(IfOp op);
+  LogicalResult buildLoop(LoopOp op);
+  LogicalResult buildSequenceAt(SequenceAtOp op);
+  LogicalResult buildReturn(func::ReturnOp op);
+  LogicalResult storeVariables();
+  Value copyToFresh(Value buffer, RankedTensorType type);
+  SmallVector<StringAttr> getStoredVariables(Operation *op);
+  Type getMemoryType(Type type) {
+    return isa<TensorType>(type) ? Type(vxrt::BufferType::get(context())) : Type(vxrt::ObjectType::get(context()));
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  OpBuilder builder;
+  Location location = UnknownLoc::get(module.getContext());
+  SmallVector<Scope> scopes;
+  vxrt::SegmentOp segment; // open: commands go into it, everything else before it
+};
+
+Value ScheduleBuilder::evaluate(DimAttr dim) {
+  if (Value known = lookup(&Scope::dims, dim))
+    return known;
+  Value value;
+  auto fold = [&](vxrt::CalcKind kind) {
+    Value lhs = evaluate(dim.getOperands()[0]), rhs = evaluate(dim.getOperands()[1]);
+    return lhs && rhs ? calc(kind, lhs, rhs) : Value();
+  };
+  switch (dim.getKind()) {
+  case DimKind::Constant:
+    value = vxrt::ConstOp::create(builder, location, builder.getI64Type(), builder.getI64IntegerAttr(dim.getValue()));
+    break;
+  case DimKind::Symbol:
+    value = lookup(&Scope::symbols, dim.getSymbol());
+    if (!value)
+      emitError(location) << "the size '" << dim.getSymbol().getValue() << "' is used before it is known, in "
+                          << describeSource(location);
+    return value; // the binding may change in an inner region
+  case DimKind::Sum:
+  case DimKind::Product: {
+    bool isSum = dim.getKind() == DimKind::Sum;
+    for (DimAttr operand : dim.getOperands()) {
+      Value part = evaluate(operand);
+      if (!part)
+        return {};
+      value = !value ? part : calc(isSum ? vxrt::CalcKind::add : vxrt::CalcKind::mul, value, part);
+    }
+    if (!isSum && dim.getValue() != 1)
+      value = calc(vxrt::CalcKind::mul, value, constant(dim.getValue()));
+    break;
+  }
+  case DimKind::FloorDiv:
+    value = fold(vxrt::CalcKind::floordiv);
+    break;
+  case DimKind::CeilDiv:
+    value = fold(vxrt::CalcKind::ceildiv);
+    break;
+  case DimKind::Mod:
+    value = fold(vxrt::CalcKind::mod);
+    break;
+  case DimKind::Max:
+    value = fold(vxrt::CalcKind::max);
+    break;
+  case DimKind::Min:
+    value = fold(vxrt::CalcKind::min);
+    break;
+  }
+  if (value)
+    scopes.back().dims[dim] = value;
+  return value;
+}
+
+Value ScheduleBuilder::getSizeInBytes(RankedTensorType type) {
+  DimAttr elements = getNumElements(type);
+  if (!elements) {
+    emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+    return {};
+  }
+  unsigned bits = getStorageBits(type.getElementType());
+  if (bits == 0) {
+    emitError(location) << "tensors of '" << type.getElementType() << "' have no form in device memory, in "
+                        << describeSource(location);
+    return {};
+  }
+  return evaluate(DimAttr::ceilDiv(elements * bits, DimAttr::constant(context(), 8)));
+}
+
+Value ScheduleBuilder::allocate(RankedTensorType type) {
+  Value size = getSizeInBytes(type);
+  return size ? vxrt::AllocateOp::create(builder, location, vxrt::BufferType::get(context()), size).getResult()
+              : Value();
+}
+
+Value ScheduleBuilder::getHostScalar(Value tensor) {
+  if (Value known = lookup(&Scope::scalars, tensor))
+    return known;
+  Value value;
+  if (auto dim = tensor.getDefiningOp<DimValueOp>()) {
+    value = evaluate(dim.getValue());
+  } else if (auto length = tensor.getDefiningOp<SequenceLengthOp>()) {
+    value = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), getMemory(length.getSequence()));
+  } else if (auto literal = tensor.getDefiningOp<ConstantOp>(); literal && isa<DenseElementsAttr>(literal.getValue())) {
+    APInt element = cast<DenseElementsAttr>(literal.getValue()).getValues<APInt>()[0];
+    value = constant(element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue());
+  } else {
+    Value buffer = getMemory(tensor);
+    endSegment();
+    auto type = cast<RankedTensorType>(tensor.getType());
+    value =
+        vxrt::ReadI64Op::create(builder, location, builder.getI64Type(), buffer, constant(0), type.getElementType());
+  }
+  if (value)
+    scopes.back().scalars[tensor] = value;
+  return value;
+}
+
+SetVector<StringAttr> ScheduleBuilder::getUnboundSymbols(TypeRange types) {
+  SetVector<StringAttr> unbound;
+  for (Type type : types)
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      for (DimAttr dim : getDims(tensor))
+        if (StringAttr symbol = dim ? dim.asSymbol() : StringAttr())
+          if (!lookup(&Scope::symbols, symbol))
+            unbound.insert(symbol);
+  return unbound;
+}
+
+Value ScheduleBuilder::matchSymbol(StringAttr symbol, TypeRange patterns, TypeRange types) {
+  for (auto [pattern, type] : llvm::zip(patterns, types)) {
+    auto tensor = dyn_cast<RankedTensorType>(pattern);
+    for (auto [index, dim] : llvm::enumerate(tensor ? getDims(tensor) : SmallVector<DimAttr>()))
+      if (dim && dim.asSymbol() == symbol) {
+        DimAttr size = getDim(cast<RankedTensorType>(type), index);
+        if (!size) {
+          emitError(location) << "the size '" << symbol.getValue() << "' is not known, in " << describeSource(location);
+          return {};
+        }
+        return evaluate(size);
+      }
+  }
+  llvm_unreachable("the symbol comes from the patterns");
+}
+
+LogicalResult ScheduleBuilder::checkSymbolRange(StringAttr symbol, Value value) {
+  for (auto declaration : module.getOps<SymbolOp>()) {
+    if (declaration.getNameAttr() != symbol)
+      continue;
+    if (declaration.getMin() > 0 || declaration.getMax() != INT64_MAX) {
+      int64_t max = declaration.getMax();
+      vxrt::CheckRangeOp::create(builder, location, value, constant(declaration.getMin()),
+                                 constant(max == INT64_MAX ? max : max + 1),
+                                 builder.getStringAttr("size '" + symbol.getValue() + "'"));
+    }
+    return success();
+  }
+  return emitError(location) << "the symbol '" << symbol.getValue() << "' is not declared, in "
+                             << describeSource(location);
+}
+
+OpBuilder ScheduleBuilder::commands() {
+  if (!segment) {
+    segment = vxrt::SegmentOp::create(builder, location);
+    segment.getBody().emplaceBlock();
+    builder.setInsertionPoint(segment);
+  }
+  return OpBuilder::atBlockEnd(&segment.getBody().front());
+}
+
+LogicalResult ScheduleBuilder::buildDispatch(DispatchOp op) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
+  llvm::DenseMap<StringAttr, DimAttr> bindings;
+  SmallVector<Value> scalars, inputs, outputs;
+  for (auto [name, dim] :
+       llvm::zip(kernel.getSymbols().getAsRange<StringAttr>(), op.getSymbols().getAsRange<DimAttr>())) {
+    bindings[name] = dim;
+    scalars.push_back(evaluate(dim));
+    if (!scalars.back())
+      return failure();
+  }
+  Value workgroups =
+      evaluate(kernel.getWorkgroups().substitute([&](StringAttr symbol) { return bindings.lookup(symbol); }));
+  if (!workgroups)
+    return failure();
+  for (Value input : op.getInputs())
+    inputs.push_back(getMemory(input));
+  for (Value result : op.getResults()) {
+    outputs.push_back(allocate(cast<RankedTensorType>(result.getType())));
+    if (!outputs.back())
+      return failure();
+    setMemory(result, outputs.back());
+  }
+  OpBuilder command = commands();
+  auto dispatch =
+      vxrt::DispatchOp::create(command, location, op.getKernelAttr(), workgroups, inputs, outputs, scalars, UnitAttr());
+  if (Attribute sites = op->getAttr(kFaultSitesAttr))
+    dispatch->setAttr(kFaultSitesAttr, sites);
+  return success();
+}
+
+SmallVector<StringAttr> ScheduleBuilder::getStoredVariables(Operation *op) {
+  SetVector<StringAttr> stored;
+  op->walk([&](VariableStoreOp store) { stored.insert(store.getVariableAttr().getAttr()); });
+  return SmallVector<StringAttr>(stored.begin(), stored.end());
+}
+
+LogicalResult ScheduleBuilder::buildIf(IfOp op) {
+  Value condition = getHostScalar(op.getCondition());
+  if (!condition)
+    return failure();
+  endSegment();
+  SetVector<StringAttr> symbols = getUnboundSymbols(op.getResultTypes());
+  SmallVector<StringAttr> variables = getStoredVariables(op);
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(getMemoryType(type));
+  types.append(symbols.size(), builder.getI64Type());
+  types.append(variables.size(), vxrt::BufferType::get(context()));
+  auto result = vxrt::IfOp::create(builder, location, types, condition);
+  for (auto [source, target] : {std::pair(&op.getThenRegion(), &result.getThenRegion()),
+                                std::pair(&op.getElseRegion(), &result.getElseRegion())}) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&target->emplaceBlock());
+    scopes.emplace_back();
+    if (failed(buildBlock(source->front())))
+      return failure();
+    auto yield = cast<YieldOp>(source->front().getTerminator());
+    location = yield.getLoc();
+    SmallVector<Value> values;
+    for (Value value : yield.getValues())
+      values.push_back(getMemory(value));
+    for (StringAttr symbol : symbols) {
+      values.push_back(matchSymbol(symbol, op.getResultTypes(), yield.getValues().getTypes()));
+      if (!values.back())
+        return failure();
+    }
+    for (StringAttr variable : variables)
+      values.push_back(lookup(&Scope::variables, variable));
+    endSegment();
+    vxrt::YieldOp::create(builder, location, values);
+    scopes.pop_back();
+  }
+  location = op.getLoc();
+  builder.setInsertionPointAfter(result);
+  ValueRange results = result.getResults();
+  for (auto [value, memory] : llvm::zip(op.getResults(), results))
+    setMemory(value, memory);
+  results = results.drop_front(op.getNumResults());
+  for (auto [symbol, value] : llvm::zip(symbols, results))
+    scopes.back().symbols[symbol] = value;
+  results = results.drop_front(symbols.size());
+  for (auto [variable, value] : llvm::zip(variables, results))
+    scopes.back().variables[variable] = value;
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildLoop(LoopOp op) {
+  Value tripCount = op.getTripCount() ? getHostScalar(op.getTripCount()) : Value();
+  Value condition = op.getCondition() ? getHostScalar(op.getCondition()) : constant(1);
+  if (!condition || (op.getTripCount() && !tripCount))
+    return failure();
+  endSegment();
+  Block &sourceBody = op.getBody().front();
+  SetVector<StringAttr> symbols = getUnboundSymbols(sourceBody.getArgumentTypes());
+  SmallVector<StringAttr> variables = getStoredVariables(op);
+  auto continues = [&](Value iteration, Value flag) {
+    return tripCount ? calc(vxrt::CalcKind::mul, calc(vxrt::CalcKind::lt, iteration, tripCount), flag) : flag;
+  };
+
+  // Carried: the iteration, the memory of each value, the sizes that may change, the variables that are stored to.
+  SmallVector<Value> inits = {constant(0)};
+  for (Value init : op.getInits())
+    inits.push_back(getMemory(init));
+  for (StringAttr symbol : symbols) {
+    inits.push_back(matchSymbol(symbol, sourceBody.getArgumentTypes(), op.getInits().getTypes()));
+    if (!inits.back())
+      return failure();
+  }
+  for (StringAttr variable : variables)
+    inits.push_back(lookup(&Scope::variables, variable));
+  Value first = continues(inits[0], condition);
+  auto loop = vxrt::WhileOp::create(builder, location, TypeRange(ValueRange(inits)), first, inits);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block &body = loop.getBody().emplaceBlock();
+    for (Value init : inits)
+      body.addArgument(init.getType(), location);
+    builder.setInsertionPointToStart(&body);
+    scopes.emplace_back();
+    unsigned next = 0;
+    Value iteration = body.getArgument(next++);
+    scopes.back().symbols[op.getIterationAttr()] = iteration;
+    for (BlockArgument argument : sourceBody.getArguments())
+      setMemory(argument, body.getArgument(next++));
+    for (StringAttr symbol : symbols)
+      scopes.back().symbols[symbol] = body.getArgument(next++);
+    for (StringAttr variable : variables)
+      scopes.back().variables[variable] = body.getArgument(next++);
+    if (failed(buildBlock(sourceBody)))
+      return failure();
+    auto yield = cast<YieldOp>(sourceBody.getTerminator());
+    location = yield.getLoc();
+    Value flag = getHostScalar(yield.getValues()[0]);
+    if (!flag)
+      return failure();
+    SmallVector<Value> values = {Value(), calc(vxrt::CalcKind::add, iteration, constant(1))};
+    values[0] = continues(values[1], flag);
+    for (Value value : yield.getValues().drop_front())
+      values.push_back(getMemory(value));
+    for (StringAttr symbol : symbols) {
+      values.push_back(matchSymbol(symbol, sourceBody.getArgumentTypes(), yield.getValues().drop_front().getTypes()));
+      if (!values.back())
+        return failure();
+    }
+    for (StringAttr variable : variables)
+      values.push_back(lookup(&Scope::variables, variable));
+    endSegment();
+    vxrt::YieldOp::create(builder, location, values);
+    scopes.pop_back();
+  }
+  location = op.getLoc();
+  builder.setInsertionPointAfter(loop);
+  ValueRange results = loop.getResults().drop_front();
+  for (auto [value, memory] : llvm::zip(op.getResults(), results))
+    setMemory(value, memory);
+  // A result's own symbol is the final value of the argument's size in its place.
+  llvm::DenseMap<StringAttr, Value> finalSizes;
+  for (auto [symbol, value] : llvm::zip(symbols, results.drop_front(op.getNumResults())))
+    finalSizes[symbol] = value;
+  for (StringAttr symbol : getUnboundSymbols(op.getResultTypes()))
+    for (auto [resultType, argumentType] : llvm::zip(op.getResultTypes(), sourceBody.getArgumentTypes())) {
+      auto tensor = dyn_cast<RankedTensorType>(resultType);
+      for (auto [index, dim] : llvm::enumerate(tensor ? getDims(tensor) : SmallVector<DimAttr>())) {
+        if (!dim || dim.asSymbol() != symbol || scopes.back().symbols.contains(symbol))
+          continue;
+        DimAttr argumentDim = getDim(cast<RankedTensorType>(argumentType), index);
+        Value size = argumentDim && argumentDim.asSymbol() ? finalSizes.lookup(argumentDim.asSymbol()) : Value();
+        if (!size && argumentDim)
+          size = evaluate(argumentDim);
+        if (!size)
+          return emitError(location) << "the size '" << symbol.getValue() << "' is not known, in "
+                                     << describeSource(location);
+        scopes.back().symbols[symbol] = size;
+      }
+    }
+  results = results.drop_front(op.getNumResults() + symbols.size());
+  for (auto [variable, value] : llvm::zip(variables, results))
+    scopes.back().variables[variable] = value;
+  return success();
+}
+
+/// A position of a list, counted from its end when negative, checked.
+Value ScheduleBuilder::getPosition(Value list, Value position, bool insert) {
+  Value size = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list);
+  Value lower = calc(vxrt::CalcKind::sub, constant(0), size);
+  Value upper = insert ? calc(vxrt::CalcKind::add, size, constant(1)) : size;
+  vxrt::CheckRangeOp::create(builder, location, position, lower, upper, builder.getStringAttr("position"));
+  Value isNegative = calc(vxrt::CalcKind::lt, position, constant(0));
+  return vxrt::SelectOp::create(builder, location, builder.getI64Type(), isNegative,
+                                calc(vxrt::CalcKind::add, position, size), position);
+}
+
+LogicalResult ScheduleBuilder::buildSequenceAt(SequenceAtOp op) {
+  Value list = getMemory(op.getSequence());
+  Value position = getHostScalar(op.getPosition());
+  if (!position)
+    return failure();
+  RankedTensorType type = op.getResult().getType();
+  SmallVector<Type> types = {vxrt::BufferType::get(context())};
+  types.append(type.getRank(), builder.getI64Type());
+  auto get = vxrt::ListGetOp::create(builder, location, types, ValueRange{list, getPosition(list, position, false)});
+  setMemory(op.getResult(), get.getBuffer());
+  for (auto [dim, value] : llvm::zip(getDims(type), get.getDims())) {
+    StringAttr symbol = dim ? dim.asSymbol() : StringAttr();
+    if (symbol && !lookup(&Scope::symbols, symbol)) {
+      scopes.back().symbols[symbol] = value;
+      continue;
+    }
+    if (!dim)
+      return emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+    Value want = evaluate(dim);
+    if (!want)
+      return failure();
+    vxrt::CheckRangeOp::create(builder, location, value, want, calc(vxrt::CalcKind::add, want, constant(1)),
+                               builder.getStringAttr("size"));
+  }
+  return success();
+}
+
+Value ScheduleBuilder::copyToFresh(Value buffer, RankedTensorType type) {
+  Value fresh = allocate(type);
+  if (!fresh)
+    return {};
+  OpBuilder command = commands();
+  vxrt::CopyOp::create(command, location, buffer, fresh, UnitAttr());
+  return fresh;
+}
+
+LogicalResult ScheduleBuilder::storeVariables() {
+  SmallVector<StringAttr> stored = getStoredVariables(function);
+  if (stored.empty())
+    return success();
+  struct Store {
+    Value value, storage;
+  };
+  SmallVector<Store> stores;
+  for (StringAttr name : stored) {
+    auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(function, name);
+    auto type = cast<RankedTensorType>(variable.getType());
+    Value value = lookup(&Scope::variables, name);
+    Value storage =
+        vxrt::VariableOp::create(builder, location, vxrt::BufferType::get(context()), FlatSymbolRefAttr::get(name));
+    if (auto source = value.getDefiningOp<vxrt::VariableOp>()) {
+      if (source.getVariableAttr().getAttr() == name)
+        continue; // stored what it holds
+      // Another variable's storage may be overwritten before it is read.
+      value = copyToFresh(value, type);
+      if (!value)
+        return failure();
+    }
+    stores.push_back({value, storage});
+  }
+  endSegment();
+  vxrt::CheckFaultsOp::create(builder, location);
+  for (Store &store : stores) {
+    OpBuilder command = commands();
+    vxrt::CopyOp::create(command, location, store.value, store.storage, UnitAttr());
+  }
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildReturn(func::ReturnOp op) {
+  SmallVector<Value> values;
+  SmallVector<int64_t> ranks;
+  llvm::DenseSet<Value> returned;
+  for (Value operand : op.getOperands()) {
+    Value memory = getMemory(operand);
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type) {
+      values.push_back(memory);
+      ranks.push_back(-1);
+      continue;
+    }
+    // The caller owns its results: what the program does not own, or returns twice, is copied.
+    if (!memory.getDefiningOp<vxrt::AllocateOp>() || !returned.insert(memory).second)
+      memory = copyToFresh(memory, type);
+    if (!memory)
+      return failure();
+    values.push_back(memory);
+    ranks.push_back(type.getRank());
+    for (DimAttr dim : getDims(type)) {
+      if (!dim)
+        return emitError(location) << "the size of result '" << type << "' is not known";
+      values.push_back(evaluate(dim));
+      if (!values.back())
+        return failure();
+    }
+  }
+  if (failed(storeVariables()))
+    return failure();
+  endSegment();
+  vxrt::ReturnOp::create(builder, location, values, ranks);
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(Operation *op) {
+  location = op->getLoc();
+  auto buffer = vxrt::BufferType::get(context());
+  auto object = vxrt::ObjectType::get(context());
+  auto insert = [&](Value list, Value position, Value tensor) -> Value {
+    SmallVector<Value> dims;
+    auto type = cast<RankedTensorType>(tensor.getType());
+    for (DimAttr dim : getDims(type)) {
+      if (!dim) {
+        emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+        return {};
+      }
+      dims.push_back(evaluate(dim));
+      if (!dims.back())
+        return {};
+    }
+    return vxrt::ListInsertOp::create(builder, location, object, list, position, getMemory(tensor), dims);
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<DispatchOp>([&](auto dispatch) { return buildDispatch(dispatch); })
+      .Case<IfOp>([&](auto branch) { return buildIf(branch); })
+      .Case<LoopOp>([&](auto loop) { return buildLoop(loop); })
+      .Case<SequenceAtOp>([&](auto at) { return buildSequenceAt(at); })
+      .Case<func::ReturnOp>([&](auto ret) { return buildReturn(ret); })
+      .Case<YieldOp, DimValueOp, SequenceLengthOp>([](auto) { return success(); }) // read where they are needed
+      .Case<ConstantOp>([&](ConstantOp constantOp) {
+        setMemory(constantOp, vxrt::ConstantOp::create(builder, location, buffer, constantOp.getValue()));
+        return success();
+      })
+      .Case<ReshapeOp>([&](ReshapeOp reshape) {
+        setMemory(reshape, getMemory(reshape.getInput()));
+        return success();
+      })
+      .Case<BindSymbolOp>([&](BindSymbolOp bind) -> LogicalResult {
+        Value value = getHostScalar(bind.getValue());
+        if (!value)
+          return failure();
+        scopes.back().symbols[bind.getSymbolAttr()] = value;
+        return checkSymbolRange(bind.getSymbolAttr(), value);
+      })
+      .Case<VariableLoadOp>([&](VariableLoadOp load) {
+        setMemory(load, lookup(&Scope::variables, load.getVariableAttr().getAttr()));
+        return success();
+      })
+      .Case<VariableStoreOp>([&](VariableStoreOp store) {
+        scopes.back().variables[store.getVariableAttr().getAttr()] = getMemory(store.getValue());
+        return success();
+      })
+      .Case<SequenceConstructOp>([&](SequenceConstructOp construct) -> LogicalResult {
+        Value list = vxrt::ListEmptyOp::create(builder, location, object,
+                                               construct.getResult().getType().getElementType().getElementType());
+        for (auto [index, input] : llvm::enumerate(construct.getInputs())) {
+          list = insert(list, constant(index), input);
+          if (!list)
+            return failure();
+        }
+        setMemory(construct, list);
+        return success();
+      })
+      .Case<SequenceInsertOp>([&](SequenceInsertOp op) -> LogicalResult {
+        Value list = getMemory(op.getSequence()), position;
+        if (op.getPosition()) {
+          position = getHostScalar(op.getPosition());
+          if (!position)
+            return failure();
+          position = getPosition(list, position, true);
+        } else {
+          position = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list);
+        }
+        Value result = insert(list, position, op.getValue());
+        if (!result)
+          return failure();
+        setMemory(op, result);
+        return success();
+      })
+      .Case<SequenceEraseOp>([&](SequenceEraseOp erase) -> LogicalResult {
+        Value list = getMemory(erase.getSequence());
+        Value position = erase.getPosition() ? getHostScalar(erase.getPosition()) : constant(-1);
+        if (!position)
+          return failure();
+        setMemory(erase,
+                  vxrt::ListEraseOp::create(builder, location, object, list, getPosition(list, position, false)));
+        return success();
+      })
+      .Default([&](Operation *) -> LogicalResult {
+        return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
+                               << " is not scheduled: neither the host nor a kernel runs it";
+      });
+}
+
+LogicalResult ScheduleBuilder::buildBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(buildOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ScheduleBuilder::build() {
+  builder.setInsertionPoint(function);
+  SmallVector<Attribute> symbols;
+  for (auto symbol : module.getOps<SymbolOp>())
+    symbols.push_back(symbol.getNameAttr());
+  location = function.getLoc();
+  auto program =
+      vxrt::ProgramOp::create(builder, location, function.getSymName(), builder.getArrayAttr(symbols), StringAttr());
+  // The module writer reads names and types of inputs and results from the program.
+  program->setAttr(kFunctionTypeAttr, function.getFunctionTypeAttr());
+  auto names = [&](unsigned count, auto nameOf) {
+    SmallVector<Attribute> list;
+    for (unsigned i = 0; i < count; ++i)
+      list.push_back(nameOf(i) ? nameOf(i) : builder.getStringAttr(std::to_string(i)));
+    return builder.getArrayAttr(list);
+  };
+  program->setAttr(kInputNamesAttr, names(function.getNumArguments(),
+                                          [&](unsigned i) -> Attribute { return function.getArgAttr(i, "vx.name"); }));
+  program->setAttr(kResultNamesAttr, names(function.getNumResults(), [&](unsigned i) -> Attribute {
+                     return function.getResultAttr(i, "vx.name");
+                   }));
+  Block &body = program.getBody().emplaceBlock();
+  builder.setInsertionPointToStart(&body);
+  scopes.emplace_back();
+  for (auto symbol : module.getOps<SymbolOp>()) {
+    Value value = body.addArgument(builder.getI64Type(), location);
+    if (!symbol.getDataDependent())
+      scopes.back().symbols[symbol.getNameAttr()] = value;
+  }
+  for (BlockArgument argument : function.getArguments())
+    setMemory(argument, body.addArgument(getMemoryType(argument.getType()), argument.getLoc()));
+  for (auto variable : module.getOps<VariableOp>())
+    scopes.back().variables[variable.getSymNameAttr()] = vxrt::VariableOp::create(
+        builder, location, vxrt::BufferType::get(context()), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+  if (failed(buildBlock(function.front()))) {
+    program.erase();
+    return failure();
+  }
+  return success();
+}
+
+struct ConvertToSchedulePass : impl::ConvertToSchedulePassBase<ConvertToSchedulePass> {
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (failed(ScheduleBuilder(getOperation(), function).build()))
+        return signalPassFailure();
+      function.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace vx

@@ -1,0 +1,461 @@
+#include "vx/Module/ModuleWriter.h"
+
+#include "ProgramEncoder.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/abi/module_header.h"
+#include "vx/abi/version.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace vx {
+
+namespace {
+
+uint64_t alignTo(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+
+/// Calls `sink` with the bytes of a constant, in the form of the module file.
+LogicalResult emitBytes(ElementsAttr value, llvm::function_ref<void(ArrayRef<char>)> sink) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return failure();
+    sink(blob->getData());
+    return success();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense)
+    return failure();
+  Type element = dense.getElementType();
+  if (element.isInteger(1)) { // one byte for each
+    std::vector<char> bytes;
+    for (bool bit : dense.getValues<bool>())
+      bytes.push_back(bit);
+    sink(bytes);
+    return success();
+  }
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits < 8) { // packed, low bits first
+    std::vector<char> bytes((dense.getNumElements() * bits + 7) / 8);
+    size_t index = 0;
+    auto append = [&](const APInt &pattern) {
+      size_t bit = index++ * bits;
+      bytes[bit / 8] |= static_cast<char>(pattern.getZExtValue() << (bit % 8));
+    };
+    if (isa<FloatType>(element))
+      for (const APFloat &number : dense.getValues<APFloat>())
+        append(number.bitcastToAPInt());
+    else
+      for (const APInt &number : dense.getValues<APInt>())
+        append(number);
+    sink(bytes);
+    return success();
+  }
+  ArrayRef<char> raw = dense.getRawData();
+  if (!dense.isSplat()) {
+    sink(raw);
+    return success();
+  }
+  std::vector<char> bytes;
+  for (int64_t i = 0; i < dense.getNumElements(); ++i)
+    bytes.insert(bytes.end(), raw.begin(), raw.begin() + bits / 8);
+  sink(bytes);
+  return success();
+}
+
+/// vx_hash64 of bytes that come in pieces, so that gigabytes of weights are not held twice. The whole size is known
+/// first.
+class StreamingHash {
+public:
+  explicit StreamingHash(uint64_t size) : hash(UINT64_C(0xcbf29ce484222325) ^ size) {}
+  void append(ArrayRef<char> bytes) {
+    for (char byte : bytes) {
+      word |= static_cast<uint64_t>(static_cast<uint8_t>(byte)) << (8 * filled);
+      if (++filled == 8)
+        flush();
+    }
+  }
+  void appendZeros(uint64_t count) {
+    static const char zero = 0;
+    for (uint64_t i = 0; i < count; ++i)
+      append(ArrayRef(&zero, 1));
+  }
+  uint64_t finish() {
+    if (filled > 0)
+      flush();
+    uint64_t result = hash * UINT64_C(0x9e3779b97f4a7c15);
+    return result ^ (result >> 29);
+  }
+
+private:
+  void flush() {
+    hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    hash ^= hash >> 32;
+    word = 0;
+    filled = 0;
+  }
+  uint64_t hash, word = 0;
+  unsigned filled = 0;
+};
+
+/// A file that appears under its name only when it is whole.
+class AtomicFile {
+public:
+  AtomicFile(StringRef path) : path(path) {}
+  ~AtomicFile() {
+    if (stream && !committed) {
+      stream->close();
+      stream->clear_error();
+      llvm::sys::fs::remove(temporary);
+    }
+  }
+
+  LogicalResult open(std::string &error) {
+    int descriptor;
+    llvm::SmallString<128> name;
+    if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%.partial", descriptor, name,
+                                                               llvm::sys::fs::OF_None, 0666 & ~getUmask())) {
+      error = "cannot create '" + path + "': " + code.message();
+      return failure();
+    }
+    temporary = name.str().str();
+    // An interrupt removes what is half-written.
+    llvm::sys::RemoveFileOnSignal(temporary);
+    stream = std::make_unique<llvm::raw_fd_ostream>(descriptor, /*shouldClose=*/true);
+    return success();
+  }
+
+  void write(const void *data, size_t size) {
+    stream->write(static_cast<const char *>(data), size);
+    position += size;
+  }
+  void padTo(uint64_t offset) {
+    static const char zeros[4096] = {};
+    while (position < offset)
+      write(zeros, std::min<uint64_t>(sizeof(zeros), offset - position));
+  }
+  uint64_t tell() const { return position; }
+
+  /// Overwrites the beginning, then gives the file its name.
+  LogicalResult commit(ArrayRef<char> beginning, std::string &error) {
+    if (!beginning.empty())
+      stream->pwrite(beginning.data(), beginning.size(), 0);
+    stream->close();
+    if (stream->has_error()) {
+      error = "cannot write '" + path + "': " + stream->error().message();
+      stream->clear_error();
+      llvm::sys::fs::remove(temporary);
+      committed = true;
+      return failure();
+    }
+    if (std::error_code code = llvm::sys::fs::rename(temporary, path)) {
+      error = "cannot rename '" + temporary + "' to '" + path + "': " + code.message();
+      return failure();
+    }
+    committed = true;
+    llvm::sys::DontRemoveFileOnSignal(temporary);
+    return success();
+  }
+
+private:
+  static unsigned getUmask() { return llvm::sys::fs::getUmask(); }
+
+  std::string path, temporary;
+  std::unique_ptr<llvm::raw_fd_ostream> stream;
+  uint64_t position = 0;
+  bool committed = false;
+};
+
+std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols) {
+  auto result = std::make_unique<format::ValueTypeT>();
+  if (auto optional = dyn_cast<OptionalType>(type)) {
+    result = encodeType(optional.getValueType(), symbols);
+    result->kind = format::ValueKind::Optional;
+    return result;
+  }
+  TensorType tensor;
+  if (auto sequence = dyn_cast<SequenceType>(type)) {
+    result->kind = format::ValueKind::Sequence;
+    tensor = sequence.getElementType();
+  } else {
+    tensor = cast<TensorType>(type);
+  }
+  result->element_type = getElementType(tensor.getElementType());
+  auto ranked = dyn_cast<RankedTensorType>(tensor);
+  result->ranked = ranked != nullptr;
+  if (ranked)
+    for (DimAttr dim : getDims(ranked))
+      result->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, symbols)));
+  return result;
+}
+
+class Writer {
+public:
+  Writer(StringRef path, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options, std::string &error)
+      : path(path), targets(targets), options(options), error(error) {}
+
+  LogicalResult write() {
+    root.producer = "vx " VX_VERSION_STRING;
+    root.name = options.modelName;
+    ModuleOp first = targets.front().schedules.back().module;
+    collectVariables(first);
+    collectFunctions(first);
+    for (const TargetContents &target : targets)
+      collectTarget(target);
+    for (auto &[node, what] : shared.faultSites) {
+      auto site = std::make_unique<format::FaultSiteT>();
+      site->node = node;
+      site->what = what;
+      root.fault_sites.push_back(std::move(site));
+    }
+    return writeFiles();
+  }
+
+private:
+  void collectVariables(ModuleOp module) {
+    for (auto variable : module.getOps<VariableOp>()) {
+      auto type = cast<RankedTensorType>(variable.getType());
+      auto entry = std::make_unique<format::VariableT>();
+      entry->name = variable.getSymName().str();
+      entry->element_type = getElementType(type.getElementType());
+      entry->dims.assign(type.getShape().begin(), type.getShape().end());
+      entry->size = getSize(type);
+      if (ElementsAttr initial = variable.getInitialAttr())
+        entry->initial = static_cast<int32_t>(shared.getConstant(initial));
+      shared.variables[variable.getSymName()] = static_cast<uint32_t>(root.variables.size());
+      root.variables.push_back(std::move(entry));
+    }
+  }
+
+  static uint64_t getSize(ShapedType type) {
+    Type element = type.getElementType();
+    uint64_t bits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+    return (type.getNumElements() * bits + 7) / 8;
+  }
+
+  void collectFunctions(ModuleOp module) {
+    for (auto program : module.getOps<vxrt::ProgramOp>()) {
+      auto function = std::make_unique<format::FunctionT>();
+      function->name = program.getSymName().str();
+      for (auto declaration : module.getOps<SymbolOp>()) {
+        auto symbol = std::make_unique<format::SymbolT>();
+        symbol->name = declaration.getName().str();
+        symbol->min = declaration.getMin();
+        symbol->max = declaration.getMax();
+        symbol->multiple = declaration.getMultiple();
+        symbol->data_dependent = declaration.getDataDependent();
+        function->symbols.push_back(std::move(symbol));
+      }
+      auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>("function_type").getValue());
+      auto encodeAll = [&](TypeRange types, StringRef names, auto &list) {
+        for (auto [argumentType, name] : llvm::zip(types, program->getAttrOfType<ArrayAttr>(names))) {
+          auto argument = std::make_unique<format::ArgumentT>();
+          argument->name = cast<StringAttr>(name).str();
+          argument->type = encodeType(argumentType, program.getSymbols());
+          list.push_back(std::move(argument));
+        }
+      };
+      encodeAll(type.getInputs(), "input_names", function->inputs);
+      encodeAll(type.getResults(), "result_names", function->outputs);
+      root.functions.push_back(std::move(function));
+    }
+  }
+
+  std::unique_ptr<format::KernelT> encodeKernel(KernelOp kernel) {
+    auto entry = std::make_unique<format::KernelT>();
+    entry->name = kernel.getSymName().str();
+    entry->key = kernel.getKey().str();
+    entry->sources = {};
+    for (std::string &node : getSourceNodes(kernel.getLoc()))
+      entry->sources.push_back(std::move(node));
+    llvm::raw_string_ostream strategy(entry->strategy);
+    strategy << kernel.getStrategyAttr();
+    Block &body = kernel.getBody().front();
+    for (unsigned i = 0; i < body.getNumArguments(); ++i)
+      entry->buffers.push_back(format::Access::Read);
+    for (unsigned i = 0; i < body.getTerminator()->getNumOperands(); ++i)
+      entry->buffers.push_back(format::Access::Write);
+    entry->scalar_count = kernel.getSymbols().size();
+    entry->workgroup_size = {static_cast<uint32_t>(kernel.getStrategy().getThreads()), 1, 1};
+    return entry;
+  }
+
+  void collectTarget(const TargetContents &contents) {
+    auto target = std::make_unique<format::TargetT>();
+    target->name = contents.target;
+    target->triple = contents.triple;
+    llvm::StringMap<uint32_t> numbers;
+    for (KernelOp kernel : contents.kernels) {
+      numbers[kernel.getKey()] = static_cast<uint32_t>(target->kernels.size());
+      target->kernels.push_back(encodeKernel(kernel));
+    }
+    for (const TargetContents::Variant &variant : contents.variants) {
+      auto entry = std::make_unique<format::VariantT>();
+      entry->name = variant.spec.variant;
+      entry->requires_ = variant.spec.requires_;
+      entry->entries = variant.entries;
+      entry->offsets = variant.image.offsets;
+      entry->section = addSection(format::SectionKind::Code);
+      codeSections.push_back({entry->section, &variant.image.bytes});
+      target->variants.push_back(std::move(entry));
+    }
+    for (const ScheduledModule &schedule : contents.schedules) {
+      for (auto [function, program] : llvm::enumerate(ModuleOp(schedule.module).getOps<vxrt::ProgramOp>())) {
+        auto entry = std::make_unique<format::EntryT>();
+        entry->function = static_cast<uint32_t>(function);
+        entry->program = addProgram(program, schedule.module, numbers);
+        for (auto &[name, value] : schedule.constraints)
+          for (auto [index, symbol] : llvm::enumerate(root.functions[function]->symbols))
+            if (symbol->name == name)
+              entry->constraints.push_back(makeConstraint(static_cast<uint32_t>(index), value));
+        target->entries.push_back(std::move(entry));
+      }
+    }
+    root.targets.push_back(std::move(target));
+  }
+
+  static std::unique_ptr<format::ConstraintT> makeConstraint(uint32_t symbol, int64_t value) {
+    auto constraint = std::make_unique<format::ConstraintT>();
+    constraint->symbol = symbol;
+    constraint->value = value;
+    return constraint;
+  }
+
+  /// Equal programs are stored once: their serialised bytes are the key.
+  uint32_t addProgram(vxrt::ProgramOp source, ModuleOp module, const llvm::StringMap<uint32_t> &kernels) {
+    auto program = std::make_unique<format::ProgramT>(encodeProgram(source, module, kernels, shared));
+    auto expression = [&](StringRef name) {
+      auto dim = source->getAttrOfType<DimAttr>(name);
+      return std::make_unique<format::ExprT>(
+          encodeExpr(dim ? dim : DimAttr::constant(source.getContext(), 0), source.getSymbols()));
+    };
+    program->arena_size = expression("arena_size");
+    program->arena_lower_bound = expression("arena_lower_bound");
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(format::CreateProgram(builder, program.get()));
+    StringRef bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
+    auto [it, isNew] = programNumbers.try_emplace(bytes, static_cast<uint32_t>(root.programs.size()));
+    if (isNew)
+      root.programs.push_back(std::move(program));
+    return it->second;
+  }
+
+  uint32_t addSection(format::SectionKind kind) {
+    auto section = std::make_unique<format::SectionT>();
+    section->kind = kind;
+    root.sections.push_back(std::move(section));
+    return static_cast<uint32_t>(root.sections.size() - 1);
+  }
+
+  /// Writes all constants, one after another, and their table.
+  LogicalResult writeWeights(AtomicFile &file, uint32_t section) {
+    uint64_t begin = file.tell(), total = 0;
+    for (auto &[value, number] : shared.constants) {
+      auto constant = std::make_unique<format::ConstantT>();
+      if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+        constant->name = resource.getRawHandle().getKey().str();
+      constant->section = section;
+      constant->offset = alignTo(total, 64);
+      constant->size = getSize(cast<ShapedType>(value.getType()));
+      constant->type = encodeType(value.getType(), {});
+      total = constant->offset + constant->size;
+      root.constants.push_back(std::move(constant));
+    }
+    StreamingHash hash(total);
+    for (auto &[value, number] : shared.constants) {
+      const format::ConstantT &constant = *root.constants[number];
+      hash.appendZeros(begin + constant.offset - file.tell());
+      file.padTo(begin + constant.offset);
+      uint64_t got = 0;
+      if (failed(emitBytes(value,
+                           [&](ArrayRef<char> bytes) {
+                             file.write(bytes.data(), bytes.size());
+                             hash.append(bytes);
+                             got += bytes.size();
+                           })) ||
+          got != constant.size) {
+        error = "the weight '" + constant.name + "' has no data of its size: want " + std::to_string(constant.size) +
+                " bytes, got " + std::to_string(got);
+        return failure();
+      }
+    }
+    format::SectionT &entry = *root.sections[section];
+    entry.offset = begin;
+    entry.size = total;
+    entry.hash = hash.finish();
+    return success();
+  }
+
+  LogicalResult writeFiles() {
+    AtomicFile file(path);
+    if (failed(file.open(error)))
+      return failure();
+    std::unique_ptr<AtomicFile> weightsFile;
+    file.padTo(sizeof(vx_module_header));
+    if (!shared.constants.empty()) {
+      uint32_t section = addSection(format::SectionKind::Weights);
+      if (options.externalWeights) {
+        llvm::SmallString<128> name(path);
+        llvm::sys::path::replace_extension(name, ".weights");
+        weightsFile = std::make_unique<AtomicFile>(name);
+        if (failed(weightsFile->open(error)))
+          return failure();
+        root.sections[section]->external_file = llvm::sys::path::filename(name).str();
+        if (failed(writeWeights(*weightsFile, section)))
+          return failure();
+      } else {
+        file.padTo(VX_SECTION_ALIGNMENT);
+        if (failed(writeWeights(file, section)))
+          return failure();
+      }
+    }
+    for (auto [section, bytes] : codeSections) {
+      file.padTo(alignTo(file.tell(), VX_SECTION_ALIGNMENT));
+      format::SectionT &entry = *root.sections[section];
+      entry.offset = file.tell();
+      entry.size = bytes->size();
+      entry.hash = vx_hash64(bytes->data(), bytes->size());
+      file.write(bytes->data(), bytes->size());
+    }
+    file.padTo(alignTo(file.tell(), 64));
+    flatbuffers::FlatBufferBuilder builder;
+    format::FinishModuleBuffer(builder, format::CreateModule(builder, &root));
+    vx_module_header header = {};
+    memcpy(header.magic, VX_MODULE_MAGIC, sizeof(header.magic));
+    header.abi_major = VX_MODULE_ABI_MAJOR;
+    header.abi_minor = VX_MODULE_ABI_MINOR;
+    header.metadata_offset = file.tell();
+    header.metadata_size = builder.GetSize();
+    header.metadata_hash = vx_hash64(builder.GetBufferPointer(), builder.GetSize());
+    file.write(builder.GetBufferPointer(), builder.GetSize());
+    header.file_size = file.tell();
+    // The weights first: a module never appears before the weights that it names.
+    if (weightsFile && failed(weightsFile->commit({}, error)))
+      return failure();
+    return file.commit(ArrayRef(reinterpret_cast<const char *>(&header), sizeof(header)), error);
+  }
+
+  std::string path;
+  ArrayRef<TargetContents> targets;
+  const ModuleWriterOptions &options;
+  std::string &error;
+  format::ModuleT root;
+  SharedTables shared;
+  llvm::StringMap<uint32_t> programNumbers;
+  std::vector<std::pair<uint32_t, const std::vector<char> *>> codeSections;
+};
+
+} // namespace
+
+LogicalResult writeModule(StringRef path, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options,
+                          std::string &error) {
+  return Writer(path, targets, options, error).write();
+}
+
+} // namespace vx

@@ -1,0 +1,342 @@
+#include "ProgramEncoder.h"
+
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace vx {
+
+format::ElementType getElementType(Type type) {
+  using E = format::ElementType;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return E::Bool;
+    case 2:
+      return isUnsigned ? E::U2 : E::I2;
+    case 4:
+      return isUnsigned ? E::U4 : E::I4;
+    case 8:
+      return isUnsigned ? E::U8 : E::I8;
+    case 16:
+      return isUnsigned ? E::U16 : E::I16;
+    case 32:
+      return isUnsigned ? E::U32 : E::I32;
+    case 64:
+      return isUnsigned ? E::U64 : E::I64;
+    default:
+      return E::None;
+    }
+  }
+  return TypeSwitch<Type, E>(type)
+      .Case<Float16Type>([](auto) { return E::F16; })
+      .Case<BFloat16Type>([](auto) { return E::BF16; })
+      .Case<Float32Type>([](auto) { return E::F32; })
+      .Case<Float64Type>([](auto) { return E::F64; })
+      .Case<Float8E4M3FNType>([](auto) { return E::F8E4M3FN; })
+      .Case<Float8E4M3FNUZType>([](auto) { return E::F8E4M3FNUZ; })
+      .Case<Float8E5M2Type>([](auto) { return E::F8E5M2; })
+      .Case<Float8E5M2FNUZType>([](auto) { return E::F8E5M2FNUZ; })
+      .Case<Float8E8M0FNUType>([](auto) { return E::F8E8M0; })
+      .Case<Float4E2M1FNType>([](auto) { return E::F4E2M1; })
+      .Case<StringType>([](auto) { return E::String; })
+      .Default([](Type) { return E::None; });
+}
+
+static void appendExpr(DimAttr dim, ArrayAttr symbols, std::vector<format::ExprNode> &nodes) {
+  using Op = format::ExprOp;
+  auto fold = [&](Op op) {
+    for (auto [index, operand] : llvm::enumerate(dim.getOperands())) {
+      appendExpr(operand, symbols, nodes);
+      if (index > 0)
+        nodes.emplace_back(op, 0);
+    }
+  };
+  switch (dim.getKind()) {
+  case DimKind::Constant:
+    nodes.emplace_back(Op::Constant, dim.getValue());
+    return;
+  case DimKind::Symbol:
+    for (auto [index, name] : llvm::enumerate(symbols))
+      if (name == dim.getSymbol())
+        nodes.emplace_back(Op::Symbol, static_cast<int64_t>(index));
+    return;
+  case DimKind::Sum:
+    return fold(Op::Add);
+  case DimKind::Product:
+    fold(Op::Mul);
+    if (dim.getValue() != 1) {
+      nodes.emplace_back(Op::Constant, dim.getValue());
+      nodes.emplace_back(Op::Mul, 0);
+    }
+    return;
+  case DimKind::FloorDiv:
+    return fold(Op::FloorDiv);
+  case DimKind::CeilDiv:
+    return fold(Op::CeilDiv);
+  case DimKind::Mod:
+    return fold(Op::Mod);
+  case DimKind::Max:
+    return fold(Op::Max);
+  case DimKind::Min:
+    return fold(Op::Min);
+  }
+}
+
+format::ExprT encodeExpr(DimAttr dim, ArrayAttr symbols) {
+  format::ExprT expr;
+  if (dim)
+    appendExpr(dim, symbols, expr.nodes);
+  return expr;
+}
+
+namespace {
+
+using Op = format::Op;
+
+class Encoder {
+public:
+  Encoder(ModuleOp module, const llvm::StringMap<uint32_t> &kernels, SharedTables &shared)
+      : module(module), kernels(kernels), shared(shared) {}
+
+  format::ProgramT encode(vxrt::ProgramOp source) {
+    program.name = source.getSymName().str();
+    for (BlockArgument argument : source.getBody().front().getArguments())
+      registerOf(argument);
+    program.body = std::make_unique<format::BlockT>();
+    encodeBlock(source.getBody().front(), *program.body);
+    program.i64_registers = counts[0];
+    program.buffer_registers = counts[1];
+    program.object_registers = counts[2];
+    return std::move(program);
+  }
+
+private:
+  static int getFile(Type type) { return isa<vxrt::BufferType>(type) ? 1 : isa<vxrt::ObjectType>(type) ? 2 : 0; }
+
+  uint32_t freshRegister(Type type) { return counts[getFile(type)]++; }
+  uint32_t registerOf(Value value) {
+    auto [it, isNew] = registers.try_emplace(value, 0);
+    if (isNew)
+      it->second = freshRegister(value.getType());
+    return it->second;
+  }
+  std::vector<uint32_t> registersOf(ValueRange values) {
+    std::vector<uint32_t> result;
+    for (Value value : values)
+      result.push_back(registerOf(value));
+    return result;
+  }
+
+  int32_t getSite(Location location, StringRef what) {
+    return static_cast<int32_t>(shared.getFaultSites({describeSource(location)}, what));
+  }
+
+  format::InstructionT &emit(format::BlockT &block, Op op, std::vector<uint32_t> operands, int64_t imm = 0) {
+    auto instruction = std::make_unique<format::InstructionT>();
+    instruction->op = op;
+    instruction->operands = std::move(operands);
+    instruction->imm = imm;
+    block.instructions.push_back(std::move(instruction));
+    return *block.instructions.back();
+  }
+
+  void emitMove(format::BlockT &block, Type type, uint32_t target, uint32_t source) {
+    static constexpr Op ops[] = {Op::MoveI64, Op::MoveBuffer, Op::MoveObject};
+    if (target != source)
+      emit(block, ops[getFile(type)], {target, source});
+  }
+
+  /// targets[i] = sources[i], all at once.
+  void emitParallelMove(format::BlockT &block, TypeRange types, ArrayRef<uint32_t> targets,
+                        std::vector<uint32_t> sources) {
+    for (auto [index, type] : llvm::enumerate(types)) {
+      // A source that an earlier move of the same file overwrites is saved first.
+      bool isOverwritten = false;
+      for (size_t j = 0; j < index; ++j)
+        isOverwritten |= getFile(types[j]) == getFile(type) && targets[j] == sources[index] && targets[j] != sources[j];
+      if (isOverwritten) {
+        uint32_t saved = freshRegister(type);
+        emitMove(block, type, saved, sources[index]);
+        sources[index] = saved;
+      }
+    }
+    for (auto [index, type] : llvm::enumerate(types))
+      emitMove(block, type, targets[index], sources[index]);
+  }
+
+  void encodeBlock(Block &source, format::BlockT &block) {
+    for (mlir::Operation &op : source)
+      encodeOp(&op, block);
+  }
+
+  std::unique_ptr<format::CommandT> encodeCommand(mlir::Operation *op) {
+    auto command = std::make_unique<format::CommandT>();
+    if (auto copy = dyn_cast<vxrt::CopyOp>(op)) {
+      command->kind = format::CommandKind::Copy;
+      command->barrier = copy.getBarrier();
+      command->buffers = {registerOf(copy.getSource()), registerOf(copy.getTarget())};
+      if (copy.getTarget().getDefiningOp<vxrt::VariableOp>())
+        program.stores_variables = true;
+      return command;
+    }
+    auto dispatch = cast<vxrt::DispatchOp>(op);
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(module, dispatch.getKernelAttr());
+    command->kind = format::CommandKind::Dispatch;
+    command->barrier = dispatch.getBarrier();
+    command->kernel = kernels.lookup(kernel.getKey());
+    command->workgroups = registerOf(dispatch.getWorkgroups());
+    command->buffers = registersOf(dispatch.getInputs());
+    llvm::append_range(command->buffers, registersOf(dispatch.getOutputs()));
+    command->scalars = registersOf(dispatch.getScalars());
+    if (auto sites = dispatch->getAttrOfType<ArrayAttr>(kFaultSitesAttr)) {
+      SmallVector<std::string> nodes;
+      for (StringRef node : sites.getAsValueRange<StringAttr>())
+        nodes.push_back(node.str());
+      command->fault_site = shared.getFaultSites(nodes, "index");
+    }
+    return command;
+  }
+
+  void encodeOp(mlir::Operation *op, format::BlockT &block) {
+    auto value = [&](unsigned index = 0) { return registerOf(op->getResult(index)); };
+    TypeSwitch<mlir::Operation *>(op)
+        .Case<vxrt::ConstOp>([&](auto c) { emit(block, Op::ConstI64, {value()}, c.getValue()); })
+        .Case<vxrt::CalcOp>([&](vxrt::CalcOp calc) {
+          static constexpr Op ops[] = {Op::Add, Op::Sub, Op::Mul,   Op::FloorDiv, Op::CeilDiv, Op::Mod,
+                                       Op::Max, Op::Min, Op::CmpEq, Op::CmpNe,    Op::CmpLt,   Op::CmpLe};
+          emit(block, ops[static_cast<unsigned>(calc.getKind())],
+               {value(), registerOf(calc.getLhs()), registerOf(calc.getRhs())});
+        })
+        .Case<vxrt::SelectOp>([&](auto select) {
+          emit(block, Op::Select,
+               {value(), registerOf(select.getCondition()), registerOf(select.getOnTrue()),
+                registerOf(select.getOnFalse())});
+        })
+        .Case<vxrt::ArenaReserveOp>([&](auto reserve) {
+          emit(block, Op::ArenaReserve, {registerOf(reserve.getSize())}).site = getSite(op->getLoc(), "arena");
+        })
+        .Case<vxrt::ArenaSliceOp>([&](auto slice) {
+          emit(block, Op::ArenaSlice, {value(), registerOf(slice.getOffset()), registerOf(slice.getSize())});
+        })
+        .Case<vxrt::AllocateOp>([&](auto allocate) {
+          emit(block, Op::Allocate, {value(), registerOf(allocate.getSize())}).site =
+              getSite(op->getLoc(), "allocation");
+        })
+        .Case<vxrt::ConstantOp>(
+            [&](auto constant) { emit(block, Op::Constant, {value()}, shared.getConstant(constant.getValue())); })
+        .Case<vxrt::VariableOp>([&](auto variable) {
+          emit(block, Op::Variable, {value()}, shared.variables.lookup(variable.getVariable()));
+        })
+        .Case<vxrt::SegmentOp>([&](vxrt::SegmentOp segment) {
+          format::InstructionT &instruction = emit(block, Op::Segment, {});
+          for (mlir::Operation &command : segment.getBody().front())
+            instruction.commands.push_back(encodeCommand(&command));
+        })
+        .Case<vxrt::ReadI64Op>([&](auto read) {
+          emit(block, Op::ReadI64, {value(), registerOf(read.getBuffer()), registerOf(read.getOffset())},
+               static_cast<int64_t>(getElementType(read.getElementType())))
+              .site = getSite(op->getLoc(), "value");
+        })
+        .Case<vxrt::CheckFaultsOp>([&](auto) { emit(block, Op::CheckFaults, {}); })
+        .Case<vxrt::CheckRangeOp>([&](auto check) {
+          // if (value < lower) error; if (upper <= value) error
+          uint32_t number = registerOf(check.getValue()), lower = registerOf(check.getLower()),
+                   upper = registerOf(check.getUpper());
+          auto fail = [&](uint32_t lhs, Op compare, uint32_t rhs) {
+            uint32_t flag = counts[0]++;
+            emit(block, compare, {flag, lhs, rhs});
+            format::InstructionT &branch = emit(block, Op::If, {flag});
+            branch.blocks.push_back(std::make_unique<format::BlockT>());
+            branch.blocks.push_back(std::make_unique<format::BlockT>());
+            int32_t site = getSite(op->getLoc(), check.getWhat());
+            emit(*branch.blocks.front(), Op::Error, {number, lower, upper}, site).site = site;
+          };
+          fail(number, Op::CmpLt, lower);
+          fail(upper, Op::CmpLe, number);
+        })
+        .Case<vxrt::IfOp>([&](vxrt::IfOp branch) {
+          uint32_t condition = registerOf(branch.getCondition());
+          std::vector<uint32_t> results = registersOf(branch.getResults());
+          std::vector<std::unique_ptr<format::BlockT>> blocks;
+          for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+            auto inner = std::make_unique<format::BlockT>();
+            encodeBlock(region->front(), *inner);
+            auto yield = cast<vxrt::YieldOp>(region->front().getTerminator());
+            emitParallelMove(*inner, yield.getValues().getTypes(), results, registersOf(yield.getValues()));
+            blocks.push_back(std::move(inner));
+          }
+          emit(block, Op::If, {condition}).blocks = std::move(blocks);
+        })
+        .Case<vxrt::WhileOp>([&](vxrt::WhileOp loop) {
+          Block &source = loop.getBody().front();
+          uint32_t condition = counts[0]++;
+          std::vector<uint32_t> carried = registersOf(source.getArguments());
+          emitMove(block, loop.getCondition().getType(), condition, registerOf(loop.getCondition()));
+          for (auto [init, target] : llvm::zip(loop.getInits(), carried))
+            emitMove(block, init.getType(), target, registerOf(init));
+          auto inner = std::make_unique<format::BlockT>();
+          encodeBlock(source, *inner);
+          auto yield = cast<vxrt::YieldOp>(source.getTerminator());
+          std::vector<uint32_t> targets = {condition};
+          llvm::append_range(targets, carried);
+          emitParallelMove(*inner, yield.getValues().getTypes(), targets, registersOf(yield.getValues()));
+          for (auto [result, target] : llvm::zip(loop.getResults(), carried))
+            registers[result] = target;
+          emit(block, Op::While, {condition}).blocks.push_back(std::move(inner));
+        })
+        .Case<vxrt::ListEmptyOp>([&](auto empty) {
+          emit(block, Op::ListEmpty, {value()}, static_cast<int64_t>(getElementType(empty.getElementType())));
+        })
+        .Case<vxrt::ListInsertOp>([&](auto insert) {
+          std::vector<uint32_t> operands = {value(), registerOf(insert.getList()), registerOf(insert.getPosition()),
+                                            registerOf(insert.getBuffer())};
+          llvm::append_range(operands, registersOf(insert.getDims()));
+          emit(block, Op::ListInsert, operands).site = getSite(op->getLoc(), "position");
+        })
+        .Case<vxrt::ListEraseOp>([&](auto erase) {
+          emit(block, Op::ListErase, {value(), registerOf(erase.getList()), registerOf(erase.getPosition())}).site =
+              getSite(op->getLoc(), "position");
+        })
+        .Case<vxrt::ListSizeOp>([&](auto size) { emit(block, Op::ListSize, {value(), registerOf(size.getList())}); })
+        .Case<vxrt::ListGetOp>([&](auto get) {
+          std::vector<uint32_t> operands = {value(), registerOf(get.getList()), registerOf(get.getPosition())};
+          llvm::append_range(operands, registersOf(get.getDims()));
+          emit(block, Op::ListGet, operands).site = getSite(op->getLoc(), "position");
+        })
+        .Case<vxrt::ReturnOp>([&](vxrt::ReturnOp ret) {
+          ValueRange rest = ret.getValues();
+          for (int64_t rank : ret.getRanks()) {
+            auto result = std::make_unique<format::ResultT>();
+            if (rank < 0) {
+              result->object = registerOf(rest.front());
+              rest = rest.drop_front();
+            } else {
+              result->buffer = registerOf(rest.front());
+              result->dims = registersOf(rest.slice(1, rank));
+              rest = rest.drop_front(1 + rank);
+            }
+            program.results.push_back(std::move(result));
+          }
+        })
+        .Case<vxrt::YieldOp>([](auto) {}); // its region's op moves the values
+  }
+
+  ModuleOp module;
+  const llvm::StringMap<uint32_t> &kernels;
+  SharedTables &shared;
+  format::ProgramT program;
+  llvm::DenseMap<Value, uint32_t> registers;
+  uint32_t counts[3] = {0, 0, 0}; // i64s, buffers, objects
+};
+
+} // namespace
+
+format::ProgramT encodeProgram(vxrt::ProgramOp program, ModuleOp module, const llvm::StringMap<uint32_t> &kernels,
+                               SharedTables &shared) {
+  return Encoder(module, kernels, shared).encode(program);
+}
+
+} // namespace vx

@@ -1,0 +1,49 @@
+// Encodes vxrt programs as the tables of the module file.
+#ifndef VX_LIB_MODULE_PROGRAMENCODER_H
+#define VX_LIB_MODULE_PROGRAMENCODER_H
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "vx/abi/module_generated.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace vx {
+
+/// Tables that all programs of a module share, numbered as they are met.
+struct SharedTables {
+  llvm::MapVector<mlir::ElementsAttr, uint32_t> constants;
+  llvm::StringMap<uint32_t> variables;                         // by name
+  std::vector<std::pair<std::string, std::string>> faultSites; // node, what
+  llvm::StringMap<uint32_t> faultSiteRuns;                     // where a run of sites begins, by its text
+
+  uint32_t getConstant(mlir::ElementsAttr value) {
+    return constants.insert({value, static_cast<uint32_t>(constants.size())}).first->second;
+  }
+
+  /// The number of the first of consecutive sites, one for each node; equal runs are stored once.
+  uint32_t getFaultSites(llvm::ArrayRef<std::string> nodes, llvm::StringRef what) {
+    std::string text = what.str();
+    for (const std::string &node : nodes)
+      text += '\0' + node;
+    auto [it, isNew] = faultSiteRuns.try_emplace(text, static_cast<uint32_t>(faultSites.size()));
+    if (isNew)
+      for (const std::string &node : nodes)
+        faultSites.emplace_back(node, what.str());
+    return it->second;
+  }
+};
+
+/// The module file's number of an element type; None for one that it has no number for.
+format::ElementType getElementType(mlir::Type type);
+
+/// `dim` in reverse Polish order over the symbols in `symbols`.
+format::ExprT encodeExpr(DimAttr dim, mlir::ArrayAttr symbols);
+
+/// The tables of `program`. `kernels` gives the number of each kernel of the target by key; `module` holds its kernels.
+format::ProgramT encodeProgram(vxrt::ProgramOp program, mlir::ModuleOp module, const llvm::StringMap<uint32_t> &kernels,
+                               SharedTables &shared);
+
+} // namespace vx
+
+#endif

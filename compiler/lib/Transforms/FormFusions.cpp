@@ -1,0 +1,203 @@
+// Groups ops into fusion regions: one anchor each, with its prologue and its epilogue.
+//
+// A group grows from its last op (the root, whose result is the kernel's) towards its producers. A producer joins when
+// all its uses are inside of the group, so that nothing is computed twice and nothing but the root is written to
+// memory.
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Transforms/FusionPasses.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_FORMFUSIONSPASS
+#include "vx/Transforms/FusionPasses.h.inc"
+
+namespace {
+
+enum class Role {
+  Host,      // the host program's: control flow, symbols, state, views of memory
+  Pointwise, // each result element depends on one element of each operand
+  Anchor,    // a loop nest of its own; at most one in a group
+};
+
+Role getRole(Operation *op) {
+  if (op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op))
+    return Role::Pointwise;
+  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, GatherOp,
+          CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
+    return Role::Anchor;
+  return Role::Host;
+}
+
+/// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
+bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
+
+/// True when the op may be computed anew in each kernel that needs it: it reads no tensor.
+bool isFree(Operation *op) {
+  if (isa<DimValueOp>(op))
+    return true;
+  DenseElementsAttr value;
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    value = dyn_cast<DenseElementsAttr>(constant.getValue());
+  return value && value.isSplat();
+}
+
+/// True when operand `operand` of a host op is read by the host, not as memory.
+bool isHostScalar(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return TypeSwitch<Operation *, bool>(user)
+      .Case<IfOp, BindSymbolOp, SequenceAtOp, SequenceEraseOp>([](auto) { return true; })
+      .Case<LoopOp>([&](LoopOp loop) {
+        return use.getOperandNumber() < (loop.getTripCount() ? 1u : 0u) + (loop.getCondition() ? 1u : 0u);
+      })
+      .Case<SequenceInsertOp>([&](SequenceInsertOp insert) { return use.getOperandNumber() == 2; })
+      .Default([](Operation *) { return false; });
+}
+
+class Group {
+public:
+  explicit Group(Operation *root) : root(root) {
+    members.insert(root);
+    identity.insert(root);
+    if (getRole(root) == Role::Anchor)
+      anchor = root;
+  }
+
+  void grow(const llvm::DenseSet<Operation *> &taken) {
+    // Members are appended, so this visits producers of producers, and again until nothing joins: a producer with two
+    // users can join only after both have.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < members.size() && members.size() < kMaxOps; ++i)
+        for (Value operand : members[i]->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          if (producer && !members.contains(producer) && !taken.contains(producer) && canJoin(producer)) {
+            members.insert(producer);
+            changed = true;
+          }
+        }
+    }
+  }
+
+  FusionOp materialize() {
+    SmallVector<Operation *> order(members.begin(), members.end());
+    llvm::sort(order, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+
+    llvm::SetVector<Value> inputs;
+    SmallVector<Location> locations;
+    for (Operation *op : order) {
+      locations.push_back(op->getLoc());
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            !producer || (!members.contains(producer) && !isFree(producer)))
+          inputs.insert(operand);
+    }
+    OpBuilder builder(root);
+    Location location = builder.getFusedLoc(locations);
+    auto strategy = StrategyAttr::get(root->getContext(), "loops", {}, {}, {}, 1);
+    auto fusion = FusionOp::create(builder, location, root->getResultTypes(), inputs.getArrayRef(), strategy);
+    Block *body = builder.createBlock(&fusion.getBody());
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+    for (Operation *op : order) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand)) // free: computed anew
+          builder.clone(*operand.getDefiningOp(), mapping);
+      builder.clone(*op, mapping);
+    }
+    SmallVector<Value> results;
+    for (Value result : root->getResults())
+      results.push_back(mapping.lookup(result));
+    YieldOp::create(builder, location, results);
+    root->replaceAllUsesWith(fusion);
+    for (Operation *op : llvm::reverse(order))
+      op->erase();
+    return fusion;
+  }
+
+  const llvm::SetVector<Operation *> &getMembers() const { return members; }
+
+private:
+  static constexpr size_t kMaxOps = 64;
+
+  bool canJoin(Operation *producer) {
+    if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer))
+      return false;
+    bool usersPreserveElements = true;
+    for (Operation *user : producer->getUsers()) {
+      if (!members.contains(user))
+        return false;
+      if (getRole(user) == Role::Anchor && !takesPrologue(user))
+        return false;
+      usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
+    }
+    if (getRole(producer) == Role::Anchor) {
+      // The anchor's result must be the root's shape, element for element, or tiles of both would not agree.
+      if (anchor || !usersPreserveElements)
+        return false;
+      anchor = producer;
+    }
+    if (usersPreserveElements)
+      identity.insert(producer);
+    return true;
+  }
+
+  Operation *root;
+  Operation *anchor = nullptr;
+  llvm::SetVector<Operation *> members;
+  llvm::DenseSet<Operation *> identity; // ops whose elements correspond to the root's
+};
+
+void formInBlock(Block &block) {
+  SmallVector<Operation *> candidates;
+  for (Operation &op : llvm::reverse(block))
+    candidates.push_back(&op);
+  llvm::DenseSet<Operation *> taken;
+  SmallVector<Group> groups;
+  for (Operation *op : candidates) {
+    if (taken.contains(op))
+      continue;
+    bool isScalarInMemory = isa<DimValueOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
+                              return getRole(use.getOwner()) == Role::Host && !isHostScalar(use);
+                            });
+    if (getRole(op) == Role::Host && !isScalarInMemory)
+      continue;
+    if (op->use_empty())
+      continue;
+    Group group(op);
+    group.grow(taken);
+    taken.insert(group.getMembers().begin(), group.getMembers().end());
+    groups.push_back(std::move(group));
+  }
+  for (Group &group : groups)
+    group.materialize();
+}
+
+struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
+  void runOnOperation() override {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) {
+      if (!isa<FusionOp>(block->getParentOp()))
+        blocks.push_back(block);
+    });
+    for (Block *block : blocks)
+      formInBlock(*block);
+    // What each kernel computes anew has no user left.
+    getOperation().walk([](Operation *op) {
+      if (isa<ConstantOp, DimValueOp>(op) && op->use_empty())
+        op->erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace vx
