@@ -1,0 +1,23 @@
+// Passes that every target's code generation shares.
+#ifndef VX_CODEGEN_COMMON_PASSES_H
+#define VX_CODEGEN_COMMON_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace vx {
+
+#define GEN_PASS_DECL
+#include "vx/Codegen/Common/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "vx/Codegen/Common/Passes.h.inc"
+
+/// The patterns of `vx-expand-math`.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,56 @@
+// Passes of the CPU target, from program form 5 (memref, vector, scf, arith, vxk) to the LLVM dialect.
+#ifndef VX_TARGET_LLVMCPU_PASSES
+#define VX_TARGET_LLVMCPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CPULowerVectorsPass : Pass<"vx-cpu-lower-vectors", "::mlir::func::FuncOp"> {
+  let summary = "Unroll vectors to the native width and lower structured vector ops";
+  let description = [{
+    Vectors become one-dimensional and at most `vector-bits` wide before conversion to LLVM, since LLVM's own splitting of wide
+    vectors spills. Contractions become outer products of `vector.fma`; transfers become loads, stores and masked loads and stores.
+
+    A sum or product over the lanes of a vector (`vector.reduction`) becomes a tree: its upper half is added to its lower half until one
+    lane is left. A given vector length has one order of additions on every variant.
+
+    Needs: nothing. Keeps: scalar code.
+    Numerics: fixes the order of lane reductions, which `vector.reduction` leaves open.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Native vector width in bits">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect", "::mlir::ub::UBDialect"];
+}
+
+def CPULowerKernelInterfacePass : Pass<"vx-cpu-lower-kernel-interface", "::mlir::ModuleOp"> {
+  let summary = "Read what vxk ops ask for from the parameter block";
+  let description = [{
+    Splits each kernel `@k` in two. `@k(block, wx, wy)` is what the runtime calls: it reads the buffers' addresses and calls
+    `@k.body`, whose pointer arguments are `noalias`, which is how LLVM learns that buffers do not overlap. Inlining joins them again.
+    A kernel that writes more than one buffer gets no such promise for the buffers that it reads, since the schedule may have
+    placed a result over an operand.
+
+    `vxk.report_fault` becomes a call of one function that is never inlined. Stack buffers move to the function's entry.
+
+    Fails on `memref.alloc`, and on `memref.alloca` of unknown size or above 256 KiB in all.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def CPUConvertToLLVMPass : Pass<"vx-cpu-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Convert everything that is left of a kernel to the LLVM dialect";
+  let description = [{
+    One conversion for func, cf, arith, math, index, memref, vector and ub ops, with 64-bit indices. Never reassociates and
+    never contracts floating-point arithmetic.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def CPUPrintAssemblyPass : Pass<"vx-cpu-print-assembly", "::mlir::ModuleOp"> {
+  let summary = "Print the assembly that a module in the LLVM dialect compiles to";
+  let description = [{ For tests and for reading: runs what the target runs to make an object file, and prints text to stdout. }];
+  let options = [Option<"variant", "variant", "std::string", /*default=*/"\"x86-64-v3\"", "CPU variant">,
+                 Option<"emitLLVM", "emit-llvm", "bool", /*default=*/"false", "Print the optimised LLVM IR instead">];
+}
+
+#endif

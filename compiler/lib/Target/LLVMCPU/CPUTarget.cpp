@@ -1,0 +1,74 @@
+#include "vx/Target/LLVMCPU/CPUTarget.h"
+
+#include "CPUTargetImpl.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "vx/Target/LLVMCPU/Passes.h"
+#ifdef HAVE_VX_CODEGEN_CPU
+#include "vx/Codegen/CPU.h"
+#endif
+
+using namespace mlir;
+
+namespace vx {
+
+namespace {
+
+class CPUTarget final : public TargetBackend {
+public:
+  llvm::StringRef name() const override { return "cpu"; }
+
+  FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> request, std::string &error) const override {
+    return cpu::variants(request, error);
+  }
+
+  LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
+
+  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &) const override {
+    return cpu::chooseStrategy(region);
+  }
+
+  void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
+#ifdef HAVE_VX_CODEGEN_CPU
+    buildCPUCodegenPipeline(pm, spec);
+#endif
+    buildCPULoweringPipeline(pm, spec);
+  }
+
+  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec) const override {
+    KernelBinary binary;
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      if (function.getLinkage() != LLVM::Linkage::External || function.isExternal())
+        continue;
+      if (!binary.entry.empty())
+        return function.emitOpError() << "is a second entry of one kernel, the first is '" << binary.entry << "'";
+      binary.entry = function.getName().str();
+    }
+    if (binary.entry.empty())
+      return module.emitError("kernel module has no entry");
+    FailureOr<llvm::SmallVector<char, 0>> object = cpu::compile(module, spec, cpu::Output::Object);
+    if (failed(object))
+      return failure();
+    binary.code.assign(object->begin(), object->end());
+    return binary;
+  }
+
+  FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec,
+                              std::string &error) const override {
+    return cpu::link(kernels, spec, error);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<TargetBackend> createCPUTarget() { return std::make_unique<CPUTarget>(); }
+
+void registerCPUTargetDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
+                  memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect, vxk::VXKDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+} // namespace vx

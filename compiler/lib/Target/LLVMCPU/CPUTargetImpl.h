@@ -1,0 +1,36 @@
+// What the parts of the CPU target share. Private to this folder.
+#ifndef VX_LIB_TARGET_LLVMCPU_CPUTARGETIMPL_H
+#define VX_LIB_TARGET_LLVMCPU_CPUTARGETIMPL_H
+
+#include "vx/Target/TargetBackend.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace vx::cpu {
+
+/// See TargetBackend::variants.
+mlir::FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> request, std::string &error);
+
+/// See TargetBackend::checkSupported.
+llvm::LogicalResult checkSupported(mlir::Operation *op);
+
+/// See TargetBackend::chooseStrategy.
+StrategyAttr chooseStrategy(FusionOp region);
+
+enum class Output { Object, Assembly, LLVM };
+
+/// Compiles a module in the LLVM dialect. Diagnostics go to the module's location.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compile(mlir::ModuleOp module, const TargetSpec &spec, Output output);
+
+/// Names of the functions that the support library defines.
+const llvm::StringSet<> &supportFunctions();
+
+/// The object code of the support library for one variant.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compileSupportLibrary(const TargetSpec &spec, std::string &error);
+
+/// See TargetBackend::link.
+mlir::FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec, std::string &error);
+
+} // namespace vx::cpu
+
+#endif
