@@ -1,0 +1,270 @@
+// C++ over vx.h: handles that release themselves, and failures as exceptions. Header only; vx.h says what each function
+// does, who owns what, and which threads may call it.
+#ifndef VX_RUNTIME_VX_HPP
+#define VX_RUNTIME_VX_HPP
+
+#include "vx/runtime/vx.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace vx {
+// Inline, so that users write vx::Module and the runtime's own classes are not meant.
+inline namespace api {
+
+// A failed status. `report` is the device report of VX_NO_DEVICE, else empty.
+class Error : public std::runtime_error {
+public:
+  explicit Error(vx_status status)
+      : std::runtime_error(vx_status_message(status)), statusCode(vx_status_code(status)),
+        deviceReport(vx_status_report(status) ? vx_status_report(status) : "") {
+    vx_status_release(status);
+  }
+  vx_code code() const { return statusCode; }
+  const std::string &report() const { return deviceReport; }
+
+private:
+  vx_code statusCode;
+  std::string deviceReport;
+};
+
+// Throws an Error for a failed status, which it releases.
+inline void check(vx_status status) {
+  if (status)
+    throw Error(status);
+}
+
+// Takes over a string that a function returned.
+inline std::string takeString(char *string) {
+  std::string result = string ? string : "";
+  vx_string_release(string);
+  return result;
+}
+
+// One reference to an object of the C interface.
+template <typename T, void (*Retain)(T *), void (*Release)(T *)>
+class Handle {
+public:
+  Handle() = default;
+  // Takes over one reference.
+  explicit Handle(T *owned) : object(owned) {}
+  Handle(const Handle &other) : object(other.object) {
+    if (object)
+      Retain(object);
+  }
+  Handle(Handle &&other) noexcept : object(std::exchange(other.object, nullptr)) {}
+  Handle &operator=(Handle other) noexcept {
+    std::swap(object, other.object);
+    return *this;
+  }
+  ~Handle() { Release(object); }
+
+  T *get() const { return object; }
+  explicit operator bool() const { return object != nullptr; }
+
+protected:
+  T *object = nullptr;
+};
+
+// The vx_element_type of a C++ type.
+template <typename T>
+constexpr vx_element_type elementTypeOf() {
+  if constexpr (std::is_same_v<T, bool>)
+    return VX_BOOL;
+  else if constexpr (std::is_same_v<T, float>)
+    return VX_F32;
+  else if constexpr (std::is_same_v<T, double>)
+    return VX_F64;
+  else if constexpr (std::is_same_v<T, int8_t>)
+    return VX_I8;
+  else if constexpr (std::is_same_v<T, int16_t>)
+    return VX_I16;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return VX_I32;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return VX_I64;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return VX_U8;
+  else if constexpr (std::is_same_v<T, uint16_t>)
+    return VX_U16;
+  else if constexpr (std::is_same_v<T, uint32_t>)
+    return VX_U32;
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return VX_U64;
+  else
+    return VX_ELEMENT_NONE;
+}
+
+class Value : public Handle<vx_value, vx_value_retain, vx_value_release> {
+public:
+  using Handle::Handle;
+
+  // A tensor with a copy of `data`.
+  template <typename T>
+  static Value tensor(std::span<const int64_t> dims, std::span<const T> data) {
+    static_assert(elementTypeOf<T>() != VX_ELEMENT_NONE, "a type without a vx element type");
+    return raw(elementTypeOf<T>(), dims, data.data(), data.size_bytes());
+  }
+  template <typename T>
+  static Value tensor(std::initializer_list<int64_t> dims, const std::vector<T> &data) {
+    return tensor<T>(std::span<const int64_t>(dims.begin(), dims.size()), std::span<const T>(data));
+  }
+  // A tensor of any element type with a copy of `size` bytes.
+  static Value raw(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size) {
+    Value value;
+    check(vx_tensor_create(type, static_cast<uint32_t>(dims.size()), dims.data(), data, size, &value.object));
+    return value;
+  }
+  // A tensor that reads `data` in place; the bytes must outlive it.
+  static Value wrap(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size) {
+    Value value;
+    check(vx_tensor_wrap(type, static_cast<uint32_t>(dims.size()), dims.data(), data, size, nullptr, nullptr,
+                         &value.object));
+    return value;
+  }
+  static Value sequence(vx_element_type type, std::span<const Value> elements) {
+    std::vector<vx_value *> pointers;
+    for (const Value &element : elements)
+      pointers.push_back(element.get());
+    Value value;
+    check(vx_sequence_create(type, pointers.size(), pointers.data(), &value.object));
+    return value;
+  }
+  // An optional; a null `element` makes an empty one.
+  static Value optional(vx_element_type type, const Value &element) {
+    Value value;
+    check(vx_optional_create(type, element.get(), &value.object));
+    return value;
+  }
+
+  vx_value_info info() const { return vx_value_get_info(object); }
+  std::span<const int64_t> dims() const {
+    vx_value_info facts = info();
+    return {facts.dims, facts.rank};
+  }
+  Value element(size_t index) const {
+    Value result;
+    check(vx_value_element(object, index, &result.object));
+    return result;
+  }
+  // The bytes on the host; they live as long as the value.
+  std::span<const std::byte> bytes() const {
+    const void *data = nullptr;
+    check(vx_tensor_data(object, &data));
+    return {static_cast<const std::byte *>(data), static_cast<size_t>(info().size)};
+  }
+  // The elements; throws std::invalid_argument when the tensor has another element type.
+  template <typename T>
+  std::span<const T> data() const {
+    if (info().element_type != elementTypeOf<T>())
+      throw std::invalid_argument(std::string("the tensor's elements are ") +
+                                  vx_element_type_name(info().element_type) + ", asked for " +
+                                  vx_element_type_name(elementTypeOf<T>()));
+    std::span<const std::byte> all = bytes();
+    return {reinterpret_cast<const T *>(all.data()), all.size() / sizeof(T)};
+  }
+};
+
+class Module : public Handle<vx_module, vx_module_retain, vx_module_release> {
+public:
+  using Handle::Handle;
+  explicit Module(const std::string &path) { check(vx_module_load(path.c_str(), &object)); }
+
+  std::span<const vx_function_info> functions() const {
+    size_t count = 0;
+    const vx_function_info *first = vx_module_functions(object, &count);
+    return {first, count};
+  }
+  std::span<const vx_variable_info> variables() const {
+    size_t count = 0;
+    const vx_variable_info *first = vx_module_variables(object, &count);
+    return {first, count};
+  }
+  std::string describe() const {
+    char *json = nullptr;
+    check(vx_module_describe(object, &json));
+    return takeString(json);
+  }
+  void verify() const { check(vx_module_verify(object)); }
+};
+
+struct InstanceOptions {
+  std::string device = "auto";
+  std::string deviceOrder; // empty: VX_DEVICE_ORDER or the default
+  bool noFallback = false;
+  uint32_t threads = 0;
+  std::string variant; // empty: the best
+};
+
+class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
+public:
+  using Handle::Handle;
+  explicit Instance(const Module &module, const InstanceOptions &options = {}) {
+    vx_instance_options given = {};
+    given.struct_size = sizeof(given);
+    given.device = options.device.c_str();
+    given.device_order = options.deviceOrder.empty() ? nullptr : options.deviceOrder.c_str();
+    given.no_fallback = options.noFallback;
+    given.threads = options.threads;
+    given.variant = options.variant.empty() ? nullptr : options.variant.c_str();
+    check(vx_instance_create(module.get(), &given, &object));
+  }
+
+  std::string report(vx_report_format format = VX_REPORT_TEXT) const {
+    char *text = nullptr;
+    check(vx_instance_report(object, format, &text));
+    return takeString(text);
+  }
+  Value readVariable(const std::string &name) const {
+    vx_value *value = nullptr;
+    check(vx_instance_read_variable(object, name.c_str(), &value));
+    return Value(value);
+  }
+  void writeVariable(const std::string &name, const Value &value) {
+    check(vx_instance_write_variable(object, name.c_str(), value.get()));
+  }
+};
+
+class Call : public Handle<vx_call, vx_call_retain, vx_call_release> {
+public:
+  using Handle::Handle;
+  // `function` is one of the module's; `outputs` of it come out of each run.
+  Call(const Instance &instance, const vx_function_info &function) : outputCount(function.output_count) {
+    check(vx_call_create(instance.get(), function.name, &object));
+  }
+
+  std::vector<Value> run(std::span<const Value> inputs) {
+    std::vector<vx_value *> given, results(outputCount);
+    for (const Value &input : inputs)
+      given.push_back(input.get());
+    check(vx_call_run(object, given.size(), given.data(), results.size(), results.data()));
+    std::vector<Value> values;
+    for (vx_value *result : results)
+      values.emplace_back(result);
+    return values;
+  }
+  std::vector<Value> run(std::initializer_list<Value> inputs) {
+    return run(std::span<const Value>(inputs.begin(), inputs.size()));
+  }
+  void setProfile(bool on) { vx_call_set_profile(object, on); }
+  std::string report() const {
+    char *json = nullptr;
+    check(vx_call_report(object, &json));
+    return takeString(json);
+  }
+
+private:
+  size_t outputCount = 0;
+};
+
+} // namespace api
+} // namespace vx
+
+#endif

@@ -1,0 +1,454 @@
+// Every diagnostic of the module loader, quoted whole.
+#include "programs.h"
+#include "runtime_test.h"
+
+#include "vx/abi/version.h"
+
+#include <cstring>
+#include <functional>
+
+namespace vx::test {
+
+namespace {
+
+// Sound files, to be damaged one way at a time.
+std::unique_ptr<ModuleBuilder> soundBuilder() {
+  auto builder = std::make_unique<ModuleBuilder>();
+  addAffine(*builder, 64);
+  builder->addCpuTarget();
+  return builder;
+}
+
+} // namespace
+
+// Loads bytes; the message without the file's name in front.
+static std::string messageFor(const std::vector<uint8_t> &bytes, vx_code code = VX_INVALID_MODULE) {
+  std::string path = scratchPath("damaged.vxm");
+  writeFile(path, bytes);
+  Ref<Module> module;
+  Status status = Module::load(path, module);
+  EXPECT_EQ(status.code(), code);
+  EXPECT_EQ(static_cast<bool>(module), code == VX_OK);
+  std::string message(status.message());
+  EXPECT_TRUE(message.starts_with(path + ": ") || status.ok()) << message;
+  return status.ok() ? "ok" : message.substr(path.size() + 2);
+}
+
+static std::string messageAfter(const std::function<void(ModuleBuilder &)> &damage) {
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  damage(*builder);
+  return messageFor(builder->bytes());
+}
+
+static std::vector<uint8_t> soundBytes() { return soundBuilder()->bytes(); }
+
+template <typename T>
+static std::vector<uint8_t> withHeaderField(size_t offset, T value) {
+  std::vector<uint8_t> bytes = soundBytes();
+  std::memcpy(bytes.data() + offset, &value, sizeof(value));
+  return bytes;
+}
+
+TEST(ModuleLoader, soundFileLoads) {
+  std::string path = scratchPath("sound.vxm");
+  writeFile(path, soundBytes());
+  Ref<Module> module;
+  ASSERT_OK(Module::load(path, module));
+  EXPECT_EQ(module->data().functions.size(), 1u);
+  EXPECT_EQ(module->data().programs[0].segmentCount, 1u);
+  for (uint32_t i = 0; i < module->data().sections.size(); ++i)
+    EXPECT_OK(module->verifySection(i));
+}
+
+TEST(ModuleLoader, missingFile) {
+  Ref<Module> module;
+  EXPECT_FAILS(Module::load("no/such.vxm", module), VX_NOT_FOUND,
+               "no/such.vxm: cannot be opened: No such file or directory");
+  EXPECT_FAILS(Module::load("/", module), VX_IO_ERROR, "/: is not a regular file");
+}
+
+TEST(ModuleLoader, truncatedAtEachLength) {
+  std::vector<uint8_t> bytes = soundBytes();
+  EXPECT_EQ(messageFor({}), "is no vx module: the file has 0 bytes and does not begin with 'VXMODULE'");
+  EXPECT_EQ(messageFor({bytes.begin(), bytes.begin() + 5}), "is truncated: the file has 5 bytes, its header needs 64");
+  EXPECT_EQ(messageFor({bytes.begin(), bytes.begin() + 63}),
+            "is truncated: the file has 63 bytes, its header needs 64");
+  for (size_t length : {size_t(64), size_t(100), size_t(4096), bytes.size() - 1})
+    EXPECT_EQ(messageFor({bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(length)}),
+              fmt::format("is truncated: the file has {} bytes, its header says {}", length, bytes.size()));
+  size_t size = bytes.size();
+  bytes.push_back(0);
+  EXPECT_EQ(messageFor(bytes), fmt::format("has {} bytes, its header says {}", size + 1, size));
+}
+
+TEST(ModuleLoader, header) {
+  EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
+  EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");
+  EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR + 1)),
+            "has the format version 1.1, this runtime reads 0.0 to 0.1");
+  EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
+            "has the format version 0.2, this runtime reads 0.0 to 0.1");
+  EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
+            "header: reserved words are 0x5 and 0x0, wanted are 0");
+  vx_module_header header;
+  std::vector<uint8_t> bytes = soundBytes();
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, metadata_offset), UINT64_MAX)),
+            fmt::format("header: {} bytes of metadata at 18446744073709551615 are outside the file of {} bytes",
+                        header.metadata_size, bytes.size()));
+  EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, metadata_offset), 8)),
+            fmt::format("header: {} bytes of metadata at 8 are outside the file of {} bytes", header.metadata_size,
+                        bytes.size()));
+  EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, metadata_size), UINT64_MAX)),
+            fmt::format("header: 18446744073709551615 bytes of metadata at {} are outside the file of {} bytes",
+                        header.metadata_offset, bytes.size()));
+  EXPECT_EQ(
+      messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, metadata_offset), header.metadata_offset - 4)),
+      fmt::format("header: metadata begins at {}, wanted is a multiple of 8", header.metadata_offset - 4));
+}
+
+TEST(ModuleLoader, alteredMetadata) {
+  std::vector<uint8_t> bytes = soundBytes();
+  vx_module_header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  for (uint64_t at : {uint64_t(0), header.metadata_size / 2, header.metadata_size - 1}) {
+    std::vector<uint8_t> damaged = bytes;
+    damaged[header.metadata_offset + at] ^= 1;
+    EXPECT_EQ(messageFor(damaged), fmt::format("metadata is damaged: its hash is {:016x}, the header says {:016x}",
+                                               vx_hash64(damaged.data() + header.metadata_offset, header.metadata_size),
+                                               header.metadata_hash));
+  }
+  // With the right hash the structure is still checked.
+  std::vector<uint8_t> noise(100, 0xff);
+  EXPECT_EQ(messageFor(packFile(noise, {}, {})), "metadata of 100 bytes is not well-formed");
+  EXPECT_EQ(messageFor(packFile({}, {}, {})), "metadata of 0 bytes is not well-formed");
+}
+
+TEST(ModuleLoader, everyFlippedBitOfTheMetadataIsSurvived) {
+  std::vector<uint8_t> bytes = soundBytes();
+  vx_module_header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  std::vector<uint8_t> aligned(bytes.size() + 64);
+  uint8_t *place = aligned.data() + (64 - reinterpret_cast<uintptr_t>(aligned.data()) % 64);
+  for (uint64_t at = 0; at < header.metadata_size; ++at)
+    for (uint8_t bit : {0x01, 0x80}) {
+      std::memcpy(place, bytes.data(), bytes.size());
+      place[header.metadata_offset + at] ^= bit;
+      vx_module_header fixed = header;
+      fixed.metadata_hash = vx_hash64(place + header.metadata_offset, header.metadata_size);
+      std::memcpy(place, &fixed, sizeof(fixed));
+      Ref<Module> module;
+      Status status = Module::fromMemory("flipped.vxm", {place, bytes.size()}, module);
+      EXPECT_TRUE(status.ok() || status.code() == VX_INVALID_MODULE || status.code() == VX_NOT_FOUND)
+          << status.message();
+    }
+}
+
+TEST(ModuleLoader, sections) {
+  auto raw = [&](const std::function<void(format::SectionT &)> &damage) {
+    std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+    builder->bytes(); // fills in offsets, sizes, hashes
+    damage(*builder->module.sections[0]);
+    return messageFor(builder->bytes(/*fillSections=*/false));
+  };
+  EXPECT_EQ(raw([](format::SectionT &s) { s.offset = 100; }), "section 0: offset 100 is no multiple of 4096");
+  EXPECT_EQ(raw([](format::SectionT &s) { s.offset = 0; }), "section 0: 256 bytes at 0 overlap the header");
+  std::string outside = raw([](format::SectionT &s) { s.offset = uint64_t(1) << 63; });
+  EXPECT_TRUE(outside.starts_with("section 0: 256 bytes at 9223372036854775808 are outside the file of ")) << outside;
+  outside = raw([](format::SectionT &s) { s.size = UINT64_MAX; });
+  EXPECT_TRUE(outside.starts_with("section 0: 18446744073709551615 bytes at 4096 are outside the file of ")) << outside;
+  EXPECT_EQ(raw([](format::SectionT &s) { s.kind = static_cast<format::SectionKind>(9); }),
+            "section 0: kind has the unknown number 9");
+}
+
+TEST(ModuleLoader, externalFiles) {
+  auto named = [](const std::string &name) {
+    return messageAfter([&](ModuleBuilder &b) { b.module.sections[0]->external_file = name; });
+  };
+  for (const char *name : {"../secret", "/etc/passwd", "a/b", "a\\b", "..", ".", "c:d"})
+    EXPECT_EQ(named(name), fmt::format("section 0: external file '{}' is no plain file name", name));
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.sections[1]->external_file = "x.weights"; }),
+            "section 1: code is in the external file 'x.weights', allowed are weights");
+
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  builder->module.sections[0]->external_file = "missing.weights";
+  EXPECT_EQ(messageFor(builder->bytes(), VX_NOT_FOUND),
+            fmt::format("section 0: {}: cannot be opened: No such file or directory", scratchPath("missing.weights")));
+
+  builder->module.sections[0]->external_file = "test.weights";
+  writeFile(scratchPath("test.weights"), std::vector<uint8_t>(10));
+  EXPECT_EQ(messageFor(builder->bytes()),
+            "section 0: 256 bytes at 0 are outside the external file 'test.weights' of 10 bytes");
+  writeFile(scratchPath("test.weights"), builder->sections[0]);
+  EXPECT_EQ(messageFor(builder->bytes(), VX_OK), "ok");
+}
+
+TEST(ModuleLoader, functions) {
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->name = ""; }), "function 0 has no name");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->name = std::string("a\0b", 3); }),
+            "text 'a' has a zero byte inside");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->name = ""; }),
+            "function 'main': input 0 has no name");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type = nullptr; }),
+            "function 'main': input 'x': type is missing");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              b.module.functions[0]->inputs[0]->type->element_type = static_cast<format::ElementType>(99);
+            }),
+            "function 'main': input 'x': element type has the unknown number 99");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              b.module.functions[0]->inputs[0]->type->kind = static_cast<format::ValueKind>(3);
+            }),
+            "function 'main': input 'x': kind of value has the unknown number 3");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->ranked = false; }),
+            "function 'main': input 'x': tensor has no rank");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = symbolExpr(5); }),
+            "function 'main': input 'x': dim 0: expression uses symbol 5, there are 1");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = constantExpr(-4); }),
+            "function 'main': input 'x': dim 0 has the negative size -4");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              for (int i = 0; i < 64; ++i)
+                b.module.functions[0]->inputs[0]->type->dims.push_back(constantExpr(1));
+            }),
+            "function 'main': input 'x': rank is 65, allowed are 64");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              b.module.functions[0]->inputs.push_back(argument("x", format::ElementType::I32));
+            }),
+            "function 'main': two inputs have the name 'x'");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols.push_back(symbol("k")); }),
+            "function 'main': symbol 'k' is the size of no input's dimension");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->max = -1; }),
+            "function 'main': symbol 'n' has the range [0, -1]");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->multiple = 0; }),
+            "function 'main': symbol 'n' is a multiple of 0, wanted is at least 1");
+}
+
+TEST(ModuleLoader, constantsAndVariables) {
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->section = 7; }),
+            "constant 0 'bias': section 7 does not exist, there are 2");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->section = 1; }),
+            "constant 0 'bias': section 1 holds code, wanted are weights");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->offset = UINT64_MAX; }),
+            "constant 0 'bias': 256 bytes at 18446744073709551615 are outside section 0 of 256 bytes");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.constants[0]->size = 257; }),
+            "constant 0 'bias': 257 bytes at 0 are outside section 0 of 256 bytes");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              b.module.constants[0]->offset = 4;
+              b.module.constants[0]->size = 4;
+            }),
+            "constant 0 'bias': offset 4 is no multiple of 64");
+  auto variable = [](uint64_t size, int32_t initial, std::vector<int64_t> dims) {
+    return messageAfter([&](ModuleBuilder &b) { b.addVariable("v", format::ElementType::F32, dims, size, initial); });
+  };
+  EXPECT_EQ(variable(12, -1, {4}), "variable 'v': f32[4] needs 16 bytes, the variable has 12");
+  EXPECT_EQ(variable(16, 9, {4}), "variable 'v': initial constant 9 does not exist, there are 1");
+  EXPECT_EQ(variable(16, -2, {4}), "variable 'v': initial constant -2 does not exist, there are 1");
+  EXPECT_EQ(variable(16, 0, {4}), "variable 'v': initial constant 0 has 256 bytes, the variable has 16");
+  EXPECT_EQ(variable(16, -1, {-4}), "variable 'v': dims [-4] have the negative size -4");
+}
+
+TEST(ModuleLoader, targets) {
+  auto target = [](const std::function<void(format::TargetT &)> &damage) {
+    return messageAfter([&](ModuleBuilder &b) { damage(*b.module.targets[0]); });
+  };
+  EXPECT_EQ(target([](format::TargetT &t) { t.name = ""; }), "target 0 has no name");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->section = 5; }),
+            "target 'cpu': variant 'baseline': section 5 does not exist, there are 2");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->section = 0; }),
+            "target 'cpu': variant 'baseline': section 0 holds weights, wanted is code");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->entries.pop_back(); }),
+            "target 'cpu': variant 'baseline': variant has 1 entry points, the target has 2 kernels");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->entries[1] = ""; }),
+            "target 'cpu': variant 'baseline': entry point 1 has no name");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->offsets = {0, 4}; }),
+            "target 'cpu': variant 'baseline': variant has 2 offsets, wanted are 3");
+  EXPECT_EQ(target([](format::TargetT &t) { t.variants[0]->offsets = {0, 6, 8}; }),
+            "target 'cpu': variant 'baseline': offset 6 of kernel 1 is no multiple of 4");
+  std::string offsets = target([](format::TargetT &t) { t.variants[0]->offsets = {0, 8, 4}; });
+  EXPECT_TRUE(offsets.starts_with("target 'cpu': variant 'baseline': offset 4 of kernel 2 is outside [8, ")) << offsets;
+  EXPECT_EQ(target([](format::TargetT &t) {
+              auto copy = std::make_unique<format::VariantT>(*t.variants[0]);
+              t.variants.push_back(std::move(copy));
+            }),
+            "target 'cpu': two variants have the name 'baseline'");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->workgroup_size = {1, 1}; }),
+            "target 'cpu': kernel 0 'scale_add': workgroup size has 2 numbers, wanted are 3");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->workgroup_size = {0, 1, 1}; }),
+            "target 'cpu': kernel 0 'scale_add': workgroup size is 0 x 1 x 1, allowed are 1 to 4096 threads");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->buffers[1] = static_cast<format::Access>(8); }),
+            "target 'cpu': kernel 0 'scale_add': buffer 1 has the unknown access 8");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->scalar_count = 5000; }),
+            "target 'cpu': kernel 0 'scale_add': kernel takes 5000 scalars, allowed are 4096");
+  EXPECT_EQ(target([](format::TargetT &t) { t.entries.clear(); }), "target 'cpu': function 'main' has no program");
+  EXPECT_EQ(target([](format::TargetT &t) { t.entries[0]->function = 3; }),
+            "target 'cpu': entry 0: function 3 does not exist, there are 1");
+  EXPECT_EQ(target([](format::TargetT &t) { t.entries[0]->program = 3; }),
+            "target 'cpu': entry 0: program 3 does not exist, there are 1");
+  auto constrained = [&](uint32_t symbolIndex) {
+    return target([&](format::TargetT &t) {
+      auto constraint = std::make_unique<format::ConstraintT>();
+      constraint->symbol = symbolIndex;
+      constraint->value = 1;
+      t.entries[0]->constraints.push_back(std::move(constraint));
+    });
+  };
+  EXPECT_EQ(constrained(0), "target 'cpu': the last program of function 'main' has 1 constraints, wanted are none");
+  EXPECT_EQ(constrained(6), "target 'cpu': entry 0: symbol 6 of function 'main' does not exist, there are 1");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.addCpuTarget(); }), "two targets have the name 'cpu'");
+}
+
+TEST(ModuleLoader, programsFitTheirFunctions) {
+  auto program = [](const std::function<void(format::ProgramT &)> &damage) {
+    return messageAfter([&](ModuleBuilder &b) { damage(*b.module.programs[0]); });
+  };
+  EXPECT_EQ(program([](format::ProgramT &p) { p.body = nullptr; }), "program 0 'affine': program has no body");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.i64_registers = 1u << 30; }),
+            "program 0 'affine': program has 1073741824 i64 registers, allowed are 1048576");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.results.clear(); }),
+            "target 'cpu': entry 0: program 0 'affine' has 0 results, function 'main' has 1 outputs");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->dims.push_back(0); }),
+            "target 'cpu': entry 0: program 0 'affine' gives 2 dims for output 'y' of function 'main', wanted are 1");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->buffer = -1; }),
+            "program 0 'affine': result 0: wanted is a buffer or an object, the registers are -1 and -1");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->buffer = 99; }),
+            "program 0 'affine': result 0: buffer register 99 does not exist, there are 5");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.results[0]->dims[0] = 99; }),
+            "program 0 'affine': result 0: i64 register 99 does not exist, there are 6");
+  EXPECT_EQ(program([](format::ProgramT &p) {
+              p.object_registers = 1;
+              p.results[0] = listResult(0);
+            }),
+            "target 'cpu': entry 0: program 0 'affine' gives a list for output 'y' of function 'main', wanted is a "
+            "tensor");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              for (int i = 0; i < 9; ++i)
+                b.module.functions[0]->inputs.push_back(argument("more" + std::to_string(i), format::ElementType::I32));
+            }),
+            "target 'cpu': entry 0: program 0 'affine' has 5 buffer registers, function 'main' needs 10 on entry");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = symbolExpr(3); }),
+            "target 'cpu': entry 0: program 0 'affine' sizes its arena by symbol 3, function 'main' has 1");
+}
+
+TEST(ModuleLoader, instructions) {
+  // Adds one instruction to the program; the message without "program 0 'affine': instruction 12 ".
+  auto with = [](InstructionPtr added) {
+    auto shared = std::make_shared<InstructionPtr>(std::move(added));
+    std::string message =
+        messageAfter([&](ModuleBuilder &b) { b.module.programs[0]->body->instructions.push_back(std::move(*shared)); });
+    const std::string prefix = "program 0 'affine': instruction 12 ";
+    EXPECT_TRUE(message.starts_with(prefix)) << message;
+    return message.substr(std::min(prefix.size(), message.size()));
+  };
+  EXPECT_EQ(with(instruction(static_cast<Op>(77))), "has the unknown number 77");
+  EXPECT_EQ(with(instruction(Op::Add, {0, 1})), "Add: there are 2 operands, wanted are 3");
+  EXPECT_EQ(with(instruction(Op::Add, {0, 1, 2, 3})), "Add: there are 4 operands, wanted are 3");
+  EXPECT_EQ(with(instruction(Op::Add, {0, 1, 6})), "Add: operand 2: i64 register 6 does not exist, there are 6");
+  EXPECT_EQ(with(instruction(Op::MoveBuffer, {5, 0})),
+            "MoveBuffer: operand 0: buffer register 5 does not exist, there are 5");
+  EXPECT_EQ(with(instruction(Op::ListEmpty, {0})),
+            "ListEmpty: operand 0: object register 0 does not exist, there are 0");
+  EXPECT_EQ(with(instruction(Op::ListInsert, {0, 0, 0})), "ListInsert: there are 3 operands, wanted are at least 4");
+  EXPECT_EQ(with(instruction(Op::ListInsert, std::vector<uint32_t>(69, 0))),
+            "ListInsert: there are 69 operands, allowed are 68");
+  EXPECT_EQ(with(instruction(Op::Constant, {0}, 1)), "Constant: constant 1 does not exist, there are 1");
+  EXPECT_EQ(with(instruction(Op::Constant, {0}, -1)), "Constant: constant -1 does not exist, there are 1");
+  EXPECT_EQ(with(instruction(Op::Variable, {0}, 0)), "Variable: variable 0 does not exist, there are 0");
+  EXPECT_EQ(with(instruction(Op::Error, {0, 0, 0}, 2)), "Error: site 2 does not exist, there are 0");
+  EXPECT_EQ(with(instruction(Op::CheckFaults, {}, 0, 4)), "CheckFaults: site 4 does not exist, there are 0");
+  EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, VX_F32)),
+            "ReadI64: element type is f32, allowed are bool, i32 and i64");
+  EXPECT_EQ(with(instruction(Op::If, {0})), "If: there are 0 blocks, wanted are 2");
+  EXPECT_EQ(with(ifElse(0, block(), block(instruction(Op::MoveI64, {0, 9})))),
+            "If: block 1: instruction 0 MoveI64: operand 1: i64 register 9 does not exist, there are 6");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 9, {0, 1}, {0, 0}))),
+            "Segment: command 0: workgroups: i64 register 9 does not exist, there are 6");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 9}, {0, 0}))),
+            "Segment: command 0: buffer 1: buffer register 9 does not exist, there are 5");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 9}))),
+            "Segment: command 0: scalar 1: i64 register 9 does not exist, there are 6");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, 9))),
+            "Segment: command 0: workspace: buffer register 9 does not exist, there are 5");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, -2))),
+            "Segment: command 0: workspace is -2, wanted is a register or -1");
+  InstructionPtr oneSided = segment(copy(0, 1));
+  oneSided->commands[0]->buffers.pop_back();
+  EXPECT_EQ(with(std::move(oneSided)), "Segment: command 0: copy has 1 buffers, wanted are 2");
+  InstructionPtr unknown = segment(copy(0, 1));
+  unknown->commands[0]->kind = static_cast<format::CommandKind>(4);
+  EXPECT_EQ(with(std::move(unknown)), "Segment: command 0: kind has the unknown number 4");
+  InstructionPtr withCommands = instruction(Op::CheckFaults);
+  withCommands->commands.push_back(copy(0, 1));
+  EXPECT_EQ(with(std::move(withCommands)), "CheckFaults: there are 1 commands, wanted are none");
+}
+
+TEST(ModuleLoader, dispatchesFitTheirKernels) {
+  auto with = [](CommandPtr command) {
+    auto shared = std::make_shared<CommandPtr>(std::move(command));
+    std::string message = messageAfter(
+        [&](ModuleBuilder &b) { b.module.programs[0]->body->instructions.push_back(segment(std::move(*shared))); });
+    const std::string prefix = "target 'cpu': entry 0: program 0 'affine': command 0: ";
+    EXPECT_TRUE(message.starts_with(prefix)) << message;
+    return message.substr(std::min(prefix.size(), message.size()));
+  };
+  EXPECT_EQ(with(dispatch(2, 0, {}, {})), "kernel 2 does not exist, there are 2");
+  EXPECT_EQ(with(dispatch(ScaleAdd, 0, {0}, {0, 0})), "kernel 'scale_add' takes 2 buffers, the dispatch has 1");
+  EXPECT_EQ(with(dispatch(ScaleAdd, 0, {0, 0}, {0})), "kernel 'scale_add' takes 2 scalars, the dispatch has 1");
+}
+
+TEST(ModuleLoader, nesting) {
+  auto nested = [](int depth) {
+    return messageAfter([&](ModuleBuilder &b) {
+      BlockPtr inner = block();
+      for (int i = 0; i < depth; ++i)
+        inner = block(whileLoop(0, std::move(inner)));
+      b.module.programs[0]->body->instructions.push_back(whileLoop(0, std::move(inner)));
+    });
+  };
+  EXPECT_NE(nested(63).find("blocks are nested more than 64 deep"), std::string::npos);
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  BlockPtr inner = block();
+  for (int i = 0; i < 62; ++i)
+    inner = block(whileLoop(0, std::move(inner)));
+  builder->module.programs[0]->body->instructions.push_back(whileLoop(0, std::move(inner)));
+  EXPECT_EQ(messageFor(builder->bytes(), VX_OK), "ok");
+  // Far beyond, the structure check already refuses.
+  EXPECT_NE(nested(1000).find("is not well-formed"), std::string::npos);
+}
+
+TEST(ModuleLoader, sharedTablesDoNotExplode) {
+  // Each block has the next one twice: 2^60 instructions when written out.
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<format::Instruction>> none;
+  flatbuffers::Offset<format::Block> body = format::CreateBlockDirect(builder, &none);
+  uint32_t condition = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<flatbuffers::Offset<format::Block>> blocks = {body, body};
+    std::vector<uint32_t> operands = {condition};
+    std::vector<flatbuffers::Offset<format::Instruction>> instructions = {
+        format::CreateInstructionDirect(builder, format::Op::If, &operands, 0, &blocks)};
+    body = format::CreateBlockDirect(builder, &instructions);
+  }
+  std::vector<flatbuffers::Offset<format::Program>> programs = {
+      format::CreateProgramDirect(builder, "bomb", 1, 0, 0, body)};
+  builder.Finish(format::CreateModuleDirect(builder, "test", "bomb", nullptr, nullptr, nullptr, nullptr, nullptr,
+                                            nullptr, &programs),
+                 format::ModuleIdentifier());
+  std::vector<uint8_t> metadata(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+  EXPECT_EQ(messageFor(packFile(metadata, {}, {})),
+            fmt::format("metadata of {} bytes is not well-formed", metadata.size()));
+}
+
+TEST(ModuleLoader, damagedSectionIsFoundBeforeItRuns) {
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  std::vector<uint8_t> bytes = builder->bytes();
+  const format::SectionT &code = *builder->module.sections[1];
+  bytes[code.offset + 100] ^= 1;
+  std::string path = scratchPath("damaged_code.vxm");
+  writeFile(path, bytes);
+  Ref<Instance> instance;
+  EXPECT_FAILS(makeInstance(path, "cpu", instance), VX_INVALID_MODULE,
+               fmt::format("{}: section 1 (code, {} bytes at {}) is damaged: its hash is {:016x}, the metadata says "
+                           "{:016x}",
+                           path, code.size, code.offset, vx_hash64(bytes.data() + code.offset, code.size), code.hash));
+}
+
+} // namespace vx::test

@@ -1,0 +1,184 @@
+// Statuses, expressions, element types, JSON text: the pieces below modules.
+#include "base/arithmetic.h"
+#include "base/json_writer.h"
+#include "base/thread_pool.h"
+#include "module/expression.h"
+#include "runtime_test.h"
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+namespace vx::test {
+
+TEST(Status, successCostsNothingAndSaysOk) {
+  Status status;
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(status.code(), VX_OK);
+  EXPECT_EQ(status.message(), "ok");
+  EXPECT_EQ(std::move(status).release(), nullptr);
+  EXPECT_TRUE(okStatus().addContext("anything").ok());
+}
+
+TEST(Status, contextsStandBeforeTheMessage) {
+  Status status = failure(VX_NOT_FOUND, "no '{}' in {}", "x", 3).addContext("inner").addContext("outer");
+  EXPECT_EQ(status.code(), VX_NOT_FOUND);
+  EXPECT_EQ(status.message(), "outer: inner: no 'x' in 3");
+  vx_status handle = std::move(status).release();
+  EXPECT_EQ(vx_status_code(handle), VX_NOT_FOUND);
+  EXPECT_STREQ(vx_status_message(handle), "outer: inner: no 'x' in 3");
+  EXPECT_EQ(vx_status_report(handle), nullptr);
+  vx_status_release(handle);
+  EXPECT_STREQ(vx_status_message(nullptr), "ok");
+}
+
+TEST(Arithmetic, divisionRoundsAsItsNameSays) {
+  int64_t r = 0;
+  auto floorDiv = [&](int64_t a, int64_t b) { return checkedFloorDiv(a, b, r) ? r : 999; };
+  auto ceilDiv = [&](int64_t a, int64_t b) { return checkedCeilDiv(a, b, r) ? r : 999; };
+  auto mod = [&](int64_t a, int64_t b) { return checkedMod(a, b, r) ? r : 999; };
+  for (int64_t a = -7; a <= 7; ++a)
+    for (int64_t b : {-3, -2, -1, 1, 2, 3}) {
+      EXPECT_EQ(floorDiv(a, b), static_cast<int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b))));
+      EXPECT_EQ(ceilDiv(a, b), static_cast<int64_t>(std::ceil(static_cast<double>(a) / static_cast<double>(b))));
+      EXPECT_EQ(floorDiv(a, b) * b + mod(a, b), a);
+    }
+  EXPECT_FALSE(checkedFloorDiv(1, 0, r));
+  EXPECT_FALSE(checkedCeilDiv(1, 0, r));
+  EXPECT_FALSE(checkedMod(1, 0, r));
+  EXPECT_FALSE(checkedFloorDiv(INT64_MIN, -1, r));
+  EXPECT_FALSE(checkedCeilDiv(INT64_MIN, -1, r));
+  EXPECT_TRUE(checkedMod(INT64_MIN, -1, r));
+  EXPECT_EQ(r, 0);
+  EXPECT_FALSE(checkedAdd(INT64_MAX, 1, r));
+  EXPECT_FALSE(checkedSub(INT64_MIN, 1, r));
+  EXPECT_FALSE(checkedMul(INT64_MAX, 2, r));
+}
+
+using E = ExpressionOp;
+static Expression expression(std::vector<Expression::Node> nodes) { return Expression(std::move(nodes)); }
+
+TEST(Expression, evaluatesEveryOperation) {
+  const int64_t symbols[] = {7, 3};
+  auto binary = [&](E op) {
+    int64_t result = -99;
+    Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {op, 0}});
+    EXPECT_OK(e.check(2));
+    EXPECT_OK(e.evaluate(symbols, result));
+    return result;
+  };
+  EXPECT_EQ(binary(E::Add), 10);
+  EXPECT_EQ(binary(E::Mul), 21);
+  EXPECT_EQ(binary(E::FloorDiv), 2);
+  EXPECT_EQ(binary(E::CeilDiv), 3);
+  EXPECT_EQ(binary(E::Mod), 1);
+  EXPECT_EQ(binary(E::Max), 7);
+  EXPECT_EQ(binary(E::Min), 3);
+  int64_t result = -1;
+  EXPECT_OK(Expression().evaluate(symbols, result));
+  EXPECT_EQ(result, 0);
+}
+
+TEST(Expression, printsAsPeopleWriteIt) {
+  const std::string names[] = {"past", "step"};
+  Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::Add, 0}, {E::Constant, 2}, {E::Mul, 0}});
+  EXPECT_EQ(e.toString(names), "(past + step) * 2");
+  EXPECT_EQ(e.toString({}), "(s0 + s1) * 2");
+  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::Max, 0}}).toString(names), "max(past, 8)");
+  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::CeilDiv, 0}}).toString(names), "past ceildiv 8");
+}
+
+TEST(Expression, errorsOfEvaluation) {
+  const int64_t symbols[] = {INT64_MAX, 0};
+  int64_t result = 0;
+  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Constant, 1}, {E::Add, 0}}).evaluate(symbols, result), VX_FAULT,
+               "size expression 's0 + 1': 9223372036854775807 + 1 is no 64-bit number");
+  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::FloorDiv, 0}}).evaluate(symbols, result), VX_FAULT,
+               "size expression 's0 floordiv s1': 9223372036854775807 floordiv 0 is no 64-bit number");
+}
+
+TEST(Expression, checkRefusesWhatCannotBeEvaluated) {
+  EXPECT_FAILS(expression({{E::Symbol, 2}}).check(2), VX_INVALID_MODULE, "expression uses symbol 2, there are 2");
+  EXPECT_FAILS(expression({{E::Symbol, -1}}).check(2), VX_INVALID_MODULE, "expression uses symbol -1, there are 2");
+  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Add, 0}}).check(0), VX_INVALID_MODULE,
+               "expression node 1 needs 2 operands, there are 1");
+  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Constant, 3}}).check(0), VX_INVALID_MODULE,
+               "expression leaves 2 values, wanted is 1");
+  EXPECT_FAILS(expression({{static_cast<E>(77), 2}}).check(0), VX_INVALID_MODULE,
+               "expression node 0 has the unknown operation 77");
+  EXPECT_FAILS(expression(std::vector<Expression::Node>(300, {E::Constant, 1})).check(0), VX_INVALID_MODULE,
+               "expression has 300 nodes, allowed are 256");
+}
+
+TEST(ElementType, sizesRoundUpToBytes) {
+  uint64_t size = 0;
+  const int64_t five[] = {5};
+  EXPECT_OK(tensorByteSize(VX_I4, five, size));
+  EXPECT_EQ(size, 3u);
+  EXPECT_OK(tensorByteSize(VX_U2, five, size));
+  EXPECT_EQ(size, 2u);
+  EXPECT_OK(tensorByteSize(VX_BOOL, five, size));
+  EXPECT_EQ(size, 5u);
+  EXPECT_OK(tensorByteSize(VX_F64, {}, size));
+  EXPECT_EQ(size, 8u);
+  const int64_t empty[] = {INT64_MAX, INT64_MAX, 0};
+  EXPECT_OK(tensorByteSize(VX_F64, empty, size));
+  EXPECT_EQ(size, 0u);
+  const int64_t huge[] = {INT64_MAX, 4};
+  EXPECT_FAILS(tensorByteSize(VX_F64, huge, size), VX_INVALID_ARGUMENT,
+               "dims [9223372036854775807,4] have more than 72057594037927936 elements");
+  const int64_t negative[] = {2, -3};
+  EXPECT_FAILS(tensorByteSize(VX_F64, negative, size), VX_INVALID_ARGUMENT, "dims [2,-3] have the negative size -3");
+  EXPECT_FAILS(tensorByteSize(VX_STRING, {}, size), VX_UNSUPPORTED, "element type 'string' has no size in bytes");
+}
+
+TEST(JsonWriter, quotesAndSeparates) {
+  JsonWriter json;
+  json.beginObject().member("a", "q\"\\\n\x01").key("b").beginArray().number(-1).null().boolean(true).endArray();
+  json.member("c", 0.5).member("d", uint64_t(18446744073709551615u)).endObject();
+  EXPECT_EQ(json.take(), "{\"a\":\"q\\\"\\\\\\n\\u0001\",\"b\":[-1,null,true],\"c\":0.5,\"d\":18446744073709551615}");
+}
+
+TEST(JsonWriter, replacesBytesThatAreNoUtf8) {
+  JsonWriter json;
+  json.string("ok\xc3\xa9 \xff\xc0\xaf\xe2\x82");
+  EXPECT_EQ(json.take(), "\"ok\xc3\xa9 \\ufffd\\ufffd\\ufffd\\ufffd\\ufffd\"");
+}
+
+TEST(ThreadPool, runsEachIndexOnce) {
+  for (uint32_t threads : {1u, 2u, 4u}) {
+    std::unique_ptr<ThreadPool> pool;
+    ASSERT_OK(ThreadPool::create(threads, pool));
+    EXPECT_EQ(pool->threads(), threads);
+    std::vector<std::atomic<int>> seen(1000);
+    pool->run(
+        seen.size(),
+        [](void *context, size_t index) { ++(*static_cast<std::vector<std::atomic<int>> *>(context))[index]; }, &seen);
+    for (const std::atomic<int> &count : seen)
+      EXPECT_EQ(count, 1);
+  }
+}
+
+TEST(ThreadPool, servesSeveralThreadsAtOnce) {
+  std::unique_ptr<ThreadPool> pool;
+  ASSERT_OK(ThreadPool::create(2, pool));
+  std::atomic<uint64_t> sum{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 50; ++turn)
+        pool->run(
+            100, [](void *context, size_t index) { *static_cast<std::atomic<uint64_t> *>(context) += index; }, &sum);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(sum, 4u * 50u * 4950u);
+}
+
+TEST(ThreadPool, refusesAnAbsurdNumber) {
+  std::unique_ptr<ThreadPool> pool;
+  EXPECT_FAILS(ThreadPool::create(100000, pool), VX_INVALID_ARGUMENT,
+               "asked for 100000 threads, allowed are at most 1024");
+}
+
+} // namespace vx::test
