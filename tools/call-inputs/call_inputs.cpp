@@ -11,30 +11,35 @@
 
 namespace vx::tools {
 
-// SplitMix64: the same numbers on every machine, which the standard's distributions do not promise.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed) {}
+// The generator of made-up inputs, which the compiler's interpreter has too, so that their results can be compared:
+//   r(i) = mix(key + (i + 1) * step) with key = mix(seed + step) ^ hash(name).
+static constexpr uint64_t Step = 0x9e3779b97f4a7c15;
 
-  uint64_t next() {
-    uint64_t z = state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-  }
-  // In (0, 1).
-  double uniform() { return (static_cast<double>(next() >> 11) + 0.5) / 9007199254740992.0; }
-  double normal() { return std::sqrt(-2 * std::log(uniform())) * std::cos(6.283185307179586 * uniform()); }
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
 
-private:
-  uint64_t state;
-};
+static uint64_t hashName(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char letter : name)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  return hash;
+}
 
-void fillRandom(Tensor &tensor, uint64_t seed) {
-  Random random(seed);
+void fillRandom(Tensor &tensor, std::string_view name, uint64_t seed) {
+  const uint64_t key = mix(seed + Step) ^ hashName(name);
   const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
-  for (uint64_t i = 0; i < count; ++i)
-    setElement(tensor, i, isFloat(tensor.type) ? random.normal() : static_cast<double>(random.next() >> 63));
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t random = mix(key + (i + 1) * Step);
+    if (isFloat(tensor.type))
+      setElement(tensor, i, std::ldexp(static_cast<double>(random >> 40), -23) - 1);
+    else if (tensor.type == VX_BOOL)
+      setElement(tensor, i, static_cast<double>(random >> 63));
+    else
+      setElement(tensor, i, static_cast<double>((random >> 32) % 4));
+  }
 }
 
 static Tensor makeTensor(const std::string &name, vx_element_type type, std::vector<int64_t> dims) {
@@ -43,8 +48,6 @@ static Tensor makeTensor(const std::string &name, vx_element_type type, std::vec
     throw usageError("input '{}': {} is negative or too large", name, typeText(type, dims));
   return {type, std::move(dims), std::vector<uint8_t>(byteCount(type, *count))};
 }
-
-static uint64_t inputSeed(uint64_t seed, size_t index) { return seed * 0x100000001b3 + index; }
 
 static Value single(const vx_argument_info &argument, Tensor tensor) {
   Value value;
@@ -89,7 +92,7 @@ static Value fromText(const vx_argument_info &argument, const std::string &text,
   Tensor tensor = makeTensor(argument.name, *type, std::move(dims));
   const std::string fill = text.substr(close + 2);
   if (fill == "random") {
-    fillRandom(tensor, seed);
+    fillRandom(tensor, argument.name, seed);
   } else if (fill == "ones") {
     const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
     for (uint64_t i = 0; i < count; ++i)
@@ -111,8 +114,7 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
     const vx_argument_info &argument = function.inputs[index];
     if (given[index])
       throw usageError("input '{}' is given twice", name);
-    given[index] =
-        text[0] == '@' ? fromFile(argument, text.substr(1)) : fromText(argument, text, inputSeed(seed, index));
+    given[index] = text[0] == '@' ? fromFile(argument, text.substr(1)) : fromText(argument, text, seed);
     if (argument.kind == VX_TENSOR)
       bindSymbols(argument, given[index]->tensors.front().dims, symbols);
   }
@@ -125,7 +127,7 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
       continue;
     }
     Tensor tensor = makeTensor(argument.name, argument.element_type, argumentDims(function, argument, symbols));
-    fillRandom(tensor, inputSeed(seed, i));
+    fillRandom(tensor, argument.name, seed);
     values.push_back(single(argument, std::move(tensor)));
   }
   return values;

@@ -7,6 +7,7 @@
 #include "tensor.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vx::tools {
@@ -27,9 +28,9 @@ ValueOwner toRuntime(const Value &value);
 // Takes a copy of a value of the runtime.
 Value fromRuntime(const vx_value *value);
 
-// Floats from a normal distribution; integers and booleans are 0 or 1, which is right for indices, masks and tokens of
-// any model.
-void fillRandom(Tensor &tensor, uint64_t seed);
+// Numbers that depend on the input's name and the seed alone: floats in [-1, 1), integers in [0, 4), which are right as
+// indices of nearly every table, and booleans.
+void fillRandom(Tensor &tensor, std::string_view name, uint64_t seed);
 
 } // namespace vx::tools
 

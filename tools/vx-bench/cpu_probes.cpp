@@ -1,0 +1,119 @@
+#include "cpu_probes.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace vx::tools {
+
+using Clock = std::chrono::steady_clock;
+
+static constexpr int Rounds = 5;
+static constexpr uint64_t ReadBytes = uint64_t(256) << 20;
+// Enough independent chains to hide the latency of two units.
+static constexpr int Chains = 12;
+
+// Keeps a result that nobody reads.
+static std::atomic<float> sink;
+static std::atomic<uint64_t> wordSink;
+
+// One loop per vector width; the compiler makes fused multiply-adds where the target has them.
+#define VX_FMA_LOOP(NAME, TARGET, BYTES)                                                                               \
+  TARGET static uint64_t NAME(uint64_t steps) {                                                                        \
+    using Vector [[gnu::vector_size(BYTES)]] = float;                                                                  \
+    Vector sums[Chains];                                                                                               \
+    for (int i = 0; i < Chains; ++i)                                                                                   \
+      sums[i] = Vector{} + static_cast<float>(i);                                                                      \
+    const Vector factor = Vector{} + 0.999f;                                                                           \
+    const Vector term = Vector{} + 0.001f;                                                                             \
+    for (uint64_t step = 0; step < steps; ++step)                                                                      \
+      for (int i = 0; i < Chains; ++i)                                                                                 \
+        sums[i] = sums[i] * factor + term;                                                                             \
+    Vector total = sums[0];                                                                                            \
+    for (int i = 1; i < Chains; ++i)                                                                                   \
+      total += sums[i];                                                                                                \
+    sink.store(total[0], std::memory_order_relaxed);                                                                   \
+    return steps * Chains * (BYTES / sizeof(float)) * 2;                                                               \
+  }
+
+#if defined(__x86_64__)
+VX_FMA_LOOP(fmaLoop64, [[gnu::target("avx512f")]], 64)
+VX_FMA_LOOP(fmaLoop32, [[gnu::target("avx2,fma")]], 32)
+#endif
+VX_FMA_LOOP(fmaLoop16, , 16)
+#undef VX_FMA_LOOP
+
+static uint64_t fmaLoop(uint64_t steps) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return fmaLoop64(steps);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return fmaLoop32(steps);
+#endif
+  return fmaLoop16(steps);
+}
+
+// Runs `work(thread)` on all threads at once; gives the seconds until the last is done.
+template <typename Work>
+static double timeThreads(uint32_t threads, const Work &work) {
+  std::atomic<uint32_t> ready{0};
+  std::atomic<bool> go{false};
+  std::vector<std::thread> workers;
+  for (uint32_t thread = 1; thread < threads; ++thread)
+    workers.emplace_back([&, thread] {
+      ++ready;
+      while (!go.load(std::memory_order_acquire))
+        std::this_thread::yield();
+      work(thread);
+    });
+  while (ready.load() + 1 < threads)
+    std::this_thread::yield();
+  const Clock::time_point begin = Clock::now();
+  go.store(true, std::memory_order_release);
+  work(0u);
+  for (std::thread &worker : workers)
+    worker.join();
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double probeFmaGflops(uint32_t threads) {
+  constexpr uint64_t steps = 20000000 / Chains;
+  double best = 0;
+  for (int round = 0; round < Rounds; ++round) {
+    std::atomic<uint64_t> operations{0};
+    const double seconds = timeThreads(threads, [&](uint32_t) { operations += fmaLoop(steps); });
+    best = std::max(best, static_cast<double>(operations.load()) / seconds / 1e9);
+  }
+  return best;
+}
+
+double probeReadGbs(uint32_t threads) {
+  using Words [[gnu::vector_size(32)]] = uint64_t;
+  const size_t count = ReadBytes / sizeof(Words);
+  std::vector<Words> memory(count);
+  // Written once, so that every page is there.
+  for (size_t i = 0; i < count; ++i)
+    memory[i] = Words{i, i, i, i};
+  const size_t share = count / threads;
+  double best = 0;
+  for (int round = 0; round < Rounds; ++round) {
+    const double seconds = timeThreads(threads, [&](uint32_t thread) {
+      const Words *from = memory.data() + thread * share;
+      Words sums[8] = {};
+      for (size_t i = 0; i + 8 <= share; i += 8)
+        for (size_t j = 0; j < 8; ++j)
+          sums[j] += from[i + j];
+      for (int j = 1; j < 8; ++j)
+        sums[0] += sums[j];
+      wordSink.fetch_add(sums[0][0], std::memory_order_relaxed);
+    });
+    best = std::max(best, static_cast<double>(share * threads * sizeof(Words)) / seconds / 1e9);
+  }
+  return best;
+}
+
+} // namespace vx::tools
