@@ -1,0 +1,26 @@
+// Code generation that all GPU targets share.
+#ifndef VX_CODEGEN_GPU_H
+#define VX_CODEGEN_GPU_H
+
+#include "mlir/Pass/PassManager.h"
+#include <memory>
+
+namespace vx {
+
+struct TargetSpec;
+
+/// Appends the passes from a module with one `vx.kernel` to one with a function of memref, scf and arith ops that knows
+/// its workgroup and its thread.
+void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
+
+/// The part of it from a function of linalg ops on tensors on (what conversion to linalg leaves).
+void buildGPUKernelPipeline(mlir::OpPassManager &pm);
+
+std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
+
+/// Registers the passes of this component with the tools. Thread-compatible.
+void registerGPUCodegenPasses();
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,27 @@
+// The Vulkan target: kernels as SPIR-V shaders.
+#ifndef VX_TARGET_VULKAN_H
+#define VX_TARGET_VULKAN_H
+
+#include "vx/Target/TargetBackend.h"
+#include <memory>
+
+namespace vx {
+
+/// The backend "vulkan". It has no state; all functions are thread-safe.
+std::unique_ptr<TargetBackend> createVulkanBackend();
+
+/// What a device must report to run this SPIR-V code, as the runtime's Vulkan driver spells it ("bda", "int64",
+/// "float16"), in a fixed order. Empty for what is no SPIR-V.
+std::vector<std::string> getVulkanFeatures(llvm::ArrayRef<char> code);
+
+std::unique_ptr<mlir::Pass> createConvertToSPIRVPass();
+
+/// Appends the passes from a kernel of memrefs (what code generation for GPUs leaves) to a `spirv.module`.
+void buildVulkanPipeline(mlir::OpPassManager &pm);
+
+/// Registers the passes of this component with the tools. Thread-compatible.
+void registerVulkanPasses();
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,23 @@
+// Passes of Target/Vulkan.
+#ifndef VX_TARGET_VULKAN_PASSES
+#define VX_TARGET_VULKAN_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertToSPIRVPass : Pass<"vx-convert-to-spirv", "::mlir::ModuleOp"> {
+  let summary = "Turn a kernel into a SPIR-V shader";
+  let description = [{
+    The module's one function with `vxk.kernel`, whose memrefs are one-dimensional (`vx-flatten-memrefs`), becomes a
+    `spirv.module` with one compute entry point of the same name and `vxk.threads` threads per workgroup.
+
+    Buffers are addressed by physical pointers (buffer device addresses): the one push constant is the address of the parameter
+    block of runtime/include/vx/abi/kernel.h.
+
+    Numerics: no float operation is contracted, and NaN, infinity and the sign of zero are preserved. Division and square root, which
+    Vulkan allows to be 2.5 ulp and more off, get one Newton step whose residual is exact without a fused
+    multiply-add. Denormals may flush. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
+  }];
+  let dependentDialects = ["::mlir::spirv::SPIRVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif

@@ -1,0 +1,40 @@
+// What the parts of `vx-convert-to-spirv` share.
+#ifndef VX_TARGET_VULKAN_SPIRVPATTERNS_H
+#define VX_TARGET_VULKAN_SPIRVPATTERNS_H
+
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
+
+namespace vx::vulkan {
+
+/// A pointer into physical memory to a block of `element`s, as a memref of a buffer becomes.
+mlir::spirv::PointerType getBufferType(mlir::Type element);
+
+/// Bytes of one element in a buffer.
+unsigned getElementBytes(mlir::Type element);
+
+/// An i64 or i32 constant.
+mlir::Value integerConstant(mlir::OpBuilder &builder, mlir::Location loc, unsigned bits, int64_t value);
+
+/// Loads element `index` (i64) of the block that `pointer` points to.
+mlir::Value loadElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer, mlir::Value index);
+
+/// Values of the entry block that patterns refer to.
+struct KernelEntry {
+  mlir::Value block;       // pointer to the parameter block's words
+  mlir::Value linearGroup; // i64
+  mlir::Value thread;      // i64
+  int64_t bufferCount = 0;
+};
+
+/// memref.load, store, alloc and alloca, and the vxk ops.
+void populateMemoryPatterns(const mlir::SPIRVTypeConverter &converter, const KernelEntry &entry,
+                            mlir::RewritePatternSet &patterns);
+
+/// What Vulkan computes otherwise than arith and math say: division and square root to the last bit, the remainder of
+/// negative numbers, comparisons for NaN.
+void populateArithPatterns(const mlir::SPIRVTypeConverter &converter, mlir::RewritePatternSet &patterns);
+
+} // namespace vx::vulkan
+
+#endif

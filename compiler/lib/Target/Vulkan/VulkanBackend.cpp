@@ -1,0 +1,136 @@
+#include "ChooseStrategy.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Target/SPIRV/Serialization.h"
+#include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/GPU.h"
+#include "vx/Target/Vulkan.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace vx {
+namespace {
+
+class VulkanBackend : public TargetBackend {
+public:
+  StringRef name() const override { return "vulkan"; }
+
+  FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) const override {
+    TargetSpec baseline;
+    baseline.target = "vulkan";
+    baseline.variant = "baseline";
+    baseline.requires_ = {"bda", "int64", "int8", "storage8"};
+    baseline.maxThreads = 256;
+    // The least that Vulkan 1.2 promises is 16 KiB.
+    baseline.workgroupMemory = 16 << 10;
+    for (const std::string &wanted : request)
+      if (wanted != baseline.variant) {
+        error = "unknown variant '" + wanted + "' of target 'vulkan', known are: baseline";
+        return failure();
+      }
+    return std::vector<TargetSpec>{baseline};
+  }
+
+  LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override {
+    return vulkan::checkSupported(op);
+  }
+
+  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
+    return vulkan::chooseStrategy(region, spec);
+  }
+
+  void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
+    buildGPUCodegenPipeline(pm, spec);
+    buildVulkanPipeline(pm);
+  }
+
+  FailureOr<KernelBinary> serialize(ModuleOp kernel, const TargetSpec &spec) const override {
+    auto shaders = kernel.getOps<spirv::ModuleOp>();
+    if (!llvm::hasSingleElement(shaders))
+      return kernel.emitError() << "expects one 'spirv.module', got " << std::distance(shaders.begin(), shaders.end()),
+             failure();
+    spirv::ModuleOp shader = *shaders.begin();
+    auto entries = shader.getOps<spirv::EntryPointOp>();
+    if (!llvm::hasSingleElement(entries))
+      return shader.emitError() << "expects one entry point, got " << std::distance(entries.begin(), entries.end()),
+             failure();
+    SmallVector<uint32_t, 0> words;
+    spirv::SerializationOptions options;
+    options.emitSymbolName = false;
+    if (failed(spirv::serialize(shader, words, options)))
+      return failure();
+    KernelBinary binary;
+    binary.entry = (*entries.begin()).getFn().str();
+    binary.code.resize(words.size() * sizeof(uint32_t));
+    std::memcpy(binary.code.data(), words.data(), binary.code.size());
+    return binary;
+  }
+
+  FailureOr<LinkedImage> link(ArrayRef<KernelBinary> kernels, const TargetSpec &spec,
+                              std::string &error) const override {
+    LinkedImage image;
+    image.offsets.push_back(0);
+    for (const KernelBinary &kernel : kernels) {
+      if (kernel.code.empty() || kernel.code.size() % sizeof(uint32_t)) {
+        error = "kernel '" + kernel.entry + "' expects SPIR-V of whole words, got " +
+                std::to_string(kernel.code.size()) + " bytes";
+        return failure();
+      }
+      image.bytes.insert(image.bytes.end(), kernel.code.begin(), kernel.code.end());
+      image.offsets.push_back(image.bytes.size());
+    }
+    return image;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<TargetBackend> createVulkanBackend() { return std::make_unique<VulkanBackend>(); }
+
+void buildVulkanPipeline(OpPassManager &pm) {
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(createFlattenMemrefsPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(arith::createArithExpandOpsPass());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  pm.addPass(createConvertToSPIRVPass());
+}
+
+std::vector<std::string> getVulkanFeatures(ArrayRef<char> code) {
+  std::vector<std::string> features;
+  size_t words = code.size() / sizeof(uint32_t);
+  auto word = [&](size_t index) {
+    uint32_t value;
+    std::memcpy(&value, code.data() + index * sizeof(uint32_t), sizeof(value));
+    return value;
+  };
+  constexpr size_t headerWords = 5;
+  constexpr uint32_t magic = 0x07230203, opCapability = 17;
+  if (words < headerWords || word(0) != magic)
+    return features;
+  static constexpr std::pair<spirv::Capability, StringLiteral> names[] = {
+      {spirv::Capability::PhysicalStorageBufferAddresses, "bda"},
+      {spirv::Capability::Int64, "int64"},
+      {spirv::Capability::Int16, "int16"},
+      {spirv::Capability::Int8, "int8"},
+      {spirv::Capability::Float64, "float64"},
+      {spirv::Capability::Float16, "float16"},
+      {spirv::Capability::StorageBuffer16BitAccess, "storage16"},
+      {spirv::Capability::StorageBuffer8BitAccess, "storage8"}};
+  llvm::SmallDenseSet<uint32_t> present;
+  // Capabilities come first in a module.
+  for (size_t at = headerWords; at + 1 < words && (word(at) & 0xffff) == opCapability; at += 2)
+    present.insert(word(at + 1));
+  for (auto [capability, name] : names)
+    if (present.contains(static_cast<uint32_t>(capability)))
+      features.push_back(name.str());
+  return features;
+}
+
+} // namespace vx
