@@ -30,10 +30,10 @@ std::string tensorText(const Tensor &tensor, uint64_t limit) {
       text += std::string(rank - begins, ' ') + std::string(begins, '[');
     text += elementText(tensor, i);
     text += std::string(ends, ']');
+    if (i + 1 < count)
+      text += ends > 0 ? "," : ", ";
     if (ends > 0)
       text += '\n';
-    else
-      text += ", ";
   }
   if (shown < count)
     text += fmt::format("... {} more\n", count - shown);

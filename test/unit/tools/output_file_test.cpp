@@ -1,0 +1,75 @@
+#include "output_file.h"
+#include "tool_error.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sys/resource.h>
+
+using namespace vx::tools;
+namespace fs = std::filesystem;
+
+class OutputFile : public testing::Test {
+protected:
+  OutputFile() : folder(fs::path(testing::TempDir()) / fmt::format("vx-output-file-{}", ::getpid())) {
+    fs::create_directories(folder);
+  }
+  ~OutputFile() override { fs::remove_all(folder); }
+
+  std::string errorOf(const std::string &path, std::string_view text) {
+    try {
+      writeFile(path, text);
+    } catch (const ToolError &error) {
+      EXPECT_EQ(error.exitCode, ExitCode::Failed);
+      return error.what();
+    }
+    return "no error";
+  }
+  static std::string contents(const fs::path &path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  size_t fileCount() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {})); }
+
+  const fs::path folder;
+};
+
+TEST_F(OutputFile, replacesWhatWasThere) {
+  const fs::path path = folder / "a";
+  writeFile(path.string(), std::string_view("first"));
+  writeFile(path.string(), std::string_view("second"));
+  EXPECT_EQ(contents(path), "second");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+TEST_F(OutputFile, missingFolder) {
+  const std::string path = (folder / "none" / "a").string();
+  EXPECT_EQ(errorOf(path, "text"), fmt::format("cannot write '{}': No such file or directory", path));
+  EXPECT_EQ(errorOf(folder.string(), "text"), fmt::format("cannot write '{}': Is a directory", folder.string()));
+}
+
+TEST_F(OutputFile, fullDevice) {
+  if (!fs::exists("/dev/full"))
+    GTEST_SKIP() << "no /dev/full";
+  EXPECT_EQ(errorOf("/dev/full", "text"), "cannot write '/dev/full': No space left on device");
+}
+
+// A disk that fills up half-way leaves the old file and no other.
+TEST_F(OutputFile, halfWritten) {
+  const fs::path path = folder / "a";
+  writeFile(path.string(), std::string_view("old"));
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string error = errorOf(path.string(), std::string(10000, 'x'));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(error, fmt::format("cannot write '{}': File too large", path.string()));
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(fileCount(), 1u);
+}

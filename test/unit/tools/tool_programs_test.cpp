@@ -1,0 +1,280 @@
+// vx-run, vx-info and vx-bench by their command lines: output, messages and exit codes.
+#include "module_builder.h"
+#include "programs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sys/wait.h>
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace vx::test;
+
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+class ToolPrograms : public testing::Test {
+protected:
+  ToolPrograms() : folder(fs::path(testing::TempDir()) / fmt::format("vx-tools-{}", ::getpid())) {
+    fs::create_directories(folder);
+    fs::current_path(folder);
+  }
+  ~ToolPrograms() override {
+    fs::current_path("/");
+    fs::remove_all(folder);
+  }
+
+  static std::string contents(const fs::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // Runs a shell command in the scratch folder.
+  Outcome sh(const std::string &command) {
+    const int status = std::system(fmt::format("{{ {} ; }} >out.txt 2>err.txt", command).c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents("out.txt"), contents("err.txt")};
+  }
+  Outcome vxRun(const std::string &arguments) { return sh(VX_RUN " " + arguments); }
+  Outcome vxInfo(const std::string &arguments) { return sh(VX_INFO " " + arguments); }
+  Outcome vxBench(const std::string &arguments) { return sh(VX_BENCH " " + arguments); }
+
+  void expectError(const Outcome &outcome, int code, const std::string &message) {
+    EXPECT_EQ(outcome.code, code);
+    EXPECT_EQ(outcome.err, message + "\n");
+    EXPECT_EQ(outcome.out, "");
+  }
+
+  // main(x: i32[n]) -> y = 3 x + 7
+  void makeAffine(const std::string &name = "affine.vxm") {
+    ModuleBuilder builder;
+    addAffine(builder);
+    builder.addCpuTarget();
+    builder.addVulkanTarget();
+    writeFile(name, builder.bytes());
+  }
+  void makeGather() {
+    ModuleBuilder builder;
+    addGather(builder);
+    builder.addCpuTarget();
+    writeFile("gather.vxm", builder.bytes());
+  }
+
+  const fs::path folder;
+};
+
+} // namespace
+
+TEST_F(ToolPrograms, runPrintsOutputs) {
+  makeAffine();
+  Outcome outcome = vxRun("affine.vxm -device=cpu --input x=i32[3]:ones --print");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "y: i32[3]\n[10, 10, 10]\n");
+  EXPECT_EQ(outcome.err, "");
+  outcome = vxRun("affine.vxm --device=cpu --dim n=5");
+  EXPECT_EQ(outcome.out, "y: i32[5]\n") << outcome.err;
+  // No size given: the smallest above 0.
+  outcome = vxRun("affine.vxm --device=cpu");
+  EXPECT_EQ(outcome.out, "y: i32[1]\n") << outcome.err;
+}
+
+TEST_F(ToolPrograms, runReadsAndWritesFiles) {
+  makeAffine();
+  Outcome outcome = vxRun("affine.vxm --device=cpu --input x=i32[4]:ones --output y=@y.npy --output y=@y.pb");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(fs::exists("y.npy"));
+  outcome = vxRun("affine.vxm --device=cpu --input x=@y.npy --print");
+  EXPECT_EQ(outcome.out, "y: i32[4]\n[37, 37, 37, 37]\n") << outcome.err;
+  outcome = vxRun("affine.vxm --device=cpu --input x=@y.pb --print");
+  EXPECT_EQ(outcome.out, "y: i32[4]\n[37, 37, 37, 37]\n") << outcome.err;
+}
+
+TEST_F(ToolPrograms, runReports) {
+  makeAffine();
+  Outcome outcome = vxRun("affine.vxm --device=cpu --threads 1 --input x=i32[2]:zeros --report=json --print --profile");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["version"], 1);
+  EXPECT_EQ(report["device"]["taken"]["device"], "cpu:0");
+  EXPECT_EQ(report["device"]["taken"]["threads"], 1);
+  EXPECT_EQ(report["dims"]["n"], 2);
+  EXPECT_GE(report["times"]["call_ms"], 0);
+  EXPECT_EQ(report["outputs"][0]["values"], json::parse("[7,7]"));
+  EXPECT_EQ(report["call"]["version"], 1);
+  outcome = vxRun("affine.vxm --device=cpu --report=text");
+  EXPECT_NE(outcome.out.find("cpu:0"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(" ms, call "), std::string::npos) << outcome.out;
+}
+
+TEST_F(ToolPrograms, sameSeedSameNumbers) {
+  makeAffine();
+  const std::string first = vxRun("affine.vxm --device=cpu --dim n=50 --print").out;
+  EXPECT_EQ(vxRun("affine.vxm --device=cpu --dim n=50 --print --seed 0").out, first);
+  EXPECT_NE(vxRun("affine.vxm --device=cpu --dim n=50 --print --seed 1").out, first);
+}
+
+TEST_F(ToolPrograms, commandLineErrors) {
+  makeAffine();
+  expectError(vxRun("affine.vxm --frobnicate=3"), 2, "vx-run: error: unknown flag '--frobnicate'; see --help");
+  expectError(vxRun("affine.vxm -frobnicate 3"), 2, "vx-run: error: unknown flag '--frobnicate'; see --help");
+  expectError(vxRun("affine.vxm more"), 2, "vx-run: error: unexpected argument 'more'; see --help");
+  expectError(vxRun(""), 2, "vx-run: error: want a module file; see --help");
+  expectError(vxRun("affine.vxm --json"), 2,
+              "vx-run: error: --json goes with --list-devices; for a run use --report=json");
+  expectError(vxRun("affine.vxm --profile"), 2, "vx-run: error: --profile goes with --report");
+  expectError(vxRun("affine.vxm --input z=i32[1]:ones"), 2, "vx-run: error: unknown input 'z', the inputs are 'x'");
+  expectError(vxRun("affine.vxm --output z=@z.npy"), 2, "vx-run: error: unknown output 'z', the outputs are 'y'");
+  expectError(vxRun("affine.vxm --output y=z.npy"), 2, "vx-run: error: output 'y': want @FILE, got 'z.npy'");
+  expectError(vxRun("affine.vxm --output y=@z.txt"), 2,
+              "vx-run: error: output 'y': want a file that ends with .npy or .pb, got 'z.txt'");
+  expectError(vxRun("affine.vxm --function other"), 2,
+              "vx-run: error: unknown function 'other', the module has 'main'");
+  EXPECT_EQ(vxRun("affine.vxm --device=abacus").code, 2);
+  EXPECT_EQ(vxRun("affine.vxm --device=cpu --input x=f32[3]:ones").code, 2);
+  EXPECT_EQ(vxRun("affine.vxm --device=cpu --input x=i32[3,1]:ones").code, 2);
+  EXPECT_EQ(vxRun("affine.vxm --device=cpu --input x=i32[5000]:ones").code, 2);
+  EXPECT_EQ(vxRun("affine.vxm --report=xml").code, 2);
+  EXPECT_EQ(vxInfo("").code, 2);
+  EXPECT_EQ(vxBench("").code, 2);
+}
+
+TEST_F(ToolPrograms, badModules) {
+  makeAffine();
+  expectError(vxRun("none.vxm"), 3,
+              "vx-run: error: vx_module_load: none.vxm: cannot be opened: No such file or directory");
+  fs::resize_file("affine.vxm", 5000);
+  const Outcome outcome = vxInfo("affine.vxm");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("affine.vxm"), std::string::npos) << outcome.err;
+}
+
+TEST_F(ToolPrograms, noDevice) {
+  makeAffine();
+  const Outcome outcome = vxRun("affine.vxm --device=rocm --no-fallback");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("this runtime has no rocm driver"), std::string::npos) << outcome.err;
+  EXPECT_EQ(vxBench("affine.vxm --device=cuda").code, 4);
+}
+
+TEST_F(ToolPrograms, fallbackIsReported) {
+  makeAffine();
+  const Outcome outcome = vxRun("affine.vxm --device=rocm --report=json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json device = json::parse(outcome.out)["device"];
+  EXPECT_EQ(device["wanted"], "rocm");
+  EXPECT_EQ(device["refused"][0]["code"], "no_driver");
+  EXPECT_NE(device["taken"], nullptr);
+}
+
+TEST_F(ToolPrograms, faultNamesTheNode) {
+  makeGather();
+  const Outcome outcome = vxRun("gather.vxm --device=cpu --input x=i32[1]:ones --input indices=i32[2]:ones");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("(Gather)"), std::string::npos) << outcome.err;
+}
+
+TEST_F(ToolPrograms, fullDiskLeavesNothing) {
+  makeAffine();
+  const Outcome outcome =
+      sh("ulimit -f 1; " VX_RUN " affine.vxm --device=cpu --dim n=4096 --output y=@y.npy 2>&1 | head -c 400; "
+         "exit ${PIPESTATUS:-1}");
+  EXPECT_NE(outcome.out.find("cannot write 'y.npy': File too large"), std::string::npos) << outcome.out << outcome.err;
+  EXPECT_FALSE(fs::exists("y.npy"));
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+  if (fs::exists("/dev/full")) {
+    const Outcome full = sh(VX_RUN " affine.vxm --device=cpu --print >/dev/full");
+    EXPECT_EQ(full.code, 1);
+    EXPECT_EQ(full.err, "vx-run: error: cannot write to standard output\n");
+  }
+}
+
+TEST_F(ToolPrograms, listDevices) {
+  Outcome outcome = vxRun("--list-devices --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["version"], 1);
+  outcome = vxRun("-list-devices");
+  EXPECT_NE(outcome.out.find("cpu:0: "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("rocm: this runtime has no rocm driver"), std::string::npos) << outcome.out;
+}
+
+TEST_F(ToolPrograms, helpAndVersion) {
+  for (const char *tool : {VX_RUN, VX_INFO, VX_BENCH}) {
+    Outcome outcome = sh(std::string(tool) + " --help");
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_NE(outcome.out.find("Examples:"), std::string::npos);
+    EXPECT_NE(outcome.out.find("Exit codes:"), std::string::npos);
+    outcome = sh(std::string(tool) + " -version");
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out.find("vx "), 0u);
+    EXPECT_NE(outcome.out.find("LLVM: none\nmodule abi "), std::string::npos) << outcome.out;
+  }
+}
+
+TEST_F(ToolPrograms, info) {
+  makeAffine();
+  Outcome outcome = vxInfo("affine.vxm");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("function main\n  dim     n: 0 to 4096\n  input   x: i32[n]\n  output  y: i32[n]\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("\ntarget cpu"), std::string::npos) << outcome.out;
+  outcome = vxInfo("affine.vxm --json --verify");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json description = json::parse(outcome.out);
+  EXPECT_EQ(description["version"], 1);
+  EXPECT_EQ(description["verified"], true);
+  EXPECT_EQ(description["functions"][0]["inputs"][0]["dims"], json::parse("[\"n\"]"));
+}
+
+// A flipped bit in the weights is no matter for the metadata, but --verify finds it.
+TEST_F(ToolPrograms, verifyFindsDamage) {
+  makeAffine();
+  std::vector<uint8_t> bytes = readFile("affine.vxm");
+  const json description = json::parse(vxInfo("affine.vxm --json").out);
+  for (const json &section : description["sections"])
+    if (section["kind"] == "weights")
+      bytes[section["offset"].get<size_t>()] ^= 1;
+  writeFile("affine.vxm", bytes);
+  EXPECT_EQ(vxInfo("affine.vxm").code, 0);
+  const Outcome outcome = vxInfo("affine.vxm --verify");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("hash"), std::string::npos) << outcome.err;
+}
+
+TEST_F(ToolPrograms, bench) {
+  makeAffine();
+  const Outcome outcome =
+      vxBench("affine.vxm --device=cpu --threads 1,2 --dim n=100 --min-time 0.01 --json r.json --html r.html");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json report = json::parse(contents("r.json"));
+  EXPECT_EQ(report["version"], 1);
+  ASSERT_EQ(report["probes"].size(), 2u);
+  EXPECT_GT(report["probes"][0]["fma_gflops"], 0);
+  EXPECT_GT(report["probes"][0]["read_gbs"], 0);
+  ASSERT_EQ(report["results"].size(), 2u);
+  for (const json &result : report["results"]) {
+    EXPECT_EQ(result["module"], "affine.vxm");
+    EXPECT_EQ(result["device"], "cpu:0");
+    EXPECT_EQ(result["dims"]["n"], 100);
+    EXPECT_GT(result["median_ms"], 0);
+    EXPECT_GE(result["p95_ms"], result["median_ms"]);
+    EXPECT_TRUE(result.contains("gflops"));
+    // x and y, and the whole constant.
+    EXPECT_EQ(result["bytes"], 2 * 400 + 4096 * 4);
+  }
+  EXPECT_EQ(report["results"][0]["threads"], 1);
+  EXPECT_NE(contents("r.html").find("</html>"), std::string::npos);
+  EXPECT_NE(outcome.out.find("affine.vxm"), std::string::npos);
+  EXPECT_EQ(outcome.err, "");
+}
