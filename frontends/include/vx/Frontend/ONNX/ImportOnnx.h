@@ -1,0 +1,66 @@
+// Reads an ONNX model into the vx dialect: the `import` phase.
+#ifndef VX_FRONTEND_ONNX_IMPORTONNX_H
+#define VX_FRONTEND_ONNX_IMPORTONNX_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include <string>
+#include <vector>
+
+namespace vx {
+
+struct ImportOptions {
+  /// Tensors of more elements than this become resources (`dense_resource`), shorter ones stand in the text.
+  int64_t maxInlineElements = 64;
+};
+
+/// One reason why a model was not imported.
+struct ImportIssue {
+  enum class Kind {
+    /// The model may be right; this importer does not take it.
+    Unsupported,
+    /// The model or one of its files is wrong.
+    Invalid,
+  };
+  Kind kind;
+  /// The node by name, or by type and number when it has none; empty when the issue is no node's.
+  std::string node;
+  /// The node's op type and domain ("ai.onnx" for the default one), and the version of its domain that the model uses.
+  std::string opType, domain;
+  int64_t version = 0;
+  /// What was wanted and what came; names the tensor, input or file where it is no node's.
+  std::string reason;
+
+  /// One line without the file's name, e.g. "node 'up' (ConvTranspose, ai.onnx 17) is not supported: ...".
+  std::string str() const;
+};
+
+/// All issues of one import, in the order of the model.
+struct ImportReport {
+  /// The file, as the caller named it.
+  std::string file;
+  std::vector<ImportIssue> issues;
+
+  /// Prints one line for each issue, "FILE: <issue>", and then how many nodes are not supported, if any.
+  void print(llvm::raw_ostream &os) const;
+};
+
+/// Imports the model at `path`. External data is looked for in its folder, and stays mapped as long as the context's
+/// resources refer to it.
+///
+/// The module has a `vx.symbol` for each symbolic dimension and a function @main whose arguments and results carry
+/// their names as `vx.name`; it passes the verifier. On failure the result is null and `report` lists every issue: all
+/// nodes that are not supported are found in one go. Thread-compatible: one import at a time on one context.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, llvm::StringRef path,
+                                             const ImportOptions &options, ImportReport &report);
+
+/// As above, of a model in memory. `folder` is where external data is looked for; an empty one refuses external data.
+/// `model` is not referred to after the call.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, llvm::MemoryBufferRef model,
+                                             llvm::StringRef folder, const ImportOptions &options,
+                                             ImportReport &report);
+
+} // namespace vx
+
+#endif

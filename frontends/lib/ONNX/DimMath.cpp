@@ -1,0 +1,92 @@
+#include "DimMath.h"
+
+#include "ImportError.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+/// Real models stay below 20.
+static constexpr int64_t maxExpressionNodes = 256;
+
+static int64_t countNodes(DimAttr dim, int64_t limit) {
+  int64_t count = 1;
+  for (DimAttr operand : dim.getOperands()) {
+    if (count > limit)
+      break;
+    count += countNodes(operand, limit - count);
+  }
+  return count;
+}
+
+static void checkExpression(DimAttr dim) {
+  if (countNodes(dim, maxExpressionNodes) > maxExpressionNodes)
+    throwUnsupported("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+}
+
+static int64_t countTerms(DimAttr dim) { return dim.getKind() == DimKind::Sum ? dim.getOperands().size() : 1; }
+
+static DimAttr checked(DimAttr dim) {
+  checkExpression(dim);
+  return dim;
+}
+
+DimAttr addDims(DimAttr lhs, DimAttr rhs) { return checked(lhs + rhs); }
+DimAttr subDims(DimAttr lhs, DimAttr rhs) { return checked(lhs - rhs); }
+DimAttr mulDims(DimAttr lhs, DimAttr rhs) { return checked(lhs * rhs); }
+DimAttr floorDivDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::floorDiv(lhs, rhs)); }
+DimAttr ceilDivDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::ceilDiv(lhs, rhs)); }
+DimAttr modDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::mod(lhs, rhs)); }
+DimAttr maxDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::max(lhs, rhs)); }
+DimAttr minDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::min(lhs, rhs)); }
+
+DimAttr productOf(MLIRContext *context, ArrayRef<DimAttr> dims) {
+  DimAttr product = DimAttr::constant(context, 1);
+  for (DimAttr dim : dims)
+    product = mulDims(product, dim);
+  return product;
+}
+
+bool isNotNegative(DimAttr dim) { return DimAttr::constant(dim.getContext(), 0).isAtMost(dim); }
+bool isLess(DimAttr lhs, DimAttr rhs) { return (lhs + 1).isAtMost(rhs); }
+
+std::optional<bool> areEqual(DimAttr lhs, DimAttr rhs) {
+  if (lhs == rhs)
+    return true;
+  if (!mayBeEqual(lhs, rhs) || isLess(lhs, rhs) || isLess(rhs, lhs))
+    return false;
+  return std::nullopt;
+}
+
+void checkTensorType(RankedTensorType type) {
+  if (type.getRank() > maxRank)
+    throwUnsupported("expects tensors of at most " + Twine(maxRank) + " dimensions, got " + Twine(type.getRank()));
+  int64_t elements = 1, terms = 1;
+  for (auto [index, dim] : llvm::enumerate(getDims(type))) {
+    if (!dim)
+      throwInvalid("expects sizes of at least 0, got a negative dimension " + Twine(index));
+    checkExpression(dim);
+    // The element count of a tensor is the product of its sizes: keep that writable too.
+    terms *= countTerms(dim);
+    if (terms > 4 * maxExpressionNodes)
+      throwUnsupported("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+    std::optional<int64_t> size = dim.asConstant();
+    if (size && *size > 0 && llvm::MulOverflow(elements, *size, elements))
+      elements = maxElements + 1;
+    if (elements > maxElements)
+      throwInvalid("expects tensors of at most " + Twine(maxElements) + " elements, got more in dimension " +
+                   Twine(index));
+  }
+}
+
+RankedTensorType makeTensorType(ArrayRef<DimAttr> dims, Type elementType) {
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (std::optional<int64_t> size = dim.asConstant(); size && *size < 0)
+      throwInvalid("expects sizes of at least 0, got " + Twine(*size) + " as dimension " + Twine(index));
+  RankedTensorType type = getTensorType(dims, elementType);
+  checkTensorType(type);
+  return type;
+}
+
+} // namespace vx::onnx

@@ -1,0 +1,158 @@
+// Elementwise functions of one tensor, decomposed where vx has no op of the kind.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+template <typename Op>
+static void importUnary(NodeImporter &n) {
+  n.setOutput(0, n.emit<Op>(n.getTensor(0)));
+}
+
+void importAbs(NodeImporter &n) { importUnary<AbsOp>(n); }
+void importCeil(NodeImporter &n) { importUnary<CeilOp>(n); }
+void importCos(NodeImporter &n) { importUnary<CosOp>(n); }
+void importErf(NodeImporter &n) { importUnary<ErfOp>(n); }
+void importExp(NodeImporter &n) { importUnary<ExpOp>(n); }
+void importFloor(NodeImporter &n) { importUnary<FloorOp>(n); }
+void importIsNaN(NodeImporter &n) { importUnary<IsNanOp>(n); }
+void importLog(NodeImporter &n) { importUnary<LogOp>(n); }
+void importNeg(NodeImporter &n) {
+  std::optional<Dims> contents = n.getContents(0);
+  RankedTensorType type = n.getTensorType(0);
+  if (contents && type.getRank() <= 1) {
+    for (DimAttr &dim : *contents)
+      dim = mulDims(dim, n.dim(-1));
+    if (llvm::all_of(*contents, [&](DimAttr dim) { return fitsType(dim, type.getElementType()); }))
+      return n.setContents(0, *contents, type);
+  }
+  importUnary<NegOp>(n);
+}
+void importRound(NodeImporter &n) { importUnary<RoundOp>(n); }
+void importSign(NodeImporter &n) { importUnary<SignOp>(n); }
+void importSin(NodeImporter &n) { importUnary<SinOp>(n); }
+void importSqrt(NodeImporter &n) { importUnary<SqrtOp>(n); }
+void importTanh(NodeImporter &n) { importUnary<TanhOp>(n); }
+
+void importTan(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<DivOp>(n.emit<SinOp>(x), n.emit<CosOp>(x)));
+}
+
+void importReciprocal(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<DivOp>(n.splatLike(1, x), x));
+}
+
+void importIsInf(NodeImporter &n) {
+  Value x = n.getTensor(0), result = n.emit<IsInfOp>(x);
+  bool positive = n.getFlag("detect_positive", true), negative = n.getFlag("detect_negative", true);
+  Value zero = positive != negative ? n.splatLike(0, x) : Value();
+  if (!positive && !negative)
+    result = n.splatLike(0, result);
+  else if (positive != negative)
+    result = n.emit<AndOp>(result, n.emit<CompareOp>(positive ? ComparePredicate::gt : ComparePredicate::lt, x, zero));
+  n.setOutput(0, result);
+}
+
+void importRelu(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<MaxOp>(x, n.splatLike(0, x)));
+}
+
+static Value scale(NodeImporter &n, Value x, double factor) {
+  return factor == 1 ? x : n.emit<MulOp>(x, n.splatLike(factor, x));
+}
+static Value shift(NodeImporter &n, Value x, double amount) { return n.emit<AddOp>(x, n.splatLike(amount, x)); }
+static Value selectNegative(NodeImporter &n, Value x, Value negative, Value otherwise) {
+  Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, x, n.splatLike(0, x));
+  return n.emit<SelectOp>(isNegative, negative, otherwise);
+}
+
+void importLeakyRelu(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, selectNegative(n, x, scale(n, x, n.getFloat("alpha", 0.01f)), x));
+}
+
+void importPRelu(NodeImporter &n) {
+  Value x = n.getTensor(0), slope = n.getTensor(1);
+  n.setOutput(0, selectNegative(n, x, n.emit<MulOp>(x, n.broadcast(slope, vx::getDims(typeOf(x)))), x));
+}
+
+void importThresholdedRelu(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, x, n.splatLike(n.getFloat("alpha", 1.0f), x));
+  n.setOutput(0, n.emit<SelectOp>(isAbove, x, n.splatLike(0, x)));
+}
+
+/// alpha * (e^(x / beta) - 1) below 0, x from there on.
+static Value emitElu(NodeImporter &n, Value x, double alpha, double beta) {
+  Value inner = beta == 1 ? x : n.emit<DivOp>(x, n.splatLike(beta, x));
+  return selectNegative(n, x, scale(n, shift(n, n.emit<ExpOp>(inner), -1), alpha), x);
+}
+
+void importElu(NodeImporter &n) { n.setOutput(0, emitElu(n, n.getTensor(0), n.getFloat("alpha", 1.0f), 1)); }
+void importCelu(NodeImporter &n) {
+  float alpha = n.getFloat("alpha", 1.0f);
+  n.setOutput(0, emitElu(n, n.getTensor(0), alpha, alpha));
+}
+void importSelu(NodeImporter &n) {
+  float alpha = n.getFloat("alpha", 1.67326319217681884765625f),
+        gamma = n.getFloat("gamma", 1.05070102214813232421875f);
+  n.setOutput(0, scale(n, emitElu(n, n.getTensor(0), alpha, 1), gamma));
+}
+
+static Value emitSigmoid(NodeImporter &n, Value x) {
+  return n.emit<DivOp>(n.splatLike(1, x), shift(n, n.emit<ExpOp>(n.emit<NegOp>(x)), 1));
+}
+void importSigmoid(NodeImporter &n) { n.setOutput(0, emitSigmoid(n, n.getTensor(0))); }
+
+void importSwish(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<MulOp>(x, emitSigmoid(n, scale(n, x, n.getFloat("alpha", 1.0f)))));
+}
+
+static Value emitHardSigmoid(NodeImporter &n, Value x, double alpha, double beta) {
+  Value line = shift(n, scale(n, x, alpha), beta);
+  return n.emit<MaxOp>(n.emit<MinOp>(line, n.splatLike(1, x)), n.splatLike(0, x));
+}
+void importHardSigmoid(NodeImporter &n) {
+  n.setOutput(0, emitHardSigmoid(n, n.getTensor(0), n.getFloat("alpha", 0.2f), n.getFloat("beta", 0.5f)));
+}
+void importHardSwish(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<MulOp>(x, emitHardSigmoid(n, x, 1.0 / 6.0, 0.5)));
+}
+
+/// ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|), which does not overflow.
+static Value emitSoftplus(NodeImporter &n, Value x) {
+  Value tail = n.emit<LogOp>(shift(n, n.emit<ExpOp>(n.emit<NegOp>(n.emit<AbsOp>(x))), 1));
+  return n.emit<AddOp>(n.emit<MaxOp>(x, n.splatLike(0, x)), tail);
+}
+void importSoftplus(NodeImporter &n) { n.setOutput(0, emitSoftplus(n, n.getTensor(0))); }
+void importMish(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<MulOp>(x, n.emit<TanhOp>(emitSoftplus(n, x))));
+}
+
+void importSoftsign(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  n.setOutput(0, n.emit<DivOp>(x, shift(n, n.emit<AbsOp>(x), 1)));
+}
+
+void importGelu(NodeImporter &n) {
+  Value x = n.getTensor(0), inner;
+  std::string approximate = n.getString("approximate", "none");
+  if (approximate == "none") {
+    inner = n.emit<ErfOp>(scale(n, x, 0.70710678118654752440));
+  } else if (approximate == "tanh") {
+    Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
+    inner = n.emit<TanhOp>(scale(n, n.emit<AddOp>(x, scale(n, cube, 0.044715)), 0.79788456080286535588));
+  } else {
+    throwInvalid("expects 'approximate' to be 'none' or 'tanh', got '" + approximate + "'");
+  }
+  n.setOutput(0, n.emit<MulOp>(scale(n, x, 0.5), shift(n, inner, 1)));
+}
+
+} // namespace vx::onnx

@@ -1,0 +1,308 @@
+// Elementwise arithmetic, comparison, logic, selection and casts, with numpy's broadcasting made explicit.
+#include "OpFunctions.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+using DimFunction = llvm::function_ref<DimAttr(DimAttr, DimAttr)>;
+
+/// When both inputs are short integer lists that are known, gives the output as expressions. `combine` answers null
+/// where it does not know the result.
+static bool followIntegers(NodeImporter &n, Type resultElement, DimFunction combine) {
+  RankedTensorType lhsType = n.getTensorType(0), rhsType = n.getTensorType(1);
+  if (lhsType.getRank() > 1 || rhsType.getRank() > 1)
+    return false;
+  std::optional<Dims> lhs = n.getContents(0), rhs = n.getContents(1);
+  if (!lhs || !rhs || (lhs->size() != rhs->size() && lhs->size() != 1 && rhs->size() != 1))
+    return false;
+  size_t count = lhs->size() == 1 ? rhs->size() : lhs->size();
+  Dims contents;
+  for (size_t i = 0; i < count; ++i) {
+    DimAttr value = combine((*lhs)[lhs->size() == 1 ? 0 : i], (*rhs)[rhs->size() == 1 ? 0 : i]);
+    if (!value || !fitsType(value, resultElement))
+      return false;
+    contents.push_back(value);
+  }
+  Dims dims = n.broadcastShapes(vx::getDims(lhsType), vx::getDims(rhsType));
+  n.setContents(0, contents, makeTensorType(dims, resultElement));
+  return true;
+}
+
+bool fitsType(DimAttr value, Type elementType) {
+  std::optional<int64_t> constant = value.asConstant();
+  auto integer = dyn_cast<IntegerType>(elementType);
+  if (!constant || !integer)
+    return integer != nullptr;
+  if (integer.isUnsigned() || integer.getWidth() == 1)
+    return *constant >= 0 && (integer.getWidth() >= 63 || llvm::isUIntN(integer.getWidth(), *constant));
+  return llvm::isIntN(integer.getWidth(), *constant);
+}
+
+/// Broadcasting before version 7: only the second input, its dimensions aligned from attribute `axis` on.
+static Value alignLegacy(NodeImporter &n, Value lhs, Value rhs) {
+  if (n.version >= 7 || !n.hasAttribute("axis") || !n.getFlag("broadcast", false))
+    return rhs;
+  int64_t rank = typeOf(lhs).getRank(), count = typeOf(rhs).getRank(), axis = n.getAxis("axis", std::nullopt, rank);
+  Dims dims = vx::getDims(typeOf(rhs));
+  for (int64_t i = axis + count; i < rank; ++i)
+    dims.push_back(n.dim(1));
+  return n.reshape(rhs, dims);
+}
+
+static std::pair<Value, Value> getPair(NodeImporter &n) {
+  Value values[] = {n.getTensor(0), n.getTensor(1)};
+  values[1] = alignLegacy(n, values[0], values[1]);
+  n.broadcastTogether(values);
+  return {values[0], values[1]};
+}
+
+template <typename Op>
+static void importBinary(NodeImporter &n) {
+  auto [lhs, rhs] = getPair(n);
+  n.setOutput(0, n.emit<Op>(lhs, rhs));
+}
+
+void importAdd(NodeImporter &n) {
+  if (!followIntegers(n, n.getTensorType(0).getElementType(), addDims))
+    importBinary<AddOp>(n);
+}
+void importSub(NodeImporter &n) {
+  if (!followIntegers(n, n.getTensorType(0).getElementType(), subDims))
+    importBinary<SubOp>(n);
+}
+void importMul(NodeImporter &n) {
+  if (!followIntegers(n, n.getTensorType(0).getElementType(), mulDims))
+    importBinary<MulOp>(n);
+}
+
+void importDiv(NodeImporter &n) {
+  // Integers truncate; expressions round down, which is the same where nothing is negative.
+  auto divide = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
+    std::optional<int64_t> l = lhs.asConstant(), r = rhs.asConstant();
+    if (l && r)
+      return *r == 0 || (*l == INT64_MIN && *r == -1) ? DimAttr() : DimAttr::constant(lhs.getContext(), *l / *r);
+    return isNotNegative(lhs) && isNotNegative(rhs) && r != 0 ? floorDivDims(lhs, rhs) : DimAttr();
+  };
+  if (!followIntegers(n, n.getTensorType(0).getElementType(), divide))
+    importBinary<DivOp>(n);
+}
+
+void importMod(NodeImporter &n) {
+  bool isFmod = n.getFlag("fmod", false);
+  auto modulo = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
+    std::optional<int64_t> r = rhs.asConstant();
+    return isNotNegative(lhs) && r && *r > 0 ? modDims(lhs, rhs) : DimAttr();
+  };
+  Type elementType = n.getTensorType(0).getElementType();
+  if (followIntegers(n, elementType, modulo))
+    return;
+  if (!isFmod && isa<FloatType>(elementType))
+    throwInvalid("expects integers when 'fmod' is 0, got " + describe(n.getTensorType(0)));
+  auto [lhs, rhs] = getPair(n);
+  Value remainder = n.emit<RemOp>(lhs, rhs);
+  if (isFmod || elementType.isUnsignedInteger())
+    return n.setOutput(0, remainder);
+  // The remainder takes the sign of the divisor.
+  Value zero = n.splatLike(0, remainder);
+  Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, remainder, zero);
+  Value wantsNegative = n.emit<CompareOp>(ComparePredicate::lt, rhs, zero);
+  Value differs = n.emit<XorOp>(isNegative, wantsNegative);
+  Value isNotZero = n.emit<CompareOp>(ComparePredicate::ne, remainder, zero);
+  Value moved = n.emit<AddOp>(remainder, rhs);
+  n.setOutput(0, n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
+}
+
+void importPow(NodeImporter &n) {
+  Value base = n.getTensor(0);
+  Type elementType = elementOf(base);
+  std::optional<SmallVector<double>> exponents = n.getConstantNumbers(1);
+  bool isSquare = exponents && exponents->size() == 1 && (*exponents)[0] == 2 && n.getTensorType(1).getRank() == 0;
+  if (isSquare)
+    return n.setOutput(0, n.emit<MulOp>(base, base));
+  Value exponent = alignLegacy(n, base, n.getTensor(1));
+  if (isa<FloatType>(elementType)) {
+    Value values[] = {base, n.cast(exponent, elementType)};
+    n.broadcastTogether(values);
+    return n.setOutput(0, n.emit<PowOp>(values[0], values[1]));
+  }
+  if (elementType.getIntOrFloatBitWidth() > 32)
+    throwUnsupported("powers of " + describe(elementType) +
+                     " are not exact, want integers of at most 32 bits or floats");
+  Type f64 = n.model.builder.getF64Type();
+  Value values[] = {n.cast(base, f64), n.cast(exponent, f64)};
+  n.broadcastTogether(values);
+  n.setOutput(0, n.cast(n.emit<PowOp>(values[0], values[1]), elementType));
+}
+
+template <typename Op>
+static Value combineAll(NodeImporter &n) {
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < n.getNumInputs(); ++i)
+    values.push_back(n.getTensor(i));
+  if (values.empty())
+    throwInvalid("expects at least 1 input, got 0");
+  n.broadcastTogether(values);
+  Value result = values[0];
+  for (Value value : ArrayRef(values).drop_front())
+    result = n.emit<Op>(result, value);
+  return result;
+}
+
+void importMax(NodeImporter &n) {
+  if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), maxDims))
+    n.setOutput(0, combineAll<MaxOp>(n));
+}
+void importMin(NodeImporter &n) {
+  if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), minDims))
+    n.setOutput(0, combineAll<MinOp>(n));
+}
+void importSum(NodeImporter &n) { n.setOutput(0, combineAll<AddOp>(n)); }
+void importMean(NodeImporter &n) {
+  Value sum = combineAll<AddOp>(n);
+  n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(n.getNumInputs(), sum)));
+}
+
+/// A comparison of known integers as 0 or 1, where it comes out the same for all symbol values.
+static DimAttr compareDims(ComparePredicate predicate, DimAttr lhs, DimAttr rhs) {
+  auto answer = [&](bool value) { return DimAttr::constant(lhs.getContext(), value); };
+  switch (predicate) {
+  case ComparePredicate::eq:
+  case ComparePredicate::ne:
+    if (std::optional<bool> equal = areEqual(lhs, rhs))
+      return answer(*equal == (predicate == ComparePredicate::eq));
+    return {};
+  case ComparePredicate::gt:
+    return compareDims(ComparePredicate::lt, rhs, lhs);
+  case ComparePredicate::ge:
+    return compareDims(ComparePredicate::le, rhs, lhs);
+  case ComparePredicate::lt:
+    return isLess(lhs, rhs) ? answer(true) : rhs.isAtMost(lhs) ? answer(false) : DimAttr();
+  case ComparePredicate::le:
+    return lhs.isAtMost(rhs) ? answer(true) : isLess(rhs, lhs) ? answer(false) : DimAttr();
+  }
+  return {};
+}
+
+template <ComparePredicate predicate>
+static void importComparison(NodeImporter &n) {
+  auto compare = [](DimAttr lhs, DimAttr rhs) { return compareDims(predicate, lhs, rhs); };
+  if (followIntegers(n, n.model.builder.getI1Type(), compare))
+    return;
+  auto [lhs, rhs] = getPair(n);
+  n.setOutput(0, n.emit<CompareOp>(predicate, lhs, rhs));
+}
+void importEqual(NodeImporter &n) { importComparison<ComparePredicate::eq>(n); }
+void importGreater(NodeImporter &n) { importComparison<ComparePredicate::gt>(n); }
+void importGreaterOrEqual(NodeImporter &n) { importComparison<ComparePredicate::ge>(n); }
+void importLess(NodeImporter &n) { importComparison<ComparePredicate::lt>(n); }
+void importLessOrEqual(NodeImporter &n) { importComparison<ComparePredicate::le>(n); }
+
+void importAnd(NodeImporter &n) { importBinary<AndOp>(n); }
+void importOr(NodeImporter &n) { importBinary<OrOp>(n); }
+void importXor(NodeImporter &n) { importBinary<XorOp>(n); }
+
+void importNot(NodeImporter &n) {
+  std::optional<Dims> contents = n.getContents(0);
+  if (contents && n.getTensorType(0).getElementType().isInteger(1) && n.getTensorType(0).getRank() <= 1) {
+    for (DimAttr &dim : *contents)
+      dim = n.dim(dim.asConstant() == 0);
+    return n.setContents(0, *contents, n.getTensorType(0));
+  }
+  n.setOutput(0, n.emit<NotOp>(n.getTensor(0)));
+}
+
+void importWhere(NodeImporter &n) {
+  std::optional<Dims> condition = n.getContents(0), onTrue = n.getContents(1), onFalse = n.getContents(2);
+  Type elementType = n.getTensorType(1).getElementType();
+  Dims shape = n.broadcastShapes(n.broadcastShapes(n.getDims(0), n.getDims(1)), n.getDims(2));
+  if (condition && onTrue && onFalse && shape.size() <= 1) {
+    size_t count = std::max({condition->size(), onTrue->size(), onFalse->size()});
+    bool isEmpty = condition->empty() || onTrue->empty() || onFalse->empty();
+    Dims contents;
+    for (size_t i = 0; i < count && !isEmpty; ++i) {
+      auto at = [&](const Dims &list) { return list[list.size() == 1 ? 0 : i]; };
+      contents.push_back(at(*condition).asConstant() == 0 ? at(*onFalse) : at(*onTrue));
+    }
+    return n.setContents(0, contents, makeTensorType(shape, elementType));
+  }
+  Value values[] = {n.getTensor(0), n.getTensor(1), n.getTensor(2)};
+  n.broadcastTogether(values);
+  n.setOutput(0, n.emit<SelectOp>(values[0], values[1], values[2]));
+}
+
+void importClip(NodeImporter &n) {
+  Value value = n.getTensor(0);
+  Type elementType = elementOf(value);
+  Value low, high;
+  if (n.version < 11) {
+    if (n.hasAttribute("min"))
+      low = n.emitScalar(n.getFloat("min"), elementType);
+    if (n.hasAttribute("max"))
+      high = n.emitScalar(n.getFloat("max"), elementType);
+  } else {
+    if (n.hasInput(1))
+      low = n.getTensor(1);
+    if (n.hasInput(2))
+      high = n.getTensor(2);
+  }
+  for (Value *bound : {&low, &high})
+    if (*bound) {
+      if (typeOf(*bound).getRank() == 1)
+        *bound = n.reshape(*bound, {});
+      *bound = n.broadcast(*bound, vx::getDims(typeOf(value)));
+    }
+  if (low)
+    value = n.emit<MaxOp>(value, low);
+  if (high)
+    value = n.emit<MinOp>(value, high);
+  n.setOutput(0, value);
+}
+
+static void importCastTo(NodeImporter &n, Type elementType) {
+  RankedTensorType type = n.getTensorType(0);
+  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() <= 8 && elementType != type.getElementType())
+    throwUnsupported("casts to floats of 8 bits or less are not imported");
+  std::optional<Dims> contents = n.getContents(0);
+  if (contents && isa<IntegerType>(elementType) && type.getRank() <= 1) {
+    bool fits = true;
+    for (DimAttr &dim : *contents) {
+      if (elementType.isInteger(1) && dim.asConstant())
+        dim = n.dim(*dim.asConstant() != 0);
+      fits &= elementType.isInteger(1) ? dim.asConstant().has_value() : fitsType(dim, elementType);
+    }
+    if (fits)
+      return n.setContents(0, *contents, makeTensorType(vx::getDims(type), elementType));
+  }
+  n.setOutput(0, n.cast(n.getTensor(0), elementType));
+}
+
+void importCast(NodeImporter &n) {
+  if (n.version < 6)
+    throwUnsupported("casts to a type by name (version 1) are not imported");
+  importCastTo(n, getElementType(n.context, n.getInt("to"), "the result"));
+}
+void importCastLike(NodeImporter &n) { importCastTo(n, n.getTensorType(1).getElementType()); }
+
+void importIdentity(NodeImporter &n) {
+  Entry entry = n.getEntry(0);
+  n.setEntry(0, std::move(entry));
+}
+
+void importDropout(NodeImporter &n) {
+  if (n.version < 7 && !n.getFlag("is_test", false) && n.wantsOutput(1))
+    throwUnsupported("dropout in training is not imported");
+  if (n.hasInput(2)) {
+    std::optional<Dims> isTraining = n.getContents(2);
+    if (!isTraining || isTraining->size() != 1 || (*isTraining)[0].asConstant() != 0)
+      throwUnsupported("dropout in training is not imported: want 'training_mode' to be false");
+  }
+  Value value = n.getTensor(0);
+  if (n.wantsOutput(1))
+    n.setOutput(1, n.splat(1, makeTensorType(n.getDims(0), n.model.builder.getI1Type())));
+  n.setOutput(0, value);
+}
+
+} // namespace vx::onnx

@@ -1,0 +1,134 @@
+// Constants, and tensors that are made from shapes.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+void importConstant(NodeImporter &n) {
+  MLIRContext *context = n.context;
+  if (const AttributeProto *value = n.findAttribute("value", AttributeProto::TENSOR))
+    return n.setConstant(0, n.model.tensors.read(value->t(), n.wantsOutput(0) ? n.proto.output(0) : n.label));
+  auto vectorType = [&](int64_t count, Type elementType) { return RankedTensorType::get({count}, elementType); };
+  auto scalarType = [&](Type elementType) { return RankedTensorType::get({}, elementType); };
+  Type f32 = Float32Type::get(context), i64 = IntegerType::get(context, 64);
+  if (n.hasAttribute("value_float"))
+    return n.setConstant(0, DenseElementsAttr::get(scalarType(f32), n.getFloat("value_float")));
+  if (n.hasAttribute("value_int"))
+    return n.setConstant(0, DenseElementsAttr::get(scalarType(i64), n.getInt("value_int")));
+  if (const AttributeProto *list = n.findAttribute("value_floats", AttributeProto::FLOATS))
+    return n.setConstant(0, DenseElementsAttr::get(vectorType(list->floats_size(), f32),
+                                                   ArrayRef<float>(list->floats().data(), list->floats_size())));
+  if (std::optional<SmallVector<int64_t>> list = n.getInts("value_ints"))
+    return n.setConstant(0, DenseElementsAttr::get(vectorType(list->size(), i64), ArrayRef<int64_t>(*list)));
+  if (n.hasAttribute("value_string") || n.hasAttribute("value_strings"))
+    throwUnsupported("string constants are not imported");
+  if (n.hasAttribute("sparse_value"))
+    throwUnsupported("sparse constants are not imported");
+  throwInvalid("expects a constant with a value, got none");
+}
+
+void importConstantOfShape(NodeImporter &n) {
+  Dims dims = n.getIntegers(0);
+  ElementsAttr value = DenseElementsAttr::get(RankedTensorType::get({1}, Float32Type::get(n.context)), 0.0f);
+  if (const AttributeProto *attribute = n.findAttribute("value", AttributeProto::TENSOR))
+    value = n.model.tensors.read(attribute->t(), n.label);
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense || dense.getNumElements() != 1)
+    throwInvalid("expects 'value' to have one element, got " + describe(value.getType()));
+  Type elementType = dense.getElementType();
+  RankedTensorType type = makeTensorType(dims, elementType);
+  auto scalar = dense.reshape(RankedTensorType::get({}, elementType));
+  if (isa<IntegerType>(elementType) && type.hasStaticShape() && type.getRank() <= 1 &&
+      type.getNumElements() <= int64_t(maxContents)) {
+    APInt bits = *scalar.value_begin<APInt>();
+    bool isUnsigned = elementType.isUnsignedInteger() || elementType.isInteger(1);
+    if (!isUnsigned || bits.getActiveBits() <= 63) {
+      DimAttr number = n.dim(isUnsigned ? int64_t(bits.getZExtValue()) : bits.getSExtValue());
+      return n.setContents(0, Dims(type.getNumElements(), number), type);
+    }
+  }
+  n.setOutput(0, n.broadcastInDim(n.emitConstant(scalar), dims, {}));
+}
+
+void importShape(NodeImporter &n) {
+  Dims dims = n.getDims(0);
+  int64_t rank = dims.size();
+  auto clamp = [&](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
+  int64_t start = clamp(n.getInt("start", 0)), end = clamp(n.getInt("end", rank));
+  Dims contents;
+  for (int64_t i = start; i < end; ++i)
+    contents.push_back(dims[i]);
+  int64_t count = contents.size();
+  n.setContents(0, contents, RankedTensorType::get({count}, n.model.builder.getI64Type()));
+}
+
+void importSize(NodeImporter &n) {
+  n.setContents(0, {productOf(n.context, n.getDims(0))}, RankedTensorType::get({}, n.model.builder.getI64Type()));
+}
+
+/// The number of values of a range of constant floats.
+static int64_t countFloats(NodeImporter &n, double start, double limit, double delta) {
+  if (delta == 0)
+    throwInvalid("expects 'delta' that is not 0");
+  double count = std::ceil((limit - start) / delta);
+  if (!(count < double(maxElements)))
+    throwInvalid("expects a range of at most " + Twine(maxElements) + " values, got more");
+  return count > 0 ? int64_t(count) : 0;
+}
+
+void importRange(NodeImporter &n) {
+  Type elementType = n.getTensorType(0).getElementType();
+  for (unsigned i = 0; i < 3; ++i)
+    if (n.getTensorType(i).getRank() > 1 || n.getTensorType(i).getElementType() != elementType)
+      throwInvalid("expects scalars of one element type, got " + describe(n.getTensorType(i)) + " as input " +
+                   Twine(i));
+  DimAttr count;
+  std::optional<Dims> start = n.getContents(0), limit = n.getContents(1), delta = n.getContents(2);
+  bool isKnown = start && limit && delta && start->size() == 1 && limit->size() == 1 && delta->size() == 1;
+  std::optional<int64_t> step = isKnown ? (*delta)[0].asConstant() : std::nullopt;
+  if (step && *step != 0) {
+    DimAttr distance = *step > 0 ? subDims((*limit)[0], (*start)[0]) : subDims((*start)[0], (*limit)[0]);
+    if (*step == INT64_MIN)
+      throwUnsupported("expects a 'delta' above " + Twine(INT64_MIN));
+    count = maxDims(ceilDivDims(distance, n.dim(std::abs(*step))), n.dim(0));
+    if (std::optional<int64_t> size = count.asConstant(); size && *size <= int64_t(maxContents)) {
+      Dims contents;
+      for (int64_t i = 0; i < *size; ++i)
+        contents.push_back(addDims((*start)[0], n.dim(i * *step)));
+      if (llvm::all_of(contents, [&](DimAttr dim) { return fitsType(dim, elementType); }))
+        return n.setContents(0, contents, RankedTensorType::get({*size}, elementType));
+    }
+  } else if (step) {
+    throwInvalid("expects 'delta' that is not 0");
+  } else if (isa<FloatType>(elementType)) {
+    auto first = n.getConstantNumbers(0), last = n.getConstantNumbers(1), by = n.getConstantNumbers(2);
+    if (!first || !last || !by || first->size() != 1 || last->size() != 1 || by->size() != 1)
+      throwUnsupported("ranges of floats that are known at run time only are not imported");
+    count = n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0]));
+  } else {
+    // max(0, ceil((limit - start) / delta)), computed by the program and read back.
+    Type i64 = n.model.builder.getI64Type();
+    auto scalar = [&](unsigned index) { return n.cast(n.reshape(n.getTensor(index), {}), i64); };
+    Value one = n.emitScalar(1, i64), zero = n.emitScalar(0, i64), by = scalar(2);
+    Value isUp = n.emit<CompareOp>(ComparePredicate::gt, by, zero);
+    Value distance = n.emit<SubOp>(scalar(1), scalar(0));
+    Value length = n.emit<MaxOp>(n.emit<SelectOp>(isUp, distance, n.emit<NegOp>(distance)), zero);
+    Value rounded = n.emit<SubOp>(n.emit<AddOp>(length, n.emit<AbsOp>(by)), one);
+    count = n.bindSymbol(n.emit<DivOp>(rounded, n.emit<AbsOp>(by)), n.proto.output(0) + "_size");
+  }
+  RankedTensorType type = makeTensorType({count}, elementType);
+  Value result = n.emitAs<IotaOp>(type, 0);
+  auto constantIs = [&](unsigned index, double number) {
+    auto values = n.getConstantNumbers(index);
+    return values && values->size() == 1 && (*values)[0] == number;
+  };
+  auto spread = [&](unsigned index) { return n.broadcastInDim(n.reshape(n.getTensor(index), {}), {count}, {}); };
+  if (!constantIs(2, 1))
+    result = n.emit<MulOp>(result, spread(2));
+  if (!constantIs(0, 0))
+    result = n.emit<AddOp>(result, spread(0));
+  n.setOutput(0, result);
+}
+
+} // namespace vx::onnx

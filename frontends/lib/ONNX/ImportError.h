@@ -1,0 +1,28 @@
+// How an import fails inside of this library: the functions that read nodes and tensors throw an ImportError, which the
+// model's importer catches once for each node and turns into an issue of the report. None crosses an MLIR frame.
+#ifndef VX_FRONTEND_ONNX_IMPORTERROR_H
+#define VX_FRONTEND_ONNX_IMPORTERROR_H
+
+#include "vx/Frontend/ONNX/ImportOnnx.h"
+#include "llvm/ADT/Twine.h"
+
+namespace vx::onnx {
+
+struct ImportError {
+  ImportIssue::Kind kind;
+  std::string reason;
+};
+
+/// The input of a node whose own import failed: the failure is in the report already.
+struct PoisonedInput {};
+
+[[noreturn]] inline void throwInvalid(const llvm::Twine &reason) {
+  throw ImportError{ImportIssue::Kind::Invalid, reason.str()};
+}
+[[noreturn]] inline void throwUnsupported(const llvm::Twine &reason) {
+  throw ImportError{ImportIssue::Kind::Unsupported, reason.str()};
+}
+
+} // namespace vx::onnx
+
+#endif

@@ -1,0 +1,88 @@
+// Ops whose element addresses come from data.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+/// Indices as vx.gather takes them: i32 or i64.
+static Value toIndices(NodeImporter &n, Value indices) {
+  Type type = elementOf(indices);
+  if (!isa<IntegerType>(type))
+    throwInvalid("expects integer indices, got " + describe(indices.getType()));
+  bool isIndex = type.isSignlessInteger(32) || type.isSignlessInteger(64);
+  return isIndex ? indices : n.cast(indices, n.model.builder.getI64Type());
+}
+
+void importGather(NodeImporter &n) {
+  RankedTensorType type = n.getTensorType(0), indexType = n.getTensorType(1);
+  int64_t axis = n.getAxis("axis", 0, type.getRank());
+  std::optional<Dims> contents = n.getContents(0), indices = n.getContents(1);
+  if (contents && indices && type.getRank() == 1 && indexType.getRank() <= 1) {
+    Dims taken;
+    int64_t count = contents->size();
+    for (DimAttr index : *indices)
+      if (std::optional<int64_t> place = index.asConstant()) {
+        if (*place < -count || *place >= count)
+          throwInvalid("expects indices from " + Twine(-count) + " to " + Twine(count - 1) + ", got " + Twine(*place));
+        taken.push_back((*contents)[*place < 0 ? *place + count : *place]);
+      }
+    if (taken.size() == indices->size())
+      return n.setContents(0, taken, RankedTensorType::get(indexType.getShape(), type.getElementType()));
+  }
+  n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis));
+}
+
+void importGatherND(NodeImporter &n) {
+  Value input = n.getTensor(0), indices = n.getTensor(1);
+  Dims dims = n.getDims(0), indexDims = n.getDims(1);
+  if (n.getInt("batch_dims", 0) != 0)
+    throwUnsupported("expects 'batch_dims' to be 0, got " + Twine(n.getInt("batch_dims", 0)));
+  if (dims.empty() || indexDims.empty())
+    throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input.getType()) + " and " +
+                 describe(indices.getType()));
+  std::optional<int64_t> depth = indexDims.back().asConstant();
+  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
+    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
+  // The dimensions that a tuple names become one, and the tuple one index. A tuple with a member out of range becomes
+  // an index that is out of range.
+  Type i64 = n.model.builder.getI64Type();
+  indices = n.cast(toIndices(n, indices), i64);
+  int64_t rank = indexDims.size();
+  Dims tupleDims(ArrayRef<DimAttr>(indexDims).drop_back()), starts(rank, n.dim(0)), memberDims = indexDims;
+  memberDims.back() = n.dim(1);
+  Value linear, isInside;
+  ArrayRef<DimAttr> all = dims;
+  for (int64_t d = 0; d < *depth; ++d) {
+    starts.back() = n.dim(d);
+    Value member = n.slice(indices, starts, memberDims, SmallVector<int64_t>(rank, 1));
+    member = n.reshape(member, tupleDims);
+    auto spread = [&](Value scalar) { return n.broadcastInDim(scalar, tupleDims, {}); };
+    Value size = spread(n.emitDim(dims[d], i64)), zero = spread(n.emitScalar(0, i64));
+    Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, member, zero);
+    member = n.emit<SelectOp>(isNegative, n.emit<AddOp>(member, size), member);
+    Value isValid = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, member, zero),
+                                  n.emit<CompareOp>(ComparePredicate::lt, member, size));
+    isInside = isInside ? n.emit<AndOp>(isInside, isValid) : isValid;
+    linear = linear ? n.emit<AddOp>(n.emit<MulOp>(linear, size), member) : member;
+  }
+  DimAttr joined = productOf(n.context, all.take_front(*depth));
+  Value outside = n.broadcastInDim(n.emitDim(joined, i64), tupleDims, {});
+  linear = n.emit<SelectOp>(isInside, linear, outside);
+  Dims flat = {joined};
+  flat.append(all.begin() + *depth, all.end());
+  n.setOutput(0, n.emit<GatherOp>(n.reshape(input, flat), linear, 0));
+}
+
+void importNonZero(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  // A scalar counts as a list of one element.
+  if (typeOf(input).getRank() == 0)
+    input = n.reshape(input, n.dim(1));
+  Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, n.model.builder.getI64Type()), input);
+  DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + "_count");
+  Dims dims = {n.dim(typeOf(input).getRank()), symbol};
+  n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.model.builder.getI64Type()), input));
+}
+
+} // namespace vx::onnx

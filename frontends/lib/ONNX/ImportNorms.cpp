@@ -1,0 +1,111 @@
+// Normalisations and softmax.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+static void importSoftmaxAs(NodeImporter &n, bool isLog) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t rank = dims.size();
+  if (n.version >= 13 || n.getAxis("axis", 1, rank) == rank - 1) {
+    int64_t axis = n.getAxis("axis", n.version >= 13 ? -1 : 1, rank);
+    return n.setOutput(0, n.emit<SoftmaxOp>(input, axis, isLog));
+  }
+  // Before version 13 all dimensions from `axis` on are one.
+  int64_t axis = n.getAxis("axis", 1, rank);
+  ArrayRef<DimAttr> all = dims;
+  Dims flat = {productOf(n.context, all.take_front(axis)), productOf(n.context, all.drop_front(axis))};
+  n.setOutput(0, n.reshape(n.emit<SoftmaxOp>(n.reshape(input, flat), 1, isLog), dims));
+}
+void importSoftmax(NodeImporter &n) { importSoftmaxAs(n, false); }
+void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
+
+/// `epsilon` as an attribute, and the check that it is what the vx op takes.
+static APFloat getEpsilon(NodeImporter &n, bool mayBeZero) {
+  float epsilon = n.getFloat("epsilon", 1e-5f);
+  if (!std::isfinite(epsilon) || epsilon < 0 || (epsilon == 0 && !mayBeZero))
+    throwUnsupported("expects 'epsilon' above 0, got " + std::to_string(epsilon));
+  return APFloat(epsilon);
+}
+
+void importLayerNormalization(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", -1, dims.size());
+  ArrayRef<DimAttr> trailing = ArrayRef<DimAttr>(dims).drop_front(axis);
+  Value scale = n.broadcast(n.getTensor(1), trailing);
+  Value bias = n.hasInput(2) ? n.broadcast(n.getTensor(2), trailing) : n.splatLike(0, scale);
+  n.refuseOutputs(1, "the mean and the deviation are not imported");
+  n.setOutput(0, n.emit<LayerNormOp>(input, scale, bias, axis, getEpsilon(n, true)));
+}
+
+void importRMSNormalization(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", -1, dims.size());
+  ArrayRef<DimAttr> all = dims;
+  Value scale = n.broadcast(n.getTensor(1), all.drop_front(axis));
+  // vx normalises the innermost dimension: those from `axis` on become one.
+  DimAttr width = productOf(n.context, all.drop_front(axis));
+  Dims flat(all.take_front(axis));
+  flat.push_back(width);
+  Value result = n.emit<RmsNormOp>(n.reshape(input, flat), n.reshape(n.cast(scale, elementOf(input)), width),
+                                   getEpsilon(n, false));
+  n.setOutput(0, n.reshape(result, dims));
+}
+
+/// A value for each channel, repeated over the other dimensions.
+static Value spreadChannels(NodeImporter &n, Value channels, Value like) {
+  if (typeOf(channels).getRank() != 1)
+    throwInvalid("expects one value for each channel, got " + describe(channels.getType()));
+  return n.broadcastInDim(n.cast(channels, elementOf(like)), vx::getDims(typeOf(like)), 1);
+}
+
+static void checkChannels(NodeImporter &n, unsigned firstInput, unsigned lastInput) {
+  Dims dims = n.getDims(0);
+  if (dims.size() < 2)
+    throwInvalid("expects an input of 2 or more dimensions, got " + describe(n.getTensorType(0)));
+  for (unsigned i = firstInput; i <= lastInput; ++i) {
+    Dims shape = n.getDims(i);
+    if (shape.size() != 1 || !mayBeEqual(shape[0], dims[1]))
+      throwInvalid("expects one value for each of " + dims[1].str() + " channels as input " + Twine(i) + ", got " +
+                   describe(n.getTensorType(i)));
+  }
+}
+
+void importBatchNormalization(NodeImporter &n) {
+  if (n.version >= 14 && n.getFlag("training_mode", false))
+    throwUnsupported("batch normalisation in training is not imported");
+  if (n.version < 9 && !n.getFlag("spatial", true))
+    throwUnsupported("statistics for each element ('spatial' = 0) are not imported");
+  checkChannels(n, 1, 4);
+  Value input = n.getTensor(0), scale = n.getTensor(1), bias = n.getTensor(2);
+  Type statisticsType = elementOf(n.getTensor(4));
+  Value mean = n.getTensor(3), variance = n.getTensor(4);
+  // (x - mean) / sqrt(variance + epsilon) * scale + bias as x * factor + offset: the two follow from constants, and
+  // fold into a convolution before.
+  Value deviation = n.emit<SqrtOp>(n.emit<AddOp>(variance, n.splatLike(n.getFloat("epsilon", 1e-5f), variance)));
+  Value factor = n.emit<DivOp>(n.cast(scale, statisticsType), deviation);
+  Value offset = n.emit<SubOp>(n.cast(bias, statisticsType), n.emit<MulOp>(n.cast(mean, statisticsType), factor));
+  n.refuseOutputs(1, "the statistics of training are not imported");
+  Value scaled = n.emit<MulOp>(input, spreadChannels(n, factor, input));
+  n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, offset, input)));
+}
+
+void importInstanceNormalization(NodeImporter &n) {
+  if (n.version < 6)
+    throwUnsupported("version 1 of the op is not imported, want 6 or newer");
+  checkChannels(n, 1, 2);
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  if (dims.size() < 3)
+    throwInvalid("expects an input of 3 or more dimensions, got " + describe(input.getType()));
+  RankedTensorType rowType = makeTensorType(ArrayRef<DimAttr>(dims).drop_front(2), elementOf(input));
+  Value normalized = n.emit<LayerNormOp>(input, n.splat(1, rowType), n.splat(0, rowType), 2, getEpsilon(n, true));
+  Value scaled = n.emit<MulOp>(normalized, spreadChannels(n, n.getTensor(1), input));
+  n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, n.getTensor(2), input)));
+}
+
+} // namespace vx::onnx

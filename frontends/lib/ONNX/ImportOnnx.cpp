@@ -1,0 +1,77 @@
+#include "vx/Frontend/ONNX/ImportOnnx.h"
+
+#include "ModelImporter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace vx {
+
+std::string ImportIssue::str() const {
+  if (node.empty())
+    return reason;
+  std::string text = "node '" + node + "' (" + opType + ", " + domain;
+  if (version > 0)
+    text += " " + std::to_string(version);
+  return text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason;
+}
+
+void ImportReport::print(llvm::raw_ostream &os) const {
+  size_t unsupported = 0;
+  for (const ImportIssue &issue : issues) {
+    os << file << ": " << issue.str() << "\n";
+    unsupported += issue.kind == ImportIssue::Kind::Unsupported && !issue.node.empty();
+  }
+  if (unsupported > 0)
+    os << file << ": " << unsupported << (unsupported == 1 ? " node is" : " nodes are") << " not supported\n";
+}
+
+static void addInvalid(ImportReport &report, std::string reason) {
+  ImportIssue issue;
+  issue.kind = ImportIssue::Kind::Invalid;
+  issue.reason = std::move(reason);
+  report.issues.push_back(std::move(issue));
+}
+
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef bytes, StringRef folder,
+                                 const ImportOptions &options, ImportReport &report) {
+  if (report.file.empty())
+    report.file = bytes.getBufferIdentifier().str();
+  if (bytes.getBufferSize() == 0) {
+    addInvalid(report, "expects an ONNX model, got an empty file");
+    return {};
+  }
+  if (bytes.getBufferSize() > INT32_MAX) {
+    addInvalid(report, "expects a model file of at most " + std::to_string(INT32_MAX) + " bytes, got " +
+                           std::to_string(bytes.getBufferSize()) +
+                           "; larger models keep their weights in external data");
+    return {};
+  }
+  auto model = std::make_shared<onnx::ModelProto>();
+  if (!model->ParseFromArray(bytes.getBufferStart(), static_cast<int>(bytes.getBufferSize()))) {
+    addInvalid(report, "expects an ONNX model, got " + std::to_string(bytes.getBufferSize()) +
+                           " bytes that are not one: the file is damaged, or is something else");
+    return {};
+  }
+  onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report);
+  return importer.run();
+}
+
+OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options,
+                                 ImportReport &report) {
+  report.file = path.str();
+  if (llvm::sys::fs::is_directory(path)) {
+    addInvalid(report, "expects a file, got a folder");
+    return {};
+  }
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    addInvalid(report, "cannot open the model: " + buffer.getError().message());
+    return {};
+  }
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return importOnnx(context, (*buffer)->getMemBufferRef(), folder.empty() ? "." : folder, options, report);
+}
+
+} // namespace vx

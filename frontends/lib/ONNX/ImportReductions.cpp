@@ -1,0 +1,191 @@
+// Reductions over dimensions.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+namespace {
+struct Reduction {
+  SmallVector<int64_t> axes;
+  Dims result;
+  /// The reduced shape with size 1 where a dimension was, for broadcasting back.
+  Dims kept;
+  /// Nothing is reduced: the input passes through the elementwise part.
+  bool isNothing = false;
+};
+} // namespace
+
+/// Axes are an attribute before version `inputSince`, and an input from there on.
+static Reduction getReduction(NodeImporter &n, int64_t inputSince) {
+  Dims dims = n.getDims(0);
+  Reduction reduction;
+  std::optional<SmallVector<int64_t>> listed;
+  if (n.version < inputSince)
+    listed = n.getInts("axes");
+  else if (n.hasInput(1))
+    listed = n.getConstantIntegers(1);
+  if (listed && !listed->empty())
+    reduction.axes = n.normalizeAxes(*listed, dims.size(), "axes");
+  else if (n.version >= inputSince && n.getFlag("noop_with_empty_axes", false))
+    reduction.isNothing = true;
+  else
+    llvm::append_range(reduction.axes, llvm::seq<int64_t>(0, dims.size()));
+  bool keep = n.getFlag("keepdims", true);
+  for (auto [index, dim] : llvm::enumerate(dims)) {
+    bool isReduced = llvm::is_contained(reduction.axes, index);
+    reduction.kept.push_back(isReduced ? n.dim(1) : dim);
+    if (!isReduced || keep)
+      reduction.result.push_back(reduction.kept.back());
+  }
+  return reduction;
+}
+
+static Value reduce(NodeImporter &n, ReduceKind kind, Value value, const Reduction &reduction) {
+  return reduction.isNothing || reduction.axes.empty() ? value : n.emit<ReduceOp>(kind, value, reduction.axes);
+}
+
+static void finishReduction(NodeImporter &n, Value value, const Reduction &reduction) {
+  n.setOutput(0, n.reshape(value, reduction.result));
+}
+
+/// A reduction of a short integer list that is known, as in the product of a shape.
+static bool followReduction(NodeImporter &n, const Reduction &reduction, DimAttr start,
+                            llvm::function_ref<DimAttr(DimAttr, DimAttr)> combine) {
+  std::optional<Dims> contents = n.getContents(0);
+  RankedTensorType type = n.getTensorType(0);
+  if (!contents || type.getRank() != 1 || reduction.isNothing || (!start && contents->empty()))
+    return false;
+  DimAttr result = start ? start : contents->front();
+  for (DimAttr dim : ArrayRef<DimAttr>(*contents).drop_front(start ? 0 : 1))
+    result = combine(result, dim);
+  if (!fitsType(result, type.getElementType()))
+    return false;
+  n.setContents(0, {result}, makeTensorType(reduction.result, type.getElementType()));
+  return true;
+}
+
+/// Sums of half-precision floats that are divided or squared afterwards are kept in f32 until then.
+static Value widen(NodeImporter &n, Value value) {
+  Type type = elementOf(value);
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32 ? n.cast(value, n.model.builder.getF32Type())
+                                                                   : value;
+}
+
+void importReduceSum(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 13);
+  if (!followReduction(n, reduction, n.dim(0), addDims))
+    finishReduction(n, reduce(n, ReduceKind::sum, n.getTensor(0), reduction), reduction);
+}
+void importReduceProd(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  if (!followReduction(n, reduction, n.dim(1), mulDims))
+    finishReduction(n, reduce(n, ReduceKind::prod, n.getTensor(0), reduction), reduction);
+}
+
+static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind,
+                           llvm::function_ref<DimAttr(DimAttr, DimAttr)> combine) {
+  Reduction reduction = getReduction(n, 18);
+  if (followReduction(n, reduction, DimAttr(), combine))
+    return;
+  Value input = n.getTensor(0);
+  finishReduction(n, reduce(n, elementOf(input).isInteger(1) ? boolKind : kind, input, reduction), reduction);
+}
+void importReduceMax(NodeImporter &n) { importExtremum(n, ReduceKind::max, ReduceKind::or_, maxDims); }
+void importReduceMin(NodeImporter &n) { importExtremum(n, ReduceKind::min, ReduceKind::and_, minDims); }
+
+static Value divideByCount(NodeImporter &n, Value sum, ArrayRef<DimAttr> counted) {
+  Value count = n.emitDim(productOf(n.context, counted), elementOf(sum));
+  return n.emit<DivOp>(sum, n.broadcastInDim(count, vx::getDims(typeOf(sum)), {}));
+}
+
+void importReduceMean(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  Value input = n.getTensor(0);
+  Dims dims = n.getDims(0), counted;
+  for (int64_t axis : reduction.axes)
+    counted.push_back(dims[axis]);
+  Value sum = reduce(n, ReduceKind::sum, widen(n, input), reduction);
+  finishReduction(n, n.cast(divideByCount(n, sum, counted), elementOf(input)), reduction);
+}
+
+void importReduceL1(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  finishReduction(n, reduce(n, ReduceKind::sum, n.emit<AbsOp>(n.getTensor(0)), reduction), reduction);
+}
+
+static Value sumOfSquares(NodeImporter &n, Value value, const Reduction &reduction) {
+  return reduce(n, ReduceKind::sum, n.emit<MulOp>(value, value), reduction);
+}
+void importReduceL2(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  Value input = n.getTensor(0);
+  Type type = elementOf(input);
+  // The root of an integer is rounded down to one.
+  Value value = isa<FloatType>(type) ? widen(n, input) : n.cast(input, n.model.builder.getF64Type());
+  finishReduction(n, n.cast(n.emit<SqrtOp>(sumOfSquares(n, value, reduction)), type), reduction);
+}
+void importReduceSumSquare(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  Value input = n.getTensor(0);
+  finishReduction(n, n.cast(sumOfSquares(n, widen(n, input), reduction), elementOf(input)), reduction);
+}
+
+void importReduceLogSum(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  Value input = n.getTensor(0);
+  Value sum = reduce(n, ReduceKind::sum, widen(n, input), reduction);
+  finishReduction(n, n.cast(n.emit<LogOp>(sum), elementOf(input)), reduction);
+}
+
+void importReduceLogSumExp(NodeImporter &n) {
+  Reduction reduction = getReduction(n, 18);
+  Value original = n.getTensor(0), input = widen(n, original);
+  if (reduction.isNothing || reduction.axes.empty())
+    return n.setOutput(0, original);
+  // ln(sum of e^(x - m)) + m with m the greatest element, or 0 where that is infinite.
+  Value greatest = n.emit<ReduceOp>(ReduceKind::max, input, reduction.axes);
+  Value base = n.emit<SelectOp>(n.emit<IsInfOp>(greatest), n.splatLike(0, greatest), greatest);
+  Value spread = n.broadcast(n.reshape(base, reduction.kept), vx::getDims(typeOf(input)));
+  Value sum = n.emit<ReduceOp>(ReduceKind::sum, n.emit<ExpOp>(n.emit<SubOp>(input, spread)), reduction.axes);
+  Value result = n.emit<AddOp>(n.emit<LogOp>(sum), base);
+  finishReduction(n, n.cast(result, elementOf(original)), reduction);
+}
+
+static void importArg(NodeImporter &n, ReduceKind kind) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", 0, dims.size());
+  Value result = n.emit<ArgReduceOp>(kind, input, axis, n.getFlag("select_last_index", false));
+  dims[axis] = n.dim(1);
+  n.setOutput(0, n.getFlag("keepdims", true) ? n.reshape(result, dims) : result);
+}
+void importArgMax(NodeImporter &n) { importArg(n, ReduceKind::max); }
+void importArgMin(NodeImporter &n) { importArg(n, ReduceKind::min); }
+
+static SmallVector<int64_t> getSpatialAxes(NodeImporter &n) {
+  int64_t rank = n.getTensorType(0).getRank();
+  if (rank < 3)
+    throwInvalid("expects an input of 3 or more dimensions, got " + describe(n.getTensorType(0)));
+  return llvm::to_vector(llvm::seq<int64_t>(2, rank));
+}
+static Dims getPooledShape(NodeImporter &n) {
+  Dims dims = n.getDims(0);
+  std::fill(dims.begin() + 2, dims.end(), n.dim(1));
+  return dims;
+}
+
+void importGlobalAveragePool(NodeImporter &n) {
+  SmallVector<int64_t> axes = getSpatialAxes(n);
+  Value input = n.getTensor(0);
+  Value sum = n.emit<ReduceOp>(ReduceKind::sum, widen(n, input), axes);
+  Dims dims = n.getDims(0);
+  Value mean = divideByCount(n, sum, ArrayRef<DimAttr>(dims).drop_front(2));
+  n.setOutput(0, n.reshape(n.cast(mean, elementOf(input)), getPooledShape(n)));
+}
+void importGlobalMaxPool(NodeImporter &n) {
+  SmallVector<int64_t> axes = getSpatialAxes(n);
+  n.setOutput(0, n.reshape(n.emit<ReduceOp>(ReduceKind::max, n.getTensor(0), axes), getPooledShape(n)));
+}
+
+} // namespace vx::onnx

@@ -1,0 +1,228 @@
+// Ops that give elements another shape or order.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+/// Gives the output as `value` in shape `dims`; a short integer list that is known stays known.
+static void reshapeOutput(NodeImporter &n, ArrayRef<DimAttr> dims) {
+  std::optional<Dims> contents = n.getContents(0);
+  RankedTensorType type = makeTensorType(dims, n.getTensorType(0).getElementType());
+  if (contents && type.hasStaticShape() && type.getNumElements() == static_cast<int64_t>(contents->size()))
+    return n.setContents(0, *contents, type);
+  n.setOutput(0, n.reshape(n.getTensor(0), dims));
+}
+
+void importReshape(NodeImporter &n) {
+  Dims input = n.getDims(0), wanted;
+  if (n.version >= 5) {
+    wanted = n.getIntegers(1);
+  } else {
+    std::optional<SmallVector<int64_t>> shape = n.getInts("shape");
+    if (!shape)
+      throwInvalid("expects attribute 'shape', got none");
+    for (int64_t size : *shape)
+      wanted.push_back(n.dim(size));
+  }
+  bool allowZero = n.version >= 14 && n.getFlag("allowzero", false);
+  Dims dims;
+  std::optional<size_t> inferred;
+  for (auto [index, dim] : llvm::enumerate(wanted)) {
+    std::optional<int64_t> size = dim.asConstant();
+    if (size && *size < -1)
+      throwInvalid("expects sizes from -1 on in 'shape', got " + Twine(*size));
+    if (size == -1) {
+      if (inferred)
+        throwInvalid("expects at most one -1 in 'shape', got another at place " + Twine(index));
+      inferred = index;
+      dims.push_back(n.dim(1));
+    } else if (size == 0 && !allowZero) {
+      if (index >= input.size())
+        throwInvalid("expects 0 in 'shape' only where the input has a dimension: it has " + Twine(input.size()) +
+                     ", got 0 at place " + Twine(index));
+      dims.push_back(input[index]);
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  DimAttr have = productOf(n.context, input), others = productOf(n.context, dims);
+  if (inferred) {
+    std::optional<int64_t> haveSize = have.asConstant(), otherSize = others.asConstant();
+    if (otherSize == 0)
+      throwInvalid("expects sizes above 0 beside -1 in 'shape', got a 0");
+    if (haveSize && otherSize && *haveSize % *otherSize != 0)
+      throwInvalid("expects a shape that holds the input's " + Twine(*haveSize) + " elements, got sizes of product " +
+                   Twine(*otherSize) + " beside -1");
+    dims[*inferred] = floorDivDims(have, others);
+  } else if (!mayBeEqual(have, others)) {
+    throwInvalid("expects a shape that holds the input's " + have.str() + " elements, got one of " + others.str());
+  }
+  reshapeOutput(n, dims);
+}
+
+void importFlatten(NodeImporter &n) {
+  Dims input = n.getDims(0);
+  int64_t rank = input.size(), axis = n.getInt("axis", 1);
+  if (axis < -rank || axis > rank)
+    throwInvalid("expects 'axis' from " + Twine(-rank) + " to " + Twine(rank) + ", got " + Twine(axis));
+  axis = axis < 0 ? axis + rank : axis;
+  ArrayRef<DimAttr> all = input;
+  Dims dims = {productOf(n.context, all.take_front(axis)), productOf(n.context, all.drop_front(axis))};
+  reshapeOutput(n, dims);
+}
+
+/// Axes are an attribute before version 13, and an input from there on.
+static std::optional<SmallVector<int64_t>> getAxesBefore13(NodeImporter &n) {
+  if (n.version < 13)
+    return n.getInts("axes");
+  if (n.hasInput(1))
+    return n.getConstantIntegers(1);
+  return std::nullopt;
+}
+
+void importSqueeze(NodeImporter &n) {
+  Dims input = n.getDims(0), dims;
+  std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
+  SmallVector<int64_t> axes;
+  if (listed)
+    axes = n.normalizeAxes(*listed, input.size(), "axes");
+  for (auto [index, dim] : llvm::enumerate(input)) {
+    std::optional<int64_t> size = dim.asConstant();
+    bool drop = listed ? llvm::is_contained(axes, index) : size == 1;
+    if (!listed && !size)
+      throwUnsupported("expects 'axes' where sizes are known at run time only: dimension " + Twine(index) + " is " +
+                       dim.str());
+    if (drop && size && *size != 1)
+      throwInvalid("expects size 1 in each dimension of 'axes', got " + Twine(*size) + " in dimension " + Twine(index));
+    if (!drop)
+      dims.push_back(dim);
+  }
+  reshapeOutput(n, dims);
+}
+
+void importUnsqueeze(NodeImporter &n) {
+  Dims input = n.getDims(0), dims;
+  std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
+  if (!listed)
+    throwInvalid("expects 'axes', got none");
+  if (input.size() + listed->size() > maxRank)
+    throwUnsupported("expects at most " + Twine(maxRank) + " dimensions, got " + Twine(input.size() + listed->size()));
+  int64_t rank = input.size() + listed->size();
+  SmallVector<int64_t> axes = n.normalizeAxes(*listed, rank, "axes");
+  size_t next = 0;
+  for (int64_t i = 0; i < rank; ++i)
+    dims.push_back(llvm::is_contained(axes, i) ? n.dim(1) : input[next++]);
+  reshapeOutput(n, dims);
+}
+
+void importTranspose(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  int64_t rank = typeOf(input).getRank();
+  SmallVector<int64_t> permutation(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+  if (std::optional<SmallVector<int64_t>> listed = n.getInts("perm")) {
+    permutation.clear();
+    for (int64_t axis : *listed)
+      permutation.push_back(n.normalizeAxis(axis, rank, "perm"));
+    if (static_cast<int64_t>(n.normalizeAxes(*listed, rank, "perm").size()) != rank)
+      throwInvalid("expects 'perm' with " + Twine(rank) + " entries, got " + Twine(listed->size()));
+  }
+  n.setOutput(0, n.transpose(input, permutation));
+}
+
+void importExpand(NodeImporter &n) {
+  Dims shape = n.getIntegers(1), input = n.getDims(0);
+  for (DimAttr dim : shape)
+    if (dim.asConstant() && *dim.asConstant() < 0)
+      throwInvalid("expects sizes of at least 0 in 'shape', got " + Twine(*dim.asConstant()));
+  n.setOutput(0, n.broadcast(n.getTensor(0), n.broadcastShapes(input, shape)));
+}
+
+void importTile(NodeImporter &n) {
+  if (n.version < 6)
+    throwUnsupported("version 1 of the op is not imported, want 6 or newer");
+  Dims input = n.getDims(0), repeats = n.getIntegers(1);
+  if (repeats.size() != input.size())
+    throwInvalid("expects one entry of 'repeats' for each of the " + Twine(input.size()) + " dimensions, got " +
+                 Twine(repeats.size()));
+  // Each repeated dimension gets one of size `repeats` before it, and the two are joined afterwards.
+  Dims spread, joined;
+  SmallVector<int64_t> dimensions;
+  for (auto [size, count] : llvm::zip(input, repeats)) {
+    if (count.asConstant() != 1)
+      spread.push_back(count);
+    dimensions.push_back(spread.size());
+    spread.push_back(size);
+    joined.push_back(mulDims(size, count));
+  }
+  n.setOutput(0, n.reshape(n.broadcastInDim(n.getTensor(0), spread, dimensions), joined));
+}
+
+void importConcat(NodeImporter &n) {
+  int64_t rank = n.getTensorType(0).getRank();
+  int64_t axis = n.getAxis("axis", n.version < 4 ? std::optional<int64_t>(1) : std::nullopt, rank);
+  Dims contents;
+  bool isKnown = rank == 1;
+  for (unsigned i = 0; i < n.getNumInputs(); ++i) {
+    RankedTensorType type = n.getTensorType(i);
+    if (type.getRank() != rank || type.getElementType() != n.getTensorType(0).getElementType())
+      throwInvalid("expects inputs of one rank and element type, got " + describe(n.getTensorType(0)) + " and " +
+                   describe(type));
+    std::optional<Dims> part = isKnown ? n.getContents(i) : std::nullopt;
+    isKnown = part && contents.size() + part->size() <= maxContents;
+    if (isKnown)
+      contents.append(part->begin(), part->end());
+  }
+  if (isKnown)
+    return n.setContents(0, contents,
+                         RankedTensorType::get({int64_t(contents.size())}, n.getTensorType(0).getElementType()));
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < n.getNumInputs(); ++i)
+    values.push_back(n.getTensor(i));
+  n.setOutput(0, values.size() == 1 ? values[0] : n.emit<ConcatOp>(ValueRange(values), axis));
+}
+
+void importSplit(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", 0, dims.size()), count = n.proto.output_size();
+  DimAttr size = dims[axis];
+  Dims sizes;
+  if (n.version >= 13 && n.hasInput(1)) {
+    sizes = n.getIntegers(1);
+  } else if (std::optional<SmallVector<int64_t>> listed = n.version < 13 ? n.getInts("split") : std::nullopt) {
+    for (int64_t part : *listed)
+      sizes.push_back(n.dim(part));
+  } else {
+    int64_t parts = n.version >= 18 ? n.getInt("num_outputs", count) : count;
+    if (parts != count || count < 1)
+      throwInvalid("expects 'num_outputs' to count the outputs: want " + Twine(count) + ", got " + Twine(parts));
+    // All parts have the same size but the last, which may be smaller.
+    DimAttr part = ceilDivDims(size, n.dim(count)), rest = size;
+    for (int64_t i = 0; i < count; ++i) {
+      DimAttr taken = i + 1 == count ? rest : part;
+      if (taken.asConstant() && *taken.asConstant() < 0)
+        throwInvalid("expects dimension " + Twine(axis) + " to split into " + Twine(count) + " parts, got size " +
+                     size.str());
+      sizes.push_back(taken);
+      rest = subDims(rest, part);
+    }
+  }
+  if (static_cast<int64_t>(sizes.size()) != count)
+    throwInvalid("expects one size for each of the " + Twine(count) + " outputs, got " + Twine(sizes.size()));
+  DimAttr sum = n.dim(0);
+  for (DimAttr part : sizes)
+    sum = addDims(sum, part);
+  if (!mayBeEqual(sum, size))
+    throwInvalid("expects parts that make up dimension " + Twine(axis) + ": want " + size.str() + ", got " + sum.str());
+  Dims starts(dims.size(), n.dim(0));
+  SmallVector<int64_t> strides(dims.size(), 1);
+  for (int64_t i = 0; i < count; ++i) {
+    dims[axis] = sizes[i];
+    if (n.wantsOutput(i))
+      n.setOutput(i, n.slice(input, starts, dims, strides));
+    starts[axis] = addDims(starts[axis], sizes[i]);
+  }
+}
+
+} // namespace vx::onnx

@@ -1,0 +1,214 @@
+// Convolution and pooling.
+#include "OpFunctions.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+namespace {
+/// A window over the spatial dimensions. Pads that depend on a size known at run time only are expressions.
+struct Window {
+  SmallVector<int64_t> kernel, strides, dilations;
+  Dims low, high;
+};
+} // namespace
+
+/// Strides, pads and the like of real models are far below this; the bound keeps products in 64 bits.
+static constexpr int64_t maxWindow = int64_t(1) << 31;
+
+static SmallVector<int64_t> getWindowList(NodeImporter &n, StringRef name, size_t count, int64_t otherwise,
+                                          int64_t least) {
+  std::optional<SmallVector<int64_t>> listed = n.getInts(name);
+  if (!listed || listed->empty())
+    return SmallVector<int64_t>(count, otherwise);
+  if (listed->size() != count)
+    throwInvalid("expects '" + name + "' with " + Twine(count) + " entries, got " + Twine(listed->size()));
+  for (int64_t value : *listed)
+    if (value < least || value > maxWindow)
+      throwInvalid("expects '" + name + "' from " + Twine(least) + " to " + Twine(maxWindow) + ", got " + Twine(value));
+  return *listed;
+}
+
+/// How far a window reaches: (kernel - 1) * dilation + 1.
+static int64_t getReach(const Window &window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
+
+static Window getWindow(NodeImporter &n, ArrayRef<DimAttr> spatial, SmallVector<int64_t> kernel) {
+  size_t count = spatial.size();
+  Window window{
+      std::move(kernel), getWindowList(n, "strides", count, 1, 1), getWindowList(n, "dilations", count, 1, 1), {}, {}};
+  std::string autoPad = n.getString("auto_pad", "NOTSET");
+  SmallVector<int64_t> pads = getWindowList(n, "pads", 2 * count, 0, -maxWindow);
+  for (size_t i = 0; i < count; ++i) {
+    if (autoPad == "NOTSET") {
+      window.low.push_back(n.dim(pads[i]));
+      window.high.push_back(n.dim(pads[i + count]));
+    } else if (autoPad == "VALID") {
+      window.low.push_back(n.dim(0));
+      window.high.push_back(n.dim(0));
+    } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
+      // ceil(size / stride) places; an odd pad goes to the side of the name.
+      DimAttr stride = n.dim(window.strides[i]);
+      DimAttr places = ceilDivDims(spatial[i], stride);
+      DimAttr covered = addDims(mulDims(subDims(places, n.dim(1)), stride), n.dim(getReach(window, i)));
+      DimAttr total = maxDims(subDims(covered, spatial[i]), n.dim(0));
+      DimAttr small = floorDivDims(total, n.dim(2)), large = subDims(total, small);
+      window.low.push_back(autoPad == "SAME_UPPER" ? small : large);
+      window.high.push_back(autoPad == "SAME_UPPER" ? large : small);
+    } else {
+      throwInvalid("expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '" + autoPad + "'");
+    }
+  }
+  return window;
+}
+
+static bool isConstant(ArrayRef<DimAttr> dims) {
+  return llvm::all_of(dims, [](DimAttr dim) { return dim.asConstant().has_value(); });
+}
+
+/// Pads that are not constant become a vx.pad before the window.
+static Value applyPads(NodeImporter &n, Value input, Window &window, Value padding) {
+  if (isConstant(window.low) && isConstant(window.high))
+    return input;
+  Dims low = {n.dim(0), n.dim(0)}, high = low;
+  low.append(window.low);
+  high.append(window.high);
+  window.low.assign(window.low.size(), n.dim(0));
+  window.high = window.low;
+  return n.emit<PadOp>(input, padding, n.toArray(low), n.toArray(high));
+}
+
+static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
+  SmallVector<int64_t> values;
+  for (DimAttr dim : dims)
+    values.push_back(*dim.asConstant());
+  return values;
+}
+
+void importConv(NodeImporter &n) {
+  Value input = n.getTensor(0), filter = n.getTensor(1);
+  Dims dims = n.getDims(0), filterDims = n.getDims(1);
+  if (dims.size() < 3 || filterDims.size() != dims.size())
+    throwInvalid("expects an input and a filter of one rank, 3 or more, got " + describe(input.getType()) + " and " +
+                 describe(filter.getType()));
+  ArrayRef<DimAttr> filterSpatial = ArrayRef<DimAttr>(filterDims).drop_front(2);
+  if (!isConstant(filterSpatial))
+    throwUnsupported("expects a filter of known size, got " + describe(filter.getType()));
+  SmallVector<int64_t> kernel = getConstants(filterSpatial);
+  for (int64_t size : kernel)
+    if (size < 1 || size > maxWindow)
+      throwInvalid("expects a filter with at least one element in each dimension, got " + describe(filter.getType()));
+  if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape"); stated && *stated != kernel)
+    throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
+  Window window = getWindow(n, ArrayRef<DimAttr>(dims).drop_front(2), kernel);
+  input = applyPads(n, input, window, n.emitScalar(0, elementOf(input)));
+  int64_t groups = n.getInt("group", 1);
+  if (groups < 1)
+    throwInvalid("expects 'group' of at least 1, got " + Twine(groups));
+  Value result = n.emit<ConvOp>(input, filter, window.strides, window.dilations, getConstants(window.low),
+                                getConstants(window.high), groups);
+  if (n.hasInput(2)) {
+    Value bias = n.getTensor(2);
+    if (typeOf(bias).getRank() != 1)
+      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
+    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
+  }
+  n.setOutput(0, result);
+}
+
+/// The window of a pooling op, with the pads that `ceil_mode` adds at the end.
+static Window getPoolWindow(NodeImporter &n, ArrayRef<DimAttr> spatial) {
+  std::optional<SmallVector<int64_t>> kernel = n.getInts("kernel_shape");
+  if (!kernel)
+    throwInvalid("expects attribute 'kernel_shape', got none");
+  return getWindow(n, spatial, getWindowList(n, "kernel_shape", spatial.size(), 1, 1));
+}
+
+/// What `ceil_mode` adds at the end of each dimension: there are ceil((size - reach) / stride) + 1 places, less those
+/// that would start behind the input and its pad before it. May be negative, where the last elements are in no window.
+static Dims getCeilPads(NodeImporter &n, ArrayRef<DimAttr> spatial, const Window &window) {
+  Dims extra;
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    if (!n.getFlag("ceil_mode", false)) {
+      extra.push_back(n.dim(0));
+      continue;
+    }
+    DimAttr stride = n.dim(window.strides[i]), reach = n.dim(getReach(window, i));
+    DimAttr begin = addDims(spatial[i], window.low[i]), size = addDims(begin, window.high[i]);
+    DimAttr places = addDims(ceilDivDims(subDims(size, reach), stride), n.dim(1));
+    places = minDims(places, ceilDivDims(begin, stride));
+    extra.push_back(subDims(addDims(mulDims(subDims(places, n.dim(1)), stride), reach), size));
+  }
+  return extra;
+}
+
+static Value emitReduceWindow(NodeImporter &n, ReduceKind kind, Value input, const Window &window) {
+  auto withUnits = [](ArrayRef<int64_t> values, int64_t unit) {
+    SmallVector<int64_t> all = {unit, unit};
+    llvm::append_range(all, values);
+    return all;
+  };
+  return n.emit<ReduceWindowOp>(kind, input, withUnits(window.kernel, 1), withUnits(window.strides, 1),
+                                withUnits(window.dilations, 1), withUnits(getConstants(window.low), 0),
+                                withUnits(getConstants(window.high), 0));
+}
+
+static Dims getSpatial(NodeImporter &n) {
+  Dims dims = n.getDims(0);
+  if (dims.size() < 3)
+    throwInvalid("expects an input of 3 or more dimensions, got " + describe(n.getTensorType(0)));
+  return Dims(ArrayRef<DimAttr>(dims).drop_front(2));
+}
+
+void importMaxPool(NodeImporter &n) {
+  n.refuseOutputs(1, "the places of the greatest elements are not imported");
+  Value input = n.getTensor(0);
+  Dims spatial = getSpatial(n);
+  Window window = getPoolWindow(n, spatial);
+  for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
+    high = addDims(high, extra);
+  Type type = elementOf(input);
+  Value least;
+  if (!isConstant(window.low) || !isConstant(window.high)) {
+    if (!isa<FloatType>(type))
+      throwUnsupported("pooling of integers with pads that depend on a dynamic size is not imported");
+    least = n.emitScalar(-std::numeric_limits<double>::infinity(), type);
+  }
+  n.setOutput(0, emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window));
+}
+
+void importAveragePool(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Type type = elementOf(input);
+  if (!isa<FloatType>(type))
+    throwInvalid("expects floats, got " + describe(input.getType()));
+  Dims spatial = getSpatial(n);
+  Window window = getPoolWindow(n, spatial);
+  bool countPads = n.getFlag("count_include_pad", false);
+  Dims extra = getCeilPads(n, spatial, window);
+  // What counts: the input, with its pads or without. The ones that stand for it are summed like the input itself.
+  Dims counted = {n.dim(1), n.dim(1)};
+  Window countWindow = window;
+  bool isWhole = true;
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    DimAttr low = window.low[i], high = window.high[i];
+    counted.push_back(countPads ? addDims(addDims(spatial[i], low), high) : spatial[i]);
+    if (countPads)
+      countWindow.low[i] = countWindow.high[i] = n.dim(0);
+    window.high[i] = addDims(high, extra[i]);
+    countWindow.high[i] = addDims(countWindow.high[i], extra[i]);
+    isWhole &= countWindow.low[i].asConstant() == 0 && countWindow.high[i].asConstant() == 0;
+  }
+  Value zero = n.emitScalar(0, type);
+  Value sum = emitReduceWindow(n, ReduceKind::sum, applyPads(n, input, window, zero), window);
+  if (isWhole) {
+    double count = 1;
+    for (int64_t size : window.kernel)
+      count *= double(size);
+    return n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(count, sum)));
+  }
+  Value ones = n.splat(1, makeTensorType(counted, type));
+  Value counts = emitReduceWindow(n, ReduceKind::sum, applyPads(n, ones, countWindow, zero), countWindow);
+  n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
+}
+
+} // namespace vx::onnx

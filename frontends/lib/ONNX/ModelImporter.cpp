@@ -1,0 +1,612 @@
+#include "ModelImporter.h"
+
+#include "NodeImporter.h"
+#include "OpTable.h"
+#include "mlir/IR/Diagnostics.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+std::string getNodeLabel(const NodeProto &node, int index) {
+  return node.name().empty() ? node.op_type() + "_" + std::to_string(index) : node.name();
+}
+
+/// "ai.onnx" is a spelling of the default domain.
+static StringRef normalizeDomain(StringRef domain) { return domain == "ai.onnx" ? StringRef() : domain; }
+static StringRef spellDomain(StringRef domain) { return domain.empty() ? StringRef("ai.onnx") : domain; }
+
+ModelImporter::ModelImporter(MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
+                             StringRef file, StringRef folder, const ImportOptions &options, ImportReport &report)
+    : context(context), builder(context), tensors(context, std::move(owner), folder, options.maxInlineElements),
+      model(model), fileName(llvm::sys::path::filename(file)), report(report) {}
+
+Location ModelImporter::getLocation(StringRef node, StringRef opType) {
+  return getSourceLocation(context, node, opType, fileName);
+}
+
+//===-- Report
+//-----------------------------------------------------------------------------------------------------===//
+
+void ModelImporter::addIssue(ImportIssue::Kind kind, const NodeProto *node, StringRef label, int64_t version,
+                             std::string reason) {
+  ImportIssue issue;
+  issue.kind = kind;
+  if (node) {
+    issue.node = label.str();
+    issue.opType = node->op_type();
+    issue.domain = spellDomain(normalizeDomain(node->domain())).str();
+    issue.version = version;
+  }
+  issue.reason = std::move(reason);
+  report.issues.push_back(std::move(issue));
+}
+
+std::string ModelImporter::takeDiagnostics() {
+  std::string text = diagnostics.empty() ? "the importer cannot express this node" : diagnostics.front();
+  diagnostics.clear();
+  return text;
+}
+
+bool ModelImporter::guard(const NodeProto *node, StringRef label, int64_t version, function_ref<void()> body) {
+  diagnostics.clear();
+  try {
+    body();
+    return true;
+  } catch (const ImportError &error) {
+    addIssue(error.kind, node, label, version, error.reason);
+  } catch (const PoisonedInput &) {
+  }
+  return false;
+}
+
+//===-- Values
+//-----------------------------------------------------------------------------------------------------===//
+
+Entry &ModelImporter::lookup(StringRef name) {
+  for (Scope *at = scope; at; at = at->parent) {
+    auto found = at->entries.find(name);
+    if (found == at->entries.end())
+      continue;
+    if (!found->second.unavailable.empty())
+      throwUnsupported(found->second.unavailable);
+    if (found->second.isPoisoned())
+      throw PoisonedInput();
+    return found->second;
+  }
+  throwInvalid("expects a value '" + name + "', but nothing before the node makes it");
+}
+
+void ModelImporter::define(StringRef name, Entry entry) {
+  if (name.empty())
+    return;
+  if (!entry.block)
+    entry.block = builder.getInsertionBlock();
+  if (!scope->entries.try_emplace(name, std::move(entry)).second)
+    throwInvalid("expects each value to be made once, but '" + name + "' is made twice");
+}
+
+Value ModelImporter::materialize(Entry &entry) {
+  if (entry.value)
+    return entry.value;
+  if (!entry.constant) {
+    Value value = materializeContents(entry);
+    if (builder.getInsertionBlock() == entry.block)
+      entry.value = value;
+    return value;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *&last = lastConstants[entry.block];
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(entry.block);
+  auto constant = ConstantOp::create(builder, entry.location, entry.constant.getType(), entry.constant);
+  last = constant;
+  return entry.value = constant;
+}
+
+Value ModelImporter::materializeContents(Entry &entry) {
+  NodeImporter node(*this, NodeProto::default_instance(), 0, entry.location, "");
+  auto type = cast<RankedTensorType>(entry.type);
+  Type elementType = type.getElementType();
+  const Dims &contents = *entry.contents;
+  if (llvm::all_of(contents, [](DimAttr dim) { return dim.asConstant().has_value(); })) {
+    SmallVector<APInt> values;
+    for (DimAttr dim : contents)
+      values.push_back(APInt(elementType.getIntOrFloatBitWidth(), *dim.asConstant(), /*isSigned=*/true,
+                             /*implicitTrunc=*/true));
+    return node.emitConstant(DenseElementsAttr::get(type, values));
+  }
+  if (type.getRank() == 0)
+    return node.emitDim(contents[0], elementType);
+  SmallVector<Value> parts;
+  for (DimAttr dim : contents)
+    parts.push_back(node.reshape(node.emitDim(dim, elementType), node.dim(1)));
+  Value joined = parts.size() == 1 ? parts[0] : node.emit<ConcatOp>(ValueRange(parts), 0);
+  return node.reshape(joined, getDims(type));
+}
+
+//===-- Symbols
+//----------------------------------------------------------------------------------------------------===//
+
+DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent) {
+  std::string base = wanted.str(), name = base;
+  for (unsigned number = 1; !symbolNames.insert(name).second; ++number)
+    name = base + "_" + std::to_string(number);
+  if (isDataDependent)
+    dataDependent.insert(name);
+  OpBuilder::InsertionGuard guard(builder);
+  if (lastSymbol)
+    builder.setInsertionPointAfter(lastSymbol);
+  else
+    builder.setInsertionPointToStart(module.getBody());
+  OperationState state(module.getLoc(), SymbolOp::getOperationName());
+  state.addAttribute("name", builder.getStringAttr(name));
+  if (isDataDependent)
+    state.addAttribute("data_dependent", builder.getUnitAttr());
+  lastSymbol = builder.create(state);
+  freshSymbols.push_back(lastSymbol);
+  return DimAttr::symbolNamed(context, name);
+}
+
+void ModelImporter::withdrawSymbols(size_t mark) {
+  while (freshSymbols.size() > mark) {
+    auto symbol = cast<SymbolOp>(freshSymbols.back());
+    freshSymbols.pop_back();
+    symbolNames.erase(symbol.getName());
+    dataDependent.erase(symbol.getName());
+    symbol.erase();
+  }
+  lastSymbol = freshSymbols.empty() ? nullptr : freshSymbols.back();
+}
+
+llvm::StringSet<> ModelImporter::getSymbolsAfter(size_t mark) const {
+  llvm::StringSet<> names;
+  for (Operation *symbol : ArrayRef<Operation *>(freshSymbols).drop_front(mark))
+    names.insert(cast<SymbolOp>(symbol).getName());
+  return names;
+}
+
+/// Texts longer than this are names, not expressions.
+static constexpr size_t maxExpressionLength = 64;
+
+/// The expression that a dimension's text is, or null when it is a mere name.
+static DimAttr parseDim(MLIRContext *context, StringRef text) {
+  DimAttr dim = text.size() <= maxExpressionLength ? DimAttr::fromString(context, text) : DimAttr();
+  return dim && !dim.asConstant() ? dim : DimAttr();
+}
+
+void ModelImporter::bindInputSymbols(const GraphProto &graph) {
+  for (const ValueInfoProto &input : graph.input())
+    for (const TensorShapeProto::Dimension &dim : input.type().tensor_type().shape().dim())
+      if (DimAttr parsed = dim.has_dim_param() ? parseDim(context, dim.dim_param()) : DimAttr())
+        if (StringAttr symbol = parsed.asSymbol())
+          inputSymbols.insert(symbol.getValue());
+}
+
+DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringRef name, int64_t index) {
+  if (dim.has_dim_value()) {
+    if (dim.dim_value() < 0)
+      throwInvalid("'" + name + "': expects dimension " + Twine(index) + " to be at least 0, got " +
+                   Twine(dim.dim_value()));
+    return DimAttr::constant(context, dim.dim_value());
+  }
+  if (!dim.has_dim_param() || dim.dim_param().empty())
+    return declareSymbol(name + "_" + Twine(index), /*isDataDependent=*/false);
+  DimAttr parsed = parseDim(context, dim.dim_param());
+  SetVector<StringAttr> symbols;
+  if (parsed)
+    parsed.collectSymbols(symbols);
+  // An expression needs symbols that a call binds; else the text as a whole is the name of a symbol.
+  if (!parsed || !llvm::all_of(symbols, [&](StringAttr s) { return inputSymbols.contains(s.getValue()); })) {
+    parsed = DimAttr::symbolNamed(context, dim.dim_param());
+    symbols.insert(parsed.asSymbol());
+  }
+  for (StringAttr symbol : symbols)
+    if (!symbolNames.contains(symbol.getValue()))
+      declareSymbol(symbol.getValue(), /*isDataDependent=*/false);
+  return parsed;
+}
+
+Type ModelImporter::importType(const TypeProto &type, StringRef name) {
+  switch (type.value_case()) {
+  case TypeProto::kTensorType: {
+    const TypeProto::Tensor &tensor = type.tensor_type();
+    Type elementType = getElementType(context, tensor.elem_type(), "'" + name + "'");
+    if (!tensor.has_shape())
+      throwUnsupported("'" + name + "' has no shape, want a known number of dimensions");
+    if (tensor.shape().dim_size() > maxRank)
+      throwUnsupported("'" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
+                       Twine(tensor.shape().dim_size()));
+    Dims dims;
+    for (const TensorShapeProto::Dimension &dim : tensor.shape().dim())
+      dims.push_back(importDim(dim, name, dims.size()));
+    return makeTensorType(dims, elementType);
+  }
+  case TypeProto::kSequenceType: {
+    const TypeProto &element = type.sequence_type().elem_type();
+    if (element.value_case() != TypeProto::kTensorType)
+      throwUnsupported("'" + name + "' is a sequence of what is not a tensor");
+    Type elementType = getElementType(context, element.tensor_type().elem_type(), "'" + name + "'");
+    if (!element.tensor_type().has_shape())
+      return SequenceType::get(context, UnrankedTensorType::get(elementType));
+    SmallVector<int64_t> shape;
+    for (const TensorShapeProto::Dimension &dim : element.tensor_type().shape().dim())
+      shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : ShapedType::kDynamic);
+    return SequenceType::get(context, RankedTensorType::get(shape, elementType));
+  }
+  case TypeProto::kOptionalType:
+    throwUnsupported("'" + name + "' is an optional, want a tensor or a sequence");
+  case TypeProto::kMapType:
+    throwUnsupported("'" + name + "' is a map, want a tensor or a sequence");
+  case TypeProto::kSparseTensorType:
+    throwUnsupported("'" + name + "' is a sparse tensor, want a tensor or a sequence");
+  default:
+    throwInvalid("'" + name + "' has no type");
+  }
+}
+
+//===-- Order
+//------------------------------------------------------------------------------------------------------===//
+
+void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+  llvm::StringMap<int> producers;
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        producers.try_emplace(output, index);
+  auto producerOf = [&](const std::string &name) {
+    auto found = producers.find(name);
+    return name.empty() || found == producers.end() ? -1 : found->second;
+  };
+  auto describeNode = [&](int index) {
+    return "'" + getNodeLabel(nodes[index], index) + "' (" + nodes[index].op_type() + ")";
+  };
+  for (int reader = 0; reader < nodes.size(); ++reader) {
+    for (const std::string &input : nodes[reader].input()) {
+      int producer = producerOf(input);
+      if (producer < reader)
+        continue;
+      // A walk from the producer to what it reads; it comes back to the reader when there is a cycle.
+      SmallVector<int> stack = {producer};
+      llvm::DenseMap<int, int> cameFrom = {{producer, reader}};
+      bool isCycle = producer == reader;
+      while (!stack.empty() && !isCycle) {
+        int node = stack.pop_back_val();
+        for (const std::string &name : nodes[node].input()) {
+          int next = producerOf(name);
+          if (next < 0 || !cameFrom.try_emplace(next, node).second)
+            continue;
+          isCycle |= next == reader;
+          stack.push_back(next);
+        }
+      }
+      if (!isCycle)
+        throwInvalid("expects nodes in the order of their values, but node " + describeNode(reader) + " reads '" +
+                     input + "' before node " + describeNode(producer) + " makes it");
+      std::string cycle = describeNode(reader);
+      constexpr int maxListed = 16;
+      int listed = 1;
+      for (int node = cameFrom.lookup(reader); node != reader && producer != reader; node = cameFrom.lookup(node))
+        if (++listed <= maxListed)
+          cycle = describeNode(node) + " -> " + cycle;
+      throwInvalid("expects a graph without cycles, but these nodes feed one another: " + cycle);
+    }
+  }
+}
+
+//===-- Nodes
+//------------------------------------------------------------------------------------------------------===//
+
+void ModelImporter::poisonOutputs(const NodeProto &node) {
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      scope->entries.insert_or_assign(output, Entry{Type(), builder.getUnknownLoc()});
+}
+
+const FunctionProto *ModelImporter::findFunction(const NodeProto &node) const {
+  for (const FunctionProto &function : model.functions())
+    if (function.name() == node.op_type() && normalizeDomain(function.domain()) == normalizeDomain(node.domain()) &&
+        function.overload() == node.overload())
+      return &function;
+  return nullptr;
+}
+
+bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+  if (scope->depth > maxNesting) {
+    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
+             "expects at most " + std::to_string(maxNesting) + " subgraphs and functions inside of one another");
+    return false;
+  }
+  if (!guard(nullptr, "", 0, [&] { checkOrder(nodes); }))
+    return false;
+  bool succeeded = true;
+  for (int index = 0; index < nodes.size(); ++index) {
+    const NodeProto &node = nodes[index];
+    std::string label = getNodeLabel(node, index);
+    StringRef domain = normalizeDomain(node.domain());
+    auto opset = scope->opsets->find(domain);
+    int64_t version = opset == scope->opsets->end() ? 0 : opset->second;
+    if (!guard(&node, label, version, [&] { importNode(node, label); })) {
+      succeeded = false;
+      poisonOutputs(node);
+    }
+  }
+  return succeeded;
+}
+
+void ModelImporter::importNode(const NodeProto &node, StringRef label) {
+  StringRef domain = normalizeDomain(node.domain());
+  const FunctionProto *function = findFunction(node);
+  auto opset = scope->opsets->find(domain);
+  OpLookup op;
+  if (!function) {
+    if (opset == scope->opsets->end())
+      throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
+    if (!domain.empty())
+      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx' or a function of the model");
+    op = findOp(node.op_type(), opset->second);
+    if (!op.function && op.isKnown)
+      throwUnsupported("version " + Twine(opset->second) + " of the op is not imported, want " + Twine(op.first) +
+                       " to " + Twine(op.last));
+    if (!op.function)
+      throwUnsupported("the op is not imported");
+  }
+  // What reads a failed node fails with it, silently; but its subgraphs are searched for more.
+  for (const std::string &input : node.input()) {
+    if (input.empty())
+      continue;
+    try {
+      (void)lookup(input);
+    } catch (const PoisonedInput &) {
+      for (const AttributeProto &attribute : node.attribute())
+        if (attribute.has_g())
+          findUnsupported(attribute.g(), scope->depth + 1);
+      throw;
+    }
+  }
+  if (function)
+    return importCall(node, *function, label);
+  NodeImporter importer(*this, node, opset->second, getLocation(label, node.op_type()), label);
+  op.function(importer);
+  for (const std::string &output : node.output())
+    if (!output.empty() && !scope->entries.contains(output))
+      throwUnsupported("output '" + output + "' is not imported");
+}
+
+void ModelImporter::findUnsupported(const GraphProto &graph, unsigned depth) {
+  if (depth > maxNesting)
+    return;
+  for (int index = 0; index < graph.node_size(); ++index) {
+    const NodeProto &node = graph.node(index);
+    StringRef domain = normalizeDomain(node.domain());
+    auto opset = scope->opsets->find(domain);
+    if (!findFunction(node) && opset != scope->opsets->end() &&
+        (!domain.empty() || !findOp(node.op_type(), opset->second).function))
+      addIssue(ImportIssue::Kind::Unsupported, &node, getNodeLabel(node, index), opset->second,
+               "the op is not imported");
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        findUnsupported(attribute.g(), depth + 1);
+  }
+}
+
+void ModelImporter::importCall(const NodeProto &node, const FunctionProto &function, StringRef label) {
+  std::string key = function.domain() + ":" + function.name() + ":" + function.overload();
+  if (activeFunctions[key]++ > 0) {
+    --activeFunctions[key];
+    throwInvalid("function '" + function.name() + "' calls itself");
+  }
+  llvm::StringMap<const AttributeProto *> attributes;
+  for (const AttributeProto &attribute : function.attribute_proto())
+    attributes[attribute.name()] = &attribute;
+  for (const AttributeProto &attribute : node.attribute()) {
+    const AttributeProto *value = &attribute;
+    if (!attribute.ref_attr_name().empty())
+      value = scope->functionAttributes ? scope->functionAttributes->lookup(attribute.ref_attr_name()) : nullptr;
+    if (value)
+      attributes[attribute.name()] = value;
+  }
+  llvm::StringMap<int64_t> versions;
+  for (const OperatorSetIdProto &opset : function.opset_import())
+    versions[normalizeDomain(opset.domain())] = opset.version();
+  // A function sees its parameters only.
+  Scope inner;
+  inner.block = builder.getInsertionBlock();
+  inner.functionAttributes = &attributes;
+  inner.opsets = &versions;
+  inner.depth = scope->depth + 1;
+  if (node.input_size() > function.input_size())
+    throwInvalid("function '" + function.name() + "' has " + Twine(function.input_size()) + " inputs, got " +
+                 Twine(node.input_size()));
+  for (int index = 0; index < node.input_size(); ++index)
+    if (!node.input(index).empty())
+      inner.entries.try_emplace(function.input(index), lookup(node.input(index)));
+  Scope *outer = std::exchange(scope, &inner);
+  bool succeeded = importNodes(function.node());
+  SmallVector<std::optional<Entry>> results;
+  std::string missing;
+  for (int index = 0; succeeded && index < node.output_size(); ++index) {
+    auto found = index < function.output_size() ? inner.entries.find(function.output(index)) : inner.entries.end();
+    if (found == inner.entries.end() || found->second.isPoisoned())
+      results.push_back(std::nullopt);
+    else
+      results.push_back(found->second);
+  }
+  scope = outer;
+  --activeFunctions[key];
+  if (!succeeded)
+    throw PoisonedInput();
+  for (auto [name, result] : llvm::zip(node.output(), results)) {
+    if (!result && !name.empty())
+      throwInvalid("function '" + function.name() + "' makes no value for output '" + name + "'");
+    if (result)
+      define(name, std::move(*result));
+  }
+}
+
+//===-- Graphs
+//-----------------------------------------------------------------------------------------------------===//
+
+void ModelImporter::importInitializers(const GraphProto &graph) {
+  for (const TensorProto &tensor : graph.initializer()) {
+    guard(nullptr, "", 0, [&] {
+      if (tensor.name().empty())
+        throwInvalid("expects each initializer to have a name");
+      ElementsAttr elements = tensors.read(tensor, tensor.name());
+      Entry entry{elements.getType(), getLocation(tensor.name(), "Initializer")};
+      entry.constant = elements;
+      define(tensor.name(), std::move(entry));
+    });
+    if (!scope->entries.contains(tensor.name()))
+      scope->entries.insert_or_assign(tensor.name(), Entry{Type(), builder.getUnknownLoc()});
+  }
+  for (const SparseTensorProto &tensor : graph.sparse_initializer()) {
+    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
+             "tensor '" + tensor.values().name() + "' is sparse, want dense initializers");
+    scope->entries.insert_or_assign(tensor.values().name(), Entry{Type(), builder.getUnknownLoc()});
+  }
+  for (const ValueInfoProto &info : graph.value_info())
+    scope->declaredTypes.try_emplace(info.name(), &info.type());
+}
+
+void ModelImporter::importInputs(const GraphProto &graph, func::FuncOp function) {
+  llvm::StringSet<> initialized;
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  bindInputSymbols(graph);
+  Block *block = builder.getInsertionBlock();
+  for (const ValueInfoProto &input : graph.input()) {
+    // Up to IR version 3 every initializer is an input too; later it is one's default value, which stands here.
+    if (initialized.contains(input.name()))
+      continue;
+    bool succeeded = guard(nullptr, "", 0, [&] {
+      if (input.name().empty())
+        throwInvalid("expects each input to have a name");
+      Type type = importType(input.type(), ("input " + Twine(input.name())).str());
+      Location location = getLocation(input.name(), "Input");
+      Entry entry{type, location};
+      entry.value = block->addArgument(type, location);
+      define(input.name(), std::move(entry));
+    });
+    if (!succeeded)
+      scope->entries.insert_or_assign(input.name(), Entry{Type(), builder.getUnknownLoc()});
+  }
+}
+
+void ModelImporter::importGraph(const GraphProto &graph) {
+  Location location = getLocation(graph.name(), "Graph");
+  builder.setInsertionPointToEnd(module.getBody());
+  auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType({}, {}));
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  Scope top;
+  top.block = block;
+  top.opsets = &opsets;
+  scope = &top;
+  importInputs(graph, function);
+  importInitializers(graph);
+  importNodes(graph.node());
+
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttributes;
+  auto nameAttribute = [&](StringRef name) {
+    return builder.getDictionaryAttr(builder.getNamedAttr("vx.name", builder.getStringAttr(name)));
+  };
+  llvm::StringSet<> outputNames;
+  for (const ValueInfoProto &output : graph.output()) {
+    guard(nullptr, "", 0, [&] {
+      if (!outputNames.insert(output.name()).second)
+        throwInvalid("expects each output once, but '" + output.name() + "' is listed twice");
+      if (!top.entries.contains(output.name()))
+        throwInvalid("expects a value for output '" + output.name() + "', but no node makes it");
+      Value value = materialize(lookup(output.name()));
+      checkDeclared(output, value.getType());
+      results.push_back(value);
+      resultAttributes.push_back(nameAttribute(output.name()));
+    });
+  }
+  if (graph.output_size() == 0)
+    addIssue(ImportIssue::Kind::Invalid, nullptr, "", 0, "expects a graph with at least 1 output, got 0");
+  scope = nullptr;
+  if (!report.issues.empty())
+    return;
+  func::ReturnOp::create(builder, location, results);
+  function.setFunctionType(builder.getFunctionType(block->getArgumentTypes(), TypeRange(ValueRange(results))));
+  SmallVector<DictionaryAttr> argumentAttributes;
+  llvm::StringSet<> initialized;
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  for (const ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      argumentAttributes.push_back(nameAttribute(input.name()));
+  function.setAllArgAttrs(argumentAttributes);
+  function.setAllResultAttrs(resultAttributes);
+}
+
+void ModelImporter::checkDeclared(const ValueInfoProto &output, Type type) {
+  if (output.type().value_case() != TypeProto::kTensorType)
+    return;
+  const TypeProto::Tensor &declared = output.type().tensor_type();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    throwInvalid("output '" + output.name() + "': expects the tensor that the graph states, got " + describe(type));
+  if (declared.elem_type() != TensorProto::UNDEFINED) {
+    Type want = getElementType(context, declared.elem_type(), "output '" + output.name() + "'");
+    if (want != tensor.getElementType())
+      throwInvalid("output '" + output.name() + "': expects the element type that the graph states: want " +
+                   describe(want) + ", got " + describe(type));
+  }
+}
+
+void ModelImporter::checkModel() {
+  if (model.ir_version() > newestIrVersion)
+    throwUnsupported("expects IR version 1 to " + Twine(newestIrVersion) + ", got " + Twine(model.ir_version()));
+  if (!model.has_graph())
+    throwInvalid("expects a model with a graph, got none");
+  for (const OperatorSetIdProto &opset : model.opset_import()) {
+    StringRef domain = normalizeDomain(opset.domain());
+    if (opset.version() < 1)
+      throwInvalid("expects versions of domain '" + spellDomain(domain) + "' from 1 on, got " + Twine(opset.version()));
+    if (domain.empty() && opset.version() > newestOpset)
+      throwUnsupported("expects version 1 to " + Twine(newestOpset) + " of domain 'ai.onnx', got " +
+                       Twine(opset.version()));
+    opsets[domain] = opset.version();
+  }
+  // Before IR version 3 a model did not say, and meant the first version.
+  if (model.opset_import().empty() && model.ir_version() < 3)
+    opsets[""] = 1;
+  for (const FunctionProto &function : model.functions())
+    for (const OperatorSetIdProto &opset : function.opset_import())
+      if (normalizeDomain(opset.domain()).empty() && (opset.version() < 1 || opset.version() > newestOpset))
+        throwUnsupported("function '" + function.name() + "': expects version 1 to " + Twine(newestOpset) +
+                         " of domain 'ai.onnx', got " + Twine(opset.version()));
+}
+
+OwningOpRef<ModuleOp> ModelImporter::run() {
+  context->loadDialect<VXDialect, func::FuncDialect>();
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      diagnostics.push_back(diagnostic.str());
+    return success();
+  });
+  if (!guard(nullptr, "", 0, [&] { checkModel(); }))
+    return {};
+  module = ModuleOp::create(getLocation(model.graph().name(), "Graph"));
+  OwningOpRef<ModuleOp> owner(module);
+  module->setAttr("vx.name", builder.getStringAttr(model.graph().name()));
+  importGraph(model.graph());
+  if (!report.issues.empty())
+    return {};
+  diagnostics.clear();
+  if (failed(verify(module))) {
+    addIssue(ImportIssue::Kind::Invalid, nullptr, "", 0, takeDiagnostics());
+    return {};
+  }
+  return owner;
+}
+
+} // namespace vx::onnx

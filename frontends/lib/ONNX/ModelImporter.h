@@ -1,0 +1,145 @@
+// The state of one import: values by name, symbols, scopes and the report.
+#ifndef VX_FRONTEND_ONNX_MODELIMPORTER_H
+#define VX_FRONTEND_ONNX_MODELIMPORTER_H
+
+#include "DimMath.h"
+#include "ImportError.h"
+#include "TensorReader.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace vx::onnx {
+
+/// The default domain's newest version that is known here.
+constexpr int64_t newestOpset = 27;
+/// The newest IR version of the wire format.
+constexpr int64_t newestIrVersion = 13;
+/// Subgraphs and functions inside of one another.
+constexpr unsigned maxNesting = 16;
+/// Elements of an integer tensor that are followed as expressions.
+constexpr size_t maxContents = 128;
+
+/// What is known of a named value. A value becomes an op when a node asks for it, so that shape computations which end
+/// in types leave no ops behind.
+struct Entry {
+  Entry(mlir::Type type, mlir::Location location) : type(type), location(location) {}
+
+  /// Null for the output of a node that was not imported.
+  mlir::Type type;
+  mlir::Location location;
+  /// Null until asked for. Like `contents`, to be read in `block` and in the regions inside of it only.
+  mlir::Value value;
+  mlir::Block *block = nullptr;
+  /// The elements of an integer tensor as expressions, in row-major order; bools are 0 and 1.
+  std::optional<Dims> contents;
+  /// The elements of an initializer or constant.
+  mlir::ElementsAttr constant;
+  /// A sequence that no tensor was inserted into: its element type is not binding yet.
+  bool isEmptySequence = false;
+  /// Why an output that its op may leave out is not made; the first to read it fails.
+  std::string unavailable;
+
+  bool isPoisoned() const { return !type; }
+};
+
+/// The names of one graph or function body.
+struct Scope {
+  Scope *parent = nullptr;
+  mlir::Block *block = nullptr;
+  llvm::StringMap<Entry> entries;
+  /// Types that the graph states for its values.
+  llvm::StringMap<const TypeProto *> declaredTypes;
+  /// In a function body, the attributes of the call; null in graphs.
+  const llvm::StringMap<const AttributeProto *> *functionAttributes = nullptr;
+  /// Version of each domain.
+  const llvm::StringMap<int64_t> *opsets = nullptr;
+  unsigned depth = 0;
+};
+
+class ModelImporter {
+public:
+  ModelImporter(mlir::MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
+                llvm::StringRef file, llvm::StringRef folder, const ImportOptions &options, ImportReport &report);
+
+  /// The module, or null with issues in the report.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  TensorReader tensors;
+  Scope *scope = nullptr;
+
+  // Values.
+  /// The entry of a name in this scope or one around it. Throws when there is none, or PoisonedInput.
+  Entry &lookup(llvm::StringRef name);
+  /// The value of an entry, made at the insertion point or, for constants, at the start of the entry's block.
+  mlir::Value materialize(Entry &entry);
+  void define(llvm::StringRef name, Entry entry);
+  /// Runs `body` with the error handling of a node: turns a thrown error or an MLIR diagnostic into an issue.
+  bool guard(const NodeProto *node, llvm::StringRef label, int64_t version, llvm::function_ref<void()> body);
+
+  // Symbols.
+  /// Declares a symbol that is not the name of another; data-dependent ones are bound while the program runs.
+  DimAttr declareSymbol(const llvm::Twine &wanted, bool isDataDependent);
+  /// Symbols declared after `mark` are withdrawn: the ops that named them were erased.
+  size_t markSymbols() const { return freshSymbols.size(); }
+  void withdrawSymbols(size_t mark);
+  llvm::StringSet<> getSymbolsAfter(size_t mark) const;
+  bool isDataDependent(mlir::StringAttr symbol) const { return dataDependent.contains(symbol.getValue()); }
+
+  // Graphs.
+  /// Imports the nodes of a graph or function body into the current scope; false when one of them failed.
+  bool importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  /// Initializers and the declared types of `graph`.
+  void importInitializers(const GraphProto &graph);
+  /// The vx type of a graph input; unknown sizes become new symbols named after `name`.
+  mlir::Type importType(const TypeProto &type, llvm::StringRef name);
+  mlir::Location getLocation(llvm::StringRef node, llvm::StringRef opType);
+  const FunctionProto *findFunction(const NodeProto &node) const;
+  void importCall(const NodeProto &node, const FunctionProto &function, llvm::StringRef label);
+
+  /// The text of the diagnostics of the node at hand.
+  std::string takeDiagnostics();
+  size_t countIssues() const { return report.issues.size(); }
+  /// To be called before the block and its ops are erased.
+  void forgetBlock(mlir::Block *block) { lastConstants.erase(block); }
+
+private:
+  void checkModel();
+  void importGraph(const GraphProto &graph);
+  void importInputs(const GraphProto &graph, mlir::func::FuncOp function);
+  void bindInputSymbols(const GraphProto &graph);
+  DimAttr importDim(const TensorShapeProto::Dimension &dim, llvm::StringRef name, int64_t index);
+  void checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  void importNode(const NodeProto &node, llvm::StringRef label);
+  void poisonOutputs(const NodeProto &node);
+  /// Reports the nodes of a subgraph whose op is unknown, where the graph itself cannot be imported.
+  void findUnsupported(const GraphProto &graph, unsigned depth);
+  /// Throws when the graph states another element type for an output than its nodes make.
+  void checkDeclared(const ValueInfoProto &output, mlir::Type type);
+  void addIssue(ImportIssue::Kind kind, const NodeProto *node, llvm::StringRef label, int64_t version,
+                std::string reason);
+  mlir::Value materializeContents(Entry &entry);
+
+  const ModelProto &model;
+  std::string fileName;
+  ImportReport &report;
+  mlir::ModuleOp module;
+  llvm::StringMap<int64_t> opsets;
+  std::vector<std::string> diagnostics;
+  llvm::DenseMap<mlir::Block *, mlir::Operation *> lastConstants;
+  llvm::StringSet<> symbolNames, dataDependent;
+  /// Plain symbols of the inputs: the ones that a call binds. Other texts that name them are expressions over them.
+  llvm::StringSet<> inputSymbols;
+  std::vector<mlir::Operation *> freshSymbols;
+  mlir::Operation *lastSymbol = nullptr;
+  llvm::StringMap<unsigned> activeFunctions;
+};
+
+/// "conv1", or "Conv_3" for a node without a name.
+std::string getNodeLabel(const NodeProto &node, int index);
+
+} // namespace vx::onnx
+
+#endif

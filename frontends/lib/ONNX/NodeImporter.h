@@ -1,0 +1,125 @@
+// What a function that imports one node works with: the node's inputs, attributes and outputs, and checked creation of
+// vx ops. Every function here throws an ImportError that says what was wanted and what came.
+#ifndef VX_FRONTEND_ONNX_NODEIMPORTER_H
+#define VX_FRONTEND_ONNX_NODEIMPORTER_H
+
+#include "ModelImporter.h"
+#include "mlir/IR/Verifier.h"
+
+namespace vx::onnx {
+
+class NodeImporter {
+public:
+  NodeImporter(ModelImporter &model, const NodeProto &proto, int64_t version, mlir::Location location,
+               llvm::StringRef label)
+      : model(model), proto(proto), version(version), location(location), label(label), context(model.context) {}
+
+  ModelImporter &model;
+  const NodeProto &proto;
+  /// The version of the node's domain that the model imports.
+  const int64_t version;
+  const mlir::Location location;
+  const llvm::StringRef label;
+  mlir::MLIRContext *const context;
+
+  // Inputs.
+  unsigned getNumInputs() const { return proto.input_size(); }
+  bool hasInput(unsigned index) const;
+  Entry &getEntry(unsigned index);
+  mlir::Value getInput(unsigned index);
+  /// The input as a tensor; throws for a sequence.
+  mlir::Value getTensor(unsigned index);
+  mlir::RankedTensorType getTensorType(unsigned index);
+  Dims getDims(unsigned index) { return vx::getDims(getTensorType(index)); }
+  /// The elements of an integer input where they are known as expressions.
+  std::optional<Dims> getContents(unsigned index);
+  /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols.
+  Dims getIntegers(unsigned index);
+  DimAttr getInteger(unsigned index);
+  /// As above, but throws unless they are constants.
+  llvm::SmallVector<int64_t> getConstantIntegers(unsigned index);
+  /// The elements of a constant input as numbers; nothing when it is not a constant of at most `maxContents` elements.
+  std::optional<llvm::SmallVector<double>> getConstantNumbers(unsigned index);
+
+  // Attributes. A default makes an attribute optional.
+  const AttributeProto *findAttribute(llvm::StringRef name, AttributeProto::AttributeType type) const;
+  bool hasAttribute(llvm::StringRef name) const;
+  int64_t getInt(llvm::StringRef name, std::optional<int64_t> otherwise = std::nullopt) const;
+  bool getFlag(llvm::StringRef name, bool otherwise) const { return getInt(name, otherwise) != 0; }
+  float getFloat(llvm::StringRef name, std::optional<float> otherwise = std::nullopt) const;
+  std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<llvm::SmallVector<int64_t>> getInts(llvm::StringRef name) const;
+  const GraphProto &getGraph(llvm::StringRef name) const;
+  /// An axis from attribute `name`, counted from the end when negative.
+  int64_t getAxis(llvm::StringRef name, std::optional<int64_t> otherwise, int64_t rank) const;
+  int64_t normalizeAxis(int64_t axis, int64_t rank, llvm::StringRef what) const;
+  /// The same for a list; throws when an axis is named twice. The result is sorted.
+  llvm::SmallVector<int64_t> normalizeAxes(llvm::ArrayRef<int64_t> axes, int64_t rank, llvm::StringRef what) const;
+
+  // Outputs.
+  bool wantsOutput(unsigned index) const;
+  void setOutput(unsigned index, mlir::Value value);
+  void setContents(unsigned index, Dims contents, mlir::RankedTensorType type);
+  void setConstant(unsigned index, mlir::ElementsAttr constant);
+  void setEntry(unsigned index, Entry entry);
+  /// Throws when the node uses an output from `index` on, which `what` names.
+  void refuseOutputs(unsigned index, llvm::StringRef what) const;
+
+  // Ops.
+  /// Creates an op whose result type follows from the arguments.
+  template <typename Op, typename... Args>
+  mlir::Value emit(Args &&...args) {
+    mlir::OperationState state(location, Op::getOperationName());
+    Op::build(model.builder, state, mlir::Type(), std::forward<Args>(args)...);
+    state.types.clear();
+    llvm::SmallVector<mlir::Type> types;
+    if (mlir::failed(Op::inferReturnTypes(context, location, state.operands, state.attributes.getDictionary(context),
+                                          state.getRawProperties(), state.regions, types)))
+      throwInvalid(model.takeDiagnostics());
+    state.addTypes(types);
+    return finish(state);
+  }
+  /// Creates an op of the given result type.
+  template <typename Op, typename... Args>
+  mlir::Value emitAs(mlir::Type type, Args &&...args) {
+    mlir::OperationState state(location, Op::getOperationName());
+    Op::build(model.builder, state, type, std::forward<Args>(args)...);
+    return finish(state);
+  }
+  /// Creates the op and runs its verifier.
+  mlir::Value finish(mlir::OperationState &state);
+  void finishWithoutResult(mlir::OperationState &state);
+
+  // Building blocks.
+  DimAttr dim(int64_t value) { return DimAttr::constant(context, value); }
+  mlir::ArrayAttr toArray(llvm::ArrayRef<DimAttr> dims);
+  mlir::Value emitConstant(mlir::ElementsAttr elements);
+  /// A scalar tensor of a float or integer type; throws when an integer type cannot hold the value.
+  mlir::Value emitScalar(double value, mlir::Type elementType);
+  mlir::Value emitDim(DimAttr value, mlir::Type elementType);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
+  mlir::Value cast(mlir::Value value, mlir::Type elementType);
+  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+  /// Repeats `value` to `dims`, its dimensions aligned with the last ones (numpy).
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
+  /// As vx.broadcast: dimension d of `value` is `dimensions[d]` of the result.
+  mlir::Value broadcastInDim(mlir::Value value, llvm::ArrayRef<DimAttr> dims, llvm::ArrayRef<int64_t> dimensions);
+  /// A value of one number in every place.
+  mlir::Value splat(double value, mlir::RankedTensorType type);
+  mlir::Value splatLike(double value, mlir::Value like);
+  /// numpy's common shape of two shapes.
+  Dims broadcastShapes(llvm::ArrayRef<DimAttr> lhs, llvm::ArrayRef<DimAttr> rhs) const;
+  void broadcastTogether(llvm::MutableArrayRef<mlir::Value> values);
+  /// Reads a scalar of an integer type back and binds it to a new symbol.
+  DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name);
+  mlir::Value slice(mlir::Value value, llvm::ArrayRef<DimAttr> starts, llvm::ArrayRef<DimAttr> sizes,
+                    llvm::ArrayRef<int64_t> strides);
+};
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
+std::string describe(mlir::Type type);
+
+} // namespace vx::onnx
+
+#endif

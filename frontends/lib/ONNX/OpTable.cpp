@@ -1,0 +1,140 @@
+#include "OpTable.h"
+
+#include "OpFunctions.h"
+
+namespace vx::onnx {
+
+/// Sorted by name. An op starts at the version whose form its function reads; what version 1 of the activations had
+/// more
+/// (`consumed_inputs`) is not read. A later version that changes an op's meaning gets a line of its own.
+static constexpr OpTableEntry table[] = {
+    {"Abs", 6, newestOpset, importAbs},
+    {"Add", 1, newestOpset, importAdd},
+    {"And", 1, newestOpset, importAnd},
+    {"ArgMax", 1, newestOpset, importArgMax},
+    {"ArgMin", 1, newestOpset, importArgMin},
+    {"AveragePool", 1, newestOpset, importAveragePool},
+    {"BatchNormalization", 1, newestOpset, importBatchNormalization},
+    {"BitwiseAnd", 18, newestOpset, importAnd},
+    {"BitwiseNot", 18, newestOpset, importNot},
+    {"BitwiseOr", 18, newestOpset, importOr},
+    {"BitwiseXor", 18, newestOpset, importXor},
+    {"Cast", 6, newestOpset, importCast},
+    {"CastLike", 15, newestOpset, importCastLike},
+    {"Ceil", 6, newestOpset, importCeil},
+    {"Celu", 12, newestOpset, importCelu},
+    {"Clip", 6, newestOpset, importClip},
+    {"Concat", 1, newestOpset, importConcat},
+    {"Constant", 1, newestOpset, importConstant},
+    {"ConstantOfShape", 9, newestOpset, importConstantOfShape},
+    {"Conv", 1, newestOpset, importConv},
+    {"Cos", 7, newestOpset, importCos},
+    {"Div", 1, newestOpset, importDiv},
+    {"Dropout", 1, newestOpset, importDropout},
+    {"Elu", 6, newestOpset, importElu},
+    {"Equal", 1, newestOpset, importEqual},
+    {"Erf", 9, newestOpset, importErf},
+    {"Exp", 6, newestOpset, importExp},
+    {"Expand", 8, newestOpset, importExpand},
+    {"Flatten", 1, newestOpset, importFlatten},
+    {"Floor", 6, newestOpset, importFloor},
+    {"Gather", 1, newestOpset, importGather},
+    {"GatherND", 11, newestOpset, importGatherND},
+    {"Gelu", 20, newestOpset, importGelu},
+    {"Gemm", 1, newestOpset, importGemm},
+    {"GlobalAveragePool", 1, newestOpset, importGlobalAveragePool},
+    {"GlobalMaxPool", 1, newestOpset, importGlobalMaxPool},
+    {"Greater", 1, newestOpset, importGreater},
+    {"GreaterOrEqual", 12, newestOpset, importGreaterOrEqual},
+    {"HardSigmoid", 6, newestOpset, importHardSigmoid},
+    {"HardSwish", 14, newestOpset, importHardSwish},
+    {"Identity", 1, newestOpset, importIdentity},
+    {"If", 1, newestOpset, importIf},
+    {"InstanceNormalization", 6, newestOpset, importInstanceNormalization},
+    {"IsInf", 10, newestOpset, importIsInf},
+    {"IsNaN", 9, newestOpset, importIsNaN},
+    {"LayerNormalization", 17, newestOpset, importLayerNormalization},
+    {"LeakyRelu", 6, newestOpset, importLeakyRelu},
+    {"Less", 1, newestOpset, importLess},
+    {"LessOrEqual", 12, newestOpset, importLessOrEqual},
+    {"Log", 6, newestOpset, importLog},
+    {"LogSoftmax", 1, newestOpset, importLogSoftmax},
+    {"Loop", 1, newestOpset, importLoop},
+    {"MatMul", 1, newestOpset, importMatMul},
+    {"Max", 6, newestOpset, importMax},
+    {"MaxPool", 1, newestOpset, importMaxPool},
+    {"Mean", 6, newestOpset, importMean},
+    {"Min", 6, newestOpset, importMin},
+    {"Mish", 18, newestOpset, importMish},
+    {"Mod", 10, newestOpset, importMod},
+    {"Mul", 1, newestOpset, importMul},
+    {"Neg", 6, newestOpset, importNeg},
+    {"NonZero", 9, newestOpset, importNonZero},
+    {"Not", 1, newestOpset, importNot},
+    {"Or", 1, newestOpset, importOr},
+    {"PRelu", 7, newestOpset, importPRelu},
+    {"Pad", 1, newestOpset, importPad},
+    {"Pow", 1, newestOpset, importPow},
+    {"RMSNormalization", 23, newestOpset, importRMSNormalization},
+    {"Range", 11, newestOpset, importRange},
+    {"Reciprocal", 6, newestOpset, importReciprocal},
+    {"ReduceL1", 1, newestOpset, importReduceL1},
+    {"ReduceL2", 1, newestOpset, importReduceL2},
+    {"ReduceLogSum", 1, newestOpset, importReduceLogSum},
+    {"ReduceLogSumExp", 1, newestOpset, importReduceLogSumExp},
+    {"ReduceMax", 1, newestOpset, importReduceMax},
+    {"ReduceMean", 1, newestOpset, importReduceMean},
+    {"ReduceMin", 1, newestOpset, importReduceMin},
+    {"ReduceProd", 1, newestOpset, importReduceProd},
+    {"ReduceSum", 1, newestOpset, importReduceSum},
+    {"ReduceSumSquare", 1, newestOpset, importReduceSumSquare},
+    {"Relu", 6, newestOpset, importRelu},
+    {"Reshape", 1, newestOpset, importReshape},
+    {"Round", 11, newestOpset, importRound},
+    {"Selu", 6, newestOpset, importSelu},
+    {"SequenceAt", 11, newestOpset, importSequenceAt},
+    {"SequenceConstruct", 11, newestOpset, importSequenceConstruct},
+    {"SequenceEmpty", 11, newestOpset, importSequenceEmpty},
+    {"SequenceErase", 11, newestOpset, importSequenceErase},
+    {"SequenceInsert", 11, newestOpset, importSequenceInsert},
+    {"SequenceLength", 11, newestOpset, importSequenceLength},
+    {"Shape", 1, newestOpset, importShape},
+    {"Sigmoid", 6, newestOpset, importSigmoid},
+    {"Sign", 9, newestOpset, importSign},
+    {"Sin", 7, newestOpset, importSin},
+    {"Size", 1, newestOpset, importSize},
+    {"Slice", 1, newestOpset, importSlice},
+    {"Softmax", 1, newestOpset, importSoftmax},
+    {"Softplus", 1, newestOpset, importSoftplus},
+    {"Softsign", 1, newestOpset, importSoftsign},
+    {"Split", 2, newestOpset, importSplit},
+    {"Sqrt", 6, newestOpset, importSqrt},
+    {"Squeeze", 1, newestOpset, importSqueeze},
+    {"Sub", 1, newestOpset, importSub},
+    {"Sum", 6, newestOpset, importSum},
+    {"Swish", 24, newestOpset, importSwish},
+    {"Tan", 7, newestOpset, importTan},
+    {"Tanh", 6, newestOpset, importTanh},
+    {"ThresholdedRelu", 10, newestOpset, importThresholdedRelu},
+    {"Tile", 6, newestOpset, importTile},
+    {"Transpose", 1, newestOpset, importTranspose},
+    {"Unsqueeze", 1, newestOpset, importUnsqueeze},
+    {"Where", 9, newestOpset, importWhere},
+    {"Xor", 1, newestOpset, importXor},
+};
+
+OpLookup findOp(llvm::StringRef name, int64_t version) {
+  OpLookup lookup;
+  for (const OpTableEntry &entry : table) {
+    if (entry.name != name)
+      continue;
+    lookup.first = lookup.isKnown ? std::min(lookup.first, entry.first) : entry.first;
+    lookup.last = lookup.isKnown ? std::max(lookup.last, entry.last) : entry.last;
+    lookup.isKnown = true;
+    if (version >= entry.first && version <= entry.last)
+      lookup.function = entry.function;
+  }
+  return lookup;
+}
+
+} // namespace vx::onnx

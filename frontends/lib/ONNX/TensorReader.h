@@ -1,0 +1,49 @@
+// Reads the elements of ONNX tensors, inside of the model file or in external data files.
+#ifndef VX_FRONTEND_ONNX_TENSORREADER_H
+#define VX_FRONTEND_ONNX_TENSORREADER_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "onnx_wire.pb.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+
+namespace vx::onnx {
+
+/// The element type with this number in TensorProto.DataType. Throws when vx has no such type, or none such exists;
+/// `what` names the tensor in the message.
+mlir::Type getElementType(mlir::MLIRContext *context, int32_t dataType, const llvm::Twine &what);
+/// The name of an element type in the specification, e.g. "float16".
+llvm::StringRef getDataTypeName(int32_t dataType);
+
+class TensorReader {
+public:
+  /// `owner` keeps the protobuf messages alive that `read` is given: resources refer to their bytes. `folder` is the
+  /// model's, empty when external data is refused.
+  TensorReader(mlir::MLIRContext *context, std::shared_ptr<const void> owner, llvm::StringRef folder,
+               int64_t maxInlineElements)
+      : context(context), owner(std::move(owner)), folder(folder), maxInlineElements(maxInlineElements) {}
+
+  /// The elements of `tensor`; `name` names it in messages and names its resource. Throws ImportError.
+  mlir::ElementsAttr read(const TensorProto &tensor, llvm::StringRef name);
+
+private:
+  struct Bytes {
+    llvm::ArrayRef<char> data;
+    std::shared_ptr<const void> owner;
+  };
+  Bytes readBytes(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);
+  Bytes readExternal(const TensorProto &tensor, llvm::StringRef name, uint64_t want);
+  Bytes readTyped(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);
+  std::shared_ptr<llvm::MemoryBuffer> open(llvm::StringRef location, llvm::StringRef name);
+
+  mlir::MLIRContext *context;
+  std::shared_ptr<const void> owner;
+  std::string folder;
+  int64_t maxInlineElements;
+  llvm::StringMap<std::shared_ptr<llvm::MemoryBuffer>> files;
+};
+
+} // namespace vx::onnx
+
+#endif
