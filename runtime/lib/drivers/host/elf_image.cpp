@@ -156,7 +156,9 @@ Status ElfImage::readDynamic(Tables &tables) {
     case DT_REL:
     case DT_JMPREL:
     case 36: // DT_RELR
-      return failure(VX_INVALID_MODULE, "code image has relocations of table {}, allowed is DT_RELA", entry.d_tag);
+      // Told after the imports, which are the usual reason for it.
+      tables.otherRelocations = entry.d_tag;
+      break;
     case DT_RELA:
       tables.rela = value;
       break;
@@ -265,6 +267,9 @@ Status ElfImage::readSymbols(const Tables &tables) {
 }
 
 Status ElfImage::relocate(const Tables &tables) {
+  if (tables.otherRelocations)
+    return failure(VX_INVALID_MODULE, "code image has relocations of table {}, allowed is {}", tables.otherRelocations,
+                   DT_RELA);
   if (tables.relaSize % sizeof(Elf64_Rela) != 0)
     return failure(VX_INVALID_MODULE, "code image: relocations have {} bytes, wanted is a multiple of {}",
                    tables.relaSize, sizeof(Elf64_Rela));

@@ -38,6 +38,7 @@ private:
     uint64_t rela = 0, relaSize = 0;
     uint64_t symbols = 0, strings = 0, stringsSize = 0;
     uint64_t hash = 0, gnuHash = 0;
+    int64_t otherRelocations = 0; // tag of a relocation table that is not allowed
   };
 
   ElfImage() = default;

@@ -1,0 +1,74 @@
+/* The public header as C11, and the C interface used from C. Argument: a module file of the tests. */
+#include "vx/runtime/vx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failed(const char *what, vx_status status) {
+  fprintf(stderr, "%s: %s\n", what, vx_status_message(status));
+  vx_status_release(status);
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  vx_module *module = NULL;
+  vx_instance *instance = NULL;
+  vx_call *call = NULL;
+  vx_value *x = NULL, *y = NULL;
+  vx_status status;
+  size_t count = 0;
+  char *text = NULL;
+  const void *data = NULL;
+  static const int32_t numbers[3] = {1, 2, 3};
+  static const int64_t dims[1] = {3};
+  vx_instance_options options;
+
+  if (argc < 2)
+    return 2;
+  status = vx_module_load("no/such/file.vxm", &module);
+  if (vx_status_code(status) != VX_NOT_FOUND || module ||
+      strcmp(vx_status_message(status),
+             "vx_module_load: no/such/file.vxm: cannot be opened: No such file or directory") != 0)
+    return failed("a missing file", status);
+  vx_status_release(status);
+
+  if ((status = vx_module_load(argv[1], &module)))
+    return failed("load", status);
+  if (strcmp(vx_module_functions(module, &count)->name, "main") != 0 || count != 1)
+    return failed("functions", NULL);
+  memset(&options, 0, sizeof(options));
+  options.struct_size = sizeof(options);
+  options.device = "cpu";
+  options.no_fallback = 1;
+  if ((status = vx_instance_create(module, &options, &instance)))
+    return failed("instance", status);
+  if ((status = vx_instance_report(instance, VX_REPORT_TEXT, &text)))
+    return failed("report", status);
+  if (!strstr(text, "device taken: cpu:0"))
+    return failed(text, NULL);
+  vx_string_release(text);
+  if ((status = vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x)))
+    return failed("tensor", status);
+  if ((status = vx_call_create(instance, "main", &call)))
+    return failed("call", status);
+  if ((status = vx_call_run(call, 1, &x, 1, &y)))
+    return failed("run", status);
+  if ((status = vx_tensor_data(y, &data)))
+    return failed("data", status);
+  if (vx_value_get_info(y).dims[0] != 3 || ((const int32_t *)data)[2] != 16)
+    return failed("result", NULL);
+  vx_value_release(y);
+  if ((status = vx_instance_call(instance, NULL, 1, &x, 1, &y)))
+    return failed("instance call", status);
+  vx_value_release(y);
+  status = vx_call_run(call, 1, &x, 2, NULL);
+  if (vx_status_code(status) != VX_INVALID_ARGUMENT)
+    return failed("null outputs", status);
+  vx_status_release(status);
+  vx_call_release(call);
+  vx_value_release(x);
+  vx_instance_release(instance);
+  vx_module_release(module);
+  puts("ok");
+  return 0;
+}

@@ -1,0 +1,58 @@
+// vx.hpp over the shared library, as an application uses it. Argument: a module file of the tests.
+#include "vx/runtime/vx.hpp"
+
+#include <cstdio>
+
+static int check(bool condition, const char *what) {
+  if (!condition)
+    std::fprintf(stderr, "wrong: %s\n", what);
+  return condition ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return 2;
+  int wrong = 0;
+  try {
+    vx::Module module(argv[1]);
+    module.verify();
+    wrong += check(module.functions().size() == 1 && module.variables().empty(), "signature");
+    wrong += check(module.describe().starts_with("{\"version\":1,"), "describe");
+    vx::Instance instance(module,
+                          {.device = "cpu", .deviceOrder = "", .noFallback = true, .threads = 2, .variant = ""});
+    vx::Call call(instance, module.functions()[0]);
+    vx::Value x = vx::Value::tensor<int32_t>({3}, {1, 2, 3});
+    std::vector<vx::Value> outputs = call.run({x});
+    wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
+    vx::Value kept = outputs[0];
+    outputs.clear();
+    wrong += check(kept.dims()[0] == 3 && kept.data<int32_t>()[0] == 10, "kept result");
+    try {
+      kept.data<float>();
+      wrong += check(false, "another element type");
+    } catch (const std::invalid_argument &error) {
+      wrong += check(error.what() == std::string("the tensor's elements are i32, asked for f32"), error.what());
+    }
+    const vx::Value parts[] = {x, kept};
+    vx::Value sequence = vx::Value::sequence(VX_I32, parts);
+    wrong += check(sequence.info().count == 2 && sequence.element(1).data<int32_t>()[1] == 13, "sequence");
+    wrong += check(vx::Value::optional(VX_I32, vx::Value()).info().count == 0, "optional");
+    try {
+      vx::Instance refused(module,
+                           {.device = "cuda", .deviceOrder = "", .noFallback = true, .threads = 0, .variant = ""});
+      wrong += check(false, "a device that is not there");
+    } catch (const vx::Error &error) {
+      wrong += check(error.code() == VX_NO_DEVICE, error.what());
+      wrong += check(error.report().find("\"code\":\"no_driver\"") != std::string::npos, error.report().c_str());
+    }
+    try {
+      call.run({x, x});
+      wrong += check(false, "too many inputs");
+    } catch (const vx::Error &error) {
+      wrong += check(error.what() == std::string("vx_call_run: function 'main' takes 1 inputs, got 2"), error.what());
+    }
+  } catch (const vx::Error &error) {
+    wrong += check(false, error.what());
+  }
+  return wrong ? 1 : 0;
+}

@@ -1,0 +1,227 @@
+// Device choice is a contract: what is tried, in which order, and what the report says of each refusal.
+#include "programs.h"
+#include "runtime_test.h"
+
+#include <cstdlib>
+
+namespace vx::test {
+
+namespace {
+
+// Devices of any kind that are what the test says.
+class FakeDriver final : public hal::Driver {
+public:
+  FakeDriver(std::string name, std::vector<std::vector<std::string>> deviceFeatures)
+      : driverName(std::move(name)), features(std::move(deviceFeatures)) {}
+
+  std::string_view name() const override { return driverName; }
+  std::string_view target() const override { return driverName; }
+  hal::Refusal enumerate(std::vector<hal::DeviceInfo> &devices) override {
+    ++asked;
+    for (size_t i = 0; i < features.size(); ++i) {
+      hal::DeviceInfo &info = devices.emplace_back();
+      info.name = fmt::format("fake {}", i);
+      info.features = features[i];
+    }
+    if (devices.empty())
+      return {hal::RefusalCode::NoLibrary, "libfake.so.1 could not be opened: no such file"};
+    return {};
+  }
+  Status open(uint32_t index, const hal::DeviceOptions &, Ref<hal::Device> &device) override {
+    if (failing)
+      return failure(VX_DEVICE_LOST, "fake device {} is broken", index);
+    class Device final : public hal::Device {
+    public:
+      const hal::DeviceInfo &info() const override { return deviceInfo; }
+      Status allocate(uint64_t size, hal::MemoryKind, Ref<hal::Memory> &memory) override {
+        memory = makeRef<hal::Memory>(64, size, nullptr);
+        return okStatus();
+      }
+      Status load(const hal::CodeImage &, Ref<hal::Executable> &) override { return okStatus(); }
+      Status createStream(Ref<hal::Stream> &stream) override {
+        Ref<hal::Device> null;
+        VX_RETURN_IF_ERROR(findDriver(allDrivers(), "null")->open(0, {}, null));
+        return null->createStream(stream);
+      }
+      hal::DeviceInfo deviceInfo;
+    };
+    auto opened = makeRef<Device>();
+    opened->deviceInfo.name = fmt::format("fake {}", index);
+    opened->deviceInfo.features = features[index];
+    device = std::move(opened);
+    return okStatus();
+  }
+
+  std::string driverName;
+  std::vector<std::vector<std::string>> features;
+  bool failing = false;
+  int asked = 0;
+};
+
+class DeviceChoice : public testing::Test {
+protected:
+  void SetUp() override {
+    unsetenv("VX_DEVICE_ORDER");
+    addAffine(builder, 64);
+    builder.addCpuTarget({"avx2", "fma"});
+    addVariant("baseline", {"sse2"});
+  }
+  void addVariant(const std::string &name, std::vector<std::string> requirements) {
+    format::TargetT &target = *builder.module.targets[0];
+    auto variant = std::make_unique<format::VariantT>(*target.variants[0]);
+    variant->name = name;
+    variant->requires_ = std::move(requirements);
+    target.variants[0]->name = "fast";
+    target.variants.push_back(std::move(variant));
+  }
+  Status choose(const char *device, const char *order = nullptr, bool noFallback = false, const char *variant = "") {
+    instance = nullptr;
+    std::vector<hal::Driver *> drivers = {&cpu, &vulkan, findDriver(allDrivers(), "null")};
+    DeviceRequest request;
+    VX_RETURN_IF_ERROR(parseDeviceRequest(device, order, drivers, request));
+    request.noFallback = noFallback;
+    request.variant = variant;
+    Ref<Module> module;
+    VX_RETURN_IF_ERROR(Module::load(path = builder.write("choice.vxm"), module));
+    return Instance::create(std::move(module), request, drivers, instance);
+  }
+  const TakenDevice &taken() { return *instance->report().taken; }
+
+  ModuleBuilder builder;
+  FakeDriver cpu{"cpu", {{"sse2", "avx2", "fma"}}};
+  FakeDriver vulkan{"vulkan", {}};
+  Ref<Instance> instance;
+  std::string path;
+};
+
+} // namespace
+
+TEST_F(DeviceChoice, autoTakesTheFirstThatWorksAndReportsTheRest) {
+  ASSERT_OK(choose("auto"));
+  EXPECT_EQ(taken().backend, "cpu");
+  EXPECT_EQ(taken().variant, "fast");
+  EXPECT_EQ(instance->report().text(),
+            "device wanted: auto\n"
+            "device order: cuda, rocm, vulkan, cpu\n"
+            "device taken: cpu:0 (fake 0), code: cpu fast\n"
+            "device refused: cuda: this runtime has no cuda driver [no_driver]\n"
+            "device refused: rocm: this runtime has no rocm driver [no_driver]\n"
+            "device refused: vulkan: the module has no code for 'vulkan', it has: cpu [no_code]\n");
+  EXPECT_EQ(instance->report().json(),
+            "{\"version\":1,\"wanted\":\"auto\",\"order\":[\"cuda\",\"rocm\",\"vulkan\",\"cpu\"],\"no_fallback\":false,"
+            "\"taken\":{\"backend\":\"cpu\",\"device\":\"cpu:0\",\"name\":\"fake 0\",\"details\":\"\",\"target\":"
+            "\"cpu\",\"variant\":\"fast\",\"threads\":0},\"refused\":[{\"device\":\"cuda\",\"code\":\"no_driver\","
+            "\"reason\":\"this runtime has no cuda driver\"},{\"device\":\"rocm\",\"code\":\"no_driver\",\"reason\":"
+            "\"this runtime has no rocm driver\"},{\"device\":\"vulkan\",\"code\":\"no_code\",\"reason\":\"the module "
+            "has no code for 'vulkan', it has: cpu\"}]}");
+}
+
+TEST_F(DeviceChoice, variantIsTheFirstWhoseRequirementsHold) {
+  cpu.features = {{"sse2"}};
+  ASSERT_OK(choose("cpu"));
+  EXPECT_EQ(taken().variant, "baseline");
+  cpu.features = {{"avx2"}};
+  EXPECT_FAILS(choose("cpu", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'cpu': cpu:0: the device lacks what the code needs: 'fast' needs fma; "
+                      "'baseline' needs sse2");
+  cpu.features = {{"sse2", "avx2", "fma"}};
+  ASSERT_OK(choose("cpu", nullptr, true, "baseline"));
+  EXPECT_EQ(taken().variant, "baseline");
+  EXPECT_FAILS(choose("cpu", nullptr, true, "avx512"), VX_NO_DEVICE,
+               path + ": no device for 'cpu': cpu:0: the module has no variant 'avx512' for 'cpu', it has: fast, "
+                      "baseline");
+}
+
+TEST_F(DeviceChoice, everyDeviceOfABackendIsTried) {
+  cpu.features = {{}, {"sse2"}};
+  ASSERT_OK(choose("cpu"));
+  EXPECT_EQ(taken().index, 1u);
+  EXPECT_EQ(instance->report().refused.size(), 1u);
+  EXPECT_EQ(instance->report().refused[0].device, "cpu:0");
+  ASSERT_OK(choose("cpu:1"));
+  EXPECT_TRUE(instance->report().refused.empty());
+  EXPECT_FAILS(choose("cpu:2", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'cpu:2': cpu:2: device 2 does not exist, there are 2");
+}
+
+TEST_F(DeviceChoice, missingLibraryAndBrokenDevice) {
+  builder.module.targets.push_back(std::make_unique<format::TargetT>(*builder.module.targets[0]));
+  builder.module.targets[1]->name = "vulkan";
+  ASSERT_OK(choose("vulkan"));
+  EXPECT_EQ(taken().backend, "cpu");
+  ASSERT_FALSE(instance->report().refused.empty());
+  EXPECT_EQ(instance->report().refused[0].refusal.code, hal::RefusalCode::NoLibrary);
+  EXPECT_EQ(instance->report().refused[0].refusal.reason, "libfake.so.1 could not be opened: no such file");
+  vulkan.features = {{"sse2"}};
+  vulkan.failing = true;
+  EXPECT_FAILS(choose("vulkan", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'vulkan': vulkan:0: fake device 0 is broken");
+}
+
+TEST_F(DeviceChoice, noFallbackTriesOneThing) {
+  Status status = choose("vulkan", nullptr, true);
+  EXPECT_EQ(status.code(), VX_NO_DEVICE);
+  EXPECT_EQ(status.message(),
+            path + ": no device for 'vulkan': vulkan: the module has no code for 'vulkan', it has: cpu");
+  EXPECT_EQ(
+      status.report(),
+      "{\"version\":1,\"wanted\":\"vulkan\",\"order\":[\"cuda\",\"rocm\",\"vulkan\",\"cpu\"],\"no_fallback\":true,"
+      "\"taken\":null,\"refused\":[{\"device\":\"vulkan\",\"code\":\"no_code\",\"reason\":\"the module has no "
+      "code for 'vulkan', it has: cpu\"}]}");
+  EXPECT_EQ(cpu.asked, 0);
+  // With "auto" it is the first of the order.
+  EXPECT_FAILS(choose("auto", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'auto': cuda: this runtime has no cuda driver");
+  ASSERT_OK(choose("auto", "cpu,vulkan", true));
+}
+
+TEST_F(DeviceChoice, orderComesFromTheCallerOrTheEnvironment) {
+  ASSERT_OK(choose("auto", "vulkan, cpu"));
+  EXPECT_EQ(instance->report().refused.size(), 1u);
+  setenv("VX_DEVICE_ORDER", "cpu,vulkan", 1);
+  ASSERT_OK(choose("auto"));
+  EXPECT_TRUE(instance->report().refused.empty());
+  // What the caller says comes first.
+  ASSERT_OK(choose("auto", "rocm,cpu"));
+  EXPECT_EQ(instance->report().refused[0].device, "rocm");
+  setenv("VX_DEVICE_ORDER", "cpu,tpu", 1);
+  EXPECT_FAILS(choose("auto"), VX_INVALID_ARGUMENT,
+               "VX_DEVICE_ORDER 'cpu,tpu': 'tpu' is unknown, known are: cuda, rocm, vulkan, cpu, null");
+  unsetenv("VX_DEVICE_ORDER");
+  EXPECT_FAILS(choose("auto", "cpu,,x"), VX_INVALID_ARGUMENT,
+               "device order 'cpu,,x': '' is unknown, known are: cuda, rocm, vulkan, cpu, null");
+}
+
+TEST_F(DeviceChoice, unknownNames) {
+  EXPECT_FAILS(choose("tpu"), VX_INVALID_ARGUMENT,
+               "device 'tpu' is unknown, known are: auto, cuda, rocm, vulkan, cpu, null");
+  EXPECT_FAILS(choose("cpu:x"), VX_INVALID_ARGUMENT, "device 'cpu:x': want a number after the colon, got 'x'");
+  EXPECT_FAILS(choose("cpu:"), VX_INVALID_ARGUMENT, "device 'cpu:': want a number after the colon, got ''");
+}
+
+TEST_F(DeviceChoice, nullRunsAnyScheduleAndIsNeverChosenByItself) {
+  ASSERT_OK(choose("null", nullptr, true));
+  EXPECT_EQ(taken().backend, "null");
+  EXPECT_EQ(taken().target, "cpu");
+  EXPECT_EQ(taken().variant, "fast");
+  cpu.features = {{}};
+  EXPECT_EQ(choose("auto").code(), VX_NO_DEVICE);
+}
+
+TEST_F(DeviceChoice, stringsInTheSignatureAreRefused) {
+  builder.module.functions[0]->outputs[0]->type->element_type = format::ElementType::String;
+  EXPECT_FAILS(choose("cpu"), VX_UNSUPPORTED,
+               path + ": output 'y' of function 'main' has strings, which this runtime does not support");
+}
+
+TEST(DeviceList, namesEveryBackend) {
+  std::string json = listDevices(allDrivers());
+  EXPECT_NE(json.find("{\"name\":\"cuda\",\"available\":false,\"code\":\"no_driver\",\"reason\":\"this runtime has no "
+                      "cuda driver\"}"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("{\"name\":\"cpu\",\"available\":true,\"devices\":[{\"device\":\"cpu:0\""), std::string::npos);
+  EXPECT_NE(json.find("\"name\":\"vulkan\""), std::string::npos);
+}
+
+} // namespace vx::test
