@@ -1,7 +1,5 @@
 #include "tool_error.h"
 
-#include <nlohmann/json.hpp>
-
 namespace vx::tools {
 
 static ExitCode exitCodeOf(vx_code code) {
@@ -30,14 +28,7 @@ void check(vx_status status) {
   if (!status)
     return;
   const vx_code code = vx_status_code(status);
-  std::string message = vx_status_message(status);
-  if (const char *report = vx_status_report(status)) {
-    const nlohmann::json document = nlohmann::json::parse(report, nullptr, /*allow_exceptions=*/false);
-    if (document.is_object() && document.contains("refused"))
-      for (const nlohmann::json &refusal : document["refused"])
-        message += fmt::format("\n  {}: {} ({})", refusal.value("device", ""), refusal.value("reason", ""),
-                               refusal.value("code", ""));
-  }
+  const std::string message = vx_status_message(status);
   vx_status_release(status);
   throw ToolError(exitCodeOf(code), message);
 }

@@ -41,7 +41,7 @@ ToolError workError(fmt::format_string<Args...> format, Args &&...args) {
   return ToolError(ExitCode::Failed, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Throws what a failed status says, and releases it. A VX_NO_DEVICE error ends with the reason of each refusal.
+// Throws what a failed status says, and releases it.
 void check(vx_status status);
 
 } // namespace vx::tools
