@@ -7,6 +7,9 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
+#ifdef HAVE_VX_TRANSFORMS
+#include "vx/Transforms/Passes.h"
+#endif
 #ifdef HAVE_VX_CONVERSION
 #include "vx/Conversion/VXToLinalg.h"
 #endif
@@ -33,6 +36,9 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<vx::VXDialect, vxk::VXKDialect>();
   mlir::registerAllPasses();
+#ifdef HAVE_VX_TRANSFORMS
+  vx::registerTransformsPasses();
+#endif
 #ifdef HAVE_VX_CONVERSION
   vx::registerVXToLinalgPasses();
 #endif

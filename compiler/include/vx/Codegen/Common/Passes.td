@@ -7,15 +7,34 @@ include "mlir/Pass/PassBase.td"
 def ExpandMathPass : Pass<"vx-expand-math"> {
   let summary = "Expand math functions into arithmetic";
   let description = [{
-    The math library of vx (docs/math.md): exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan, asin, acos, atan, atan2,
-    sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, cbrt, powf, fpowi, rsqrt on scalars and vectors of f32 and f64; f16 and bf16 go through f32. What
-    is left are arith ops, `math.fma`, and `math.sqrt`, `absf`, `floor`, `ceil`, `roundeven`, `trunc` and `copysign`, which round
-    correctly or not at all.
+    The math library of vx (docs/math.md): exp, exp2, expm1, log, log2, log10, log1p, powf, sin, cos, tan, sinh, cosh, tanh, erf and
+    rsqrt on scalars and vectors of f32 and f64; f16 and bf16 go through f32. What is left are arith ops, `math.fma`, and
+    `math.sqrt`, `absf`, `trunc` and `copysign`, which round correctly or not at all.
 
     Needs: nothing. Keeps: shapes, NaN, infinities and signed zeros.
     Numerics: each function has a bound in ulp, the same on all targets.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
+  let summary = "Turn a kernel's tensors into loops that compute its result's elements";
+  let description = [{
+    Each workgroup computes its tile of the result: the loops (or, with `vxk.threads` above 1, the threads) go over the tile's
+    elements, and what an element depends on is computed where it is needed. Elementwise producers are inlined, a reduction is a
+    loop nest with its accumulator in a register, in the outermost loop that knows its place: the maximum of a softmax's row is
+    computed once for the row. No tensor is stored, so nothing is allocated.
+
+    With `lanes` above 1, vectors run along the result's last dimension, or along what is summed up when an operand lies in memory
+    that way; what is left at the end of a dimension is a vector with a mask.
+
+    Needs: form 4, where a kernel is linalg ops on the tensors of its buffers. Keeps: dynamic sizes, sizes of 0.
+    Numerics: sums along vectors are reassociated, the same way on each run and for any number of threads.
+  }];
+  let options = [Option<"lanes", "lanes", "int64_t", /*default=*/"1",
+                        "Elements of a vector; 1 makes scalar code. Ignored when a workgroup has several threads">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
 #endif

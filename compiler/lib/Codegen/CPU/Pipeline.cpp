@@ -1,0 +1,41 @@
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/CPU.h"
+#include "vx/Codegen/Common/Passes.h"
+#include "vx/Conversion/VXToLinalg.h"
+#include "vx/Target/TargetBackend.h"
+
+using namespace mlir;
+
+namespace vx {
+
+static void buildPipeline(OpPassManager &pm, int64_t vectorBits) {
+  pm.addPass(createConvertToLinalgPass());
+  pm.addPass(createVerifyNoEncodingPass());
+  LowerToLoopsPassOptions loops;
+  // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
+  loops.lanes = vectorBits / 32;
+  pm.addNestedPass<func::FuncOp>(createLowerToLoopsPass(loops));
+  pm.addPass(createExpandMathPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+}
+
+void buildCPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) { buildPipeline(pm, spec.vectorBits); }
+
+namespace {
+struct CodegenOptions : PassPipelineOptions<CodegenOptions> {
+  Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("Bits of a vector register"), llvm::cl::init(512)};
+};
+} // namespace
+
+void registerCPUCodegenPasses() {
+  PassPipelineRegistration<CodegenOptions>(
+      "vx-cpu-codegen", "From a vx.kernel to loops and vectors for a CPU",
+      [](OpPassManager &pm, const CodegenOptions &options) { buildPipeline(pm, options.vectorBits); });
+}
+
+} // namespace vx

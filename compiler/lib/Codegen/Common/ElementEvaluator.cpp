@@ -1,0 +1,761 @@
+#include "ElementEvaluator.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace vx {
+
+ElementEvaluator::ElementEvaluator(OpBuilder &builder, int64_t lanes) : builder(builder), lanes(lanes) {
+  pushScope(builder.getInsertionBlock(), /*isBarrier=*/true);
+}
+
+void ElementEvaluator::setSource(Value tensor, Source source) {
+  if (source)
+    sources[tensor] = std::move(source);
+  else
+    sources.erase(tensor);
+}
+
+//===-- Scopes
+//-----------------------------------------------------------------------------------------------------===//
+
+void ElementEvaluator::pushScope(Block *block, bool isBarrier) {
+  if (!scopes.empty())
+    scopes.back().child = block->getParentOp();
+  scopes.push_back({block, nullptr, isBarrier, {}});
+}
+
+size_t ElementEvaluator::depthOf(Value value) const {
+  Block *block = value.getParentBlock();
+  for (size_t depth = scopes.size(); depth-- > 0;)
+    if (scopes[depth].block == block)
+      return depth;
+  return 0; // A value of the function's level.
+}
+
+size_t ElementEvaluator::depthOf(const LaneIndex &index) const {
+  if (index.vector || index.stride != 0)
+    return scopes.size() - 1; // What a lane is, only the innermost scope knows.
+  return depthOf(index.base);
+}
+
+size_t ElementEvaluator::barrierDepth() const {
+  if (isGuarded)
+    return scopes.size() - 1;
+  for (size_t depth = scopes.size(); depth-- > 0;)
+    if (scopes[depth].isBarrier)
+      return depth;
+  return 0;
+}
+
+/// Runs `emit` with the builder at the end of the scope at `depth`, before what was entered from there.
+template <typename Emit>
+auto ElementEvaluator::emitAt(size_t depth, Emit emit) {
+  if (depth + 1 >= scopes.size())
+    return emit();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(scopes[depth].child);
+  std::vector<Scope> inner(std::make_move_iterator(scopes.begin() + depth + 1), std::make_move_iterator(scopes.end()));
+  scopes.erase(scopes.begin() + depth + 1, scopes.end());
+  Operation *child = scopes.back().child;
+  llvm::SaveAndRestore<Value> saved(mask, Value());
+  auto result = emit();
+  scopes.back().child = child;
+  for (Scope &scope : inner)
+    scopes.push_back(std::move(scope));
+  return result;
+}
+
+scf::ForOp ElementEvaluator::enterLoop(Location loc, Value lower, Value upper, Value step, ValueRange inits) {
+  auto loop = scf::ForOp::create(builder, loc, lower, upper, step, inits);
+  // Without carried values the builder makes a terminator of its own; leaveLoop makes it.
+  if (!loop.getBody()->empty())
+    loop.getBody()->back().erase();
+  pushScope(loop.getBody(), /*isBarrier=*/false);
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+void ElementEvaluator::leaveLoop(ValueRange yielded) {
+  Operation *loop = scopes.back().block->getParentOp();
+  builder.setInsertionPointToEnd(scopes.back().block);
+  scf::YieldOp::create(builder, loop->getLoc(), yielded);
+  scopes.pop_back();
+  builder.setInsertionPointAfter(loop);
+}
+
+scf::IfOp ElementEvaluator::enterIf(Location loc, Value condition) {
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  pushScope(branch.thenBlock(), /*isBarrier=*/true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  return branch;
+}
+
+void ElementEvaluator::leaveIf() {
+  Operation *branch = scopes.back().block->getParentOp();
+  scopes.pop_back();
+  builder.setInsertionPointAfter(branch);
+}
+
+//===-- Indices
+//----------------------------------------------------------------------------------------------------===//
+
+LaneIndex ElementEvaluator::constantIndex(int64_t value) {
+  // At the start of the outermost scope's function, where every scope sees it.
+  Operation *function = scopes.front().block->getParentOp();
+  while (function->getParentOp() && !isa<FunctionOpInterface>(function))
+    function = function->getParentOp();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&function->getRegion(0).front());
+  return {arith::ConstantIndexOp::create(builder, function->getLoc(), value), 0, {}};
+}
+
+Value ElementEvaluator::toVector(Location loc, Value value) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(builder, loc, VectorType::get(lanes, value.getType()), value);
+}
+
+Value ElementEvaluator::materialize(Location loc, const LaneIndex &index) {
+  if (index.vector)
+    return index.vector;
+  if (index.stride == 0)
+    return index.base;
+  auto type = VectorType::get(lanes, builder.getIndexType());
+  Value steps = vector::StepOp::create(builder, loc, type);
+  if (index.stride != 1)
+    steps = arith::MulIOp::create(builder, loc, steps, toVector(loc, constantIndex(index.stride).base));
+  return arith::AddIOp::create(builder, loc, toVector(loc, index.base), steps);
+}
+
+LaneIndex ElementEvaluator::addIndices(Location loc, LaneIndex lhs, LaneIndex rhs) {
+  if (lhs.vector || rhs.vector) {
+    Value left = toVector(loc, materialize(loc, lhs)), right = toVector(loc, materialize(loc, rhs));
+    return {{}, 0, arith::AddIOp::create(builder, loc, left, right)};
+  }
+  auto left = getConstantIntValue(lhs.base), right = getConstantIntValue(rhs.base);
+  int64_t stride = lhs.stride + rhs.stride;
+  if (left && right)
+    return {constantIndex(*left + *right).base, stride, {}};
+  if (left == 0)
+    return {rhs.base, stride, {}};
+  if (right == 0)
+    return {lhs.base, stride, {}};
+  Value base = emitAt(std::max(depthOf(lhs.base), depthOf(rhs.base)),
+                      [&]() -> Value { return arith::AddIOp::create(builder, loc, lhs.base, rhs.base); });
+  return {base, stride, {}};
+}
+
+LaneIndex ElementEvaluator::multiplyIndices(Location loc, LaneIndex lhs, LaneIndex rhs) {
+  auto constantOf = [](const LaneIndex &index) -> std::optional<int64_t> {
+    if (!index.isInvariant())
+      return std::nullopt;
+    return getConstantIntValue(index.base);
+  };
+  if (constantOf(lhs))
+    std::swap(lhs, rhs);
+  std::optional<int64_t> factor = constantOf(rhs);
+  if (factor == 1)
+    return lhs;
+  bool isAffine = !lhs.vector && !rhs.vector && (factor || (lhs.isInvariant() && rhs.isInvariant()));
+  if (!isAffine) {
+    Value left = toVector(loc, materialize(loc, lhs)), right = toVector(loc, materialize(loc, rhs));
+    return {{}, 0, arith::MulIOp::create(builder, loc, left, right)};
+  }
+  int64_t stride = factor ? lhs.stride * *factor : 0;
+  if (auto left = getConstantIntValue(lhs.base); left && factor)
+    return {constantIndex(*left * *factor).base, stride, {}};
+  Value base = emitAt(std::max(depthOf(lhs.base), depthOf(rhs.base)),
+                      [&]() -> Value { return arith::MulIOp::create(builder, loc, lhs.base, rhs.base); });
+  return {base, stride, {}};
+}
+
+LaneIndex ElementEvaluator::evaluateExpr(Location loc, AffineExpr expr, ArrayRef<LaneIndex> ivs) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return ivs[dim.getPosition()];
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constantIndex(constant.getValue());
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  LaneIndex lhs = evaluateExpr(loc, binary.getLHS(), ivs), rhs = evaluateExpr(loc, binary.getRHS(), ivs);
+  // The maps of form 4 hold sums and products only; divisions are ops of a body.
+  return expr.getKind() == AffineExprKind::Add ? addIndices(loc, lhs, rhs) : multiplyIndices(loc, lhs, rhs);
+}
+
+Value ElementEvaluator::sizeOf(Value tensor, int64_t dimension) {
+  auto type = cast<ShapedType>(tensor.getType());
+  if (!type.isDynamicDim(dimension))
+    return constantIndex(type.getDimSize(dimension)).base;
+  Operation *op = tensor.getDefiningOp();
+  auto dynamicOperand = [&](ValueRange sizes) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < dimension; ++d)
+      place += type.isDynamicDim(d);
+    return sizes[place];
+  };
+  if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
+    return dynamicOperand(empty.getDynamicSizes());
+  if (auto buffer = dyn_cast_or_null<vxk::BufferOp>(op))
+    return dynamicOperand(buffer.getSizes());
+  if (auto toTensor = dyn_cast_or_null<bufferization::ToTensorOp>(op))
+    return sizeOf(toTensor.getBuffer(), dimension);
+  if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
+    return sizeOf(cast.getSource(), dimension);
+  if (auto destination = dyn_cast_or_null<DestinationStyleOpInterface>(op))
+    return sizeOf(destination.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get(), dimension);
+  return emitAt(0, [&]() -> Value { return tensor::DimOp::create(builder, tensor.getLoc(), tensor, dimension); });
+}
+
+//===-- Elements
+//---------------------------------------------------------------------------------------------------===//
+
+Value ElementEvaluator::anyLane(Location loc, Value condition) {
+  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, condition);
+}
+
+Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> indices) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> bases;
+  for (const LaneIndex &index : indices)
+    bases.push_back(index.base);
+  bool isInvariant = llvm::all_of(indices, [](const LaneIndex &index) { return index.isInvariant(); });
+  if (isInvariant) {
+    if (!isGuarded)
+      return memref::LoadOp::create(builder, loc, memref, bases);
+    auto branch = scf::IfOp::create(builder, loc, type.getElementType(), anyLane(loc, mask), /*withElseRegion=*/true);
+    OpBuilder inner = branch.getThenBodyBuilder();
+    scf::YieldOp::create(inner, loc, ValueRange(memref::LoadOp::create(inner, loc, memref, bases)));
+    inner = branch.getElseBodyBuilder();
+    Value zero = arith::ConstantOp::create(inner, loc, inner.getZeroAttr(type.getElementType()));
+    scf::YieldOp::create(inner, loc, zero);
+    return branch.getResult(0);
+  }
+  auto vectorType = VectorType::get(lanes, type.getElementType());
+  auto zeros = [&]() -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(vectorType, builder.getZeroAttr(type.getElementType())));
+  };
+  bool isContiguous = !indices.back().vector && indices.back().stride == 1 &&
+                      llvm::all_of(indices.drop_back(), [](const LaneIndex &index) { return index.isInvariant(); });
+  if (isContiguous) {
+    if (!mask)
+      return vector::LoadOp::create(builder, loc, vectorType, memref, bases);
+    return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, bases, mask, zeros());
+  }
+  LaneIndex offset = indices.front();
+  for (auto [d, index] : llvm::enumerate(indices))
+    if (d != 0)
+      offset = addIndices(loc, multiplyIndices(loc, offset, {sizeOf(memref, d), 0, {}}), index);
+  Value lanesMask = mask;
+  if (!lanesMask)
+    lanesMask = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(VectorType::get(lanes, builder.getI1Type()), true));
+  SmallVector<Value> origin(indices.size(), constantIndex(0).base);
+  return vector::GatherOp::create(builder, loc, vectorType, memref, origin, toVector(loc, materialize(loc, offset)),
+                                  lanesMask, zeros());
+}
+
+/// An element of a small constant is chosen by comparing the index with each place.
+Value ElementEvaluator::constantElement(arith::ConstantOp op, ArrayRef<LaneIndex> indices) {
+  Location loc = op.getLoc();
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!elements)
+    return op->emitOpError() << "expects inline elements", Value();
+  auto scalar = [&](Attribute value) -> Value {
+    return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+  };
+  if (elements.isSplat())
+    return scalar(elements.getSplatValue<Attribute>());
+  if (elements.getNumElements() == 0)
+    return scalar(builder.getZeroAttr(elements.getElementType()));
+  constexpr int64_t kMostElements = 64;
+  if (elements.getNumElements() > kMostElements)
+    return op->emitOpError() << "holds " << elements.getNumElements()
+                             << " elements, but a kernel's constant may have at most " << kMostElements
+                             << ": pass it as a buffer",
+           Value();
+  LaneIndex offset = constantIndex(0);
+  for (auto [d, index] : llvm::enumerate(indices))
+    offset = addIndices(loc, multiplyIndices(loc, offset, constantIndex(elements.getType().getDimSize(d))), index);
+  Value place = materialize(loc, offset);
+  bool isVarying = isa<VectorType>(place.getType());
+  Value result;
+  for (auto [k, value] : llvm::enumerate(elements.getValues<Attribute>())) {
+    Value element = scalar(value);
+    if (isVarying)
+      element = toVector(loc, element);
+    if (!result) {
+      result = element;
+      continue;
+    }
+    Value number = constantIndex(k).base;
+    if (isVarying)
+      number = toVector(loc, number);
+    Value isHere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, place, number);
+    result = arith::SelectOp::create(builder, loc, isHere, element, result);
+  }
+  return result;
+}
+
+static bool hasFaults(linalg::GenericOp op) {
+  return op.getBody()->walk([](vxk::ReportFaultOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
+  if (auto source = sources.find(tensor); source != sources.end())
+    return source->second(indices);
+  Operation *op = tensor.getDefiningOp();
+  if (!op)
+    return emitError(tensor.getLoc()) << "expects a tensor that an op of the kernel computes", Value();
+  Location loc = op->getLoc();
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return evaluate(cast.getSource(), indices);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantElement(constant, indices);
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getInputs().front();
+  if (auto elements = dyn_cast<tensor::FromElementsOp>(op); elements && elements.getElements().size() == 1)
+    return elements.getElements().front();
+  if (isa<tensor::EmptyOp>(op))
+    return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(getElementTypeOrSelf(tensor)));
+
+  auto toTensor = dyn_cast<bufferization::ToTensorOp>(op);
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!toTensor && !generic)
+    return op->emitOpError() << "is not known to the code generator of kernels", Value();
+
+  bool isInvariant = llvm::all_of(indices, [](const LaneIndex &index) { return index.isInvariant(); });
+  Key key = {toTensor ? tensor.getAsOpaquePointer() : static_cast<void *>(op)};
+  for (const LaneIndex &index : indices) {
+    key.push_back((index.vector ? index.vector : index.base).getAsOpaquePointer());
+    key.push_back(reinterpret_cast<void *>(index.stride));
+  }
+  key.push_back(isInvariant && !isGuarded ? nullptr : mask.getAsOpaquePointer());
+  unsigned number = generic ? cast<OpResult>(tensor).getResultNumber() : 0;
+  for (Scope &scope : scopes)
+    if (auto known = scope.known.find(key); known != scope.known.end())
+      return known->second[number];
+
+  size_t depth = barrierDepth();
+  for (const LaneIndex &index : indices)
+    depth = std::max(depth, depthOf(index));
+  if (generic && hasFaults(generic))
+    depth = scopes.size() - 1; // Where nothing is read, nothing is wrong.
+  auto results = emitAt(depth, [&]() -> SmallVector<Value> {
+    // What is the same for all lanes is computed whether or not a lane is left out.
+    llvm::SaveAndRestore<Value> saved(mask, isInvariant && !isGuarded ? Value() : mask);
+    if (generic)
+      return evaluateGeneric(generic, indices, number);
+    return {load(loc, toTensor.getBuffer(), indices)};
+  });
+  if (results.empty())
+    return {};
+  scopes[std::min(depth, scopes.size() - 1)].known[key] = results;
+  return results[number];
+}
+
+//===-- linalg.generic
+//-----------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> ElementEvaluator::evaluateGeneric(linalg::GenericOp op, ArrayRef<LaneIndex> indices,
+                                                     unsigned result) {
+  Body body;
+  body.op = op;
+  body.ivs.resize(op.getNumLoops());
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  for (auto [expr, index] : llvm::zip(outMap.getResults(), indices)) {
+    body.ivs[cast<AffineDimExpr>(expr).getPosition()] = index;
+    body.isVarying |= !index.isInvariant();
+  }
+  if (op.getNumReductionLoops() != 0)
+    return reduce(body);
+  SmallVector<Value> results;
+  if (!evaluateBody(body, results))
+    return {};
+  return results;
+}
+
+/// The one op that combines the accumulator with what an iteration computes, where it is known how to combine vectors.
+static Operation *matchCombiner(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1)
+    return nullptr;
+  SmallVector<Operation *> combiners;
+  if (!matchReduction(op.getRegionOutputArgs(), 0, combiners) || combiners.size() != 1)
+    return nullptr;
+  if (!linalg::getCombinerOpKind(combiners.front()))
+    return nullptr;
+  return combiners.front();
+}
+
+SmallVector<Value> ElementEvaluator::reduce(Body &body) {
+  linalg::GenericOp op = body.op;
+  Location loc = op.getLoc();
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    SmallVector<LaneIndex> at;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
+      at.push_back(evaluateExpr(loc, expr, body.ivs));
+    Value value = evaluate(init.get(), at);
+    if (!value)
+      return {};
+    body.accumulators.push_back(body.isVarying ? toVector(loc, value) : value);
+  }
+  if (lanes > 1 && !body.isVarying && !isGuarded)
+    if (Operation *combiner = matchCombiner(op)) {
+      // Lanes run along the dimension that an operand stores its elements along.
+      std::optional<unsigned> laneDim;
+      for (unsigned dim : llvm::reverse(dims))
+        for (AffineMap map : op.getIndexingMapsArray())
+          if (!laneDim && map.getNumResults() != 0 && map.getResults().back() == builder.getAffineDimExpr(dim))
+            laneDim = dim;
+      if (laneDim) {
+        llvm::erase(dims, *laneDim);
+        Value result = reduceWithLanes(body, dims, *laneDim, combiner);
+        return result ? SmallVector<Value>{result} : SmallVector<Value>{};
+      }
+    }
+  if (!reduceNest(body, dims))
+    return {};
+  return body.accumulators;
+}
+
+/// The sizes of the loops come from whichever operand has a dimension of its own for them.
+static std::pair<Value, int64_t> shapeOfLoop(linalg::GenericOp op, unsigned loop) {
+  for (OpOperand &operand : op->getOpOperands())
+    for (auto [d, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && dim.getPosition() == loop)
+        return {operand.get(), d};
+  llvm_unreachable("a linalg op's loop has a size");
+}
+
+bool ElementEvaluator::reduceNest(Body &body, ArrayRef<unsigned> dims) {
+  Location loc = body.op.getLoc();
+  if (dims.empty()) {
+    SmallVector<Value> results;
+    if (!evaluateBody(body, results))
+      return false;
+    for (auto [accumulator, result] : llvm::zip(body.accumulators, results))
+      accumulator = body.isVarying ? toVector(loc, result) : result;
+    return true;
+  }
+  auto [tensor, dimension] = shapeOfLoop(body.op, dims.front());
+  scf::ForOp loop =
+      enterLoop(loc, constantIndex(0).base, sizeOf(tensor, dimension), constantIndex(1).base, body.accumulators);
+  body.ivs[dims.front()] = {loop.getInductionVar(), 0, {}};
+  body.accumulators.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  if (!reduceNest(body, dims.drop_front()))
+    return false;
+  leaveLoop(body.accumulators);
+  body.accumulators.assign(loop.getResults().begin(), loop.getResults().end());
+  return true;
+}
+
+/// Accumulates a vector along `laneDim`, the innermost loop, and combines its lanes at the end. The other dimensions
+/// (`dims`) are loops around it.
+Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, unsigned laneDim, Operation *combiner) {
+  linalg::GenericOp op = body.op;
+  Location loc = op.getLoc();
+  Value init = body.accumulators.front();
+  auto type = VectorType::get(lanes, init.getType());
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  if (!neutral)
+    return op->emitOpError() << "has a reduction without a neutral element", Value();
+  Value neutrals = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(*neutral)));
+  body.isVarying = true;
+
+  SmallVector<Value> carried = {neutrals};
+  auto enter = [&](Value lower, Value upper, Value step) {
+    scf::ForOp loop = enterLoop(loc, lower, upper, step, carried);
+    carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    return loop.getInductionVar();
+  };
+  auto leave = [&] {
+    Operation *loop = scopes.back().block->getParentOp();
+    leaveLoop(carried);
+    carried.assign(loop->result_begin(), loop->result_end());
+  };
+  Value zero = constantIndex(0).base, one = constantIndex(1).base;
+  for (unsigned dim : dims) {
+    auto [tensor, dimension] = shapeOfLoop(op, dim);
+    body.ivs[dim] = {enter(zero, sizeOf(tensor, dimension), one), 0, {}};
+  }
+  auto iterate = [&](Value base) -> bool {
+    body.ivs[laneDim] = {base, 1, {}};
+    body.accumulators = carried;
+    SmallVector<Value> results;
+    if (!evaluateBody(body, results))
+      return false;
+    Value next = toVector(loc, results.front());
+    // A lane that is left out keeps its sum.
+    if (mask)
+      next = arith::SelectOp::create(builder, loc, mask, next, carried.front());
+    carried = {next};
+    return true;
+  };
+  auto [tensor, dimension] = shapeOfLoop(op, laneDim);
+  Value size = sizeOf(tensor, dimension);
+  std::optional<int64_t> staticSize = getConstantIntValue(size);
+  Value step = constantIndex(lanes).base;
+  Value mainEnd;
+  if (staticSize)
+    mainEnd = constantIndex(*staticSize / lanes * lanes).base;
+  else
+    mainEnd = emitAt(depthOf(size), [&]() -> Value {
+      Value rest = arith::RemUIOp::create(builder, loc, size, step);
+      return arith::SubIOp::create(builder, loc, size, rest);
+    });
+  llvm::SaveAndRestore<Value> saved(mask, Value());
+  if (!staticSize || *staticSize >= lanes) {
+    if (!iterate(enter(zero, mainEnd, step)))
+      return {};
+    leave();
+  }
+  if (!staticSize || *staticSize % lanes != 0) {
+    // One more iteration, or none.
+    Value base = enter(mainEnd, size, step);
+    Value left = arith::SubIOp::create(builder, loc, size, base);
+    mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left);
+    if (!iterate(base))
+      return {};
+    mask = {};
+    leave();
+  }
+  for (size_t k = 0; k < dims.size(); ++k)
+    leave();
+  auto kind = *linalg::getCombinerOpKind(combiner);
+  bool isFloat = isa<FloatType>(init.getType());
+  // The lanes of one vector are combined as a tree, the same on each run.
+  auto flags = isFloat ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
+  return vector::ReductionOp::create(builder, loc, kind, carried.front(), init, flags);
+}
+
+std::optional<ElementEvaluator::LaneValue> ElementEvaluator::lookup(Body &body, Value value) {
+  if (auto known = body.values.find(value); known != body.values.end())
+    return known->second;
+  LaneValue result;
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != body.op.getBody()) {
+    // Defined outside of the body.
+    if (value.getType().isIndex())
+      result.index = LaneIndex{value, 0, {}};
+    else
+      result.value = value;
+    return result;
+  }
+  OpOperand &operand = body.op->getOpOperand(argument.getArgNumber());
+  if (body.op.isDpsInit(&operand) && !body.accumulators.empty()) {
+    result.value = body.accumulators[argument.getArgNumber() - body.op.getNumDpsInputs()];
+  } else {
+    SmallVector<LaneIndex> at;
+    for (AffineExpr expr : body.op.getMatchingIndexingMap(&operand).getResults())
+      at.push_back(evaluateExpr(body.op.getLoc(), expr, body.ivs));
+    result.value = evaluate(operand.get(), at);
+    if (!result.value)
+      return std::nullopt;
+  }
+  body.values[value] = result;
+  return result;
+}
+
+bool ElementEvaluator::evaluateBody(Body &body, SmallVectorImpl<Value> &results) {
+  llvm::SaveAndRestore<DenseMap<Value, LaneValue>> saved(body.values);
+  return evaluateBlock(body, *body.op.getBody(), results);
+}
+
+bool ElementEvaluator::evaluateBlock(Body &body, Block &block, SmallVectorImpl<Value> &yielded) {
+  for (Operation &op : block.without_terminator())
+    if (!evaluateOp(body, op))
+      return false;
+  for (Value value : block.getTerminator()->getOperands()) {
+    std::optional<LaneValue> result = lookup(body, value);
+    if (!result)
+      return false;
+    yielded.push_back(result->index ? materialize(value.getLoc(), *result->index) : result->value);
+  }
+  return true;
+}
+
+bool ElementEvaluator::evaluateOp(Body &body, Operation &op) {
+  Location loc = op.getLoc();
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    body.values[index.getResult()] = {{}, body.ivs[index.getDim()]};
+    return true;
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return evaluateIf(body, branch);
+  if (isa<vxk::ReportFaultOp>(op))
+    return reportFaults(body, op);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<LaneIndex> at;
+    for (Value index : extract.getIndices()) {
+      std::optional<LaneValue> value = lookup(body, index);
+      if (!value)
+        return false;
+      at.push_back(*value->index);
+    }
+    Value element = evaluate(extract.getTensor(), at);
+    if (!element)
+      return false;
+    body.values[extract.getResult()] = {element, {}};
+    return true;
+  }
+  if (op.getNumResults() == 1 && op.getResult(0).getType().isIndex())
+    return evaluateIndexOp(body, op);
+  if (op.getNumRegions() != 0 || op.getNumResults() != 1)
+    return op.emitOpError() << "is not known in the body of a kernel's op", false;
+
+  SmallVector<Value> operands;
+  bool isVarying = false;
+  for (Value operand : op.getOperands()) {
+    std::optional<LaneValue> value = lookup(body, operand);
+    if (!value)
+      return false;
+    isVarying |= value->isVarying();
+    operands.push_back(value->index ? materialize(loc, *value->index) : value->value);
+  }
+  if (isVarying && !OpTrait::hasElementwiseMappableTraits(&op))
+    return op.emitOpError() << "cannot be computed on vectors", false;
+  SmallVector<Type> types(op.getResultTypes());
+  if (isVarying) {
+    for (auto [k, operand] : llvm::enumerate(operands))
+      if (!(isa<arith::SelectOp>(op) && k == 0))
+        operand = toVector(loc, operand);
+    for (Type &type : types)
+      type = VectorType::get(lanes, type);
+  }
+  Operation *copy = builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
+  body.values[op.getResult(0)] = {copy->getResult(0), {}};
+  return true;
+}
+
+bool ElementEvaluator::evaluateIndexOp(Body &body, Operation &op) {
+  Location loc = op.getLoc();
+  SmallVector<LaneValue> operands;
+  bool isVarying = false;
+  for (Value operand : op.getOperands()) {
+    std::optional<LaneValue> value = lookup(body, operand);
+    if (!value)
+      return false;
+    isVarying |= value->isVarying();
+    operands.push_back(*value);
+  }
+  auto finish = [&](LaneIndex index) {
+    body.values[op.getResult(0)] = {{}, index};
+    return true;
+  };
+  if (auto constant = getConstantIntValue(op.getResult(0)))
+    return finish(constantIndex(*constant));
+  if (isa<arith::AddIOp>(op))
+    return finish(addIndices(loc, *operands[0].index, *operands[1].index));
+  if (isa<arith::MulIOp>(op))
+    return finish(multiplyIndices(loc, *operands[0].index, *operands[1].index));
+  if (isa<arith::SubIOp>(op))
+    return finish(addIndices(loc, *operands[0].index, multiplyIndices(loc, *operands[1].index, constantIndex(-1))));
+  if (isVarying && !OpTrait::hasElementwiseMappableTraits(&op))
+    return op.emitOpError() << "cannot be computed on vectors", false;
+  SmallVector<Value> values;
+  for (auto [k, operand] : llvm::enumerate(operands)) {
+    Value value = operand.index ? materialize(loc, *operand.index) : operand.value;
+    values.push_back(isVarying && !(isa<arith::SelectOp>(op) && k == 0) ? toVector(loc, value) : value);
+  }
+  Type type = isVarying ? Type(VectorType::get(lanes, builder.getIndexType())) : builder.getIndexType();
+  Value result = builder.create(loc, op.getName().getIdentifier(), values, type, op.getAttrs())->getResult(0);
+  return finish(isVarying ? LaneIndex{{}, 0, result} : LaneIndex{result, 0, {}});
+}
+
+bool ElementEvaluator::evaluateIf(Body &body, scf::IfOp op) {
+  Location loc = op.getLoc();
+  std::optional<LaneValue> condition = lookup(body, op.getCondition());
+  if (!condition)
+    return false;
+  if (condition->isVarying()) {
+    // Both branches, each for its lanes.
+    Value yes = condition->value;
+    Value all = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(cast<VectorType>(yes.getType()), true));
+    Value no = arith::XOrIOp::create(builder, loc, yes, all);
+    SmallVector<Value> results[2];
+    for (bool isElse : {false, true}) {
+      Value lanesOfBranch = isElse ? no : yes;
+      if (mask)
+        lanesOfBranch = arith::AndIOp::create(builder, loc, mask, lanesOfBranch);
+      llvm::SaveAndRestore<Value> savedMask(mask, lanesOfBranch);
+      llvm::SaveAndRestore<bool> savedGuard(isGuarded, true);
+      llvm::SaveAndRestore<DenseMap<Value, LaneValue>> savedValues(body.values);
+      if (!evaluateBlock(body, isElse ? *op.elseBlock() : *op.thenBlock(), results[isElse]))
+        return false;
+    }
+    for (auto [result, onTrue, onFalse] : llvm::zip(op.getResults(), results[0], results[1]))
+      body.values[result] = {arith::SelectOp::create(builder, loc, yes, toVector(loc, onTrue), toVector(loc, onFalse)),
+                             {}};
+    return true;
+  }
+  // One branch for all lanes. What it yields is a vector as soon as lanes differ anywhere in this body.
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(body.isVarying ? Type(VectorType::get(lanes, type)) : type);
+  auto branch = scf::IfOp::create(builder, loc, types, condition->value, /*withElseRegion=*/true);
+  for (bool isElse : {false, true}) {
+    Block *block = isElse ? branch.elseBlock() : branch.thenBlock();
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(block);
+    llvm::SaveAndRestore<DenseMap<Value, LaneValue>> savedValues(body.values);
+    pushScope(block, /*isBarrier=*/true);
+    SmallVector<Value> yielded;
+    bool done = evaluateBlock(body, isElse ? *op.elseBlock() : *op.thenBlock(), yielded);
+    scopes.pop_back();
+    if (!done)
+      return false;
+    if (body.isVarying)
+      for (Value &value : yielded)
+        value = toVector(loc, value);
+    scf::YieldOp::create(builder, loc, yielded);
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), branch.getResults()))
+    body.values[result] = {value, {}};
+  return true;
+}
+
+bool ElementEvaluator::reportFaults(Body &body, Operation &op) {
+  Location loc = op.getLoc();
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands()) {
+    std::optional<LaneValue> value = lookup(body, operand);
+    if (!value)
+      return false;
+    operands.push_back(value->index ? materialize(loc, *value->index) : value->value);
+  }
+  auto report = [&](OpBuilder &b, ArrayRef<Value> scalars) {
+    b.create(loc, op.getName().getIdentifier(), scalars, TypeRange(), op.getAttrs());
+  };
+  bool isVarying = llvm::any_of(operands, [](Value value) { return isa<VectorType>(value.getType()); });
+  if (isGuarded || (mask && isVarying)) {
+    Value condition = toVector(loc, operands[0]);
+    operands[0] = arith::AndIOp::create(builder, loc, condition, mask);
+    isVarying = true;
+  }
+  if (!isVarying)
+    return report(builder, operands), true;
+  // Rare: lane by lane, in order.
+  auto branch = scf::IfOp::create(builder, loc, anyLane(loc, toVector(loc, operands[0])), /*withElseRegion=*/false);
+  OpBuilder inner = branch.getThenBodyBuilder();
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    SmallVector<Value> scalars;
+    for (Value operand : operands)
+      scalars.push_back(isa<VectorType>(operand.getType())
+                            ? Value(vector::ExtractOp::create(inner, loc, operand, ArrayRef<int64_t>{lane}))
+                            : operand);
+    report(inner, scalars);
+  }
+  return true;
+}
+
+} // namespace vx

@@ -1,0 +1,299 @@
+#include "ElementEvaluator.h"
+#include "WorkgroupTile.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "vx/Codegen/Common/Passes.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+#define GEN_PASS_DEF_LOWERTOLOOPSPASS
+#include "vx/Codegen/Common/Passes.h.inc"
+
+namespace {
+
+/// True when a reduction that feeds `tensor` reads its operands along the last dimension of the result with a stride,
+/// so that vectors belong along what it sums over.
+bool readsAcrossLanes(Value tensor, int64_t rank, SmallPtrSetImpl<Operation *> &seen) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || !seen.insert(op).second)
+    return false;
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber()));
+  if (outMap.getNumResults() != rank || rank == 0)
+    return false;
+  AffineExpr lane = outMap.getResult(rank - 1);
+  if (op.getNumReductionLoops() != 0)
+    for (OpOperand *input : op.getDpsInputOperands())
+      for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults().drop_back(
+               op.getMatchingIndexingMap(input).getNumResults() == 0 ? 0 : 1))
+        if (expr == lane)
+          return true;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (readsAcrossLanes(input->get(), rank, seen))
+      return true;
+  return false;
+}
+
+class LoopEmitter {
+public:
+  LoopEmitter(func::FuncOp function, int64_t lanes, int64_t threads)
+      : function(function), builder(function.getContext()), lanes(lanes), threads(threads) {}
+
+  LogicalResult run() {
+    if (failed(lowerScans()))
+      return failure();
+    SmallVector<bufferization::MaterializeInDestinationOp> results(
+        function.getOps<bufferization::MaterializeInDestinationOp>());
+    if (!results.empty() && failed(emitResults(results)))
+      return failure();
+    eraseTensors();
+    return success();
+  }
+
+private:
+  /// Loops that the conversion made itself, for ops that go through their input element by element.
+  LogicalResult lowerScans() {
+    SmallVector<tensor::ExtractOp> reads;
+    function.walk([&](tensor::ExtractOp read) {
+      if (!read->getParentOfType<linalg::GenericOp>())
+        reads.push_back(read);
+    });
+    for (tensor::ExtractOp read : reads) {
+      builder.setInsertionPoint(read);
+      ElementEvaluator evaluator(builder, /*lanes=*/1);
+      SmallVector<LaneIndex> indices;
+      for (Value index : read.getIndices())
+        indices.push_back({index, 0, {}});
+      Value element = evaluator.evaluate(read.getTensor(), indices);
+      if (!element)
+        return failure();
+      read.replaceAllUsesWith(element);
+      read.erase();
+    }
+    return success();
+  }
+
+  LogicalResult emitResults(ArrayRef<bufferization::MaterializeInDestinationOp> results) {
+    Location loc = function.getLoc();
+    builder.setInsertionPoint(results.front());
+    Value number = vxk::WorkgroupIdOp::create(builder, loc);
+    Value count = vxk::WorkgroupCountOp::create(builder, loc);
+    Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
+    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
+    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
+    for (size_t place = 0; place < results.size(); ++place) {
+      bufferization::MaterializeInDestinationOp result = results[place];
+      // All results of one shape share the tiles; another one is computed by the first workgroup.
+      bool isTiled = place == 0 || result.getSource().getType() ==
+                                       bufferization::MaterializeInDestinationOp(results.front()).getSource().getType();
+      builder.setInsertionPoint(guard.thenBlock()->getTerminator());
+      scf::IfOp first;
+      if (!isTiled) {
+        Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+        Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number, zero);
+        first = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+        builder.setInsertionPoint(first.thenBlock()->getTerminator());
+      }
+      if (failed(emitResult(result, number, isTiled ? strategy.getWorkgroup() : ArrayRef<int64_t>(),
+                            strategy.getName() == "rows")))
+        return failure();
+    }
+    for (auto result : results)
+      result.erase();
+    return success();
+  }
+
+  LogicalResult emitResult(bufferization::MaterializeInDestinationOp op, Value workgroup, ArrayRef<int64_t> tiles,
+                           bool byRows) {
+    Value tensor = op.getSource(), destination = op.getDest();
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(tensor.getType());
+    int64_t rank = type.getRank();
+    // Vectors no longer than a dimension that is known to be short.
+    int64_t width = lanes;
+    SmallPtrSet<Operation *, 8> seen;
+    bool alongResult = rank > 0 && !readsAcrossLanes(tensor, rank, seen);
+    if (alongResult && !type.isDynamicDim(rank - 1)) {
+      alongResult = type.getDimSize(rank - 1) > 1;
+      while (alongResult && width > 2 && width / 2 >= type.getDimSize(rank - 1))
+        width /= 2;
+    }
+    ElementEvaluator evaluator(builder, width);
+    SmallVector<Value> sizes;
+    for (int64_t d = 0; d < rank; ++d)
+      sizes.push_back(evaluator.sizeOf(destination, d));
+    WorkgroupTile tile = getWorkgroupTile(builder, loc, workgroup, sizes, tiles);
+    if (threads > 1)
+      return emitThreads(evaluator, tensor, destination, tile, byRows);
+    SmallVector<LaneIndex> indices;
+    return emitNest(evaluator, tensor, destination, tile, indices, width > 1 && alongResult);
+  }
+
+  /// Loops over the dimensions from indices.size() on.
+  LogicalResult emitNest(ElementEvaluator &evaluator, Value tensor, Value destination, const WorkgroupTile &tile,
+                         SmallVectorImpl<LaneIndex> &indices, bool useLanes) {
+    Location loc = tensor.getLoc();
+    size_t rank = tile.lower.size(), d = indices.size();
+    if (d == rank)
+      return store(evaluator, tensor, destination, indices, Value());
+    Value one = evaluator.constantIndex(1).base;
+    if (d + 1 < rank || !useLanes) {
+      scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], one);
+      indices.push_back({loop.getInductionVar(), 0, {}});
+      if (failed(emitNest(evaluator, tensor, destination, tile, indices, useLanes)))
+        return failure();
+      indices.pop_back();
+      evaluator.leaveLoop();
+      return success();
+    }
+    int64_t width = evaluator.getLanes();
+    Value step = evaluator.constantIndex(width).base;
+    Value extent = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], tile.lower[d]);
+    Value rest = builder.createOrFold<arith::RemUIOp>(loc, extent, step);
+    Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
+    scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
+    indices.push_back({main.getInductionVar(), 1, {}});
+    if (failed(store(evaluator, tensor, destination, indices, Value())))
+      return failure();
+    indices.pop_back();
+    evaluator.leaveLoop();
+    std::optional<int64_t> size = getConstantIntValue(evaluator.sizeOf(destination, d));
+    if (size && *size % width == 0 && isDivisible(tile.lower[d], width))
+      return success();
+    // What is left is one vector with a mask.
+    scf::ForOp tail = evaluator.enterLoop(loc, mainEnd, tile.upper[d], step);
+    Value left = arith::SubIOp::create(builder, loc, tile.upper[d], tail.getInductionVar());
+    Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
+    evaluator.setMask(mask);
+    indices.push_back({tail.getInductionVar(), 1, {}});
+    if (failed(store(evaluator, tensor, destination, indices, mask)))
+      return failure();
+    indices.pop_back();
+    evaluator.setMask({});
+    evaluator.leaveLoop();
+    return success();
+  }
+
+  static bool isDivisible(Value lower, int64_t width) {
+    if (std::optional<int64_t> constant = getConstantIntValue(lower))
+      return *constant % width == 0;
+    auto product = lower.getDefiningOp<arith::MulIOp>();
+    if (!product)
+      return false;
+    std::optional<int64_t> factor = getConstantIntValue(product.getRhs());
+    return factor && *factor % width == 0;
+  }
+
+  /// The elements of the tile, strided by thread; or, by rows, the places along the tiled dimensions only, with loops
+  /// over the others inside of a thread.
+  LogicalResult emitThreads(ElementEvaluator &evaluator, Value tensor, Value destination, const WorkgroupTile &tile,
+                            bool byRows) {
+    Location loc = tensor.getLoc();
+    size_t rank = tile.lower.size();
+    SmallVector<bool> isSpread(rank, !byRows);
+    if (byRows)
+      for (unsigned d : tile.tiled)
+        isSpread[d] = true;
+    Value total = evaluator.constantIndex(1).base;
+    SmallVector<Value> extents(rank);
+    for (size_t d = 0; d < rank; ++d)
+      if (isSpread[d]) {
+        extents[d] = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], tile.lower[d]);
+        total = builder.createOrFold<arith::MulIOp>(loc, total, extents[d]);
+      }
+    Value thread = vxk::ThreadIdOp::create(builder, loc);
+    scf::ForOp loop = evaluator.enterLoop(loc, thread, total, evaluator.constantIndex(threads).base);
+    Value rest = loop.getInductionVar();
+    SmallVector<LaneIndex> indices(rank);
+    for (size_t d = rank; d-- > 0;) {
+      if (!isSpread[d])
+        continue;
+      bool hasOuter = llvm::any_of(ArrayRef<bool>(isSpread).take_front(d), [](bool spread) { return spread; });
+      Value place = rest;
+      if (hasOuter) {
+        place = arith::RemUIOp::create(builder, loc, rest, extents[d]);
+        rest = arith::DivUIOp::create(builder, loc, rest, extents[d]);
+      }
+      indices[d] = {builder.createOrFold<arith::AddIOp>(loc, tile.lower[d], place), 0, {}};
+    }
+    size_t loops = 0;
+    for (size_t d = 0; d < rank; ++d)
+      if (!isSpread[d]) {
+        scf::ForOp inner = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], evaluator.constantIndex(1).base);
+        indices[d] = {inner.getInductionVar(), 0, {}};
+        ++loops;
+      }
+    if (failed(store(evaluator, tensor, destination, indices, Value())))
+      return failure();
+    for (; loops > 0; --loops)
+      evaluator.leaveLoop();
+    evaluator.leaveLoop();
+    return success();
+  }
+
+  LogicalResult store(ElementEvaluator &evaluator, Value tensor, Value destination, ArrayRef<LaneIndex> indices,
+                      Value mask) {
+    Location loc = tensor.getLoc();
+    Value value = evaluator.evaluate(tensor, indices);
+    if (!value)
+      return failure();
+    SmallVector<Value> bases;
+    bool isVarying = false;
+    for (const LaneIndex &index : indices) {
+      bases.push_back(index.base);
+      isVarying |= !index.isInvariant();
+    }
+    if (!isVarying) {
+      memref::StoreOp::create(builder, loc, value, destination, bases);
+      return success();
+    }
+    value = evaluator.toVector(loc, value);
+    if (mask)
+      vector::MaskedStoreOp::create(builder, loc, destination, bases, mask, value);
+    else
+      vector::StoreOp::create(builder, loc, value, destination, bases);
+    return success();
+  }
+
+  /// The tensor ops have no user left.
+  void eraseTensors() {
+    Block &block = function.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
+      bool isTensorOp = llvm::any_of(op.getResultTypes(), [](Type type) { return isa<TensorType>(type); });
+      if (isTensorOp && op.use_empty())
+        op.erase();
+    }
+  }
+
+  func::FuncOp function;
+  OpBuilder builder;
+  int64_t lanes, threads;
+};
+
+struct LowerToLoopsPass : impl::LowerToLoopsPassBase<LowerToLoopsPass> {
+  using LowerToLoopsPassBase::LowerToLoopsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function->hasAttr(vxk::kKernelAttr))
+      return;
+    if (!function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr)) {
+      function.emitOpError() << "expects a strategy in '" << vxk::kStrategyAttr << "', there is none";
+      return signalPassFailure();
+    }
+    int64_t threads = 1;
+    if (auto attribute = function->getAttrOfType<IntegerAttr>(vxk::kThreadsAttr))
+      threads = attribute.getInt();
+    if (failed(LoopEmitter(function, threads > 1 ? 1 : lanes.getValue(), threads).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace vx

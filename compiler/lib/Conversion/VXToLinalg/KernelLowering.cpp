@@ -1,0 +1,261 @@
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace vx {
+
+Type getBodyType(Type vxElement) {
+  if (auto integer = dyn_cast<IntegerType>(vxElement))
+    return IntegerType::get(vxElement.getContext(), integer.getWidth());
+  return vxElement;
+}
+
+Type getStorageType(Type vxElement) {
+  return vxElement.isInteger(1) ? IntegerType::get(vxElement.getContext(), 8) : getBodyType(vxElement);
+}
+
+Type getAccumulatorType(Type type) {
+  if (auto floating = dyn_cast<FloatType>(type); floating && floating.getWidth() < 32)
+    return Float32Type::get(type.getContext());
+  return type;
+}
+
+/// Code generation handles elements of whole bytes, and the floats that arith can compute with.
+static LogicalResult checkElementType(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return op->emitOpError() << "expects tensors in a kernel, got '" << type << "'";
+  Type element = tensor.getElementType();
+  bool known = element.isF16() || element.isBF16() || element.isF32() || element.isF64() || element.isInteger(1);
+  if (auto integer = dyn_cast<IntegerType>(element))
+    known |= integer.getWidth() >= 8;
+  if (!known)
+    return op->emitOpError() << "expects elements of type bool, f16, bf16, f32, f64 or an integer of 8 to 64 bits in a "
+                                "kernel, got '"
+                             << type << "'";
+  for (DimAttr dim : getDims(tensor))
+    if (!dim)
+      return op->emitOpError() << "expects a size for each dimension in a kernel, got '" << type << "'";
+  return success();
+}
+
+Value KernelLowering::index(Location loc, int64_t value) {
+  return dim(loc, DimAttr::constant(loc.getContext(), value));
+}
+
+Value KernelLowering::dim(Location loc, DimAttr dim) {
+  if (Value known = dims.lookup(dim))
+    return known;
+  auto fold = [&](auto combine) {
+    Value result = this->dim(loc, dim.getOperands().front());
+    for (DimAttr operand : dim.getOperands().drop_front())
+      result = combine(result, this->dim(loc, operand));
+    return result;
+  };
+  auto binary = [&](auto op) {
+    return fold([&](Value lhs, Value rhs) -> Value { return decltype(op)::create(builder, loc, lhs, rhs); });
+  };
+  Value result;
+  switch (dim.getKind()) {
+  case DimKind::Constant:
+    result = arith::ConstantIndexOp::create(builder, loc, dim.getValue());
+    break;
+  case DimKind::Symbol:
+    result = symbols.lookup(dim.getSymbol());
+    break;
+  case DimKind::Sum:
+    result = binary(arith::AddIOp());
+    break;
+  case DimKind::Product:
+    result = binary(arith::MulIOp());
+    if (dim.getValue() != 1)
+      result = arith::MulIOp::create(builder, loc, result, index(loc, dim.getValue()));
+    break;
+  case DimKind::FloorDiv:
+    result = binary(arith::FloorDivSIOp());
+    break;
+  case DimKind::CeilDiv:
+    result = binary(arith::CeilDivSIOp());
+    break;
+  case DimKind::Mod:
+    // The remainder of a floor division; sizes are not negative, nor are divisors.
+    result = fold([&](Value lhs, Value rhs) -> Value {
+      Value quotient = arith::FloorDivSIOp::create(builder, loc, lhs, rhs);
+      return arith::SubIOp::create(builder, loc, lhs, arith::MulIOp::create(builder, loc, quotient, rhs));
+    });
+    break;
+  case DimKind::Max:
+    result = binary(arith::MaxSIOp());
+    break;
+  case DimKind::Min:
+    result = binary(arith::MinSIOp());
+    break;
+  }
+  dims[dim] = result;
+  return result;
+}
+
+Value KernelLowering::size(Location loc, Value vxValue, int64_t dimension) {
+  return dim(loc, getDim(cast<RankedTensorType>(vxValue.getType()), dimension));
+}
+
+Value KernelLowering::count(Location loc, Value vxValue, ArrayRef<int64_t> dimensions) {
+  DimAttr product = DimAttr::constant(loc.getContext(), 1);
+  for (int64_t dimension : dimensions)
+    product = product * getDim(cast<RankedTensorType>(vxValue.getType()), dimension);
+  return dim(loc, product);
+}
+
+Value KernelLowering::empty(Location loc, RankedTensorType type, Type elementType) {
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.isDynamicDim(d))
+      sizes.push_back(dim(loc, getDim(type, d)));
+  return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                 elementType ? elementType : getBodyType(type.getElementType()), sizes);
+}
+
+Value KernelLowering::filled(Location loc, RankedTensorType type, TypedAttr value) {
+  Value scalar = arith::ConstantOp::create(builder, loc, value);
+  Value init = empty(loc, type, value.getType());
+  return linalg::FillOp::create(builder, loc, scalar, init).getResult(0);
+}
+
+Value KernelLowering::parallel(Location loc, RankedTensorType type, Type elementType, ValueRange operands,
+                               ArrayRef<AffineMap> maps, BodyBuilder body) {
+  Value init = empty(loc, type, elementType);
+  SmallVector<AffineMap> allMaps(maps);
+  allMaps.push_back(builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto op = linalg::GenericOp::create(builder, loc, init.getType(), operands, init, allMaps, iterators,
+                                      [&](OpBuilder &inner, Location innerLoc, ValueRange arguments) {
+                                        Value result = body(inner, innerLoc, arguments.drop_back());
+                                        linalg::YieldOp::create(inner, innerLoc, result);
+                                      });
+  return op.getResult(0);
+}
+
+Value KernelLowering::elementwise(Location loc, RankedTensorType type, Type elementType, ValueRange operands,
+                                  BodyBuilder body) {
+  SmallVector<AffineMap> maps(operands.size(), builder.getMultiDimIdentityMap(type.getRank()));
+  return parallel(loc, type, elementType, operands, maps, body);
+}
+
+LogicalResult KernelLowering::lowerOp(Operation *op) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+    if (failed(checkElementType(op, type)))
+      return failure();
+  for (auto family :
+       {lowerElementwiseOp, lowerShapeOp, lowerContractionOp, lowerReductionOp, lowerNormOp, lowerIndexingOp}) {
+    FailureOr<bool> lowered = family(*this, op);
+    if (failed(lowered))
+      return failure();
+    if (*lowered)
+      return success();
+  }
+  return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
+}
+
+/// Types are checked by the op's verifier; attributes (the starts of a slice, the amounts of a pad) may name symbols
+/// too.
+static LogicalResult checkSymbols(KernelOp kernel) {
+  WalkResult result = kernel.getBody().walk([&](Operation *op) {
+    SetVector<StringAttr> named;
+    for (NamedAttribute attribute : op->getAttrs()) {
+      if (auto dim = dyn_cast<DimAttr>(attribute.getValue()))
+        dim.collectSymbols(named);
+      if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
+        for (Attribute entry : array)
+          if (auto dim = dyn_cast<DimAttr>(entry))
+            dim.collectSymbols(named);
+    }
+    for (StringAttr name : named)
+      if (!llvm::is_contained(kernel.getSymbols(), name)) {
+        op->emitOpError() << "names the symbol '" << name.getValue() << "', which is not one of its kernel's";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult KernelLowering::run(KernelOp kernel) {
+  Location loc = kernel.getLoc();
+  if (failed(checkSymbols(kernel)))
+    return failure();
+  Block &body = kernel.getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.getTerminator());
+  if (!yield)
+    return kernel.emitOpError() << "expects the region to end with 'vx.yield'";
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(body.getArgumentTypes()), SmallVector<Type>(yield.getOperandTypes())))
+    if (failed(checkElementType(kernel, type)))
+      return failure();
+
+  auto function = func::FuncOp::create(builder, loc, kernel.getSymName(), builder.getFunctionType({}, {}));
+  function->setAttr(vxk::kKernelAttr, builder.getUnitAttr());
+  function->setAttr(vxk::kStrategyAttr, kernel.getStrategy());
+  function->setAttr(vxk::kThreadsAttr, builder.getI64IntegerAttr(kernel.getStrategy().getThreads()));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  for (auto [number, name] : llvm::enumerate(kernel.getSymbols().getAsRange<StringAttr>()))
+    symbols[name] = vxk::ScalarOp::create(builder, loc, number);
+
+  int64_t bufferNumber = 0;
+  auto buffer = [&](RankedTensorType type, vxk::Access access) -> Value {
+    auto memref = MemRefType::get(type.getShape(), getStorageType(type.getElementType()));
+    SmallVector<Value> sizes;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d))
+        sizes.push_back(dim(loc, getDim(type, d)));
+    return vxk::BufferOp::create(builder, loc, memref, bufferNumber++, access, sizes);
+  };
+  SmallVector<Value> inputs, outputs;
+  for (BlockArgument argument : body.getArguments())
+    inputs.push_back(buffer(cast<RankedTensorType>(argument.getType()), vxk::Access::read));
+  for (Value result : yield.getValues()) {
+    outputs.push_back(buffer(cast<RankedTensorType>(result.getType()), vxk::Access::write));
+    destinations.try_emplace(result, outputs.back());
+  }
+
+  for (auto [argument, input] : llvm::zip(body.getArguments(), inputs)) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto stored = RankedTensorType::get(type.getShape(), getStorageType(type.getElementType()));
+    Value tensor =
+        bufferization::ToTensorOp::create(builder, loc, stored, input, /*restrict=*/true, /*writable=*/false);
+    if (type.getElementType().isInteger(1))
+      tensor =
+          elementwise(loc, type, builder.getI1Type(), tensor, [](OpBuilder &b, Location l, ValueRange args) -> Value {
+            Value zero = arith::ConstantIntOp::create(b, l, 0, 8);
+            return arith::CmpIOp::create(b, l, arith::CmpIPredicate::ne, args[0], zero);
+          });
+    set(argument, tensor);
+  }
+  for (Operation &op : body.without_terminator())
+    if (failed(lowerOp(&op)))
+      return failure();
+  for (auto [result, output] : llvm::zip(yield.getValues(), outputs)) {
+    Value tensor = get(result);
+    if (!tensor)
+      continue; // The op wrote its destination itself.
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getElementType().isInteger(1))
+      tensor =
+          elementwise(loc, type, builder.getI8Type(), tensor, [](OpBuilder &b, Location l, ValueRange args) -> Value {
+            return arith::ExtUIOp::create(b, l, b.getI8Type(), args[0]);
+          });
+    auto stored = RankedTensorType::get(type.getShape(), getStorageType(type.getElementType()));
+    if (tensor.getType() != stored)
+      tensor = tensor::CastOp::create(builder, loc, stored, tensor);
+    bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), tensor, output, /*restrict=*/true,
+                                                      /*writable=*/true);
+  }
+  func::ReturnOp::create(builder, loc);
+  builder.setInsertionPointAfter(function);
+  return success();
+}
+
+} // namespace vx

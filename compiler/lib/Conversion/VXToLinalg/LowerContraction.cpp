@@ -1,0 +1,161 @@
+#include "KernelLowering.h"
+
+using namespace mlir;
+
+namespace vx {
+namespace {
+
+/// acc + lhs * rhs in the accumulator's type. Contraction to a fused multiply-add is allowed here and nowhere else.
+Value multiplyAdd(OpBuilder &b, Location loc, Value lhs, Value rhs, Value acc, Type vxType) {
+  if (!isa<FloatType>(acc.getType()))
+    return arith::AddIOp::create(b, loc, acc, arith::MulIOp::create(b, loc, lhs, rhs));
+  auto contract = arith::FastMathFlags::contract;
+  Value product = arith::MulFOp::create(b, loc, widen(b, loc, lhs), widen(b, loc, rhs), contract);
+  return arith::AddFOp::create(b, loc, acc, product, contract);
+}
+
+/// Rounds an accumulated tensor to the op's type.
+Value roundTo(KernelLowering &lowering, Location loc, Value accumulated, RankedTensorType type) {
+  Type element = getBodyType(type.getElementType());
+  if (cast<RankedTensorType>(accumulated.getType()).getElementType() == element)
+    return accumulated;
+  return lowering.elementwise(loc, type, element, accumulated, [&](OpBuilder &b, Location l, ValueRange args) {
+    return narrow(b, l, args[0], element);
+  });
+}
+
+Value lowerContract(KernelLowering &lowering, ContractOp op) {
+  auto lhsType = cast<RankedTensorType>(op.getLhs().getType()), rhsType = cast<RankedTensorType>(op.getRhs().getType());
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Location loc = op.getLoc();
+  int64_t loops = type.getRank() + op.getLhsContracting().size();
+  SmallVector<AffineExpr> lhs(lhsType.getRank()), rhs(rhsType.getRank());
+  int64_t next = 0;
+  auto loop = [&] { return getAffineDimExpr(next++, op.getContext()); };
+  for (auto [l, r] : llvm::zip(op.getLhsBatch(), op.getRhsBatch()))
+    lhs[l] = rhs[r] = loop();
+  int64_t contractingLoop = type.getRank();
+  for (auto [l, r] : llvm::zip(op.getLhsContracting(), op.getRhsContracting()))
+    lhs[l] = rhs[r] = getAffineDimExpr(contractingLoop++, op.getContext());
+  for (AffineExpr &expr : lhs)
+    if (!expr)
+      expr = loop();
+  for (AffineExpr &expr : rhs)
+    if (!expr)
+      expr = loop();
+  SmallVector<AffineMap> maps = {
+      AffineMap::get(loops, 0, lhs, op.getContext()), AffineMap::get(loops, 0, rhs, op.getContext()),
+      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getMajorSubMap(type.getRank())};
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
+  std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
+  // Integers are accumulated in the result's type, to which the operands are extended.
+  Type operandElement = lhsType.getElementType(), vxResult = type.getElementType();
+  Type accumulator = getAccumulatorType(getBodyType(vxResult));
+  Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, vxResult, accumulator));
+  auto generic = linalg::GenericOp::create(
+      lowering.builder, loc, init.getType(), ValueRange{lowering.get(op.getLhs()), lowering.get(op.getRhs())}, init,
+      maps, iterators, [&](OpBuilder &b, Location l, ValueRange args) {
+        Value left = args[0], right = args[1];
+        if (isa<FloatType>(vxResult)) {
+          left = widen(b, l, left);
+          right = widen(b, l, right);
+          if (left.getType() != accumulator) {
+            left = convertScalar(b, l, left, left.getType(), accumulator);
+            right = convertScalar(b, l, right, right.getType(), accumulator);
+          }
+        } else {
+          left = convertScalar(b, l, left, operandElement, vxResult);
+          right = convertScalar(b, l, right, operandElement, vxResult);
+        }
+        linalg::YieldOp::create(b, l, multiplyAdd(b, l, left, right, args[2], vxResult));
+      });
+  return roundTo(lowering, loc, generic.getResult(0), type);
+}
+
+Value lowerConv(KernelLowering &lowering, ConvOp op) {
+  auto inputType = cast<RankedTensorType>(op.getInput().getType());
+  auto filterType = cast<RankedTensorType>(op.getFilter().getType());
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  Location loc = op.getLoc();
+  OpBuilder &builder = lowering.builder;
+  int64_t spatial = type.getRank() - 2;
+  // Loops: n, m, o... (the result's dimensions), then c, k... (the filter's without m).
+  int64_t loops = type.getRank() + 1 + spatial;
+  SmallVector<AffineExpr> filter = {getAffineDimExpr(1, op.getContext())};
+  for (int64_t d = 0; d < 1 + spatial; ++d)
+    filter.push_back(getAffineDimExpr(type.getRank() + d, op.getContext()));
+  SmallVector<AffineMap> maps = {
+      AffineMap::get(loops, 0, filter, op.getContext()),
+      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getMajorSubMap(type.getRank())};
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
+  std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
+
+  Type vxElement = type.getElementType();
+  Type accumulator = getAccumulatorType(vxElement);
+  Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, vxElement, accumulator));
+  Value input = lowering.get(op.getInput());
+  int64_t groups = op.getGroups();
+  Value channelsOfGroup = lowering.size(loc, op.getFilter(), 1);
+  Value filtersOfGroup;
+  if (groups != 1)
+    filtersOfGroup =
+        lowering.dim(loc, DimAttr::floorDiv(getDim(filterType, 0), DimAttr::constant(op.getContext(), groups)));
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < spatial; ++d)
+    sizes.push_back(lowering.size(loc, op.getInput(), d + 2));
+  auto generic = linalg::GenericOp::create(
+      builder, loc, init.getType(), lowering.get(op.getFilter()), init, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        SmallVector<Value> at;
+        for (int64_t d = 0; d < loops; ++d)
+          at.push_back(linalg::IndexOp::create(b, l, d));
+        SmallVector<Value> indices = {at[0], at[2 + spatial]}, conditions;
+        if (groups != 1) {
+          Value group = arith::DivUIOp::create(b, l, at[1], filtersOfGroup);
+          indices[1] =
+              arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, group, channelsOfGroup), at[2 + spatial]);
+        }
+        for (int64_t d = 0; d < spatial; ++d) {
+          auto times = [&](Value value, int64_t factor) -> Value {
+            if (factor == 1)
+              return value;
+            return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
+          };
+          Value index = arith::AddIOp::create(b, l, times(at[2 + d], op.getStrides()[d]),
+                                              times(at[3 + spatial + d], op.getDilations()[d]));
+          if (int64_t low = op.getPadsLow()[d])
+            index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
+          if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
+            conditions.push_back(isInside(b, l, index, sizes[d]));
+          indices.push_back(index);
+        }
+        Value element = guardedRead(
+            b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },
+            [&](OpBuilder &inner) { return constantScalar(inner, l, inputType.getElementType(), 0); },
+            inputType.getElementType());
+        linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
+      });
+  // What a strategy for convolutions needs to know without reading the body.
+  generic->setAttr("vxk.conv", builder.getDictionaryAttr({
+                                   builder.getNamedAttr("strides", op.getStridesAttr()),
+                                   builder.getNamedAttr("dilations", op.getDilationsAttr()),
+                                   builder.getNamedAttr("pads_low", op.getPadsLowAttr()),
+                                   builder.getNamedAttr("pads_high", op.getPadsHighAttr()),
+                                   builder.getNamedAttr("groups", op.getGroupsAttr()),
+                               }));
+  return roundTo(lowering, loc, generic.getResult(0), type);
+}
+
+} // namespace
+
+FailureOr<bool> lowerContractionOp(KernelLowering &lowering, Operation *op) {
+  if (auto contract = dyn_cast<ContractOp>(op))
+    lowering.set(contract.getResult(), lowerContract(lowering, contract));
+  else if (auto conv = dyn_cast<ConvOp>(op))
+    lowering.set(conv.getResult(), lowerConv(lowering, conv));
+  else
+    return false;
+  return true;
+}
+
+} // namespace vx

@@ -1,0 +1,162 @@
+#include "KernelLowering.h"
+
+using namespace mlir;
+
+namespace vx {
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+Value roundTo(KernelLowering &lowering, Location loc, Value accumulated, RankedTensorType type) {
+  Type element = getBodyType(type.getElementType());
+  if (cast<RankedTensorType>(accumulated.getType()).getElementType() == element)
+    return accumulated;
+  return lowering.elementwise(loc, type, element, accumulated, [&](OpBuilder &b, Location l, ValueRange args) {
+    return narrow(b, l, args[0], element);
+  });
+}
+
+/// Loops over the input's dimensions; those in `axes` are reductions.
+Value lowerReduce(KernelLowering &lowering, ReduceOp op) {
+  auto inputType = typeOf(op.getInput()), type = typeOf(op.getResult());
+  int64_t rank = inputType.getRank();
+  SmallVector<AffineExpr> kept;
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  for (int64_t d = 0; d < rank; ++d)
+    if (llvm::is_contained(op.getAxes(), d))
+      iterators[d] = utils::IteratorType::reduction;
+    else
+      kept.push_back(getAffineDimExpr(d, op.getContext()));
+  Type vxElement = type.getElementType();
+  Type accumulator = getAccumulatorType(getBodyType(vxElement));
+  Value init = lowering.filled(op.getLoc(), type, getIdentity(op.getKind(), vxElement, accumulator));
+  SmallVector<AffineMap> maps = {AffineMap::getMultiDimIdentityMap(rank, op.getContext()),
+                                 AffineMap::get(rank, 0, kept, op.getContext())};
+  auto generic = linalg::GenericOp::create(
+      lowering.builder, op.getLoc(), init.getType(), lowering.get(op.getInput()), init, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        linalg::YieldOp::create(b, l, combineScalars(b, l, op.getKind(), widen(b, l, args[0]), args[1], vxElement));
+      });
+  return roundTo(lowering, op.getLoc(), generic.getResult(0), type);
+}
+
+/// Loops over the result's dimensions, then over the window's dimensions of more than one element.
+Value lowerReduceWindow(KernelLowering &lowering, ReduceWindowOp op) {
+  auto type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> windowDims, windowSizes;
+  for (auto [d, size] : llvm::enumerate(op.getWindow()))
+    if (size != 1) {
+      windowDims.push_back(d);
+      windowSizes.push_back(size);
+    }
+  int64_t loops = rank + windowDims.size();
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
+  std::fill(iterators.begin() + rank, iterators.end(), utils::IteratorType::reduction);
+  Type vxElement = type.getElementType(), inputElement = getBodyType(vxElement);
+  Type accumulator = getAccumulatorType(inputElement);
+  TypedAttr identity = getIdentity(op.getKind(), vxElement, accumulator);
+  Value init = lowering.filled(loc, type, identity);
+  Value input = lowering.get(op.getInput());
+  // A tensor that is never read gives the window's loops their sizes.
+  Value window = tensor::EmptyOp::create(lowering.builder, loc, windowSizes, inputElement);
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < rank; ++d)
+    sizes.push_back(lowering.size(loc, op.getInput(), d));
+  AffineMap identityMap = AffineMap::getMultiDimIdentityMap(loops, op.getContext());
+  SmallVector<AffineMap> maps = {identityMap.getMinorSubMap(windowDims.size()), identityMap.getMajorSubMap(rank)};
+  auto generic = linalg::GenericOp::create(
+      lowering.builder, loc, init.getType(), window, init, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        SmallVector<Value> indices, conditions;
+        for (int64_t d = 0; d < rank; ++d) {
+          auto times = [&](Value value, int64_t factor) -> Value {
+            if (factor == 1)
+              return value;
+            return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
+          };
+          Value index = times(linalg::IndexOp::create(b, l, d), op.getStrides()[d]);
+          if (auto *place = llvm::find(windowDims, d); place != windowDims.end()) {
+            Value k = linalg::IndexOp::create(b, l, rank + (place - windowDims.begin()));
+            index = arith::AddIOp::create(b, l, index, times(k, op.getDilations()[d]));
+          }
+          if (int64_t low = op.getPadsLow()[d])
+            index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
+          if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
+            conditions.push_back(isInside(b, l, index, sizes[d]));
+          indices.push_back(index);
+        }
+        Value element = guardedRead(
+            b, l, conditions,
+            [&](OpBuilder &inner) { return widen(inner, l, tensor::ExtractOp::create(inner, l, input, indices)); },
+            [&](OpBuilder &inner) -> Value { return arith::ConstantOp::create(inner, l, identity); }, accumulator);
+        linalg::YieldOp::create(b, l, combineScalars(b, l, op.getKind(), element, args[1], vxElement));
+      });
+  return roundTo(lowering, loc, generic.getResult(0), type);
+}
+
+Value lowerArgReduce(KernelLowering &lowering, ArgReduceOp op) {
+  auto inputType = typeOf(op.getInput()), type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  int64_t rank = inputType.getRank(), axis = op.getAxis();
+  SmallVector<AffineExpr> kept;
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  iterators[axis] = utils::IteratorType::reduction;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis)
+      kept.push_back(getAffineDimExpr(d, op.getContext()));
+  Type vxElement = inputType.getElementType(), element = getBodyType(vxElement);
+  SmallVector<DimAttr> dims;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    dims.push_back(getDim(type, d));
+  RankedTensorType valueType = getTensorType(dims, vxElement);
+  Value bestInit = lowering.filled(loc, valueType, getIdentity(op.getKind(), vxElement, element));
+  // -1: nothing seen yet.
+  Value placeInit = lowering.filled(loc, type, lowering.builder.getI64IntegerAttr(-1));
+  AffineMap outMap = AffineMap::get(rank, 0, kept, op.getContext());
+  SmallVector<AffineMap> maps = {AffineMap::getMultiDimIdentityMap(rank, op.getContext()), outMap, outMap};
+  bool isMax = op.getKind() == ReduceKind::max;
+  auto generic = linalg::GenericOp::create(
+      lowering.builder, loc, TypeRange{bestInit.getType(), placeInit.getType()}, lowering.get(op.getInput()),
+      ValueRange{bestInit, placeInit}, maps, iterators, [&](OpBuilder &b, Location l, ValueRange args) {
+        Value value = args[0], best = args[1], place = args[2];
+        Value at = linalg::IndexOp::create(b, l, axis);
+        at = arith::IndexCastOp::create(b, l, b.getI64Type(), at);
+        ComparePredicate predicate = op.getLast() ? (isMax ? ComparePredicate::ge : ComparePredicate::le)
+                                                  : (isMax ? ComparePredicate::gt : ComparePredicate::lt);
+        Value isBetter = compareScalars(b, l, predicate, value, best, vxElement);
+        if (isa<FloatType>(element)) {
+          // A NaN beats every number; against another NaN the first or last counts. No comparison with NaN is true.
+          Value isNan = compareScalars(b, l, ComparePredicate::ne, value, value, vxElement);
+          if (!op.getLast()) {
+            Value bestIsNumber = compareScalars(b, l, ComparePredicate::eq, best, best, vxElement);
+            isNan = arith::AndIOp::create(b, l, isNan, bestIsNumber);
+          }
+          isBetter = arith::OrIOp::create(b, l, isBetter, isNan);
+        }
+        Value none =
+            arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, place, arith::ConstantIntOp::create(b, l, 0, 64));
+        isBetter = arith::OrIOp::create(b, l, isBetter, none);
+        linalg::YieldOp::create(b, l,
+                                ValueRange{arith::SelectOp::create(b, l, isBetter, value, best),
+                                           arith::SelectOp::create(b, l, isBetter, at, place)});
+      });
+  return generic.getResult(1);
+}
+
+} // namespace
+
+FailureOr<bool> lowerReductionOp(KernelLowering &lowering, Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    lowering.set(reduce.getResult(), lowerReduce(lowering, reduce));
+  else if (auto window = dyn_cast<ReduceWindowOp>(op))
+    lowering.set(window.getResult(), lowerReduceWindow(lowering, window));
+  else if (auto arg = dyn_cast<ArgReduceOp>(op))
+    lowering.set(arg.getResult(), lowerArgReduce(lowering, arg));
+  else
+    return false;
+  return true;
+}
+
+} // namespace vx

@@ -1,0 +1,288 @@
+#include "KernelLowering.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+
+namespace vx {
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+Value read(OpBuilder &b, Location loc, Value tensor, ValueRange indices) {
+  return tensor::ExtractOp::create(b, loc, tensor, indices);
+}
+
+SmallVector<Value> loopIndices(OpBuilder &b, Location loc, int64_t rank) {
+  SmallVector<Value> indices;
+  for (int64_t d = 0; d < rank; ++d)
+    indices.push_back(linalg::IndexOp::create(b, loc, d));
+  return indices;
+}
+
+Value lowerConstant(KernelLowering &lowering, ConstantOp op, bool &failed) {
+  auto type = typeOf(op.getResult());
+  Type bodyType = getBodyType(type.getElementType());
+  auto bodyTensor = RankedTensorType::get(type.getShape(), bodyType);
+  auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue())) {
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob()) {
+      bool detectedSplat = false;
+      if (DenseElementsAttr::isValidRawBuffer(bodyTensor, blob->getData(), detectedSplat))
+        elements = DenseElementsAttr::getFromRawBuffer(bodyTensor, blob->getData());
+    }
+  }
+  if (!elements) {
+    failed = true;
+    return {};
+  }
+  if (elements.getElementType() != bodyType)
+    elements = elements.bitcast(bodyType);
+  elements = elements.isSplat() ? elements.resizeSplat(bodyTensor) : elements.reshape(bodyTensor);
+  return arith::ConstantOp::create(lowering.builder, op.getLoc(), elements);
+}
+
+/// Dimensions of both shapes that hold the same elements, as [begin, end) of the input's and of the result's.
+struct ReshapeGroup {
+  int64_t inputBegin, inputEnd, resultBegin, resultEnd;
+};
+
+/// Cuts both shapes, from the inner end, into the smallest groups of equal size that can be proven.
+SmallVector<ReshapeGroup> groupDims(ArrayRef<DimAttr> input, ArrayRef<DimAttr> result, MLIRContext *context) {
+  SmallVector<ReshapeGroup> groups;
+  int64_t i = input.size(), r = result.size();
+  DimAttr one = DimAttr::constant(context, 1);
+  while (i > 0 || r > 0) {
+    int64_t inputEnd = i, resultEnd = r;
+    // The shortest pair of suffixes with equal products, both not empty where possible.
+    bool found = false;
+    DimAttr inputProduct = one;
+    for (int64_t a = inputEnd - 1; a >= 0 && !found; --a) {
+      inputProduct = inputProduct * input[a];
+      DimAttr resultProduct = one;
+      for (int64_t c = resultEnd - 1; c >= 0; --c) {
+        resultProduct = resultProduct * result[c];
+        if (resultProduct == inputProduct && inputProduct != one) {
+          i = a;
+          r = c;
+          found = true;
+          break;
+        }
+      }
+    }
+    if (!found)
+      i = r = 0; // What is left is one group; sizes of 1 included.
+    groups.push_back({i, inputEnd, r, resultEnd});
+  }
+  return groups;
+}
+
+Value lowerReshape(KernelLowering &lowering, ReshapeOp op) {
+  auto inputType = typeOf(op.getInput()), resultType = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  SmallVector<DimAttr> inputDims = getDims(inputType), resultDims = getDims(resultType);
+  auto groups = groupDims(inputDims, resultDims, op.getContext());
+  Value input = lowering.get(op.getInput());
+  SmallVector<Value> inputSizes, resultSizes;
+  for (DimAttr dim : inputDims)
+    inputSizes.push_back(lowering.dim(loc, dim));
+  for (DimAttr dim : resultDims)
+    resultSizes.push_back(lowering.dim(loc, dim));
+  Value zero = lowering.index(loc, 0);
+  auto isOne = [](DimAttr dim) { return dim.asConstant() == 1; };
+  return lowering.elementwise(
+      loc, resultType, getBodyType(resultType.getElementType()), {},
+      [&](OpBuilder &b, Location l, ValueRange) -> Value {
+        SmallVector<Value> at = loopIndices(b, l, resultType.getRank());
+        SmallVector<Value> indices(inputType.getRank(), zero);
+        for (const ReshapeGroup &group : groups) {
+          // The number of the element in the group; dimensions of size 1 add nothing.
+          Value linear;
+          for (int64_t d = group.resultBegin; d < group.resultEnd; ++d) {
+            if (isOne(resultDims[d]))
+              continue;
+            linear =
+                linear ? Value(arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, linear, resultSizes[d]), at[d]))
+                       : at[d];
+          }
+          if (!linear)
+            continue;
+          SmallVector<int64_t> wide;
+          for (int64_t d = group.inputBegin; d < group.inputEnd; ++d)
+            if (!isOne(inputDims[d]))
+              wide.push_back(d);
+          for (size_t k = wide.size(); k-- > 1;) {
+            Value quotient = arith::DivUIOp::create(b, l, linear, inputSizes[wide[k]]);
+            indices[wide[k]] = arith::RemUIOp::create(b, l, linear, inputSizes[wide[k]]);
+            linear = quotient;
+          }
+          if (!wide.empty())
+            indices[wide.front()] = linear;
+        }
+        return read(b, l, input, indices);
+      });
+}
+
+Value lowerBroadcast(KernelLowering &lowering, BroadcastOp op) {
+  auto inputType = typeOf(op.getInput()), resultType = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  int64_t rank = resultType.getRank();
+  SmallVector<AffineExpr> exprs;
+  bool isAffine = true;
+  for (auto [d, target] : llvm::enumerate(op.getDimensions())) {
+    DimAttr size = getDim(inputType, d);
+    if (size.asConstant() == 1)
+      exprs.push_back(getAffineConstantExpr(0, op.getContext()));
+    else
+      exprs.push_back(getAffineDimExpr(target, op.getContext()));
+    // A size that is neither 1 nor the result's may be either when the kernel runs.
+    isAffine &= size.asConstant().has_value() || size == getDim(resultType, target);
+  }
+  Value input = lowering.get(op.getInput());
+  Type element = getBodyType(resultType.getElementType());
+  if (isAffine)
+    return lowering.parallel(loc, resultType, element, input, AffineMap::get(rank, 0, exprs, op.getContext()),
+                             [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < inputType.getRank(); ++d)
+    sizes.push_back(lowering.size(loc, op.getInput(), d));
+  Value zero = lowering.index(loc, 0), one = lowering.index(loc, 1);
+  return lowering.elementwise(loc, resultType, element, {}, [&](OpBuilder &b, Location l, ValueRange) {
+    SmallVector<Value> at = loopIndices(b, l, rank), indices;
+    for (auto [d, target] : llvm::enumerate(op.getDimensions())) {
+      Value isOne = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, sizes[d], one);
+      indices.push_back(arith::SelectOp::create(b, l, isOne, zero, at[target]));
+    }
+    return read(b, l, input, indices);
+  });
+}
+
+Value lowerSlice(KernelLowering &lowering, SliceOp op) {
+  auto resultType = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  Value input = lowering.get(op.getInput());
+  SmallVector<Value> starts;
+  for (DimAttr start : op.getStarts().getAsRange<DimAttr>())
+    starts.push_back(lowering.dim(loc, start));
+  return lowering.elementwise(
+      loc, resultType, getBodyType(resultType.getElementType()), {}, [&](OpBuilder &b, Location l, ValueRange) {
+        SmallVector<Value> indices = loopIndices(b, l, resultType.getRank());
+        for (auto [d, stride] : llvm::enumerate(op.getStrides())) {
+          if (stride != 1)
+            indices[d] = arith::MulIOp::create(b, l, indices[d], arith::ConstantIndexOp::create(b, l, stride));
+          if (cast<DimAttr>(op.getStarts()[d]).asConstant() != 0)
+            indices[d] = arith::AddIOp::create(b, l, indices[d], starts[d]);
+        }
+        return read(b, l, input, indices);
+      });
+}
+
+Value lowerConcat(KernelLowering &lowering, ConcatOp op) {
+  auto resultType = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  int64_t axis = op.getAxis();
+  Type element = getBodyType(resultType.getElementType());
+  // Where each input begins, and where the last one ends.
+  DimAttr begin = DimAttr::constant(op.getContext(), 0);
+  SmallVector<Value> inputs, begins;
+  for (Value input : op.getInputs()) {
+    inputs.push_back(lowering.get(input));
+    begins.push_back(lowering.dim(loc, begin));
+    begin = begin + getDim(typeOf(input), axis);
+  }
+  return lowering.elementwise(loc, resultType, element, {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
+    SmallVector<Value> at = loopIndices(b, l, resultType.getRank());
+    // if (i < begin[1]) inputs[0] else if (i < begin[2]) inputs[1] ... else the last
+    std::function<Value(OpBuilder &, size_t)> choose = [&](OpBuilder &inner, size_t k) -> Value {
+      auto readInput = [&, k](OpBuilder &innermost) {
+        SmallVector<Value> indices = at;
+        indices[axis] = arith::SubIOp::create(innermost, l, at[axis], begins[k]);
+        return read(innermost, l, inputs[k], indices);
+      };
+      if (k + 1 == inputs.size())
+        return readInput(inner);
+      Value isHere = arith::CmpIOp::create(inner, l, arith::CmpIPredicate::slt, at[axis], begins[k + 1]);
+      return guardedRead(inner, l, isHere, readInput, [&](OpBuilder &rest) { return choose(rest, k + 1); }, element);
+    };
+    return choose(b, 0);
+  });
+}
+
+Value lowerPad(KernelLowering &lowering, PadOp op) {
+  auto resultType = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  Value input = lowering.get(op.getInput()), value = lowering.get(op.getValue());
+  SmallVector<Value> lows, sizes;
+  SmallVector<bool> changes;
+  for (int64_t d = 0; d < resultType.getRank(); ++d) {
+    auto low = cast<DimAttr>(op.getLow()[d]), high = cast<DimAttr>(op.getHigh()[d]);
+    changes.push_back(low.asConstant() != 0 || high.asConstant() != 0);
+    lows.push_back(lowering.dim(loc, low));
+    sizes.push_back(lowering.size(loc, op.getInput(), d));
+  }
+  return lowering.elementwise(loc, resultType, getBodyType(resultType.getElementType()), {},
+                              [&](OpBuilder &b, Location l, ValueRange) -> Value {
+                                SmallVector<Value> indices = loopIndices(b, l, resultType.getRank()), conditions;
+                                for (int64_t d = 0; d < resultType.getRank(); ++d) {
+                                  if (!changes[d])
+                                    continue;
+                                  indices[d] = arith::SubIOp::create(b, l, indices[d], lows[d]);
+                                  conditions.push_back(isInside(b, l, indices[d], sizes[d]));
+                                }
+                                return guardedRead(
+                                    b, l, conditions, [&](OpBuilder &inner) { return read(inner, l, input, indices); },
+                                    [&](OpBuilder &inner) { return read(inner, l, value, {}); },
+                                    getBodyType(resultType.getElementType()));
+                              });
+}
+
+Value lowerIota(KernelLowering &lowering, IotaOp op) {
+  auto type = typeOf(op.getResult());
+  Type vxElement = type.getElementType();
+  return lowering.elementwise(op.getLoc(), type, getBodyType(vxElement), {},
+                              [&](OpBuilder &b, Location l, ValueRange) -> Value {
+                                Value at = linalg::IndexOp::create(b, l, op.getAxis());
+                                Type i64 = b.getI64Type();
+                                return convertScalar(b, l, arith::IndexCastOp::create(b, l, i64, at), i64, vxElement);
+                              });
+}
+
+} // namespace
+
+FailureOr<bool> lowerShapeOp(KernelLowering &lowering, Operation *op) {
+  bool failed = false;
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case([&](ConstantOp constant) { return lowerConstant(lowering, constant, failed); })
+          .Case([&](ReshapeOp reshape) { return lowerReshape(lowering, reshape); })
+          .Case([&](BroadcastOp broadcast) { return lowerBroadcast(lowering, broadcast); })
+          .Case([&](SliceOp slice) { return lowerSlice(lowering, slice); })
+          .Case([&](ConcatOp concat) { return lowerConcat(lowering, concat); })
+          .Case([&](PadOp pad) { return lowerPad(lowering, pad); })
+          .Case([&](IotaOp iota) { return lowerIota(lowering, iota); })
+          .Case([&](TransposeOp transpose) {
+            // Result dimension d runs along the input's dimension permutation[d].
+            SmallVector<AffineExpr> exprs(transpose.getPermutation().size());
+            for (auto [d, from] : llvm::enumerate(transpose.getPermutation()))
+              exprs[from] = getAffineDimExpr(d, op->getContext());
+            auto type = typeOf(transpose.getResult());
+            return lowering.parallel(op->getLoc(), type, getBodyType(type.getElementType()),
+                                     lowering.get(transpose.getInput()),
+                                     AffineMap::get(type.getRank(), 0, exprs, op->getContext()),
+                                     [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+          })
+          .Case([&](DimValueOp dimValue) -> Value {
+            Value value = lowering.dim(op->getLoc(), dimValue.getValue());
+            value = arith::IndexCastOp::create(lowering.builder, op->getLoc(), lowering.builder.getI64Type(), value);
+            return tensor::FromElementsOp::create(lowering.builder, op->getLoc(),
+                                                  RankedTensorType::get({}, value.getType()), value);
+          })
+          .Default(Value());
+  if (failed)
+    return op->emitOpError() << "expects inline elements, or a resource of the type's size";
+  if (!result)
+    return false;
+  lowering.set(op->getResult(0), result);
+  return true;
+}
+
+} // namespace vx
