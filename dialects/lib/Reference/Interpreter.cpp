@@ -155,7 +155,7 @@ private:
 
   llvm::Expected<Values> run(Operation *op) {
     if (canEvaluate(op))
-      return evaluate(op, getValues(op->getOperands()), symbols);
+      return nameSite(op, evaluate(op, getValues(op->getOperands()), symbols));
     if (auto bind = llvm::dyn_cast<BindSymbolOp>(op))
       return runBindSymbol(bind);
     if (auto ifOp = llvm::dyn_cast<IfOp>(op)) {
@@ -179,6 +179,18 @@ private:
     if (auto dispatch = llvm::dyn_cast<DispatchOp>(op))
       return runDispatch(dispatch);
     return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
+  }
+
+  /// Equal kernels share their ops, so that the dispatch knows which node an error comes from.
+  llvm::Expected<Values> nameSite(Operation *op, llvm::Expected<Values> results) {
+    auto site = faultSites.find(op);
+    if (results || site == faultSites.end())
+      return results;
+    std::string message = llvm::toString(results.takeError());
+    llvm::StringRef text = message;
+    std::string shared = "'" + describeSource(op->getLoc()) + "'";
+    text.consume_back(shared);
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), text + "'" + site->second + "'");
   }
 
   llvm::Expected<Values> runBindSymbol(BindSymbolOp op) {
@@ -221,6 +233,14 @@ private:
     }
     static const llvm::StringMap<Operation *> noBinders;
     Frame frame(module, table, noBinders, state, std::move(inner));
+    if (auto sites = op->getAttrOfType<ArrayAttr>(kFaultSitesAttr)) {
+      size_t next = 0;
+      kernel.getBody().walk([&](Operation *inside) {
+        if (mayFault(inside) && next < sites.size())
+          if (auto name = llvm::dyn_cast<StringAttr>(sites[next++]))
+            frame.faultSites[inside] = name.getValue();
+      });
+    }
     Block &body = kernel.getBody().front();
     Values arguments = getValues(op.getInputs());
     if (llvm::Error error = frame.bindAndCheck(op, body.getArgumentTypes(), arguments))
@@ -234,6 +254,7 @@ private:
   ProgramState &state;
   SymbolValues symbols;
   llvm::DenseMap<Value, HostValue> values;
+  llvm::DenseMap<Operation *, llvm::StringRef> faultSites; // of a dispatched kernel
 };
 
 std::string getInputName(func::FuncOp function, unsigned index) {

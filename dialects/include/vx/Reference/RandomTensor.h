@@ -1,16 +1,17 @@
-// The inputs that tools make up: the same numbers in every tool, on every machine, in any order of evaluation.
+// The inputs that tools make up: the same numbers in vx-run and in the reference interpreter, element by element.
 //
-// The generator has no state. With all arithmetic modulo 2^64:
+// The generator counts. With all arithmetic modulo 2^64:
 //
 //   mix(x):   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;  x ^ (x >> 31)
-//   hash(s):  h = 0xcbf29ce484222325; for each byte b of s: h = (h ^ b) * 0x100000001b3                (FNV-1a)
-//   key       = mix(seed + 0x9e3779b97f4a7c15) ^ hash(name of the input)
-//   r(i)      = mix(key + (i + 1) * 0x9e3779b97f4a7c15)                     for the row-major element number i
+//   start     = seed * 0x100000001b3 + number of the input in the signature
+//   draw(k)   = mix(start + k * 0x9e3779b97f4a7c15)       for k = 1, 2, ...
+//   unit(k)   = ((draw(k) >> 11) + 0.5) / 2^53            in (0, 1)
 //
-// Element i is
-//   of a float type:   (r(i) >> 40) * 2^-23 - 1, a multiple of 2^-23 in [-1, 1), rounded to the type;
-//   of bool:           r(i) >> 63;
-//   of an integer:     (r(i) >> 32) mod 4, which as an index is right for any dimension of 4 or more.
+// Element i in row-major order is
+//   of a float type:   sqrt(-2 ln unit(2i + 1)) * cos(6.283185307179586 unit(2i + 2)), a normal distribution, in f64
+//   and then
+//                      rounded to the type;
+//   of another type:   draw(i + 1) >> 63, so 0 or 1, which is right for indices, masks and tokens of any model.
 #ifndef VX_REFERENCE_RANDOMTENSOR_H
 #define VX_REFERENCE_RANDOMTENSOR_H
 
@@ -18,8 +19,8 @@
 
 namespace vx::reference {
 
-/// A tensor of the numbers that the generator above gives the input `name`.
-HostTensor makeRandomTensor(ElementType type, llvm::ArrayRef<int64_t> shape, llvm::StringRef name, uint64_t seed);
+/// A tensor of the numbers that the generator above gives input number `input`.
+HostTensor makeRandomTensor(ElementType type, llvm::ArrayRef<int64_t> shape, uint64_t seed, uint64_t input);
 
 } // namespace vx::reference
 

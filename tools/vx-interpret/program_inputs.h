@@ -1,0 +1,30 @@
+// The inputs of a program in IR text, as the command line states them.
+#ifndef VX_TOOLS_PROGRAM_INPUTS_H
+#define VX_TOOLS_PROGRAM_INPUTS_H
+
+#include "tensor.h"
+#include "vx/Reference/Interpreter.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+Tensor toTensor(const reference::HostTensor &tensor);
+// Throws a ToolError for a string tensor.
+reference::HostTensor toHostTensor(const Tensor &tensor);
+
+// The name of an argument or result: its attribute `vx.name`, or its number.
+std::string argumentName(mlir::func::FuncOp function, unsigned index);
+std::string resultName(mlir::func::FuncOp function, unsigned index);
+
+// One value per argument of `function`, from texts NAME=@x.npy and NAME=f32[2,3]:random|zeros|ones. What none of them
+// names is random, with symbols of `dims`, of other inputs, or of the least size above 0. Throws a ToolError.
+std::vector<reference::HostValue> makeProgramInputs(mlir::func::FuncOp function,
+                                                    const std::vector<std::string> &specifications,
+                                                    const std::map<std::string, int64_t> &dims, uint64_t seed);
+
+} // namespace vx::tools
+
+#endif

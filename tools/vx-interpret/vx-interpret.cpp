@@ -1,0 +1,124 @@
+// vx-interpret: runs a program in IR text, of any phase up to `kernels`, with the reference evaluator. The slow and
+// exact answer that tests compare devices with.
+
+#include "command_line.h"
+#include "npy.h"
+#include "output_file.h"
+#include "program_inputs.h"
+#include "tensor_text.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace vx::tools;
+
+static constexpr const char *Examples = R"(Examples:
+  Inputs:   vx-interpret model.mlir --input image=@x.npy
+            vx-interpret model.mlir --input image=f32[2,1,8,8]:random --seed 7
+            vx-interpret model.mlir --dim batch=8
+  Calls:    vx-interpret model.mlir --calls 3        (variables live on from call to call)
+  Outputs:  vx-interpret model.mlir --output logits=@logits.npy --print)";
+
+static constexpr uint64_t PrintLimit = 1000;
+
+struct Options {
+  std::string path;
+  std::string function = "main";
+  std::vector<std::string> inputs;
+  std::vector<std::string> dims;
+  std::vector<std::string> outputs;
+  uint64_t seed = 0;
+  uint64_t calls = 1;
+  bool print = false;
+};
+
+static void writeOutputs(mlir::func::FuncOp function, const std::vector<vx::reference::HostValue> &values,
+                         const Options &options) {
+  for (unsigned i = 0; i < values.size(); ++i) {
+    const std::string name = resultName(function, i);
+    if (const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[i])) {
+      fmt::print("{}: {}\n", name, tensor->describe());
+      if (options.print)
+        fmt::print("{}", tensorText(toTensor(*tensor), PrintLimit));
+      continue;
+    }
+    const auto &sequence = std::get<vx::reference::HostSequence>(values[i]);
+    fmt::print("{}: sequence of {}\n", name, sequence.size());
+    for (size_t j = 0; j < sequence.size(); ++j) {
+      fmt::print("{}[{}]: {}\n", name, j, sequence[j].describe());
+      if (options.print)
+        fmt::print("{}", tensorText(toTensor(sequence[j]), PrintLimit));
+    }
+  }
+  for (const std::string &text : options.outputs) {
+    const auto [name, file] = splitAssignment("--output", text);
+    unsigned index = 0;
+    while (index < values.size() && resultName(function, index) != name)
+      ++index;
+    if (index == values.size())
+      throw usageError("unknown output '{}'", name);
+    const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[index]);
+    if (!tensor || file.size() < 2 || file[0] != '@')
+      throw usageError("output '{}': want a tensor and @FILE.npy, got '{}'", name, file);
+    writeFile(file.substr(1), formatNpy(toTensor(*tensor)));
+  }
+}
+
+static int run(const char *name, int argc, char **argv) {
+  Options options;
+  CLI::App app("Runs a program in IR text with the reference evaluator.");
+  app.add_option("program", options.path, "IR text of the vx dialect (.mlir)")->required();
+  app.add_option("--function", options.function, "The function to call; main by default")->group("Calls");
+  app.add_option("--calls", options.calls, "Calls with the same inputs; variables live on")->group("Calls");
+  app.add_option("--input", options.inputs, "NAME=@x.npy or NAME=f32[2,3]:random|zeros|ones")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->group("Inputs");
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbol for inputs that are not given")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->group("Inputs");
+  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")->group("Inputs");
+  app.add_option("--output", options.outputs, "NAME=@y.npy: write an output to a file")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->group("Outputs");
+  app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return 0;
+
+  mlir::DialectRegistry registry;
+  registry.insert<vx::VXDialect, mlir::func::FuncDialect>();
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string diagnostics;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    llvm::raw_string_ostream os(diagnostics);
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      os << (diagnostics.empty() ? "" : "; ") << diagnostic.getLocation() << ": " << diagnostic.str();
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context);
+  if (!module)
+    throw fileError("{}: {}", options.path, diagnostics);
+  auto function = module->lookupSymbol<mlir::func::FuncOp>(options.function);
+  if (!function)
+    throw usageError("{} has no function '{}'", options.path, options.function);
+
+  const std::vector<vx::reference::HostValue> inputs =
+      makeProgramInputs(function, options.inputs, parseDims(options.dims), options.seed);
+  vx::reference::ProgramState state;
+  std::vector<vx::reference::HostValue> results;
+  for (uint64_t call = 0; call < options.calls; ++call) {
+    auto values = vx::reference::evaluateFunction(function, inputs, state);
+    if (!values)
+      throw workError("{}", llvm::toString(values.takeError()));
+    results.assign(values->begin(), values->end());
+  }
+  writeOutputs(function, results, options);
+  return 0;
+}
+
+int main(int argc, char **argv) { return runTool("vx-interpret", argc, argv, run); }
