@@ -19,6 +19,9 @@ struct ConvertToLinalgPass : impl::ConvertToLinalgPassBase<ConvertToLinalgPass> 
         return signalPassFailure();
       kernel.erase();
     }
+    // Their values are scalars of the kernels now.
+    for (SymbolOp symbol : llvm::make_early_inc_range(getOperation().getOps<SymbolOp>()))
+      symbol.erase();
   }
 };
 } // namespace
