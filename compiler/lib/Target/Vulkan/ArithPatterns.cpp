@@ -133,6 +133,22 @@ struct SqrtPattern : OpConversionPattern<math::SqrtOp> {
   }
 };
 
+/// A sum or product whose author allows it to become part of a fused multiply-add.
+template <typename Op, typename SPIRVOp>
+struct ContractPattern : OpConversionPattern<Op> {
+  ContractPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern<Op>(converter, context, /*benefit=*/10) {}
+
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::contract))
+      return rewriter.notifyMatchFailure(op, "it may not be contracted");
+    auto result = rewriter.replaceOpWithNewOp<SPIRVOp>(op, adaptor.getLhs(), adaptor.getRhs());
+    result->setAttr(kContractAttr, rewriter.getUnitAttr());
+    return success();
+  }
+};
+
 /// Ordered and unordered: the opcodes of that name belong to OpenCL.
 struct NaNComparePattern : OpConversionPattern<arith::CmpFOp> {
   NaNComparePattern(const TypeConverter &converter, MLIRContext *context)
@@ -172,7 +188,9 @@ struct RemSIPattern : OpConversionPattern<arith::RemSIOp> {
 } // namespace
 
 void populateArithPatterns(const SPIRVTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<DivFPattern, SqrtPattern, NaNComparePattern, RemSIPattern>(converter, patterns.getContext());
+  patterns.add<DivFPattern, SqrtPattern, NaNComparePattern, RemSIPattern, ContractPattern<arith::AddFOp, spirv::FAddOp>,
+               ContractPattern<arith::SubFOp, spirv::FSubOp>, ContractPattern<arith::MulFOp, spirv::FMulOp>>(
+      converter, patterns.getContext());
 }
 
 } // namespace vx::vulkan

@@ -55,7 +55,10 @@ public:
   LogicalResult run() {
     if (failed(checkParameters()))
       return failure();
-    name = kernel.getSymName().str();
+    RewritePatternSet narrow(context);
+    populateNarrowComparisonPatterns(narrow);
+    if (failed(applyPatternsGreedily(kernel, std::move(narrow))))
+      return failure();
     builder.setInsertionPointToEnd(module.getBody());
     shader = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::PhysicalStorageBuffer64,
                                      spirv::MemoryModel::GLSL450);
@@ -242,7 +245,8 @@ private:
     for (spirv::VariableOp op : llvm::reverse(variables))
       op->moveBefore(&body, body.begin());
     function.walk([&](Operation *op) {
-      if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op))
+      bool mayContract = op->removeAttr(kContractAttr) != nullptr;
+      if (!mayContract && isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op))
         op->setAttr("no_contraction", builder.getUnitAttr());
     });
 
@@ -317,7 +321,6 @@ private:
   spirv::ModuleOp shader;
   KernelEntry entry;
   SmallVector<spirv::GlobalVariableOp> globals;
-  std::string name;
   int64_t threads = 1;
 };
 

@@ -9,6 +9,11 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Target/Vulkan/Passes.h.inc"
 
+void registerVulkanTargetDialects(mlir::DialectRegistry &registry) {
+  // The passes name the dialects that they create; this one is what `serialize` reads.
+  registry.insert<mlir::spirv::SPIRVDialect>();
+}
+
 void registerVulkanPasses() {
   registerTargetVulkanPasses();
   mlir::PassPipelineRegistration<>("vx-vulkan-pipeline",

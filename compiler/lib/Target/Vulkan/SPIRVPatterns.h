@@ -7,6 +7,9 @@
 
 namespace vx::vulkan {
 
+/// Marks a float op that may be contracted, until the conversion's end.
+inline constexpr llvm::StringLiteral kContractAttr = "vx.contract";
+
 /// A pointer into physical memory to a block of `element`s, as a memref of a buffer becomes.
 mlir::spirv::PointerType getBufferType(mlir::Type element);
 
@@ -34,6 +37,9 @@ void populateMemoryPatterns(const mlir::SPIRVTypeConverter &converter, const Ker
 /// What Vulkan computes otherwise than arith and math say: division and square root to the last bit, the remainder of
 /// negative numbers, comparisons for NaN.
 void populateArithPatterns(const mlir::SPIRVTypeConverter &converter, mlir::RewritePatternSet &patterns);
+
+/// Before the conversion: compares a widened integer with a constant in the integer's own width.
+void populateNarrowComparisonPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace vx::vulkan
 

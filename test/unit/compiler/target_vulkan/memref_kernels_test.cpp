@@ -217,6 +217,46 @@ TEST_F(MemrefKernel, faultsAreReported) {
   EXPECT_EQ(fault.upper, 10);
 }
 
+// Signed comparisons of 64-bit values, wide from the start or widened, against zero and against each other.
+TEST_F(MemrefKernel, comparesNegativeIndices) {
+  auto body = [&](const std::string &prologue, const std::string &x, const std::string &y, const std::string &type) {
+    std::string text = prologue + "%zero = arith.constant 0 : " + type + "\n%sum0 = arith.constant 0 : i8\n";
+    int k = 0;
+    for (const char *predicate : {"slt", "sle", "sgt", "sge"})
+      for (const std::string &right : {std::string("%zero"), y}) {
+        std::string n = std::to_string(k), next = std::to_string(k + 1);
+        text += "%c" + n + " = arith.cmpi " + predicate + ", " + x + ", " + right + " : " + type + "\n%e" + n +
+                " = arith.extui %c" + n + " : i1 to i8\n%w" + n + " = arith.constant " +
+                std::to_string(k == 7 ? -128 : 1 << k) + " : i8\n%m" + n + " = arith.muli %e" + n + ", %w" + n +
+                " : i8\n%sum" + next + " = arith.addi %sum" + n + ", %m" + n + " : i8\n";
+        ++k;
+      }
+    return text + "%result = arith.addi %sum8, %sum0 : i8\n";
+  };
+  auto check = [&](const Compiled &kernel, auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values = {0, 1, -1, 5, -5, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}, a, b;
+    for (T x : values)
+      for (T y : values)
+        a.push_back(x), b.push_back(y);
+    std::vector<Bytes> buffers = {toBytes(a), toBytes(b), Bytes(a.size())};
+    run(kernel, buffers, {static_cast<int64_t>(a.size())}, groups(a.size()));
+    for (size_t i = 0; i < a.size(); ++i) {
+      bool wants[] = {a[i] < 0, a[i] < b[i], a[i] <= 0, a[i] <= b[i], a[i] > 0, a[i] > b[i], a[i] >= 0, a[i] >= b[i]};
+      int want = 0;
+      for (int k = 0; k < 8; ++k)
+        want |= wants[k] << k;
+      EXPECT_EQ(buffers[2][i], want) << a[i] << ", " << b[i];
+    }
+  };
+  check(compile(elementwise(body("", "%x", "%y", "i64"), "i64", "i8"), Form::Memref), int64_t(0));
+  check(compile(elementwise(body("", "%x", "%y", "i32"), "i32", "i8"), Form::Memref), int32_t(0));
+  std::string widen = "%xw = arith.extsi %x : i32 to i64\n%yw = arith.extsi %y : i32 to i64\n";
+  check(compile(elementwise(body(widen, "%xw", "%yw", "i64"), "i32", "i8"), Form::Memref), int32_t(0));
+  widen = "%xw = arith.index_cast %x : i32 to index\n%yw = arith.index_cast %y : i32 to index\n";
+  check(compile(elementwise(body(widen, "%xw", "%yw", "index"), "i32", "i8"), Form::Memref), int32_t(0));
+}
+
 TEST_F(MemrefKernel, sameCodeEachTime) {
   std::string text = elementwise("%result = arith.divf %x, %y : f32");
   Compiled first = compile(text, Form::Memref), second = compile(text, Form::Memref);
