@@ -23,7 +23,7 @@ set(VX_LAYER_target abi dialects analysis transforms conversion codegen)
 set(VX_LAYER_module abi dialects)
 set(VX_LAYER_pipelines abi dialects analysis transforms memory conversion codegen target module pipelines)
 set(VX_LAYER_compiler-driver abi dialects analysis transforms memory conversion codegen target module pipelines)
-set(VX_LAYER_api dialects compiler-driver frontend pipelines)
+set(VX_LAYER_api abi dialects compiler-driver frontend pipelines target)
 set(VX_LAYER_tool ${VX_LAYERS})
 set(VX_LAYER_test ${VX_LAYERS})
 

@@ -41,6 +41,7 @@ struct KernelBinary {
 struct LinkedImage {
   std::vector<char> bytes;
   std::vector<uint64_t> offsets; // where kernels are addressed by range: n + 1 values; else empty
+  std::vector<std::string> requires_; // what these kernels need of a device beyond the variant's own list
 };
 
 class TargetBackend {
@@ -58,6 +59,9 @@ public:
   /// Fails with a diagnostic at `op` that names the first thing unsupported. Asked for every vx op of the `graph`
   /// phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
+
+  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax,layer_norm". The others stay whole.
+  virtual llvm::StringRef compositesToDecompose() const { return ""; }
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.

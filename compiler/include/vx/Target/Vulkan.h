@@ -10,6 +10,9 @@ namespace vx {
 /// The backend "vulkan". It has no state; all functions are thread-safe.
 std::unique_ptr<TargetBackend> createVulkanBackend();
 
+/// What a context needs before `buildPipeline`'s passes or `serialize` run in it.
+void registerVulkanTargetDialects(mlir::DialectRegistry &registry);
+
 /// What a device must report to run this SPIR-V code, as the runtime's Vulkan driver spells it ("bda", "int64",
 /// "float16"), in a fixed order. Empty for what is no SPIR-V.
 std::vector<std::string> getVulkanFeatures(llvm::ArrayRef<char> code);

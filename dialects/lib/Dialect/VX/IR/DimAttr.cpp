@@ -120,7 +120,8 @@ DimAttr divideByProduct(DimAttr lhs, DimAttr rhs) {
   if (!toPolynomial(rhs, 1, divisor) || !toPolynomial(lhs, 1, dividend) || divisor.size() != 1)
     return {};
   const auto &[factors, scale] = *divisor.begin();
-  if (scale == 0)
+  // A division of the least integer by -1 does not fit.
+  if (scale == 0 || scale == -1)
     return {};
   Polynomial quotient;
   for (const auto &[monomial, coefficient] : dividend) {

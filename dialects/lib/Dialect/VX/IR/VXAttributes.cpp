@@ -11,6 +11,9 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   if (shape.size() != getDims().size())
     return emitError() << "expects one dimension expression for each dimension: want " << shape.size() << ", got "
                        << getDims().size();
+  if (getLayout() && getLayout().getOrder().size() != shape.size())
+    return emitError() << "expects a layout of one entry of 'order' for each dimension: want " << shape.size()
+                       << ", got " << getLayout().getOrder().size();
   for (auto [index, size, dim] : llvm::enumerate(shape, getDims())) {
     std::optional<int64_t> constant = dim.asConstant();
     if (ShapedType::isDynamic(size) ? constant.has_value() : constant != size)

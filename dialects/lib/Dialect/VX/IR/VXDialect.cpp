@@ -45,7 +45,7 @@ Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, T
 
 LogicalResult OptionalType::verify(function_ref<InFlightDiagnostic()> emitError, Type valueType) {
   if (!isa<TensorType, SequenceType>(valueType))
-    return emitError() << "expects an optional of a tensor or a sequence, got '" << valueType << "'";
+    return emitError() << "expects an optional of a tensor or a sequence, got " << valueType;
   return success();
 }
 

@@ -42,7 +42,7 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
     for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
       if (!mayBeEqual(getDim(lhs, l), getDim(rhs, r))) // C3
         return emitOptionalError(location, "'vx.contract' op expects dimension ", l, " of 'lhs' and ", r,
-                                 " of 'rhs' to have the same size: got '", lhs, "' and '", rhs, "'");
+                                 " of 'rhs' to have the same size: got ", lhs, " and ", rhs);
     return success();
   };
   if (failed(checkPairs(adaptor.getLhsBatch(), adaptor.getRhsBatch())) ||
@@ -63,8 +63,8 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
   auto filter = cast<RankedTensorType>(adaptor.getFilter().getType());
   if (input.getRank() < 3 || input.getRank() != filter.getRank()) // C1
-    return emitOptionalError(location, "'vx.conv' op expects 'input' and 'filter' of one rank, 3 or more: got '", input,
-                             "' and '", filter, "'");
+    return emitOptionalError(location, "'vx.conv' op expects 'input' and 'filter' of one rank, 3 or more: got ", input,
+                             " and ", filter);
   size_t spatial = input.getRank() - 2;
   if (failed(checkWindow(location, "vx.conv", spatial,
                          {{"strides", adaptor.getStrides(), 1},
@@ -78,7 +78,7 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
       (filters && filters.asConstant() && *filters.asConstant() % groups != 0)) // C3
     return emitOptionalError(location,
                              "'vx.conv' op expects 'groups' to divide the channels of 'input' and the filters: got ",
-                             groups, " groups for '", input, "' and '", filter, "'");
+                             groups, " groups for ", input, " and ", filter);
   if (channels && filterChannels && !mayBeEqual(channels, filterChannels * groups)) // C3
     return emitOptionalError(location, "'vx.conv' op expects channels / groups channels in 'filter': want ",
                              DimAttr::floorDiv(channels, DimAttr::constant(context, groups)).str(), ", got ",

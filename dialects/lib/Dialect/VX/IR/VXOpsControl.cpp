@@ -5,14 +5,30 @@ using namespace mlir;
 namespace vx {
 
 LogicalResult SymbolOp::verify() {
-  if (getMin() < 0 || getMin() > getMax() || getMultiple() < 1) // C1
-    return emitOpError() << "expects 0 <= min <= max and multiple >= 1, got min " << getMin() << ", max " << getMax()
-                         << " and multiple " << getMultiple();
+  int64_t min = getMinAttr().getInt(), max = getMaxAttr().getInt(), multiple = getMultipleAttr().getInt();
+  if (min < 0 || min > max || multiple < 1) // C1
+    return emitOpError() << "expects 0 <= min <= max and multiple >= 1, got min " << min << ", max " << max
+                         << " and multiple " << multiple;
+  for (SymbolOp other : (*this)->getParentOfType<ModuleOp>().getOps<SymbolOp>()) {
+    if (other == *this)
+      break;
+    if (other.getName() == getName()) // C2
+      return emitOpError() << "expects one declaration of symbol '" << getName() << "', got a second one";
+  }
   return success();
 }
 
+/// The declaration of a symbol, null when there is none.
+static SymbolOp findSymbol(Operation *from, StringRef name) {
+  if (auto module = from->getParentOfType<ModuleOp>())
+    for (SymbolOp symbol : module.getOps<SymbolOp>())
+      if (symbol.getName() == name)
+        return symbol;
+  return {};
+}
+
 static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, StringRef what) {
-  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
     return op->emitOpError() << "expects " << what << " to end with 'vx.yield'";
   if (yield.getValues().size() != want.size())
@@ -20,8 +36,8 @@ static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, St
                              << yield.getValues().size();
   for (auto [index, value] : llvm::enumerate(yield.getValues()))
     if (!areCompatibleTypes(value.getType(), want[index]))
-      return op->emitOpError() << "expects " << what << " to yield '" << want[index] << "' as value " << index
-                               << ", got '" << value.getType() << "'";
+      return op->emitOpError() << "expects " << what << " to yield " << want[index] << " as value " << index << ", got "
+                               << value.getType();
   return success();
 }
 
@@ -39,8 +55,11 @@ LogicalResult LoopOp::verify() {
   for (auto [index, init] : llvm::enumerate(getInits()))
     for (Type type : {body.getArgument(index).getType(), getResult(index).getType()})
       if (!areCompatibleTypes(init.getType(), type)) // C1
-        return emitOpError() << "expects carried value " << index << " to keep its type: want '" << init.getType()
-                             << "', got '" << type << "'";
+        return emitOpError() << "expects carried value " << index << " to keep its type: want " << init.getType()
+                             << ", got " << type;
+  SymbolOp iteration = findSymbol(*this, getIteration());
+  if (!iteration || !iteration.getDataDependent()) // C3
+    return emitOpError() << "expects the symbol '" << getIteration() << "' to be declared as data-dependent";
   SmallVector<Type> want = {RankedTensorType::get({}, IntegerType::get(getContext(), 1))};
   llvm::append_range(want, getResultTypes());
   return verifyYield(*this, body, want, "the region"); // C2
@@ -49,10 +68,10 @@ LogicalResult LoopOp::verify() {
 LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape()) // C1
-    return emitOpError() << "expects a tensor type of static shape, got '" << getType() << "'";
+    return emitOpError() << "expects a tensor type of static shape, got " << getType();
   if (getInitial() && getInitial()->getType() != type) // C2
-    return emitOpError() << "expects 'initial' of the variable's type: want '" << type << "', got '"
-                         << getInitial()->getType() << "'";
+    return emitOpError() << "expects 'initial' of the variable's type: want " << type << ", got "
+                         << getInitial()->getType();
   return success();
 }
 
@@ -62,8 +81,8 @@ static LogicalResult verifyVariableUse(Operation *op, FlatSymbolRefAttr name, Ty
   if (!variable) // C1
     return op->emitOpError() << "expects a variable '" << name.getValue() << "', there is none";
   if (!areCompatibleTypes(variable.getType(), type)) // C1
-    return op->emitOpError() << "expects the type of variable '" << name.getValue() << "': want '" << variable.getType()
-                             << "', got '" << type << "'";
+    return op->emitOpError() << "expects the type of variable '" << name.getValue() << "': want " << variable.getType()
+                             << ", got " << type;
   return success();
 }
 
@@ -76,8 +95,8 @@ LogicalResult VariableStoreOp::verifySymbolUses(SymbolTableCollection &symbolTab
 
 static LogicalResult verifyElement(Operation *op, SequenceType sequence, Type type) {
   if (!areCompatibleTypes(sequence.getElementType(), type))
-    return op->emitOpError() << "expects tensors of the sequence's element type: want '" << sequence.getElementType()
-                             << "', got '" << type << "'";
+    return op->emitOpError() << "expects tensors of the sequence's element type: want " << sequence.getElementType()
+                             << ", got " << type;
   return success();
 }
 
@@ -89,35 +108,58 @@ LogicalResult SequenceConstructOp::verify() {
 }
 LogicalResult SequenceInsertOp::verify() {
   if (!areCompatibleTypes(getSequence().getType(), getResult().getType()))
-    return emitOpError() << "expects a result of the sequence's type: want '" << getSequence().getType() << "', got '"
-                         << getResult().getType() << "'";
+    return emitOpError() << "expects a result of the sequence's type: want " << getSequence().getType() << ", got "
+                         << getResult().getType();
   return verifyElement(*this, getSequence().getType(), getValue().getType()); // C1
 }
 LogicalResult SequenceAtOp::verify() {
   return verifyElement(*this, getSequence().getType(), getResult().getType()); // C1
 }
 
+/// A schedule that cannot be carried out must not reach code that divides by a tile size.
+static LogicalResult verifyStrategy(Operation *op, StrategyAttr strategy) {
+  for (auto [name, list] : {std::pair<StringRef, ArrayRef<int64_t>>("workgroup", strategy.getWorkgroup()),
+                            {"vector", strategy.getVector()},
+                            {"reduction", strategy.getReduction()}})
+    for (int64_t tile : list)
+      if (tile < 0)
+        return op->emitOpError() << "expects tile sizes of at least 0 in '" << name << "' of its strategy, got "
+                                 << tile;
+  if (strategy.getThreads() < 1)
+    return op->emitOpError() << "expects at least 1 thread in its strategy, got " << strategy.getThreads();
+  return success();
+}
+
 LogicalResult FusionOp::verify() {
   Block &body = getBody().front();
   if (!areCompatibleTypes(TypeRange(getInputs()), body.getArgumentTypes())) // C1
     return emitOpError() << "expects the region's arguments to have the types of the operands";
-  return verifyYield(*this, body, getResultTypes(), "the region");
+  if (failed(verifyStrategy(*this, getStrategy())))
+    return failure();
+  return verifyYield(*this, body, getResultTypes(), "the region"); // C1
 }
 
 LogicalResult KernelOp::verify() {
+  Block &body = getBody().front();
+  if (body.empty() || !isa<YieldOp>(body.back()))
+    return emitOpError() << "expects the region to end with 'vx.yield'";
+  if (failed(verifyStrategy(*this, getStrategy())))
+    return failure();
   SetVector<StringAttr> named;
-  auto collect = [&](Type type) {
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      for (DimAttr dim : getDims(tensor))
-        if (dim)
-          dim.collectSymbols(named);
-  };
+  AttrTypeWalker walker;
+  walker.addWalk([&](DimAttr dim) {
+    dim.collectSymbols(named);
+    return WalkResult::skip();
+  });
+  getWorkgroups().collectSymbols(named);
   getBody().walk([&](Block *block) {
     for (BlockArgument argument : block->getArguments())
-      collect(argument.getType());
-    for (Operation &op : *block)
+      walker.walk(argument.getType());
+    for (Operation &op : *block) {
+      walker.walk(op.getAttrDictionary());
       for (Type type : op.getResultTypes())
-        collect(type);
+        walker.walk(type);
+    }
   });
   for (StringAttr name : named)
     if (!llvm::is_contained(getSymbols(), name)) // C1
@@ -130,6 +172,8 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!kernel) // C1
     return emitOpError() << "expects a kernel '" << getKernel() << "', there is none";
   Block &body = kernel.getBody().front();
+  if (body.empty())
+    return success(); // the kernel's own verifier says so
   if (!areCompatibleTypes(TypeRange(getInputs()), body.getArgumentTypes()) ||
       !areCompatibleTypes(getResultTypes(), body.getTerminator()->getOperandTypes())) // C1
     return emitOpError() << "expects the operands and results of kernel '" << getKernel() << "'";

@@ -25,7 +25,7 @@ LogicalResult NonzeroOp::verify() {
   int64_t rows = getInput().getType().getRank();
   if (type.getRank() != 2 || (!type.isDynamicDim(0) && type.getDimSize(0) != rows)) // C1
     return emitOpError() << "expects a result of rank 2 with one row for each of the " << rows
-                         << " dimensions of 'input', got '" << type << "'";
+                         << " dimensions of 'input', got " << type;
   return success();
 }
 

@@ -53,7 +53,7 @@ LogicalResult ReduceOp::verify() {
   Type type = getInput().getType().getElementType();
   if (isLogical ? !type.isInteger() : type.isInteger(1)) // C2
     return emitOpError() << "expects " << (isLogical ? "bools or integers" : "numbers") << " for '"
-                         << stringifyReduceKind(getKind()) << "', got '" << type << "'";
+                         << stringifyReduceKind(getKind()) << "', got " << type;
   return success();
 }
 

@@ -1,5 +1,7 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace vx {
@@ -8,18 +10,18 @@ LogicalResult IotaOp::verify() {
   int64_t rank = getResult().getType().getRank();
   if (getAxis() < 0 || getAxis() >= static_cast<uint64_t>(rank)) // C1
     return emitOpError() << "expects 'axis' to be a dimension of the result: want 0 to " << rank - 1 << ", got "
-                         << getAxis();
+                         << static_cast<int64_t>(getAxis());
   return success();
 }
 
 LogicalResult ReshapeOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   if (!mayBeEqual(getNumElements(input), getNumElements(result))) // C1
-    return emitOpError() << "expects as many elements as 'input' has: want " << getNumElements(input).str() << " of '"
-                         << input << "', got " << getNumElements(result).str() << " of '" << result << "'";
+    return emitOpError() << "expects as many elements as 'input' has: want " << getNumElements(input).str() << " of "
+                         << input << ", got " << getNumElements(result).str() << " of " << result;
   if (input.getElementType() != result.getElementType()) // C2
-    return emitOpError() << "expects the element type of 'input': want '" << input.getElementType() << "', got '"
-                         << result.getElementType() << "'";
+    return emitOpError() << "expects the element type of 'input': want " << input.getElementType() << ", got "
+                         << result.getElementType();
   return success();
 }
 
@@ -56,7 +58,7 @@ LogicalResult BroadcastOp::verify() {
                            << result.getRank() << ", got [" << dimensions << "]";
     if (input.getDimSize(index) != 1 && !mayBeEqual(getDim(input, index), getDim(result, dim))) // C2
       return emitOpError() << "expects dimension " << index << " of 'input' to have size 1 or that of dimension " << dim
-                           << " of the result: got '" << input << "' and '" << result << "'";
+                           << " of the result: got " << input << " and " << result;
   }
   return success();
 }
@@ -78,8 +80,11 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> count = size ? size.asConstant() : std::nullopt;
     if (!start || !count || *count == 0 || input.isDynamicDim(i))
       continue;
-    int64_t last = *start + (*count - 1) * stride;
-    if (std::min(*start, last) < 0 || std::max(*start, last) >= input.getDimSize(i)) // C3
+    int64_t distance, last;
+    bool fits = !llvm::MulOverflow(*count - 1, stride, distance) && !llvm::AddOverflow(*start, distance, last);
+    if (!fits)
+      last = stride < 0 ? INT64_MIN : INT64_MAX;
+    if (!fits || std::min(*start, last) < 0 || std::max(*start, last) >= input.getDimSize(i)) // C3
       return emitOpError() << "expects the box to lie inside of dimension " << i << " of 'input': want indices 0 to "
                            << input.getDimSize(i) - 1 << ", got " << *start << " to " << last;
   }
@@ -111,7 +116,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
     }
     if (!matches)
       return emitOptionalError(location, "'vx.concat' op expects inputs that differ along dimension ", axis,
-                               " only: want '", first, "', got '", type, "'");
+                               " only: want ", first, ", got ", type);
   }
   types.push_back(getTensorType(dims, first.getElementType()));
   return success();

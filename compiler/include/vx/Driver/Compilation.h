@@ -1,0 +1,120 @@
+// The driver: from a module of the `import` phase to a module file, or to the text of a phase on the way.
+#ifndef VX_DRIVER_COMPILATION_H
+#define VX_DRIVER_COMPILATION_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "vx/Module/ModuleWriter.h"
+#include "vx/Pipelines/Pipelines.h"
+#include "vx/Target/TargetBackend.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vx {
+
+/// The backends a compiler was built with, by name. Filled once, then immutable.
+class TargetRegistry {
+public:
+  void add(std::unique_ptr<TargetBackend> backend, void (*registerDialects)(mlir::DialectRegistry &));
+  /// Null for an unknown name.
+  const TargetBackend *lookup(llvm::StringRef name) const;
+  std::vector<std::string> names() const;
+  /// Dialects that any backend's pipeline needs.
+  void registerDialects(mlir::DialectRegistry &registry) const;
+
+private:
+  struct Entry {
+    std::unique_ptr<TargetBackend> backend;
+    void (*registerDialects)(mlir::DialectRegistry &);
+  };
+  std::map<std::string, Entry> entries;
+};
+
+/// One `--dim`: a symbol with one value (specialised), several (a bucket each, beside the general version) or a range.
+struct DimOption {
+  std::string name;
+  std::vector<int64_t> values;
+  std::optional<std::pair<int64_t, int64_t>> range;
+};
+
+struct CompilationOptions {
+  std::string modelName;
+  std::vector<std::string> targets;                         // at least one
+  std::map<std::string, std::vector<std::string>> variants; // target -> names; absent: the target's default
+  std::vector<DimOption> dims;
+  Phase stopAfter = Phase::Module;
+  bool strictMath = false;
+  bool externalWeights = false;
+  std::string cacheFolder;                           // empty: no cache
+  unsigned threads = 0;                              // 0: one for each processor
+  std::function<void(const std::string &)> progress; // called now and then with what is going on
+};
+
+/// What the compilation of one kernel for one variant gave, for reports.
+struct KernelReport {
+  std::string target, variant, name, key, strategy;
+  std::vector<std::string> sources;
+  uint64_t binarySize = 0;
+  bool fromCache = false;
+  double milliseconds = 0;
+};
+
+struct ProgramReport {
+  std::string target;
+  std::vector<std::pair<std::string, int64_t>> constraints;
+  std::string arenaSize, arenaLowerBound; // expressions over the symbols, in bytes
+  uint64_t dispatches = 0;
+};
+
+struct CompilationReport {
+  std::vector<KernelReport> kernels;
+  std::vector<ProgramReport> programs;
+  uint64_t sourceOps = 0; // vx ops of the graph phase
+};
+
+/// How a compilation ended; the numbers are exit codes of the tools.
+enum class Outcome { Done = 0, Failed = 1, Usage = 2, Unsupported = 3 };
+
+/// One compilation. Errors go to the context's diagnostic handlers, located at the source nodes.
+class Compilation {
+public:
+  Compilation(const TargetRegistry &registry, CompilationOptions options);
+
+  /// Compiles `module` (phase import) to `output`. With a `stopAfter` before `module`, `text` is the IR of that phase
+  /// instead, for each target in turn, and no file is written.
+  Outcome run(mlir::ModuleOp module, llvm::StringRef output, std::string &text);
+
+  /// No code: finds every op that some target cannot take, and reports each with its reason.
+  Outcome check(mlir::ModuleOp module);
+
+  const CompilationReport &report() const { return results; }
+
+private:
+  struct Bucket {
+    std::vector<std::pair<std::string, int64_t>> constraints;
+    mlir::OwningOpRef<mlir::ModuleOp> module; // phase grad
+  };
+
+  Outcome runGraph(mlir::ModuleOp module, std::vector<Bucket> &buckets);
+  Outcome applyRanges(mlir::ModuleOp module);
+  Outcome scheduleFor(const TargetBackend &backend, const std::vector<TargetSpec> &specs, std::vector<Bucket> &buckets,
+                      std::vector<mlir::OwningOpRef<mlir::ModuleOp>> &scheduled, std::string &text);
+  Outcome compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs, TargetContents &contents,
+                         std::string &text);
+  void progress(const std::string &message) const {
+    if (options.progress)
+      options.progress(message);
+  }
+
+  const TargetRegistry &registry;
+  CompilationOptions options;
+  CompilationReport results;
+};
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,22 @@
+// Passes that belong to the phases themselves: choosing strategies, and the check that each phase kept its promise.
+#ifndef VX_PIPELINES_PASSES
+#define VX_PIPELINES_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyFusedPass : Pass<"vx-verify-fused", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the `fused` phase";
+  let description = [{ Every op that a device runs stands in a `vx.fusion`; the rest is the host's. }];
+}
+
+def VerifyKernelsPass : Pass<"vx-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the `kernels` phase";
+  let description = [{ No `vx.fusion` is left; keys of kernels are unique; every kernel is dispatched. }];
+}
+
+def VerifySchedulePass : Pass<"vx-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the `schedule` phase";
+  let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. }];
+}
+
+#endif

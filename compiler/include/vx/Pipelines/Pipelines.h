@@ -1,0 +1,44 @@
+// The phases as pass pipelines (docs/phases.md).
+#ifndef VX_PIPELINES_PIPELINES_H
+#define VX_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "vx/Target/TargetBackend.h"
+
+namespace vx {
+
+#define GEN_PASS_DECL
+#include "vx/Pipelines/Passes.h.inc"
+
+/// The phases in order. `import` comes from a frontend, `module` is the file.
+enum class Phase { Import, Graph, Grad, Fused, Kernels, Schedule, Target, Module };
+/// As `--stop-after` spells them; null for an unknown name.
+std::optional<Phase> parsePhase(llvm::StringRef name);
+llvm::StringRef getPhaseName(Phase phase);
+
+struct GraphOptions {
+  std::string dims;        // "batch=1,sequence=128": symbols to specialise
+  bool strictMath = false; // keep every rounding step of the model
+};
+
+/// import -> graph
+void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
+/// graph -> grad. No op of the dialect asks for a gradient yet, so this checks the promise of the phase and changes
+/// nothing.
+void buildGradPipeline(mlir::OpPassManager &pm);
+/// grad -> fused, for one target
+void buildFusedPipeline(mlir::OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec);
+/// fused -> kernels
+void buildKernelsPipeline(mlir::OpPassManager &pm, const TargetBackend &backend);
+/// kernels -> schedule
+void buildSchedulePipeline(mlir::OpPassManager &pm);
+
+/// Asks `backend` for the strategy of each fusion region. Needs a backend, so it has no command-line name.
+std::unique_ptr<mlir::Pass> createChooseStrategiesPass(const TargetBackend &backend, const TargetSpec &spec);
+
+#define GEN_PASS_REGISTRATION
+#include "vx/Pipelines/Passes.h.inc"
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,133 @@
+// Passes of the `import` and `graph` phases.
+#ifndef VX_TRANSFORMS_PASSES
+#define VX_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def InferShapesPass : Pass<"vx-infer-shapes", "::mlir::ModuleOp"> {
+  let summary = "Give every value the best-known sizes";
+  let description = [{
+    Infers the result types of each op again from its operands and keeps, for each dimension, what is known best: a constant before an
+    expression before nothing. Regions of fusions are refined from their operands, function results from what is returned.
+
+        %0 = vx.neg %a : tensor<2x3xf32>                        %0 = vx.neg %a : tensor<2x3xf32>
+        // %0 had the type tensor<?x3xf32, #vx.enc<[n, 3]>>      // %0 has the type tensor<2x3xf32>
+
+    Leaves alone the results of `vx.if`, `vx.loop` and `vx.sequence_at`, whose symbols are bound while the program runs. Needs: nothing.
+    Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def SpecializeDimsPass : Pass<"vx-specialize-dims", "::mlir::ModuleOp"> {
+  let summary = "Replace dimension symbols by constants";
+  let description = [{
+    Substitutes each symbol of `dims` in all types and attributes of the module, and removes its declaration.
+
+        // dims="batch=1"
+        vx.symbol "batch" min = 1
+        func.func @main(%x: tensor<?x8xf32, #vx.enc<[batch, 8]>>)   ->   func.func @main(%x: tensor<1x8xf32>)
+
+    Fails on a name that is not declared, on a data-dependent symbol, on a value that the declaration does not allow, and when a
+    dimension becomes negative. Needs: no kernels yet. Numerics: none.
+  }];
+  let options = [ListOption<"dims", "dims", "std::string", "Symbols and their values: name=value,name=value">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def FoldConstantsPass : Pass<"vx-fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "Compute at compile time what is known then";
+  let description = [{
+    Evaluates, with the reference evaluator, each op whose operands are constants. Small results become inline constants, larger ones
+    resources.
+
+        %0 = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+        %1 = vx.exp %0 : tensor<2xf32>                        ->   %1 = vx.constant dense<[2.71828175, 7.38905621]>
+
+    Leaves alone an op whose result has more than `max-elements` elements; one whose result is larger than its operands and has more than
+    `max-growth` elements, which would only make the module larger (its readers are folded through it); one whose work is far above
+    its result; and one that fails, which is left to fail at the call. Needs: nothing. Keeps: dynamic shapes. Numerics: a folded value is
+    rounded once, where a device may round intermediate results.
+  }];
+  let options = [
+    Option<"maxElements", "max-elements", "int64_t", /*default=*/"1048576", "Elements of the largest result that is folded">,
+    Option<"maxGrowth", "max-growth", "int64_t", /*default=*/"1024", "Elements of the largest result that is folded though it is larger than the operands">,
+    Option<"maxInline", "max-inline", "int64_t", /*default=*/"64", "Elements of the largest result that is written inline">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"> {
+  let summary = "Remove what computes nothing";
+  let description = [{
+    Rewrites that keep every bit of every result, NaN and the sign of zero included:
+
+    - two transposes in a row are one, two broadcasts are one;
+    - x * 1, x / 1, x - 0 and, of floats, x + (-0) are x; of integers also x + 0, x | 0, x ^ 0 (`x + 0` of floats is not: it turns -0 into +0);
+    - the negation of a negation, the complement of a complement, a cast to a type that holds all values and back;
+    - a selection by a constant; a concatenation of one; a padding by nothing; a reduction over nothing.
+
+    Leaves alone what would change the type of a value. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def FoldBatchNormPass : Pass<"vx-fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Fold per-channel scaling and shifting into the convolution before";
+  let description = [{
+    Moves constant factors of the output channels into the filter, and joins constant offsets:
+
+        %0 = vx.conv %x, %w ...
+        %1 = vx.mul %0, broadcast(%f, [1])        ->   %0 = vx.conv %x, (%w * broadcast(%f, [0])) ...
+        %2 = vx.add %1, broadcast(%o, [1])             %1 = vx.add %0, broadcast(%o, [1])
+
+    so (conv + a) * f + o becomes conv' + (a * f + o). The arithmetic on constants is left for `vx-fold-constants`. Leaves a convolution alone when
+    something else also reads it, since it would then run twice, and factors or filters that are not constant. Needs: nothing.
+    Keeps: dynamic shapes. Numerics: reassociates one product and one sum per element; `strict-math` switches the pass off.
+  }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false",
+                        "Keep every rounding step, so do not fold">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
+  let summary = "Expand composite ops into reductions and elementwise ops";
+  let description = [{
+    For targets that have no kernel of their own for them. Floats narrower than f32 are computed in f32 and rounded at the end.
+
+        vx.softmax       exp(x - max) / sum, or with `log` x - max - log(sum)
+        vx.layer_norm    (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias
+        vx.rms_norm      x * scale / sqrt(mean(x^2) + epsilon)
+
+    Leaves alone the ops that `ops` does not name. Needs: every dimension has an expression. Keeps: dynamic shapes. Numerics: the same formulas;
+    sums are rounded to f32 (f64 for f64) between the ops.
+  }];
+  let options = [ListOption<"ops", "ops", "std::string", "Among softmax, layer_norm, rms_norm">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def VerifyImportPass : Pass<"vx-verify-import", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the import phase";
+  let description = [{
+    - C1: only ops of the `vx` and `func` dialects, and none of the later phases (`vx.fusion`, `vx.kernel`, `vx.dispatch`).
+    - C2: every dimension symbol is declared, and every symbol that `vx.bind_symbol` names is data-dependent.
+    - C3: the location of every op names its source.
+
+    Changes nothing.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def VerifyGraphPass : Pass<"vx-verify-graph", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the graph phase";
+  let description = [{
+    What `vx-verify-import` checks of ops and symbols (C1, C2), and:
+
+    - C3: every dynamic dimension of a tensor value has an expression. Elements of sequences may have unknown sizes.
+    - C4: every symbol that is not data-dependent is the whole size of a dimension of an input, by which a call binds it.
+
+    Changes nothing.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+#endif

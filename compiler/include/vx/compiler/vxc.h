@@ -1,0 +1,70 @@
+// The compiler as a C library: a model in, a module file out. No LLVM type appears here.
+#ifndef VX_COMPILER_VXC_H
+#define VX_COMPILER_VXC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define VXC_EXPORT __attribute__((visibility("default")))
+
+// How a call ended. The numbers are the exit codes of vx-compile.
+typedef enum vxc_result {
+  VXC_DONE = 0,
+  VXC_FAILED = 1,      // failed in the doing: disk full, out of memory
+  VXC_USAGE = 2,       // an option is wrong
+  VXC_UNSUPPORTED = 3, // the model or file is wrong or not supported
+} vxc_result;
+
+typedef enum vxc_severity { VXC_ERROR, VXC_WARNING, VXC_NOTE, VXC_PROGRESS } vxc_severity;
+
+// Receives messages, one at a time, from the thread that called vxc_compile or, for VXC_PROGRESS, from any thread.
+// `message` is UTF-8 without a final newline and lives until the function returns.
+typedef void (*vxc_message_fn)(void *user_data, vxc_severity severity, const char *message);
+
+// Receives text output (IR of a phase, a report). `text` is not zero-terminated.
+typedef void (*vxc_text_fn)(void *user_data, const char *text, size_t size);
+
+typedef struct vxc_options {
+  size_t struct_size;       // sizeof(vxc_options); fields behind it are taken as zero
+  const char *targets;      // comma-separated: "cpu,vulkan"; required
+  const char *cpu_variants; // comma-separated or NULL for the default
+  const char *const *dims;  // "batch=1", "batch=1,32", "sequence=1..512"; num_dims of them
+  size_t num_dims;
+  const char *stop_after;    // a phase's name, or NULL for the whole way
+  const char *report;        // NULL, "text" or "json"
+  const char *cache_folder;  // NULL: no cache
+  uint32_t threads;          // 0: one for each processor
+  uint8_t check_only;        // find everything unsupported, make no code
+  uint8_t strict_math;       // keep every rounding step of the model
+  uint8_t external_weights;  // OUT.weights beside OUT.vxm
+  vxc_message_fn on_message; // may be NULL
+  vxc_text_fn on_text;       // may be NULL
+  void *user_data;
+} vxc_options;
+
+// Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.
+//
+// \param model_path   Borrowed; UTF-8.
+// \param output_path  Borrowed. Not written with `stop_after` or `check_only`; may be NULL then.
+// \param options      Borrowed until the function returns.
+// \returns VXC_DONE, or another result after at least one VXC_ERROR message. A failure leaves no file and no part of
+// one.
+//
+// Thread-safe: calls may run side by side. Blocks until done.
+VXC_EXPORT vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options);
+
+// Versions as text, e.g. "vx 0.1.0, LLVM 22.1.8, module ABI 0.1". Immutable, never NULL.
+VXC_EXPORT const char *vxc_version(void);
+
+// The names of the targets that this compiler was built with, comma-separated. Immutable, never NULL.
+VXC_EXPORT const char *vxc_targets(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+#include "ReportWriter.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace vx {
+
+std::string getTextReport(const CompilationReport &report) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << report.sourceOps << " ops in the graph\n";
+  for (const ProgramReport &program : report.programs) {
+    os << program.target;
+    for (auto &[name, value] : program.constraints)
+      os << " " << name << "=" << value;
+    os << ": " << program.dispatches << " dispatches, arena " << program.arenaSize << " bytes, at least "
+       << program.arenaLowerBound << "\n";
+  }
+  for (const KernelReport &kernel : report.kernels) {
+    os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
+                        kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
+    os << "         key " << kernel.key << ", " << kernel.strategy << "\n         from ";
+    llvm::interleaveComma(kernel.sources, os);
+    os << "\n";
+  }
+  return text;
+}
+
+std::string getJsonReport(const CompilationReport &report) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, 2);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attribute("source_ops", static_cast<int64_t>(report.sourceOps));
+    json.attributeArray("programs", [&] {
+      for (const ProgramReport &program : report.programs)
+        json.object([&] {
+          json.attribute("target", program.target);
+          json.attributeObject("dims", [&] {
+            for (auto &[name, value] : program.constraints)
+              json.attribute(name, value);
+          });
+          json.attribute("dispatches", static_cast<int64_t>(program.dispatches));
+          json.attribute("arena_bytes", program.arenaSize);
+          json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
+        });
+    });
+    json.attributeArray("kernels", [&] {
+      for (const KernelReport &kernel : report.kernels)
+        json.object([&] {
+          json.attribute("target", kernel.target);
+          json.attribute("variant", kernel.variant);
+          json.attribute("name", kernel.name);
+          json.attribute("key", kernel.key);
+          json.attribute("strategy", kernel.strategy);
+          json.attributeArray("sources", [&] {
+            for (const std::string &source : kernel.sources)
+              json.value(source);
+          });
+          json.attribute("binary_bytes", static_cast<int64_t>(kernel.binarySize));
+          json.attribute("milliseconds", kernel.milliseconds);
+          json.attribute("cached", kernel.fromCache);
+        });
+    });
+  });
+  os << "\n";
+  return text;
+}
+
+} // namespace vx

@@ -1,0 +1,221 @@
+#include "vx/compiler/vxc.h"
+
+#include "ReportWriter.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Driver/Compilation.h"
+#include "vx/Frontend/ONNX/ImportOnnx.h"
+#include "vx/Target/LLVMCPU/CPUTarget.h"
+#include "vx/Target/Vulkan.h"
+#include "vx/abi/version.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace {
+
+const vx::TargetRegistry &getTargets() {
+  static const vx::TargetRegistry *registry = [] {
+    auto *targets = new vx::TargetRegistry; // lives as long as the process
+    targets->add(vx::createCPUTarget(), vx::registerCPUTargetDialects);
+    targets->add(vx::createVulkanBackend(), vx::registerVulkanTargetDialects);
+    return targets;
+  }();
+  return *registry;
+}
+
+std::vector<std::string> split(const char *list) {
+  std::vector<std::string> parts;
+  SmallVector<StringRef> pieces;
+  StringRef(list ? list : "").split(pieces, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef piece : pieces)
+    parts.push_back(piece.trim().str());
+  return parts;
+}
+
+/// One call: options in their C++ form, and where messages go.
+class Call {
+public:
+  explicit Call(const vxc_options &raw) : options(raw) {}
+
+  vxc_result run(const char *modelPath, const char *outputPath);
+
+private:
+  void say(vxc_severity severity, const std::string &message) const {
+    if (options.on_message)
+      options.on_message(options.user_data, severity, message.c_str());
+  }
+  vxc_result fail(vxc_result result, const std::string &message) const {
+    say(VXC_ERROR, message);
+    return result;
+  }
+  void print(StringRef text) const {
+    if (options.on_text)
+      options.on_text(options.user_data, text.data(), text.size());
+  }
+
+  vxc_result parseOptions();
+  vxc_result parseDim(StringRef text);
+  OwningOpRef<ModuleOp> load(MLIRContext &context, StringRef path, vxc_result &result);
+
+  vxc_options options;
+  vx::CompilationOptions compilation;
+};
+
+vxc_result Call::parseDim(StringRef text) {
+  auto bad = [&] { return fail(VXC_USAGE, "--dim: want NAME=N, NAME=N,N,... or NAME=N..N, got '" + text.str() + "'"); };
+  // A name may hold any character; the last '=' ends it.
+  auto [name, value] = text.rsplit('=');
+  vx::DimOption dim;
+  dim.name = name.str();
+  if (name.empty() || value.empty())
+    return bad();
+  if (value.contains("..")) {
+    auto [low, high] = value.split("..");
+    int64_t least, most;
+    if (low.getAsInteger(10, least) || high.getAsInteger(10, most) || least < 0 || most < least)
+      return bad();
+    dim.range = {least, most};
+  } else {
+    for (const std::string &piece : split(value.str().c_str())) {
+      int64_t number;
+      if (StringRef(piece).getAsInteger(10, number) || number < 0)
+        return bad();
+      if (!llvm::is_contained(dim.values, number))
+        dim.values.push_back(number);
+    }
+    if (dim.values.empty())
+      return bad();
+  }
+  for (const vx::DimOption &other : compilation.dims)
+    if (other.name == dim.name)
+      return fail(VXC_USAGE, "--dim: '" + dim.name + "' is given twice");
+  compilation.dims.push_back(std::move(dim));
+  return VXC_DONE;
+}
+
+vxc_result Call::parseOptions() {
+  compilation.targets = split(options.targets);
+  if (compilation.targets.empty())
+    return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got none");
+  for (size_t i = 0; i < compilation.targets.size(); ++i) {
+    const std::string &target = compilation.targets[i];
+    if (!getTargets().lookup(target))
+      return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
+    if (std::count(compilation.targets.begin(), compilation.targets.end(), target) > 1)
+      return fail(VXC_USAGE, "--target: '" + target + "' is given twice");
+  }
+  if (options.cpu_variants)
+    compilation.variants["cpu"] = split(options.cpu_variants);
+  for (size_t i = 0; i < options.num_dims; ++i)
+    if (vxc_result result = parseDim(options.dims[i]); result != VXC_DONE)
+      return result;
+  if (options.stop_after) {
+    std::optional<vx::Phase> phase = vx::parsePhase(options.stop_after);
+    if (!phase || *phase == vx::Phase::Module)
+      return fail(VXC_USAGE,
+                  std::string("--stop-after: want import, graph, grad, fused, kernels, schedule or target, got '") +
+                      options.stop_after + "'");
+    compilation.stopAfter = *phase;
+  }
+  compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
+  compilation.threads = options.threads;
+  compilation.strictMath = options.strict_math;
+  compilation.externalWeights = options.external_weights;
+  compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, message); };
+  return VXC_DONE;
+}
+
+OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_result &result) {
+  result = VXC_UNSUPPORTED;
+  llvm::sys::fs::file_status status;
+  if (std::error_code code = llvm::sys::fs::status(path, status)) {
+    fail(result, path.str() + ": cannot read the model: " + code.message());
+    return {};
+  }
+  if (status.type() == llvm::sys::fs::file_type::directory_file) {
+    fail(result, path.str() + ": cannot read the model: it is a folder");
+    return {};
+  }
+  if (path.ends_with(".mlir")) {
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
+    return module;
+  }
+  vx::ImportReport report;
+  report.file = path.str();
+  OwningOpRef<ModuleOp> module = vx::importOnnx(context, path, vx::ImportOptions(), report);
+  if (!module) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    report.print(os);
+    fail(result, StringRef(text).rtrim().str());
+  }
+  return module;
+}
+
+vxc_result Call::run(const char *modelPath, const char *outputPath) {
+  if (vxc_result result = parseOptions(); result != VXC_DONE)
+    return result;
+  DialectRegistry registry;
+  getTargets().registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    vxc_severity severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? VXC_ERROR
+                            : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? VXC_WARNING
+                                                                                      : VXC_NOTE;
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+      return success();
+    // The file, then the source node, unless the message names it.
+    std::string message = diagnostic.str();
+    std::string source =
+        vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
+    bool isKnown = source.empty() || StringRef(message).contains(source);
+    std::string prefix = isa<UnknownLoc>(diagnostic.getLocation()) ? "" : std::string(modelPath) + ": ";
+    if (StringRef(source).starts_with(modelPath)) { // a place in a text file
+      prefix = source + ": ";
+      isKnown = true;
+    }
+    say(severity, prefix + (isKnown ? "" : source + ": ") + message);
+    return success();
+  });
+  vxc_result result;
+  OwningOpRef<ModuleOp> module = load(context, modelPath, result);
+  if (!module)
+    return result;
+  compilation.modelName = llvm::sys::path::stem(modelPath).str();
+
+  vx::Compilation job(getTargets(), compilation);
+  std::string text;
+  vx::Outcome outcome = options.check_only ? job.check(*module) : job.run(*module, outputPath ? outputPath : "", text);
+  if (outcome == vx::Outcome::Done) {
+    print(text);
+    if (options.report && compilation.stopAfter == vx::Phase::Module && !options.check_only)
+      print(StringRef(options.report) == "json" ? vx::getJsonReport(job.report()) : vx::getTextReport(job.report()));
+  }
+  return static_cast<vxc_result>(outcome);
+}
+
+} // namespace
+
+vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options) {
+  vxc_options known = {};
+  memcpy(&known, options, std::min(options->struct_size, sizeof(known)));
+  return Call(known).run(model_path, output_path);
+}
+
+const char *vxc_version(void) {
+  static const std::string *version =
+      new std::string("vx " VX_VERSION_STRING ", LLVM " LLVM_VERSION_STRING ", module ABI " +
+                      std::to_string(VX_MODULE_ABI_MAJOR) + "." + std::to_string(VX_MODULE_ABI_MINOR));
+  return version->c_str();
+}
+
+const char *vxc_targets(void) {
+  static const std::string *names = new std::string(llvm::join(getTargets().names(), ","));
+  return names->c_str();
+}

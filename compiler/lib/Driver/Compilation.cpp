@@ -1,0 +1,450 @@
+#include "vx/Driver/Compilation.h"
+
+#include "KernelCache.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/Threading.h"
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+
+namespace vx {
+
+//===-- Registry
+//---------------------------------------------------------------------------------------------------===//
+
+void TargetRegistry::add(std::unique_ptr<TargetBackend> backend, void (*registerDialects)(DialectRegistry &)) {
+  std::string name = backend->name().str();
+  entries[name] = {std::move(backend), registerDialects};
+}
+
+const TargetBackend *TargetRegistry::lookup(StringRef name) const {
+  auto it = entries.find(name.str());
+  return it == entries.end() ? nullptr : it->second.backend.get();
+}
+
+std::vector<std::string> TargetRegistry::names() const {
+  std::vector<std::string> result;
+  for (auto &[name, entry] : entries)
+    result.push_back(name);
+  return result;
+}
+
+void TargetRegistry::registerDialects(DialectRegistry &registry) const {
+  registry.insert<VXDialect, vxk::VXKDialect, vxrt::VXRTDialect, func::FuncDialect>();
+  for (auto &[name, entry] : entries)
+    entry.registerDialects(registry);
+}
+
+//===-- Phases
+//-----------------------------------------------------------------------------------------------------===//
+
+Compilation::Compilation(const TargetRegistry &targets, CompilationOptions settings)
+    : registry(targets), options(std::move(settings)) {}
+
+namespace {
+
+std::string print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().elideLargeElementsAttrs(64).elideLargeResourceString(64));
+  return text;
+}
+
+SymbolOp lookupSymbol(ModuleOp module, StringRef name) {
+  for (auto symbol : module.getOps<SymbolOp>())
+    if (symbol.getName() == name)
+      return symbol;
+  return {};
+}
+
+/// Error about a `--dim`: what the model has instead.
+LogicalResult reportUnknownDim(ModuleOp module, StringRef name) {
+  std::string known;
+  for (auto symbol : module.getOps<SymbolOp>())
+    if (!symbol.getDataDependent())
+      known += (known.empty() ? "" : ", ") + symbol.getName().str();
+  return emitError(UnknownLoc::get(module.getContext()))
+         << "--dim: the model has no dimension '" << name << "', it has: " << (known.empty() ? "none" : known);
+}
+
+} // namespace
+
+Outcome Compilation::applyRanges(ModuleOp module) {
+  for (const DimOption &dim : options.dims) {
+    SymbolOp symbol = lookupSymbol(module, dim.name);
+    if (!symbol || symbol.getDataDependent()) {
+      (void)reportUnknownDim(module, dim.name);
+      return Outcome::Usage;
+    }
+    auto isAllowed = [&](int64_t value) {
+      return value >= symbol.getMinAttr().getInt() && value <= symbol.getMaxAttr().getInt() &&
+             value % symbol.getMultipleAttr().getInt() == 0;
+    };
+    SmallVector<int64_t> values(dim.values.begin(), dim.values.end());
+    if (dim.range)
+      values = {std::max(dim.range->first, static_cast<int64_t>(symbol.getMin())), dim.range->second};
+    for (int64_t value : values)
+      if (!isAllowed(value)) {
+        emitError(UnknownLoc::get(module.getContext()))
+            << "--dim: '" << dim.name << "' must be a multiple of " << symbol.getMultiple() << " from "
+            << symbol.getMin() << " to " << symbol.getMax() << ", got " << value;
+        return Outcome::Usage;
+      }
+    if (dim.range) {
+      symbol.setMin(values[0]);
+      symbol.setMax(values[1]);
+    }
+  }
+  return Outcome::Done;
+}
+
+Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
+  if (Outcome outcome = applyRanges(module); outcome != Outcome::Done)
+    return outcome;
+  std::string always;
+  std::vector<std::vector<std::pair<std::string, int64_t>>> combinations = {{}};
+  for (const DimOption &dim : options.dims) {
+    if (dim.values.size() == 1)
+      always += (always.empty() ? "" : ",") + dim.name + "=" + std::to_string(dim.values[0]);
+    if (dim.values.size() < 2)
+      continue;
+    std::vector<std::vector<std::pair<std::string, int64_t>>> extended;
+    for (const auto &combination : combinations)
+      for (int64_t value : dim.values) {
+        extended.push_back(combination);
+        extended.back().emplace_back(dim.name, value);
+      }
+    combinations = std::move(extended);
+  }
+  if (combinations.front().empty())
+    combinations.clear();
+  combinations.emplace_back(); // the general version comes last
+
+  for (const auto &constraints : combinations) {
+    Bucket bucket;
+    bucket.constraints = constraints;
+    bucket.module = cast<ModuleOp>(module->clone());
+    GraphOptions graph;
+    graph.strictMath = options.strictMath;
+    graph.dims = always;
+    for (auto &[name, value] : constraints)
+      graph.dims += (graph.dims.empty() ? "" : ",") + name + "=" + std::to_string(value);
+    SmallVector<SymbolOp> symbols(module.getOps<SymbolOp>());
+    PassManager pm(module.getContext());
+    buildGraphPipeline(pm, graph);
+    if (options.stopAfter != Phase::Graph)
+      buildGradPipeline(pm);
+    if (failed(pm.run(*bucket.module)))
+      return Outcome::Unsupported;
+    // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
+    if (!constraints.empty()) {
+      SmallVector<SymbolOp> left(bucket.module->getOps<SymbolOp>());
+      OpBuilder builder(bucket.module->getBody(), bucket.module->getBody()->begin());
+      for (SymbolOp symbol : symbols) {
+        bool isAlwaysFixed = llvm::any_of(
+            options.dims, [&](const DimOption &dim) { return dim.name == symbol.getName() && dim.values.size() == 1; });
+        if (!isAlwaysFixed)
+          builder.clone(*symbol);
+      }
+      for (SymbolOp symbol : left)
+        symbol.erase();
+    }
+    buckets.push_back(std::move(bucket));
+  }
+  buckets.back().module->walk([&](Operation *op) { results.sourceOps += isa<VXDialect>(op->getDialect()); });
+  return Outcome::Done;
+}
+
+Outcome Compilation::check(ModuleOp module) {
+  std::vector<Bucket> buckets;
+  options.stopAfter = Phase::Module;
+  if (Outcome outcome = runGraph(module, buckets); outcome != Outcome::Done)
+    return outcome;
+  bool isSupported = true;
+  for (const std::string &name : options.targets) {
+    const TargetBackend *backend = registry.lookup(name);
+    std::string error;
+    auto specs = backend->variants(options.variants[name], error);
+    if (failed(specs)) {
+      emitError(UnknownLoc::get(module.getContext())) << error;
+      return Outcome::Usage;
+    }
+    buckets.back().module->walk([&](Operation *op) {
+      if (isa<VXDialect>(op->getDialect()))
+        isSupported &= succeeded(backend->checkSupported(op, specs->front()));
+    });
+  }
+  return isSupported ? Outcome::Done : Outcome::Unsupported;
+}
+
+Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector<TargetSpec> &specs,
+                                 std::vector<Bucket> &buckets, std::vector<OwningOpRef<ModuleOp>> &scheduled,
+                                 std::string &text) {
+  bool isSupported = true;
+  buckets.back().module->walk([&](Operation *op) {
+    if (isa<VXDialect>(op->getDialect()))
+      isSupported &= succeeded(backend.checkSupported(op, specs.front()));
+  });
+  if (!isSupported)
+    return Outcome::Unsupported;
+  for (Bucket &bucket : buckets) {
+    OwningOpRef<ModuleOp> module = cast<ModuleOp>(bucket.module.get()->clone());
+    PassManager pm(module->getContext());
+    buildFusedPipeline(pm, backend, specs.front());
+    if (options.stopAfter > Phase::Fused)
+      buildKernelsPipeline(pm, backend);
+    if (options.stopAfter > Phase::Kernels)
+      buildSchedulePipeline(pm);
+    if (failed(pm.run(*module)))
+      return Outcome::Unsupported;
+    if (options.stopAfter < Phase::Target) {
+      text += "// target " + backend.name().str();
+      for (auto &[name, value] : bucket.constraints)
+        text += ", " + name + " = " + std::to_string(value);
+      text += "\n" + print(*module) + "\n";
+    }
+    scheduled.push_back(std::move(module));
+  }
+  return Outcome::Done;
+}
+
+//===-- Kernels
+//----------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// One kernel for one variant: compiled on any thread, in a context of its own.
+struct KernelJob {
+  std::string bytecode;
+  std::string key, name;
+  const TargetSpec *spec;
+  KernelBinary binary;
+  std::string text;   // IR of the target phase, when asked for
+  std::string errors; // empty on success
+  KernelReport report;
+};
+
+void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry &dialects, const KernelCache &cache,
+            bool stopAtTarget) {
+  auto begin = std::chrono::steady_clock::now();
+  auto finish = [&] {
+    job.report.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    job.report.binarySize = job.binary.code.size();
+  };
+  if (!stopAtTarget)
+    if (auto cached = cache.load(job.key, *job.spec)) {
+      job.binary = std::move(*cached);
+      job.report.fromCache = true;
+      return finish();
+    }
+  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      std::string source =
+          getSourceNodes(diagnostic.getLocation()).empty() ? "" : describeSource(diagnostic.getLocation()) + ": ";
+      job.errors += (job.errors.empty() ? "" : "\n") + source + diagnostic.str();
+    }
+    return success();
+  });
+  auto fail = [&](StringRef stage) {
+    if (job.errors.empty())
+      job.errors = "'" + job.name + "' for " + job.spec->target + " " + job.spec->variant + " failed in " + stage.str();
+  };
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.bytecode, ParserConfig(&context));
+  if (!module)
+    return fail("reading its own form");
+  PassManager pm(&context);
+  backend.buildPipeline(pm, *job.spec);
+  if (failed(pm.run(*module)))
+    return fail("code generation");
+  if (stopAtTarget) {
+    job.text = print(*module);
+    return finish();
+  }
+  FailureOr<KernelBinary> binary = backend.serialize(*module, *job.spec);
+  if (failed(binary))
+    return fail("serialisation");
+  job.binary = std::move(*binary);
+  cache.store(job.key, *job.spec, job.binary);
+  finish();
+}
+
+} // namespace
+
+Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs,
+                                    TargetContents &contents, std::string &text) {
+  DialectRegistry dialects;
+  registry.registerDialects(dialects);
+  KernelCache cache(options.cacheFolder);
+
+  std::vector<KernelJob> jobs;
+  for (const TargetSpec &spec : specs)
+    for (KernelOp kernel : contents.kernels) {
+      KernelJob job;
+      job.key = kernel.getKey().str();
+      job.name = kernel.getSymName().str();
+      job.spec = &spec;
+      job.report.target = spec.target;
+      job.report.variant = spec.variant;
+      job.report.name = job.name;
+      job.report.key = job.key;
+      llvm::raw_string_ostream(job.report.strategy) << kernel.getStrategyAttr();
+      for (std::string &node : getSourceNodes(kernel.getLoc()))
+        job.report.sources.push_back(std::move(node));
+      OwningOpRef<ModuleOp> single = ModuleOp::create(kernel.getLoc());
+      OpBuilder builder(single->getBody(), single->getBody()->begin());
+      auto clone = cast<KernelOp>(builder.clone(*kernel));
+      clone.setSymName("vx_" + job.key.substr(0, 16));
+      llvm::raw_string_ostream os(job.bytecode);
+      if (failed(writeBytecodeToFile(*single, os))) {
+        emitError(kernel.getLoc()) << "cannot write the kernel '" << job.name << "' as bytecode";
+        return Outcome::Failed;
+      }
+      jobs.push_back(std::move(job));
+    }
+
+  bool stopAtTarget = options.stopAfter == Phase::Target;
+  std::atomic<size_t> done = 0;
+  std::mutex progressMutex;
+  {
+    llvm::DefaultThreadPool pool(options.threads ? llvm::hardware_concurrency(options.threads)
+                                                 : llvm::hardware_concurrency());
+    for (KernelJob &job : jobs)
+      pool.async([&] {
+        runJob(job, backend, dialects, cache, stopAtTarget);
+        std::lock_guard lock(progressMutex);
+        progress("compiled " + std::to_string(++done) + " of " + std::to_string(jobs.size()) + " kernels for " +
+                 backend.name().str());
+      });
+    pool.wait();
+  }
+  bool hasErrors = false;
+  for (KernelJob &job : jobs) {
+    if (!job.errors.empty()) {
+      emitError(UnknownLoc::get(contents.kernels.front().getContext()))
+          << "kernel '" << job.name << "' (" << job.spec->target << " " << job.spec->variant << "): " << job.errors;
+      hasErrors = true;
+    }
+    if (stopAtTarget)
+      text += "// target " + job.spec->target + ", variant " + job.spec->variant + ", kernel " + job.name + "\n" +
+              job.text + "\n";
+    results.kernels.push_back(job.report);
+  }
+  if (hasErrors)
+    return Outcome::Unsupported;
+  if (stopAtTarget)
+    return Outcome::Done;
+  size_t next = 0;
+  for (const TargetSpec &spec : specs) {
+    TargetContents::Variant variant;
+    variant.spec = spec;
+    std::vector<KernelBinary> binaries;
+    for (size_t i = 0; i < contents.kernels.size(); ++i, ++next) {
+      variant.entries.push_back(jobs[next].binary.entry);
+      binaries.push_back(std::move(jobs[next].binary));
+    }
+    std::string error;
+    FailureOr<LinkedImage> image = backend.link(binaries, spec, error);
+    if (failed(image)) {
+      emitError(UnknownLoc::get(contents.schedules.front().module->getContext())) << error;
+      return Outcome::Failed;
+    }
+    variant.image = std::move(*image);
+    for (std::string &feature : variant.image.requires_)
+      if (!llvm::is_contained(variant.spec.requires_, feature))
+        variant.spec.requires_.push_back(std::move(feature));
+    contents.variants.push_back(std::move(variant));
+  }
+  return Outcome::Done;
+}
+
+//===-- The whole
+//--------------------------------------------------------------------------------------------------===//
+
+Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
+  if (options.stopAfter == Phase::Import) {
+    text = print(module);
+    return Outcome::Done;
+  }
+  progress("simplifying the graph");
+  std::vector<Bucket> buckets;
+  if (Outcome outcome = runGraph(module, buckets); outcome != Outcome::Done)
+    return outcome;
+  if (options.stopAfter <= Phase::Grad) {
+    for (Bucket &bucket : buckets)
+      text += print(*bucket.module);
+    return Outcome::Done;
+  }
+
+  std::vector<TargetContents> targets;
+  std::vector<std::vector<OwningOpRef<ModuleOp>>> scheduled(options.targets.size());
+  std::vector<std::vector<TargetSpec>> allSpecs;
+  for (auto [index, name] : llvm::enumerate(options.targets)) {
+    const TargetBackend *backend = registry.lookup(name);
+    std::string error;
+    auto specs = backend->variants(options.variants[name], error);
+    if (failed(specs)) {
+      emitError(UnknownLoc::get(module.getContext())) << error;
+      return Outcome::Usage;
+    }
+    allSpecs.push_back(std::move(*specs));
+    progress("scheduling for " + name);
+    if (Outcome outcome = scheduleFor(*backend, allSpecs.back(), buckets, scheduled[index], text);
+        outcome != Outcome::Done)
+      return outcome;
+  }
+  if (options.stopAfter < Phase::Target)
+    return Outcome::Done;
+
+  for (auto [index, name] : llvm::enumerate(options.targets)) {
+    const TargetBackend *backend = registry.lookup(name);
+    TargetContents contents;
+    contents.target = name;
+    contents.triple = allSpecs[index].front().triple;
+    llvm::StringMap<bool> known;
+    for (auto [bucket, schedule] : llvm::zip(buckets, scheduled[index])) {
+      contents.schedules.push_back({*schedule, bucket.constraints});
+      for (auto kernel : schedule->getOps<KernelOp>())
+        if (known.try_emplace(kernel.getKey(), true).second)
+          contents.kernels.push_back(kernel);
+      ProgramReport report;
+      report.target = name;
+      report.constraints = bucket.constraints;
+      schedule->walk([&](vxrt::ProgramOp program) {
+        if (auto size = program->getAttrOfType<DimAttr>("arena_size"))
+          report.arenaSize = size.str();
+        if (auto bound = program->getAttrOfType<DimAttr>("arena_lower_bound"))
+          report.arenaLowerBound = bound.str();
+      });
+      schedule->walk([&](vxrt::DispatchOp) { ++report.dispatches; });
+      results.programs.push_back(std::move(report));
+    }
+    if (Outcome outcome = compileKernels(*backend, allSpecs[index], contents, text); outcome != Outcome::Done)
+      return outcome;
+    targets.push_back(std::move(contents));
+  }
+  if (options.stopAfter == Phase::Target)
+    return Outcome::Done;
+
+  progress("writing " + output.str());
+  std::string error;
+  if (failed(writeModule(output, targets, {options.modelName, options.externalWeights}, error))) {
+    emitError(UnknownLoc::get(module.getContext())) << error;
+    return Outcome::Failed;
+  }
+  return Outcome::Done;
+}
+
+} // namespace vx
