@@ -1,0 +1,128 @@
+#include "vx/Reference/Evaluate.h"
+#include "vx/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
+#include "vx/Transforms/Passes.h.inc"
+
+namespace {
+
+using reference::HostTensor;
+using reference::HostValue;
+
+struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
+  using FoldConstantsPassBase::FoldConstantsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      tryFold(op);
+    // Producers come before their readers, so that one pass from the end finds all that nothing reads any more; a value
+    // that only folded ops read never becomes a constant.
+    for (Operation *op : llvm::reverse(ops)) {
+      if (!isa_and_present<vx::VXDialect>(op->getDialect()))
+        continue;
+      if (isOpTriviallyDead(op))
+        op->erase();
+      else if (folded.contains(op))
+        materialize(op);
+    }
+  }
+
+  /// The value of a constant, or of an op that only repeats or counts and is cheaper to keep than its result.
+  std::optional<HostTensor> getValue(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return std::nullopt;
+    if (auto known = values.find(op); known != values.end())
+      return known->second;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      llvm::Expected<HostTensor> tensor = reference::getHostTensor(constant.getValue());
+      if (!tensor) {
+        llvm::consumeError(tensor.takeError()); // strings, and weights that are not there
+        return std::nullopt;
+      }
+      return values[op] = std::move(*tensor);
+    }
+    return isa<BroadcastOp, IotaOp, DimValueOp>(op) ? evaluate(op) : std::nullopt;
+  }
+
+  std::optional<HostTensor> evaluate(Operation *op) {
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements)
+      return std::nullopt;
+    SmallVector<HostValue> operands;
+    for (Value operand : op->getOperands()) {
+      if (!isa<RankedTensorType>(operand.getType()))
+        return std::nullopt;
+      std::optional<HostTensor> tensor = getValue(operand);
+      if (!tensor)
+        return std::nullopt;
+      operands.push_back(std::move(*tensor));
+    }
+    llvm::Expected<SmallVector<HostValue>> results = reference::evaluate(op, operands, {});
+    if (!results) {
+      llvm::consumeError(results.takeError()); // a size that a symbol decides, or an error of the call
+      return std::nullopt;
+    }
+    return std::get<HostTensor>(results->front());
+  }
+
+  /// Work per element of the result, for the ops where it is not a small number.
+  int64_t getWork(Operation *op) {
+    int64_t work = 1;
+    for (Value operand : op->getOperands())
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType());
+          type && type.hasStaticShape() && isa<ContractOp, ConvOp>(op))
+        work = std::max(work, type.getNumElements());
+    return work;
+  }
+
+  void tryFold(Operation *op) {
+    if (op->getNumResults() != 1 || isa<ConstantOp>(op) || !reference::canEvaluate(op) ||
+        op->getParentOfType<FusionOp>())
+      return;
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() > maxElements)
+      return;
+    int64_t operandElements = 0;
+    for (Type operand : op->getOperandTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(operand);
+      if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() > 16 * maxElements)
+        return;
+      operandElements += tensor.getNumElements();
+    }
+    if (type.getNumElements() > std::max<int64_t>(operandElements, maxGrowth))
+      return;
+    // Repeating is what devices do for nothing; only readers fold through it.
+    if (isa<BroadcastOp, IotaOp>(op) && type.getNumElements() > std::max<int64_t>(operandElements, maxInline))
+      return;
+    if (type.getNumElements() * getWork(op) > 64 * maxElements)
+      return;
+    std::optional<HostTensor> tensor = evaluate(op);
+    if (!tensor)
+      return;
+    values[op] = std::move(*tensor);
+    folded.insert(op);
+  }
+
+  void materialize(Operation *op) {
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    const HostTensor &tensor = values[op];
+    ElementsAttr value = type.getNumElements() <= maxInline ? reference::getElementsAttr(type, tensor)
+                                                            : reference::getResourceAttr(type, tensor, "folded");
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), type, value));
+    op->erase();
+  }
+
+  llvm::DenseMap<Operation *, HostTensor> values; // of constants, and of ops that fold
+  llvm::DenseSet<Operation *> folded;
+};
+
+} // namespace
+} // namespace vx

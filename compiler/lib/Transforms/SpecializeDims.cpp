@@ -1,0 +1,117 @@
+#include "vx/Transforms/Passes.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_SPECIALIZEDIMSPASS
+#include "vx/Transforms/Passes.h.inc"
+
+namespace {
+
+struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
+  using SpecializeDimsPassBase::SpecializeDimsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (dims.empty())
+      return;
+    if (!module.getOps<KernelOp>().empty()) {
+      module.emitError()
+          << "vx-specialize-dims expects a module without kernels, whose symbols have names of their own";
+      return signalPassFailure();
+    }
+    llvm::DenseMap<StringAttr, DimAttr> values;
+    SmallVector<SymbolOp> declarations;
+    for (const std::string &text : dims) {
+      SymbolOp symbol = parse(module, text, values);
+      if (!symbol)
+        return signalPassFailure();
+      declarations.push_back(symbol);
+    }
+    if (failed(substitute(module, values)))
+      return signalPassFailure();
+    for (SymbolOp symbol : declarations)
+      symbol.erase();
+  }
+
+  /// The declaration that "name=value" is for, null after a diagnostic.
+  SymbolOp parse(ModuleOp module, StringRef text, llvm::DenseMap<StringAttr, DimAttr> &values) {
+    auto [name, number] = text.split('=');
+    int64_t value;
+    if (name.empty() || number.getAsInteger(10, value)) {
+      module.emitError() << "vx-specialize-dims expects name=value, got '" << text << "'";
+      return {};
+    }
+    SmallVector<StringRef> known;
+    SymbolOp symbol;
+    for (auto other : module.getOps<SymbolOp>()) {
+      known.push_back(other.getName());
+      if (other.getName() == name)
+        symbol = other;
+    }
+    if (!symbol) {
+      module.emitError() << "no dimension symbol '" << name << "', there "
+                         << (known.empty() ? "are none" : "is: " + llvm::join(known, ", "));
+      return {};
+    }
+    if (symbol.getDataDependent()) {
+      symbol.emitError() << "symbol '" << name << "' takes its value while the program runs, it cannot be set to "
+                         << value;
+      return {};
+    }
+    auto min = static_cast<int64_t>(symbol.getMin()), max = static_cast<int64_t>(symbol.getMax());
+    auto multiple = static_cast<int64_t>(symbol.getMultiple());
+    if (value < min || value > max) {
+      symbol.emitError() << "symbol '" << name << "' takes values from " << min << " to " << max << ", got " << value;
+      return {};
+    }
+    if (value % multiple != 0) {
+      symbol.emitError() << "symbol '" << name << "' takes multiples of " << multiple << ", got " << value;
+      return {};
+    }
+    if (!values.try_emplace(symbol.getNameAttr(), DimAttr::constant(module.getContext(), value)).second) {
+      module.emitError() << "symbol '" << name << "' is given twice";
+      return {};
+    }
+    return symbol;
+  }
+
+  LogicalResult substitute(ModuleOp module, const llvm::DenseMap<StringAttr, DimAttr> &values) {
+    auto replace = [&](DimAttr dim) { return dim.substitute([&](StringAttr name) { return values.lookup(name); }); };
+    DimAttr negative, cause;
+    AttrTypeReplacer replacer;
+    replacer.addReplacement(
+        [&](DimAttr dim) { return std::pair<Attribute, WalkResult>(replace(dim), WalkResult::skip()); });
+    replacer.addReplacement([&](RankedTensorType type) -> std::optional<std::pair<Type, WalkResult>> {
+      auto encoding = dyn_cast_or_null<EncodingAttr>(type.getEncoding());
+      if (!encoding)
+        return std::nullopt;
+      SmallVector<DimAttr> sizes;
+      for (DimAttr dim : encoding.getDims()) {
+        sizes.push_back(replace(dim));
+        if (sizes.back().asConstant() && *sizes.back().asConstant() < 0) {
+          negative = sizes.back();
+          cause = dim;
+        }
+      }
+      return std::pair<Type, WalkResult>(getTensorType(sizes, type.getElementType(), encoding.getLayout()),
+                                         WalkResult::skip());
+    });
+    WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      replacer.replaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+      if (!negative)
+        return WalkResult::advance();
+      op->emitError() << "dimension '" << cause.str() << "' becomes " << negative.str()
+                      << ", want a size of at least 0";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+
+} // namespace
+} // namespace vx

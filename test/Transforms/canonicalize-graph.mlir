@@ -1,0 +1,82 @@
+// RUN: vx-opt %s --split-input-file --vx-canonicalize-graph | FileCheck %s
+
+// CHECK-LABEL: func.func @fires(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<2x3xf32>
+// CHECK-NOT:     vx.
+// CHECK:         return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]]
+func.func @fires(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %one = vx.constant dense<1.0> : tensor<f32>
+  %ones = vx.broadcast %one, [] : tensor<f32> -> tensor<2x3xf32>
+  %zeros = vx.constant dense<0.0> : tensor<2x3xf32>
+  %minus = vx.constant dense<-0.0> : tensor<2x3xf32>
+  %0 = vx.mul %ones, %x : tensor<2x3xf32>, tensor<2x3xf32>
+  %1 = vx.div %x, %ones : tensor<2x3xf32>, tensor<2x3xf32>
+  %2 = vx.sub %x, %zeros : tensor<2x3xf32>, tensor<2x3xf32>
+  %3 = vx.add %x, %minus : tensor<2x3xf32>, tensor<2x3xf32>
+  %4 = vx.transpose %x, [1, 0] : tensor<2x3xf32>
+  %5 = vx.transpose %4, [1, 0] : tensor<3x2xf32>
+  %6 = vx.neg %x : tensor<2x3xf32>
+  %7 = vx.neg %6 : tensor<2x3xf32>
+  %8 = vx.cast %x : tensor<2x3xf32> -> tensor<2x3xf64>
+  %9 = vx.cast %8 : tensor<2x3xf64> -> tensor<2x3xf32>
+  %true = vx.constant dense<true> : tensor<2x3xi1>
+  %10 = vx.select %true, %x, %zeros : tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>
+  return %0, %1, %2, %3, %5, %7, %9, %10 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @integers(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<2xi32>
+// CHECK-NOT:     vx.
+// CHECK:         return %[[X]], %[[X]], %[[X]], %[[X]]
+func.func @integers(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+  %zero = vx.constant dense<0> : tensor<2xi32>
+  %0 = vx.add %zero, %x : tensor<2xi32>, tensor<2xi32>
+  %1 = vx.or %x, %zero : tensor<2xi32>, tensor<2xi32>
+  %2 = vx.not %x : tensor<2xi32>
+  %3 = vx.not %2 : tensor<2xi32>
+  %v = vx.constant dense<7> : tensor<i32>
+  %4 = vx.pad %x, %v low [#vx.dim<0>] high [#vx.dim<0>] : tensor<2xi32>, tensor<i32>
+  return %0, %1, %3, %4 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+}
+
+// -----
+
+// x + 0 turns -0 into +0, x - (-0) too, x * 0 loses NaN, 1 / x is not x, and f16 does not hold what f32 does.
+// CHECK-LABEL: func.func @must_not(
+// CHECK:         vx.add
+// CHECK:         vx.sub
+// CHECK:         vx.mul
+// CHECK:         vx.div
+// CHECK:         vx.cast
+// CHECK:         vx.cast
+func.func @must_not(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %zero = vx.constant dense<0.0> : tensor<2xf32>
+  %minus = vx.constant dense<-0.0> : tensor<2xf32>
+  %one = vx.constant dense<1.0> : tensor<2xf32>
+  %0 = vx.add %x, %zero : tensor<2xf32>, tensor<2xf32>
+  %1 = vx.sub %x, %minus : tensor<2xf32>, tensor<2xf32>
+  %2 = vx.mul %x, %zero : tensor<2xf32>, tensor<2xf32>
+  %3 = vx.div %one, %x : tensor<2xf32>, tensor<2xf32>
+  %4 = vx.cast %x : tensor<2xf32> -> tensor<2xf16>
+  %5 = vx.cast %4 : tensor<2xf16> -> tensor<2xf32>
+  return %0, %1, %2, %3, %5 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<?x3xf32, #vx.enc<[n, 3]>>
+// CHECK-NEXT:    %[[T:.+]] = vx.transpose %[[X]], [1, 0]
+// CHECK-NEXT:    %[[B:.+]] = vx.broadcast %[[X]], [0, 2] : tensor<?x3xf32, #vx.enc<[n, 3]>> -> tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>
+// CHECK-NEXT:    return %[[T]], %[[B]]
+vx.symbol "n"
+func.func @dynamic(%x: tensor<?x3xf32, #vx.enc<[n, 3]>>) -> (tensor<3x?xf32, #vx.enc<[3, n]>>, tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>) {
+  %0 = vx.transpose %x, [1, 0] : tensor<?x3xf32, #vx.enc<[n, 3]>>
+  %1 = vx.transpose %0, [1, 0] : tensor<3x?xf32, #vx.enc<[3, n]>>
+  %2 = vx.transpose %1, [1, 0] : tensor<?x3xf32, #vx.enc<[n, 3]>>
+  %3 = vx.broadcast %x, [0, 2] : tensor<?x3xf32, #vx.enc<[n, 3]>> -> tensor<?x1x3xf32, #vx.enc<[n, 1, 3]>>
+  %4 = vx.broadcast %3, [0, 1, 2] : tensor<?x1x3xf32, #vx.enc<[n, 1, 3]>> -> tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>
+  return %2, %4 : tensor<3x?xf32, #vx.enc<[3, n]>>, tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>
+}

@@ -1,0 +1,42 @@
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm" | FileCheck %s
+// RUN: vx-opt %s --vx-decompose="ops=rms_norm" | FileCheck %s --check-prefix=ONE
+// RUN: not vx-opt %s --vx-decompose="ops=attention" 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: vx-interpret %s --dim n=3 --seed 5 --print > %t.whole
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm" -o %t.mlir
+// RUN: vx-interpret %t.mlir --dim n=3 --seed 5 --print > %t.parts
+// RUN: %python %S/Inputs/compare.py %t.whole %t.parts 1e-5
+
+// ERROR: error: vx-decompose expects softmax, layer_norm or rms_norm in 'ops', got 'attention'
+// ONE-LABEL: func.func @main(
+// ONE:         vx.softmax
+// ONE:         vx.layer_norm
+// ONE-NOT:     vx.rms_norm
+vx.symbol "n"
+
+// CHECK-LABEL: func.func @main(
+// CHECK:         vx.reduce max %{{.*}} axes = [1] : tensor<2x?xf32, #vx.enc<[2, n]>>
+// CHECK:         vx.exp
+// CHECK:         vx.reduce sum
+// The mean over a size that the call decides.
+// CHECK:         vx.reduce sum %{{.*}} axes = [1]
+// CHECK:         vx.dim_value <n>
+// CHECK:         vx.sqrt
+// CHECK-NOT:     vx.softmax
+// CHECK-NOT:     vx.layer_norm
+// CHECK-NOT:     vx.rms_norm
+func.func @main(%x: tensor<2x?xf32, #vx.enc<[2, n]>>, %s: tensor<?xf32, #vx.enc<[n]>>) -> (tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>) {
+  %0 = vx.softmax %x axis = 1 : tensor<2x?xf32, #vx.enc<[2, n]>>
+  %1 = vx.softmax log %x axis = 0 : tensor<2x?xf32, #vx.enc<[2, n]>>
+  %2 = vx.layer_norm %x, %s, %s axis = 1 epsilon = 1.0e-5 : tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n]>>
+  %3 = vx.rms_norm %x, %s, epsilon = 1.0e-5 : tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<?xf32, #vx.enc<[n]>>
+  return %0, %1, %2, %3 : tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>, tensor<2x?xf32, #vx.enc<[2, n]>>
+}
+
+// Narrow floats are computed in f32 and rounded at the end.
+// CHECK-LABEL: func.func @narrow(
+// CHECK:         vx.cast %{{.*}} : tensor<2x3xf16> -> tensor<2x3xf32>
+// CHECK:         vx.cast %{{.*}} : tensor<2x3xf32> -> tensor<2x3xf16>
+func.func @narrow(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
+  %0 = vx.softmax %x axis = 1 : tensor<2x3xf16>
+  return %0 : tensor<2x3xf16>
+}

@@ -1,0 +1,92 @@
+// RUN: vx-opt %s --split-input-file --vx-fold-constants="max-elements=16 max-growth=4 max-inline=4" | FileCheck %s
+
+// A chain of constants is one constant; nothing of the chain is left.
+// CHECK-LABEL: func.func @fires(
+// CHECK-NEXT:    %[[C:.+]] = vx.constant dense<[3.000000e+00, 5.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT:    return %[[C]]
+func.func @fires() -> tensor<2xf32> {
+  %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = vx.constant dense<1.0> : tensor<f32>
+  %0 = vx.broadcast %b, [] : tensor<f32> -> tensor<2xf32>
+  %1 = vx.add %a, %a : tensor<2xf32>, tensor<2xf32>
+  %2 = vx.add %1, %0 : tensor<2xf32>, tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
+
+// -----
+
+// Resources fold too, into a resource when the result is large.
+// CHECK-LABEL: func.func @resource(
+// CHECK-NEXT:    %[[C:.+]] = vx.constant dense_resource<folded> : tensor<2x4xi8>
+// CHECK-NEXT:    return %[[C]]
+// CHECK:       folded: "0x{{[0-9A-F]+}}0105020603070408"
+func.func @resource() -> tensor<2x4xi8> {
+  %a = vx.constant dense_resource<w> : tensor<4x2xi8>
+  %b = vx.constant dense<[[0, 1], [0, 1], [0, 1], [0, 1]]> : tensor<4x2xi8>
+  %r = vx.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi8>
+  %0 = vx.reshape %r : tensor<8xi8> -> tensor<2x4xi8>
+  %z = vx.sub %a, %a : tensor<4x2xi8>, tensor<4x2xi8>
+  %1 = vx.transpose %0, [1, 0] : tensor<2x4xi8>
+  %2 = vx.add %z, %1 : tensor<4x2xi8>, tensor<4x2xi8>
+  %3 = vx.reshape %2 : tensor<4x2xi8> -> tensor<2x4xi8>
+  return %3 : tensor<2x4xi8>
+}
+
+{-# dialect_resources: { builtin: { w: "0x010000000101010101010101" } } #-}
+
+// -----
+
+// Repeating is left to the device, but readers fold through it.
+// CHECK-LABEL: func.func @through_a_broadcast(
+// CHECK-DAG:     %[[ONE:.+]] = vx.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-DAG:     %[[B:.+]] = vx.broadcast %[[ONE]], [] : tensor<f32> -> tensor<8xf32>
+// CHECK-DAG:     %[[SUM:.+]] = vx.constant dense<8.000000e+00> : tensor<f32>
+// CHECK:         return %[[B]], %[[SUM]]
+func.func @through_a_broadcast() -> (tensor<8xf32>, tensor<f32>) {
+  %a = vx.constant dense<1.0> : tensor<f32>
+  %0 = vx.broadcast %a, [] : tensor<f32> -> tensor<8xf32>
+  %1 = vx.reduce sum %0 axes = [0] : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<f32>
+}
+
+// -----
+
+// A result that is larger than what it is made of stays an op, and so does one above the limit.
+// CHECK-LABEL: func.func @must_not(
+// CHECK:         vx.concat
+// CHECK:         vx.contract
+func.func @must_not() -> (tensor<18xi8>, tensor<3x3xf32>) {
+  %a = vx.constant dense<1> : tensor<9xi8>
+  %0 = vx.concat axis = 0 (%a, %a) : tensor<9xi8>, tensor<9xi8>
+  %b = vx.constant dense<1.0> : tensor<3xf32>
+  %1 = vx.contract %b, %b batch = [] x [] contracting = [] x [] : tensor<3xf32>, tensor<3xf32>
+  return %0, %1 : tensor<18xi8>, tensor<3x3xf32>
+}
+
+// -----
+
+// What fails at run time is left to fail at run time, where it names its node.
+// CHECK-LABEL: func.func @must_not_fault(
+// CHECK:         vx.gather
+func.func @must_not_fault() -> tensor<1xf32> {
+  %a = vx.constant dense<1.0> : tensor<3xf32>
+  %i = vx.constant dense<7> : tensor<1xi64>
+  %0 = vx.gather %a, %i axis = 0 : tensor<3xf32>, tensor<1xi64>
+  return %0 : tensor<1xf32>
+}
+
+// -----
+
+// A size that the call decides is not known.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK:         vx.iota
+// CHECK:         vx.dim_value <n>
+// CHECK:         vx.slice
+vx.symbol "n"
+func.func @dynamic(%x: tensor<?xf32, #vx.enc<[n]>>) -> (tensor<?xi64, #vx.enc<[n]>>, tensor<i64>, tensor<2xf32>) {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %1 = vx.dim_value <n>
+  %a = vx.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %2 = vx.slice %a starts [#vx.dim<n>] strides [1] : tensor<3xf32> -> tensor<2xf32>
+  return %0, %1, %2 : tensor<?xi64, #vx.enc<[n]>>, tensor<i64>, tensor<2xf32>
+}
