@@ -4,6 +4,7 @@
 #include "cpu_probes.h"
 #include "measurement.h"
 #include "output_file.h"
+#include "vulkan_probes.h"
 
 #include <CLI/CLI.hpp>
 
@@ -100,10 +101,15 @@ static void addProbe(BenchReport &report, const Measurement &result) {
   Probe probe;
   probe.device = result.device;
   probe.threads = result.threads;
+  progress(fmt::format("probing {}", result.device));
   if (result.device.starts_with("cpu")) {
-    progress(fmt::format("probing {}", result.device));
     probe.fmaGflops = probeFmaGflops(std::max(result.threads, 1u));
     probe.readGbs = probeReadGbs(std::max(result.threads, 1u));
+  } else if (result.device.starts_with("vulkan")) {
+    if (const std::optional<VulkanProbes> best = probeVulkan(result.device)) {
+      probe.fmaGflops = best->fmaGflops;
+      probe.readGbs = best->readGbs;
+    }
   }
   report.probes.push_back(probe);
 }
