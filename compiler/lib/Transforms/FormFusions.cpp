@@ -62,6 +62,18 @@ bool isHostScalar(OpOperand &use) {
       .Default([](Operation *) { return false; });
 }
 
+/// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that anchor's
+/// epilogue, computed while its result is in registers.
+bool isEpilogue(Operation *op) {
+  if (!op->hasTrait<OpTrait::Elementwise>())
+    return false;
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    return producer && producer->getBlock() == operand.getParentBlock() && producer->hasOneUse() &&
+           (getRole(producer) == Role::Anchor || isEpilogue(producer));
+  });
+}
+
 class Group {
 public:
   explicit Group(Operation *root) : root(root) {
@@ -140,6 +152,9 @@ private:
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }
+    // What could end another anchor's kernel does not begin this one's.
+    if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer))
+      return false;
     if (getRole(producer) == Role::Anchor) {
       // The anchor's result must be the root's shape, element for element, or tiles of both would not agree.
       if (anchor || !usersPreserveElements)

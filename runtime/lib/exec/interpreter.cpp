@@ -256,6 +256,7 @@ Status Interpreter::recordSegment(const Instruction &instruction, CallState::Rec
   for (size_t i = 0; i < instruction.commands.size(); ++i) {
     segment.arguments[i].buffers = view;
     segment.arguments[i].scalars = scalar;
+    segment.arguments[i].faultSite = instruction.commands[i].faultSite;
     view += instruction.commands[i].buffers.size();
     scalar += instruction.commands[i].scalars.size();
   }

@@ -111,6 +111,7 @@ struct CommandArguments {
   const int64_t *scalars = nullptr; // Dispatch
   BufferView workspace;             // Dispatch: no memory when it has none
   uint64_t workgroups = 0;          // Dispatch: 0 runs nothing; see VX_GRID_X for the grid
+  uint32_t faultSite = 0;           // Dispatch: what the kernel adds its own site number to
 };
 
 // A recorded segment. It belongs to the stream that recorded it and keeps the executable alive.

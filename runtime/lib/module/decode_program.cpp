@@ -148,6 +148,7 @@ Status Decoder::command(const format::Command &source, const Program &owner, Com
   result.barrier = source.barrier();
   result.kernel = source.kernel();
   result.workgroups = source.workgroups();
+  result.faultSite = source.fault_site();
   result.workspace = source.workspace();
   auto decodeRegisters = [&](const flatbuffers::Vector<uint32_t> *registers, char kind, std::string_view what,
                              std::vector<uint32_t> &out) -> Status {

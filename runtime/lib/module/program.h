@@ -67,6 +67,7 @@ struct Command {
   bool barrier;
   uint32_t kernel;
   uint32_t workgroups; // i64 register
+  uint32_t faultSite;  // the first of its fault sites
   int32_t workspace;   // buffer register, or -1
   std::vector<uint32_t> buffers;
   std::vector<uint32_t> scalars;

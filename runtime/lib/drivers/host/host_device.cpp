@@ -225,7 +225,7 @@ Status HostStream::replay(hal::CommandList &list, std::span<const hal::CommandAr
       block[VX_BLOCK_FAULT] = reinterpret_cast<uint64_t>(&fault);
       block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
       block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
-      block[3] = 0;
+      block[VX_BLOCK_FAULT_SITE] = argument.faultSite;
       uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
       for (uint32_t b = 0; b < command.shape.bufferCount; ++b)
         *word++ = argument.buffers[b].address();

@@ -448,7 +448,7 @@ Status VulkanStream::writeParameters(const VulkanCommandList &list, const Vulkan
     block[VX_BLOCK_FAULT] = fault->address();
     block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
     block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
-    block[VX_BLOCK_WORKGROUPS + 1] = 0;
+    block[VX_BLOCK_FAULT_SITE] = argument.faultSite;
     uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
     for (uint32_t buffer = 0; buffer < command.bufferCount; ++buffer)
       *word++ = argument.buffers[buffer].address();
