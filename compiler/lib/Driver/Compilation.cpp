@@ -111,11 +111,11 @@ Outcome Compilation::applyRanges(ModuleOp module) {
 Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
   if (Outcome outcome = applyRanges(module); outcome != Outcome::Done)
     return outcome;
-  std::string always;
+  std::vector<std::string> always;
   std::vector<std::vector<std::pair<std::string, int64_t>>> combinations = {{}};
   for (const DimOption &dim : options.dims) {
     if (dim.values.size() == 1)
-      always += (always.empty() ? "" : ",") + dim.name + "=" + std::to_string(dim.values[0]);
+      always.push_back(dim.name + "=" + std::to_string(dim.values[0]));
     if (dim.values.size() < 2)
       continue;
     std::vector<std::vector<std::pair<std::string, int64_t>>> extended;
@@ -138,7 +138,7 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
     graph.strictMath = options.strictMath;
     graph.dims = always;
     for (auto &[name, value] : constraints)
-      graph.dims += (graph.dims.empty() ? "" : ",") + name + "=" + std::to_string(value);
+      graph.dims.push_back(name + "=" + std::to_string(value));
     SmallVector<SymbolOp> symbols(module.getOps<SymbolOp>());
     PassManager pm(module.getContext());
     buildGraphPipeline(pm, graph);

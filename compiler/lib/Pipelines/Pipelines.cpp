@@ -3,10 +3,7 @@
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Memory/Passes.h"
 #include "vx/Transforms/FusionPasses.h"
-#if __has_include("vx/Transforms/Passes.h")
 #include "vx/Transforms/Passes.h"
-#define HAVE_TRANSFORMS 1
-#endif
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -28,19 +25,22 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
 
 llvm::StringRef getPhaseName(Phase phase) { return phases[static_cast<size_t>(phase)].first; }
 
-#if HAVE_TRANSFORMS
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
-  if (!options.dims.empty())
-    pm.addPass(createSpecializeDimsPass({options.dims}));
+  pm.addPass(createVerifyImportPass());
+  if (!options.dims.empty()) {
+    SpecializeDimsPassOptions specialize;
+    llvm::append_range(specialize.dims, options.dims);
+    pm.addPass(createSpecializeDimsPass(specialize));
+  }
   pm.addPass(createInferShapesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizeGraphPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   FoldBatchNormPassOptions foldBatchNorm;
   foldBatchNorm.strictMath = options.strictMath;
-  pm.addPass(createFoldBatchNormPass(foldBatchNorm));
-  pm.addPass(createFoldConstantsPass());
-  pm.addPass(createCanonicalizeGraphPass());
+  pm.addNestedPass<func::FuncOp>(createFoldBatchNormPass(foldBatchNorm));
+  pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createVerifyGraphPass());
@@ -48,20 +48,15 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
 
 void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGraphPass()); }
 
-#else
-void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) { pm.addPass(createCanonicalizerPass()); pm.addPass(createCSEPass()); }
-void buildGradPipeline(OpPassManager &pm) {}
-#endif
 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
-#if HAVE_TRANSFORMS
-  if (std::string ops = backend.compositesToDecompose().str(); !ops.empty()) {
-    DecomposePassOptions decompose;
-    decompose.ops = ops;
-    pm.addPass(createDecomposePass(decompose));
+  DecomposePassOptions decompose;
+  for (llvm::StringRef op : backend.compositesToDecompose())
+    decompose.ops.push_back(op.str());
+  if (!decompose.ops.empty()) {
+    pm.addNestedPass<func::FuncOp>(createDecomposePass(decompose));
     pm.addPass(createCSEPass());
   }
-#endif
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
   pm.addPass(createChooseStrategiesPass(backend, spec));
   pm.addPass(createVerifyFusedPass());

@@ -17,7 +17,7 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 llvm::StringRef getPhaseName(Phase phase);
 
 struct GraphOptions {
-  std::string dims;        // "batch=1,sequence=128": symbols to specialise
+  std::vector<std::string> dims; // symbols to specialise: "batch=1"
   bool strictMath = false; // keep every rounding step of the model
 };
 

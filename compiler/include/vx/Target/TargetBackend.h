@@ -60,8 +60,8 @@ public:
   /// phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
-  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax,layer_norm". The others stay whole.
-  virtual llvm::StringRef compositesToDecompose() const { return ""; }
+  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others stay whole.
+  virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const { return {}; }
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.
