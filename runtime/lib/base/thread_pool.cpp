@@ -6,6 +6,15 @@
 #include <pthreadpool.h>
 #include <sched.h>
 
+// The pool's library is not instrumented, so the thread sanitizer does not see how it hands work over and waits for it.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define VX_THREAD_SANITIZER 1
+extern "C" void __tsan_acquire(void *address);
+extern "C" void __tsan_release(void *address);
+#endif
+#endif
+
 namespace vx {
 
 struct ThreadPool::Busy {
@@ -51,7 +60,25 @@ void ThreadPool::run(uint64_t count, void (*function)(void *context, size_t inde
   if (pool && count > 1) {
     std::unique_lock lock(busy->mutex, std::try_to_lock);
     if (lock.owns_lock()) {
+#ifdef VX_THREAD_SANITIZER
+      struct Told {
+        void (*function)(void *context, size_t index);
+        void *context;
+      } told = {function, context};
+      __tsan_release(&told);
+      pthreadpool_parallelize_1d(
+          pool,
+          [](void *argument, size_t index) {
+            const Told *work = static_cast<Told *>(argument);
+            __tsan_acquire(argument);
+            work->function(work->context, index);
+            __tsan_release(argument);
+          },
+          &told, count, 0);
+      __tsan_acquire(&told);
+#else
       pthreadpool_parallelize_1d(pool, function, context, count, 0);
+#endif
       return;
     }
   }

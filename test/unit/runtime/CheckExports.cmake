@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.22)
 # The shared library exports the names that vx.h declares and nothing else; stripped it stays below the size limit.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols RESULT_VARIABLE result)
 if(result)

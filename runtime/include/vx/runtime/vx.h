@@ -225,7 +225,7 @@ typedef struct vx_instance_options {
  * \param options       NULL for the defaults.
  * \param out_instance  On success one reference; on failure NULL.
  * \returns VX_NO_DEVICE when every device that was to be tried was refused (vx_status_report has the reasons),
- *          VX_INVALID_ARGUMENT for an unknown backend or variant, VX_UNSUPPORTED for a signature with string tensors,
+ *          VX_INVALID_ARGUMENT for an unknown backend, VX_UNSUPPORTED for a signature with string tensors,
  *          VX_OUT_OF_MEMORY, VX_INVALID_MODULE when code or weights are damaged.
  *
  * Thread-safe. Blocks until the weights are in place. */

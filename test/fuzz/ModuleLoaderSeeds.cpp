@@ -1,0 +1,52 @@
+// Writes the seed corpus of ModuleLoaderFuzzer into a folder: `module_loader_seeds test/fuzz/corpus/module_loader`. The
+// code sections hold a few bytes only, since the loader does not look inside.
+#include "programs.h"
+
+#include "vx/runtime/vx.h"
+
+using namespace vx;
+using namespace vx::test;
+
+int main(int argc, char **argv) {
+  if (argc < 2)
+    return 2;
+  std::string folder = std::string(argv[1]) + "/";
+  auto write = [&](const char *name, ModuleBuilder &builder) {
+    builder.addCpuTarget({"avx2"});
+    for (size_t i = 0; i < builder.sections.size(); ++i)
+      if (builder.module.sections[i]->kind == format::SectionKind::Code)
+        builder.sections[i] = {1, 2, 3, 4, 5, 6, 7, 8};
+    writeFile(folder + name, builder.bytes());
+  };
+  ModuleBuilder affine, gather, accumulate, control, lists;
+  addAffine(affine, 16);
+  write("affine.vxm", affine);
+  addGather(gather);
+  write("gather.vxm", gather);
+  addAccumulate(accumulate, /*checked=*/true);
+  write("accumulate.vxm", accumulate);
+
+  format::FunctionT &loop = control.function("loop");
+  loop.symbols.push_back(symbol("past", 0, 512, 8));
+  loop.inputs.push_back(argument("past", format::ElementType::F16, symbolExpr(0)));
+  loop.inputs.push_back(
+      argument("mask", format::ElementType::Bool,
+               exprOf({{format::ExprOp::Symbol, 0}, {format::ExprOp::Constant, 1}, {format::ExprOp::Add, 0}})));
+  control.addFaultSites(1);
+  control.program("loop", 4, 2, 0,
+                  block(ifElse(0, block(whileLoop(0, block(instruction(Op::Sub, {0, 0, 1})))), block()),
+                        instruction(Op::ReadI64, {1, 0, 2}, VX_I64), instruction(Op::Error, {0, 1, 2}, 0, 0)));
+  write("control.vxm", control);
+
+  format::FunctionT &sequence = lists.function("lists");
+  sequence.inputs.push_back(listArgument("list", format::ElementType::I32, format::ValueKind::Sequence));
+  sequence.outputs.push_back(listArgument("maybe", format::ElementType::I32, format::ValueKind::Optional));
+  format::ProgramT &program =
+      lists.program("lists", 3, 1, 2,
+                    block(instruction(Op::ListEmpty, {1}, VX_I32), instruction(Op::ListGet, {0, 0, 0, 1}),
+                          instruction(Op::ListInsert, {1, 1, 0, 0, 1}), instruction(Op::ListErase, {0, 0, 0}),
+                          instruction(Op::ListSize, {2, 0}), instruction(Op::MoveObject, {0, 1})));
+  program.results.push_back(listResult(1));
+  write("lists.vxm", lists);
+  return 0;
+}
