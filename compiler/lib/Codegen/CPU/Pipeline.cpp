@@ -3,6 +3,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "vx/Codegen/CPU.h"
+#include "vx/Codegen/CPU/Passes.h"
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Conversion/VXToLinalg.h"
 #include "vx/Target/TargetBackend.h"
@@ -10,10 +11,16 @@
 using namespace mlir;
 
 namespace vx {
+#define GEN_PASS_REGISTRATION
+#include "vx/Codegen/CPU/Passes.h.inc"
 
-static void buildPipeline(OpPassManager &pm, int64_t vectorBits) {
+static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registers) {
   pm.addPass(createConvertToLinalgPass());
   pm.addPass(createVerifyNoEncodingPass());
+  LowerProductsPassOptions products;
+  products.vectorBits = vectorBits;
+  products.registers = registers;
+  pm.addNestedPass<func::FuncOp>(createLowerProductsPass(products));
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;
@@ -24,18 +31,23 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits) {
   pm.addPass(createLoopInvariantCodeMotionPass());
 }
 
-void buildCPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) { buildPipeline(pm, spec.vectorBits); }
+void buildCPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) {
+  buildPipeline(pm, spec.vectorBits, spec.registers);
+}
 
 namespace {
 struct CodegenOptions : PassPipelineOptions<CodegenOptions> {
   Option<int64_t> vectorBits{*this, "vector-bits", llvm::cl::desc("Bits of a vector register"), llvm::cl::init(512)};
+  Option<int64_t> registers{*this, "registers", llvm::cl::desc("Vector registers"), llvm::cl::init(32)};
 };
 } // namespace
 
 void registerCPUCodegenPasses() {
-  PassPipelineRegistration<CodegenOptions>(
-      "vx-cpu-codegen", "From a vx.kernel to loops and vectors for a CPU",
-      [](OpPassManager &pm, const CodegenOptions &options) { buildPipeline(pm, options.vectorBits); });
+  registerCodegenCPUPasses();
+  PassPipelineRegistration<CodegenOptions>("vx-cpu-codegen", "From a vx.kernel to loops and vectors for a CPU",
+                                           [](OpPassManager &pm, const CodegenOptions &options) {
+                                             buildPipeline(pm, options.vectorBits, options.registers);
+                                           });
 }
 
 } // namespace vx

@@ -179,6 +179,43 @@ LaneIndex ElementEvaluator::multiplyIndices(Location loc, LaneIndex lhs, LaneInd
   return {base, stride, {}};
 }
 
+/// True when `value` is known to be a multiple of `factor`.
+static bool isMultipleOf(Value value, int64_t factor) {
+  if (!value)
+    return false;
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return *constant % factor == 0;
+  if (auto loop = dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
+      loop && loop.getInductionVar() == value)
+    return isMultipleOf(loop.getLowerBound(), factor) && isMultipleOf(loop.getStep(), factor);
+  if (auto sum = value.getDefiningOp<arith::AddIOp>())
+    return isMultipleOf(sum.getLhs(), factor) && isMultipleOf(sum.getRhs(), factor);
+  if (auto times = value.getDefiningOp<arith::MulIOp>())
+    return isMultipleOf(times.getLhs(), factor) || isMultipleOf(times.getRhs(), factor);
+  return false;
+}
+
+SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex flat, ArrayRef<Value> sizes) {
+  SmallVector<LaneIndex> result(sizes.size());
+  for (size_t d = sizes.size(); d-- > 1;) {
+    Value size = sizes[d];
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    // Lanes that begin at a multiple of their number stay in one row when that divides the row.
+    bool staysInRow = flat.stride == 1 && constant && *constant % lanes == 0 && isMultipleOf(flat.base, lanes);
+    if (!flat.vector && (flat.stride == 0 || staysInRow)) {
+      Value rest = arith::RemUIOp::create(builder, loc, flat.base, size);
+      result[d] = {rest, flat.stride, {}};
+      flat = {arith::DivUIOp::create(builder, loc, flat.base, size), 0, {}};
+      continue;
+    }
+    Value all = toVector(loc, materialize(loc, flat)), divisor = toVector(loc, size);
+    result[d] = {{}, 0, arith::RemUIOp::create(builder, loc, all, divisor)};
+    flat = {{}, 0, arith::DivUIOp::create(builder, loc, all, divisor)};
+  }
+  result[0] = flat;
+  return result;
+}
+
 LaneIndex ElementEvaluator::evaluateExpr(Location loc, AffineExpr expr, ArrayRef<LaneIndex> ivs) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return ivs[dim.getPosition()];
@@ -383,6 +420,38 @@ SmallVector<Value> ElementEvaluator::evaluateGeneric(linalg::GenericOp op, Array
   return results;
 }
 
+SmallVector<Operation *> getBodySlice(Block &body, Value value) {
+  SmallPtrSet<Operation *, 16> needed;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (op)
+      op = body.findAncestorOpInBlock(*op);
+    if (!op || !needed.insert(op).second)
+      continue;
+    op->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+  }
+  SmallVector<Operation *> slice;
+  for (Operation &op : body)
+    if (needed.contains(&op))
+      slice.push_back(&op);
+  return slice;
+}
+
+Value ElementEvaluator::evaluateInBody(linalg::GenericOp op, Value value, ArrayRef<LaneIndex> ivs) {
+  Body body;
+  body.op = op;
+  body.ivs.assign(ivs.begin(), ivs.end());
+  body.isVarying = llvm::any_of(ivs, [](const LaneIndex &index) { return !index.isInvariant(); });
+  for (Operation *needed : getBodySlice(*op.getBody(), value))
+    if (!evaluateOp(body, *needed))
+      return {};
+  std::optional<LaneValue> result = lookup(body, value);
+  if (!result)
+    return {};
+  return result->index ? materialize(op.getLoc(), *result->index) : result->value;
+}
+
 /// The one op that combines the accumulator with what an iteration computes, where it is known how to combine vectors.
 static Operation *matchCombiner(linalg::GenericOp op) {
   if (op.getNumDpsInits() != 1)
@@ -429,7 +498,7 @@ SmallVector<Value> ElementEvaluator::reduce(Body &body) {
 }
 
 /// The sizes of the loops come from whichever operand has a dimension of its own for them.
-static std::pair<Value, int64_t> shapeOfLoop(linalg::GenericOp op, unsigned loop) {
+std::pair<Value, int64_t> shapeOfLoop(linalg::GenericOp op, unsigned loop) {
   for (OpOperand &operand : op->getOpOperands())
     for (auto [d, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
       if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && dim.getPosition() == loop)

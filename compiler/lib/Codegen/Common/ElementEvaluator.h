@@ -39,6 +39,9 @@ public:
   /// which has been reported.
   mlir::Value evaluate(mlir::Value tensor, llvm::ArrayRef<LaneIndex> indices);
 
+  /// A value of the body of `op`, in the iteration `ivs`. The accumulators must not be among what it depends on.
+  mlir::Value evaluateInBody(mlir::linalg::GenericOp op, mlir::Value value, llvm::ArrayRef<LaneIndex> ivs);
+
   using Source = std::function<mlir::Value(llvm::ArrayRef<LaneIndex>)>;
   /// Takes the elements of `tensor` from `source` instead of computing them. A null source takes that back.
   void setSource(mlir::Value tensor, Source source);
@@ -57,6 +60,7 @@ public:
 
   /// Which lanes take part from now on; null for all.
   void setMask(mlir::Value newMask) { mask = newMask; }
+  mlir::Value getMask() const { return mask; }
   /// Changes the number of lanes; only between evaluations.
   void setLanes(int64_t count) { lanes = count; }
   int64_t getLanes() const { return lanes; }
@@ -65,6 +69,8 @@ public:
   mlir::Value toVector(mlir::Location loc, mlir::Value value);
 
   LaneIndex constantIndex(int64_t value);
+  /// Takes the flat number of an element of a box of these sizes apart.
+  llvm::SmallVector<LaneIndex> delinearize(mlir::Location loc, LaneIndex flat, llvm::ArrayRef<mlir::Value> sizes);
   LaneIndex addIndices(mlir::Location loc, LaneIndex lhs, LaneIndex rhs);
   LaneIndex multiplyIndices(mlir::Location loc, LaneIndex lhs, LaneIndex rhs);
 
@@ -126,6 +132,12 @@ private:
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, Source> sources;
 };
+
+/// An operand's dimension that has the size of a loop of `op`.
+std::pair<mlir::Value, int64_t> shapeOfLoop(mlir::linalg::GenericOp op, unsigned loop);
+
+/// The ops of the block that `value` depends on, in order. `value` is one of the block.
+llvm::SmallVector<mlir::Operation *> getBodySlice(mlir::Block &body, mlir::Value value);
 
 } // namespace vx
 

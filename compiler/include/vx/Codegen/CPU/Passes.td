@@ -1,0 +1,29 @@
+#ifndef VX_CODEGEN_CPU_PASSES
+#define VX_CODEGEN_CPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
+  let summary = "Turn contractions and convolutions into packed, register-tiled loops";
+  let description = [{
+    For kernels of the strategies `matmul` and `conv`. The sum of products is seen as C[m, n] += A[m, k] * B[k, n]: n are the last
+    dimensions of the result that only B has (of a convolution the output's places), m the one before them that only A has.
+
+        for each block of rows, for each panel of columns:
+          accumulators = 0                                       (on the stack)
+          for each block of k:
+            pack B's panel                                       (on the stack; the prologue and the padding are applied here)
+            for each few rows: accumulators += A * packed B      (in registers)
+          result = epilogue(accumulators)
+
+    Needs: form 4. Kernels that do not look like this are left for `vx-lower-to-loops`: other sums, several results, an epilogue that moves
+    elements.
+    Numerics: each sum goes through k in order, so it depends on neither threads nor tiles.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">,
+                 Option<"registers", "registers", "int64_t", /*default=*/"16", "Vector registers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
+#endif

@@ -1,0 +1,123 @@
+#include "MatchProduct.h"
+
+#include "Common/ElementEvaluator.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+
+/// The loops of `op` that a value of its body depends on.
+static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
+  llvm::SmallBitVector loops(op.getNumLoops());
+  auto addArgument = [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != op.getBody())
+      return;
+    AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(argument.getArgNumber()));
+    for (unsigned loop = 0; loop < loops.size(); ++loop)
+      if (map.isFunctionOfDim(loop))
+        loops.set(loop);
+  };
+  addArgument(value);
+  for (Operation *needed : getBodySlice(*op.getBody(), value))
+    needed->walk([&](Operation *inner) {
+      if (auto index = dyn_cast<linalg::IndexOp>(inner))
+        loops.set(index.getDim());
+      for (Value operand : inner->getOperands())
+        addArgument(operand);
+    });
+  return loops;
+}
+
+/// True when every way from `op` to `result` is elementwise.
+static bool isElementwiseOf(Value result, linalg::GenericOp op) {
+  llvm::DenseSet<Value> dependent = {op.getResult(0)};
+  for (Operation &other : *op->getBlock()) {
+    if (&other == op || !op->isBeforeInBlock(&other))
+      continue;
+    bool usesIt = llvm::any_of(other.getOperands(), [&](Value operand) { return dependent.contains(operand); });
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(other.getRegions(), captured);
+    if (llvm::any_of(captured, [&](Value value) { return dependent.contains(value); }))
+      return false;
+    if (!usesIt || isa<bufferization::MaterializeInDestinationOp>(other))
+      continue;
+    auto generic = dyn_cast<linalg::GenericOp>(other);
+    if (!generic && !isa<tensor::CastOp>(other))
+      return false;
+    if (generic) {
+      if (generic.getNumReductionLoops() != 0)
+        return false;
+      for (OpOperand &operand : generic->getOpOperands())
+        if (dependent.contains(operand.get()) && !generic.getMatchingIndexingMap(&operand).isIdentity())
+          return false;
+      if (!generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity())
+        return false;
+    }
+    for (Value value : other.getResults())
+      dependent.insert(value);
+  }
+  return dependent.contains(result);
+}
+
+std::optional<Product> matchProduct(func::FuncOp function) {
+  SmallVector<bufferization::MaterializeInDestinationOp> results(
+      function.getOps<bufferization::MaterializeInDestinationOp>());
+  if (results.size() != 1)
+    return std::nullopt;
+  Product product;
+  product.result = results.front();
+  for (auto generic : function.getOps<linalg::GenericOp>()) {
+    if (generic.getNumReductionLoops() == 0)
+      continue;
+    if (product.op)
+      return std::nullopt;
+    product.op = generic;
+  }
+  linalg::GenericOp op = product.op;
+  if (!op || op.getNumDpsInits() != 1 || !isElementwiseOf(product.result.getSource(), op))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  unsigned rank = type.getRank();
+  if (!isa<FloatType>(type.getElementType()) || rank < 2)
+    return std::nullopt;
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (unsigned d = 0; d < rank; ++d)
+    if (outMap.getResult(d) != getAffineDimExpr(d, op.getContext()))
+      return std::nullopt;
+
+  // acc + x * y
+  auto sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || sum.getLhs() != op.getRegionOutputArgs().front())
+    return std::nullopt;
+  auto times = sum.getRhs().getDefiningOp<arith::MulFOp>();
+  auto *init = op.getDpsInitOperand(0)->get().getDefiningOp();
+  if (!times || !isa_and_nonnull<linalg::FillOp>(init) ||
+      op.getBody()->walk([](vxk::ReportFaultOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return std::nullopt;
+  product.a = times.getLhs();
+  product.b = times.getRhs();
+  llvm::SmallBitVector aLoops = getLoops(op, product.a), bLoops = getLoops(op, product.b);
+  if (!bLoops.test(rank - 1)) {
+    std::swap(product.a, product.b);
+    std::swap(aLoops, bLoops);
+  }
+  unsigned d = rank;
+  while (d > 0 && bLoops.test(d - 1) && !aLoops.test(d - 1))
+    --d;
+  if (d == rank || d == 0 || !aLoops.test(d - 1) || bLoops.test(d - 1))
+    return std::nullopt;
+  for (unsigned n = d; n < rank; ++n)
+    product.n.push_back(n);
+  product.m = d - 1;
+  for (unsigned outer = 0; outer + 1 < d; ++outer)
+    product.outer.push_back(outer);
+  for (unsigned k = rank; k < op.getNumLoops(); ++k)
+    product.k.push_back(k);
+  return product;
+}
+
+} // namespace vx

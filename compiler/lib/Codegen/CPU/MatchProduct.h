@@ -1,0 +1,27 @@
+// A kernel's contraction or convolution, seen as a matrix product.
+#ifndef VX_CODEGEN_CPU_MATCHPRODUCT_H
+#define VX_CODEGEN_CPU_MATCHPRODUCT_H
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace vx {
+
+/// C[outer, m, n] += A[outer, m, k] * B[outer, k, n]. Dimensions are loops of `op`; those of the result come first
+/// there and in order.
+struct Product {
+  mlir::bufferization::MaterializeInDestinationOp result;
+  mlir::linalg::GenericOp op;
+  /// The factors, as values of the body of `op`.
+  mlir::Value a, b;
+  llvm::SmallVector<unsigned> outer, n, k;
+  unsigned m = 0;
+};
+
+/// The product that the kernel's only result is an elementwise function of, or nothing.
+std::optional<Product> matchProduct(mlir::func::FuncOp function);
+
+} // namespace vx
+
+#endif
