@@ -47,6 +47,16 @@ void importReshape(NodeImporter &n) {
     }
   }
   DimAttr have = productOf(n.context, input), others = productOf(n.context, dims);
+  // Sizes on both sides cancel, which keeps the quotient simple; one that may be 0 makes both sides empty.
+  Dims inputRest = input, dimsRest;
+  for (DimAttr dim : dims) {
+    auto same = dim.asConstant() == 0 ? inputRest.end() : llvm::find(inputRest, dim);
+    if (same == inputRest.end())
+      dimsRest.push_back(dim);
+    else
+      inputRest.erase(same);
+  }
+  DimAttr haveRest = productOf(n.context, inputRest), otherRest = productOf(n.context, dimsRest);
   if (inferred) {
     std::optional<int64_t> haveSize = have.asConstant(), otherSize = others.asConstant();
     if (otherSize == 0)
@@ -54,7 +64,7 @@ void importReshape(NodeImporter &n) {
     if (haveSize && otherSize && *haveSize % *otherSize != 0)
       throwInvalid("expects a shape that holds the input's " + Twine(*haveSize) + " elements, got sizes of product " +
                    Twine(*otherSize) + " beside -1");
-    dims[*inferred] = floorDivDims(have, others);
+    dims[*inferred] = floorDivDims(haveRest, otherRest);
   } else if (!mayBeEqual(have, others)) {
     throwInvalid("expects a shape that holds the input's " + have.str() + " elements, got one of " + others.str());
   }

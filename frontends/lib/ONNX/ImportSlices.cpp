@@ -38,8 +38,15 @@ static Range clampRange(DimAttr start, DimAttr end, int64_t step, DimAttr size) 
   if (step > 0) {
     DimAttr from = isFar(start) ? size : isFarBelow(start) ? zero : clamp(countFromEnd(start, size), zero, size);
     DimAttr to = isFar(end) ? size : isFarBelow(end) ? zero : clamp(countFromEnd(end, size), zero, size);
-    DimAttr count = maxDims(ceilDivDims(subDims(to, from), DimAttr::constant(context, step)), zero);
-    return {from, count, step};
+    // The distance cannot be negative where one bound is an end of the dimension.
+    DimAttr distance = maxDims(subDims(to, from), zero);
+    if (from == zero)
+      distance = to;
+    else if (to == size && start.asConstant() && *start.asConstant() < 0)
+      distance = minDims(size, mulDims(start, minusOne));
+    else if (to == size)
+      distance = subDims(size, from);
+    return {from, ceilDivDims(distance, DimAttr::constant(context, step)), step};
   }
   DimAttr from = isFar(start) ? last : isFarBelow(start) ? minusOne : clamp(countFromEnd(start, size), zero, last);
   DimAttr to = isFar(end) ? last : isFarBelow(end) ? minusOne : clamp(countFromEnd(end, size), minusOne, last);

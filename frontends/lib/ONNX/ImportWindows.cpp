@@ -66,7 +66,7 @@ static bool isConstant(ArrayRef<DimAttr> dims) {
 }
 
 /// Pads that are not constant become a vx.pad before the window.
-static Value applyPads(NodeImporter &n, Value input, Window &window, Value padding) {
+static Value applyPads(NodeImporter &n, Value input, Window &window, double padding) {
   if (isConstant(window.low) && isConstant(window.high))
     return input;
   Dims low = {n.dim(0), n.dim(0)}, high = low;
@@ -74,7 +74,7 @@ static Value applyPads(NodeImporter &n, Value input, Window &window, Value paddi
   high.append(window.high);
   window.low.assign(window.low.size(), n.dim(0));
   window.high = window.low;
-  return n.emit<PadOp>(input, padding, n.toArray(low), n.toArray(high));
+  return n.emit<PadOp>(input, n.emitScalar(padding, elementOf(input)), n.toArray(low), n.toArray(high));
 }
 
 static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
@@ -100,7 +100,7 @@ void importConv(NodeImporter &n) {
   if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape"); stated && *stated != kernel)
     throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
   Window window = getWindow(n, ArrayRef<DimAttr>(dims).drop_front(2), kernel);
-  input = applyPads(n, input, window, n.emitScalar(0, elementOf(input)));
+  input = applyPads(n, input, window, 0);
   int64_t groups = n.getInt("group", 1);
   if (groups < 1)
     throwInvalid("expects 'group' of at least 1, got " + Twine(groups));
@@ -167,12 +167,9 @@ void importMaxPool(NodeImporter &n) {
   for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
     high = addDims(high, extra);
   Type type = elementOf(input);
-  Value least;
-  if (!isConstant(window.low) || !isConstant(window.high)) {
-    if (!isa<FloatType>(type))
-      throwUnsupported("pooling of integers with pads that depend on a dynamic size is not imported");
-    least = n.emitScalar(-std::numeric_limits<double>::infinity(), type);
-  }
+  if (!isa<FloatType>(type) && !(isConstant(window.low) && isConstant(window.high)))
+    throwUnsupported("pooling of integers with pads that depend on a dynamic size is not imported");
+  double least = -std::numeric_limits<double>::infinity();
   n.setOutput(0, emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window));
 }
 
@@ -198,8 +195,7 @@ void importAveragePool(NodeImporter &n) {
     countWindow.high[i] = addDims(countWindow.high[i], extra[i]);
     isWhole &= countWindow.low[i].asConstant() == 0 && countWindow.high[i].asConstant() == 0;
   }
-  Value zero = n.emitScalar(0, type);
-  Value sum = emitReduceWindow(n, ReduceKind::sum, applyPads(n, input, window, zero), window);
+  Value sum = emitReduceWindow(n, ReduceKind::sum, applyPads(n, input, window, 0), window);
   if (isWhole) {
     double count = 1;
     for (int64_t size : window.kernel)
@@ -207,7 +203,7 @@ void importAveragePool(NodeImporter &n) {
     return n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(count, sum)));
   }
   Value ones = n.splat(1, makeTensorType(counted, type));
-  Value counts = emitReduceWindow(n, ReduceKind::sum, applyPads(n, ones, countWindow, zero), countWindow);
+  Value counts = emitReduceWindow(n, ReduceKind::sum, applyPads(n, ones, countWindow, 0), countWindow);
   n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
 }
 
