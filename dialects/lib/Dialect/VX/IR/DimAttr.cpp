@@ -253,8 +253,8 @@ bool DimAttr::isAtMost(DimAttr other) const {
       return true;
     case DimKind::Max:
       return llvm::any_of(atom.getOperands(), [&](DimAttr a) { return self(a, self); });
-    case DimKind::Mod:
-      return true;
+    case DimKind::Mod: // has the sign of the divisor
+      return self(atom.getOperands()[1], self);
     default:
       return llvm::all_of(atom.getOperands(), [&](DimAttr a) { return self(a, self); });
     }

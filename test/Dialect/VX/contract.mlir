@@ -1,0 +1,57 @@
+// RUN: vx-opt %s --split-input-file --verify-diagnostics | vx-opt --split-input-file | FileCheck %s
+
+// Batch dimensions first, then the free ones of each side.
+// CHECK-LABEL: func.func @batched(
+func.func @batched(%a: tensor<?x4x8xf32, #vx.enc<[b, 4, 8]>>, %b: tensor<8x?x5xf32, #vx.enc<[8, b, 5]>>) -> tensor<?x4x5xf32, #vx.enc<[b, 4, 5]>> {
+  // CHECK: vx.contract %{{.*}}, %{{.*}} batch = [0] x [1] contracting = [2] x [0] : tensor<?x4x8xf32, #vx.enc<[b, 4, 8]>>, tensor<8x?x5xf32, #vx.enc<[8, b, 5]>>
+  %0 = vx.contract %a, %b batch = [0] x [1] contracting = [2] x [0] : tensor<?x4x8xf32, #vx.enc<[b, 4, 8]>>, tensor<8x?x5xf32, #vx.enc<[8, b, 5]>>
+  return %0 : tensor<?x4x5xf32, #vx.enc<[b, 4, 5]>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @outer_product(
+func.func @outer_product(%a: tensor<2xi8>, %b: tensor<3xi8>) -> tensor<2x3xi8> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [] x [] : tensor<2xi8>, tensor<3xi8>
+  return %0 : tensor<2x3xi8>
+}
+
+// -----
+
+func.func @c1_batch_count(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects as many batch dimensions on both sides: got 1 and 0}}
+  %0 = vx.contract %a, %a batch = [0] x [] contracting = [] x [] : tensor<2x3xf32>, tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @c1_contracting_count(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects as many contracting dimensions on both sides: got 0 and 1}}
+  %0 = vx.contract %a, %a batch = [] x [] contracting = [] x [0] : tensor<2x3xf32>, tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @c1_twice(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects each dimension of 'lhs' at most once, got 0 twice}}
+  %0 = vx.contract %a, %a batch = [0] x [0] contracting = [0] x [1] : tensor<2x2xf32>, tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @c2_range(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects dimensions of 'rhs': want 0 to 1, got 2}}
+  %0 = vx.contract %a, %a batch = [] x [] contracting = [0] x [2] : tensor<2x2xf32>, tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @c3_sizes(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects dimension 1 of 'lhs' and 0 of 'rhs' to have the same size: got 'tensor<2x3xf32>' and 'tensor<4x5xf32>'}}
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<2x3xf32>, tensor<4x5xf32>
+  return
+}

@@ -1,0 +1,24 @@
+// RUN: vx-opt %s --split-input-file --verify-diagnostics | vx-opt --split-input-file | FileCheck %s
+
+// CHECK-LABEL: func.func @gather(
+func.func @gather(%a: tensor<4x?x5xf32, #vx.enc<[4, n, 5]>>, %i: tensor<2x?xi64, #vx.enc<[2, k]>>) -> tensor<4x2x?x5xf32, #vx.enc<[4, 2, k, 5]>> {
+  // CHECK: vx.gather %{{.*}}, %{{.*}} axis = 1 : tensor<4x?x5xf32, #vx.enc<[4, n, 5]>>, tensor<2x?xi64, #vx.enc<[2, k]>>
+  %0 = vx.gather %a, %i axis = 1 : tensor<4x?x5xf32, #vx.enc<[4, n, 5]>>, tensor<2x?xi64, #vx.enc<[2, k]>>
+  return %0 : tensor<4x2x?x5xf32, #vx.enc<[4, 2, k, 5]>>
+}
+
+// -----
+
+func.func @c1_axis(%a: tensor<4xf32>, %i: tensor<2xi64>) {
+  // expected-error @+1 {{'vx.gather' op expects 'axis' to be a dimension of 'input': want 0 to 0, got 1}}
+  %0 = vx.gather %a, %i axis = 1 : tensor<4xf32>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @floats_are_no_indices(%a: tensor<4xf32>, %i: tensor<2xf32>) {
+  // expected-error @+1 {{'vx.gather' op operand #1 must be ranked tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<2xf32>'}}
+  %0 = vx.gather %a, %i axis = 0 : tensor<4xf32>, tensor<2xf32>
+  return
+}

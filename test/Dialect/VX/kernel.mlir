@@ -1,0 +1,81 @@
+// RUN: vx-opt %s --split-input-file --verify-diagnostics | vx-opt --split-input-file | FileCheck %s
+
+// CHECK-LABEL: module
+// CHECK: vx.kernel @exp "0123" symbols ["s0"] workgroups <ceildiv(s0, 64)> <"loops", workgroup = [64], vector = [8], reduction = [], threads = 1> {
+// CHECK: ^bb0(%{{.*}}: tensor<?xf32, #vx.enc<[s0]>>):
+vx.kernel @exp "0123" symbols ["s0"] workgroups <ceildiv(s0, 64)> <"loops", workgroup = [64], vector = [8], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  %1 = vx.exp %x : tensor<?xf32, #vx.enc<[s0]>>
+  vx.yield %1 : tensor<?xf32, #vx.enc<[s0]>>
+}
+// CHECK-LABEL: func.func @main(
+func.func @main(%a: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  // CHECK: vx.dispatch @exp(%{{.*}}) symbols [#vx.dim<n>] : (tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>>
+  %0 = vx.dispatch @exp (%a) symbols [#vx.dim<n>] : (tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>>
+  return %0 : tensor<?xf32, #vx.enc<[n]>>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects every symbol in 'symbols', got 's0' in the body only}}
+vx.kernel @c1_type "" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  vx.yield %x : tensor<?xf32, #vx.enc<[s0]>>
+}
+
+// -----
+
+// The sizes in attributes count as well.
+// expected-error @+1 {{'vx.kernel' op expects every symbol in 'symbols', got 's0' in the body only}}
+vx.kernel @c1_attribute "" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<8xf32>):
+  %0 = vx.slice %x starts [#vx.dim<s0>] strides [1] : tensor<8xf32> -> tensor<2xf32>
+  vx.yield %0 : tensor<2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects every symbol in 'symbols', got 's0' in the body only}}
+vx.kernel @c1_workgroups "" symbols [] workgroups <s0> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<8xf32>):
+  vx.yield %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects a non-empty block}}
+"vx.kernel"() <{sym_name = "no_terminator", key = "", symbols = [], workgroups = #vx.dim<1>, strategy = #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1>}> ({
+^bb0(%x: tensor<8xf32>):
+}) : () -> ()
+
+// -----
+
+func.func @c1_no_kernel(%a: tensor<2xf32>) {
+  // expected-error @+1 {{'vx.dispatch' op expects a kernel 'nothing', there is none}}
+  %0 = vx.dispatch @nothing (%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+vx.kernel @copy "" symbols ["s0"] workgroups <s0> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  vx.yield %x : tensor<?xf32, #vx.enc<[s0]>>
+}
+func.func @c1_operands(%a: tensor<2xi32>) {
+  // expected-error @+1 {{'vx.dispatch' op expects the operands and results of kernel 'copy'}}
+  %0 = vx.dispatch @copy (%a) symbols [#vx.dim<2>] : (tensor<2xi32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+vx.kernel @copy "" symbols ["s0"] workgroups <s0> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  vx.yield %x : tensor<?xf32, #vx.enc<[s0]>>
+}
+func.func @c1_symbols(%a: tensor<2xf32>) {
+  // expected-error @+1 {{'vx.dispatch' op expects one value for each symbol of kernel 'copy': want 1, got 0}}
+  %0 = vx.dispatch @copy (%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}

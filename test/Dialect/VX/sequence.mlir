@@ -1,0 +1,43 @@
+// RUN: vx-opt %s --split-input-file --verify-diagnostics | vx-opt --split-input-file | FileCheck %s
+
+vx.symbol data_dependent "k"
+// CHECK-LABEL: func.func @sequences(
+func.func @sequences(%a: tensor<2xf32>, %p: tensor<i64>) -> tensor<?xf32, #vx.enc<[k]>> {
+  // CHECK: vx.sequence_construct %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>) -> !vx.sequence<tensor<?xf32>>
+  %0 = vx.sequence_construct %a, %a : (tensor<2xf32>, tensor<2xf32>) -> !vx.sequence<tensor<?xf32>>
+  // CHECK: vx.sequence_insert %{{.*}}, %{{.*}} at %{{.*}} : <tensor<?xf32>>, tensor<2xf32> -> <tensor<?xf32>>
+  %1 = vx.sequence_insert %0, %a at %p : !vx.sequence<tensor<?xf32>>, tensor<2xf32> -> !vx.sequence<tensor<?xf32>>
+  // CHECK: vx.sequence_erase %{{.*}} : <tensor<?xf32>>
+  %2 = vx.sequence_erase %1 : !vx.sequence<tensor<?xf32>>
+  // CHECK: vx.sequence_length %{{.*}} : <tensor<?xf32>>
+  %3 = vx.sequence_length %2 : !vx.sequence<tensor<?xf32>>
+  // CHECK: vx.sequence_at %{{.*}}, %{{.*}} : <tensor<?xf32>> -> tensor<?xf32, #vx.enc<[k]>>
+  %4 = vx.sequence_at %2, %p : !vx.sequence<tensor<?xf32>> -> tensor<?xf32, #vx.enc<[k]>>
+  // CHECK: vx.sequence_construct{{ +}}: () -> !vx.sequence<tensor<*xi64>>
+  %5 = vx.sequence_construct : () -> !vx.sequence<tensor<*xi64>>
+  return %4 : tensor<?xf32, #vx.enc<[k]>>
+}
+
+// -----
+
+func.func @c1_construct(%a: tensor<2xi32>) {
+  // expected-error @+1 {{'vx.sequence_construct' op expects tensors of the sequence's element type: want 'tensor<?xf32>', got 'tensor<2xi32>'}}
+  %0 = vx.sequence_construct %a : (tensor<2xi32>) -> !vx.sequence<tensor<?xf32>>
+  return
+}
+
+// -----
+
+func.func @c1_insert(%s: !vx.sequence<tensor<?xf32>>, %a: tensor<2x2xf32>) {
+  // expected-error @+1 {{'vx.sequence_insert' op expects tensors of the sequence's element type: want 'tensor<?xf32>', got 'tensor<2x2xf32>'}}
+  %0 = vx.sequence_insert %s, %a : !vx.sequence<tensor<?xf32>>, tensor<2x2xf32> -> !vx.sequence<tensor<?xf32>>
+  return
+}
+
+// -----
+
+func.func @c1_at(%s: !vx.sequence<tensor<3xf32>>, %p: tensor<i64>) {
+  // expected-error @+1 {{'vx.sequence_at' op expects tensors of the sequence's element type: want 'tensor<3xf32>', got 'tensor<4xf32>'}}
+  %0 = vx.sequence_at %s, %p : !vx.sequence<tensor<3xf32>> -> tensor<4xf32>
+  return
+}
