@@ -16,7 +16,7 @@ constexpr double ln2Low[] = {0x1.7f7d1cf79abcap-20, 0x1.a39ef35793c76p-33};
 constexpr double log2eHigh[] = {0x1.715476p0, 0x1.71547652b82fep0};
 constexpr double log2eLow[] = {0x1.4ae0bf85ddf44p-26, 0x1.777d0ffda0d24p-56};
 constexpr double log10eHigh[] = {0x1.bcb7b2p-2, 0x1.bcb7b1526e50ep-2};
-constexpr double log10eLow[] = {-0x1.5b235e02faabep-27, 0x1.95355baaafad3p-57};
+constexpr double log10eLow[] = {-0x1.5b235e39ab2a9p-27, 0x1.95355baaafad3p-57};
 
 /// x = n ln 2 + r with |r| <= ln 2 / 2; `tail` is e^r - 1.
 struct Reduced {

@@ -1,6 +1,9 @@
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 
 #include "CPUTargetImpl.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
@@ -65,8 +68,9 @@ public:
 std::unique_ptr<TargetBackend> createCPUTarget() { return std::make_unique<CPUTarget>(); }
 
 void registerCPUTargetDialects(DialectRegistry &registry) {
-  registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  memref::MemRefDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect, vxk::VXKDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, index::IndexDialect,
+                  math::MathDialect, func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
+                  ub::UBDialect, vector::VectorDialect, vxk::VXKDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }

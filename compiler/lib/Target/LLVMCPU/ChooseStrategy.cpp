@@ -28,6 +28,76 @@ int64_t plannedElements(RankedTensorType type) {
   return elements;
 }
 
+/// The region's contraction or convolution when everything after it is elementwise, which is what the packed loops of
+/// `vx-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain loops.
+Operation *findProduct(FusionOp region) {
+  Operation *product = nullptr;
+  llvm::DenseSet<Value> dependent;
+  for (Operation &op : region.getBody().front().without_terminator()) {
+    bool usesIt = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
+    auto conv = llvm::dyn_cast<ConvOp>(op);
+    if (llvm::isa<ContractOp, ConvOp>(op)) {
+      auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+      if (product || !llvm::isa<FloatType>(type.getElementType()) || (conv && conv.getGroups() != 1))
+        return nullptr;
+      product = &op;
+    } else if (llvm::isa<ReduceOp, ReduceWindowOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp, GatherOp>(op) ||
+               (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>())) {
+      return nullptr;
+    }
+    if (&op == product || usesIt)
+      dependent.insert(op.result_begin(), op.result_end());
+  }
+  return product;
+}
+
+/// Tiles of a matrix product. Columns are cut at multiples of every variant's panel.
+StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
+  constexpr int64_t rowTile = 128, columnTile = 192, leastWorkgroups = 4;
+  constexpr double leastOperations = 4e6; // of a workgroup
+  int64_t rank = result.getRank();
+  auto rhs = llvm::cast<RankedTensorType>(op.getRhs().getType());
+  bool hasColumns = rhs.getRank() > static_cast<int64_t>(op.getRhsBatch().size() + op.getRhsContracting().size());
+  bool hasRows = llvm::cast<RankedTensorType>(op.getLhs().getType()).getRank() >
+                 static_cast<int64_t>(op.getLhsBatch().size() + op.getLhsContracting().size());
+  int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
+  if (!hasColumns || !hasRows || freeColumns != 1 || op.getRhsContracting().size() != 1)
+    return {};
+  int64_t rows = plannedSize(result, rank - 2), columns = plannedSize(result, rank - 1);
+  // A few rows do not repay packing when the columns are rows of memory already.
+  if (rows < 4 && op.getRhsContracting().front() == rhs.getRank() - 1)
+    return {};
+  double depth = plannedSize(rhs, op.getRhsContracting().front());
+  SmallVector<int64_t> tile(rank, 1);
+  tile[rank - 2] = rowTile;
+  tile[rank - 1] = columnTile;
+  auto workgroups = [&] {
+    return plannedElements(result) / std::max<int64_t>(rows * columns, 1) * llvm::divideCeil(rows, tile[rank - 2]) *
+           llvm::divideCeil(columns, tile[rank - 1]);
+  };
+  while (tile[rank - 1] > 48 && static_cast<int64_t>(workgroups()) < leastWorkgroups &&
+         double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
+    tile[rank - 1] /= 2;
+  return StrategyAttr::get(op.getContext(), "matmul", tile, {}, {}, 1);
+}
+
+/// Tiles of a convolution: all channels of some rows of the output, so that a patch of the input is gathered once.
+StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
+  constexpr int64_t places = 512, fewPlaces = 256, channelTile = 128;
+  int64_t rank = result.getRank(), inner = 1;
+  for (int64_t d = 3; d < rank; ++d)
+    inner *= std::max<int64_t>(plannedSize(result, d), 1);
+  SmallVector<int64_t> tile(rank, 0);
+  tile[0] = 1;
+  int64_t outer = plannedSize(result, 2);
+  int64_t rows = std::max<int64_t>(places / inner, 1);
+  if (rows < outer || result.isDynamicDim(2))
+    tile[2] = rows;
+  if (outer * inner <= fewPlaces && plannedSize(result, 1) > channelTile)
+    tile[1] = channelTile;
+  return StrategyAttr::get(op.getContext(), "conv", tile, {}, {}, 1);
+}
+
 } // namespace
 
 StrategyAttr chooseStrategy(FusionOp region) {
@@ -44,6 +114,14 @@ StrategyAttr chooseStrategy(FusionOp region) {
   });
   if (!result || serial)
     return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result ? result.getRank() : 0, 0), {}, {}, 1);
+
+  if (Operation *product = findProduct(region)) {
+    auto contract = llvm::dyn_cast<ContractOp>(product);
+    StrategyAttr strategy =
+        contract ? chooseProduct(contract, result) : chooseConvolution(llvm::cast<ConvOp>(product), result);
+    if (strategy)
+      return strategy;
+  }
 
   int64_t elements = std::max<int64_t>(plannedElements(result), 1);
   int64_t perElement = std::max<int64_t>(region.getBody().front().getOperations().size(), operandElements / elements);
