@@ -226,6 +226,8 @@ vx_status vx_instance_report(const vx_instance *instance, vx_report_format forma
       return copyString(report.text(), out_report);
     case VX_REPORT_JSON:
       return copyString(report.json(), out_report);
+    default:
+      break;
     }
     return failure(VX_INVALID_ARGUMENT, "report format has the unknown number {}", static_cast<int>(format));
   });

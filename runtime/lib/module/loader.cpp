@@ -30,7 +30,7 @@ Status ModuleLoader::readHeader() {
   if (file.size() < sizeof(header)) {
     // A file that starts otherwise is no module at all, however short.
     size_t known = std::min<size_t>(file.size(), sizeof(header.magic));
-    if (std::memcmp(file.data(), VX_MODULE_MAGIC, known) != 0 || known == 0)
+    if (known == 0 || std::memcmp(file.data(), VX_MODULE_MAGIC, known) != 0)
       return failure(VX_INVALID_MODULE, "is no vx module: the file has {} bytes and does not begin with '{}'",
                      file.size(), VX_MODULE_MAGIC);
     return failure(VX_INVALID_MODULE, "is truncated: the file has {} bytes, its header needs {}", file.size(),

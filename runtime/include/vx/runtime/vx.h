@@ -101,7 +101,8 @@ typedef enum vx_element_type {
   VX_F4E2M1 = 21,
   VX_I2 = 22,
   VX_U2 = 23,
-  VX_STRING = 24
+  VX_STRING = 24,
+  VX_ELEMENT_TYPE_LIMIT = 0x7fffffff /* no type: makes every int a value that can be told to be wrong */
 } vx_element_type;
 
 /* The type's lower-case name, "f32"; "unknown" for a number that is no type. Lives forever. */
@@ -110,7 +111,12 @@ VX_API const char *vx_element_type_name(vx_element_type type);
 /* Bits per element; 0 for VX_ELEMENT_NONE, VX_STRING and unknown numbers. */
 VX_API uint32_t vx_element_type_bits(vx_element_type type);
 
-typedef enum vx_value_kind { VX_TENSOR = 0, VX_SEQUENCE = 1, VX_OPTIONAL = 2 } vx_value_kind;
+typedef enum vx_value_kind {
+  VX_TENSOR = 0,
+  VX_SEQUENCE = 1,
+  VX_OPTIONAL = 2,
+  VX_VALUE_KIND_LIMIT = 0x7fffffff
+} vx_value_kind;
 
 /* One dimension of a signature. `size` is the static size, or -1 when `expression` must be evaluated. */
 typedef struct vx_dim_info {
@@ -235,7 +241,7 @@ VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_in
 VX_API void vx_instance_retain(vx_instance *instance);
 VX_API void vx_instance_release(vx_instance *instance);
 
-typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1 } vx_report_format;
+typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPORT_LIMIT = 0x7fffffff } vx_report_format;
 
 /* The device report: what was wanted, what was taken, and for each refused device a code and a reason.
  *   {"version":1,"wanted":"auto","order":["cuda","rocm","vulkan","cpu"],"no_fallback":false,
