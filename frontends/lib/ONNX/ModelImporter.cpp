@@ -134,7 +134,7 @@ Value ModelImporter::materializeContents(Entry &entry) {
 
 DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent) {
   std::string base = wanted.str(), name = base;
-  for (unsigned number = 1; !symbolNames.insert(name).second; ++number)
+  for (unsigned number = 1; reservedNames.contains(name) || !symbolNames.insert(name).second; ++number)
     name = base + "_" + std::to_string(number);
   if (isDataDependent)
     dataDependent.insert(name);
@@ -181,10 +181,15 @@ static DimAttr parseDim(MLIRContext *context, StringRef text) {
 
 void ModelImporter::bindInputSymbols(const GraphProto &graph) {
   for (const ValueInfoProto &input : graph.input())
-    for (const TensorShapeProto::Dimension &dim : input.type().tensor_type().shape().dim())
+    for (const TensorShapeProto::Dimension &dim : input.type().tensor_type().shape().dim()) {
+      if (dim.has_dim_param())
+        reservedNames.insert(dim.dim_param());
       if (DimAttr parsed = dim.has_dim_param() ? parseDim(context, dim.dim_param()) : DimAttr())
         if (StringAttr symbol = parsed.asSymbol())
           inputSymbols.insert(symbol.getValue());
+    }
+  for (const auto &symbol : inputSymbols)
+    reservedNames.insert(symbol.getKey());
 }
 
 DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringRef name, int64_t index) {
@@ -206,8 +211,10 @@ DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringR
     symbols.insert(parsed.asSymbol());
   }
   for (StringAttr symbol : symbols)
-    if (!symbolNames.contains(symbol.getValue()))
+    if (!symbolNames.contains(symbol.getValue())) {
+      reservedNames.erase(symbol.getValue());
       declareSymbol(symbol.getValue(), /*isDataDependent=*/false);
+    }
   return parsed;
 }
 
@@ -326,6 +333,12 @@ bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodePro
   bool succeeded = true;
   for (int index = 0; index < nodes.size(); ++index) {
     const NodeProto &node = nodes[index];
+    if (++importedNodes > maxNodes) {
+      if (importedNodes == maxNodes + 1)
+        addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
+                 "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call");
+      return false;
+    }
     std::string label = getNodeLabel(node, index);
     StringRef domain = normalizeDomain(node.domain());
     auto opset = scope->opsets->find(domain);
@@ -486,7 +499,7 @@ void ModelImporter::importInputs(const GraphProto &graph, func::FuncOp function)
     bool succeeded = guard(nullptr, "", 0, [&] {
       if (input.name().empty())
         throwInvalid("expects each input to have a name");
-      Type type = importType(input.type(), ("input " + Twine(input.name())).str());
+      Type type = importType(input.type(), input.name());
       Location location = getLocation(input.name(), "Input");
       Entry entry{type, location};
       entry.value = block->addArgument(type, location);

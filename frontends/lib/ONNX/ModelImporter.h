@@ -17,6 +17,8 @@ constexpr int64_t newestOpset = 27;
 constexpr int64_t newestIrVersion = 13;
 /// Subgraphs and functions inside of one another.
 constexpr unsigned maxNesting = 16;
+/// Nodes imported in all, each as often as its function is called and its loop is looked through again.
+constexpr int64_t maxNodes = 1000000;
 /// Elements of an integer tensor that are followed as expressions.
 constexpr size_t maxContents = 128;
 
@@ -132,6 +134,9 @@ private:
   llvm::StringSet<> symbolNames, dataDependent;
   /// Plain symbols of the inputs: the ones that a call binds. Other texts that name them are expressions over them.
   llvm::StringSet<> inputSymbols;
+  /// Texts of the inputs' dimensions that are not declared yet: no new symbol takes one.
+  llvm::StringSet<> reservedNames;
+  int64_t importedNodes = 0;
   std::vector<mlir::Operation *> freshSymbols;
   mlir::Operation *lastSymbol = nullptr;
   llvm::StringMap<unsigned> activeFunctions;
