@@ -27,18 +27,18 @@ Type getAccumulatorType(Type type) {
 static LogicalResult checkElementType(Operation *op, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
-    return op->emitOpError() << "expects tensors in a kernel, got '" << type << "'";
+    return op->emitOpError() << "expects tensors in a kernel, got " << type;
   Type element = tensor.getElementType();
   bool known = element.isF16() || element.isBF16() || element.isF32() || element.isF64() || element.isInteger(1);
   if (auto integer = dyn_cast<IntegerType>(element))
     known |= integer.getWidth() >= 8;
   if (!known)
     return op->emitOpError() << "expects elements of type bool, f16, bf16, f32, f64 or an integer of 8 to 64 bits in a "
-                                "kernel, got '"
-                             << type << "'";
+                                "kernel, got "
+                             << type;
   for (DimAttr dim : getDims(tensor))
     if (!dim)
-      return op->emitOpError() << "expects a size for each dimension in a kernel, got '" << type << "'";
+      return op->emitOpError() << "expects a size for each dimension in a kernel, got " << type;
   return success();
 }
 
@@ -160,33 +160,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
 }
 
-/// Types are checked by the op's verifier; attributes (the starts of a slice, the amounts of a pad) may name symbols
-/// too.
-static LogicalResult checkSymbols(KernelOp kernel) {
-  WalkResult result = kernel.getBody().walk([&](Operation *op) {
-    SetVector<StringAttr> named;
-    for (NamedAttribute attribute : op->getAttrs()) {
-      if (auto dim = dyn_cast<DimAttr>(attribute.getValue()))
-        dim.collectSymbols(named);
-      if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
-        for (Attribute entry : array)
-          if (auto dim = dyn_cast<DimAttr>(entry))
-            dim.collectSymbols(named);
-    }
-    for (StringAttr name : named)
-      if (!llvm::is_contained(kernel.getSymbols(), name)) {
-        op->emitOpError() << "names the symbol '" << name.getValue() << "', which is not one of its kernel's";
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
 LogicalResult KernelLowering::run(KernelOp kernel) {
   Location loc = kernel.getLoc();
-  if (failed(checkSymbols(kernel)))
-    return failure();
   Block &body = kernel.getBody().front();
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   if (!yield)

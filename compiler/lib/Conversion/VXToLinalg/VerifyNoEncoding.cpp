@@ -14,7 +14,7 @@ struct VerifyNoEncodingPass : impl::VerifyNoEncodingPassBase<VerifyNoEncodingPas
     auto check = [](Operation *op, Type type) -> LogicalResult {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (tensor && tensor.getEncoding())
-        return op->emitOpError() << "expects tensors without an encoding, got '" << type << "'";
+        return op->emitOpError() << "expects tensors without an encoding, got " << type;
       return success();
     };
     WalkResult result = getOperation()->walk([&](Operation *op) {

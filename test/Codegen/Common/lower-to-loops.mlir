@@ -1,0 +1,79 @@
+// RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-lower-to-loops=lanes=16 --canonicalize --cse | FileCheck %s
+// RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-lower-to-loops --canonicalize --cse | FileCheck %s --check-prefix=SCALAR
+
+// A vector for 16 columns, and one with a mask for the rest. The bias of a row is read once for the row.
+// CHECK-LABEL: func.func @bias
+// CHECK:         %[[ID:.+]] = vxk.workgroup_id
+// CHECK:         %[[COUNT:.+]] = vxk.workgroup_count
+// CHECK:         %[[IN:.+]] = arith.cmpi ult, %[[ID]], %[[COUNT]]
+// CHECK:         scf.if %[[IN]]
+// CHECK:           scf.for %[[I:.+]] =
+// CHECK:             memref.load %{{.+}}[%[[I]]]
+// CHECK:             scf.for
+// CHECK-NOT:           memref.load
+// CHECK:               vector.load
+// CHECK:               vector.store
+// CHECK:             scf.for
+// CHECK:               vector.create_mask
+// CHECK:               vector.maskedload
+// CHECK:               vector.maskedstore
+// CHECK-NOT:     memref.alloc
+// SCALAR-LABEL: func.func @bias
+// SCALAR-NOT:     vector<
+// SCALAR:         memref.store
+vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.strategy<"loops", workgroup = [4, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>, %b: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.broadcast %b, [0] : tensor<?xf32, #vx.enc<[s0]>> -> tensor<?x?xf32, #vx.enc<[s0, s0]>>
+  %1 = vx.add %a, %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>, tensor<?x?xf32, #vx.enc<[s0, s0]>>
+  vx.yield %1 : tensor<?x?xf32, #vx.enc<[s0, s0]>>
+}
+
+// -----
+
+// A row's maximum and sum are computed once for the row, along vectors, before the loop over its columns.
+// CHECK-LABEL: func.func @softmax
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               arith.maximumf
+// CHECK:             %[[MAX:.+]] = vector.reduction <maximumf>
+// CHECK:             scf.for
+// CHECK:               math.exp
+// CHECK:             vector.reduction <add>
+// CHECK:             scf.for
+// CHECK-NOT:           scf.for
+// CHECK:               math.exp
+// CHECK:               vector.store
+vx.kernel @softmax "x" symbols ["s0"] workgroups <s0> #vx.strategy<"rows", workgroup = [1, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?x32xf32, #vx.enc<[s0, 32]>>):
+  %0 = vx.softmax %a axis = 1 : tensor<?x32xf32, #vx.enc<[s0, 32]>>
+  vx.yield %0 : tensor<?x32xf32, #vx.enc<[s0, 32]>>
+}
+
+// -----
+
+// Loads behind a condition that differs between lanes take the condition as their mask.
+// CHECK-LABEL: func.func @pad
+// CHECK:         %[[MASK:.+]] = arith.andi %{{.+}}, %{{.+}} : vector<16xi1>
+// CHECK:         vector.maskedload %{{.+}}, %[[MASK]]
+// SCALAR-LABEL: func.func @pad
+// SCALAR:         scf.if
+// SCALAR:           memref.load
+vx.kernel @pad "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<30xf32>, %v: tensor<f32>):
+  %0 = vx.pad %a, %v low [#vx.dim<1>] high [#vx.dim<1>] : tensor<30xf32>, tensor<f32>
+  vx.yield %0 : tensor<32xf32>
+}
+
+// -----
+
+// With threads the elements of the tile are strided by thread, and nothing is a vector.
+// CHECK-LABEL: func.func @threads
+// CHECK:         %[[T:.+]] = vxk.thread_id
+// CHECK:         scf.for %{{.+}} = %[[T]] to %{{.+}} step %c64
+// CHECK-NOT:     vector<
+// CHECK:         memref.store
+vx.kernel @threads "x" symbols ["s0"] workgroups <ceildiv(s0, 256)> #vx.strategy<"loops", workgroup = [256], vector = [], reduction = [], threads = 64> {
+^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.neg %a : tensor<?xf32, #vx.enc<[s0]>>
+  vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
+}

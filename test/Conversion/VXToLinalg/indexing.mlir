@@ -1,0 +1,42 @@
+// RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-verify-no-encoding | FileCheck %s
+
+// A wrong index is reported with the site's number in the kernel, and reads nothing.
+// CHECK-LABEL: func.func @gather
+// CHECK:           vxk.report_fault %{{.+}} value %{{.+}} range %{{.+}}, %{{.+}} site 0
+// CHECK:           scf.if
+// CHECK-NEXT:        tensor.extract
+// CHECK:           vxk.report_fault {{.*}} site 1
+vx.kernel @gather "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%t: tensor<7x4xf32>, %i: tensor<?xi64, #vx.enc<[s0]>>):
+  %0 = vx.gather %t, %i axis = 0 : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
+  %1 = vx.gather %t, %i axis = 0 : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
+  %2 = vx.add %0, %1 : tensor<?x4xf32, #vx.enc<[s0, 4]>>, tensor<?x4xf32, #vx.enc<[s0, 4]>>
+  vx.yield %2 : tensor<?x4xf32, #vx.enc<[s0, 4]>>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @count
+// CHECK:         %[[COUNT:.+]] = scf.for
+// CHECK:           tensor.extract
+// CHECK:         tensor.from_elements
+vx.kernel @count "x" symbols ["s0"] workgroups <1> #vx.strategy<"serial", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.count_nonzero %a : tensor<?xf32, #vx.enc<[s0]>>
+  vx.yield %0 : tensor<i64>
+}
+
+// -----
+
+// Places are stored as they are found, never beyond the result's columns.
+// CHECK-LABEL: func.func @nonzero
+// CHECK:         %[[R:.+]] = vxk.buffer 1 write
+// CHECK:         arith.cmpi slt
+// CHECK:         scf.if
+// CHECK:           memref.store %{{.+}}, %[[R]]
+// CHECK-NOT:     materialize_in_destination
+vx.kernel @nonzero "x" symbols ["s0", "s1"] workgroups <1> #vx.strategy<"serial", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.nonzero %a : tensor<?xf32, #vx.enc<[s0]>> -> tensor<1x?xi64, #vx.enc<[1, s1]>>
+  vx.yield %0 : tensor<1x?xi64, #vx.enc<[1, s1]>>
+}

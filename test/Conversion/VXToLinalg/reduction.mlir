@@ -1,0 +1,51 @@
+// RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-verify-no-encoding | FileCheck %s
+
+// The maximum over nothing is -inf, and a NaN wins.
+// CHECK-LABEL: func.func @reduce
+// CHECK:         arith.constant 0xFF800000 : f32
+// CHECK:         arith.maximumf
+vx.kernel @reduce "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?x4xf32, #vx.enc<[s0, 4]>>):
+  %0 = vx.reduce max %a axes = [0] : tensor<?x4xf32, #vx.enc<[s0, 4]>>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Unsigned numbers compare unsigned.
+// CHECK-LABEL: func.func @unsigned
+// CHECK:         arith.maxui
+vx.kernel @unsigned "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3x4xui8>):
+  %0 = vx.reduce max %a axes = [0] : tensor<3x4xui8>
+  vx.yield %0 : tensor<4xui8>
+}
+
+// -----
+
+// A softmax is two reductions and one elementwise op on them.
+// CHECK-LABEL: func.func @softmax
+// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:           arith.maximumf
+// CHECK:         linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK:           math.exp
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}}["parallel", "parallel"]
+// CHECK:           math.exp
+// CHECK:           arith.divf
+vx.kernel @softmax "x" symbols [] workgroups <1> #vx.strategy<"rows", workgroup = [1, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3x4xf32>):
+  %0 = vx.softmax %a axis = 1 : tensor<3x4xf32>
+  vx.yield %0 : tensor<3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @window
+// CHECK:         tensor.empty() : tensor<2x2xf32>
+// CHECK:         linalg.generic {{.*}}["parallel", "parallel", "parallel", "reduction", "reduction"]
+vx.kernel @window "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3x4x4xf32>):
+  %0 = vx.reduce_window max %a window = [1, 2, 2] strides = [1, 2, 2] dilations = [1, 1, 1] pads = [0, 0, 0] x [0, 0, 0] : tensor<3x4x4xf32>
+  vx.yield %0 : tensor<3x2x2xf32>
+}
