@@ -205,7 +205,7 @@ DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) {
 
 DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) {
   auto l = lhs.asConstant(), r = rhs.asConstant();
-  if (l && r && *r > 0)
+  if (l && r && *r != 0 && !(*l == INT64_MIN && *r == -1))
     return constant(lhs.getContext(), *l - floorDivide(*l, *r) * *r);
   if (r && *r > 0 && divideExactly(lhs, *r))
     return constant(lhs.getContext(), 0);

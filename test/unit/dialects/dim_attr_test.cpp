@@ -1,0 +1,143 @@
+// The normal form of dimension expressions: whatever is written, its value stays.
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "llvm/ADT/StringMap.h"
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace vx;
+
+namespace {
+
+/// An expression as it is written, evaluated without any algebra.
+struct Written {
+  DimAttr dim;
+  std::optional<int64_t> value; // nullopt: a division by zero, or beyond 64 bits
+};
+
+class Generator {
+public:
+  Generator(MLIRContext *context, unsigned seed) : context(context), random(seed) {
+    for (const char *name : names)
+      values[name] = pick(0, 9);
+  }
+
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+
+  Written make(int depth) {
+    if (depth == 0 || pick(0, 5) == 0) {
+      if (pick(0, 1)) {
+        int64_t value = pick(-6, 6);
+        return {DimAttr::constant(context, value), value};
+      }
+      const char *name = names[pick(0, 2)];
+      return {DimAttr::symbolNamed(context, name), values[name]};
+    }
+    Written lhs = make(depth - 1), rhs = make(depth - 1);
+    bool known = lhs.value && rhs.value;
+    int64_t l = lhs.value.value_or(0), r = rhs.value.value_or(0);
+    auto floorOf = [](int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); };
+    switch (pick(0, 7)) {
+    case 0:
+      return {lhs.dim + rhs.dim, known ? std::optional(l + r) : std::nullopt};
+    case 1:
+      return {lhs.dim - rhs.dim, known ? std::optional(l - r) : std::nullopt};
+    case 2:
+      return {lhs.dim * rhs.dim, known ? std::optional(l * r) : std::nullopt};
+    case 3:
+      return {DimAttr::floorDiv(lhs.dim, rhs.dim), known && r ? std::optional(floorOf(l, r)) : std::nullopt};
+    case 4:
+      return {DimAttr::ceilDiv(lhs.dim, rhs.dim), known && r ? std::optional(-floorOf(-l, r)) : std::nullopt};
+    case 5:
+      return {DimAttr::mod(lhs.dim, rhs.dim), known && r ? std::optional(l - floorOf(l, r) * r) : std::nullopt};
+    case 6:
+      return {DimAttr::max(lhs.dim, rhs.dim), known ? std::optional(std::max(l, r)) : std::nullopt};
+    default:
+      return {DimAttr::min(lhs.dim, rhs.dim), known ? std::optional(std::min(l, r)) : std::nullopt};
+    }
+  }
+
+  std::optional<int64_t> evaluate(DimAttr dim) {
+    return dim.evaluate([&](StringRef name) -> std::optional<int64_t> { return values.lookup(name); });
+  }
+
+  llvm::StringMap<int64_t> values;
+
+private:
+  static constexpr const char *names[] = {"a", "b", "c"};
+  MLIRContext *context;
+  std::mt19937 random;
+};
+
+class DimAttrTest : public testing::Test {
+protected:
+  DimAttrTest() { context.loadDialect<VXDialect>(); }
+  MLIRContext context;
+};
+
+TEST_F(DimAttrTest, NormalFormKeepsTheValue) {
+  unsigned compared = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    Generator generator(&context, seed);
+    Written written = generator.make(4);
+    if (!written.value)
+      continue; // where a division by zero is written, the normal form may have cancelled it
+    EXPECT_EQ(generator.evaluate(written.dim), written.value) << "seed " << seed << ": " << written.dim.str();
+    ++compared;
+  }
+  EXPECT_GT(compared, 1500u);
+}
+
+TEST_F(DimAttrTest, TextReadsBackAsTheSameExpression) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    DimAttr dim = Generator(&context, seed).make(4).dim;
+    EXPECT_EQ(DimAttr::fromString(&context, dim.str()), dim) << "seed " << seed << ": " << dim.str();
+  }
+}
+
+TEST_F(DimAttrTest, SubstitutionIsEvaluation) {
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    Generator generator(&context, seed);
+    Written written = generator.make(4);
+    DimAttr constant = written.dim.substitute(
+        [&](StringAttr name) { return DimAttr::constant(&context, generator.values.lookup(name.getValue())); });
+    if (std::optional<int64_t> value = generator.evaluate(written.dim)) {
+      EXPECT_EQ(constant.asConstant(), value) << "seed " << seed << ": " << written.dim.str();
+    }
+  }
+}
+
+TEST_F(DimAttrTest, AtMostHoldsForAllValues) {
+  unsigned proven = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    Generator generator(&context, seed);
+    Written lhs = generator.make(3), rhs = generator.make(3);
+    if (!lhs.dim.isAtMost(rhs.dim))
+      continue;
+    ++proven;
+    std::optional<int64_t> left = generator.evaluate(lhs.dim), right = generator.evaluate(rhs.dim);
+    if (left && right) {
+      EXPECT_LE(*left, *right) << "seed " << seed << ": " << lhs.dim.str() << " against " << rhs.dim.str();
+    }
+  }
+  EXPECT_GT(proven, 100u);
+}
+
+TEST_F(DimAttrTest, EvaluationRefusesWhatDoesNotFit) {
+  DimAttr n = DimAttr::symbolNamed(&context, "n");
+  auto evaluate = [&](DimAttr dim, int64_t value) {
+    return dim.evaluate([&](StringRef) { return std::optional(value); });
+  };
+  EXPECT_EQ(evaluate(n + INT64_MAX, 1), std::nullopt);
+  EXPECT_EQ(evaluate(n * n, INT64_C(1) << 32), std::nullopt);
+  EXPECT_EQ(evaluate(DimAttr::floorDiv(DimAttr::constant(&context, 4), n), 0), std::nullopt);
+  EXPECT_EQ(evaluate(n * 3, 4), 12);
+}
+
+TEST_F(DimAttrTest, TextThatIsNoExpressionIsNull) {
+  for (const char *text : {"", "n +", "floordiv(n)", "(n", "n n", "1.5"})
+    EXPECT_EQ(DimAttr::fromString(&context, text), DimAttr()) << text;
+}
+
+} // namespace
