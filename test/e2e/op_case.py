@@ -1,0 +1,185 @@
+"""One end-to-end case of an op: a program in vx text, its inputs, and how far a device may be from the reference."""
+import re
+import zlib
+
+import numpy as np
+
+FLOATS = ("f32", "f16", "bf16", "f64")
+SIGNED = ("i8", "i16", "i32", "i64")
+UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
+INTEGERS = SIGNED + UNSIGNED
+
+# How arrays of each element type are kept here. A bf16 array holds its bits.
+NUMPY = {
+    "f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64,
+}
+EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+# What sums are accumulated in.
+ACCUMULATOR = {"f16": "f32", "bf16": "f32", "f32": "f32", "f64": "f64"}
+
+
+def to_bf16(values):
+    """Round to nearest even; the bits as uint16."""
+    with np.errstate(over="ignore"):
+        narrow = np.asarray(values, np.float32)
+    bits = narrow.view(np.uint32).astype(np.uint64)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(narrow), np.uint16(0x7FC0), rounded).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def encode(values, dtype):
+    """An array as it is kept here."""
+    if dtype == "bf16":
+        return to_bf16(values)
+    with np.errstate(all="ignore"):
+        return np.asarray(values).astype(NUMPY[dtype])
+
+
+def decode(array, dtype):
+    """A float array as f64."""
+    return (from_bf16(array) if dtype == "bf16" else array).astype(np.float64)
+
+
+def tensor_type(dtype, dims):
+    """`dims` are sizes, or expressions over symbols as strings."""
+    text = "tensor<" + "".join(f"{'?' if isinstance(dim, str) else dim}x" for dim in dims) + dtype
+    if any(isinstance(dim, str) for dim in dims):
+        text += ", #vx.enc<[" + ", ".join(str(dim) for dim in dims) + "]>"
+    return text + ">"
+
+
+class Input:
+    """`make(rng, shape)` gives the values; `dims` may name symbols, which each run of the case gives sizes."""
+
+    def __init__(self, dtype, dims, make):
+        self.dtype, self.dims, self.make = dtype, list(dims), make
+
+    def type(self):
+        return tensor_type(self.dtype, self.dims)
+
+    def array(self, rng, sizes):
+        shape = [eval(dim, {"max": max, "min": min}, dict(sizes)) if isinstance(dim, str) else dim for dim in self.dims]
+        return encode(self.make(rng, tuple(shape)), self.dtype).reshape(shape)
+
+
+class Result:
+    def __init__(self, dtype, dims, rule):
+        self.dtype, self.dims, self.rule = dtype, list(dims), rule
+
+    def type(self):
+        return tensor_type(self.dtype, self.dims)
+
+
+class Case:
+    """`body` is vx text over `%name` of the inputs, and defines `%name` of the results.
+
+    `header` stands at module level (symbols, variables). `runs` are the sizes of the symbols, one run each: the module is
+    compiled once. `fault` is the message that each run fails with."""
+
+    def __init__(self, name, inputs, body, results, header="", runs=({},), fault=None):
+        self.name, self.inputs, self.body, self.results = name, inputs, body, results
+        self.header, self.runs, self.fault = header, list(runs), fault
+
+    @property
+    def can_share(self):
+        """Programs with nothing at module level may stand in one function with others."""
+        return not self.header and not self.fault and len(self.runs) == 1
+
+    def runs_on(self, device):
+        """Shaders have no bf16; test/Tools/compile-unsupported.test quotes the refusal."""
+        return device != "vulkan" or not any(
+            value.dtype == "bf16" for value in (*self.inputs.values(), *self.results.values()))
+
+    def arrays(self, sizes):
+        rng = np.random.default_rng(zlib.crc32(f"{self.name} {sorted(sizes.items())}".encode()))
+        return {name: value.array(rng, sizes) for name, value in self.inputs.items()}
+
+
+def program(cases):
+    """One program that holds all `cases`; names are those of the case with a prefix when there are several."""
+    arguments, types, names, body = [], [], [], []
+    for index, case in enumerate(cases):
+        prefix = prefix_of(index, cases)
+        rename = lambda text: re.sub(r"%(?=[A-Za-z_0-9])", f"%{prefix}", text)
+        for name, value in case.inputs.items():
+            arguments.append(f'%{prefix}{name}: {value.type()} {{vx.name = "{prefix}{name}"}}')
+        for name, value in case.results.items():
+            types.append(f'{value.type()} {{vx.name = "{prefix}{name}"}}')
+            names.append((f"%{prefix}{name}", value.type()))
+        body.append(rename(case.body.strip("\n")))
+    header = cases[0].header + "\n" if len(cases) == 1 and cases[0].header else ""
+    return (header + "func.func @main(" + ",\n    ".join(arguments) + ")\n    -> (" + ",\n    ".join(types) + ") {\n" +
+            "\n".join(body) + "\n  return " + ", ".join(name for name, _ in names) + " : " +
+            ", ".join(text for _, text in names) + "\n}\n")
+
+
+def prefix_of(index, cases):
+    return "" if len(cases) == 1 else f"c{index}_"
+
+
+# Values.
+
+def uniform(low=-1.0, high=1.0):
+    return lambda rng, shape: rng.uniform(low, high, shape)
+
+
+def integers(low, high):
+    """From `low` to `high`, both included."""
+    return lambda rng, shape: rng.integers(low, high, shape, endpoint=True)
+
+
+def bools(rng, shape):
+    return rng.integers(0, 2, shape).astype(bool)
+
+
+def values(*given):
+    """Exactly these, repeated to fill the shape."""
+    return lambda rng, shape: np.resize(np.array(given), shape)
+
+
+def full_range(dtype):
+    """Integers of all sizes, with both ends of the type in front."""
+    info = np.iinfo(NUMPY[dtype])
+    special = [info.min, info.max, 0, 1, info.max - 1, info.min + 1]
+
+    def make(rng, shape):
+        count = int(np.prod(shape))
+        wide = rng.integers(info.min, info.max, count, dtype=NUMPY[dtype], endpoint=True)
+        small = rng.integers(max(info.min, -9), 9, count).astype(NUMPY[dtype])
+        mixed = np.where(rng.integers(0, 2, count) == 0, wide, small)
+        head = min(len(special), count)
+        mixed[:head] = np.array(special[:head], NUMPY[dtype])
+        return mixed.reshape(shape)
+
+    return make
+
+
+def special_floats(scale=8.0, extra=()):
+    """Signed zeros, infinities and NaN in front of ordinary numbers of many sizes."""
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1.5, 2.5, -0.5, -2.5, *extra]
+
+    def make(rng, shape):
+        count = int(np.prod(shape))
+        drawn = rng.uniform(-scale, scale, count) * 2.0 ** rng.integers(-6, 2, count)
+        head = min(len(special), count)
+        drawn[:head] = special[:head]
+        return drawn.reshape(shape)
+
+    return make
+
+
+def any_values(dtype):
+    """Something of every kind that the type has."""
+    if dtype == "i1":
+        return bools
+    return special_floats() if dtype in FLOATS else full_range(dtype)
+
+
+def constant(dtype, text):
+    return f"vx.constant dense<{text}> : tensor<{dtype}>"

@@ -1,0 +1,109 @@
+"""Contractions and convolutions."""
+import math
+
+from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, special_floats, tensor_type, uniform, values
+from tolerance import Exact, Ulp, sum_of
+
+
+def contract(name, dtype, lhs, rhs, batch, contracting, make=None, result_type=None):
+    (left_batch, right_batch), (left, right) = batch, contracting
+    free = lambda dims, used: [size for axis, size in enumerate(dims) if axis not in used]
+    result = [lhs[axis] for axis in left_batch] + free(lhs, left_batch + left) + free(rhs, right_batch + right)
+    make = make or (uniform() if dtype in FLOATS else any_values(dtype))
+    terms = math.prod(lhs[axis] for axis in left)
+    target = result_type or dtype
+    rule = sum_of(terms, dtype) if dtype in FLOATS else Exact()
+    arrow = f" -> {tensor_type(target, result)}" if result_type else ""
+    return Case(name, {"a": Input(dtype, lhs, make), "b": Input(dtype, rhs, make)},
+                f"  %r = vx.contract %a, %b batch = {left_batch} x {right_batch} contracting = {left} x {right} : "
+                f"{tensor_type(dtype, lhs)}, {tensor_type(dtype, rhs)}{arrow}", {"r": Result(target, result, rule)})
+
+
+def matmul(name, m, n, k, dtype="f32", make=None):
+    return contract(name, dtype, [m, k], [k, n], ([], []), ([1], [0]), make)
+
+
+def cases():
+    for dtype in FLOATS + INTEGERS:
+        yield matmul(f"matmul_{dtype}", 7, 5, 17, dtype)
+    for m, n, k in ((1, 1, 1), (1, 17, 31), (17, 1, 31), (1, 129, 67), (33, 65, 1), (64, 64, 64), (31, 37, 41), (67, 131, 129),
+                    (5, 0, 3), (0, 5, 3), (3, 5, 0), (128, 16, 257), (6, 256, 7)):
+        yield matmul(f"matmul_{m}x{n}x{k}", m, n, k)
+    none = ([], [])
+    for name, lhs, rhs, batch, contracting in (
+            ("batched", [3, 5, 7], [3, 7, 11], ([0], [0]), ([2], [1])), ("transposed_rhs", [5, 17], [7, 17], none, ([1], [1])),
+            ("transposed_lhs", [17, 5], [17, 7], none, ([0], [0])), ("both_transposed", [17, 5], [7, 17], none, ([0], [1])),
+            ("dot", [129], [129], none, ([0], [0])), ("outer", [5], [7], none, none), ("matrix_vector", [13, 67], [67], none, ([1], [0])),
+            ("vector_matrix", [67], [67, 13], none, ([0], [0])), ("two_batches", [2, 3, 5, 7], [2, 3, 7, 4], ([0, 1], [0, 1]), ([3], [2])),
+            ("batch_inside", [5, 3, 7], [7, 4, 3], ([1], [2]), ([2], [0])), ("two_contracting", [3, 5, 7], [5, 7, 4], none, ([1, 2], [0, 1])),
+            ("crossed_contracting", [3, 5, 7], [7, 5, 4], none, ([1, 2], [1, 0])), ("many_free", [2, 3, 5], [5, 2, 4], none, ([2], [0])),
+            ("scalars", [], [], none, none), ("batch_only", [7], [7], ([0], [0]), none), ("batch_one", [1, 33, 17], [1, 17, 9], ([0], [0]), ([2], [1])),
+            ("empty_batch", [0, 3, 5], [0, 5, 2], ([0], [0]), ([2], [1])), ("heads", [2, 7, 3, 4], [2, 9, 3, 4], ([0, 2], [0, 2]), ([3], [3]))):
+        yield contract(f"contract_{name}", "f32", lhs, rhs, batch, contracting)
+    # Exact sums: every partial sum is a whole number below 2^24.
+    yield Case("matmul_whole_numbers", {"a": Input("f32", [19, 43], values(*range(-9, 10))), "b": Input("f32", [43, 23], values(*range(-5, 6)))},
+               "  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<19x43xf32>, tensor<43x23xf32>",
+               {"r": Result("f32", [19, 23], Ulp(0))})
+    yield Case("matmul_nan_and_inf", {"a": Input("f32", [5, 3], special_floats()), "b": Input("f32", [3, 4], uniform(0.5, 2))},
+               "  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<5x3xf32>, tensor<3x4xf32>",
+               {"r": Result("f32", [5, 4], sum_of_special())})
+    yield from epilogues()
+    yield from convolutions()
+
+
+def sum_of_special():
+    """NaN and infinities must be equal; the sums that are finite have 3 terms below 2^4."""
+    from tolerance import at_most
+    return at_most(lambda inputs: 4 * 2.0**-23 * 3 * 16, "4 * epsilon * 3 * 2^4")
+
+
+def epilogues():
+    """A bias and a rectifier behind, a transposition before: one kernel. Rounding stays that of the sum and one addition."""
+    yield Case("matmul_bias_relu", {"a": Input("f32", [9, 33], uniform()), "b": Input("f32", [33, 17], uniform()),
+                                    "c": Input("f32", [17], uniform())}, """
+  %p = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<9x33xf32>, tensor<33x17xf32>
+  %w = vx.broadcast %c, [1] : tensor<17xf32> -> tensor<9x17xf32>
+  %s = vx.add %p, %w : tensor<9x17xf32>, tensor<9x17xf32>
+  %z = vx.constant dense<0.0> : tensor<9x17xf32>
+  %r = vx.max %s, %z : tensor<9x17xf32>, tensor<9x17xf32>""", {"r": Result("f32", [9, 17], sum_of(34, "f32"))})
+    yield Case("matmul_of_transposed", {"a": Input("f32", [21, 9], uniform()), "b": Input("f32", [21, 5], uniform())}, """
+  %t = vx.transpose %a, [1, 0] : tensor<21x9xf32>
+  %r = vx.contract %t, %b batch = [] x [] contracting = [1] x [0] : tensor<9x21xf32>, tensor<21x5xf32>""",
+               {"r": Result("f32", [9, 5], sum_of(21, "f32"))})
+    yield Case("matmul_square", {"a": Input("f32", [13, 13], uniform())},
+               "  %r = vx.contract %a, %a batch = [] x [] contracting = [1] x [0] : tensor<13x13xf32>, tensor<13x13xf32>",
+               {"r": Result("f32", [13, 13], sum_of(13, "f32"))})
+    yield Case("matmul_sum", {"a": Input("f32", [7, 9], uniform()), "b": Input("f32", [9, 11], uniform())}, """
+  %p = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<7x9xf32>, tensor<9x11xf32>
+  %r = vx.reduce sum %p axes = [1] : tensor<7x11xf32>""", {"r": Result("f32", [7], sum_of(9 + 11, "f32"))})
+
+
+def convolutions():
+    for name, dtype, input_dims, filters, kernel, strides, dilations, low, high, groups in (
+            ("3x3", "f32", [2, 3, 9, 7], 5, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("strided", "f32", [1, 4, 11, 13], 7, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1),
+            ("dilated", "f32", [1, 2, 13, 11], 3, [3, 2], [1, 1], [2, 3], [2, 0], [1, 3], 1), ("grouped", "f32", [2, 6, 7, 7], 4, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 2),
+            ("depthwise", "f32", [1, 5, 9, 9], 5, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 5), ("1x1", "f32", [1, 16, 7, 7], 33, [1, 1], [1, 1], [1, 1], [0, 0], [0, 0], 1),
+            ("1d", "f32", [2, 3, 17], 5, [5], [2], [1], [2], [1], 1), ("3d", "f32", [1, 2, 5, 4, 6], 3, [2, 3, 2], [1, 1, 2], [1, 1, 1], [0, 1, 0], [1, 1, 0], 1),
+            ("whole", "f32", [1, 3, 5, 5], 7, [5, 5], [1, 1], [1, 1], [0, 0], [0, 0], 1), ("empty_batch", "f32", [0, 3, 5, 5], 2, [3, 3], [1, 1], [1, 1], [0, 0], [0, 0], 1),
+            ("empty_result", "f32", [1, 1, 2, 2], 1, [3, 3], [1, 1], [1, 1], [0, 0], [0, 0], 1), ("cropped", "f32", [1, 2, 9, 9], 2, [3, 3], [1, 1], [1, 1], [-1, 1], [1, -2], 1),
+            ("f64", "f64", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("f16", "f16", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1),
+            ("bf16", "bf16", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("grouped_strided", "f32", [1, 8, 9, 9], 12, [3, 3], [2, 1], [1, 1], [0, 1], [1, 0], 4),
+            ("7x7_stem", "f32", [1, 3, 23, 23], 16, [7, 7], [2, 2], [1, 1], [3, 3], [3, 3], 1), ("multiplier", "f32", [1, 3, 7, 7], 6, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 3)):
+        channels = input_dims[1] // groups
+        filter_dims = [filters, channels] + kernel
+        result = [input_dims[0], filters] + [max(0, (size + a + b - ((k - 1) * d + 1)) // s + 1) for size, k, s, d, a, b in
+                                             zip(input_dims[2:], kernel, strides, dilations, low, high)]
+        yield Case(f"conv_{name}", {"x": Input(dtype, input_dims, uniform()), "w": Input(dtype, filter_dims, uniform())},
+                   f"  %r = vx.conv %x, %w strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups} : "
+                   f"{tensor_type(dtype, input_dims)}, {tensor_type(dtype, filter_dims)}",
+                   {"r": Result(dtype, result, sum_of(channels * math.prod(kernel), dtype))})
+    kind = "tensor<1x5x7x7xf32>"
+    yield Case("conv_scale_relu", {"x": Input("f32", [1, 3, 7, 7], uniform()), "w": Input("f32", [5, 3, 3, 3], uniform()),
+                                   "s": Input("f32", [5], uniform(0.5, 1.5)), "b": Input("f32", [5], uniform())}, f"""
+  %c = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x3x7x7xf32>, tensor<5x3x3x3xf32>
+  %s1 = vx.broadcast %s, [1] : tensor<5xf32> -> {kind}
+  %m = vx.mul %c, %s1 : {kind}, {kind}
+  %b1 = vx.broadcast %b, [1] : tensor<5xf32> -> {kind}
+  %a = vx.add %m, %b1 : {kind}, {kind}
+  %z = vx.constant dense<0.0> : {kind}
+  %r = vx.max %a, %z : {kind}, {kind}""", {"r": Result("f32", [1, 5, 7, 7], sum_of(29, "f32"))})

@@ -1,0 +1,94 @@
+"""Reductions over dimensions and windows, and the place of an extreme."""
+import math
+
+from op_case import FLOATS, INTEGERS, SIGNED, Case, Input, Result, any_values, bools, special_floats, tensor_type, uniform, values
+from tolerance import Exact, Ulp, relative, sum_of
+
+
+def rule_of(kind, dtype, terms):
+    if dtype not in FLOATS:
+        return Exact()
+    if kind in ("max", "min"):
+        return Ulp(0)
+    return sum_of(terms, dtype) if kind == "sum" else relative(terms + 1, dtype)
+
+
+def reduce(name, kind, dtype, dims, axes, make):
+    terms = math.prod(dims[axis] for axis in axes)
+    result = [size for axis, size in enumerate(dims) if axis not in axes]
+    return Case(name, {"x": Input(dtype, dims, make)}, f"  %r = vx.reduce {kind} %x axes = {axes} : {tensor_type(dtype, dims)}",
+                {"r": Result(dtype, result, rule_of(kind, dtype, terms))})
+
+
+def cases():
+    near_one = uniform(0.9, 1.1)
+    for dtype in FLOATS:
+        yield reduce(f"sum_{dtype}", "sum", dtype, [5, 37], [1], uniform())
+        yield reduce(f"prod_{dtype}", "prod", dtype, [5, 7], [1], near_one)
+        for kind in ("max", "min"):
+            yield reduce(f"{kind}_{dtype}", kind, dtype, [5, 37], [1], uniform(-50, 50))
+            yield reduce(f"{kind}_special_{dtype}", kind, dtype, [3, 17], [1], special_floats())
+    for dtype in INTEGERS:
+        for kind in ("sum", "prod", "max", "min", "and", "or"):
+            yield reduce(f"{kind}_{dtype}", kind, dtype, [3, 11], [1], any_values(dtype))
+    for kind in ("and", "or"):
+        yield reduce(f"{kind}_i1", kind, "i1", [5, 3], [1], bools)
+        yield reduce(f"{kind}_i1_none", kind, "i1", [5, 0], [1], bools)
+    for name, dims, axes in (("first", [17, 5], [0]), ("all", [3, 5, 7], [0, 1, 2]), ("none", [3, 5], []), ("middle", [2, 13, 3], [1]),
+                             ("outer", [5, 3, 7], [0, 2]), ("scalar", [], []), ("over_one", [7, 1], [1]), ("long", [4099], [0]),
+                             ("wide", [3, 1031], [1]), ("tall", [1031, 3], [0]), ("empty_result", [0, 3], [1])):
+        yield reduce(f"sum_shape_{name}", "sum", "f32", dims, axes, uniform())
+        yield reduce(f"max_shape_{name}", "max", "i32", dims, axes, any_values("i32"))
+    for kind in ("sum", "prod", "max", "min"):
+        yield reduce(f"{kind}_nothing_f32", kind, "f32", [3, 0], [1], uniform())
+        yield reduce(f"{kind}_nothing_i8", kind, "i8", [3, 0], [1], any_values("i8"))
+        yield reduce(f"{kind}_nan", kind, "f32", [2, 5], [1], values(1.0, float("nan"), 2.0))
+    yield reduce("sum_of_inf", "sum", "f32", [2, 3], [1], values(float("inf"), 1.0, 2.0, float("inf"), -float("inf"), 0.0))
+    # Many small ones: a sum in f16 would stop at 2048.
+    yield reduce("sum_f16_accumulates_in_f32", "sum", "f16", [4096], [0], values(1.0))
+    yield from places()
+    yield from windows()
+
+
+def places():
+    for dtype in FLOATS + SIGNED + ("ui8", "ui64"):
+        for kind in ("max", "min"):
+            yield place(f"arg_{kind}_{dtype}", kind, dtype, [3, 17], 1, any_values(dtype))
+    ties = values(1, 3, 3, 0, 0, 3, 1)
+    for kind in ("max", "min"):
+        for last in (False, True):
+            suffix = "last" if last else "first"
+            yield place(f"arg_{kind}_ties_{suffix}", kind, "f32", [2, 7], 1, ties, last)
+            yield place(f"arg_{kind}_nan_{suffix}", kind, "f32", [5], 0, values(1.0, float("nan"), 3.0, float("nan"), -9.0), last)
+    for name, dims, axis in (("first_axis", [7, 3], 0), ("middle", [2, 5, 3], 1), ("one", [4, 1], 1), ("long", [1031], 0), ("empty", [0, 3], 1)):
+        yield place(f"arg_max_{name}", "max", "f32", dims, axis, uniform())
+
+
+def place(name, kind, dtype, dims, axis, make, last=False):
+    return Case(name, {"x": Input(dtype, dims, make)},
+                f"  %r = vx.arg_reduce {kind} %x axis = {axis} {'last' if last else ''} : {tensor_type(dtype, dims)}",
+                {"r": Result("i64", dims[:axis] + dims[axis + 1:], Exact())})
+
+
+def windows():
+    for name, kind, dtype, dims, window, strides, dilations, low, high in (
+            ("max_pool", "max", "f32", [1, 2, 7, 7], [1, 1, 3, 3], [1, 1, 2, 2], [1] * 4, [0, 0, 1, 1], [0, 0, 1, 1]),
+            ("sum_pool", "sum", "f32", [1, 2, 7, 5], [1, 1, 3, 2], [1, 1, 1, 2], [1] * 4, [0, 0, 1, 0], [0, 0, 1, 1]),
+            ("dilated", "max", "f32", [13], [3], [2], [3], [1], [2]), ("prod", "prod", "f32", [9], [3], [1], [1], [1], [1]),
+            ("min_ints", "min", "i32", [3, 7], [1, 3], [1, 2], [1, 1], [0, 1], [0, 1]), ("sum_ints", "sum", "i64", [11], [4], [3], [1], [2], [2]),
+            ("max_bytes", "max", "ui8", [11], [3], [1], [1], [1], [1]), ("only_padding", "max", "f32", [2], [1], [1], [1], [3], [3]),
+            ("only_padding_ints", "min", "i8", [2], [1], [1], [1], [2], [2]), ("cropped", "sum", "f32", [9], [2], [1], [1], [-2], [-1]),
+            ("empty", "max", "f32", [0, 5], [1, 2], [1, 1], [1, 1], [0, 0], [0, 0]), ("cumulative", "sum", "f32", [17], [17], [1], [1], [16], [0]),
+            ("f64", "sum", "f64", [3, 7], [2, 2], [1, 1], [1, 1], [0, 0], [0, 0]), ("f16", "sum", "f16", [3, 7], [2, 3], [1, 1], [1, 1], [0, 0], [0, 0]),
+            ("bf16", "max", "bf16", [3, 7], [2, 3], [1, 1], [1, 1], [0, 0], [0, 0]), ("too_large", "sum", "f32", [3], [5], [1], [1], [0], [0]),
+            ("3d", "max", "f32", [1, 1, 5, 5, 3], [1, 1, 2, 2, 2], [1, 1, 2, 1, 1], [1] * 5, [0] * 5, [0] * 5)):
+        result = [max(0, size + a + b - ((w - 1) * d + 1)) // s + (size + a + b >= (w - 1) * d + 1)
+                  for size, w, s, d, a, b in zip(dims, window, strides, dilations, low, high)]
+        make = uniform(0.5, 1.5) if kind == "prod" else uniform(-9, 9) if dtype in FLOATS else any_values(dtype)
+        yield Case(f"window_{name}", {"x": Input(dtype, dims, make)},
+                   f"  %r = vx.reduce_window {kind} %x window = {window} strides = {strides} dilations = {dilations} "
+                   f"pads = {low} x {high} : {tensor_type(dtype, dims)}",
+                   {"r": Result(dtype, result, rule_of(kind, dtype, math.prod(window)))})
+    yield Case("window_max_nan", {"x": Input("f32", [9], special_floats())},
+               "  %r = vx.reduce_window max %x window = [3] strides = [1] dilations = [1] pads = [1] x [1] : tensor<9xf32>",
+               {"r": Result("f32", [9], Ulp(0))})

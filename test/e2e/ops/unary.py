@@ -1,0 +1,37 @@
+"""Elementwise ops of one operand."""
+from op_case import FLOATS, INTEGERS, SIGNED, Case, Input, Result, any_values, bools, special_floats, uniform
+from tolerance import Exact, Ulp
+
+# Places from the correctly rounded result: the math library's bound of 1.5, and half a place of the reference. f64 has a
+# looser bound; f16 and bf16 are computed in f32, whose error moves a tie to one side.
+MATH = {"f32": 2, "f64": 3, "f16": 1, "bf16": 1}
+NEAR = (0.1, 3.0, 10.0, 30.0, 88.0, -88.0, 100.0, -100.0, 1e-3, -1e-3, 3.1415927, 1.5707964, 255.5)
+
+
+def unary(op, dtype, dims, make, rule, result=None):
+    return Case(f"{op}_{dtype}_{'x'.join(map(str, dims)) or 'scalar'}", {"x": Input(dtype, dims, make)},
+                f"  %r = vx.{op} %x : {Input(dtype, dims, make).type()}", {"r": Result(result or dtype, dims, rule)})
+
+
+def cases():
+    for dtype in FLOATS:
+        for op in ("neg", "abs"):
+            yield unary(op, dtype, [5, 7], special_floats(), Exact())
+        for op in ("sign", "ceil", "floor", "round", "sqrt"):
+            yield unary(op, dtype, [5, 7], special_floats(300.0), Ulp(0))
+        for op in ("exp", "log", "sin", "cos", "tanh", "erf"):
+            yield unary(op, dtype, [11, 13], special_floats(60.0, NEAR), Ulp(MATH[dtype]))
+        for op in ("is_nan", "is_inf"):
+            yield unary(op, dtype, [17], special_floats(), Exact(), "i1")
+    for dtype in INTEGERS:
+        yield unary("neg", dtype, [19], any_values(dtype), Exact())
+        yield unary("not", dtype, [19], any_values(dtype), Exact())
+    for dtype in SIGNED + ("ui8", "ui32", "ui64"):
+        yield unary("abs", dtype, [19], any_values(dtype), Exact())
+        yield unary("sign", dtype, [19], any_values(dtype), Exact())
+    yield unary("not", "i1", [23], bools, Exact())
+    # Sizes: scalars, none, one, primes around the width of a vector and of a workgroup, several dimensions.
+    for dims in ([], [0], [1], [7], [3, 0, 5], [1, 1, 1, 1], [257], [3, 1, 5, 2], [1031], [2, 3, 2, 1, 5]):
+        yield unary("exp", "f32", dims, uniform(), Ulp(MATH["f32"]))
+        if dims not in ([7], [257]):
+            yield unary("abs", "i8", dims, any_values("i8"), Exact())

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Runs the op cases of a family on each device and compares every element with the reference evaluator.
+
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--jobs N] [--keep FOLDER]
+
+Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
+compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, 77 no
+device of those asked for is there.
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import importlib.util
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from op_case import FLOATS, NUMPY, decode, prefix_of, program  # noqa: E402
+
+SHARED = 24  # cases of one program
+TIMEOUT = 120
+
+
+class Failure(Exception):
+    pass
+
+
+class Tools:
+    def __init__(self, folder):
+        self.folder = folder
+        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+
+    def run(self, name, *arguments):
+        command = [os.path.join(self.folder, name), *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=self.environment)
+        except subprocess.TimeoutExpired:
+            return 124, "", f"no end after {TIMEOUT} s"
+        return done.returncode, done.stdout, done.stderr.strip()
+
+    def must(self, name, *arguments):
+        code, output, errors = self.run(name, *arguments)
+        if code != 0:
+            raise Failure(f"{name} exits with {code}: {errors[-2000:]}")
+        return output
+
+
+def write_array(path, array, dtype):
+    if dtype == "bf16":
+        array = array.view("V2") if array.shape else array.reshape(1).view("V2").reshape(())
+    np.save(path, array)
+
+
+def read_array(path, dtype):
+    array = np.load(path)
+    return array.view(np.uint16) if dtype == "bf16" else array
+
+
+class Context:
+    """What a rule may ask about one result of one run."""
+
+    def __init__(self, tools, folder, case, result, arrays, want):
+        self.tools, self.folder, self.case, self.result, self.arrays, self.want = tools, folder, case, result, arrays, want
+
+    def inputs(self):
+        return {name: decode(array, self.case.inputs[name].dtype) if self.case.inputs[name].dtype in FLOATS else array
+                for name, array in self.arrays.items()}
+
+    def of_magnitudes(self):
+        """The reference's result for the inputs' magnitudes."""
+        arrays = {}
+        for name, array in self.arrays.items():
+            dtype = self.case.inputs[name].dtype
+            arrays[name] = array & np.uint16(0x7FFF) if dtype == "bf16" else abs(array) if dtype in FLOATS else array
+        folder = tempfile.mkdtemp(dir=self.folder)
+        write_program(folder, [self.case])
+        write_inputs(folder, [self.case], [arrays])
+        run_reference(self.tools, folder, [self.case])
+        return read_array(os.path.join(folder, f"want_{self.result}.npy"), self.case.results[self.result].dtype)
+
+
+def write_program(folder, cases):
+    with open(os.path.join(folder, "program.mlir"), "w") as file:
+        file.write(program(cases))
+
+
+def write_inputs(folder, cases, arrays):
+    for index, case in enumerate(cases):
+        for name, array in arrays[index].items():
+            path = os.path.join(folder, f"in_{prefix_of(index, cases)}{name}.npy")
+            write_array(path, array, case.inputs[name].dtype)
+
+
+def files(folder, cases, kind):
+    """The --input and --output arguments."""
+    arguments = []
+    for index, case in enumerate(cases):
+        prefix = prefix_of(index, cases)
+        for name in case.inputs:
+            arguments += ["--input", f"{prefix}{name}=@{folder}/in_{prefix}{name}.npy"]
+        for name in case.results:
+            arguments += ["--output", f"{prefix}{name}=@{folder}/{kind}_{prefix}{name}.npy"]
+    return arguments
+
+
+def run_reference(tools, folder, cases):
+    tools.must("vx-interpret", f"{folder}/program.mlir", *files(folder, cases, "want"))
+
+
+def element_text(array, index, dtype):
+    value = array[index]
+    if dtype in FLOATS:
+        return f"{decode(np.array([value]), dtype)[0]!r} (bits {value.tobytes()[::-1].hex()})"
+    return str(value)
+
+
+def compare(context, got, device, sizes):
+    """A text for what differs, or None."""
+    result = context.case.results[context.result]
+    want, where = context.want, f"{device} {sizes if sizes else ''}".strip()
+    if got.dtype != NUMPY[result.dtype] or want.dtype != NUMPY[result.dtype]:
+        return f"{where}: '{context.result}' is {got.dtype}, the reference's {want.dtype}, want {result.dtype}"
+    if got.shape != want.shape:
+        return f"{where}: '{context.result}' has shape {got.shape}, want {want.shape}"
+    if got.size == 0:
+        return None
+    flat_got, flat_want = np.ascontiguousarray(got).reshape(got.shape), np.ascontiguousarray(want).reshape(want.shape)
+    context.want = flat_want
+    wrong = np.asarray(result.rule.mismatches(flat_got, flat_want, result.dtype, context))
+    if not wrong.any():
+        return None
+    places = np.argwhere(np.broadcast_to(wrong, got.shape))
+    lines = [f"{where}: '{context.result}' differs in {len(places)} of {got.size} elements (rule: {result.rule})"]
+    for place in places[:3]:
+        index = tuple(int(i) for i in place)
+        lines.append(f"    at {list(index)}: got {element_text(flat_got, index, result.dtype)}, "
+                     f"want {element_text(flat_want, index, result.dtype)}")
+    return "\n".join(lines)
+
+
+class Outcome:
+    def __init__(self, case, device, problem=None):
+        self.case, self.device, self.problem = case, device, problem
+
+
+def run_device(tools, folder, cases, arrays, device, sizes):
+    code, _, errors = tools.run("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback",
+                                *files(folder, cases, device))
+    expected = cases[0].fault
+    if expected is not None:
+        if code != 1 or expected not in errors:
+            return {cases[0]: f"{device} {sizes}: want exit code 1 and '{expected}', got {code} and '{errors}'"}
+        return {}
+    if code != 0:
+        raise Failure(f"vx-run --device={device} exits with {code} {sizes if sizes else ''}: {errors[-2000:]}")
+    problems = {}
+    for index, case in enumerate(cases):
+        prefix = prefix_of(index, cases)
+        for name, result in case.results.items():
+            want = read_array(f"{folder}/want_{prefix}{name}.npy", result.dtype)
+            got = read_array(f"{folder}/{device}_{prefix}{name}.npy", result.dtype)
+            problem = compare(Context(tools, folder, case, name, arrays[index], want), got, device, sizes)
+            if problem:
+                problems.setdefault(case, problem)
+    return problems
+
+
+def run_cases(tools, root, cases, devices):
+    """Outcomes of all cases on all devices; the cases stand in one program."""
+    folder = tempfile.mkdtemp(dir=root)
+    apart = lambda: list(itertools.chain.from_iterable(run_cases(tools, root, [case], devices) for case in cases))
+    problems = {device: {} for device in devices}
+    try:
+        write_program(folder, cases)
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--target={','.join(devices)}", "--no-cache", "--threads=1",
+                   "-o", f"{folder}/program.vxm")
+    except Failure as failure:
+        if len(cases) > 1:
+            return apart()
+        return [Outcome(cases[0], device, str(failure)) for device in devices]
+    for sizes in cases[0].runs:
+        arrays = [case.arrays(sizes) for case in cases]
+        write_inputs(folder, cases, arrays)
+        if cases[0].fault is None:
+            try:
+                run_reference(tools, folder, cases)
+            except Failure as failure:
+                if len(cases) > 1:
+                    return apart()
+                return [Outcome(cases[0], device, f"reference: {failure}") for device in devices]
+        for device in devices:
+            try:
+                for case, problem in run_device(tools, folder, cases, arrays, device, sizes).items():
+                    problems[device].setdefault(case, problem)
+            except Failure as failure:
+                if len(cases) > 1:
+                    return apart()
+                problems[device].setdefault(cases[0], str(failure))
+    return [Outcome(case, device, problems[device].get(case)) for device in devices for case in cases]
+
+
+def load_family(name):
+    spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, "ops", f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cases = list(module.cases())
+    names = [case.name for case in cases]
+    doubled = {case for case in names if names.count(case) > 1}
+    if doubled:
+        raise SystemExit(f"run_ops.py: error: family '{name}' has two cases of one name: {sorted(doubled)}")
+    return cases
+
+
+def batches(cases, devices):
+    """Pairs of the cases of one program and the devices that it is for."""
+    groups = {}
+    for case in cases:
+        able = tuple(device for device in devices if case.runs_on(device))
+        if able:
+            groups.setdefault((able, None if case.can_share else case.name), []).append(case)
+    for (able, _), group in groups.items():
+        for begin in range(0, len(group), SHARED):
+            yield group[begin:begin + SHARED], able
+
+
+def present_devices(tools, wanted):
+    listed = json.loads(tools.must("vx-run", "--list-devices", "--json"))
+    return [name for name in wanted
+            if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("families", nargs="+")
+    parser.add_argument("--bin", required=True, help="the folder of the tools")
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--filter", default="*")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", help="write programs and tensors here and leave them")
+    options = parser.parse_args()
+    tools = Tools(options.bin)
+    wanted = options.device.split(",")
+    devices = present_devices(tools, wanted)
+    for name in wanted:
+        if name not in devices:
+            print(f"no device '{name}' here: its cases are left out")
+    if not devices:
+        return 77
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        root = options.keep or scratch
+        os.makedirs(root, exist_ok=True)
+        for family in options.families:
+            cases = [case for case in load_family(family) if fnmatch.fnmatch(case.name, options.filter)]
+            with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+                runs = [pool.submit(run_cases, tools, root, batch, able) for batch, able in batches(cases, devices)]
+                outcomes = [outcome for run in runs for outcome in run.result()]
+            bad = [outcome for outcome in outcomes if outcome.problem]
+            for outcome in bad:
+                print(f"FAILED {family}/{outcome.case.name}\n  {outcome.problem}")
+            for device in devices:
+                total = sum(outcome.device == device for outcome in outcomes)
+                wrong = sum(outcome.device == device for outcome in bad)
+                print(f"{family} on {device}: {total - wrong} of {total} cases passed")
+            if not outcomes:
+                print(f"{family}: no case matches '{options.filter}'")
+                failed += 1
+            failed += len(bad)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
