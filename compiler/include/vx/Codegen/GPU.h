@@ -17,6 +17,7 @@ void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 void buildGPUKernelPipeline(mlir::OpPassManager &pm);
 
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
+std::unique_ptr<mlir::Pass> createLowerContractionPass();
 
 /// Registers the passes of this component with the tools. Thread-compatible.
 void registerGPUCodegenPasses();

@@ -1,12 +1,28 @@
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/Common/Passes.h"
 #include "vx/Codegen/GPU.h"
+#include "vx/Conversion/VXToLinalg.h"
 #include "vx/Target/TargetBackend.h"
 
 using namespace mlir;
 
 void vx::buildGPUKernelPipeline(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  OpPassManager &function = pm.nest<func::FuncOp>();
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
+  function.addPass(createLowerContractionPass());
+  function.addPass(createLowerToLoopsPass());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
+  function.addPass(createExpandMathPass());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createCSEPass());
 }
 
-void vx::buildGPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) { buildGPUKernelPipeline(pm); }
+void vx::buildGPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) {
+  pm.addPass(createConvertToLinalgPass());
+  pm.addPass(createVerifyNoEncodingPass());
+  buildGPUKernelPipeline(pm);
+}

@@ -185,12 +185,27 @@ struct RemSIPattern : OpConversionPattern<arith::RemSIOp> {
   }
 };
 
+/// The dialect has no truncation: it is the floor above zero and the ceiling below, so -0 and NaN stay.
+struct TruncPattern : OpConversionPattern<math::TruncOp> {
+  TruncPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/10) {}
+  LogicalResult matchAndRewrite(math::TruncOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter e(rewriter, op.getLoc(), cast<FloatType>(adaptor.getOperand().getType()));
+    Value x = adaptor.getOperand();
+    Value below = spirv::GLCeilOp::create(rewriter, op.getLoc(), x);
+    Value above = spirv::GLFloorOp::create(rewriter, op.getLoc(), x);
+    rewriter.replaceOp(op, e.select(e.less(x, e.number(0)), below, above));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateArithPatterns(const SPIRVTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<DivFPattern, SqrtPattern, NaNComparePattern, RemSIPattern, ContractPattern<arith::AddFOp, spirv::FAddOp>,
-               ContractPattern<arith::SubFOp, spirv::FSubOp>, ContractPattern<arith::MulFOp, spirv::FMulOp>>(
-      converter, patterns.getContext());
+  patterns.add<DivFPattern, SqrtPattern, TruncPattern, NaNComparePattern, RemSIPattern,
+               ContractPattern<arith::AddFOp, spirv::FAddOp>, ContractPattern<arith::SubFOp, spirv::FSubOp>,
+               ContractPattern<arith::MulFOp, spirv::FMulOp>>(converter, patterns.getContext());
 }
 
 } // namespace vx::vulkan

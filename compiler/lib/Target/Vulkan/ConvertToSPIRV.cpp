@@ -221,7 +221,10 @@ private:
     ub::populateUBToSPIRVConversionPatterns(converter, patterns);
 
     ConversionTarget target(*context);
-    target.addLegalDialect<spirv::SPIRVDialect>();
+    // The shared patterns offer the opcodes of OpenCL too.
+    target.addDynamicallyLegalDialect<spirv::SPIRVDialect>([](Operation *op) {
+      return !op->getName().getStringRef().starts_with("spirv.CL.") && !isa<spirv::OrderedOp, spirv::UnorderedOp>(op);
+    });
     target.addLegalOp<UnrealizedConversionCastOp>();
     if (failed(applyFullConversion(kernel, target, std::move(patterns))))
       return failure();
@@ -244,6 +247,16 @@ private:
     function.walk([&](spirv::VariableOp op) { variables.push_back(op); });
     for (spirv::VariableOp op : llvm::reverse(variables))
       op->moveBefore(&body, body.begin());
+    // A continue construct that holds the whole body is valid, but drivers do not expect loops and branches in it: give
+    // each loop one that only jumps back.
+    function.walk([&](spirv::LoopOp loop) {
+      Block *body = loop.getContinueBlock();
+      if (body->without_terminator().empty())
+        return;
+      Block *next = body->splitBlock(body->getTerminator());
+      builder.setInsertionPointToEnd(body);
+      spirv::BranchOp::create(builder, loop.getLoc(), next);
+    });
     function.walk([&](Operation *op) {
       bool mayContract = op->removeAttr(kContractAttr) != nullptr;
       if (!mayContract && isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp, spirv::FNegateOp>(op))

@@ -27,6 +27,9 @@ static std::pair<Value, spirv::StorageClass> elementPointer(OpBuilder &builder, 
   SmallVector<Value> path;
   if (isa<spirv::StructType>(type.getPointeeType()))
     path.push_back(integerConstant(builder, loc, 32, 0));
+  // Workgroup and thread memory is small: 32 bits are enough, and cheaper.
+  if (type.getStorageClass() != spirv::StorageClass::PhysicalStorageBuffer)
+    index = spirv::UConvertOp::create(builder, loc, builder.getI32Type(), index);
   path.push_back(index);
   return {spirv::AccessChainOp::create(builder, loc, pointer, path), type.getStorageClass()};
 }

@@ -60,6 +60,8 @@ Compiled compile(const std::string &text, Form form) {
   std::string error;
   TargetSpec spec = backend->variants({}, error)->front();
   mlir::PassManager pm(&context);
+  if (form == Form::Graph)
+    buildGPUCodegenPipeline(pm, spec);
   if (form == Form::Linalg)
     buildGPUKernelPipeline(pm);
   if (mlir::failed(pm.run(*module))) {

@@ -37,7 +37,8 @@ struct Compiled {
 };
 
 enum class Form {
-  Linalg, // form 4: the whole GPU pipeline
+  Graph,  // form 3: a vx.kernel, the whole pipeline
+  Linalg, // form 4: what conversion to linalg leaves
   Memref  // form 5: what code generation leaves
 };
 

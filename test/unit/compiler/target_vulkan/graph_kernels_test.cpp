@@ -1,0 +1,192 @@
+// Kernels of vx ops through the whole GPU pipeline, against plain loops.
+#include "kernel_runner.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace vx::test;
+
+namespace {
+
+using GraphKernel = KernelTest;
+
+std::vector<float> ramp(size_t n, int seed) {
+  std::vector<float> values(n);
+  for (size_t i = 0; i < n; ++i)
+    values[i] = static_cast<float>((static_cast<int>(i) * 7 + seed * 13) % 31 - 15) / 8.0f;
+  return values;
+}
+
+void expectNear(const Bytes &got, const std::vector<float> &want, float tolerance) {
+  std::vector<float> values = fromBytes<float>(got);
+  ASSERT_EQ(values.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    ASSERT_NEAR(values[i], want[i], tolerance) << "element " << i;
+}
+
+std::string strategy(const std::string &name, const std::string &workgroup, const std::string &rest = "") {
+  return "#vx.strategy<\"" + name + "\", workgroup = [" + workgroup + "], " +
+         (rest.empty() ? "vector = [], reduction = [], threads = 64" : rest) + ">";
+}
+
+std::string softmax(const std::string &schedule) {
+  return R"(vx.kernel @softmax "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" + schedule + R"( {
+  ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
+    %0 = vx.add %a, %b : tensor<?x?xf32, #vx.enc<[s0, s1]>>, tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    %1 = vx.softmax %0 axis = 1 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    vx.yield %1 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+  })";
+}
+
+TEST_F(GraphKernel, softmaxOfAnySize) {
+  for (const std::string &schedule : {strategy("loops", "1, 0"), strategy("rows", "64, 0")}) {
+    Compiled kernel = compile(softmax(schedule), Form::Graph);
+    for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {3, 5}, {70, 33}, {0, 4}, {4, 0}}) {
+      std::vector<float> a = ramp(rows * columns, 1), b = ramp(rows * columns, 2), want(rows * columns);
+      for (size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (size_t c = 0; c < columns; ++c)
+          sum += std::exp(double(a[r * columns + c]) + b[r * columns + c]);
+        for (size_t c = 0; c < columns; ++c)
+          want[r * columns + c] = float(std::exp(double(a[r * columns + c]) + b[r * columns + c]) / sum);
+      }
+      std::vector<Bytes> buffers = {toBytes(a), toBytes(b), Bytes(want.size() * 4)};
+      size_t groups = schedule.find("rows") != std::string::npos ? (rows + 63) / 64 : rows;
+      run(kernel, buffers, {int64_t(rows), int64_t(columns)}, groups);
+      expectNear(buffers[2], want, 1e-6f);
+    }
+  }
+}
+
+/// relu(lhs * rhs + bias), with m, k and n known or not.
+std::string matmul(const std::string &schedule, bool isTransposed) {
+  std::string rhs = isTransposed ? "tensor<?x?xf32, #vx.enc<[s2, s1]>>" : "tensor<?x?xf32, #vx.enc<[s1, s2]>>";
+  std::string contracting = isTransposed ? "[1]" : "[0]";
+  return R"(vx.kernel @matmul "k" symbols ["s0", "s1", "s2"] workgroups #vx.dim<s0> )" + schedule + R"( {
+  ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: )" +
+         rhs + R"(, %c: tensor<?xf32, #vx.enc<[s2]>>):
+    %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x )" +
+         contracting + " : tensor<?x?xf32, #vx.enc<[s0, s1]>>, " + rhs + R"(
+    %1 = vx.broadcast %c, [1] : tensor<?xf32, #vx.enc<[s2]>> -> tensor<?x?xf32, #vx.enc<[s0, s2]>>
+    %2 = vx.add %0, %1 : tensor<?x?xf32, #vx.enc<[s0, s2]>>, tensor<?x?xf32, #vx.enc<[s0, s2]>>
+    vx.yield %2 : tensor<?x?xf32, #vx.enc<[s0, s2]>>
+  })";
+}
+
+TEST_F(GraphKernel, matmulWithBias) {
+  for (bool isTransposed : {false, true}) {
+    Compiled kernel =
+        compile(matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8], threads = 64"), isTransposed),
+                Form::Graph);
+    for (auto [m, k, n] : {std::tuple<size_t, size_t, size_t>(1, 1, 1), {16, 8, 32}, {33, 19, 70}, {5, 0, 3}}) {
+      std::vector<float> a = ramp(m * k, 1), b = ramp(k * n, 2), c = ramp(n, 3), want(m * n);
+      for (size_t i = 0; i < m; ++i)
+        for (size_t j = 0; j < n; ++j) {
+          want[i * n + j] = c[j];
+          for (size_t l = 0; l < k; ++l)
+            want[i * n + j] += a[i * k + l] * (isTransposed ? b[j * k + l] : b[l * n + j]);
+        }
+      std::vector<Bytes> buffers = {toBytes(a), toBytes(b), toBytes(c), Bytes(want.size() * 4)};
+      run(kernel, buffers, {int64_t(m), int64_t(k), int64_t(n)}, (m + 15) / 16 * ((n + 31) / 32));
+      expectNear(buffers[3], want, 1e-3f);
+    }
+  }
+}
+
+/// A padded 3x3 convolution with stride 2 and a maximum behind it.
+std::string conv(const std::string &schedule) {
+  return R"(vx.kernel @conv "k" symbols ["s0"] workgroups #vx.dim<s0> )" + schedule + R"( {
+  ^bb0(%x: tensor<?x3x9x11xf32, #vx.enc<[s0, 3, 9, 11]>>, %w: tensor<5x3x3x3xf32>, %z: tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>):
+    %0 = vx.conv %x, %w strides = [2, 2] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1
+      : tensor<?x3x9x11xf32, #vx.enc<[s0, 3, 9, 11]>>, tensor<5x3x3x3xf32>
+    %1 = vx.max %0, %z : tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>, tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>
+    vx.yield %1 : tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>
+  })";
+}
+
+TEST_F(GraphKernel, convolutionWithMaximum) {
+  std::pair<std::string, size_t> schedules[] = {
+      {strategy("loops", "1, 1, 0, 0"), 5},
+      {strategy("conv", "1, 4, 4, 8", "vector = [1, 4], reduction = [16], threads = 32"), 2 * 2}};
+  for (auto &[schedule, perImage] : schedules) {
+    Compiled kernel = compile(conv(schedule), Form::Graph);
+    for (size_t images : {0, 1, 3}) {
+      std::vector<float> x = ramp(images * 3 * 9 * 11, 1), w = ramp(5 * 3 * 3 * 3, 2), z(images * 5 * 5 * 6, 0.0f),
+                         want(z.size());
+      for (size_t at = 0; at < want.size(); ++at) {
+        int column = int(at % 6), row = int(at / 6 % 5);
+        size_t m = at / 30 % 5, image = at / 150;
+        float sum = 0;
+        for (size_t c = 0; c < 3; ++c)
+          for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+              int y = row * 2 + i - 1, u = column * 2 + j - 1;
+              if (y >= 0 && y < 9 && u >= 0 && u < 11)
+                sum += x[((image * 3 + c) * 9 + size_t(y)) * 11 + size_t(u)] *
+                       w[((m * 3 + c) * 3 + size_t(i)) * 3 + size_t(j)];
+            }
+        want[at] = std::max(sum, 0.0f);
+      }
+      std::vector<Bytes> buffers = {toBytes(x), toBytes(w), toBytes(z), Bytes(want.size() * 4)};
+      run(kernel, buffers, {int64_t(images)}, images * perImage);
+      expectNear(buffers[3], want, 1e-4f);
+    }
+  }
+}
+
+TEST_F(GraphKernel, sumOfRows) {
+  Compiled kernel =
+      compile(R"(vx.kernel @sum "k" symbols ["s0"] workgroups #vx.dim<s0> )" + strategy("loops", "64") + R"( {
+  ^bb0(%x: tensor<?x37xf32, #vx.enc<[s0, 37]>>):
+    %0 = vx.reduce sum %x axes = [1] : tensor<?x37xf32, #vx.enc<[s0, 37]>>
+    vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
+  })",
+              Form::Graph);
+  std::vector<float> x = ramp(100 * 37, 4), want(100, 0.0f);
+  for (size_t i = 0; i < x.size(); ++i)
+    want[i / 37] += x[i];
+  std::vector<Bytes> buffers = {toBytes(x), Bytes(400)};
+  run(kernel, buffers, {100}, 2);
+  expectNear(buffers[1], want, 1e-4f);
+}
+
+// Negative indices count from the end; one that is out of range is reported and nothing is read there.
+TEST_F(GraphKernel, gatherReportsBadIndices) {
+  Compiled kernel =
+      compile(R"(vx.kernel @gather "k" symbols ["s0"] workgroups #vx.dim<s0> )" + strategy("loops", "64, 0") +
+                  R"( {
+  ^bb0(%x: tensor<6x3xf32>, %i: tensor<?xi32, #vx.enc<[s0]>>):
+    %0 = vx.gather %x, %i axis = 0 : tensor<6x3xf32>, tensor<?xi32, #vx.enc<[s0]>>
+    vx.yield %0 : tensor<?x3xf32, #vx.enc<[s0, 3]>>
+  })",
+              Form::Graph);
+  std::vector<float> x = ramp(18, 5), want;
+  std::vector<int32_t> indices = {0, 5, -1, -6, 3};
+  for (int32_t index : indices)
+    for (size_t c = 0; c < 3; ++c)
+      want.push_back(x[size_t(index < 0 ? index + 6 : index) * 3 + c]);
+  std::vector<Bytes> buffers = {toBytes(x), toBytes(indices), Bytes(60)};
+  run(kernel, buffers, {5}, 1);
+  expectNear(buffers[2], want, 0.0f);
+  EXPECT_EQ(fault.count, 0u);
+  for (int32_t bad : {6, -7}) {
+    indices[2] = bad;
+    buffers[1] = toBytes(indices);
+    run(kernel, buffers, {5}, 1);
+    EXPECT_GT(fault.count, 0u);
+    EXPECT_EQ(fault.value, bad);
+    EXPECT_EQ(fault.site, 0u);
+  }
+}
+
+TEST_F(GraphKernel, strategyThatDoesNotFit) {
+  Compiled kernel = compile(
+      matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8], threads = 32"), false), Form::Graph);
+  EXPECT_NE(
+      kernel.error.find("expects a strategy that fits its contraction: want one block for each of 32 threads, got "
+                        "a tile of 16 x 32"),
+      std::string::npos)
+      << kernel.error;
+}
+
+} // namespace
