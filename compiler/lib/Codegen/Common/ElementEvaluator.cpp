@@ -197,6 +197,7 @@ static bool isMultipleOf(Value value, int64_t factor) {
 
 SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex flat, ArrayRef<Value> sizes) {
   SmallVector<LaneIndex> result(sizes.size());
+  LaneIndex all = flat;
   for (size_t d = sizes.size(); d-- > 1;) {
     Value size = sizes[d];
     std::optional<int64_t> constant = getConstantIntValue(size);
@@ -208,11 +209,13 @@ SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex fla
       flat = {arith::DivUIOp::create(builder, loc, flat.base, size), 0, {}};
       continue;
     }
-    Value all = toVector(loc, materialize(loc, flat)), divisor = toVector(loc, size);
-    result[d] = {{}, 0, arith::RemUIOp::create(builder, loc, all, divisor)};
-    flat = {{}, 0, arith::DivUIOp::create(builder, loc, all, divisor)};
+    Value numbers = toVector(loc, materialize(loc, flat)), divisor = toVector(loc, size);
+    result[d] = {{}, 0, arith::RemUIOp::create(builder, loc, numbers, divisor)};
+    flat = {{}, 0, arith::DivUIOp::create(builder, loc, numbers, divisor)};
   }
   result[0] = flat;
+  if (all.stride == 1 && sizes.size() > 1 && llvm::all_of(result, [](const LaneIndex &part) { return !!part.vector; }))
+    splits.push_back({all, result, SmallVector<Value>(sizes)});
   return result;
 }
 
@@ -258,6 +261,26 @@ Value ElementEvaluator::anyLane(Location loc, Value condition) {
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, condition);
 }
 
+const ElementEvaluator::Split *ElementEvaluator::findSplit(Value memref, ArrayRef<LaneIndex> indices) {
+  for (const Split &split : splits) {
+    size_t count = split.parts.size();
+    if (indices.size() < count)
+      continue;
+    size_t first = indices.size() - count;
+    bool isIt = llvm::all_of(indices.take_front(first), [](const LaneIndex &index) { return index.isInvariant(); });
+    for (size_t d = 0; d < count && isIt; ++d)
+      isIt = indices[first + d].vector == split.parts[d].vector;
+    for (size_t d = 1; d < count && isIt; ++d) {
+      Value size = sizeOf(memref, first + d);
+      std::optional<int64_t> constant = getConstantIntValue(size);
+      isIt = size == split.sizes[d] || (constant && constant == getConstantIntValue(split.sizes[d]));
+    }
+    if (isIt)
+      return &split;
+  }
+  return nullptr;
+}
+
 Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> indices) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<Value> bases;
@@ -286,6 +309,20 @@ Value ElementEvaluator::load(Location loc, Value memref, ArrayRef<LaneIndex> ind
     if (!mask)
       return vector::LoadOp::create(builder, loc, vectorType, memref, bases);
     return vector::MaskedLoadOp::create(builder, loc, vectorType, memref, bases, mask, zeros());
+  }
+  if (const Split *split = findSplit(memref, indices)) {
+    // Consecutive elements after all, across the rows.
+    size_t first = indices.size() - split->parts.size();
+    SmallVector<ReassociationIndices> groups;
+    for (size_t d = 0; d < first; ++d)
+      groups.push_back({static_cast<int64_t>(d)});
+    groups.emplace_back(llvm::to_vector(llvm::seq<int64_t>(first, indices.size())));
+    Value flat = emitAt(0, [&]() -> Value { return memref::CollapseShapeOp::create(builder, loc, memref, groups); });
+    bases.resize(first);
+    bases.push_back(split->flat.base);
+    if (!mask)
+      return vector::LoadOp::create(builder, loc, vectorType, flat, bases);
+    return vector::MaskedLoadOp::create(builder, loc, vectorType, flat, bases, mask, zeros());
   }
   LaneIndex offset = indices.front();
   for (auto [d, index] : llvm::enumerate(indices))

@@ -124,9 +124,19 @@ private:
   std::optional<LaneValue> lookup(Body &body, mlir::Value value);
   LaneIndex evaluateExpr(mlir::Location loc, mlir::AffineExpr expr, llvm::ArrayRef<LaneIndex> ivs);
 
+  /// The vectors of indices that `delinearize` made of consecutive numbers.
+  struct Split {
+    LaneIndex flat;
+    llvm::SmallVector<LaneIndex> parts;
+    llvm::SmallVector<mlir::Value> sizes;
+  };
+  /// The split that the last indices into `memref` are, when its memory is cut in the same way.
+  const Split *findSplit(mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
+
   mlir::OpBuilder &builder;
   int64_t lanes;
   mlir::Value mask;
+  std::vector<Split> splits;
   /// The mask says which lanes may read at all, also what is the same for all of them.
   bool isGuarded = false;
   std::vector<Scope> scopes;

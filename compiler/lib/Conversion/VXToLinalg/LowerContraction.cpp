@@ -121,8 +121,10 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
               return value;
             return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
           };
-          Value index = arith::AddIOp::create(b, l, times(at[2 + d], op.getStrides()[d]),
-                                              times(at[3 + spatial + d], op.getDilations()[d]));
+          Value index = times(at[2 + d], op.getStrides()[d]);
+          // A window of one element leaves the place as it is.
+          if (getDim(filterType, 2 + d).asConstant() != 1)
+            index = arith::AddIOp::create(b, l, index, times(at[3 + spatial + d], op.getDilations()[d]));
           if (int64_t low = op.getPadsLow()[d])
             index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
           if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
