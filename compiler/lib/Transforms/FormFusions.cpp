@@ -40,9 +40,10 @@ Role getRole(Operation *op) {
 /// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
 bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
 
-/// True when the op may be computed anew in each kernel that needs it: it reads no tensor.
+/// True when each kernel that needs the op computes it anew: it reads no tensor, or repeats the elements of a smaller
+/// one.
 bool isFree(Operation *op) {
-  if (isa<DimValueOp>(op))
+  if (isa<DimValueOp, BroadcastOp>(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -62,8 +63,8 @@ bool isHostScalar(OpOperand &use) {
       .Default([](Operation *) { return false; });
 }
 
-/// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that anchor's
-/// epilogue, computed while its result is in registers.
+/// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that
+/// anchor's epilogue, computed while its result is in registers.
 bool isEpilogue(Operation *op) {
   if (!op->hasTrait<OpTrait::Elementwise>())
     return false;
@@ -105,12 +106,21 @@ public:
 
     llvm::SetVector<Value> inputs;
     SmallVector<Location> locations;
+    // What is free is computed inside, from its own operands.
+    auto addInputs = [&](Operation *op, auto &&self) -> void {
+      for (Value operand : op->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        if (producer && members.contains(producer))
+          continue;
+        if (producer && isFree(producer))
+          self(producer, self);
+        else
+          inputs.insert(operand);
+      }
+    };
     for (Operation *op : order) {
       locations.push_back(op->getLoc());
-      for (Value operand : op->getOperands())
-        if (Operation *producer = operand.getDefiningOp();
-            !producer || (!members.contains(producer) && !isFree(producer)))
-          inputs.insert(operand);
+      addInputs(op, addInputs);
     }
     OpBuilder builder(root);
     Location location = builder.getFusedLoc(locations);
@@ -120,12 +130,14 @@ public:
     IRMapping mapping;
     for (Value input : inputs)
       mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
-    for (Operation *op : order) {
+    auto cloneWithFree = [&](Operation *op, auto &&self) -> void {
       for (Value operand : op->getOperands())
-        if (!mapping.contains(operand)) // free: computed anew
-          builder.clone(*operand.getDefiningOp(), mapping);
+        if (!mapping.contains(operand))
+          self(operand.getDefiningOp(), self);
       builder.clone(*op, mapping);
-    }
+    };
+    for (Operation *op : order)
+      cloneWithFree(op, cloneWithFree);
     SmallVector<Value> results;
     for (Value result : root->getResults())
       results.push_back(mapping.lookup(result));
@@ -181,10 +193,11 @@ void formInBlock(Block &block) {
   for (Operation *op : candidates) {
     if (taken.contains(op))
       continue;
-    bool isScalarInMemory = isa<DimValueOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
-                              return getRole(use.getOwner()) == Role::Host && !isHostScalar(use);
-                            });
-    if (getRole(op) == Role::Host && !isScalarInMemory)
+    // Something free becomes a kernel of its own only where the host holds it as memory.
+    bool isHeldByHost = isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
+                          return getRole(use.getOwner()) == Role::Host && !isHostScalar(use);
+                        });
+    if (!isHeldByHost && (getRole(op) == Role::Host || isFree(op)))
       continue;
     if (op->use_empty())
       continue;
@@ -208,7 +221,7 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
       formInBlock(*block);
     // What each kernel computes anew has no user left.
     getOperation().walk([](Operation *op) {
-      if (isa<ConstantOp, DimValueOp>(op) && op->use_empty())
+      if (isa<ConstantOp, DimValueOp, BroadcastOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())
         op->erase();
     });
   }

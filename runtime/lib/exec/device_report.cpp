@@ -98,9 +98,11 @@ std::vector<DeviceCandidate> deviceCandidates(const DeviceRequest &request) {
     if (!status.ok())
       return {};
   }
-  for (const std::string &backend : request.order)
-    if (candidates.empty() || candidates.front().backend != backend)
-      candidates.push_back({backend, std::nullopt});
+  using Software = DeviceCandidate::Software;
+  for (Software software : {Software::PassedOver, Software::Only})
+    for (const std::string &backend : request.order)
+      if (request.device == "auto" || candidates.front().backend != backend)
+        candidates.push_back({backend, std::nullopt, software});
   if (request.noFallback && candidates.size() > 1)
     candidates.resize(1);
   return candidates;

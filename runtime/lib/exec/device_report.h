@@ -29,6 +29,8 @@ Status parseDeviceRequest(const char *device, const char *order, std::span<hal::
 struct DeviceCandidate {
   std::string backend;
   std::optional<uint32_t> index;
+  // Software devices are passed over in the first round, and are all that the second round tries.
+  enum class Software { Allowed, PassedOver, Only } software = Software::Allowed;
 };
 std::vector<DeviceCandidate> deviceCandidates(const DeviceRequest &request);
 

@@ -58,6 +58,9 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   };
   std::string spelled = candidate.index ? fmt::format("{}:{}", candidate.backend, *candidate.index) : candidate.backend;
   hal::Driver *driver = findDriver(drivers, candidate.backend);
+  const bool isSecondRound = candidate.software == DeviceCandidate::Software::Only;
+  if (!driver && isSecondRound)
+    return okStatus(); // refused in the first round
   if (!driver)
     return refuse(spelled, hal::RefusalCode::NoDriver, fmt::format("this runtime has no {} driver", candidate.backend));
 
@@ -65,6 +68,8 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   auto found = std::find_if(targets.begin(), targets.end(), [&](const Target &target) {
     return driver->target().empty() || target.name == driver->target();
   });
+  if (found == targets.end() && isSecondRound)
+    return okStatus();
   if (found == targets.end()) {
     std::vector<std::string_view> names;
     for (const Target &target : targets)
@@ -79,7 +84,7 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   std::vector<hal::DeviceInfo> devices;
   hal::Refusal refusal = driver->enumerate(devices);
   if (devices.empty())
-    return refuse(spelled, refusal.code, std::move(refusal.reason));
+    return isSecondRound ? okStatus() : refuse(spelled, refusal.code, std::move(refusal.reason));
   if (candidate.index && *candidate.index >= devices.size())
     return refuse(spelled, hal::RefusalCode::NoSuchDevice,
                   fmt::format("device {} does not exist, there are {}", *candidate.index, devices.size()));
@@ -88,6 +93,15 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   uint32_t end = candidate.index ? first + 1 : static_cast<uint32_t>(devices.size());
   for (uint32_t index = first; index < end; ++index) {
     hal::Refusal why;
+    if (isSecondRound && !devices[index].isSoftware)
+      continue;
+    if (devices[index].isSoftware && candidate.software == DeviceCandidate::Software::PassedOver) {
+      why = {hal::RefusalCode::Software,
+             fmt::format("'{}' is a software device, taken only by name or when nothing else is left",
+                         devices[index].name)};
+      deviceReport.refused.push_back({fmt::format("{}:{}", candidate.backend, index), std::move(why)});
+      continue;
+    }
     VX_RETURN_IF_ERROR(tryDevice(*driver, index, why));
     if (why.code == hal::RefusalCode::None)
       return okStatus();

@@ -22,6 +22,9 @@ struct DeviceInfo {
   std::string name;
   // Free text for reports: the driver's version, "software" for a software device.
   std::string details;
+  // A CPU that plays a GPU. It is slower than the CPU itself, so it is taken when it is asked for by name, or when
+  // nothing else is left.
+  bool isSoftware = false;
   // What variants may require. CPU: LLVM's feature names ("avx2"). Vulkan: "int64", "float16", "storage16", ...
   std::vector<std::string> features;
   uint64_t totalMemory = 0;

@@ -14,6 +14,8 @@ std::string_view refusalCodeName(RefusalCode code) {
     return "no_device";
   case RefusalCode::NoSuchDevice:
     return "no_such_device";
+  case RefusalCode::Software:
+    return "software";
   case RefusalCode::NoCode:
     return "no_code";
   case RefusalCode::NoVariant:

@@ -20,6 +20,7 @@ enum class RefusalCode {
   NoLibrary,    // the vendor's library could not be opened
   NoDevice,     // the library works but finds no device
   NoSuchDevice, // the device number asked for is not there
+  Software,     // a software device, passed over while another may be found
   NoCode,       // the module has no code for the driver's target
   NoVariant,    // no variant's requirements hold on the device
   DeviceFailed  // the device could not be opened, or loading code or weights on it failed

@@ -192,6 +192,7 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
     if (device.memory.memoryHeaps[i].flags & api::MemoryHeapDeviceLocalBit)
       device.info.totalMemory += device.memory.memoryHeaps[i].size;
   device.info.maxAllocation = device.maxAllocation;
+  device.info.isSoftware = device.type == api::PhysicalDeviceTypeCpu;
   device.info.details =
       fmt::format("{}, Vulkan {}.{}.{}, driver {} {}", typeName(device.type), api::versionMajor(deviceVersion),
                   api::versionMinor(deviceVersion), api::versionPatch(deviceVersion), driverProperties.driverName,
