@@ -57,12 +57,13 @@ private:
     visit(program.getBody().front(), visit);
   }
 
-  int64_t getUsePosition(Operation *user, Block *definingBlock) {
-    int64_t position = begin[user];
+  /// First and last position at which `user` needs a buffer that `definingBlock` defines.
+  std::pair<int64_t, int64_t> getUseInterval(Operation *user, Block *definingBlock) {
+    std::pair<int64_t, int64_t> interval(begin[user], begin[user]);
     for (Operation *op = user; op && op->getBlock() != definingBlock; op = op->getParentOp())
       if (Operation *parent = op->getParentOp(); parent && isa<vxrt::WhileOp>(parent))
-        position = end[parent];
-    return position;
+        interval = {begin[parent], end[parent]};
+    return interval;
   }
 
   void collect() {
@@ -73,13 +74,18 @@ private:
       Slot slot;
       slot.buffers.push_back(allocate);
       slot.size = DimAttr::ceilDiv(size, DimAttr::constant(context(), kAlignment)) * kAlignment;
-      slot.first = begin[allocate];
-      slot.last = slot.first;
+      // Alive from its first command on, not from the op that names it: those stand before their segment.
+      slot.first = INT64_MAX;
+      slot.last = INT64_MIN;
       for (Operation *user : allocate->getUsers()) {
         if (!isa<vxrt::DispatchOp, vxrt::CopyOp, vxrt::ReadI64Op>(user))
           return; // something may hold it beyond its commands
-        slot.last = std::max(slot.last, getUsePosition(user, allocate->getBlock()));
+        auto [first, last] = getUseInterval(user, allocate->getBlock());
+        slot.first = std::min(slot.first, first);
+        slot.last = std::max(slot.last, last);
       }
+      if (allocate->use_empty())
+        return;
       slot.sample = slot.size.evaluate([](StringRef) { return 8; }).value_or(INT64_MAX);
       slotOf[allocate] = slots.size();
       slots.push_back(std::move(slot));
@@ -106,7 +112,8 @@ private:
       Slot &from = slots[source->second], &to = slots[result->second];
       // Both in one block, so that positions are an order of time.
       if (from.size != to.size || from.last != begin[dispatch] || from.buffers.empty() || to.buffers.empty() ||
-          from.buffers.back()->getBlock() != to.buffers.front()->getBlock() || to.buffers.size() != 1)
+          from.buffers.back()->getBlock() != to.buffers.front()->getBlock() || to.first != begin[dispatch] ||
+          to.buffers.size() != 1)
         continue;
       bool sharesInput = llvm::any_of(dispatch.getInputs(), [&](Value other) {
         return other != operand && llvm::is_contained(from.buffers, other.getDefiningOp());
