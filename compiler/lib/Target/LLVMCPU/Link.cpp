@@ -81,7 +81,8 @@ LogicalResult runLinker(llvm::ArrayRef<const char *> arguments, std::string &err
 } // namespace
 
 FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec, std::string &error) {
-  bool needsSupport = false;
+  // A program that only moves or chooses values has no kernel: its image is empty, but an image.
+  bool needsSupport = kernels.empty();
   llvm::StringSet<> entries;
   for (const KernelBinary &kernel : kernels) {
     if (!entries.insert(kernel.entry).second) {
@@ -138,7 +139,7 @@ FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSp
   }
 
   // Only entries are seen from outside, and what none of them reaches is left out.
-  std::string script = "{ global: ";
+  std::string script = kernels.empty() ? "{ " : "{ global: ";
   for (const KernelBinary &kernel : kernels)
     script += "\"" + kernel.entry + "\"; ";
   script += "local: *; };\n";

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Whole models against ONNX Runtime, on each device.
+
+  run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
+
+MODEL is digits, mlp, program3 or resnet18. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as error:
+    print(f"left out: {error}")
+    sys.exit(77)
+
+
+class Bench:
+    """The tools, a folder of scratch files, and the count of checks."""
+
+    def __init__(self, options, folder, devices):
+        self.bin, self.source, self.folder, self.devices = options.bin, options.source, folder, devices
+        self.passed = self.failed = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def tool(self, name, *arguments, code=0):
+        environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=900, env=environment)
+        if done.returncode != code:
+            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
+        return done.stdout, done.stderr
+
+    def compile(self, model, module, *arguments):
+        self.tool("vx-compile", model, f"--target={','.join(self.devices)}", "--no-cache", "-o", module, *arguments)
+
+    def run(self, module, device, inputs, outputs, *arguments):
+        """The outputs as arrays, and the report."""
+        files = []
+        for name, array in inputs.items():
+            np.save(self.path(f"in_{name}.npy"), array)
+            files += ["--input", f"{name}=@{self.path(f'in_{name}.npy')}"]
+        for name in outputs:
+            files += ["--output", f"{name}=@{self.path(f'out_{name}.npy')}"]
+        text, _ = self.tool("vx-run", module, f"--device={device}", "--no-fallback", "--report=json", *files, *arguments)
+        return {name: np.load(self.path(f"out_{name}.npy")) for name in outputs}, json.loads(text)
+
+    def check(self, what, good, detail=""):
+        self.passed += bool(good)
+        self.failed += not good
+        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
+
+
+def reference(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def compare(bench, what, got, want, terms):
+    """`terms` is the number of rounded sums on the longest way through the network: two implementations that sum in
+    different orders are at most 2 * terms * epsilon of the largest magnitude apart."""
+    limit = 2 * terms * 2.0**-23 * max(1e-30, float(abs(want).max())) if want.size else 0
+    good = got.dtype == want.dtype and got.shape == want.shape and (not got.size or float(abs(got - want).max()) <= limit)
+    worst = f"differs by {float(abs(got - want).max())!r}" if got.shape == want.shape and got.size else ""
+    bench.check(what, good, f"got {got.dtype} {got.shape}, want {want.dtype} {want.shape} {worst}, allowed {limit!r}")
+
+
+def digits(bench):
+    folder = os.path.join(bench.source, "examples", "digits")
+    model, module = os.path.join(folder, "digits.onnx"), bench.path("digits.vxm")
+    images = np.fromfile(os.path.join(folder, "images.f32"), np.float32).reshape(450, 1, 8, 8)
+    labels = np.fromfile(os.path.join(folder, "labels.u8"), np.uint8)
+    bench.compile(model, module)
+    session = reference(model)
+    inputs, outputs = session.get_inputs()[0].name, session.get_outputs()[0].name
+    terms = sum(int(np.prod(tensor.dims[1:])) for tensor in onnx.load(model).graph.initializer if len(tensor.dims) > 1)
+    for device in bench.devices:
+        for batch in (1, 7, 450):
+            got, _ = bench.run(module, device, {inputs: images[:batch]}, [outputs])
+            want = session.run([outputs], {inputs: images[:batch]})[0]
+            compare(bench, f"digits, batch {batch}, {device}", got[outputs], want, terms)
+        right = int((got[outputs].argmax(1) == labels).sum())
+        bench.check(f"digits, 448 of 450 right, {device}", right == 448, f"got {right}")
+        text, _ = bench.tool("digits", module, folder, device)
+        bench.check(f"digits, the example says so, {device}", "448 of 450 right" in text, text)
+
+
+def filled(bench, name):
+    sys.path.insert(0, os.path.join(bench.source, "test", "models"))
+    from fill_weights import fill
+    path = bench.path(f"{name}.onnx")
+    fill(os.path.join(bench.source, "test", "models", f"{name}.onnx"), path)
+    return path
+
+
+def mlp(bench):
+    model, module = filled(bench, "mlp"), bench.path("mlp.vxm")
+    bench.compile(model, module, "--dim", "batch=1,32", "--cpu=avx512,x86-64-v3")
+    session = reference(model)
+    name, output = session.get_inputs()[0].name, session.get_outputs()[0].name
+    random = np.random.default_rng(3)
+    terms = 784 + 256 + 128 + 3
+    for device in bench.devices:
+        entries = {}
+        for batch in (1, 2, 7, 32, 33, 450):
+            x = random.standard_normal((batch, 784), np.float32)
+            got, report = bench.run(module, device, {name: x}, [output])
+            entries[batch] = report["call"]["entry"]
+            compare(bench, f"mlp, batch {batch}, {device}", got[output], session.run([output], {name: x})[0], terms)
+        general = {entries[batch] for batch in (2, 7, 33, 450)}
+        bench.check(f"mlp, a bucket each for 1 and 32 and the general version for the rest, {device}",
+                    len(general) == 1 and len({entries[1], entries[32], *general}) == 3, entries)
+    if "cpu" not in bench.devices:
+        return
+    x = random.standard_normal((33, 784), np.float32)
+    results = {}
+    for variant in ("avx512", "x86-64-v3"):
+        try:
+            got, report = bench.run(module, "cpu", {name: x}, [output], f"--variant={variant}")
+        except RuntimeError as error:
+            # A processor without AVX-512 refuses it and says so; every processor that the tests run on has the other.
+            bench.check(f"mlp, variant {variant} is refused for what the processor lacks", variant == "avx512" and "avx512" in str(error) and
+                        "avx512f" not in open("/proc/cpuinfo").read(), error)
+            continue
+        results[variant] = got[output]
+        bench.check(f"mlp, variant {variant} is taken", report["device"]["taken"]["variant"] == variant, report["device"])
+        compare(bench, f"mlp, variant {variant}", got[output], session.run([output], {name: x})[0], terms)
+    if len(results) == 2:
+        compare(bench, "mlp, both variants", *results.values(), terms)
+    same = [bench.run(module, "cpu", {name: x}, [output], f"--threads={threads}")[0][output] for threads in (1, 2, 4)]
+    bench.check("mlp, the same bits at 1, 2 and 4 threads", all(array.tobytes() == same[0].tobytes() for array in same))
+
+
+def program3(bench):
+    sys.path.insert(0, os.path.join(bench.source, "test", "models"))
+    from make_program3 import make_model
+    model, module = bench.path("program3.onnx"), bench.path("program3.vxm")
+    onnx.save(make_model(), model)
+    bench.compile(model, module)
+    session = reference(model)
+    outputs = [output.name for output in session.get_outputs()]
+    random = np.random.default_rng(5)
+    cases = {"mixed": [0, 1.5, 0, -2, 3], "negative": [-1, 0, -0.25], "one": [4], "whole": list(range(-3, 20)),
+             "random": (random.standard_normal(131) * random.integers(0, 2, 131)).astype(np.float32)}
+    for device in bench.devices:
+        for title, values in cases.items():
+            x = np.array(values, np.float32)
+            for pick in (0, -1, len(values) - 1):
+                inputs = {"x": x, "pick": np.array(pick, np.int64)}
+                got, _ = bench.run(module, device, inputs, outputs)
+                # One after the other in the order of the loop: nothing may differ.
+                same = all(got[name].dtype == want.dtype and got[name].shape == want.shape and got[name].tobytes() == want.tobytes()
+                           for name, want in zip(outputs, session.run(outputs, inputs)))
+                bench.check(f"program3, {title}, pick {pick}, {device}", same, got)
+        np.save(bench.path("x.npy"), np.array([1, 2, 3], np.float32))
+        for pick in (3, -4):
+            np.save(bench.path("pick.npy"), np.array(pick, np.int64))
+            _, errors = bench.tool("vx-run", module, f"--device={device}", "--no-fallback", "--input", f"x=@{bench.path('x.npy')}",
+                                   "--input", f"pick=@{bench.path('pick.npy')}", code=1)
+            expected = f"vx-run: error: vx_call_run: pick_one (Gather): index is {pick}, allowed is [-3, 3)"
+            bench.check(f"program3, index {pick} names the node, {device}", errors.strip() == expected, errors.strip())
+
+
+def resnet18(bench):
+    model, module = filled(bench, "resnet18"), bench.path("resnet18.vxm")
+    bench.compile(model, module)
+    session = reference(model)
+    name, output = session.get_inputs()[0].name, session.get_outputs()[0].name
+    x = np.random.default_rng(7).standard_normal(session.get_inputs()[0].shape, np.float32)
+    # 18 layers of at most 512 * 9 products; the errors of so many sums are of random sign, so their root is compared.
+    terms = 18 * np.sqrt(512 * 9)
+    for device in bench.devices:
+        got, _ = bench.run(module, device, {name: x}, [output])
+        compare(bench, f"resnet18, {device}", got[output], session.run([output], {name: x})[0], terms)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "resnet18"])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    options = parser.parse_args()
+    listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True,
+                                       check=True).stdout)
+    devices = [name for name in options.device.split(",")
+               if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+    if not devices:
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder, devices)
+        for model in options.models:
+            try:
+                globals()[model](bench)
+            except RuntimeError as error:
+                bench.check(model, False, error)
+        print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
+    return 1 if bench.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
