@@ -24,7 +24,8 @@ public:
     TargetSpec baseline;
     baseline.target = "vulkan";
     baseline.variant = "baseline";
-    baseline.requires_ = {"bda", "int64", "int8", "storage8"};
+    // What every kernel needs; others are added when the kernels are linked.
+    baseline.requires_ = {"bda", "int64"};
     baseline.maxThreads = 256;
     // The least that Vulkan 1.2 promises is 16 KiB.
     baseline.workgroupMemory = 16 << 10;
@@ -83,7 +84,11 @@ public:
       }
       image.bytes.insert(image.bytes.end(), kernel.code.begin(), kernel.code.end());
       image.offsets.push_back(image.bytes.size());
+      for (const std::string &feature : getVulkanFeatures(kernel.code))
+        if (!llvm::is_contained(spec.requires_, feature) && !llvm::is_contained(image.requires_, feature))
+          image.requires_.push_back(feature);
     }
+    llvm::sort(image.requires_);
     return image;
   }
 };

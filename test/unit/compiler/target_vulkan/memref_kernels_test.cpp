@@ -162,6 +162,41 @@ void checkIntegers(Compiled kernel, std::function<void(Compiled, std::vector<Byt
   }
 }
 
+TEST_F(MemrefKernel, roundingFunctions) {
+  float (*functions[])(float) = {std::floor, std::ceil, std::nearbyint, std::trunc, std::fabs};
+  const char *names[] = {"floor", "ceil", "roundeven", "trunc", "absf"};
+  std::vector<float> a = {0.5f,  1.5f,  2.5f, -0.5f, -1.5f, -2.5f,       0.0f,
+                          -0.0f, 1e30f, -inf, inf,   nan,   0.49999997f, -7.3f};
+  for (size_t k = 0; k < 5; ++k) {
+    Compiled kernel = compile(elementwise(std::string("%result = math.") + names[k] + " %x : f32"), Form::Memref);
+    std::vector<Bytes> buffers = {toBytes(a), toBytes(a), Bytes(a.size() * 4)};
+    run(kernel, buffers, {static_cast<int64_t>(a.size())}, 1);
+    std::vector<float> result = fromBytes<float>(buffers[2]);
+    for (size_t i = 0; i < a.size(); ++i)
+      EXPECT_TRUE(same(result[i], functions[k](a[i]))) << names[k] << " " << a[i] << " gave " << result[i];
+  }
+  Compiled kernel =
+      compile(elementwise("%f = math.fma %x, %y, %x : f32\n%result = math.copysign %f, %y : f32"), Form::Memref);
+  EXPECT_EQ(kernel.error, "");
+}
+
+// A variant asks for what its kernels use.
+TEST(VulkanLink, offsetsAndFeatures) {
+  std::unique_ptr<vx::TargetBackend> backend = vx::createVulkanBackend();
+  std::string error;
+  vx::TargetSpec spec = backend->variants({}, error)->front();
+  EXPECT_TRUE(mlir::failed(backend->variants({"turbo"}, error)));
+  EXPECT_EQ(error, "unknown variant 'turbo' of target 'vulkan', known are: baseline");
+  Compiled f32 = compile(elementwise("%result = arith.addf %x, %y : f32"), Form::Memref);
+  Compiled f64 = compile(elementwise("%result = arith.addf %x, %y : f64", "f64"), Form::Memref);
+  auto image = backend->link({f32.binary, f64.binary}, spec, error);
+  ASSERT_TRUE(mlir::succeeded(image));
+  EXPECT_EQ(image->offsets, (std::vector<uint64_t>{0, f32.binary.code.size(), image->bytes.size()}));
+  EXPECT_EQ(image->requires_, std::vector<std::string>{"float64"});
+  EXPECT_TRUE(mlir::failed(backend->link({{"k", {1, 2, 3}}}, spec, error)));
+  EXPECT_EQ(error, "kernel 'k' expects SPIR-V of whole words, got 3 bytes");
+}
+
 TEST_F(MemrefKernel, integersOfAllWidths) {
   auto kernel = [](const std::string &type) {
     return compile(elementwise("%c7 = arith.constant 7 : " + type + "\n%q = arith.divsi %x, %y : " + type +
