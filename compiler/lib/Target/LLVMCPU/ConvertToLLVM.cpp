@@ -9,6 +9,8 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "vx/Target/LLVMCPU/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,6 +32,13 @@ public:
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr("vxk.entry"))
         entries.insert(function.getName());
+
+    // Folding may have made vectors of many dimensions whole again.
+    RewritePatternSet elements(context);
+    vector::populateVectorFromElementsUnrollPatterns(elements);
+    vector::populateVectorToElementsUnrollPatterns(elements);
+    if (failed(applyPatternsGreedily(module, std::move(elements))))
+      return signalPassFailure();
 
     LowerToLLVMOptions options(context);
     options.overrideIndexBitwidth(64);

@@ -172,9 +172,13 @@ public:
       vector::populateScalarVectorTransferLoweringPatterns(patterns, /*benefit=*/1, /*allowMultipleUses=*/true);
     });
     step([&](RewritePatternSet &patterns) {
+      // A transfer that may leave its buffer gets a mask, and with a mask it can become a load or store.
+      vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/false);
+      vector::populateVectorTransferLoweringPatterns(patterns, /*maxTransferRank=*/1);
+    });
+    step([&](RewritePatternSet &patterns) {
       vector::populateVectorShapeCastLoweringPatterns(patterns);
       vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
-      vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/false);
       vector::populateVectorToFromElementsToShuffleTreePatterns(patterns);
       vector::populateVectorToVectorCanonicalizationPatterns(patterns);
       vector::populateVectorFromElementsUnrollPatterns(patterns);

@@ -52,6 +52,11 @@ FailureOr<KernelBinary> compileKernel(const std::string &text, const TargetSpec 
   return createCPUTarget()->serialize(*module, spec);
 }
 
+FailureOr<LinkedImage> linkKernels(const std::vector<KernelBinary> &kernels, const TargetSpec &spec,
+                                   std::string &error) {
+  return createCPUTarget()->link(kernels, spec, error);
+}
+
 Image::~Image() {
   if (handle)
     dlclose(handle);

@@ -19,6 +19,10 @@ std::vector<TargetSpec> runnableSpecs();
 /// One kernel from text, through the pass pipeline and `serialize`. On failure `error` has the first diagnostics.
 mlir::FailureOr<KernelBinary> compileKernel(const std::string &text, const TargetSpec &spec, std::string &error);
 
+/// The target's `link`.
+mlir::FailureOr<LinkedImage> linkKernels(const std::vector<KernelBinary> &kernels, const TargetSpec &spec,
+                                         std::string &error);
+
 /// A linked image in this process.
 class Image {
 public:

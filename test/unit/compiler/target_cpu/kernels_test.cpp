@@ -22,7 +22,7 @@ struct Buffer {
 
 class Kernels : public testing::TestWithParam<std::string> {
 protected:
-  void build(const std::string &text) { ASSERT_TRUE(image.build({text}, namedSpec(GetParam()))) << image.error; }
+  bool build(const std::string &text) { return image.build({text}, namedSpec(GetParam())); }
   Image image;
 };
 
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, Kernels, testing::ValuesIn(runnableNames()), 
 
 // Tiles of 1000 elements over a size that is known at the call only.
 TEST_P(Kernels, addsVectorsOfAnySize) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @add() attributes {vxk.kernel} {
       %n = vxk.scalar 0
       %a = vxk.buffer 0 read(%n) : memref<?xf32>
@@ -68,7 +68,8 @@ TEST_P(Kernels, addsVectorsOfAnySize) {
         memref.store %z, %o[%begin] : memref<?xf32>
       }
       return
-    })");
+    })"))
+      << image.error;
   for (size_t n : {1, 7, 1000, 1001, 12345}) {
     Buffer<float> a(n), b(n), o(n + 1, -1);
     for (size_t i = 0; i < n; ++i) {
@@ -88,7 +89,7 @@ TEST_P(Kernels, addsVectorsOfAnySize) {
 
 // The grid is two-dimensional above 65535 workgroups, and padded.
 TEST_P(Kernels, numbersWorkgroupsLinearly) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @number() attributes {vxk.kernel} {
       %count = vxk.workgroup_count
       %o = vxk.buffer 0 write(%count) : memref<?xi64>
@@ -102,7 +103,8 @@ TEST_P(Kernels, numbersWorkgroupsLinearly) {
         memref.store %v, %o[%id] : memref<?xi64>
       }
       return
-    })");
+    })"))
+      << image.error;
   size_t n = 140000;
   Buffer<int64_t> o(n + 1, -1);
   Dispatch dispatch;
@@ -146,7 +148,7 @@ const char *gather = R"(
     })";
 
 TEST_P(Kernels, gathersRowsAndReportsTheFirstBadIndex) {
-  build(gather);
+  ASSERT_TRUE(build(gather)) << image.error;
   Buffer<float> table(5 * 4), o(3 * 4);
   Buffer<int64_t> indices(3);
   for (int i = 0; i < 20; ++i)
@@ -179,7 +181,7 @@ TEST_P(Kernels, gathersRowsAndReportsTheFirstBadIndex) {
 
 // A 8x48 tile as the matrix-product strategy would make it: far wider than a register.
 TEST_P(Kernels, multipliesTilesOfWideVectors) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @tile() attributes {vxk.kernel} {
       %k = vxk.scalar 0
       %a = vxk.buffer 0 read(%k) : memref<?x8xf32>
@@ -197,7 +199,8 @@ TEST_P(Kernels, multipliesTilesOfWideVectors) {
       }
       vector.transfer_write %sum, %c[%c0, %c0] {in_bounds = [true, true]} : vector<8x48xf32>, memref<8x48xf32>
       return
-    })");
+    })"))
+      << image.error;
   int64_t k = 33;
   Buffer<float> a(k * 8), b(k * 48), c(8 * 48);
   for (int i = 0; i < k * 8; ++i)
@@ -219,7 +222,7 @@ TEST_P(Kernels, multipliesTilesOfWideVectors) {
 
 // A masked tail, a transfer that is not in bounds, and a reduction over lanes.
 TEST_P(Kernels, readsPastTheEndAsPadding) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @sum() attributes {vxk.kernel} {
       %n = vxk.scalar 0
       %a = vxk.buffer 0 read(%n) : memref<?xf32>
@@ -236,7 +239,8 @@ TEST_P(Kernels, readsPastTheEndAsPadding) {
       %sum = vector.reduction <add>, %acc : vector<24xf32> into f32
       memref.store %sum, %o[%c0] : memref<1xf32>
       return
-    })");
+    })"))
+      << image.error;
   for (int64_t n : {0, 1, 23, 24, 25, 100}) {
     Buffer<float> a(n + 32, 1e30f), o(1, -1);
     for (int i = 0; i < n; ++i)
@@ -251,7 +255,7 @@ TEST_P(Kernels, readsPastTheEndAsPadding) {
 
 // A read buffer that nothing reads has no op left, but its word of the block stays.
 TEST_P(Kernels, findsScalarsBehindUnusedBuffers) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @last() attributes {vxk.kernel} {
       %n = vxk.scalar 1
       %o = vxk.buffer 2 write() : memref<1xi64>
@@ -259,7 +263,8 @@ TEST_P(Kernels, findsScalarsBehindUnusedBuffers) {
       %v = arith.index_cast %n : index to i64
       memref.store %v, %o[%c0] : memref<1xi64>
       return
-    })");
+    })"))
+      << image.error;
   Buffer<int64_t> unused(1), o(1);
   Dispatch dispatch;
   dispatch.buffers = {unused.data, unused.data, o.data};
@@ -270,7 +275,7 @@ TEST_P(Kernels, findsScalarsBehindUnusedBuffers) {
 
 // Products and sums keep their own roundings: only `fma` joins them.
 TEST_P(Kernels, neverContracts) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @both() attributes {vxk.kernel} {
       %a = vxk.buffer 0 read() : memref<3xf32>
       %o = vxk.buffer 1 write() : memref<2xf32>
@@ -286,7 +291,8 @@ TEST_P(Kernels, neverContracts) {
       memref.store %s, %o[%c0] : memref<2xf32>
       memref.store %f, %o[%c1] : memref<2xf32>
       return
-    })");
+    })"))
+      << image.error;
   Buffer<float> a(3), o(2);
   a[0] = 1 + 0x1p-12f;
   a[1] = 1 + 0x1p-12f;
@@ -300,7 +306,7 @@ TEST_P(Kernels, neverContracts) {
 
 // Scratch memory of the dispatch, and stack buffers.
 TEST_P(Kernels, usesWorkspaceAndStack) {
-  build(R"(
+  ASSERT_TRUE(build(R"(
     func.func @scratch() attributes {vxk.kernel} {
       %o = vxk.buffer 0 write() : memref<8xf32>
       %c0 = arith.constant 0 : index
@@ -319,7 +325,8 @@ TEST_P(Kernels, usesWorkspaceAndStack) {
       }
       memref.copy %w, %o : memref<8xf32> to memref<8xf32>
       return
-    })");
+    })"))
+      << image.error;
   Buffer<float> o(8), space(8);
   Dispatch dispatch;
   dispatch.buffers = {o.data};
