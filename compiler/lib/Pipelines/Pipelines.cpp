@@ -57,6 +57,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addNestedPass<func::FuncOp>(createDecomposePass(decompose));
     pm.addPass(createCSEPass());
   }
+  pm.addPass(createBindSequenceLengthsPass());
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
   pm.addPass(createChooseStrategiesPass(backend, spec));
   pm.addPass(createVerifyFusedPass());

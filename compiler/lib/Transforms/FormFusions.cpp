@@ -20,6 +20,17 @@ namespace vx {
 #define GEN_PASS_DEF_FORMFUSIONSPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
+bool isHostScalar(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return TypeSwitch<Operation *, bool>(user)
+      .Case<IfOp, BindSymbolOp, SequenceAtOp, SequenceEraseOp>([](auto) { return true; })
+      .Case<LoopOp>([&](LoopOp loop) {
+        return use.getOperandNumber() < (loop.getTripCount() ? 1u : 0u) + (loop.getCondition() ? 1u : 0u);
+      })
+      .Case<SequenceInsertOp>([&](SequenceInsertOp insert) { return use.getOperandNumber() == 2; })
+      .Default([](Operation *) { return false; });
+}
+
 namespace {
 
 enum class Role {
@@ -49,18 +60,6 @@ bool isFree(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     value = dyn_cast<DenseElementsAttr>(constant.getValue());
   return value && value.isSplat();
-}
-
-/// True when operand `operand` of a host op is read by the host, not as memory.
-bool isHostScalar(OpOperand &use) {
-  Operation *user = use.getOwner();
-  return TypeSwitch<Operation *, bool>(user)
-      .Case<IfOp, BindSymbolOp, SequenceAtOp, SequenceEraseOp>([](auto) { return true; })
-      .Case<LoopOp>([&](LoopOp loop) {
-        return use.getOperandNumber() < (loop.getTripCount() ? 1u : 0u) + (loop.getCondition() ? 1u : 0u);
-      })
-      .Case<SequenceInsertOp>([&](SequenceInsertOp insert) { return use.getOperandNumber() == 2; })
-      .Default([](Operation *) { return false; });
 }
 
 /// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that

@@ -15,6 +15,9 @@ namespace vx {
 /// tiled dimensions of ceildiv(size, tile). Null when a size is unknown.
 DimAttr getWorkgroupCount(mlir::RankedTensorType result, StrategyAttr strategy);
 
+/// True when the host reads this operand itself (a condition, a trip count, a position), so that it needs no memory.
+bool isHostScalar(mlir::OpOperand &use);
+
 /// Name of the attribute of a vx.kernel that lists the operands whose memory its first result may take over: each of
 /// their elements is read by the workgroup that writes the result's element in its place, and before that.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "vx.in_place";

@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BindSequenceLengthsPass : Pass<"vx-bind-sequence-lengths", "::mlir::ModuleOp"> {
+  let summary = "Give the length of a sequence a symbol where a kernel reads it";
+  let description = [{
+    The host knows the length of a sequence. Where it is read as memory (a result, an operand of a kernel), the length becomes a data-dependent
+    symbol, and its uses a `vx.dim_value`, which a kernel takes as a scalar:
+
+        %n = vx.sequence_length %s          %n = vx.sequence_length %s
+        %m = vx.add %n, %one          ->    vx.bind_symbol "length.0" = %n
+                                            %v = vx.dim_value <"length.0">
+                                            %m = vx.add %v, %one
+
+    Leaves alone a length that only the host reads. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusion regions";
   let description = [{

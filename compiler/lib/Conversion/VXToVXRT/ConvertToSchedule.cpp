@@ -61,7 +61,8 @@ private:
   Value allocate(RankedTensorType type);
   /// The scalar that a rank-0 tensor holds, without a round trip where the host knows it.
   Value getHostScalar(Value tensor);
-  Value getMemory(Value value) { return lookup(&Scope::memory, value); }
+  /// The buffer or object of a value. Something that is not in memory is an error, reported once; a stand-in keeps the rest going.
+  Value getMemory(Value value);
   void setMemory(Value value, Value memory) { scopes.back().memory[value] = memory; }
 
   /// Symbols of `types` that nothing has bound so far: the op that has these types binds them.
@@ -98,8 +99,24 @@ private:
   OpBuilder builder;
   Location location = UnknownLoc::get(module.getContext());
   SmallVector<Scope> scopes;
+  bool hasErrors = false;
   vxrt::SegmentOp segment; // open: commands go into it, everything else before it
 };
+
+Value ScheduleBuilder::getMemory(Value value) {
+  if (Value memory = lookup(&Scope::memory, value))
+    return memory;
+  emitError(value.getLoc()) << "a value of " << describeSource(value.getLoc())
+                            << " is read as memory, but only the host has it";
+  hasErrors = true;
+  Value standIn;
+  if (isa<TensorType>(value.getType()))
+    standIn = vxrt::AllocateOp::create(builder, location, vxrt::BufferType::get(context()), constant(0));
+  else
+    standIn = vxrt::ListEmptyOp::create(builder, location, vxrt::ObjectType::get(context()), builder.getF32Type());
+  setMemory(value, standIn);
+  return standIn;
+}
 
 Value ScheduleBuilder::evaluate(DimAttr dim) {
   if (Value known = lookup(&Scope::dims, dim))
@@ -676,7 +693,7 @@ LogicalResult ScheduleBuilder::build() {
   for (auto variable : module.getOps<VariableOp>())
     scopes.back().variables[variable.getSymNameAttr()] = vxrt::VariableOp::create(
         builder, location, vxrt::BufferType::get(context()), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
-  if (failed(buildBlock(function.front()))) {
+  if (failed(buildBlock(function.front())) || hasErrors) {
     program.erase();
     return failure();
   }
