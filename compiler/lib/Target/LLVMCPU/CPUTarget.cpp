@@ -6,11 +6,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "vx/Codegen/CPU.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Target/LLVMCPU/Passes.h"
-#ifdef HAVE_VX_CODEGEN_CPU
-#include "vx/Codegen/CPU.h"
-#endif
 
 using namespace mlir;
 
@@ -33,9 +31,7 @@ public:
   }
 
   void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
-#ifdef HAVE_VX_CODEGEN_CPU
     buildCPUCodegenPipeline(pm, spec);
-#endif
     buildCPULoweringPipeline(pm, spec);
   }
 
