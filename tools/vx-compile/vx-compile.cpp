@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -80,6 +81,8 @@ std::vector<std::string> normalise(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // A file above the limit is an error of the write, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Compiles a model to a module file.\n"
                "  vx-compile model.onnx -target=cpu,vulkan -o model.vxm",
                "vx-compile");
@@ -155,13 +158,17 @@ int main(int argc, char **argv) {
     return result;
   // The text of a phase goes to the output file when there is one; a report always to stdout.
   if (!stopAfter.empty() && !output.empty() && output != "-") {
-    std::string partial = output + ".partial";
+    // A device or a pipe is written in place: a rename would replace it.
+    std::error_code ignored;
+    bool inPlace = std::filesystem::exists(output, ignored) && !std::filesystem::is_regular_file(output, ignored);
+    std::string partial = inPlace ? output : output + ".partial";
     std::FILE *file = std::fopen(partial.c_str(), "wb");
     bool isWritten = file && std::fwrite(sink.text.data(), 1, sink.text.size(), file) == sink.text.size();
     isWritten = (!file || std::fclose(file) == 0) && isWritten;
-    if (!isWritten || std::rename(partial.c_str(), output.c_str()) != 0) {
+    if (!isWritten || (!inPlace && std::rename(partial.c_str(), output.c_str()) != 0)) {
       std::fprintf(stderr, "vx-compile: error: cannot write '%s': %s\n", output.c_str(), std::strerror(errno));
-      std::remove(partial.c_str());
+      if (!inPlace)
+        std::remove(partial.c_str());
       return VXC_FAILED;
     }
     return VXC_DONE;

@@ -117,6 +117,13 @@ public:
   }
 
   LogicalResult open(std::string &error) {
+    // The rename would replace a device or a pipe by a file.
+    llvm::sys::fs::file_status status;
+    if (!llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status)) {
+      error = "cannot write '" + path + "': want a name for a file, got a " +
+              (llvm::sys::fs::is_directory(status) ? "folder" : "device or a pipe");
+      return failure();
+    }
     int descriptor;
     llvm::SmallString<128> name;
     if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%.partial", descriptor, name,

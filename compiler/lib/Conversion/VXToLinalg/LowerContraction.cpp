@@ -45,7 +45,7 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
       expr = loop();
   SmallVector<AffineMap> maps = {
       AffineMap::get(loops, 0, lhs, op.getContext()), AffineMap::get(loops, 0, rhs, op.getContext()),
-      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getMajorSubMap(type.getRank())};
+      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getSliceMap(0, type.getRank())};
   SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
   std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
   // Integers are accumulated in the result's type, to which the operands are extended.
@@ -86,7 +86,7 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
     filter.push_back(getAffineDimExpr(type.getRank() + d, op.getContext()));
   SmallVector<AffineMap> maps = {
       AffineMap::get(loops, 0, filter, op.getContext()),
-      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getMajorSubMap(type.getRank())};
+      AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getSliceMap(0, type.getRank())};
   SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
   std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
 

@@ -65,7 +65,7 @@ Value lowerReduceWindow(KernelLowering &lowering, ReduceWindowOp op) {
   for (int64_t d = 0; d < rank; ++d)
     sizes.push_back(lowering.size(loc, op.getInput(), d));
   AffineMap identityMap = AffineMap::getMultiDimIdentityMap(loops, op.getContext());
-  SmallVector<AffineMap> maps = {identityMap.getMinorSubMap(windowDims.size()), identityMap.getMajorSubMap(rank)};
+  SmallVector<AffineMap> maps = {identityMap.getSliceMap(rank, windowDims.size()), identityMap.getSliceMap(0, rank)};
   auto generic = linalg::GenericOp::create(
       lowering.builder, loc, init.getType(), window, init, maps, iterators,
       [&](OpBuilder &b, Location l, ValueRange args) {

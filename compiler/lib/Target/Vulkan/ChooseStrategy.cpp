@@ -155,7 +155,7 @@ LogicalResult checkSupported(Operation *op) {
         known |= integer.getWidth() == 1 || integer.getWidth() >= 8;
       if (!known)
         return op->emitOpError() << "of " << describeSource(op->getLoc())
-                                 << " expects element types that target 'vulkan' knows, got '" << element << "'";
+                                 << " expects element types that target 'vulkan' knows, got " << element;
     }
   return success();
 }
