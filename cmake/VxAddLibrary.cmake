@@ -98,13 +98,14 @@ function(vx_check_layers)
           message(FATAL_ERROR "layer check: '${library}' of layer '${layer}' links '${link}' of layer '${link_layer}', "
                               "allowed are: ${VX_LAYER_${layer}}")
         endif()
-        if(layer STREQUAL "driver" AND link_layer STREQUAL "driver")
-          message(FATAL_ERROR "layer check: driver '${library}' links driver '${link}'")
-        endif()
-        # One door to LLVM: below the compiler nothing may see MLIR.
-        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|runtime|driver)$")
+        # Below the compiler nothing may see MLIR.
+        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|runtime|driver|runtime-api)$")
           message(FATAL_ERROR "layer check: '${library}' of layer '${layer}' links 'vx_mlir'")
         endif()
+      endif()
+      # One door to LLVM.
+      if(link MATCHES "^(MLIR|LLVM)")
+        message(FATAL_ERROR "layer check: '${library}' of layer '${layer}' links '${link}', only 'vx_mlir' may")
       endif()
     endforeach()
   endforeach()

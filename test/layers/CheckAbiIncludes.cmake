@@ -1,0 +1,13 @@
+# cmake -DFOLDER=runtime/include/vx/abi -P CheckAbiIncludes.cmake: its headers include <stddef.h> and <stdint.h> only.
+file(GLOB headers ${FOLDER}/*.h)
+if(NOT headers)
+  message(FATAL_ERROR "no header in '${FOLDER}'")
+endif()
+foreach(header ${headers})
+  file(STRINGS ${header} includes REGEX "^[ \t]*#[ \t]*include")
+  foreach(include ${includes})
+    if(NOT include MATCHES "<(stddef|stdint)\\.h>")
+      message(FATAL_ERROR "'${header}' has '${include}', allowed are <stddef.h> and <stdint.h>")
+    endif()
+  endforeach()
+endforeach()
