@@ -127,7 +127,7 @@ def sequences():
         yield Case(f"sequence_at_{position}", inputs(position), make.replace("%s", "%t") + at, both)
     for position in (-3, 2):
         yield Case(f"sequence_at_fault_{position}", inputs(position), make.replace("%s", "%t") + at, both,
-                   fault=f"index is {position}, allowed is [-2, 2)")
+                   fault=f"program.mlir:7:8: position is {position}, allowed is [-2, 2)")
     zero = "\n  %z = vx.neg %x : tensor<3xf32>"
     for position in (0, 1, 2, -1, -2):
         yield Case(f"sequence_insert_{position}", {**inputs(0), "q": scalar("i64", position)}, make + zero + f"""
@@ -142,7 +142,7 @@ def sequences():
                      ("erase", f"vx.sequence_erase %s at %q : {SEQUENCE}")):
         allowed = "[-2, 3)" if name == "insert" else "[-2, 2)"
         yield Case(f"sequence_{name}_fault", {**inputs(0), "q": scalar("i64", 7)}, make + f"\n  %t = {op}" + at, both,
-                   fault=f"index is 7, allowed is {allowed}")
+                   fault=f"program.mlir:8:8: position is 7, allowed is {allowed}")
     # An older version of a sequence stays what it was.
     yield Case("sequence_versions", inputs(0), make + f"""
   %t = vx.sequence_erase %s : {SEQUENCE}
@@ -189,7 +189,7 @@ def data_dependent():
     yield Case("symbol_range", {"x": Input("i64", [], values(9))}, """
   vx.bind_symbol "size" = %x
   %r = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[size]>>""", {"r": Result("i64", ["size"], Exact())},
-               header='vx.symbol data_dependent "size" max = 8', fault="'size'")
+               header='vx.symbol data_dependent "size" max = 8', fault="program.mlir:4:3: size 'size' is 9, allowed is [0, 9)")
     yield Case("symbol_in_range", {"x": Input("i64", [], values(8))}, """
   vx.bind_symbol "size" = %x
   %r = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[size]>>""", {"r": Result("i64", ["size"], Exact())},

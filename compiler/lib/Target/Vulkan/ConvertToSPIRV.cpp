@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Target/Vulkan.h"
@@ -186,7 +187,28 @@ private:
     return success();
   }
 
+  /// The shared conversion of scf.for writes a loop's results in its body only: after a loop of no iteration they would
+  /// be whatever memory held. There the initial values are taken.
+  void keepInitialValues() {
+    SmallVector<scf::ForOp> loops;
+    kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops) {
+      std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
+      std::optional<int64_t> upper = getConstantIntValue(loop.getUpperBound());
+      if (loop.getNumResults() == 0 || (lower && upper && *lower < *upper))
+        continue;
+      builder.setInsertionPointAfter(loop);
+      Value runs = arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt, loop.getLowerBound(),
+                                         loop.getUpperBound());
+      for (auto [result, initial] : llvm::zip(loop.getResults(), loop.getInitArgs())) {
+        auto value = arith::SelectOp::create(builder, loop.getLoc(), runs, result, initial);
+        result.replaceAllUsesExcept(value, value);
+      }
+    }
+  }
+
   LogicalResult convertBody() {
+    keepInitialValues();
     spirv::TargetEnvAttr environment = getTargetEnv(context);
     SPIRVConversionOptions options;
     options.emulateLT32BitScalarTypes = false;
