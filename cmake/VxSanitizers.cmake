@@ -13,4 +13,6 @@ if(VX_SANITIZE)
     # The packaged LLVM is built without the sanitizer's type information.
     target_compile_options(vx_build_flags INTERFACE -fno-sanitize=vptr)
   endif()
+  # Linked into every executable by vx_add_executable.
+  add_library(vx_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/SanitizerOptions.cpp)
 endif()
