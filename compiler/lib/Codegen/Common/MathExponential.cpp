@@ -97,7 +97,8 @@ Pair logPair(MathBuilder &m, Number x) {
   // s = f / (2 + f), and what its rounding left.
   Pair denominator = m.fastSum(m.number(2.0), f);
   Number s = f / denominator.high;
-  Number rest = m.fma(-s, denominator.high, f);
+  Pair covered = m.product(s, denominator.high);
+  Number rest = (f - covered.high) - covered.low;
   rest = m.fma(-s, denominator.low, rest);
   Number sLow = rest / denominator.high;
   // z = s^2

@@ -208,6 +208,7 @@ private:
   }
 
   LogicalResult convertBody() {
+    expandExactArithmetic(kernel);
     keepInitialValues();
     spirv::TargetEnvAttr environment = getTargetEnv(context);
     SPIRVConversionOptions options;
