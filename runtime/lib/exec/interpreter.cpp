@@ -11,7 +11,7 @@ namespace vx {
 static constexpr uint64_t maxRetiredBytes = uint64_t(64) << 20;
 
 // The most workgroups that the grid can number.
-static constexpr int64_t maxWorkgroups = int64_t(VX_GRID_X) * VX_GRID_X;
+static constexpr int64_t maxWorkgroups = VX_MAX_WORKGROUPS;
 
 Status Interpreter::runBlock(const Block &block) {
   for (const Instruction &instruction : block.instructions) {

@@ -103,8 +103,7 @@ void buildVulkanPipeline(OpPassManager &pm) {
   functions.addPass(createLowerAffinePass());
   functions.addPass(arith::createArithExpandOpsPass());
   functions.addPass(createCanonicalizerPass());
-  // Index arithmetic in 32 bits where its range is known: 64-bit division is slow on a GPU, and drivers get it wrong (one of NVIDIA's
-  // loses elements of tiles whose sizes are no powers of two).
+  // Index arithmetic in 32 bits where its range is known: 64-bit division is slow on a GPU.
   arith::ArithIntRangeNarrowingOptions narrowing;
   narrowing.bitwidthsSupported = {32};
   functions.addPass(arith::createArithIntRangeNarrowing(narrowing));

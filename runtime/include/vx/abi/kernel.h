@@ -11,7 +11,8 @@
  *
  * Workgroups are numbered linearly. A dispatch of W workgroups runs as the grid (x, y, 1) with x = min(W, 65535) and
  * y = ceil(W / 65535), which every device takes; a kernel's linear number is wx + 65535 * wy, and a kernel whose number is
- * not below W returns at once. W = 0 is legal and runs nothing.
+ * not below W returns at once. W = 0 is legal and runs nothing; W is below VX_MAX_WORKGROUPS, so that every number of the padded
+ * grid fits 31 bits.
  *
  * A kernel never touches memory outside its buffers. An index in the data that is out of range is clamped, and the first
  * one is reported in the fault record: the kernel adds 1 to `count` atomically, and who saw 0 writes the other fields.
@@ -29,6 +30,7 @@
 #define VX_BLOCK_FIRST_BUFFER 4
 
 #define VX_GRID_X 65535
+#define VX_MAX_WORKGROUPS (INT64_C(0x7fffffff) - VX_GRID_X)
 
 /* Every buffer that a kernel sees begins at a multiple of this many bytes. */
 #define VX_BUFFER_ALIGNMENT 64

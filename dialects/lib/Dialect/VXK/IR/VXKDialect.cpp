@@ -30,4 +30,30 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
+static void setRange(Value value, uint64_t last, SetIntRangeFn setResultRange) {
+  unsigned width = IndexType::kInternalStorageBitWidth;
+  setResultRange(value, ConstantIntRanges::fromUnsigned(APInt(width, 0), APInt(width, last)));
+}
+
+void ScalarOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  setRange(getResult(), INT64_MAX, setResultRange);
+}
+
+// The runtime refuses a dispatch of 2^31 - 65536 workgroups or more (runtime/include/vx/abi/kernel.h).
+void WorkgroupIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  setRange(getResult(), INT32_MAX, setResultRange);
+}
+
+void WorkgroupCountOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  setRange(getResult(), INT32_MAX, setResultRange);
+}
+
+void ThreadIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  Operation *function = (*this)->getParentOp();
+  while (function && !function->hasAttr(kKernelAttr))
+    function = function->getParentOp();
+  auto threads = function ? function->getAttrOfType<IntegerAttr>(kThreadsAttr) : nullptr;
+  setRange(getResult(), threads ? threads.getInt() - 1 : INT32_MAX, setResultRange);
+}
+
 } // namespace vxk

@@ -4,6 +4,7 @@
 
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -18,6 +19,9 @@ def VXK_Dialect : Dialect {
   }];
 }
 
+/// An index whose range is known, so that arithmetic on it may be done in fewer bits.
+def VXK_KnownRange : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;
+
 class VXK_Op<string opMnemonic, list<Trait> traits = []> : Op<VXK_Dialect, opMnemonic, traits>;
 
 def VXK_Access : I32EnumAttr<"Access", "how a kernel uses a buffer", [
@@ -25,8 +29,8 @@ def VXK_Access : I32EnumAttr<"Access", "how a kernel uses a buffer", [
   let cppNamespace = "::vxk";
 }
 
-def VXK_ScalarOp : VXK_Op<"scalar", [Pure]> {
-  let summary = "a scalar of the parameter block";
+def VXK_ScalarOp : VXK_Op<"scalar", [Pure, VXK_KnownRange]> {
+  let summary = "a scalar of the parameter block: a size, 0 or more";
   let arguments = (ins I64Attr:$index);
   let results = (outs Index:$result);
   let assemblyFormat = "$index attr-dict";
@@ -54,20 +58,20 @@ def VXK_WorkspaceOp : VXK_Op<"workspace", [Pure]> {
   let assemblyFormat = "$size attr-dict `:` type($result)";
 }
 
-def VXK_WorkgroupIdOp : VXK_Op<"workgroup_id", [Pure]> {
+def VXK_WorkgroupIdOp : VXK_Op<"workgroup_id", [Pure, VXK_KnownRange]> {
   let summary = "the linear number of this workgroup";
   let description = [{ May be as large as the padded grid; a kernel does nothing when it is not below `vxk.workgroup_count`. }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
 
-def VXK_WorkgroupCountOp : VXK_Op<"workgroup_count", [Pure]> {
+def VXK_WorkgroupCountOp : VXK_Op<"workgroup_count", [Pure, VXK_KnownRange]> {
   let summary = "the number of workgroups of this dispatch";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
 
-def VXK_ThreadIdOp : VXK_Op<"thread_id", [Pure]> {
+def VXK_ThreadIdOp : VXK_Op<"thread_id", [Pure, VXK_KnownRange]> {
   let summary = "the linear number of this thread in its workgroup";
   let description = [{ 0 to threads - 1, with the number of threads in the function's attribute `vxk.threads`; 0 on a CPU. }];
   let results = (outs Index:$result);
