@@ -15,9 +15,10 @@ def ConvertToSPIRVPass : Pass<"vx-convert-to-spirv", "::mlir::ModuleOp"> {
 
     Numerics: no float operation is contracted, and NaN, infinity and the sign of zero are preserved. Division and square root, which
     Vulkan allows to be 2.5 ulp and more off, get one Newton step whose residual is exact without a fused
-    multiply-add. Denormals may flush. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
+    multiply-add; so do the rounding errors of products. A remainder is divided out exactly. Denormals may flush. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
   }];
-  let dependentDialects = ["::mlir::spirv::SPIRVDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::spirv::SPIRVDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif

@@ -1,0 +1,78 @@
+// RUN: vx-opt %s --split-input-file --vx-convert-to-spirv | FileCheck %s
+
+// A remainder is divided out step by step: the opcode for it may be off by a whole divisor.
+// CHECK-LABEL: spirv.func @remainder
+// CHECK-NOT:     spirv.FRem
+// CHECK:         spirv.mlir.loop
+// CHECK:         spirv.mlir.loop
+// CHECK:           spirv.FSub
+// CHECK-NOT:     spirv.FRem
+func.func @remainder() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %r = vxk.buffer 1 write () : memref<2xf32>
+  %c1 = arith.constant 1 : index
+  %x = memref.load %a[%i] : memref<2xf32>
+  %y = memref.load %a[%c1] : memref<2xf32>
+  %z = arith.remf %x, %y : f32
+  memref.store %z, %r[%i] : memref<2xf32>
+  return
+}
+
+// -----
+
+// The rounding error of a product comes from exact products of halves; another fused multiply-add stays one.
+// CHECK-LABEL: spirv.func @error_of_product
+// CHECK:         %[[HIGH:.+]] = spirv.FMul %[[X:[^,]+]], %[[Y:[^ ]+]] {no_contraction} : f32
+// CHECK:         spirv.BitwiseAnd
+// CHECK:         spirv.BitwiseAnd
+// CHECK-NOT:     spirv.GL.Fma
+// CHECK:         spirv.GL.Fma %[[X]], %[[Y]], %[[X]] : f32
+// CHECK-NOT:     spirv.GL.Fma
+func.func @error_of_product() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %r = vxk.buffer 1 write () : memref<2xf32>
+  %c1 = arith.constant 1 : index
+  %x = memref.load %a[%i] : memref<2xf32>
+  %y = memref.load %a[%c1] : memref<2xf32>
+  %high = arith.mulf %x, %y : f32
+  %negated = arith.negf %high : f32
+  %low = math.fma %x, %y, %negated : f32
+  memref.store %low, %r[%i] : memref<2xf32>
+  %other = math.fma %x, %y, %x : f32
+  memref.store %other, %r[%c1] : memref<2xf32>
+  return
+}
+
+// -----
+
+// A loop of no iteration gives its initial values; one that surely runs needs no choice.
+// CHECK-LABEL: spirv.func @loops
+// CHECK:         spirv.mlir.loop
+// CHECK:         %[[RUNS:.+]] = spirv.SGreaterThan %{{.+}}, %{{.+}} : i64
+// CHECK:         spirv.Select %[[RUNS]], %{{.+}}, %{{.+}} : i1, f32
+// CHECK:         spirv.mlir.loop
+// CHECK-NOT:     spirv.Select
+func.func @loops() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %r = vxk.buffer 1 write () : memref<2xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %init = arith.constant 3.0 : f32
+  %s = scf.for %k = %c0 to %i step %c1 iter_args(%v = %init) -> f32 {
+    %x = memref.load %a[%k] : memref<2xf32>
+    %n = arith.addf %v, %x : f32
+    scf.yield %n : f32
+  }
+  memref.store %s, %r[%c0] : memref<2xf32>
+  %t = scf.for %k = %c0 to %c2 step %c1 iter_args(%v = %init) -> f32 {
+    %x = memref.load %a[%k] : memref<2xf32>
+    %n = arith.mulf %v, %x : f32
+    scf.yield %n : f32
+  }
+  memref.store %t, %r[%c1] : memref<2xf32>
+  return
+}
