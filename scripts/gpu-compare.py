@@ -47,6 +47,9 @@ def main():
         for path in wanted:
             arguments += ["--output", f"{path.stem[4:]}=@/tmp/gpu_{path.stem[4:]}.npy"]
         done = subprocess.run(arguments, capture_output=True, text=True)
+        if "the module has no code for" in done.stderr:
+            programs -= 1  # a case of a type that this target refuses
+            continue
         if done.returncode != 0:
             print(f"FAILED {folder.relative_to(ops)}: {done.stderr.strip()[-400:]}")
             continue
