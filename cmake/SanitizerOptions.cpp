@@ -2,14 +2,10 @@
 // environment (ASAN_OPTIONS and its like) still goes over it.
 #define VX_DEFAULT extern "C" __attribute__((visibility("default"), used)) const char *
 
-// The packaged LLVM and protobuf are not instrumented, but the allocators in their headers mark memory as poisoned in the
-// code that we compile. The library's half of the same allocator never takes the mark away again.
+// The packaged LLVM and protobuf are not instrumented, but the allocators in their headers mark memory as poisoned in
+// the code that we compile. The library's half of the same allocator never takes the mark away again.
 VX_DEFAULT __asan_default_options() { return "allow_user_poisoning=0:detect_stack_use_after_return=1"; }
 
 VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
-
-// Vulkan's loader and drivers keep process-wide state that nothing frees; they are closed before the check, so that their
-// frames have lost their names.
-VX_DEFAULT __lsan_default_suppressions() { return ""; }
 
 VX_DEFAULT __tsan_default_options() { return "second_deadlock_stack=1"; }
