@@ -57,3 +57,8 @@ if(VX_BUILD_TESTS)
     set_tests_properties(docs/${name}-is-current PROPERTIES LABELS docs)
   endforeach()
 endif()
+if(VX_BUILD_TESTS)
+  add_test(NAME docs/onnx-ops-is-current
+    COMMAND bash -c "scripts/onnx-ops | diff - docs/onnx-ops.md" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(docs/onnx-ops-is-current PROPERTIES LABELS docs)
+endif()

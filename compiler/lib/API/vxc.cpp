@@ -8,6 +8,7 @@
 #include "vx/Target/Vulkan.h"
 #include "vx/abi/version.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
@@ -143,6 +144,10 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
   }
   if (path.ends_with(".mlir")) {
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
+    if (module && module->getOps<func::FuncOp>().empty()) {
+      fail(result, path.str() + ": the model has no function, want at least 1 'func.func'");
+      return {};
+    }
     return module;
   }
   vx::ImportReport report;
@@ -176,9 +181,12 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
         vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
     bool isKnown = source.empty() || StringRef(message).contains(source);
     std::string prefix = isa<UnknownLoc>(diagnostic.getLocation()) ? "" : std::string(modelPath) + ": ";
-    if (StringRef(source).starts_with(modelPath)) { // a place in a text file
+    if (StringRef(source).starts_with(modelPath)) { // a place in a text file, said once
       prefix = source + ": ";
       isKnown = true;
+      for (std::string again : {" of " + source, source + ": "})
+        if (size_t at = message.find(again); at != std::string::npos)
+          message.erase(at, again.size());
     }
     say(severity, prefix + (isKnown ? "" : source + ": ") + message);
     return success();
