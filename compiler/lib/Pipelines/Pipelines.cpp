@@ -48,7 +48,6 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
 
 void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGraphPass()); }
 
-
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
   DecomposePassOptions decompose;
   for (llvm::StringRef op : backend.compositesToDecompose())

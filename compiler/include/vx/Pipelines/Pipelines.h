@@ -18,7 +18,7 @@ llvm::StringRef getPhaseName(Phase phase);
 
 struct GraphOptions {
   std::vector<std::string> dims; // symbols to specialise: "batch=1"
-  bool strictMath = false; // keep every rounding step of the model
+  bool strictMath = false;       // keep every rounding step of the model
 };
 
 /// import -> graph

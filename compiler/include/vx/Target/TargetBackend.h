@@ -40,7 +40,7 @@ struct KernelBinary {
 /// All kernels of one variant as a code section of the module file.
 struct LinkedImage {
   std::vector<char> bytes;
-  std::vector<uint64_t> offsets; // where kernels are addressed by range: n + 1 values; else empty
+  std::vector<uint64_t> offsets;      // where kernels are addressed by range: n + 1 values; else empty
   std::vector<std::string> requires_; // what these kernels need of a device beyond the variant's own list
 };
 
@@ -60,7 +60,8 @@ public:
   /// phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
-  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others stay whole.
+  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others
+  /// stay whole.
   virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const { return {}; }
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup

@@ -61,7 +61,8 @@ private:
   Value allocate(RankedTensorType type);
   /// The scalar that a rank-0 tensor holds, without a round trip where the host knows it.
   Value getHostScalar(Value tensor);
-  /// The buffer or object of a value. Something that is not in memory is an error, reported once; a stand-in keeps the rest going.
+  /// The buffer or object of a value. Something that is not in memory is an error, reported once; a stand-in keeps the
+  /// rest going.
   Value getMemory(Value value);
   void setMemory(Value value, Value memory) { scopes.back().memory[value] = memory; }
 

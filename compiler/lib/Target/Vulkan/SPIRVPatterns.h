@@ -41,7 +41,8 @@ void populateArithPatterns(const mlir::SPIRVTypeConverter &converter, mlir::Rewr
 /// Before the conversion: compares a widened integer with a constant in the integer's own width.
 void populateNarrowComparisonPatterns(mlir::RewritePatternSet &patterns);
 
-/// Before the conversion: the rounding errors of products, and remainders of floats, as ops that are exact in any driver.
+/// Before the conversion: the rounding errors of products, and remainders of floats, as ops that are exact in any
+/// driver.
 void expandExactArithmetic(mlir::Operation *kernel);
 
 } // namespace vx::vulkan

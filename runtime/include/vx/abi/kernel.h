@@ -5,17 +5,18 @@
  *     word 0                              address of the call's fault record (vx_fault_record)
  *     word 1                              address of the dispatch's workspace, 0 when it has none
  *     word 2                              number of workgroups W of this dispatch
- *     word 3                              index of the dispatch's first fault site; a kernel's own site number is added to it
+ *     word 3                              index of the dispatch's first fault site; a kernel adds its own site number
  *     words 4 .. 4+B-1                    addresses of the B buffers, in the kernel's argument order
  *     words 4+B .. 4+B+S-1                the S scalars (signed 64-bit), in the kernel's argument order
  *
  * Workgroups are numbered linearly. A dispatch of W workgroups runs as the grid (x, y, 1) with x = min(W, 65535) and
- * y = ceil(W / 65535), which every device takes; a kernel's linear number is wx + 65535 * wy, and a kernel whose number is
- * not below W returns at once. W = 0 is legal and runs nothing; W is below VX_MAX_WORKGROUPS, so that every number of the padded
- * grid fits 31 bits.
+ * y = ceil(W / 65535), which every device takes; a kernel's linear number is wx + 65535 * wy, and a kernel whose number
+ * is not below W returns at once. W = 0 is legal and runs nothing; W is below VX_MAX_WORKGROUPS, so that every number
+ * of the padded grid fits 31 bits.
  *
- * A kernel never touches memory outside its buffers. An index in the data that is out of range is clamped, and the first
- * one is reported in the fault record: the kernel adds 1 to `count` atomically, and who saw 0 writes the other fields.
+ * A kernel never touches memory outside its buffers. An index in the data that is out of range is clamped, and the
+ * first one is reported in the fault record: the kernel adds 1 to `count` atomically, and who saw 0 writes the other
+ * fields.
  */
 #ifndef VX_ABI_KERNEL_H
 #define VX_ABI_KERNEL_H

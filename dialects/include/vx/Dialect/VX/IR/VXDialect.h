@@ -47,7 +47,8 @@ public:
 
 namespace vx {
 
-/// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of these ops.
+/// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of
+/// these ops.
 inline bool mayFault(mlir::Operation *op) { return mlir::isa<GatherOp>(op); }
 
 /// Attribute of a dispatch: for each op of its kernel that may fault, in order, the source node that it came from.
