@@ -5,58 +5,39 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "vx/Codegen/CPU.h"
+#include "vx/Codegen/Common/Passes.h"
+#include "vx/Codegen/GPU.h"
+#include "vx/Conversion/SchedulePasses.h"
+#include "vx/Conversion/VXToLinalg.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
-#ifdef HAVE_VX_TRANSFORMS
-#include "vx/Transforms/Passes.h"
-#endif
-#ifdef HAVE_VX_CONVERSION
-#include "vx/Conversion/VXToLinalg.h"
-#endif
-#ifdef HAVE_VX_CODEGEN_CPU
-#include "vx/Codegen/CPU.h"
-#endif
-#ifdef HAVE_VX_CODEGEN
-#include "vx/Codegen/Common/Passes.h"
-#endif
-#ifdef HAVE_VX_TARGET_CPU
+#include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "vx/Memory/Passes.h"
+#include "vx/Pipelines/Pipelines.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/LLVMCPU/Passes.h"
-#endif
-#ifdef HAVE_VX_CODEGEN_GPU
-#include "vx/Codegen/GPU.h"
-#endif
-#ifdef HAVE_VX_TARGET_VULKAN
 #include "vx/Target/Vulkan.h"
-#endif
+#include "vx/Transforms/FusionPasses.h"
+#include "vx/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<vx::VXDialect, vxk::VXKDialect>();
-  mlir::registerAllPasses();
-#ifdef HAVE_VX_TRANSFORMS
-  vx::registerTransformsPasses();
-#endif
-#ifdef HAVE_VX_CONVERSION
-  vx::registerVXToLinalgPasses();
-#endif
-#ifdef HAVE_VX_CODEGEN_CPU
-  vx::registerCPUCodegenPasses();
-#endif
-#ifdef HAVE_VX_CODEGEN
-  vx::registerCodegenCommonPasses();
-#endif
-#ifdef HAVE_VX_TARGET_CPU
+  registry.insert<vx::VXDialect, vxk::VXKDialect, vxrt::VXRTDialect>();
   vx::registerCPUTargetDialects(registry);
-  vx::registerCPUTargetPasses();
-#endif
-#ifdef HAVE_VX_CODEGEN_GPU
+  mlir::registerAllPasses();
+  vx::registerTransformsPasses();
+  vx::registerFusionPasses();
+  vx::registerVXToLinalgPasses();
+  vx::registerSchedulePasses();
+  vx::registerMemoryPasses();
+  vx::registerCodegenCommonPasses();
+  vx::registerCPUCodegenPasses();
   vx::registerGPUCodegenPasses();
-#endif
-#ifdef HAVE_VX_TARGET_VULKAN
+  vx::registerCPUTargetPasses();
   vx::registerVulkanPasses();
-#endif
+  vx::registerPipelinesPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "vx modular optimizer driver\n", registry));
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -219,7 +220,7 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
     for (Block *block : blocks)
       formInBlock(*block);
     // What each kernel computes anew has no user left.
-    getOperation().walk([](Operation *op) {
+    getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
       if (isa<ConstantOp, DimValueOp, BroadcastOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())
         op->erase();
     });

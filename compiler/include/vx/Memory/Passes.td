@@ -15,7 +15,7 @@ def PlanArenaPass : Pass<"vx-plan-arena", "::vxrt::ProgramOp"> {
     Sets `arena_size` and `arena_lower_bound` (the most bytes live at once) on the program. Needs: the schedule. Numerics: none.
   }];
   let options = [Option<"inPlace", "in-place", "bool", "true", "Let results take over the memory of dying operands">];
-  let dependentDialects = ["::vxrt::VXRTDialect"];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
 
 def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
@@ -24,7 +24,7 @@ def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
     A command of a segment gets `barrier` when it reads what a command since the last barrier writes, or writes what one of those
     reads or writes. Segments themselves run one after another. Needs: the arena planned.
   }];
-  let dependentDialects = ["::vxrt::VXRTDialect"];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
 
 #endif

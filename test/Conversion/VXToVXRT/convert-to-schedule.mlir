@@ -1,0 +1,60 @@
+// RUN: vx-opt %s --split-input-file --vx-convert-to-schedule --verify-diagnostics | FileCheck %s
+
+// A reshape is the same buffer, sizes are i64s, and the kernel's symbol is its scalar.
+// CHECK-LABEL: vxrt.program @views symbols ["n"]
+// CHECK-NEXT:  ^bb0(%[[N:[^ :]+]]: i64, %[[X:[^ :]+]]: !vxrt.buffer):
+// CHECK:         %[[Y:.+]] = vxrt.allocate
+// CHECK:         vxrt.dispatch @exp[%{{.+}}] (%[[X]]) -> (%[[Y]]) scalars(%{{.+}})
+// CHECK:         vxrt.return %[[Y]]
+vx.symbol "n"
+func.func @views(%x: tensor<?x2xf32, #vx.enc<[n, 2]>>) -> tensor<?xf32, #vx.enc<[n * 2]>> {
+  %0 = vx.reshape %x : tensor<?x2xf32, #vx.enc<[n, 2]>> -> tensor<?xf32, #vx.enc<[n * 2]>>
+  %1 = vx.dispatch @exp(%0) symbols [#vx.dim<n * 2>] : (tensor<?xf32, #vx.enc<[n * 2]>>) -> tensor<?xf32, #vx.enc<[n * 2]>>
+  return %1 : tensor<?xf32, #vx.enc<[n * 2]>>
+}
+vx.kernel @exp "0" symbols ["s0"] workgroups <ceildiv(s0, 64)> <"loops", workgroup = [64], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.exp %x : tensor<?xf32, #vx.enc<[s0]>>
+  vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
+}
+
+// -----
+
+// The host reads what it must know and no more: the condition comes back once, behind the commands before it.
+// CHECK-LABEL: vxrt.program @branch
+// CHECK:         %[[C:.+]] = vxrt.read_i64 i1 %
+// CHECK:         vxrt.if %[[C]] -> !vxrt.buffer
+func.func @branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = vx.if %c -> tensor<4xf32> {
+    vx.yield %a : tensor<4xf32>
+  } else {
+    vx.yield %b : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// A variable is stored last, behind a check for faults.
+// CHECK-LABEL: vxrt.program @state
+// CHECK:         %[[V:.+]] = vxrt.variable @v
+// CHECK:         vxrt.check_faults
+// CHECK-NEXT:    vxrt.segment {
+// CHECK-NEXT:      vxrt.copy %{{.+}}, %{{.+}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    vxrt.return
+vx.variable @v : tensor<4xf32>
+func.func @state(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = vx.variable_load @v : tensor<4xf32>
+  vx.variable_store %x, @v : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// An op that nobody runs is an error that names it.
+func.func @not_scheduled(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'vx.exp' of }}
+  %0 = vx.exp %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

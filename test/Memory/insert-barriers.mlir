@@ -1,0 +1,31 @@
+// RUN: vx-opt %s --pass-pipeline='builtin.module(vxrt.program(vx-insert-barriers))' | FileCheck %s
+
+// A reader waits for the writer; two readers of one buffer do not wait for each other; a write to memory that an earlier
+// command reads waits, even under another name.
+// CHECK-LABEL: vxrt.program @hazards
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A:.+]]) scalars
+// CHECK:         vxrt.dispatch barrier @k[%{{.+}}] (%[[A]]) -> (%[[B:.+]]) scalars
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[A]]) -> (%[[C:.+]]) scalars
+// CHECK:         vxrt.dispatch barrier @k[%{{.+}}] (%[[C]]) -> (%[[D:.+]]) scalars
+// CHECK:         vxrt.copy barrier %[[D]]
+vxrt.program @hazards symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %one = vxrt.const 1
+  %c64 = vxrt.const 64
+  %c128 = vxrt.const 128
+  vxrt.arena_reserve %c128
+  %a = vxrt.arena_slice %zero, %c64 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %c = vxrt.arena_slice %c64, %c64 : !vxrt.buffer
+  %d = vxrt.arena_slice %zero, %c64 : !vxrt.buffer
+  %e = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%c) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%d) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.copy %d, %e : !vxrt.buffer
+  }
+  vxrt.return %b, %n, %e, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
+}

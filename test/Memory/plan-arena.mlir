@@ -1,0 +1,80 @@
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vxrt.program(vx-plan-arena))' | FileCheck %s
+
+// Three buffers in a chain need the memory of two: the third lies where the first was, for every n.
+// CHECK-LABEL: vxrt.program @chain
+// CHECK:         vxrt.arena_reserve
+// CHECK:         %[[A:.+]] = vxrt.arena_slice %[[LOW:.+]], %
+// CHECK:         %[[B:.+]] = vxrt.arena_slice %[[HIGH:.+]], %
+// CHECK:         %[[C:.+]] = vxrt.arena_slice %[[LOW]], %
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A]])
+// CHECK:       arena_lower_bound = #vx.dim<n * 128>, arena_size = #vx.dim<n * 128>
+vxrt.program @chain symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %c64 = vxrt.const 64
+  %one = vxrt.const 1
+  %size = vxrt.calc mul %n, %c64
+  %a = vxrt.allocate %size : !vxrt.buffer
+  %b = vxrt.allocate %size : !vxrt.buffer
+  %c = vxrt.allocate %size : !vxrt.buffer
+  %y = vxrt.allocate %size : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%c) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : !vxrt.buffer -> !vxrt.buffer
+  }
+  vxrt.return %y, %n : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// What outlives its commands, and what has a size that is known late, stays an allocation.
+// CHECK-LABEL: vxrt.program @stays
+// CHECK-NOT:     vxrt.arena_slice
+// CHECK-COUNT-2: vxrt.allocate
+vxrt.program @stays symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %c64 = vxrt.const 64
+  %late = vxrt.read_i64 i64 %x[%zero] : !vxrt.buffer
+  %one = vxrt.const 1
+  %a = vxrt.allocate %late : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
+  }
+  vxrt.return %b, %n : !vxrt.buffer, i64 ranks [1]
+}
+
+// -----
+
+// A kernel that works in place lets its result take over the operand that dies with it: one buffer is enough.
+// CHECK-LABEL: vxrt.program @in_place
+// CHECK:         %[[A:.+]] = vxrt.arena_slice %[[OFFSET:.+]], %
+// CHECK:         %[[B:.+]] = vxrt.arena_slice %[[OFFSET]], %
+// CHECK:       arena_size = #vx.dim<64>
+vxrt.program @in_place symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %c64 = vxrt.const 64
+  %one = vxrt.const 1
+  %a = vxrt.allocate %c64 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %y = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%b) -> (%y) scalars() : !vxrt.buffer -> !vxrt.buffer
+  }
+  vxrt.return %y, %one : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0>} {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}

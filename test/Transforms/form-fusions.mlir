@@ -1,0 +1,75 @@
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-form-fusions))' | FileCheck %s
+
+// Convolution, bias and activation are one kernel; the bias is its operand, the zeros are computed inside.
+// CHECK-LABEL: func.func @conv_bias_relu(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<?x1x8x8xf32, #vx.enc<[batch, 1, 8, 8]>>
+// CHECK-NEXT:    %[[W:.+]] = vx.constant dense_resource<w>
+// CHECK-NEXT:    %[[B:.+]] = vx.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK-NEXT:    %[[Y:.+]] = vx.fusion(%[[X]], %[[W]], %[[B]])
+// CHECK:           vx.conv
+// CHECK:           vx.add
+// CHECK:           vx.max
+// CHECK:           vx.yield
+// CHECK:         return %[[Y]]
+vx.symbol "batch"
+func.func @conv_bias_relu(%x: tensor<?x1x8x8xf32, #vx.enc<[batch, 1, 8, 8]>>) -> tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>> {
+  %w = vx.constant dense_resource<w> : tensor<2x1x3x3xf32>
+  %b = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %zero = vx.constant dense<0.0> : tensor<f32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1
+    : tensor<?x1x8x8xf32, #vx.enc<[batch, 1, 8, 8]>>, tensor<2x1x3x3xf32>
+  %1 = vx.broadcast %b, [1] : tensor<2xf32> -> tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>
+  %2 = vx.add %0, %1 : tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>, tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>
+  %3 = vx.broadcast %zero, [] : tensor<f32> -> tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>
+  %4 = vx.max %2, %3 : tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>, tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>
+  return %4 : tensor<?x2x8x8xf32, #vx.enc<[batch, 2, 8, 8]>>
+}
+{-# dialect_resources: { builtin: { w: "0x400000000000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F0000803F" } } #-}
+
+// -----
+
+// The activation ends the product's kernel rather than beginning the reduction's: both anchors stay apart.
+// CHECK-LABEL: func.func @epilogue_before_prologue(
+// CHECK:         vx.fusion
+// CHECK:           vx.contract
+// CHECK:           vx.exp
+// CHECK:         vx.fusion
+// CHECK-NOT:       vx.exp
+// CHECK:           vx.reduce
+func.func @epilogue_before_prologue(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> tensor<4xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x5xf32>
+  %1 = vx.exp %0 : tensor<4x5xf32>
+  %2 = vx.reduce sum %1 axes = [1] : tensor<4x5xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// A value with another reader outside is computed once, in a kernel of its own.
+// CHECK-LABEL: func.func @two_readers(
+// CHECK-COUNT-2: vx.fusion
+func.func @two_readers(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = vx.exp %a : tensor<4xf32>
+  %1 = vx.neg %0 : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Only the host reads the trip count: it needs no kernel.
+// CHECK-LABEL: func.func @host_scalar(
+// CHECK-NEXT:    %[[N:.+]] = vx.dim_value <n>
+// CHECK-NOT:     vx.fusion
+// CHECK:         vx.loop "i" trip_count(%[[N]])
+vx.symbol "n"
+vx.symbol data_dependent "i"
+func.func @host_scalar(%x: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  %n = vx.dim_value <n>
+  %true = vx.constant dense<true> : tensor<i1>
+  %r = vx.loop "i" trip_count(%n) inits(%x : tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  ^bb0(%c: tensor<?xf32, #vx.enc<[n]>>):
+    %0 = vx.neg %c : tensor<?xf32, #vx.enc<[n]>>
+    vx.yield %true, %0 : tensor<i1>, tensor<?xf32, #vx.enc<[n]>>
+  }
+  return %r : tensor<?xf32, #vx.enc<[n]>>
+}

@@ -1,0 +1,42 @@
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-form-fusions),vx-outline-kernels{target=cpu})' | FileCheck %s
+
+// Two layers of one shape are one kernel, whatever their symbols are called; each dispatch says what its symbols are.
+// CHECK-LABEL: func.func @equal_kernels(
+// CHECK:         vx.dispatch @exp(%{{.+}}) symbols [#vx.dim<n>]
+// CHECK:         vx.dispatch @exp(%{{.+}}) symbols [#vx.dim<m>]
+// CHECK:       vx.kernel @exp "{{[0-9a-f]+}}" symbols ["s0"]
+// CHECK:         vx.exp %{{.+}} : tensor<?xf32, #vx.enc<[s0]>>
+// CHECK-NOT:   vx.kernel
+vx.symbol "n"
+vx.symbol "m"
+func.func @equal_kernels(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.enc<[m]>>)
+    -> (tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>) {
+  %0 = vx.exp %x : tensor<?xf32, #vx.enc<[n]>>
+  %1 = vx.exp %y : tensor<?xf32, #vx.enc<[m]>>
+  return %0, %1 : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>
+}
+
+// -----
+
+// Another element type is another kernel, with another name.
+// CHECK-LABEL: func.func @other_types(
+// CHECK:       vx.kernel @exp "[[KEY:[0-9a-f]+]]"
+// CHECK-NOT:   "[[KEY]]"
+// CHECK:       vx.kernel @exp_1 "
+func.func @other_types(%x: tensor<4xf32>, %y: tensor<4xf64>) -> (tensor<4xf32>, tensor<4xf64>) {
+  %0 = vx.exp %x : tensor<4xf32>
+  %1 = vx.exp %y : tensor<4xf64>
+  return %0, %1 : tensor<4xf32>, tensor<4xf64>
+}
+
+// -----
+
+// The residual is read where the result is written, so the result may take over its memory; the factors of a product may not be.
+// CHECK-LABEL: func.func @in_place(
+// CHECK:       vx.kernel @contract_add
+// CHECK-SAME:    vx.in_place = array<i64: 2>
+func.func @in_place(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %r: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x4xf32>, tensor<4x4xf32>
+  %1 = vx.add %0, %r : tensor<4x4xf32>, tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
