@@ -152,7 +152,7 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
           "program 'code': buffer 1 of kernel 'scale_add' is not aligned to 64 bytes");
   failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, -1),
                segment(dispatch(ScaleAdd, 4, {0, 2}, {0, 0}))),
-          "program 'code' runs kernel 'scale_add' with -1 workgroups, allowed are 0 to 4294836225");
+          "program 'code' runs kernel 'scale_add' with -1 workgroups, allowed are 0 to 2147418112");
   failing(code(instruction(Op::ConstI64, {3}, 5), instruction(Op::ConstI64, {5}, 2)),
           "program 'code' gives 0 bytes for output 'z', i32[5,2] needs 40");
 }
