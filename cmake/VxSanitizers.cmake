@@ -1,7 +1,8 @@
-# Flags of every target of the project, carried by `vx_build_flags`: warnings are errors; sanitizers by VX_SANITIZE.
+# Flags of every target of the project, carried by `vx_build_flags`: warnings are errors with the compiler of the project, since each other
+# one has its own; sanitizers by VX_SANITIZE.
 add_library(vx_build_flags INTERFACE)
 target_compile_options(vx_build_flags INTERFACE
-  -Wall -Wextra -Werror -Wno-unused-parameter -Wnon-virtual-dtor -fvisibility=hidden)
+  -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Werror> -Wno-unused-parameter -Wnon-virtual-dtor -fvisibility=hidden)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(vx_build_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi -Woverloaded-virtual>)
   target_link_options(vx_build_flags INTERFACE -fuse-ld=lld)
