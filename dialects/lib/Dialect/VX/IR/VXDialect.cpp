@@ -1,5 +1,7 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
+#include "VXOpFamilies.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,9 +18,6 @@ using namespace mlir;
 #define GET_TYPEDEF_CLASSES
 #include "vx/Dialect/VX/IR/VXTypes.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "vx/Dialect/VX/IR/VXOps.cpp.inc"
-
 namespace vx {
 
 void VXDialect::initialize() {
@@ -30,10 +29,13 @@ void VXDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "vx/Dialect/VX/IR/VXTypes.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "vx/Dialect/VX/IR/VXOps.cpp.inc"
-      >();
+  registerContractionOps(*this);
+  registerControlOps(*this);
+  registerElementwiseOps(*this);
+  registerIndexingOps(*this);
+  registerNormOps(*this);
+  registerReductionOps(*this);
+  registerShapeOps(*this);
 }
 
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {

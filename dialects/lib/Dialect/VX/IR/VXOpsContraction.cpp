@@ -1,8 +1,13 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "vx/Dialect/VX/IR/WindowSize.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsContraction.cpp.inc"
 
 namespace vx {
 
@@ -94,6 +99,13 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   }
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
+}
+
+void registerContractionOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsContraction.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

@@ -1,6 +1,11 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsControl.cpp.inc"
 
 namespace vx {
 
@@ -181,6 +186,13 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     return emitOpError() << "expects one value for each symbol of kernel '" << getKernel() << "': want "
                          << kernel.getSymbols().size() << ", got " << getSymbols().size();
   return success();
+}
+
+void registerControlOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsControl.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

@@ -1,6 +1,11 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsElementwise.cpp.inc"
 
 namespace vx {
 
@@ -53,6 +58,13 @@ LogicalResult CastOp::verify() {
       return emitOpError() << "expects numbers or bools on both sides, got " << getInput().getType() << " to "
                            << getResult().getType();
   return success();
+}
+
+void registerElementwiseOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsElementwise.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

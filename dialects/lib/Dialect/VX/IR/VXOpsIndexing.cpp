@@ -1,6 +1,11 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsIndexing.cpp.inc"
 
 namespace vx {
 
@@ -27,6 +32,13 @@ LogicalResult NonzeroOp::verify() {
     return emitOpError() << "expects a result of rank 2 with one row for each of the " << rows
                          << " dimensions of 'input', got " << type;
   return success();
+}
+
+void registerIndexingOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsIndexing.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

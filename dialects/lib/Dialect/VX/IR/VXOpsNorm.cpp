@@ -1,8 +1,13 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include <cmath>
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsNorm.cpp.inc"
 
 namespace vx {
 
@@ -51,6 +56,13 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
                              std::to_string(epsilon));
   types.push_back(input);
   return success();
+}
+
+void registerNormOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsNorm.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

@@ -1,7 +1,12 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/WindowSize.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsReduction.cpp.inc"
 
 namespace vx {
 
@@ -101,6 +106,13 @@ LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *context, std::option
   }
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
+}
+
+void registerReductionOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsReduction.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx

@@ -1,8 +1,13 @@
+#include "VXOpFamilies.h"
+
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "vx/Dialect/VX/IR/VXOpsShape.cpp.inc"
 
 namespace vx {
 
@@ -140,6 +145,13 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   }
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
+}
+
+void registerShapeOps(VXDialect &dialect) {
+  registerOps<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsShape.cpp.inc"
+      >(dialect);
 }
 
 } // namespace vx
