@@ -34,7 +34,8 @@ endfunction()
 
 # vx_tablegen(<target> <file.td> INCLUDE dir... OUT <file> -gen-... [OUT <file> -gen-...]...)
 #
-# Generated files land under the build folder's copy of the source tree's include root, so that "vx/..." finds them.
+# Generated files land under the build folder's copy of the source tree's include root, so that "vx/..." finds them. One whose
+# text stays the same keeps its time stamp: what includes it is not built again.
 function(vx_tablegen target td)
   cmake_parse_arguments(T "" "ROOT" "INCLUDE" ${ARGN})
   set(outputs "")
@@ -60,7 +61,7 @@ function(vx_tablegen target td)
     get_filename_component(out_dir ${out_path} DIRECTORY)
     file(MAKE_DIRECTORY ${out_dir})
     add_custom_command(OUTPUT ${out_path}
-      COMMAND ${MLIR_TABLEGEN_EXE} ${flags} ${include_flags} ${td_path} -o ${out_path}
+      COMMAND ${MLIR_TABLEGEN_EXE} --write-if-changed ${flags} ${include_flags} ${td_path} -o ${out_path}
       DEPENDS ${td_path} ${td_deps} VERBATIM)
     list(APPEND outputs ${out_path})
   endwhile()
