@@ -27,6 +27,30 @@ struct Slot {
   int64_t sample; // size for typical symbol values, to order slots by
 };
 
+/// Every coefficient from here on is rounded up to the alignment by itself; it wastes at most a hundredth.
+constexpr int64_t kLargeCoefficient = 100 * kAlignment;
+
+/// A multiple of kAlignment that is at least `size`. Large terms stay what they are, products of symbols, which can be
+/// compared with each other; the rest is rounded up at run time.
+DimAttr getAlignedSize(DimAttr size) {
+  DimAttr exact = DimAttr::constant(size.getContext(), 0), rest = exact;
+  ArrayRef<DimAttr> terms = size.getKind() == DimKind::Sum ? size.getOperands() : ArrayRef<DimAttr>(size);
+  for (DimAttr term : terms) {
+    bool isScaled = term.getKind() == DimKind::Product || term.getKind() == DimKind::Constant;
+    int64_t coefficient = isScaled ? term.getValue() : 1;
+    bool isPositive = llvm::none_of(terms, [](DimAttr other) { return other.getValue() < 0; });
+    if (!isPositive || coefficient < kLargeCoefficient || coefficient > INT64_MAX - kAlignment) {
+      rest = rest + term;
+      continue;
+    }
+    DimAttr scaled = DimAttr::constant(size.getContext(), llvm::alignTo(coefficient, kAlignment));
+    for (DimAttr factor : isScaled ? term.getOperands() : ArrayRef<DimAttr>())
+      scaled = scaled * factor;
+    exact = exact + scaled;
+  }
+  return exact + DimAttr::ceilDiv(rest, DimAttr::constant(size.getContext(), kAlignment)) * kAlignment;
+}
+
 class ArenaPlanner {
 public:
   ArenaPlanner(vxrt::ProgramOp program, bool inPlace) : program(program), inPlace(inPlace) {}
@@ -73,7 +97,7 @@ private:
         return;
       Slot slot;
       slot.buffers.push_back(allocate);
-      slot.size = DimAttr::ceilDiv(size, DimAttr::constant(context(), kAlignment)) * kAlignment;
+      slot.size = getAlignedSize(size);
       // Alive from its first command on, not from the op that names it: those stand before their segment.
       slot.first = INT64_MAX;
       slot.last = INT64_MIN;

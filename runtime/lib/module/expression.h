@@ -21,7 +21,7 @@ public:
     ExpressionOp op;
     int64_t value;
   };
-  static constexpr size_t maxNodes = 256;
+  static constexpr size_t maxNodes = 1024;
 
   Expression() = default;
   // An expression of no nodes is the constant 0.

@@ -73,7 +73,34 @@ bool toPolynomial(DimAttr dim, int64_t scale, Polynomial &out) {
   }
 }
 
+/// The parts of a nest of max or of min.
+void collectParts(DimAttr dim, DimKind kind, SmallVectorImpl<DimAttr> &parts) {
+  if (dim.getKind() != kind)
+    return parts.push_back(dim);
+  for (DimAttr operand : dim.getOperands())
+    collectParts(operand, kind, parts);
+}
+
+/// A sum with a max in it is a max of sums, so that its parts can be compared one by one; not when there are many.
+constexpr size_t kMostParts = 32;
+
 DimAttr fromPolynomial(MLIRContext *context, const Polynomial &polynomial) {
+  for (const auto &[monomial, coefficient] : polynomial) {
+    if (polynomial.size() == 1 || coefficient != 1 || monomial.size() != 1 || monomial[0].getKind() != DimKind::Max)
+      continue;
+    Polynomial others = polynomial;
+    others.erase(monomial);
+    DimAttr rest = fromPolynomial(context, others), greatest;
+    SmallVector<DimAttr> left, right;
+    collectParts(monomial[0], DimKind::Max, left);
+    collectParts(rest, DimKind::Max, right);
+    if (left.size() * right.size() > kMostParts)
+      break;
+    for (DimAttr l : left)
+      for (DimAttr r : right)
+        greatest = greatest ? DimAttr::max(greatest, l + r) : l + r;
+    return greatest;
+  }
   SmallVector<DimAttr> terms;
   for (const auto &[monomial, coefficient] : polynomial) {
     if (coefficient == 0)
@@ -137,6 +164,27 @@ DimAttr divideByProduct(DimAttr lhs, DimAttr rhs) {
     quotient[rest] += coefficient / scale;
   }
   return fromPolynomial(lhs.getContext(), quotient);
+}
+
+/// The greatest (or least) of all parts, without those that another part makes superfluous, in one order.
+DimAttr getExtremum(DimKind kind, DimAttr lhs, DimAttr rhs) {
+  SmallVector<DimAttr> parts, kept;
+  collectParts(lhs, kind, parts);
+  collectParts(rhs, kind, parts);
+  auto covers = [&](DimAttr part, DimAttr other) {
+    return kind == DimKind::Max ? other.isAtMost(part) : part.isAtMost(other);
+  };
+  for (DimAttr part : parts) {
+    if (llvm::any_of(kept, [&](DimAttr other) { return covers(other, part); }))
+      continue;
+    llvm::erase_if(kept, [&](DimAttr other) { return covers(part, other); });
+    kept.push_back(part);
+  }
+  llvm::sort(kept, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+  DimAttr result = kept.pop_back_val();
+  for (DimAttr part : llvm::reverse(kept))
+    result = getAtom(kind, part, result);
+  return result;
 }
 
 } // namespace
@@ -212,21 +260,8 @@ DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) {
   return getAtom(DimKind::Mod, lhs, rhs);
 }
 
-DimAttr DimAttr::max(DimAttr lhs, DimAttr rhs) {
-  if (lhs.isAtMost(rhs))
-    return rhs;
-  if (rhs.isAtMost(lhs))
-    return lhs;
-  return compare(lhs, rhs) < 0 ? getAtom(DimKind::Max, lhs, rhs) : getAtom(DimKind::Max, rhs, lhs);
-}
-
-DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) {
-  if (lhs.isAtMost(rhs))
-    return lhs;
-  if (rhs.isAtMost(lhs))
-    return rhs;
-  return compare(lhs, rhs) < 0 ? getAtom(DimKind::Min, lhs, rhs) : getAtom(DimKind::Min, rhs, lhs);
-}
+DimAttr DimAttr::max(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Max, lhs, rhs); }
+DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Min, lhs, rhs); }
 
 bool DimAttr::isAtMost(DimAttr other) const {
   if (*this == other)
