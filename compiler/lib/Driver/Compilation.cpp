@@ -423,9 +423,9 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
       report.target = name;
       report.constraints = bucket.constraints;
       schedule->walk([&](vxrt::ProgramOp program) {
-        if (auto size = program->getAttrOfType<DimAttr>("arena_size"))
+        if (auto size = program->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr))
           report.arenaSize = size.str();
-        if (auto bound = program->getAttrOfType<DimAttr>("arena_lower_bound"))
+        if (auto bound = program->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
           report.arenaLowerBound = bound.str();
       });
       schedule->walk([&](vxrt::DispatchOp) { ++report.dispatches; });

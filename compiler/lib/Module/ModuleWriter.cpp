@@ -241,9 +241,7 @@ private:
   }
 
   static uint64_t getSize(ShapedType type) {
-    Type element = type.getElementType();
-    uint64_t bits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
-    return (type.getNumElements() * bits + 7) / 8;
+    return (type.getNumElements() * vxrt::getStorageBits(type.getElementType()) + 7) / 8;
   }
 
   void collectFunctions(ModuleOp module) {
@@ -259,7 +257,7 @@ private:
         symbol->data_dependent = declaration.getDataDependent();
         function->symbols.push_back(std::move(symbol));
       }
-      auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>("function_type").getValue());
+      auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
       auto encodeAll = [&](TypeRange types, StringRef names, auto &list) {
         for (auto [argumentType, name] : llvm::zip(types, program->getAttrOfType<ArrayAttr>(names))) {
           auto argument = std::make_unique<format::ArgumentT>();
@@ -268,8 +266,8 @@ private:
           list.push_back(std::move(argument));
         }
       };
-      encodeAll(type.getInputs(), "input_names", function->inputs);
-      encodeAll(type.getResults(), "result_names", function->outputs);
+      encodeAll(type.getInputs(), vxrt::kInputNamesAttr, function->inputs);
+      encodeAll(type.getResults(), vxrt::kResultNamesAttr, function->outputs);
       root.functions.push_back(std::move(function));
     }
   }
@@ -342,8 +340,8 @@ private:
       return std::make_unique<format::ExprT>(
           encodeExpr(dim ? dim : DimAttr::constant(source.getContext(), 0), source.getSymbols()));
     };
-    program->arena_size = expression("arena_size");
-    program->arena_lower_bound = expression("arena_lower_bound");
+    program->arena_size = expression(vxrt::kArenaSizeAttr);
+    program->arena_lower_bound = expression(vxrt::kArenaLowerBoundAttr);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(format::CreateProgram(builder, program.get()));
     StringRef bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());

@@ -16,12 +16,6 @@ namespace vx {
 #define GEN_PASS_DEF_CONVERTTOSCHEDULEPASS
 #include "vx/Conversion/SchedulePasses.h.inc"
 
-unsigned getStorageBits(Type elementType) {
-  if (elementType.isInteger(1))
-    return 8;
-  return elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
-}
-
 namespace {
 
 /// What is known inside of a region: the values of symbols, sizes and scalars computed so far, and the buffers of
@@ -177,7 +171,7 @@ Value ScheduleBuilder::getSizeInBytes(RankedTensorType type) {
     emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
     return {};
   }
-  unsigned bits = getStorageBits(type.getElementType());
+  unsigned bits = vxrt::getStorageBits(type.getElementType());
   if (bits == 0) {
     emitError(location) << "tensors of '" << type.getElementType() << "' have no form in device memory, in "
                         << describeSource(location);
@@ -669,16 +663,17 @@ LogicalResult ScheduleBuilder::build() {
   auto program =
       vxrt::ProgramOp::create(builder, location, function.getSymName(), builder.getArrayAttr(symbols), StringAttr());
   // The module writer reads names and types of inputs and results from the program.
-  program->setAttr(kFunctionTypeAttr, function.getFunctionTypeAttr());
+  program->setAttr(vxrt::kFunctionTypeAttr, function.getFunctionTypeAttr());
   auto names = [&](unsigned count, auto nameOf) {
     SmallVector<Attribute> list;
     for (unsigned i = 0; i < count; ++i)
       list.push_back(nameOf(i) ? nameOf(i) : builder.getStringAttr(std::to_string(i)));
     return builder.getArrayAttr(list);
   };
-  program->setAttr(kInputNamesAttr, names(function.getNumArguments(),
-                                          [&](unsigned i) -> Attribute { return function.getArgAttr(i, "vx.name"); }));
-  program->setAttr(kResultNamesAttr, names(function.getNumResults(), [&](unsigned i) -> Attribute {
+  program->setAttr(vxrt::kInputNamesAttr, names(function.getNumArguments(), [&](unsigned i) -> Attribute {
+                     return function.getArgAttr(i, "vx.name");
+                   }));
+  program->setAttr(vxrt::kResultNamesAttr, names(function.getNumResults(), [&](unsigned i) -> Attribute {
                      return function.getResultAttr(i, "vx.name");
                    }));
   Block &body = program.getBody().emplaceBlock();

@@ -23,9 +23,9 @@ void VXKDialect::initialize() {
 LogicalResult BufferOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
   if (!type.getLayout().isIdentity()) // C1
-    return emitOpError() << "expects a memref of identity layout, got '" << type << "'";
+    return emitOpError() << "expects a memref of identity layout, got " << type;
   if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
-    return emitOpError() << "expects one size for each '?' of '" << type << "': want " << type.getNumDynamicDims()
+    return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
                          << ", got " << getSizes().size();
   return success();
 }

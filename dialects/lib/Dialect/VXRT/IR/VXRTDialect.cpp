@@ -28,4 +28,94 @@ void VXRTDialect::initialize() {
       >();
 }
 
+unsigned getStorageBits(Type elementType) {
+  if (elementType.isInteger(1))
+    return 8;
+  return elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() : 0;
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  Block &body = getBody().front();
+  size_t symbols = getSymbols().size();
+  if (body.getNumArguments() < symbols) // C1
+    return emitOpError() << "expects an i64 for each symbol: want " << symbols << " region arguments or more, got "
+                         << body.getNumArguments();
+  for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) { // C1
+    if (index < symbols && !type.isInteger(64))
+      return emitOpError() << "expects an i64 for each symbol, got " << type << " as region argument " << index;
+    if (index >= symbols && !isa<BufferType, ObjectType>(type))
+      return emitOpError() << "expects buffers and objects after the symbols, got " << type << " as region argument "
+                           << index;
+  }
+  if (body.empty() || !isa<ReturnOp>(body.back())) // C2
+    return emitOpError() << "expects to end with 'vxrt.return'";
+  return success();
+}
+
+LogicalResult ReturnOp::verify() {
+  ValueRange rest = getValues();
+  for (auto [index, rank] : llvm::enumerate(getRanks())) { // C1
+    size_t count = rank < 0 ? 1 : 1 + rank;
+    if (rest.size() < count)
+      return emitOpError() << "expects " << count << " values for result " << index << " of rank " << rank << ", got "
+                           << rest.size();
+    for (auto [position, value] : llvm::enumerate(rest.take_front(count))) {
+      Type want = position > 0 ? Type(IntegerType::get(getContext(), 64))
+                  : rank < 0   ? Type(ObjectType::get(getContext()))
+                               : Type(BufferType::get(getContext()));
+      if (value.getType() != want)
+        return emitOpError() << "expects " << want << " as value " << position << " of result " << index << " of rank "
+                             << rank << ", got " << value.getType();
+    }
+    rest = rest.drop_front(count);
+  }
+  if (!rest.empty())
+    return emitOpError() << "expects a rank for each result: " << rest.size() << " values are left over";
+  return success();
+}
+
+LogicalResult SegmentOp::verifyRegions() {
+  for (Operation &op : getBody().front())
+    if (!isa<DispatchOp, CopyOp>(op)) // C1
+      return emitOpError() << "expects 'vxrt.dispatch' and 'vxrt.copy' only, got '" << op.getName() << "'";
+  return success();
+}
+
+LogicalResult ReadI64Op::verify() {
+  Type type = getElementType();
+  if (!type.isInteger(1) && !type.isInteger(32) && !type.isInteger(64)) // C1
+    return emitOpError() << "expects an element of i1, i32 or i64, got " << type;
+  return success();
+}
+
+static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, StringRef what) {
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op->emitOpError() << "expects " << what << " to end with 'vxrt.yield'";
+  if (TypeRange(yield.getValues()) != want)
+    return op->emitOpError() << "expects " << what << " to yield (" << want << "), got ("
+                             << yield.getValues().getTypes() << ")";
+  return success();
+}
+
+LogicalResult IfOp::verifyRegions() {
+  if (failed(verifyYield(*this, getThenRegion().front(), getResultTypes(), "the first region"))) // C1
+    return failure();
+  return verifyYield(*this, getElseRegion().front(), getResultTypes(), "the second region"); // C1
+}
+
+LogicalResult WhileOp::verifyRegions() {
+  Block &body = getBody().front();
+  TypeRange inits = getInits().getTypes();
+  if (TypeRange(body.getArgumentTypes()) != inits) // C1
+    return emitOpError() << "expects the region to take the initial values' types: want (" << inits << "), got ("
+                         << body.getArgumentTypes() << ")";
+  if (TypeRange(getResultTypes()) != inits) // C1
+    return emitOpError() << "expects results of the initial values' types: want (" << inits << "), got ("
+                         << getResultTypes() << ")";
+  SmallVector<Type> want = {IntegerType::get(getContext(), 64)};
+  llvm::append_range(want, inits);
+  return verifyYield(*this, body, want, "the region"); // C2
+}
+
 } // namespace vxrt

@@ -22,4 +22,23 @@
 #define GET_OP_CLASSES
 #include "vx/Dialect/VXRT/IR/VXRTOps.h.inc"
 
+namespace vxrt {
+
+/// Attributes of a program: the type of its function, and the names of the function's inputs and results.
+inline constexpr llvm::StringLiteral kFunctionTypeAttr = "function_type";
+inline constexpr llvm::StringLiteral kInputNamesAttr = "input_names";
+inline constexpr llvm::StringLiteral kResultNamesAttr = "result_names";
+/// Attribute of a program that computes a derived constant, a string: derived constants with equal keys are equal.
+inline constexpr llvm::StringLiteral kDerivedAttr = "derived";
+/// #vx.dim attributes of a program whose arena is planned: bytes of the arena, and the most bytes that are live at
+/// once.
+inline constexpr llvm::StringLiteral kArenaSizeAttr = "arena_size";
+inline constexpr llvm::StringLiteral kArenaLowerBoundAttr = "arena_lower_bound";
+
+/// The bits of one element in device memory and in the module file: a bool is one byte, 4- and 2-bit elements are
+/// packed. 0 for an element type that has no form there (strings).
+unsigned getStorageBits(mlir::Type elementType);
+
+} // namespace vxrt
+
 #endif

@@ -39,17 +39,26 @@ def VXRT_ProgramOp : VXRT_Op<"program", [Symbol, SingleBlock, IsolatedFromAbove,
   let description = [{
     The block's arguments are the function's symbols (i64, in the order of `symbols`; a data-dependent one is 0 on entry), then
     its inputs: a buffer for a tensor, an object for a sequence or optional.
+
+    - C1: one i64 for each symbol, then buffers and objects only.
+    - C2: the block ends with `vxrt.return`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$symbols, OptionalAttr<StrAttr>:$sym_visibility);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `symbols` $symbols $body attr-dict";
+  let hasRegionVerifier = 1;
 }
 
 def VXRT_ReturnOp : VXRT_Op<"return", [Terminator, HasParent<"ProgramOp">]> {
   let summary = "ends a program with its results";
-  let description = [{ For each result a buffer followed by its dims (`ranks[i]` i64s), or an object (rank -1). }];
+  let description = [{
+    For each result a buffer followed by its dims (`ranks[i]` i64s), or an object (rank -1).
+
+    - C1: the values are what the ranks say.
+  }];
   let arguments = (ins Variadic<VXRT_Value>:$values, DenseI64ArrayAttr:$ranks);
   let assemblyFormat = "($values^ `:` type($values))? `ranks` $ranks attr-dict";
+  let hasVerifier = 1;
 }
 
 //===-- Sizes ------------------------------------------------------------------------------------------------------===//
@@ -120,15 +129,25 @@ def VXRT_VariableOp : VXRT_Op<"variable", [Pure]> {
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
+def VXRT_DerivedOp : VXRT_Op<"derived", [Pure]> {
+  let summary = "a derived constant";
+  let description = [{ The result of the program `source`, which the runtime runs once, when it makes an instance. }];
+  let arguments = (ins FlatSymbolRefAttr:$source);
+  let results = (outs VXRT_BufferType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($result)";
+}
+
 //===-- Device work ------------------------------------------------------------------------------------------------===//
 
 def VXRT_SegmentOp : VXRT_Op<"segment", [SingleBlock, NoRegionArguments, NoTerminator]> {
   let summary = "commands that a driver records once and replays";
+  let description = [{ - C1: holds `vxrt.dispatch` and `vxrt.copy` only. }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$body attr-dict";
+  let hasRegionVerifier = 1;
 }
 
-def VXRT_DispatchOp : VXRT_Op<"dispatch", [AttrSizedOperandSegments]> {
+def VXRT_DispatchOp : VXRT_Op<"dispatch", [AttrSizedOperandSegments, HasParent<"SegmentOp">]> {
   let summary = "runs a kernel on a grid of workgroups";
   let description = [{ `barrier`: waits for the commands before it in the segment. The last `results` buffers are written. }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, I64:$workgroups, Variadic<VXRT_BufferType>:$inputs,
@@ -139,7 +158,7 @@ def VXRT_DispatchOp : VXRT_Op<"dispatch", [AttrSizedOperandSegments]> {
   }];
 }
 
-def VXRT_CopyOp : VXRT_Op<"copy"> {
+def VXRT_CopyOp : VXRT_Op<"copy", [HasParent<"SegmentOp">]> {
   let summary = "copies a buffer to another of the same size";
   let arguments = (ins VXRT_BufferType:$source, VXRT_BufferType:$target, UnitAttr:$barrier);
   let assemblyFormat = "(`barrier` $barrier^)? $source `,` $target attr-dict `:` type($source)";
@@ -147,10 +166,15 @@ def VXRT_CopyOp : VXRT_Op<"copy"> {
 
 def VXRT_ReadI64Op : VXRT_Op<"read_i64"> {
   let summary = "reads an element back from the device";
-  let description = [{ Waits for the device and checks faults. `element_type` is i1 (one byte), i32 or i64. }];
+  let description = [{
+    Waits for the device and checks faults.
+
+    - C1: `element_type` is i1 (one byte), i32 or i64.
+  }];
   let arguments = (ins VXRT_BufferType:$buffer, I64:$offset, TypeAttr:$element_type);
   let results = (outs I64:$result);
   let assemblyFormat = "$element_type $buffer `[` $offset `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def VXRT_CheckFaultsOp : VXRT_Op<"check_faults"> {
@@ -166,7 +190,7 @@ def VXRT_CheckRangeOp : VXRT_Op<"check_range"> {
 
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
-def VXRT_YieldOp : VXRT_Op<"yield", [Pure, Terminator]> {
+def VXRT_YieldOp : VXRT_Op<"yield", [Pure, Terminator, ParentOneOf<["IfOp", "WhileOp"]>]> {
   let summary = "ends a region with its values";
   let arguments = (ins Variadic<VXRT_Value>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -174,19 +198,27 @@ def VXRT_YieldOp : VXRT_Op<"yield", [Pure, Terminator]> {
 
 def VXRT_IfOp : VXRT_Op<"if", [SingleBlock, NoRegionArguments]> {
   let summary = "runs the first region when the condition is not 0, else the second";
+  let description = [{ - C1: both regions yield values of the results' types. }];
   let arguments = (ins I64:$condition);
   let results = (outs Variadic<VXRT_Value>:$results);
   let regions = (region SizedRegion<1>:$then_region, SizedRegion<1>:$else_region);
   let assemblyFormat = "$condition (`->` type($results)^)? $then_region `else` $else_region attr-dict";
+  let hasRegionVerifier = 1;
 }
 
 def VXRT_WhileOp : VXRT_Op<"while", [SingleBlock]> {
   let summary = "runs its region while the condition is not 0";
-  let description = [{ The region takes the carried values and yields the next condition, then the next carried values. }];
+  let description = [{
+    The region takes the carried values and yields the next condition, then the next carried values.
+
+    - C1: the initial values, the region's arguments and the results have the same types.
+    - C2: the region yields an i64 and values of those types.
+  }];
   let arguments = (ins I64:$condition, Variadic<VXRT_Value>:$inits);
   let results = (outs Variadic<VXRT_Value>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$condition (`inits` `(` $inits^ `:` type($inits) `)`)? (`->` type($results)^)? $body attr-dict";
+  let hasRegionVerifier = 1;
 }
 
 //===-- Objects ----------------------------------------------------------------------------------------------------===//
