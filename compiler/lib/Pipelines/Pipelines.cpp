@@ -56,6 +56,18 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addNestedPass<func::FuncOp>(createDecomposePass(decompose));
     pm.addPass(createCSEPass());
   }
+  LayoutPolicy layouts = backend.layouts();
+  if (layouts.channelsLast)
+    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
+  if (layouts.packedWeightBytes > 0) {
+    PackWeightsPassOptions pack;
+    pack.tileBytes = layouts.packedWeightBytes;
+    pm.addNestedPass<func::FuncOp>(createPackWeightsPass(pack));
+  }
+  if (layouts.channelsLast || layouts.packedWeightBytes > 0) {
+    pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+    pm.addPass(createCSEPass());
+  }
   pm.addPass(createBindSequenceLengthsPass());
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
   pm.addPass(createChooseStrategiesPass(backend, spec));

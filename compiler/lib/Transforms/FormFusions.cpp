@@ -43,8 +43,8 @@ enum class Role {
 Role getRole(Operation *op) {
   if (op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op))
     return Role::Pointwise;
-  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, GatherOp,
-          CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
+  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, PackOp,
+          GatherOp, CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
     return Role::Anchor;
   return Role::Host;
 }
@@ -52,10 +52,10 @@ Role getRole(Operation *op) {
 /// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
 bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
 
-/// True when each kernel that needs the op computes it anew: it reads no tensor, or repeats the elements of a smaller
-/// one.
+/// True when each kernel that needs the op computes it anew: it reads no tensor, repeats the elements of a smaller one,
+/// or only says how a tensor lies in memory.
 bool isFree(Operation *op) {
-  if (isa<DimValueOp, BroadcastOp>(op))
+  if (isa<DimValueOp, BroadcastOp, UnpackOp>(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -221,7 +221,7 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
       formInBlock(*block);
     // What each kernel computes anew has no user left.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-      if (isa<ConstantOp, DimValueOp, BroadcastOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())
+      if (isa<ConstantOp, DimValueOp, BroadcastOp, UnpackOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())
         op->erase();
     });
   }

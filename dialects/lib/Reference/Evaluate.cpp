@@ -90,9 +90,9 @@ static bool isSequenceOp(Operation *op) {
 
 bool canEvaluate(Operation *op) {
   return isElementwise(op) || isSequenceOp(op) ||
-         llvm::isa<ConstantOp, IotaOp, DimValueOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp,
-                   ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp,
-                   GatherOp, CountNonzeroOp, NonzeroOp>(op);
+         llvm::isa<ConstantOp, IotaOp, DimValueOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp,
+                   ConcatOp, PadOp, ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp,
+                   RmsNormOp, GatherOp, CountNonzeroOp, NonzeroOp>(op);
 }
 
 static llvm::Expected<Shape> evaluateDims(ArrayAttr dims, const SymbolValues &symbols) {
@@ -154,6 +154,10 @@ public:
           if (!high)
             return high.takeError();
           return evaluatePad(o, operands[0], operands[1], *low, *high);
+        })
+        .Case([&](PackOp o) { return evaluatePack(o, operands[0]); })
+        .Case([&](UnpackOp o) {
+          return withResultShape([&](llvm::ArrayRef<int64_t> shape) { return evaluateUnpack(o, operands[0], shape); });
         })
         .Case([&](TransposeOp o) { return evaluateTranspose(o, operands[0]); })
         .Case([&](ConcatOp o) { return evaluateConcat(o, operands); })

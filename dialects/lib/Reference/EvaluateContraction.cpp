@@ -93,37 +93,42 @@ Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &
 Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter) {
   llvm::ArrayRef<int64_t> inputShape = input.getShape(), filterShape = filter.getShape();
   int64_t groups = op.getGroups(), channels = filterShape[1], filters = filterShape[0];
-  if (inputShape[1] != channels * groups || filters % groups != 0)
+  size_t rank = inputShape.size(), spatial = rank - 2;
+  bool isLast = op.getChannelsLast();
+  size_t channelDim = isLast ? rank - 1 : 1, firstSpatial = isLast ? 1 : 2;
+  if (inputShape[channelDim] != channels * groups || filters % groups != 0)
     return callError(op, "a filter of shape " + describeShape(filterShape) + " in " + llvm::Twine(groups) +
                              " groups does not fit an input of shape " + describeShape(inputShape));
-  size_t spatial = inputShape.size() - 2;
-  Shape shape = {inputShape[0], filters};
+  Shape shape(rank);
+  shape[0] = inputShape[0];
+  shape[channelDim] = filters;
   for (size_t d = 0; d < spatial; ++d)
-    shape.push_back(getWindowCount(inputShape[d + 2], filterShape[d + 2], op.getStrides()[d], op.getDilations()[d],
-                                   op.getPadsLow()[d], op.getPadsHigh()[d]));
+    shape[firstSpatial + d] = getWindowCount(inputShape[firstSpatial + d], filterShape[d + 2], op.getStrides()[d],
+                                             op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]);
   HostTensor result(input.getElementType(), shape);
   std::vector<double> inputs = toFloats(input), weights = toFloats(filter);
   Shape inputStrides = getStrides(inputShape), filterStrides = getStrides(filterShape);
   IndexSpace kernel(filterShape.drop_front(2));
 
   IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> out, int64_t linear) {
-    int64_t group = out[1] / (filters / groups);
+    int64_t group = out[channelDim] / (filters / groups);
     std::vector<int64_t> inputOffsets, filterOffsets;
     kernel.forEach([&](llvm::ArrayRef<int64_t> k, int64_t place) {
       int64_t offset = 0;
       for (size_t d = 0; d < spatial; ++d) {
-        int64_t position = out[d + 2] * op.getStrides()[d] + k[d] * op.getDilations()[d] - op.getPadsLow()[d];
-        if (position < 0 || position >= inputShape[d + 2])
+        int64_t position =
+            out[firstSpatial + d] * op.getStrides()[d] + k[d] * op.getDilations()[d] - op.getPadsLow()[d];
+        if (position < 0 || position >= inputShape[firstSpatial + d])
           return;
-        offset += position * inputStrides[d + 2];
+        offset += position * inputStrides[firstSpatial + d];
       }
       for (int64_t c = 0; c < channels; ++c) {
-        inputOffsets.push_back(offset + c * inputStrides[1]);
+        inputOffsets.push_back(offset + c * inputStrides[channelDim]);
         filterOffsets.push_back(place + c * filterStrides[1]);
       }
     });
     setDot(result, linear, inputs, weights, inputOffsets, filterOffsets,
-           out[0] * inputStrides[0] + group * channels * inputStrides[1], out[1] * filterStrides[0]);
+           out[0] * inputStrides[0] + group * channels * inputStrides[channelDim], out[channelDim] * filterStrides[0]);
   });
   return result;
 }

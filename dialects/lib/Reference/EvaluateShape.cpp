@@ -40,6 +40,42 @@ Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
   return result;
 }
 
+/// Calls back with the linear places of each element in the tensor and in the packed form of it.
+static void forEachPacked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> packedShape, int64_t dim,
+                          llvm::ArrayRef<int64_t> permutation,
+                          llvm::function_ref<void(int64_t linear, int64_t packed)> callback) {
+  int64_t tile = packedShape.back();
+  Shape packedStrides = getStrides(packedShape), strides(shape.size());
+  for (auto [place, from] : llvm::enumerate(permutation))
+    strides[from] = packedStrides[place];
+  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
+    int64_t packed = index[dim] % tile;
+    for (size_t d = 0; d < shape.size(); ++d)
+      packed += (static_cast<int64_t>(d) == dim ? index[d] / tile : index[d]) * strides[d];
+    callback(linear, packed);
+  });
+}
+
+Result evaluatePack(PackOp op, const HostTensor &input) {
+  Shape shape;
+  for (int64_t from : op.getPermutation())
+    shape.push_back(from == static_cast<int64_t>(op.getDim())
+                        ? llvm::divideCeil(input.getShape()[from], static_cast<int64_t>(op.getTile()))
+                        : input.getShape()[from]);
+  shape.push_back(op.getTile());
+  HostTensor result(input.getElementType(), shape); // zeros
+  forEachPacked(input.getShape(), shape, op.getDim(), op.getPermutation(),
+                [&](int64_t linear, int64_t packed) { copyElement(result, packed, input, linear); });
+  return result;
+}
+
+Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+  HostTensor result(input.getElementType(), resultShape);
+  forEachPacked(resultShape, input.getShape(), op.getDim(), op.getPermutation(),
+                [&](int64_t linear, int64_t packed) { copyElement(result, linear, input, packed); });
+  return result;
+}
+
 Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
   Shape strides = getStrides(input.getShape());
   for (auto [index, dim] : llvm::enumerate(op.getDimensions()))

@@ -65,6 +65,8 @@ Result evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<HostTensor> opera
 Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape);
 Result evaluateReshape(ReshapeOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
 Result evaluateTranspose(TransposeOp op, const HostTensor &input);
+Result evaluatePack(PackOp op, const HostTensor &input);
+Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
 Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
 Result evaluateSlice(SliceOp op, const HostTensor &input, llvm::ArrayRef<int64_t> starts,
                      llvm::ArrayRef<int64_t> resultShape);

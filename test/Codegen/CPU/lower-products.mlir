@@ -1,12 +1,16 @@
 // RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(vx-lower-products{vector-bits=512 registers=32},vx-lower-to-loops{lanes=16}),canonicalize,cse)" | FileCheck %s
 
-// Twelve rows of two vectors are in registers; the panel of B is packed once for all rows of the tile.
+// Six rows of four vectors are in registers; B is packed for all rows of the block, in four blocks of k.
 // CHECK-LABEL: func.func @matmul
-// CHECK-DAG:     %[[PACKED:.+]] = memref.alloca() {alignment = 64 : i64} : memref<16384xf32>
-// CHECK-DAG:     %[[SUMS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<4096xf32>
-// CHECK:         vector.store %{{.+}}, %[[PACKED]]
-// CHECK:         scf.for {{.*}} step %c12
+// CHECK-DAG:     %[[ROWS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<16912xf32>
+// CHECK-DAG:     %[[SUMS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<8448xf32>
+// CHECK-DAG:     %[[COLUMNS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<8192xf32>
+// CHECK:         vector.store %{{.+}}, %[[SUMS]]
+// CHECK:         vector.store %{{.+}}, %[[ROWS]]
+// CHECK:         vector.store %{{.+}}, %[[COLUMNS]]
+// CHECK:         scf.for {{.*}} step %c6
 // CHECK:           vector.load %[[SUMS]]
+// CHECK-COUNT-4:   vector.load %[[COLUMNS]]
 // CHECK-COUNT-24:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
 // CHECK:           vector.store %{{.+}}, %[[SUMS]]
 // CHECK:         arith.maximumf
@@ -21,15 +25,33 @@ vx.kernel @matmul "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.strategy<
 
 // -----
 
-// The places of a convolution's output are the columns; the padding is applied as they are packed.
+// Packed weights are read where they lie, and one block of k needs no sums from before.
+// CHECK-LABEL: func.func @packed
+// CHECK:         %[[TILES:.+]] = memref.collapse_shape %{{.+}} {{\[\[}}0, 1, 2]] : memref<2x64x16xf32> into memref<2048xf32>
+// CHECK:         scf.for {{.*}} iter_args(%{{.+}} = %cst
+// CHECK-COUNT-2:   vector.load %[[TILES]]
+// CHECK-COUNT-14:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK-NOT:     vector.gather
+vx.kernel @packed "x" symbols [] workgroups <1> #vx.strategy<"matmul", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<7x64xf32>, %p: tensor<2x64x16xf32>):
+  %b = vx.unpack %p dim = 1 permutation = [1, 0] : tensor<2x64x16xf32> -> tensor<64x32xf32>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<7x64xf32>, tensor<64x32xf32>
+  vx.yield %0 : tensor<7x32xf32>
+}
+
+// -----
+
+// The places of a convolution's output are the rows; the padding is applied as they are packed, by runs of channels.
 // CHECK-LABEL: func.func @conv
-// CHECK:         memref.collapse_shape
-// CHECK:         vector.gather
-// CHECK:         scf.for {{.*}} iter_args
+// CHECK:         scf.if
+// CHECK:           scf.if {{.*}} -> (vector<16xf32>)
+// CHECK-NEXT:        vector.load
+// CHECK-NOT:     vector.gather
 vx.kernel @conv "x" symbols ["s0"] workgroups <s0> #vx.strategy<"conv", workgroup = [1, 0, 0, 0], vector = [], reduction = [], threads = 1> {
-^bb0(%x: tensor<?x4x7x7xf32, #vx.enc<[s0, 4, 7, 7]>>, %w: tensor<8x4x3x3xf32>):
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<?x4x7x7xf32, #vx.enc<[s0, 4, 7, 7]>>, tensor<8x4x3x3xf32>
-  vx.yield %0 : tensor<?x8x7x7xf32, #vx.enc<[s0, 8, 7, 7]>>
+^bb0(%x: tensor<?x7x7x16xf32, #vx.enc<[s0, 7, 7, 16]>>, %p: tensor<1x3x3x16x16xf32>):
+  %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<1x3x3x16x16xf32> -> tensor<8x16x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<?x7x7x16xf32, #vx.enc<[s0, 7, 7, 16]>>, tensor<8x16x3x3xf32>
+  vx.yield %0 : tensor<?x7x7x8xf32, #vx.enc<[s0, 7, 7, 8]>>
 }
 
 // -----

@@ -9,6 +9,15 @@ func.func @conv(%x: tensor<?x4x?x8xf32, #vx.enc<[n, 4, h, 8]>>, %w: tensor<6x2x3
 
 // -----
 
+// CHECK-LABEL: func.func @channels_last(
+func.func @channels_last(%x: tensor<1x8x9x4xf32>, %w: tensor<6x4x3x3xf32>) -> tensor<1x8x5x6xf32> {
+  // CHECK: vx.conv {{.*}} groups = 1 channels_last : tensor<1x8x9x4xf32>, tensor<6x4x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 2] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x8x9x4xf32>, tensor<6x4x3x3xf32>
+  return %0 : tensor<1x8x5x6xf32>
+}
+
+// -----
+
 func.func @c1_rank(%x: tensor<1x4xf32>, %w: tensor<6x4xf32>) {
   // expected-error @+1 {{'vx.conv' op expects 'input' and 'filter' of one rank, 3 or more: got 'tensor<1x4xf32>' and 'tensor<6x4xf32>'}}
   %0 = vx.conv %x, %w strides = [] dilations = [] pads = [] x [] groups = 1 : tensor<1x4xf32>, tensor<6x4xf32>

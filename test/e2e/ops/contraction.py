@@ -49,6 +49,34 @@ def cases():
                {"r": Result("f32", [5, 4], sum_of_special())})
     yield from epilogues()
     yield from convolutions()
+    yield from packed()
+
+
+def packed():
+    """Products with the second operand in tiles: of whole vectors and not, of more than one block of rows, columns and depth."""
+    for m, n, k, dtype in ((1, 17, 31, "f32"), (7, 16, 16, "f32"), (13, 48, 300, "f32"), (131, 67, 19, "f32"), (9, 129, 257, "f32"), (6, 288, 520, "f32"),
+                           (5, 0, 3, "f32"), (0, 5, 3, "f32"), (3, 5, 0, "f32"), (17, 23, 11, "f64"), (7, 20, 9, "f16")):
+        tile = 8 if dtype == "f64" else 16
+        a, b, p = [m, k], [k, n], [-(-n // tile), k, tile]
+        yield Case(f"packed_matmul_{m}x{n}x{k}_{dtype}", {"a": Input(dtype, a, uniform()), "b": Input(dtype, b, uniform())}, f"""
+  %p = vx.pack %b dim = 1 tile = {tile} permutation = [1, 0] : {tensor_type(dtype, b)}
+  %u = vx.unpack %p dim = 1 permutation = [1, 0] : {tensor_type(dtype, p)} -> {tensor_type(dtype, b)}
+  %r = vx.contract %a, %u batch = [] x [] contracting = [1] x [0] : {tensor_type(dtype, a)}, {tensor_type(dtype, b)}""",
+                   {"r": Result(dtype, [m, n], sum_of(k, dtype))})
+    for name, size, channels, filters, kernel, stride, pad in (
+            ("3x3", [2, 9, 7], 16, 32, 3, 1, 1), ("stem", [1, 23, 21], 3, 24, 7, 2, 3), ("1x1", [1, 13, 5], 20, 70, 1, 1, 0),
+            ("deep", [1, 5, 4], 100, 17, 3, 1, 1), ("runs", [1, 6, 6], 320, 16, 3, 1, 1), ("odd", [3, 7, 11], 5, 9, 5, 3, 2)):
+        x, w = size[:1] + size[1:] + [channels], [filters, channels, kernel, kernel]
+        p = [-(-filters // 16), kernel, kernel, channels, 16]
+        result = size[:1] + [(edge + 2 * pad - kernel) // stride + 1 for edge in size[1:]] + [filters]
+        yield Case(f"packed_conv_{name}", {"x": Input("f32", x, uniform()), "w": Input("f32", w, uniform())}, f"""
+  %p = vx.pack %w dim = 0 tile = 16 permutation = [0, 2, 3, 1] : {tensor_type("f32", w)}
+  %u = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : {tensor_type("f32", p)} -> {tensor_type("f32", w)}
+  %r = vx.conv %x, %u strides = [{stride}, {stride}] dilations = [1, 1] pads = [{pad}, {pad}] x [{pad}, {pad}] groups = 1 channels_last : {tensor_type("f32", x)}, {tensor_type("f32", w)}""",
+                   {"r": Result("f32", result, sum_of(channels * kernel * kernel, "f32"))})
+    yield Case("conv_channels_last_depthwise", {"x": Input("f32", [1, 9, 7, 19], uniform()), "w": Input("f32", [19, 1, 3, 3], uniform())},
+               "  %r = vx.conv %x, %w strides = [2, 1] dilations = [1, 1] pads = [1, 1] x [0, 1] groups = 19 channels_last : tensor<1x9x7x19xf32>, tensor<19x1x3x3xf32>",
+               {"r": Result("f32", [1, 4, 7, 19], sum_of(9, "f32"))})
 
 
 def sum_of_special():

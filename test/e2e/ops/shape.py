@@ -30,6 +30,12 @@ def cases():
                                     ("batch", [3, 17, 13], [0, 2, 1])):
         yield moved(f"transpose_{name}", "f32", dims, f"vx.transpose %x, {permutation} : {{x}}",
                     [dims[axis] for axis in permutation])
+    for name, dtype, dims, dim, tile, permutation in (("whole", "f32", [32, 3], 0, 16, [0, 1]), ("rest", "f32", [3, 20], 1, 16, [1, 0]),
+                                                      ("filter", "f32", [17, 3, 2, 5], 0, 16, [0, 2, 3, 1]), ("small", "i32", [2, 2], 0, 4, [1, 0]),
+                                                      ("empty", "f32", [0, 3], 0, 16, [0, 1]), ("bf16", "bf16", [33, 2], 0, 32, [0, 1])):
+        packed = [-(-dims[d] // tile) if d == dim else dims[d] for d in permutation] + [tile]
+        yield moved(f"pack_{name}", dtype, dims, f"vx.pack %x dim = {dim} tile = {tile} permutation = {permutation} : {{x}}", packed)
+        yield moved(f"unpack_{name}", dtype, packed, f"vx.unpack %x dim = {dim} permutation = {permutation} : {{x}} -> {{r}}", dims)
     for name, dims, result in (("to_scalar", [1, 1], []), ("from_scalar", [], [1, 1, 1]), ("empty", [0, 7], [3, 0]),
                                ("flat", [3, 5, 7], [105]), ("deep", [30], [2, 3, 5]), ("ones", [7], [1, 7, 1])):
         yield moved(f"reshape_{name}", "f32", dims, "vx.reshape %x : {x} -> {r}", result)

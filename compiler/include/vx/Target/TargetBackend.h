@@ -44,6 +44,12 @@ struct LinkedImage {
   std::vector<std::string> requires_; // what these kernels need of a device beyond the variant's own list
 };
 
+/// The layouts of tensors that a target's kernels read best.
+struct LayoutPolicy {
+  bool channelsLast = false;     // convolutions with their channels innermost
+  int64_t packedWeightBytes = 0; // a row of a tile of packed weights; 0: weights stay as they are
+};
+
 class TargetBackend {
 public:
   virtual ~TargetBackend() = default;
@@ -63,6 +69,8 @@ public:
   /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others
   /// stay whole.
   virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const { return {}; }
+
+  virtual LayoutPolicy layouts() const { return {}; }
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.

@@ -38,6 +38,40 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
+  let summary = "Compute convolutions with their channels innermost";
+  let description = [{
+    Gives every `vx.conv` the attribute `channels_last`, with transposes around it, and moves the transposes behind it through elementwise ops,
+    windows, reductions, concatenations and pads, until two meet and cancel or a reshape takes their place:
+
+        %0 = vx.conv %x, %w ...                        %t = vx.transpose %x, [0, 2, 3, 1]
+        %1 = vx.max %0, %zeros                   ->    %0 = vx.conv %t, %w ... channels_last
+        %2 = vx.conv %1, %v ...                        %1 = vx.max %0, %zeros'
+                                                       %u = vx.transpose (vx.transpose %1, [0, 3, 1, 2]), [0, 2, 3, 1]
+                                                       %2 = vx.conv %u, %v ... channels_last
+
+    `vx-canonicalize-graph` then joins what meets. Leaves alone ops with an operand that would have to be moved in memory. Needs: the
+    graph phase; for targets that read so faster. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
+  let summary = "Put weights into the order in which kernels read them";
+  let description = [{
+    A constant second operand of a contraction, and a constant filter of a convolution with its channels last, is cut into tiles of output
+    columns; a kernel reads a tile row by row. The packing runs once, when a module is loaded.
+
+        %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
+                                                 %0 = vx.contract %x, (vx.unpack %p ...) ...
+
+    Leaves alone operands that are not constant or have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
+    convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
+  }];
+  let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn fusion regions into kernels with canonical keys";
   let description = [{

@@ -21,18 +21,25 @@ namespace {
 
 /// Sizes of the loops, in elements.
 struct Blocking {
-  int64_t lanes;          // of a vector
-  int64_t rows, vectors;  // of the accumulators that registers hold
-  int64_t rowBlock;       // rows whose accumulators the stack holds
-  int64_t depthBlock;     // the outermost of the k loops is cut into blocks of so many iterations
-  int64_t innerDepth = 1; // iterations of the other k loops
+  int64_t lanes;         // of a vector
+  int64_t rows, vectors; // of the accumulators that registers hold
+  int64_t rowBlock;      // rows of A that are packed at once
+  int64_t columnBlock;   // columns whose accumulators the stack holds beside them; whole groups of vectors
+  int64_t depthBlock;    // of the packed A and B
+  bool isOneDepthBlock = false;
   int64_t columns() const { return vectors * lanes; }
 };
 
-constexpr int64_t kDepth = 512;      // of a packed panel
-constexpr int64_t kRowBlock = 256;   // rows that reuse a packed panel
-constexpr int64_t kMostDepth = 1024; // of a packed panel whose inner loops are not cut
+/// The most rows, columns and k of a block, for elements of 4 bytes: what the stack of a kernel may hold, and a good
+/// part of a second-level cache. A packed B leaves more for the others.
+struct BlockLimits {
+  int64_t rows, columns, depth;
+};
+constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {128, 192, 256};
 
+/// The loops of a blocked matrix product. A block of A is packed row by row, which is where its prologue, its padding
+/// and the patches of a convolution are computed; B is packed in columns of one vector each, or lies so in memory
+/// already. Sums are kept on the stack from one block of k to the next, and the epilogue is computed from there.
 class ProductEmitter {
 public:
   ProductEmitter(func::FuncOp function, Product product, Blocking blocking)
@@ -42,25 +49,39 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult emitRowBlock(Value rowLower, Value rowUpper);
-  LogicalResult emitPanel(Value rowLower, Value rowUpper, Value column);
-  LogicalResult pack(Value column, Value depthLower, Value depthUpper);
-  LogicalResult multiply(Value rowLower, Value rowUpper, Value depthLower, Value depthUpper);
-  LogicalResult multiplyRows(Value row, Value rowLower, int64_t rows, Value depthLower, Value depthUpper);
-  LogicalResult finish(Value rowLower, Value rowUpper, Value column);
+  /// A range of rows, columns or k.
+  struct Range {
+    Value lower, upper;
+  };
 
-  /// Loops over the k dimensions; the body gets the number of the iteration in the block.
-  LogicalResult forDepth(Value lower, Value upper, SmallVector<LaneIndex> &ivs, SmallVectorImpl<Value> &carried,
-                         function_ref<LogicalResult(Value depth)> body);
-  LogicalResult forEach(Value lower, Value upper, Value step, function_ref<LogicalResult(Value)> body);
-  /// The place of vector `v` of row `row` in a panel of rows.
-  Value panelPlace(Value row, int64_t vector);
-  /// Sets ivs of the n dimensions for vector `v` of the panel at `column`, and the mask.
-  void setColumns(SmallVectorImpl<LaneIndex> &ivs, Value column, int64_t vector);
+  void findSizes();
+  LogicalResult emitBlock(Range rows, Range columns);
+  LogicalResult packRows(Range rows, Range depth);
+  LogicalResult packColumns(Range columns, Range depth);
+  LogicalResult multiply(Range rows, Range columns, Range depth);
+  LogicalResult multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors);
+  void multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount, int64_t vectors);
+  LogicalResult finish(Range rows, Range columns);
+
+  /// Loops over [range.lower, range.upper) in blocks.
+  LogicalResult forBlocks(Range range, int64_t block, function_ref<LogicalResult(Range)> body);
+  LogicalResult forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body);
+  /// Sets the loops `dims` of `places` to the place `flat` in row-major order.
+  void setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat);
+  /// The mask of the lanes at `base` that lie below `upper`; none where all always do.
+  Value maskBelow(Value base, Value upper, bool isWhole);
+  Value accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector);
   Value plus(Value lhs, Value rhs) { return evaluator->addIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
+  Value plus(Value lhs, int64_t rhs) { return plus(lhs, index(rhs)); }
   Value times(Value lhs, Value rhs) { return evaluator->multiplyIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
+  Value times(Value lhs, int64_t rhs) { return times(lhs, index(rhs)); }
+  Value minus(Value lhs, Value rhs) {
+    auto left = getConstantIntValue(lhs), right = getConstantIntValue(rhs);
+    if (right == 0)
+      return lhs;
+    return left && right ? index(*left - *right) : arith::SubIOp::create(builder, loc, lhs, rhs).getResult();
+  }
   Value index(int64_t value) { return evaluator->constantIndex(value).base; }
-  Value minus(Value lhs, Value rhs) { return builder.createOrFold<arith::SubIOp>(loc, lhs, rhs); }
   VectorType vectorType(Type element) { return VectorType::get(blocking.lanes, element); }
 
   func::FuncOp function;
@@ -70,23 +91,60 @@ private:
   Location loc;
   RankedTensorType type;
   std::optional<ElementEvaluator> evaluator;
-  SmallVector<Value> columnSizes;
-  Value destination, flatDestination, packed, accumulators;
-  Value columnUpper;
-  bool hasColumnTail = true;
+  DenseMap<unsigned, Value> loopSizes;
+  Value destination, packedA, packedB, accumulators;
+  Value depthSize;
+  bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
   SmallVector<LaneIndex> ivs;
 };
 
-LogicalResult ProductEmitter::forEach(Value lower, Value upper, Value step, function_ref<LogicalResult(Value)> body) {
-  scf::ForOp loop = evaluator->enterLoop(loc, lower, upper, step);
+LogicalResult ProductEmitter::forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body) {
+  scf::ForOp loop = evaluator->enterLoop(loc, lower, upper, index(step));
   if (failed(body(loop.getInductionVar())))
     return failure();
   evaluator->leaveLoop();
   return success();
 }
 
-Value ProductEmitter::panelPlace(Value row, int64_t vector) {
-  return plus(times(row, index(blocking.columns())), index(vector * blocking.lanes));
+LogicalResult ProductEmitter::forBlocks(Range range, int64_t block, function_ref<LogicalResult(Range)> body) {
+  return forEach(range.lower, range.upper, block, [&](Value lower) {
+    Value end = plus(lower, block);
+    auto first = getConstantIntValue(range.lower), last = getConstantIntValue(range.upper);
+    bool isWhole = first && last && (*last - *first) % block == 0;
+    return body({lower, isWhole ? end : arith::MinSIOp::create(builder, loc, end, range.upper)});
+  });
+}
+
+void ProductEmitter::setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat) {
+  if (dims.empty())
+    return;
+  SmallVector<Value> sizes;
+  for (unsigned dim : dims)
+    sizes.push_back(loopSizes.lookup(dim));
+  for (auto [dim, place] : llvm::zip(dims, evaluator->delinearize(loc, flat, sizes)))
+    places[dim] = place;
+}
+
+Value ProductEmitter::maskBelow(Value base, Value upper, bool isWhole) {
+  if (isWhole)
+    return {};
+  return vector::CreateMaskOp::create(builder, loc, vectorType(builder.getI1Type()), minus(upper, base));
+}
+
+Value ProductEmitter::accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector) {
+  Value place = plus(times(minus(row, rows.lower), blocking.columnBlock), minus(column, columns.lower));
+  return plus(place, vector * blocking.lanes);
+}
+
+void ProductEmitter::findSizes() {
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    loopSizes[d] = evaluator->sizeOf(destination, d);
+  depthSize = index(1);
+  for (unsigned k : product.k) {
+    auto [tensor, dimension] = shapeOfLoop(product.op, k);
+    loopSizes[k] = evaluator->sizeOf(tensor, dimension);
+    depthSize = times(depthSize, loopSizes[k]);
+  }
 }
 
 LogicalResult ProductEmitter::run() {
@@ -95,300 +153,337 @@ LogicalResult ProductEmitter::run() {
   Value number = vxk::WorkgroupIdOp::create(builder, loc);
   Value count = vxk::WorkgroupCountOp::create(builder, loc);
   Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
-
-  // The places of the n dimensions are one run of memory.
-  SmallVector<ReassociationIndices> groups;
-  for (unsigned d = 0; d < product.n.front(); ++d)
-    groups.push_back({d});
-  groups.emplace_back(product.n.begin(), product.n.end());
-  flatDestination = destination;
-  if (product.n.size() > 1)
-    flatDestination = memref::CollapseShapeOp::create(builder, loc, destination, groups);
-  auto stackBuffer = [&](int64_t rows) -> Value {
-    auto bufferType = MemRefType::get({rows * blocking.columns()}, type.getElementType());
+  auto stackBuffer = [&](int64_t elements) -> Value {
+    auto bufferType = MemRefType::get({elements}, type.getElementType());
     return memref::AllocaOp::create(builder, loc, bufferType, ValueRange(), builder.getI64IntegerAttr(64));
   };
-  packed = stackBuffer(blocking.depthBlock * blocking.innerDepth);
-  accumulators = stackBuffer(blocking.rowBlock);
+  // A vector more, since what follows a row's last element is written before the next row is.
+  packedA = stackBuffer(blocking.rowBlock * blocking.depthBlock + blocking.lanes);
+  accumulators = stackBuffer(blocking.rowBlock * blocking.columnBlock);
+  if (!product.packedB)
+    packedB = stackBuffer(blocking.columnBlock * blocking.depthBlock);
 
   auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
   builder.setInsertionPointToStart(guard.thenBlock());
   evaluator.emplace(builder, blocking.lanes);
+  findSizes();
+  if (product.packedB) {
+    auto packedType = cast<MemRefType>(product.packedB.getType());
+    SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, packedType.getRank()))};
+    packedB = memref::CollapseShapeOp::create(builder, loc, product.packedB, all);
+  }
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
-    sizes.push_back(evaluator->sizeOf(destination, d));
-  for (unsigned n : product.n)
-    columnSizes.push_back(sizes[n]);
+    sizes.push_back(loopSizes.lookup(d));
   auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
 
+  // The rows of a tile are one range where all m dimensions but the first are whole; what comes before is a loop.
+  size_t firstRow = 0;
+  for (auto [place, m] : llvm::enumerate(product.m))
+    if (m < strategy.getWorkgroup().size() && strategy.getWorkgroup()[m] > 0)
+      firstRow = place;
+  SmallVector<unsigned> loops(product.outer);
+  loops.append(product.m.begin(), product.m.begin() + firstRow);
+  product.m.erase(product.m.begin(), product.m.begin() + firstRow);
   ivs.resize(product.op.getNumLoops());
-  for (unsigned d : product.outer) {
+  for (unsigned d : loops) {
     scf::ForOp loop = evaluator->enterLoop(loc, tile.lower[d], tile.upper[d], index(1));
     ivs[d] = {loop.getInductionVar(), 0, {}};
   }
-  // Of several n dimensions only the first may be cut, so that the tile is one run too.
-  Value columnLower = tile.lower[product.n.front()];
-  columnUpper = tile.upper[product.n.front()];
-  Value columns = columnSizes.front();
-  for (Value size : ArrayRef<Value>(columnSizes).drop_front()) {
-    columnLower = times(columnLower, size);
-    columnUpper = times(columnUpper, size);
-    columns = times(columns, size);
-  }
-  int64_t columnTile =
-      product.n.front() < strategy.getWorkgroup().size() ? strategy.getWorkgroup()[product.n.front()] : 0;
-  for (Value size : ArrayRef<Value>(columnSizes).drop_front())
-    columnTile *= getConstantIntValue(size).value_or(0);
-  std::optional<int64_t> knownColumns = getConstantIntValue(columns);
-  hasColumnTail = !knownColumns || *knownColumns % blocking.columns() != 0 || columnTile % blocking.columns() != 0;
+  Range rows = {tile.lower[product.m.front()], tile.upper[product.m.front()]};
+  for (unsigned m : ArrayRef<unsigned>(product.m).drop_front())
+    rows = {times(rows.lower, loopSizes.lookup(m)), times(rows.upper, loopSizes.lookup(m))};
+  Range columns = {tile.lower[product.n], tile.upper[product.n]};
+  int64_t columnTile = product.n < strategy.getWorkgroup().size() ? strategy.getWorkgroup()[product.n] : 0;
+  hasWholeColumns = getConstantIntValue(loopSizes.lookup(product.n)).value_or(1) % blocking.lanes == 0 &&
+                    columnTile % blocking.lanes == 0;
 
-  Value rowLower = tile.lower[product.m], rowUpper = tile.upper[product.m];
-  LogicalResult done = forEach(rowLower, rowUpper, index(blocking.rowBlock), [&](Value lower) {
-    Value end = plus(lower, index(blocking.rowBlock));
-    Value upper = arith::MinSIOp::create(builder, loc, end, rowUpper);
-    return forEach(columnLower, columnUpper, index(blocking.columns()),
-                   [&](Value column) { return emitPanel(lower, upper, column); });
+  LogicalResult done = forBlocks(rows, blocking.rowBlock, [&](Range rowBlock) {
+    return forBlocks(columns, blocking.columnBlock,
+                     [&](Range columnBlock) { return emitBlock(rowBlock, columnBlock); });
   });
   if (failed(done))
     return failure();
-  for (size_t d = 0; d < product.outer.size(); ++d)
+  for (size_t d = 0; d < loops.size(); ++d)
     evaluator->leaveLoop();
   product.result.erase();
   return success();
 }
 
-LogicalResult ProductEmitter::emitPanel(Value rowLower, Value rowUpper, Value column) {
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(type.getElementType())));
-  Value rows = minus(rowUpper, rowLower);
-  auto clear = forEach(index(0), rows, index(1), [&](Value row) {
-    for (int64_t v = 0; v < blocking.vectors; ++v)
-      vector::StoreOp::create(builder, loc, zero, accumulators, panelPlace(row, v));
-    return success();
-  });
-  auto [depthTensor, depthDimension] = shapeOfLoop(product.op, product.k.front());
-  Value depth = evaluator->sizeOf(depthTensor, depthDimension);
-  auto blocks = forEach(index(0), depth, index(blocking.depthBlock), [&](Value lower) -> LogicalResult {
-    Value end = plus(lower, index(blocking.depthBlock));
-    Value upper = arith::MinSIOp::create(builder, loc, end, depth);
-    if (failed(pack(column, lower, upper)))
+LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
+  if (!blocking.isOneDepthBlock) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(type.getElementType())));
+    auto clear = forEach(rows.lower, rows.upper, 1, [&](Value row) {
+      return forEach(columns.lower, columns.upper, blocking.lanes, [&](Value column) {
+        vector::StoreOp::create(builder, loc, zero, accumulators, accumulatorPlace(rows, columns, row, column, 0));
+        return success();
+      });
+    });
+    if (failed(clear))
       return failure();
-    return multiply(rowLower, rowUpper, lower, upper);
+  }
+  auto block = [&](Range depth) {
+    if (failed(packRows(rows, depth)) || (!product.packedB && failed(packColumns(columns, depth))))
+      return failure();
+    return multiply(rows, columns, depth);
+  };
+  Range all = {index(0), depthSize};
+  if (failed(blocking.isOneDepthBlock ? block(all) : forBlocks(all, blocking.depthBlock, block)))
+    return failure();
+  return finish(rows, columns);
+}
+
+LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
+  // The innermost k dimension is a run of memory, and all before it (the places of a filter) are taken one by one: what
+  // lies outside of the input is then outside for a whole run.
+  ArrayRef<unsigned> outer = ArrayRef<unsigned>(product.k).drop_back();
+  unsigned inner = product.k.back();
+  Value run = loopSizes.lookup(inner);
+  std::optional<int64_t> knownRun = getConstantIntValue(run);
+  bool isWhole = knownRun && *knownRun % blocking.lanes == 0;
+  return forEach(rows.lower, rows.upper, 1, [&](Value row) {
+    SmallVector<LaneIndex> at = ivs;
+    setPlace(at, product.m, {row, 0, {}});
+    Value firstPlace = times(minus(row, rows.lower), blocking.depthBlock);
+    auto packRun = [&](Range range, Value start) {
+      return forEach(range.lower, range.upper, blocking.lanes, [&](Value k) -> LogicalResult {
+        at[inner] = {k, 1, {}};
+        evaluator->setMask(maskBelow(k, run, isWhole));
+        Value value = evaluator->evaluateInBody(product.op, product.a, at);
+        if (!value)
+          return failure();
+        evaluator->setMask({});
+        vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedA, plus(start, k));
+        return success();
+      });
+    };
+    if (outer.empty())
+      return packRun(depth, minus(firstPlace, depth.lower));
+    // The runs that the block touches, each as far as it lies in the block.
+    Value firstRun = blocking.isOneDepthBlock ? index(0) : builder.createOrFold<arith::DivUIOp>(loc, depth.lower, run);
+    Value lastRun = builder.createOrFold<arith::CeilDivUIOp>(loc, depth.upper, run);
+    return forEach(firstRun, lastRun, 1, [&](Value number) {
+      setPlace(at, outer, {number, 0, {}});
+      Value origin = times(number, run);
+      Range range = {index(0), run};
+      if (!blocking.isOneDepthBlock) {
+        Value lower = minus(depth.lower, origin), upper = minus(depth.upper, origin);
+        range = {arith::MaxSIOp::create(builder, loc, lower, index(0)),
+                 arith::MinSIOp::create(builder, loc, upper, run)};
+      }
+      return packRun(range, plus(firstPlace, minus(origin, depth.lower)));
+    });
   });
-  if (failed(clear) || failed(blocks))
-    return failure();
-  return finish(rowLower, rowUpper, column);
 }
 
-void ProductEmitter::setColumns(SmallVectorImpl<LaneIndex> &places, Value column, int64_t vector) {
-  Value base = plus(column, index(vector * blocking.lanes));
-  auto split = evaluator->delinearize(loc, {base, 1, {}}, columnSizes);
-  for (auto [n, place] : llvm::zip(product.n, split))
-    places[n] = place;
-  Value mask;
-  if (hasColumnTail) {
-    Value left = arith::SubIOp::create(builder, loc, columnUpper, base);
-    mask = vector::CreateMaskOp::create(builder, loc, vectorType(builder.getI1Type()), left);
-  }
-  evaluator->setMask(mask);
-}
-
-LogicalResult ProductEmitter::forDepth(Value lower, Value upper, SmallVector<LaneIndex> &at,
-                                       SmallVectorImpl<Value> &carried, function_ref<LogicalResult(Value depth)> body) {
-  Value depth;
-  for (auto [place, k] : llvm::enumerate(product.k)) {
-    auto [tensor, dimension] = shapeOfLoop(product.op, k);
-    Value size = evaluator->sizeOf(tensor, dimension);
-    scf::ForOp loop =
-        evaluator->enterLoop(loc, place == 0 ? lower : index(0), place == 0 ? upper : size, index(1), carried);
-    carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-    Value iv = loop.getInductionVar();
-    at[k] = {iv, 0, {}};
-    depth = place == 0 ? minus(iv, lower) : plus(times(depth, size), iv);
-  }
-  if (failed(body(depth)))
-    return failure();
-  for (size_t place = 0; place < product.k.size(); ++place) {
-    auto loop = cast<scf::ForOp>(builder.getInsertionBlock()->getParentOp());
-    evaluator->leaveLoop(carried);
-    carried.assign(loop.result_begin(), loop.result_end());
-  }
-  return success();
-}
-
-LogicalResult ProductEmitter::pack(Value column, Value lower, Value upper) {
-  // What depends on the column only is computed here, outside of the loops over k.
-  SmallVector<SmallVector<LaneIndex>> places(blocking.vectors, ivs);
-  SmallVector<Value> masks;
-  for (int64_t v = 0; v < blocking.vectors; ++v) {
-    setColumns(places[v], column, v);
-    masks.push_back(evaluator->getMask());
-  }
-  SmallVector<Value> carried;
-  SmallVector<LaneIndex> at = ivs;
-  LogicalResult done = forDepth(lower, upper, at, carried, [&](Value depth) -> LogicalResult {
-    for (int64_t v = 0; v < blocking.vectors; ++v) {
-      for (unsigned k : product.k)
-        places[v][k] = at[k];
-      evaluator->setMask(masks[v]);
-      Value value = evaluator->evaluateInBody(product.op, product.b, places[v]);
+LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
+  // Whole groups of vectors, so that the last group is multiplied like the others.
+  Value groups =
+      builder.createOrFold<arith::CeilDivUIOp>(loc, minus(columns.upper, columns.lower), index(blocking.columns()));
+  Value end = plus(columns.lower, times(groups, blocking.columns()));
+  return forEach(columns.lower, end, blocking.lanes, [&](Value column) {
+    SmallVector<LaneIndex> at = ivs;
+    at[product.n] = {column, 1, {}};
+    Value mask = maskBelow(column, columns.upper, hasWholeColumns && blocking.vectors == 1);
+    Value first = times(minus(column, columns.lower), blocking.depthBlock);
+    return forEach(depth.lower, depth.upper, 1, [&](Value k) -> LogicalResult {
+      setPlace(at, product.k, {k, 0, {}});
+      evaluator->setMask(mask);
+      Value value = evaluator->evaluateInBody(product.op, product.b, at);
       if (!value)
         return failure();
-      vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packed, panelPlace(depth, v));
-    }
-    return success();
+      evaluator->setMask({});
+      vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedB,
+                              plus(first, times(minus(k, depth.lower), blocking.lanes)));
+      return success();
+    });
   });
-  evaluator->setMask({});
-  return done;
 }
 
-LogicalResult ProductEmitter::multiply(Value rowLower, Value rowUpper, Value depthLower, Value depthUpper) {
-  Value lower = rowLower;
-  // As many rows at once as there are registers for, then half as many, then one.
-  SmallVector<int64_t> counts = {blocking.rows};
-  if (blocking.rows / 2 > 1)
-    counts.push_back(blocking.rows / 2);
-  if (blocking.rows > 1)
-    counts.push_back(1);
-  for (int64_t count : counts) {
-    Value upper = rowUpper;
-    if (count > 1) {
-      Value rest = arith::RemUIOp::create(builder, loc, minus(rowUpper, lower), index(count));
-      upper = arith::SubIOp::create(builder, loc, rowUpper, rest);
-    }
-    LogicalResult done = forEach(lower, upper, index(count),
-                                 [&](Value row) { return multiplyRows(row, rowLower, count, depthLower, depthUpper); });
-    if (failed(done))
+LogicalResult ProductEmitter::multiply(Range rows, Range columns, Range depth) {
+  Value width = minus(columns.upper, columns.lower), group = index(blocking.columns());
+  if (!product.packedB) {
+    Value groups = builder.createOrFold<arith::CeilDivUIOp>(loc, width, group);
+    return forEach(columns.lower, plus(columns.lower, times(groups, group)), blocking.columns(),
+                   [&](Value at) { return multiplyColumns(rows, columns, depth, at, blocking.vectors); });
+  }
+  // Beyond the last vector lies other memory: what does not fill a group goes vector by vector.
+  Value end = columns.upper;
+  if (blocking.vectors > 1)
+    end = minus(columns.upper, builder.createOrFold<arith::RemUIOp>(loc, width, group));
+  LogicalResult done = forEach(columns.lower, end, blocking.columns(),
+                               [&](Value at) { return multiplyColumns(rows, columns, depth, at, blocking.vectors); });
+  if (failed(done) || blocking.vectors == 1)
+    return done;
+  return forEach(end, columns.upper, blocking.lanes,
+                 [&](Value at) { return multiplyColumns(rows, columns, depth, at, 1); });
+}
+
+LogicalResult ProductEmitter::multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors) {
+  // As many rows at once as there are registers for, then half as many, and so on.
+  Value lower = rows.lower;
+  for (int64_t count = blocking.rows; count > 0; count /= 2) {
+    Value upper = rows.upper;
+    if (count > 1)
+      upper = minus(rows.upper, builder.createOrFold<arith::RemUIOp>(loc, minus(rows.upper, lower), index(count)));
+    auto body = [&](Value row) {
+      multiplyTile(rows, columns, depth, row, column, count, vectors);
+      return success();
+    };
+    if (failed(forEach(lower, upper, count, body)))
       return failure();
     lower = upper;
   }
   return success();
 }
 
-LogicalResult ProductEmitter::multiplyRows(Value row, Value rowLower, int64_t rows, Value depthLower,
-                                           Value depthUpper) {
+void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount,
+                                  int64_t vectors) {
   VectorType vector = vectorType(type.getElementType());
-  SmallVector<Value> carried, places;
-  Value first = minus(row, rowLower);
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t v = 0; v < blocking.vectors; ++v) {
-      places.push_back(panelPlace(plus(first, index(r)), v));
-      carried.push_back(vector::LoadOp::create(builder, loc, vector, accumulators, places.back()));
+  SmallVector<Value> sums, places, columnPlaces;
+  for (int64_t r = 0; r < rowCount; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      places.push_back(accumulatorPlace(rows, columns, plus(row, r), column, v));
+      if (blocking.isOneDepthBlock)
+        sums.push_back(arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vector)));
+      else
+        sums.push_back(vector::LoadOp::create(builder, loc, vector, accumulators, places.back()));
     }
-  SmallVector<LaneIndex> at = ivs;
-  LogicalResult done = forDepth(depthLower, depthUpper, at, carried, [&](Value depth) -> LogicalResult {
-    SmallVector<Value> columns;
-    for (int64_t v = 0; v < blocking.vectors; ++v)
-      columns.push_back(vector::LoadOp::create(builder, loc, vector, packed, panelPlace(depth, v)));
-    for (int64_t r = 0; r < rows; ++r) {
-      at[product.m] = evaluator->addIndices(loc, {row, 0, {}}, evaluator->constantIndex(r));
-      Value element = evaluator->evaluateInBody(product.op, product.a, at);
-      if (!element)
-        return failure();
-      Value factor = evaluator->toVector(loc, element);
-      for (int64_t v = 0; v < blocking.vectors; ++v) {
-        Value &sum = carried[r * blocking.vectors + v];
-        auto contract = arith::FastMathFlags::contract;
-        Value term = arith::MulFOp::create(builder, loc, factor, columns[v], contract);
-        sum = arith::AddFOp::create(builder, loc, sum, term, contract);
-      }
+  Value firstA = times(minus(row, rows.lower), blocking.depthBlock);
+  int64_t step = product.packedB ? product.tile : blocking.lanes; // of B from k to k
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value place = plus(column, v * blocking.lanes);
+    if (product.packedB) {
+      Value tile = index(product.tile);
+      Value panel = builder.createOrFold<arith::DivUIOp>(loc, place, tile);
+      Value within = builder.createOrFold<arith::RemUIOp>(loc, place, tile);
+      Value start = plus(times(times(panel, depthSize), tile), within);
+      columnPlaces.push_back(plus(start, times(depth.lower, tile)));
+    } else {
+      columnPlaces.push_back(times(minus(place, columns.lower), blocking.depthBlock));
     }
-    return success();
-  });
-  if (failed(done))
-    return failure();
-  for (auto [place, value] : llvm::zip(places, carried))
+  }
+  scf::ForOp loop = evaluator->enterLoop(loc, index(0), minus(depth.upper, depth.lower), index(1), sums);
+  sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  Value k = loop.getInductionVar();
+  SmallVector<Value> factors;
+  Value down = times(k, step);
+  for (Value place : columnPlaces)
+    factors.push_back(vector::LoadOp::create(builder, loc, vector, packedB, plus(place, down)));
+  Value across = plus(firstA, k);
+  for (int64_t r = 0; r < rowCount; ++r) {
+    Value element = memref::LoadOp::create(builder, loc, packedA, plus(across, r * blocking.depthBlock));
+    Value factor = evaluator->toVector(loc, element);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value &sum = sums[r * vectors + v];
+      auto contract = arith::FastMathFlags::contract;
+      Value term = arith::MulFOp::create(builder, loc, factor, factors[v], contract);
+      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
+    }
+  }
+  evaluator->leaveLoop(sums);
+  for (auto [place, value] : llvm::zip(places, loop.getResults()))
     vector::StoreOp::create(builder, loc, value, accumulators, place);
-  return success();
 }
 
-LogicalResult ProductEmitter::finish(Value rowLower, Value rowUpper, Value column) {
-  SmallVector<SmallVector<LaneIndex>> places(blocking.vectors, ivs);
-  SmallVector<Value> masks;
-  for (int64_t v = 0; v < blocking.vectors; ++v) {
-    setColumns(places[v], column, v);
-    masks.push_back(evaluator->getMask());
-  }
-  LogicalResult done = forEach(rowLower, rowUpper, index(1), [&](Value row) -> LogicalResult {
-    Value first = minus(row, rowLower);
-    for (int64_t v = 0; v < blocking.vectors; ++v) {
-      Value place = panelPlace(first, v);
-      places[v][product.m] = {row, 0, {}};
-      evaluator->setMask(masks[v]);
-      Value sum = vector::LoadOp::create(builder, loc, vectorType(type.getElementType()), accumulators, place);
+LogicalResult ProductEmitter::finish(Range rows, Range columns) {
+  return forEach(rows.lower, rows.upper, 1, [&](Value row) {
+    SmallVector<LaneIndex> at = ivs;
+    setPlace(at, product.m, {row, 0, {}});
+    return forEach(columns.lower, columns.upper, blocking.lanes, [&](Value column) -> LogicalResult {
+      at[product.n] = {column, 1, {}};
+      Value mask = maskBelow(column, columns.upper, hasWholeColumns);
+      Value sum = vector::LoadOp::create(builder, loc, vectorType(type.getElementType()), accumulators,
+                                         accumulatorPlace(rows, columns, row, column, 0));
+      evaluator->setMask(mask);
       evaluator->setSource(product.op.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-      Value value =
-          evaluator->evaluate(product.result.getSource(), ArrayRef<LaneIndex>(places[v]).take_front(type.getRank()));
+      Value value = evaluator->evaluate(product.result.getSource(), ArrayRef<LaneIndex>(at).take_front(type.getRank()));
       if (!value)
         return failure();
       evaluator->setSource(product.op.getResult(0), nullptr);
+      evaluator->setMask({});
       value = evaluator->toVector(loc, value);
-      SmallVector<Value> at;
-      for (unsigned d = 0; d < product.n.front(); ++d)
-        at.push_back(places[v][d].base);
-      at.push_back(plus(column, index(v * blocking.lanes)));
-      if (masks[v])
-        vector::MaskedStoreOp::create(builder, loc, flatDestination, at, masks[v], value);
+      SmallVector<Value> place;
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        place.push_back(at[d].base);
+      if (mask)
+        vector::MaskedStoreOp::create(builder, loc, destination, place, mask, value);
       else
-        vector::StoreOp::create(builder, loc, value, flatDestination, at);
-    }
-    return success();
+        vector::StoreOp::create(builder, loc, value, destination, place);
+      return success();
+    });
   });
-  evaluator->setMask({});
-  return done;
 }
 
-/// The blocks for a product, or nothing when its loops do not suit.
-std::optional<Blocking> chooseBlocking(const Product &product, StrategyAttr strategy, int64_t vectorBits,
-                                       int64_t registers) {
+/// Rows and vectors of the accumulators that fit in the registers beside a row of B and a broadcast of A, best first.
+ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers) {
+  static constexpr std::pair<int64_t, int64_t> many[] = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
+  static constexpr std::pair<int64_t, int64_t> few[] = {{6, 2}, {10, 1}};
+  return registers >= 32 ? ArrayRef(many) : ArrayRef(few);
+}
+
+/// `size` in equal blocks of at most `most`, each a multiple of `unit`.
+int64_t getEvenBlock(int64_t size, int64_t most, int64_t unit) {
+  int64_t blocks = std::max<int64_t>(llvm::divideCeil(size, most), 1);
+  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(size, blocks), unit), unit);
+}
+
+/// The product of sizes, or nothing when one of them is known at run time only.
+std::optional<int64_t> multiplySizes(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    if (ShapedType::isDynamic(size) || llvm::MulOverflow(result, size, result))
+      return std::nullopt;
+  return result;
+}
+
+Blocking chooseBlocking(Product &product, StrategyAttr strategy, int64_t vectorBits, int64_t registers) {
   linalg::GenericOp op = product.op;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Blocking blocking;
   blocking.lanes = vectorBits / type.getElementTypeBitWidth();
+  if (product.packedB && product.tile % blocking.lanes != 0)
+    product.packedB = {};
+  BlockLimits limits = product.packedB ? kPackedBlockLimits : kBlockLimits;
+  if (type.getElementTypeBitWidth() > 32)
+    limits = {limits.rows, limits.columns / 2, limits.depth / 2};
   ArrayRef<int64_t> tiles = strategy.getWorkgroup();
-  for (unsigned n : ArrayRef<unsigned>(product.n).drop_front())
-    if (n < tiles.size() && tiles[n] != 0)
-      return std::nullopt;
-  for (unsigned k : ArrayRef<unsigned>(product.k).drop_front()) {
-    auto [tensor, dimension] = shapeOfLoop(op, k);
-    int64_t size = cast<ShapedType>(tensor.getType()).getDimSize(dimension);
-    if (ShapedType::isDynamic(size) || size == 0)
-      return std::nullopt;
-    blocking.innerDepth *= size;
-  }
-  if (blocking.innerDepth > kMostDepth)
-    return std::nullopt;
-  int64_t depth = strategy.getReduction().empty() ? kDepth : strategy.getReduction().front();
-  blocking.depthBlock = std::max<int64_t>(1, depth / blocking.innerDepth);
-  auto [depthTensor, depthDimension] = shapeOfLoop(op, product.k.front());
-  if (int64_t size = cast<ShapedType>(depthTensor.getType()).getDimSize(depthDimension); !ShapedType::isDynamic(size))
-    blocking.depthBlock = std::max<int64_t>(1, std::min(blocking.depthBlock, size));
+  auto sizeOfTile = [&](unsigned dim) {
+    int64_t size = type.getDimSize(dim), tile = dim < tiles.size() ? tiles[dim] : 0;
+    return tile == 0 ? size : ShapedType::isDynamic(size) ? tile : std::min(tile, size);
+  };
 
-  // As many accumulators as fit beside one row of B and a broadcast of A; few columns give more rows.
-  int64_t mostVectors = registers >= 32 ? 3 : 2;
-  blocking.vectors = mostVectors;
-  int64_t columns = 1;
-  for (unsigned n : product.n)
-    columns = type.isDynamicDim(n) || columns < 0 ? -1 : columns * type.getDimSize(n);
-  if (columns > 0) {
-    auto vectorsFor = [&](int64_t count) {
-      int64_t panel = count * blocking.lanes;
-      return (columns + panel - 1) / panel * count;
-    };
-    for (int64_t count = mostVectors - 1; count >= 1; --count)
-      if (vectorsFor(count) < vectorsFor(blocking.vectors))
-        blocking.vectors = count;
+  // The widest register tile that the columns fill.
+  int64_t columns = sizeOfTile(product.n);
+  ArrayRef<std::pair<int64_t, int64_t>> choices = getRegisterTiles(registers);
+  int64_t vectors = ShapedType::isDynamic(columns) ? choices.front().second : llvm::divideCeil(columns, blocking.lanes);
+  std::tie(blocking.rows, blocking.vectors) = *llvm::find_if(choices, [&](std::pair<int64_t, int64_t> choice) {
+    return choice.second == 1 || vectors % choice.second == 0 || vectors > 2 * choices.front().second;
+  });
+
+  SmallVector<int64_t> rowSizes;
+  for (unsigned m : llvm::reverse(product.m)) {
+    rowSizes.push_back(sizeOfTile(m));
+    if (m < tiles.size() && tiles[m] > 0)
+      break;
   }
-  blocking.rows = (registers - blocking.vectors - (registers >= 32 ? 4 : 2)) / blocking.vectors;
-  blocking.rows = std::min<int64_t>(blocking.rows, 12);
-  int64_t rowSize = type.getDimSize(product.m);
-  blocking.rowBlock = kRowBlock;
-  if (product.m < tiles.size() && tiles[product.m] > 0)
-    blocking.rowBlock = std::min(blocking.rowBlock, tiles[product.m]);
-  if (!ShapedType::isDynamic(rowSize)) {
-    blocking.rowBlock = std::max<int64_t>(1, std::min(blocking.rowBlock, rowSize));
-    blocking.rows = std::max<int64_t>(1, std::min(blocking.rows, rowSize));
+  int64_t rowCount = std::max<int64_t>(multiplySizes(rowSizes).value_or(limits.rows), 1);
+  blocking.rows = std::min(blocking.rows, rowCount);
+  blocking.rowBlock = getEvenBlock(rowCount, limits.rows, blocking.rows);
+  blocking.columnBlock =
+      getEvenBlock(ShapedType::isDynamic(columns) ? limits.columns : columns, limits.columns, blocking.columns());
+
+  blocking.depthBlock = strategy.getReduction().empty() ? limits.depth : strategy.getReduction().front();
+  SmallVector<int64_t> depthSizes;
+  for (unsigned k : product.k) {
+    auto [tensor, dimension] = shapeOfLoop(op, k);
+    depthSizes.push_back(cast<ShapedType>(tensor.getType()).getDimSize(dimension));
   }
+  std::optional<int64_t> depth = multiplySizes(depthSizes);
+  blocking.isOneDepthBlock = depth && *depth <= blocking.depthBlock;
+  blocking.depthBlock = depth ? getEvenBlock(*depth, blocking.depthBlock, blocking.lanes)
+                              : llvm::alignTo(blocking.depthBlock, blocking.lanes);
   return blocking;
 }
 
@@ -403,10 +498,8 @@ struct LowerProductsPass : impl::LowerProductsPassBase<LowerProductsPass> {
     std::optional<Product> product = matchProduct(function);
     if (!product)
       return;
-    std::optional<Blocking> blocking = chooseBlocking(*product, strategy, vectorBits, registers);
-    if (!blocking)
-      return;
-    if (failed(ProductEmitter(function, *product, *blocking).run()))
+    Blocking blocking = chooseBlocking(*product, strategy, vectorBits, registers);
+    if (failed(ProductEmitter(function, *product, blocking).run()))
       signalPassFailure();
   }
 };

@@ -63,6 +63,35 @@ static bool isElementwiseOf(Value result, linalg::GenericOp op) {
   return dependent.contains(result);
 }
 
+/// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
+static void matchPackedB(Product &product) {
+  auto argument = dyn_cast<BlockArgument>(product.b);
+  if (!argument || argument.getOwner() != product.op.getBody())
+    return;
+  OpOperand &operand = product.op->getOpOperand(argument.getArgNumber());
+  auto unpack = operand.get().getDefiningOp<linalg::GenericOp>();
+  auto description = unpack ? unpack->getAttrOfType<DictionaryAttr>(vxk::kUnpackAttr) : DictionaryAttr();
+  if (!description)
+    return;
+  AffineMap map = product.op.getMatchingIndexingMap(&operand);
+  auto loopOf = [&](int64_t dim) { return cast<AffineDimExpr>(map.getResult(dim)).getPosition(); };
+  ArrayRef<int64_t> permutation = cast<DenseI64ArrayAttr>(description.get("permutation")).asArrayRef();
+  int64_t dim = cast<IntegerAttr>(description.get("dim")).getInt();
+  if (!map.isProjectedPermutation() || permutation.front() != dim || loopOf(dim) != product.n ||
+      permutation.size() != product.k.size() + 1)
+    return;
+  for (auto [k, from] : llvm::zip(product.k, permutation.drop_front()))
+    if (loopOf(from) != k)
+      return;
+  tensor::ExtractOp read;
+  unpack.getBody()->walk([&](tensor::ExtractOp extract) { read = extract; });
+  auto packed = read.getTensor().getDefiningOp<bufferization::ToTensorOp>();
+  if (!packed)
+    return;
+  product.packedB = packed.getBuffer();
+  product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
+}
+
 std::optional<Product> matchProduct(func::FuncOp function) {
   SmallVector<bufferization::MaterializeInDestinationOp> results(
       function.getOps<bufferization::MaterializeInDestinationOp>());
@@ -105,18 +134,21 @@ std::optional<Product> matchProduct(func::FuncOp function) {
     std::swap(product.a, product.b);
     std::swap(aLoops, bLoops);
   }
-  unsigned d = rank;
-  while (d > 0 && bLoops.test(d - 1) && !aLoops.test(d - 1))
-    --d;
-  if (d == rank || d == 0 || !aLoops.test(d - 1) || bLoops.test(d - 1))
+  product.n = rank - 1;
+  unsigned d = rank - 1;
+  if (!bLoops.test(product.n) || aLoops.test(product.n))
     return std::nullopt;
-  for (unsigned n = d; n < rank; ++n)
-    product.n.push_back(n);
-  product.m = d - 1;
-  for (unsigned outer = 0; outer + 1 < d; ++outer)
+  while (d > 0 && aLoops.test(d - 1) && !bLoops.test(d - 1))
+    --d;
+  if (d == rank - 1)
+    return std::nullopt;
+  for (unsigned m = d; m < product.n; ++m)
+    product.m.push_back(m);
+  for (unsigned outer = 0; outer < d; ++outer)
     product.outer.push_back(outer);
   for (unsigned k = rank; k < op.getNumLoops(); ++k)
     product.k.push_back(k);
+  matchPackedB(product);
   return product;
 }
 

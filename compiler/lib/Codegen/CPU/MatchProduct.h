@@ -9,14 +9,17 @@
 namespace vx {
 
 /// C[outer, m, n] += A[outer, m, k] * B[outer, k, n]. Dimensions are loops of `op`; those of the result come first
-/// there and in order.
+/// there and in order, and the places of the m and of the k dimensions are counted in row-major order.
 struct Product {
   mlir::bufferization::MaterializeInDestinationOp result;
   mlir::linalg::GenericOp op;
   /// The factors, as values of the body of `op`.
   mlir::Value a, b;
-  llvm::SmallVector<unsigned> outer, n, k;
-  unsigned m = 0;
+  llvm::SmallVector<unsigned> outer, m, k;
+  unsigned n = 0;
+  /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
+  mlir::Value packedB;
+  int64_t tile = 0;
 };
 
 /// The product that the kernel's only result is an elementwise function of, or nothing.

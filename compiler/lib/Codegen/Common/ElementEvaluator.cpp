@@ -201,6 +201,10 @@ SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex fla
   for (size_t d = sizes.size(); d-- > 1;) {
     Value size = sizes[d];
     std::optional<int64_t> constant = getConstantIntValue(size);
+    if (constant == 1) {
+      result[d] = constantIndex(0);
+      continue;
+    }
     // Lanes that begin at a multiple of their number stay in one row when that divides the row.
     bool staysInRow = flat.stride == 1 && constant && *constant % lanes == 0 && isMultipleOf(flat.base, lanes);
     if (!flat.vector && (flat.stride == 0 || staysInRow)) {

@@ -79,11 +79,15 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
   Location loc = op.getLoc();
   OpBuilder &builder = lowering.builder;
   int64_t spatial = type.getRank() - 2;
-  // Loops: n, m, o... (the result's dimensions), then c, k... (the filter's without m).
-  int64_t loops = type.getRank() + 1 + spatial;
-  SmallVector<AffineExpr> filter = {getAffineDimExpr(1, op.getContext())};
-  for (int64_t d = 0; d < 1 + spatial; ++d)
-    filter.push_back(getAffineDimExpr(type.getRank() + d, op.getContext()));
+  // Loops: the result's dimensions, then c and k... (the filter's without m); the one along which the input lies in
+  // memory is the innermost.
+  int64_t loops = type.getRank() + 1 + spatial, channelDim = op.getChannelDim();
+  int64_t channelLoop = op.getChannelsLast() ? loops - 1 : type.getRank();
+  int64_t kernelLoop = op.getChannelsLast() ? type.getRank() : type.getRank() + 1;
+  SmallVector<AffineExpr> filter = {getAffineDimExpr(channelDim, op.getContext()),
+                                    getAffineDimExpr(channelLoop, op.getContext())};
+  for (int64_t d = 0; d < spatial; ++d)
+    filter.push_back(getAffineDimExpr(kernelLoop + d, op.getContext()));
   SmallVector<AffineMap> maps = {
       AffineMap::get(loops, 0, filter, op.getContext()),
       AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getSliceMap(0, type.getRank())};
@@ -102,18 +106,26 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
         lowering.dim(loc, DimAttr::floorDiv(getDim(filterType, 0), DimAttr::constant(op.getContext(), groups)));
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < spatial; ++d)
-    sizes.push_back(lowering.size(loc, op.getInput(), d + 2));
+    sizes.push_back(lowering.size(loc, op.getInput(), op.getSpatialDim(d)));
   auto generic = linalg::GenericOp::create(
       builder, loc, init.getType(), lowering.get(op.getFilter()), init, maps, iterators,
       [&](OpBuilder &b, Location l, ValueRange args) {
         SmallVector<Value> at;
         for (int64_t d = 0; d < loops; ++d)
           at.push_back(linalg::IndexOp::create(b, l, d));
-        SmallVector<Value> indices = {at[0], at[2 + spatial]}, conditions;
+        SmallVector<Value> indices(type.getRank()), conditions;
+        indices[0] = at[0];
+        indices[channelDim] = at[channelLoop];
         if (groups != 1) {
-          Value group = arith::DivUIOp::create(b, l, at[1], filtersOfGroup);
-          indices[1] =
-              arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, group, channelsOfGroup), at[2 + spatial]);
+          // With one filter for each channel the filter's number is the channel's.
+          bool isDepthwise =
+              getDim(filterType, 1).asConstant() == 1 && getDim(filterType, 0).asConstant() == std::optional(groups);
+          Value first = isDepthwise
+                            ? at[channelDim]
+                            : arith::MulIOp::create(b, l, arith::DivUIOp::create(b, l, at[channelDim], filtersOfGroup),
+                                                    channelsOfGroup)
+                                  .getResult();
+          indices[channelDim] = isDepthwise ? first : arith::AddIOp::create(b, l, first, at[channelLoop]).getResult();
         }
         for (int64_t d = 0; d < spatial; ++d) {
           auto times = [&](Value value, int64_t factor) -> Value {
@@ -121,15 +133,15 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
               return value;
             return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
           };
-          Value index = times(at[2 + d], op.getStrides()[d]);
+          Value index = times(at[op.getSpatialDim(d)], op.getStrides()[d]);
           // A window of one element leaves the place as it is.
           if (getDim(filterType, 2 + d).asConstant() != 1)
-            index = arith::AddIOp::create(b, l, index, times(at[3 + spatial + d], op.getDilations()[d]));
+            index = arith::AddIOp::create(b, l, index, times(at[kernelLoop + d], op.getDilations()[d]));
           if (int64_t low = op.getPadsLow()[d])
             index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
           if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
             conditions.push_back(isInside(b, l, index, sizes[d]));
-          indices.push_back(index);
+          indices[op.getSpatialDim(d)] = index;
         }
         Value element = guardedRead(
             b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },

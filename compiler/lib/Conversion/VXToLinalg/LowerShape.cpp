@@ -235,6 +235,53 @@ Value lowerPad(KernelLowering &lowering, PadOp op) {
                               });
 }
 
+Value lowerPack(KernelLowering &lowering, PackOp op) {
+  auto type = typeOf(op.getResult()), inputType = typeOf(op.getInput());
+  Location loc = op.getLoc();
+  Value input = lowering.get(op.getInput()), size = lowering.size(loc, op.getInput(), op.getDim());
+  Type bodyType = getBodyType(type.getElementType());
+  bool isWhole = getDim(inputType, op.getDim()).asConstant().value_or(1) % static_cast<int64_t>(op.getTile()) == 0;
+  return lowering.elementwise(loc, type, bodyType, {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
+    SmallVector<Value> at = loopIndices(b, l, type.getRank()), indices(inputType.getRank());
+    for (auto [place, from] : llvm::enumerate(op.getPermutation()))
+      indices[from] = at[place];
+    Value &tiled = indices[op.getDim()];
+    Value tile = arith::ConstantIndexOp::create(b, l, op.getTile());
+    tiled = arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, tiled, tile), at.back());
+    SmallVector<Value> conditions;
+    if (!isWhole)
+      conditions.push_back(isInside(b, l, tiled, size));
+    return guardedRead(
+        b, l, conditions, [&](OpBuilder &inner) { return read(inner, l, input, indices); },
+        [&](OpBuilder &inner) { return constantScalar(inner, l, type.getElementType(), 0); }, bodyType);
+  });
+}
+
+Value lowerUnpack(KernelLowering &lowering, UnpackOp op) {
+  auto type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  Value input = lowering.get(op.getInput());
+  int64_t tileSize = typeOf(op.getInput()).getShape().back();
+  Value result = lowering.elementwise(
+      loc, type, getBodyType(type.getElementType()), {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
+        SmallVector<Value> at = loopIndices(b, l, type.getRank()), indices;
+        Value tile = arith::ConstantIndexOp::create(b, l, tileSize);
+        for (int64_t from : op.getPermutation())
+          indices.push_back(from == static_cast<int64_t>(op.getDim())
+                                ? arith::DivUIOp::create(b, l, at[from], tile).getResult()
+                                : at[from]);
+        indices.push_back(arith::RemUIOp::create(b, l, at[op.getDim()], tile));
+        return read(b, l, input, indices);
+      });
+  // For strategies that read the packed form as it lies in memory.
+  result.getDefiningOp()->setAttr(vxk::kUnpackAttr,
+                                  lowering.builder.getDictionaryAttr({
+                                      lowering.builder.getNamedAttr("dim", op.getDimAttr()),
+                                      lowering.builder.getNamedAttr("permutation", op.getPermutationAttr()),
+                                  }));
+  return result;
+}
+
 Value lowerIota(KernelLowering &lowering, IotaOp op) {
   auto type = typeOf(op.getResult());
   Type vxElement = type.getElementType();
@@ -259,6 +306,8 @@ FailureOr<bool> lowerShapeOp(KernelLowering &lowering, Operation *op) {
           .Case([&](ConcatOp concat) { return lowerConcat(lowering, concat); })
           .Case([&](PadOp pad) { return lowerPad(lowering, pad); })
           .Case([&](IotaOp iota) { return lowerIota(lowering, iota); })
+          .Case([&](PackOp pack) { return lowerPack(lowering, pack); })
+          .Case([&](UnpackOp unpack) { return lowerUnpack(lowering, unpack); })
           .Case([&](TransposeOp transpose) {
             // Result dimension d runs along the input's dimension permutation[d].
             SmallVector<AffineExpr> exprs(transpose.getPermutation().size());

@@ -26,6 +26,9 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
 
+  /// A row of a tile is the widest vector of any variant.
+  LayoutPolicy layouts() const override { return {/*channelsLast=*/true, /*packedWeightBytes=*/64}; }
+
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &) const override {
     return cpu::chooseStrategy(region);
   }

@@ -81,20 +81,28 @@ StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
   return StrategyAttr::get(op.getContext(), "matmul", tile, {}, {}, 1);
 }
 
-/// Tiles of a convolution: all channels of some rows of the output, so that a patch of the input is gathered once.
+/// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
+/// product's rows, and few enough channels that each thread has work.
 StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
-  constexpr int64_t places = 512, fewPlaces = 256, channelTile = 128;
+  constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
+  if (!op.getChannelsLast() || op.getGroups() != 1)
+    return {};
   int64_t rank = result.getRank(), inner = 1;
-  for (int64_t d = 3; d < rank; ++d)
+  for (int64_t d = 2; d + 1 < rank; ++d)
     inner *= std::max<int64_t>(plannedSize(result, d), 1);
   SmallVector<int64_t> tile(rank, 0);
   tile[0] = 1;
-  int64_t outer = plannedSize(result, 2);
-  int64_t rows = std::max<int64_t>(places / inner, 1);
-  if (rows < outer || result.isDynamicDim(2))
-    tile[2] = rows;
-  if (outer * inner <= fewPlaces && plannedSize(result, 1) > channelTile)
-    tile[1] = channelTile;
+  int64_t outer = std::max<int64_t>(plannedSize(result, 1), 1), channels = plannedSize(result, rank - 1);
+  // Tiles of equal height, so that none is left with a row or two.
+  int64_t rows = llvm::divideCeil(outer, llvm::divideCeil(outer, std::max<int64_t>(places / inner, 1)));
+  int64_t rowTiles = llvm::divideCeil(outer, rows);
+  if (rows < outer || result.isDynamicDim(1))
+    tile[1] = rows;
+  int64_t columns = channels;
+  while (columns > leastColumns && rowTiles * llvm::divideCeil(channels, columns) < leastWorkgroups)
+    columns = llvm::alignTo(llvm::divideCeil(columns, 2), leastColumns);
+  if (columns < channels)
+    tile[rank - 1] = columns;
   return StrategyAttr::get(op.getContext(), "conv", tile, {}, {}, 1);
 }
 

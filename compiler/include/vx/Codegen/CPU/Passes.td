@@ -6,14 +6,17 @@ include "mlir/Pass/PassBase.td"
 def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
   let summary = "Turn contractions and convolutions into packed, register-tiled loops";
   let description = [{
-    For kernels of the strategies `matmul` and `conv`. The sum of products is seen as C[m, n] += A[m, k] * B[k, n]: n are the last
-    dimensions of the result that only B has (of a convolution the output's places), m the one before them that only A has.
+    For kernels of the strategies `matmul` and `conv`. The sum of products is seen as C[m, n] += A[m, k] * B[k, n]: n is the last
+    dimension of the result, which only B has (of a convolution with its channels last, the filters), m are the ones before it that
+    only A has (the output's places).
 
-        for each block of rows, for each panel of columns:
+        for each block of rows, for each block of columns:
           accumulators = 0                                       (on the stack)
           for each block of k:
-            pack B's panel                                       (on the stack; the prologue and the padding are applied here)
-            for each few rows: accumulators += A * packed B      (in registers)
+            pack A's rows                                        (on the stack; the prologue and the padding are applied here)
+            pack B's columns                                     (on the stack, unless B is a `vx.unpack`)
+            for each few columns, for each few rows:
+              accumulators += packed A * packed B                (in registers)
           result = epilogue(accumulators)
 
     Needs: form 4. Kernels that do not look like this are left for `vx-lower-to-loops`: other sums, several results, an epilogue that moves

@@ -78,7 +78,9 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
                           {"pads_high", adaptor.getPadsHigh(), INT64_MIN}}))) // C2
     return failure();
   int64_t groups = adaptor.getGroups();
-  DimAttr channels = getDim(input, 1), filterChannels = getDim(filter, 1), filters = getDim(filter, 0);
+  bool isLast = adaptor.getChannelsLast();
+  DimAttr channels = getDim(input, isLast ? input.getRank() - 1 : 1), filterChannels = getDim(filter, 1),
+          filters = getDim(filter, 0);
   if (groups < 1 || (channels && channels.asConstant() && *channels.asConstant() % groups != 0) ||
       (filters && filters.asConstant() && *filters.asConstant() % groups != 0)) // C3
     return emitOptionalError(location,
@@ -88,15 +90,19 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
     return emitOptionalError(location, "'vx.conv' op expects channels / groups channels in 'filter': want ",
                              DimAttr::floorDiv(channels, DimAttr::constant(context, groups)).str(), ", got ",
                              filterChannels.str());
-  SmallVector<DimAttr> dims = {getDim(input, 0), filters};
+  SmallVector<DimAttr> dims = {getDim(input, 0)};
+  if (!isLast)
+    dims.push_back(filters);
   for (size_t i = 0; i < spatial; ++i) {
-    FailureOr<DimAttr> dim = getWindowResultSize(location, "vx.conv", i, getDim(input, i + 2), getDim(filter, i + 2),
-                                                 adaptor.getStrides()[i], adaptor.getDilations()[i],
-                                                 adaptor.getPadsLow()[i], adaptor.getPadsHigh()[i]); // C4
+    FailureOr<DimAttr> dim = getWindowResultSize(
+        location, "vx.conv", i, getDim(input, isLast ? i + 1 : i + 2), getDim(filter, i + 2), adaptor.getStrides()[i],
+        adaptor.getDilations()[i], adaptor.getPadsLow()[i], adaptor.getPadsHigh()[i]); // C4
     if (failed(dim))
       return failure();
     dims.push_back(*dim);
   }
+  if (isLast)
+    dims.push_back(filters);
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
 }

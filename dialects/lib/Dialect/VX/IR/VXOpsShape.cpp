@@ -30,10 +30,9 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
-  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+/// C1 of the ops that have a permutation.
+static LogicalResult checkPermutation(std::optional<Location> location, StringRef op, RankedTensorType input,
+                                      ArrayRef<int64_t> permutation) {
   SmallVector<bool> seen(input.getRank());
   bool isPermutation = static_cast<int64_t>(permutation.size()) == input.getRank();
   for (int64_t dim : permutation) {
@@ -41,13 +40,62 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
     if (isPermutation)
       seen[dim] = true;
   }
-  if (!isPermutation) // C1
-    return emitOptionalError(location, "'vx.transpose' op expects 'permutation' to hold each of the ", input.getRank(),
+  if (!isPermutation)
+    return emitOptionalError(location, "'", op, "' op expects 'permutation' to hold each of the ", input.getRank(),
                              " dimensions of 'input' once, got [", permutation, "]");
+  return success();
+}
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  if (failed(checkPermutation(location, "vx.transpose", input, adaptor.getPermutation()))) // C1
+    return failure();
   SmallVector<DimAttr> dims;
-  for (int64_t dim : permutation)
+  for (int64_t dim : adaptor.getPermutation())
     dims.push_back(getDim(input, dim));
   types.push_back(getTensorType(dims, input.getElementType()));
+  return success();
+}
+
+static SmallVector<DimAttr> getPackedDims(RankedTensorType input, int64_t dim, int64_t tile,
+                                          ArrayRef<int64_t> permutation) {
+  auto tileSize = DimAttr::constant(input.getContext(), tile);
+  SmallVector<DimAttr> dims;
+  for (int64_t from : permutation) {
+    DimAttr size = getDim(input, from);
+    dims.push_back(from == dim && size ? DimAttr::ceilDiv(size, tileSize) : size);
+  }
+  dims.push_back(tileSize);
+  return dims;
+}
+
+LogicalResult PackOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  int64_t dim = adaptor.getDim(), tile = adaptor.getTile();
+  if (failed(checkPermutation(location, "vx.pack", input, adaptor.getPermutation()))) // C1
+    return failure();
+  if (dim < 0 || dim >= input.getRank() || tile < 1) // C2
+    return emitOptionalError(location, "'vx.pack' op expects a 'dim' of the ", input.getRank(),
+                             " of 'input' and a 'tile' of at least 1, got ", dim, " and ", tile);
+  types.push_back(getTensorType(getPackedDims(input, dim, tile, adaptor.getPermutation()), input.getElementType()));
+  return success();
+}
+
+LogicalResult UnpackOp::verify() {
+  RankedTensorType packed = getInput().getType(), type = getResult().getType();
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= type.getRank() || packed.getRank() != type.getRank() + 1 || packed.isDynamicDim(type.getRank()))
+    return emitOpError() << "expects an 'input' of " << type.getRank() + 1 << " dimensions, the last one static, and a "
+                         << "'dim' below " << type.getRank() << ", got " << packed << " and " << dim; // C1
+  if (failed(checkPermutation(getLoc(), "vx.unpack", type, getPermutation())))
+    return failure();
+  SmallVector<DimAttr> dims = getPackedDims(type, dim, packed.getShape().back(), getPermutation());
+  for (auto [d, wanted] : llvm::enumerate(dims))
+    if (DimAttr size = vx::getDim(packed, d); wanted && size && !mayBeEqual(wanted, size)) // C1
+      return emitOpError() << "expects dimension " << d << " of 'input' to be " << wanted.str() << ", got "
+                           << size.str();
   return success();
 }
 

@@ -36,6 +36,8 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
         result[n, m, o...] = sum over c, k... of input[n, g*C/groups + c, o*strides + k*dilations - pads_low] * filter[m, c, k...]
         with g = m / (M / groups), and 0 for input outside of its bounds
 
+    With `channels_last`, `input` is [N, spatial..., C] and `result` [N, spatial..., M]; the filter stays what it is.
+
     - C1: `input` and `filter` have the same rank, 3 or more.
     - C2: `strides`, `dilations`, `pads_low`, `pads_high` have one entry for each spatial dimension; strides and dilations are at
           least 1.
@@ -45,11 +47,18 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
     Numerics: as `vx.contract`.
   }];
   let arguments = (ins VX_FloatTensor:$input, VX_FloatTensor:$filter, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high, I64Attr:$groups);
+                       DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high, I64Attr:$groups,
+                       UnitAttr:$channels_last);
   let results = (outs VX_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $filter `strides` `=` $strides `dilations` `=` $dilations `pads` `=` $pads_low `x` $pads_high `groups` `=` $groups
-    attr-dict `:` type($input) `,` type($filter)
+    (`channels_last` $channels_last^)? attr-dict `:` type($input) `,` type($filter)
+  }];
+  let extraClassDeclaration = [{
+    /// The dimension of `input` and of `result` that holds the channels.
+    int64_t getChannelDim() { return getChannelsLast() ? getInput().getType().getRank() - 1 : 1; }
+    /// The dimension of `input` and of `result` that is spatial dimension `d`.
+    int64_t getSpatialDim(int64_t d) { return getChannelsLast() ? 1 + d : 2 + d; }
   }];
 }
 

@@ -65,6 +65,38 @@ def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["in
   let hasFolder = 1;
 }
 
+def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "cuts one dimension into tiles that lie together in memory";
+  let description = [{
+    The layout in which a kernel reads a weight. The result has the dimensions of `input` in the order of `permutation`, with the
+    number of tiles in the place of `dim`, and the tile as its last dimension:
+
+        result[i..., t] = input[j...] with j[permutation[d]] = i[d], and j[dim] = i[d] * tile + t where permutation[d] = dim
+
+    The last tile is filled up with zeros.
+
+    - C1: `permutation` holds every dimension of `input` once.
+    - C2: `dim` is a dimension of `input`, and `tile` is at least 1.
+  }];
+  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, I64Attr:$tile, DenseI64ArrayAttr:$permutation);
+  let results = (outs VX_NumberTensor:$result);
+  let assemblyFormat = "$input `dim` `=` $dim `tile` `=` $tile `permutation` `=` $permutation attr-dict `:` type($input)";
+}
+
+def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+  let summary = "the tensor that was packed";
+  let description = [{
+    The inverse of `vx.pack` with the same `dim` and `permutation`. Each kernel that reads a packed tensor begins with it, so that
+    only the loads know the layout.
+
+    - C1: `input` is what `vx.pack` makes of a tensor of the result's type.
+  }];
+  let arguments = (ins VX_NumberTensor:$input, I64Attr:$dim, DenseI64ArrayAttr:$permutation);
+  let results = (outs VX_NumberTensor:$result);
+  let assemblyFormat = "$input `dim` `=` $dim `permutation` `=` $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "repeats elements along new or size-1 dimensions";
   let description = [{

@@ -1,0 +1,66 @@
+// Weights in the order in which kernels read them.
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Transforms/FusionPasses.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_PACKWEIGHTSPASS
+#include "vx/Transforms/FusionPasses.h.inc"
+
+namespace {
+
+/// True for a constant and for what only moves the elements of one.
+bool isWeight(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<ConstantOp>(op))
+      return true;
+    if (!isa<TransposeOp, ReshapeOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
+
+struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
+  using PackWeightsPassBase::PackWeightsPassBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](ContractOp op) {
+      if (!op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 || op.getRhsContracting().size() != 1)
+        return;
+      int64_t k = op.getRhsContracting().front();
+      pack(op.getRhsMutable(), 1 - k, {1 - k, k});
+    });
+    getOperation().walk([&](ConvOp op) {
+      if (!op.getChannelsLast() || op.getGroups() != 1)
+        return;
+      SmallVector<int64_t> permutation = {0};
+      for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
+        permutation.push_back(d);
+      permutation.push_back(1);
+      pack(op.getFilterMutable(), 0, permutation);
+    });
+  }
+
+  void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation) {
+    Value weight = operand.get();
+    auto type = cast<RankedTensorType>(weight.getType());
+    if (!isWeight(weight) || !type.hasStaticShape() || type.getNumElements() == 0 ||
+        !isa<FloatType>(type.getElementType()))
+      return;
+    int64_t tile = tileBytes * 8 / type.getElementTypeBitWidth();
+    // Used by several ops: packed once, since the copies are equal and CSE finds them.
+    OpBuilder builder(operand.getOwner());
+    Location loc = operand.getOwner()->getLoc();
+    Value packed = PackOp::create(builder, loc, weight, dim, tile, permutation);
+    operand.set(UnpackOp::create(builder, loc, type, packed, dim, permutation));
+  }
+};
+
+} // namespace
+} // namespace vx

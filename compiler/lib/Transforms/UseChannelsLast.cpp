@@ -1,0 +1,284 @@
+// Convolutions with their channels innermost, and everything between them in the same layout.
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Transforms/FusionPasses.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_USECHANNELSLASTPASS
+#include "vx/Transforms/FusionPasses.h.inc"
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// [0, 2, 3, 1] for rank 4.
+SmallVector<int64_t> toChannelsLast(int64_t rank) {
+  SmallVector<int64_t> permutation = {0};
+  for (int64_t d = 2; d < rank; ++d)
+    permutation.push_back(d);
+  permutation.push_back(1);
+  return permutation;
+}
+
+/// [0, 3, 1, 2] for rank 4.
+SmallVector<int64_t> toChannelsFirst(int64_t rank) {
+  SmallVector<int64_t> permutation = {0, rank - 1};
+  for (int64_t d = 1; d + 1 < rank; ++d)
+    permutation.push_back(d);
+  return permutation;
+}
+
+/// The same tensor with channels last, when `value` is nothing but a view of it with channels first.
+Value getChannelsLast(Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  int64_t rank = typeOf(value).getRank();
+  if (!transpose || rank < 3 || transpose.getPermutation() != ArrayRef<int64_t>(toChannelsFirst(rank)))
+    return {};
+  return transpose.getInput();
+}
+
+Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> permutation) {
+  return TransposeOp::create(builder, loc, value, permutation);
+}
+
+/// The list with the entries of channels-first dimensions in the order of channels last.
+SmallVector<int64_t> reordered(ArrayRef<int64_t> list) {
+  SmallVector<int64_t> result;
+  for (int64_t d : toChannelsLast(list.size()))
+    result.push_back(list[d]);
+  return result;
+}
+
+/// The place that dimension `d` of a channels-first tensor has with channels last.
+int64_t placeOf(int64_t d, int64_t rank) { return d == 0 ? 0 : d == 1 ? rank - 1 : d - 1; }
+
+struct ConvertConv : OpRewritePattern<ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
+    if (op.getChannelsLast())
+      return failure();
+    int64_t rank = typeOf(op.getInput()).getRank();
+    Value input = transposed(rewriter, op.getLoc(), op.getInput(), toChannelsLast(rank));
+    Value result = ConvOp::create(rewriter, op.getLoc(), input, op.getFilter(), op.getStrides(), op.getDilations(),
+                                  op.getPadsLow(), op.getPadsHigh(), op.getGroups(), /*channels_last=*/true);
+    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
+    if (result.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the types know different sizes");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// An elementwise op computes with channels last when one of its operands lies so and the others can be had so for
+/// nothing.
+struct SinkThroughElementwise : RewritePattern {
+  explicit SinkThroughElementwise(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || type.getRank() < 3 ||
+        llvm::none_of(op->getOperands(), [](Value operand) { return !!getChannelsLast(operand); }) ||
+        !llvm::all_of(op->getOperands(), isFree))
+      return failure();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(convert(rewriter, operand));
+    Operation *copy = rewriter.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(permute(type));
+    rewriter.replaceOp(op, transposed(rewriter, op->getLoc(), copy->getResult(0), toChannelsFirst(type.getRank())));
+    return success();
+  }
+
+private:
+  static RankedTensorType permute(RankedTensorType type) {
+    SmallVector<DimAttr> dims;
+    for (int64_t d : toChannelsLast(type.getRank()))
+      dims.push_back(getDim(type, d));
+    return getTensorType(dims, type.getElementType());
+  }
+
+  static DenseElementsAttr getSplat(Value value) {
+    auto constant = value.getDefiningOp<ConstantOp>();
+    auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+    return elements && elements.isSplat() ? elements : DenseElementsAttr();
+  }
+
+  /// Where the dimensions of the broadcast's input go with channels last.
+  static SmallVector<int64_t> getPlaces(BroadcastOp op) {
+    SmallVector<int64_t> places;
+    for (int64_t d : op.getDimensions())
+      places.push_back(placeOf(d, typeOf(op).getRank()));
+    return places;
+  }
+
+  static bool isFree(Value value) {
+    if (getChannelsLast(value) || getSplat(value))
+      return true;
+    auto broadcast = value.getDefiningOp<BroadcastOp>();
+    if (!broadcast)
+      return false;
+    RankedTensorType input = typeOf(broadcast.getInput());
+    int64_t wide = llvm::count_if(llvm::seq<int64_t>(0, input.getRank()), [&](int64_t d) {
+      DimAttr size = getDim(input, d);
+      return !size || size.asConstant() != 1;
+    });
+    return llvm::is_sorted(getPlaces(broadcast)) || (wide <= 1 && input.hasStaticShape());
+  }
+
+  static Value convert(PatternRewriter &rewriter, Value value) {
+    if (Value inner = getChannelsLast(value))
+      return inner;
+    RankedTensorType type = permute(typeOf(value));
+    if (DenseElementsAttr splat = getSplat(value))
+      return ConstantOp::create(rewriter, value.getLoc(), type,
+                                splat.resizeSplat(RankedTensorType::get(type.getShape(), type.getElementType())));
+    auto broadcast = value.getDefiningOp<BroadcastOp>();
+    SmallVector<int64_t> places = getPlaces(broadcast);
+    Value input = broadcast.getInput();
+    if (!llvm::is_sorted(places)) {
+      // At most one dimension is not 1, so that any order of them is the same memory.
+      SmallVector<std::pair<int64_t, DimAttr>> order;
+      for (auto [d, place] : llvm::enumerate(places))
+        order.push_back({place, getDim(typeOf(input), d)});
+      llvm::sort(order, [](const auto &a, const auto &b) { return a.first < b.first; });
+      SmallVector<DimAttr> dims;
+      places.clear();
+      for (auto &[place, size] : order) {
+        places.push_back(place);
+        dims.push_back(size);
+      }
+      input = ReshapeOp::create(rewriter, value.getLoc(), getTensorType(dims, type.getElementType()), input);
+    }
+    return BroadcastOp::create(rewriter, value.getLoc(), type, input, places);
+  }
+};
+
+struct SinkThroughReduceWindow : OpRewritePattern<ReduceWindowOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceWindowOp op, PatternRewriter &rewriter) const override {
+    Value input = getChannelsLast(op.getInput());
+    if (!input)
+      return failure();
+    Value result = ReduceWindowOp::create(rewriter, op.getLoc(), op.getKind(), input, reordered(op.getWindow()),
+                                          reordered(op.getStrides()), reordered(op.getDilations()),
+                                          reordered(op.getPadsLow()), reordered(op.getPadsHigh()));
+    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(typeOf(result).getRank()));
+    if (result.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the types know different sizes");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    Value input = getChannelsLast(op.getInput());
+    if (!input)
+      return failure();
+    int64_t rank = typeOf(input).getRank();
+    SmallVector<int64_t> axes, kept;
+    for (int64_t axis : op.getAxes())
+      axes.push_back(placeOf(axis, rank));
+    llvm::sort(axes);
+    for (int64_t d = 0; d < rank; ++d)
+      if (!llvm::is_contained(op.getAxes(), d))
+        kept.push_back(placeOf(d, rank));
+    Value result = ReduceOp::create(rewriter, op.getLoc(), op.getKind(), input, axes);
+    if (!llvm::is_sorted(kept)) {
+      SmallVector<int64_t> sorted(kept), permutation;
+      llvm::sort(sorted);
+      for (int64_t place : kept)
+        permutation.push_back(llvm::find(sorted, place) - sorted.begin());
+      result = transposed(rewriter, op.getLoc(), result, permutation);
+    }
+    if (result.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the types know different sizes");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs())
+      inputs.push_back(getChannelsLast(input));
+    if (!llvm::all_of(inputs, [](Value input) { return !!input; }))
+      return failure();
+    int64_t rank = typeOf(op.getResult()).getRank();
+    Value result = ConcatOp::create(rewriter, op.getLoc(), inputs, placeOf(op.getAxis(), rank));
+    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
+    if (result.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the types know different sizes");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct SinkThroughPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
+    Value input = getChannelsLast(op.getInput());
+    if (!input)
+      return failure();
+    int64_t rank = typeOf(input).getRank();
+    SmallVector<Attribute> low, high;
+    for (int64_t d : toChannelsLast(rank)) {
+      low.push_back(op.getLow()[d]);
+      high.push_back(op.getHigh()[d]);
+    }
+    Value result = PadOp::create(rewriter, op.getLoc(), input, op.getValue(), rewriter.getArrayAttr(low),
+                                 rewriter.getArrayAttr(high));
+    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
+    if (result.getType() != op.getResult().getType())
+      return rewriter.notifyMatchFailure(op, "the types know different sizes");
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// A transpose that moves nothing but dimensions of size 1 is a view.
+struct TransposeToReshape : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    RankedTensorType type = typeOf(op.getInput());
+    SmallVector<int64_t> wide;
+    for (int64_t d : op.getPermutation())
+      if (DimAttr size = getDim(type, d); !size || size.asConstant() != 1)
+        wide.push_back(d);
+    if (!llvm::is_sorted(wide) || getChannelsLast(op))
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getResult().getType(), op.getInput());
+    return success();
+  }
+};
+
+struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ConvertConv, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce, SinkThroughConcat,
+                 SinkThroughPad, TransposeToReshape>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace vx

@@ -1,0 +1,20 @@
+// RUN: vx-opt %s --vx-pack-weights | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
+  %w = vx.constant dense<1.0> : tensor<8x20xf32>
+  %t = vx.constant dense<1.0> : tensor<20x8xf32>
+  %f = vx.constant dense<1.0> : tensor<20x3x3x3xf32>
+  // CHECK:      %[[P0:.+]] = vx.pack %{{.+}} dim = 1 tile = 16 permutation = [1, 0] : tensor<8x20xf32>
+  // CHECK-NEXT: %[[U0:.+]] = vx.unpack %[[P0]] dim = 1 permutation = [1, 0] : tensor<2x8x16xf32> -> tensor<8x20xf32>
+  // CHECK-NEXT: vx.contract %{{.+}}, %[[U0]]
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  // CHECK:      vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 1] : tensor<20x8xf32>
+  %1 = vx.contract %x, %t batch = [] x [] contracting = [1] x [1] : tensor<4x8xf32>, tensor<20x8xf32>
+  // CHECK:      vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
+  %2 = vx.conv %y, %f strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
+  // Not a weight.
+  // CHECK-NOT:  vx.pack
+  %3 = vx.contract %x, %v batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  return %0, %1, %2, %3 : tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
+}

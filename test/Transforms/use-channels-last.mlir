@@ -1,0 +1,36 @@
+// RUN: vx-opt %s --pass-pipeline='builtin.module(func.func(vx-use-channels-last,vx-canonicalize-graph),cse)' | FileCheck %s
+// RUN: vx-opt %s --pass-pipeline='builtin.module(func.func(vx-use-channels-last,vx-canonicalize-graph,vx-use-channels-last,vx-canonicalize-graph),cse)' | FileCheck %s
+
+// One transpose at the input, none between the layers, and the reduction over the places ends the layout.
+// CHECK-LABEL: func.func @layers
+// CHECK:         vx.transpose %{{.+}}, [0, 2, 3, 1]
+// CHECK:         vx.conv {{.*}} channels_last
+// CHECK:         vx.broadcast %{{.+}}, [3] : tensor<4xf32> -> tensor<1x8x8x4xf32>
+// CHECK:         vx.reduce_window max {{.*}} window = [1, 2, 2, 1] strides = [1, 2, 2, 1]
+// CHECK:         vx.conv {{.*}} channels_last
+// CHECK:         vx.add
+// CHECK:         vx.concat axis = 3
+// CHECK:         vx.reduce sum {{.*}} axes = [1, 2]
+// CHECK-NOT:     vx.transpose
+func.func @layers(%x: tensor<1x3x8x8xf32>, %b: tensor<4xf32>, %w: tensor<4x3x3x3xf32>, %v: tensor<4x4x1x1xf32>) -> tensor<1x8xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>
+  %1 = vx.broadcast %b, [1] : tensor<4xf32> -> tensor<1x4x8x8xf32>
+  %2 = vx.add %0, %1 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
+  %3 = vx.reduce_window max %2 window = [1, 1, 2, 2] strides = [1, 1, 2, 2] dilations = [1, 1, 1, 1] pads = [0, 0, 0, 0] x [0, 0, 0, 0] : tensor<1x4x8x8xf32>
+  %4 = vx.conv %3, %v strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>
+  %5 = vx.add %4, %3 : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>
+  %6 = vx.concat axis = 1 (%5, %3) : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>
+  %7 = vx.reduce sum %6 axes = [2, 3] : tensor<1x8x4x4xf32>
+  return %7 : tensor<1x8xf32>
+}
+
+// An operand that lies in memory otherwise keeps the sum where it is.
+// CHECK-LABEL: func.func @other_operand
+// CHECK:         vx.conv {{.*}} channels_last
+// CHECK:         %[[BACK:.+]] = vx.transpose %{{.+}}, [0, 3, 1, 2]
+// CHECK:         vx.add %[[BACK]], %{{.+}} : tensor<1x4x8x8xf32>
+func.func @other_operand(%x: tensor<1x3x8x8xf32>, %y: tensor<1x4x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>
+  %1 = vx.add %0, %y : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
+  return %1 : tensor<1x4x8x8xf32>
+}
