@@ -21,10 +21,10 @@ vxrt.program @hazards symbols ["n"] {
   %d = vxrt.arena_slice %zero, %c64 : !vxrt.buffer
   %e = vxrt.allocate %c64 : !vxrt.buffer
   vxrt.segment {
-    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%a) -> (%c) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%c) -> (%d) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%d) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.copy %d, %e : !vxrt.buffer
   }
   vxrt.return %b, %n, %e, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]

@@ -18,10 +18,10 @@ vxrt.program @chain symbols ["n"] {
   %c = vxrt.allocate %size : !vxrt.buffer
   %y = vxrt.allocate %size : !vxrt.buffer
   vxrt.segment {
-    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%b) -> (%c) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
   }
   vxrt.return %y, %n : !vxrt.buffer, i64 ranks [1]
 }
@@ -46,8 +46,8 @@ vxrt.program @stays symbols ["n"] {
   %a = vxrt.allocate %late : !vxrt.buffer
   %b = vxrt.allocate %c64 : !vxrt.buffer
   vxrt.segment {
-    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
   }
   vxrt.return %b, %n : !vxrt.buffer, i64 ranks [1]
 }
@@ -67,9 +67,9 @@ vxrt.program @in_place symbols [] {
   %b = vxrt.allocate %c64 : !vxrt.buffer
   %y = vxrt.allocate %c64 : !vxrt.buffer
   vxrt.segment {
-    vxrt.dispatch @e[%one] (%x) -> (%a) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @e[%one] (%a) -> (%b) scalars() : !vxrt.buffer -> !vxrt.buffer
-    vxrt.dispatch @e[%one] (%b) -> (%y) scalars() : !vxrt.buffer -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%b) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
   }
   vxrt.return %y, %one : !vxrt.buffer, i64 ranks [1]
 }

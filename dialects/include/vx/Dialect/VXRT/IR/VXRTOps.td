@@ -154,7 +154,7 @@ def VXRT_DispatchOp : VXRT_Op<"dispatch", [AttrSizedOperandSegments, HasParent<"
                        Variadic<VXRT_BufferType>:$outputs, Variadic<I64>:$scalars, UnitAttr:$barrier);
   let assemblyFormat = [{
     (`barrier` $barrier^)? $kernel `[` $workgroups `]` `(` $inputs `)` `->` `(` $outputs `)` `scalars` `(` $scalars `)` attr-dict
-    `:` type($inputs) `->` type($outputs)
+    `:` functional-type($inputs, $outputs)
   }];
 }
 
