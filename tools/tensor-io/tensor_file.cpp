@@ -1,7 +1,7 @@
 #include "tensor_file.h"
 
 #include "input_file.h"
-#include "tensor_file.pb.h"
+#include "onnx_wire.pb.h"
 #include "tool_error.h"
 
 #include <climits>
@@ -9,7 +9,7 @@
 
 namespace vx::tools {
 
-namespace pb = vx::tensor_file;
+namespace pb = vx::onnx;
 
 // ONNX's number of an element type.
 static constexpr struct {
@@ -22,7 +22,6 @@ static constexpr struct {
 
 // SequenceProto and OptionalProto: their elements are tensors.
 static constexpr int ElementIsTensor = 1;
-static constexpr int LocationExternal = 1;
 
 static void appendBytes(std::vector<uint8_t> &bytes, const void *data, size_t size) {
   const auto *from = static_cast<const uint8_t *>(data);
@@ -37,7 +36,7 @@ static Tensor toTensor(const std::string &path, const pb::TensorProto &proto) {
   if (tensor.type == VX_ELEMENT_NONE)
     throw fileError("{}: tensor '{}' has the element type {}, which is not supported", path, proto.name(),
                     proto.data_type());
-  if (proto.data_location() == LocationExternal)
+  if (proto.data_location() == pb::TensorProto::EXTERNAL)
     throw fileError("{}: tensor '{}' has its data in another file, which is not supported here", path, proto.name());
   if (proto.has_segment())
     throw fileError("{}: tensor '{}' is a segment, which is not supported", path, proto.name());
