@@ -37,7 +37,8 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
       pack(op.getRhsMutable(), 1 - k, {1 - k, k});
     });
     getOperation().walk([&](ConvOp op) {
-      if (!op.getChannelsLast() || op.getGroups() != 1)
+      bool isDepthwise = op.getFilter().getType().getDimSize(1) == 1;
+      if (!op.getChannelsLast() || (op.getGroups() != 1 && !isDepthwise))
         return;
       SmallVector<int64_t> permutation = {0};
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)

@@ -74,9 +74,25 @@ def packed():
   %u = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : {tensor_type("f32", p)} -> {tensor_type("f32", w)}
   %r = vx.conv %x, %u strides = [{stride}, {stride}] dilations = [1, 1] pads = [{pad}, {pad}] x [{pad}, {pad}] groups = 1 channels_last : {tensor_type("f32", x)}, {tensor_type("f32", w)}""",
                    {"r": Result("f32", result, sum_of(channels * kernel * kernel, "f32"))})
-    yield Case("conv_channels_last_depthwise", {"x": Input("f32", [1, 9, 7, 19], uniform()), "w": Input("f32", [19, 1, 3, 3], uniform())},
-               "  %r = vx.conv %x, %w strides = [2, 1] dilations = [1, 1] pads = [1, 1] x [0, 1] groups = 19 channels_last : tensor<1x9x7x19xf32>, tensor<19x1x3x3xf32>",
-               {"r": Result("f32", [1, 4, 7, 19], sum_of(9, "f32"))})
+    for name, x, kernel, strides, dilations, low, high in (
+            ("depthwise", [1, 9, 7, 19], [3, 3], [2, 1], [1, 1], [1, 1], [0, 1]), ("wide", [2, 5, 23, 32], [3, 3], [1, 1], [1, 1], [1, 1], [1, 1]),
+            ("dilated", [1, 17, 31, 16], [3, 5], [1, 2], [2, 3], [2, 6], [2, 6]), ("all_padding", [1, 1, 1, 48], [5, 5], [1, 1], [1, 1], [2, 2], [2, 2]),
+            ("cropped", [1, 9, 33, 16], [3, 3], [1, 1], [1, 1], [-1, -2], [1, -1])):
+        channels = x[3]
+        w, p = [channels, 1] + kernel, [-(-channels // 16)] + kernel + [1, 16]
+        result = [x[0]] + [(size + a + b - ((k - 1) * d + 1)) // s + 1 for size, k, s, d, a, b in
+                           zip(x[1:3], kernel, strides, dilations, low, high)] + [channels]
+        for packing in ("plain", "packed"):
+            body, filter = "", "%w"
+            if packing == "packed":
+                filter = "%u"
+                body = f"""
+  %p = vx.pack %w dim = 0 tile = 16 permutation = [0, 2, 3, 1] : {tensor_type("f32", w)}
+  %u = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : {tensor_type("f32", p)} -> {tensor_type("f32", w)}
+"""
+            yield Case(f"depthwise_{name}_{packing}", {"x": Input("f32", x, uniform()), "w": Input("f32", w, uniform())},
+                       f"{body}  %r = vx.conv %x, {filter} strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {channels} channels_last : "
+                       f"{tensor_type('f32', x)}, {tensor_type('f32', w)}", {"r": Result("f32", result, sum_of(math.prod(kernel), "f32"))})
 
 
 def sum_of_special():

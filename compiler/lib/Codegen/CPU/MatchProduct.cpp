@@ -32,8 +32,7 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
   return loops;
 }
 
-/// True when every way from `op` to `result` is elementwise.
-static bool isElementwiseOf(Value result, linalg::GenericOp op) {
+bool isElementwiseOf(Value result, linalg::GenericOp op) {
   llvm::DenseSet<Value> dependent = {op.getResult(0)};
   for (Operation &other : *op->getBlock()) {
     if (&other == op || !op->isBeforeInBlock(&other))

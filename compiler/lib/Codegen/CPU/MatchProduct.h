@@ -22,6 +22,9 @@ struct Product {
   int64_t tile = 0;
 };
 
+/// True when every way from `op` to `result` is elementwise.
+bool isElementwiseOf(mlir::Value result, mlir::linalg::GenericOp op);
+
 /// The product that the kernel's only result is an elementwise function of, or nothing.
 std::optional<Product> matchProduct(mlir::func::FuncOp function);
 

@@ -21,6 +21,10 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
   products.vectorBits = vectorBits;
   products.registers = registers;
   pm.addNestedPass<func::FuncOp>(createLowerProductsPass(products));
+  LowerDepthwisePassOptions depthwise;
+  depthwise.vectorBits = vectorBits;
+  depthwise.registers = registers;
+  pm.addNestedPass<func::FuncOp>(createLowerDepthwisePass(depthwise));
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;

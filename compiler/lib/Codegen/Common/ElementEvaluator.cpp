@@ -770,6 +770,19 @@ bool ElementEvaluator::evaluateIndexOp(Body &body, Operation &op) {
     return finish(multiplyIndices(loc, *operands[0].index, *operands[1].index));
   if (isa<arith::SubIOp>(op))
     return finish(addIndices(loc, *operands[0].index, multiplyIndices(loc, *operands[1].index, constantIndex(-1))));
+  if (isa<arith::DivUIOp, arith::RemUIOp>(op)) {
+    // Lanes that begin at a multiple of their number have one quotient when that divides the divisor.
+    const LaneIndex &dividend = *operands[0].index;
+    std::optional<int64_t> divisor = getConstantIntValue(op.getOperand(1));
+    if (divisor && *divisor % lanes == 0 && dividend.stride == 1 && !dividend.vector &&
+        isMultipleOf(dividend.base, lanes)) {
+      Value base = builder
+                       .create(loc, op.getName().getIdentifier(), {dividend.base, constantIndex(*divisor).base},
+                               builder.getIndexType(), op.getAttrs())
+                       ->getResult(0);
+      return finish({base, isa<arith::RemUIOp>(op) ? 1 : 0, {}});
+    }
+  }
   if (isVarying && !OpTrait::hasElementwiseMappableTraits(&op))
     return op.emitOpError() << "cannot be computed on vectors", false;
   SmallVector<Value> values;

@@ -150,13 +150,13 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
       });
   // What a strategy for convolutions needs to know without reading the body.
-  generic->setAttr("vxk.conv", builder.getDictionaryAttr({
-                                   builder.getNamedAttr("strides", op.getStridesAttr()),
-                                   builder.getNamedAttr("dilations", op.getDilationsAttr()),
-                                   builder.getNamedAttr("pads_low", op.getPadsLowAttr()),
-                                   builder.getNamedAttr("pads_high", op.getPadsHighAttr()),
-                                   builder.getNamedAttr("groups", op.getGroupsAttr()),
-                               }));
+  SmallVector<NamedAttribute> window = {
+      builder.getNamedAttr("strides", op.getStridesAttr()), builder.getNamedAttr("dilations", op.getDilationsAttr()),
+      builder.getNamedAttr("pads_low", op.getPadsLowAttr()), builder.getNamedAttr("pads_high", op.getPadsHighAttr()),
+      builder.getNamedAttr("groups", op.getGroupsAttr())};
+  if (op.getChannelsLast())
+    window.push_back(builder.getNamedAttr("channels_last", builder.getUnitAttr()));
+  generic->setAttr(vxk::kConvAttr, builder.getDictionaryAttr(window));
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 

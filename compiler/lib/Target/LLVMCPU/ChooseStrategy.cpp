@@ -28,6 +28,13 @@ int64_t plannedElements(RankedTensorType type) {
   return elements;
 }
 
+/// One filter for each channel, on a plane with the channels last.
+bool isDepthwise(ConvOp conv) {
+  RankedTensorType filter = conv.getFilter().getType();
+  return conv.getChannelsLast() && filter.getRank() == 4 &&
+         filter.getDimSize(0) == static_cast<int64_t>(conv.getGroups()) && filter.getDimSize(1) == 1;
+}
+
 /// The region's contraction or convolution when everything after it is elementwise, which is what the packed loops of
 /// `vx-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain loops.
 Operation *findProduct(FusionOp region) {
@@ -38,7 +45,8 @@ Operation *findProduct(FusionOp region) {
     auto conv = llvm::dyn_cast<ConvOp>(op);
     if (llvm::isa<ContractOp, ConvOp>(op)) {
       auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
-      if (product || !llvm::isa<FloatType>(type.getElementType()) || (conv && conv.getGroups() != 1))
+      if (product || !llvm::isa<FloatType>(type.getElementType()) ||
+          (conv && conv.getGroups() != 1 && !isDepthwise(conv)))
         return nullptr;
       product = &op;
     } else if (llvm::isa<ReduceOp, ReduceWindowOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp, GatherOp>(op) ||
@@ -84,6 +92,13 @@ StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
 /// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
 /// product's rows, and few enough channels that each thread has work.
 StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
+  if (isDepthwise(op)) {
+    // Whole rows, so that their ends are few.
+    int64_t window = op.getFilter().getType().getNumElements() / std::max<int64_t>(op.getGroups(), 1);
+    int64_t ofRow = plannedSize(result, 2) * plannedSize(result, 3) * std::max<int64_t>(window, 1);
+    int64_t rows = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
+    return StrategyAttr::get(op.getContext(), "depthwise", {1, rows, 0, 0}, {}, {}, 1);
+  }
   constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
   if (!op.getChannelsLast() || op.getGroups() != 1)
     return {};

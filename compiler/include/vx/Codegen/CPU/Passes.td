@@ -29,4 +29,24 @@ def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
+def LowerDepthwisePass : Pass<"vx-lower-depthwise", "::mlir::func::FuncOp"> {
+  let summary = "Turn convolutions of each channel by itself into register-tiled loops";
+  let description = [{
+    For kernels of the strategy `depthwise`: a convolution with its channels last and one filter for each channel. Vectors run along the
+    channels, and several neighbours in a row share a load of the filter:
+
+        for each row, for each vector of channels, for each few places in the row:
+          sums = 0                                                (in registers)
+          for each row of the window inside of the input: sums += input * filter
+          result = epilogue(sums)
+
+    Places whose window reaches over the row's end are computed one by one, so that the others ask no questions. Needs: form 4. Kernels
+    that do not look like this are left for `vx-lower-to-loops`. Numerics: each sum goes through the window in order.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">,
+                 Option<"registers", "registers", "int64_t", /*default=*/"16", "Vector registers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
 #endif

@@ -25,6 +25,8 @@ inline constexpr llvm::StringLiteral kKernelAttr = "vxk.kernel";
 inline constexpr llvm::StringLiteral kThreadsAttr = "vxk.threads";
 /// #vx.strategy attribute of a kernel.
 inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
+/// Of a linalg op that is a convolution: its strides, dilations, pads_low, pads_high and groups, and channels_last.
+inline constexpr llvm::StringLiteral kConvAttr = "vxk.conv";
 /// Of a linalg op that undoes a packing: the `dim` and `permutation` of its vx.unpack.
 inline constexpr llvm::StringLiteral kUnpackAttr = "vxk.unpack";
 
