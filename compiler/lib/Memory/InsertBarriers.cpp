@@ -1,5 +1,6 @@
 // Marks the commands that must wait for those before them in their segment.
 
+#include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"

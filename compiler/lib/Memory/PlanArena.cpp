@@ -1,5 +1,6 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
+#include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -207,60 +208,21 @@ private:
   }
 
   Value evaluate(DimAttr dim, OpBuilder &builder) {
-    Value &value = values[dim];
-    if (value)
-      return value;
-    Type type = builder.getI64Type();
-    Location location = program.getLoc();
-    auto fold = [&](vxrt::CalcKind kind) -> Value {
-      Value lhs = evaluate(dim.getOperands()[0], builder), rhs = evaluate(dim.getOperands()[1], builder);
-      return vxrt::CalcOp::create(builder, location, type, kind, lhs, rhs);
-    };
-    Value result;
-    switch (dim.getKind()) {
-    case DimKind::Constant:
-      result = vxrt::ConstOp::create(builder, location, type, builder.getI64IntegerAttr(dim.getValue()));
-      break;
-    case DimKind::Symbol:
+    auto known = [&](DimAttr part) -> Value {
+      if (part.getKind() != DimKind::Symbol)
+        return values.lookup(part);
       for (auto [index, name] : llvm::enumerate(program.getSymbols().getAsRange<StringAttr>()))
-        if (name == dim.getSymbol())
-          result = program.getBody().getArgument(index);
-      break;
-    case DimKind::Sum:
-    case DimKind::Product: {
-      auto kind = dim.getKind() == DimKind::Sum ? vxrt::CalcKind::add : vxrt::CalcKind::mul;
-      for (DimAttr operand : dim.getOperands()) {
-        Value part = evaluate(operand, builder);
-        result = result ? vxrt::CalcOp::create(builder, location, type, kind, result, part).getResult() : part;
-      }
-      if (dim.getKind() == DimKind::Product && dim.getValue() != 1)
-        result = vxrt::CalcOp::create(builder, location, type, kind, result,
-                                      evaluate(DimAttr::constant(context(), dim.getValue()), builder));
-      break;
-    }
-    case DimKind::FloorDiv:
-      result = fold(vxrt::CalcKind::floordiv);
-      break;
-    case DimKind::CeilDiv:
-      result = fold(vxrt::CalcKind::ceildiv);
-      break;
-    case DimKind::Mod:
-      result = fold(vxrt::CalcKind::mod);
-      break;
-    case DimKind::Max:
-      result = fold(vxrt::CalcKind::max);
-      break;
-    case DimKind::Min:
-      result = fold(vxrt::CalcKind::min);
-      break;
-    }
-    values[dim] = result; // `value` may have moved
-    return result;
+        if (name == part.getSymbol())
+          return program.getBody().getArgument(index);
+      return {};
+    };
+    return emitExpression(builder, program.getLoc(), dim, known,
+                          [&](DimAttr part, Value value) { values[part] = value; });
   }
 
   void rewrite() {
-    program->setAttr(kArenaSizeAttr, arenaSize);
-    program->setAttr(kArenaLowerBoundAttr, lowerBound);
+    program->setAttr(vxrt::kArenaSizeAttr, arenaSize);
+    program->setAttr(vxrt::kArenaLowerBoundAttr, lowerBound);
     if (llvm::all_of(slots, [](const Slot &slot) { return slot.buffers.empty(); }))
       return;
     auto builder = OpBuilder::atBlockBegin(&program.getBody().front());

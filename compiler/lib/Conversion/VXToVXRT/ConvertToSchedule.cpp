@@ -3,6 +3,7 @@
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Memory/Expressions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -114,55 +115,17 @@ Value ScheduleBuilder::getMemory(Value value) {
 }
 
 Value ScheduleBuilder::evaluate(DimAttr dim) {
-  if (Value known = lookup(&Scope::dims, dim))
-    return known;
-  Value value;
-  auto fold = [&](vxrt::CalcKind kind) {
-    Value lhs = evaluate(dim.getOperands()[0]), rhs = evaluate(dim.getOperands()[1]);
-    return lhs && rhs ? calc(kind, lhs, rhs) : Value();
-  };
-  switch (dim.getKind()) {
-  case DimKind::Constant:
-    value = vxrt::ConstOp::create(builder, location, builder.getI64Type(), builder.getI64IntegerAttr(dim.getValue()));
-    break;
-  case DimKind::Symbol:
-    value = lookup(&Scope::symbols, dim.getSymbol());
+  auto known = [&](DimAttr part) -> Value {
+    if (part.getKind() != DimKind::Symbol)
+      return lookup(&Scope::dims, part);
+    Value value = lookup(&Scope::symbols, part.getSymbol());
     if (!value)
-      emitError(location) << "the size '" << dim.getSymbol().getValue() << "' is used before it is known, in "
+      emitError(location) << "the size '" << part.getSymbol().getValue() << "' is used before it is known, in "
                           << describeSource(location);
-    return value; // the binding may change in an inner region
-  case DimKind::Sum:
-  case DimKind::Product: {
-    bool isSum = dim.getKind() == DimKind::Sum;
-    for (DimAttr operand : dim.getOperands()) {
-      Value part = evaluate(operand);
-      if (!part)
-        return {};
-      value = !value ? part : calc(isSum ? vxrt::CalcKind::add : vxrt::CalcKind::mul, value, part);
-    }
-    if (!isSum && dim.getValue() != 1)
-      value = calc(vxrt::CalcKind::mul, value, constant(dim.getValue()));
-    break;
-  }
-  case DimKind::FloorDiv:
-    value = fold(vxrt::CalcKind::floordiv);
-    break;
-  case DimKind::CeilDiv:
-    value = fold(vxrt::CalcKind::ceildiv);
-    break;
-  case DimKind::Mod:
-    value = fold(vxrt::CalcKind::mod);
-    break;
-  case DimKind::Max:
-    value = fold(vxrt::CalcKind::max);
-    break;
-  case DimKind::Min:
-    value = fold(vxrt::CalcKind::min);
-    break;
-  }
-  if (value)
-    scopes.back().dims[dim] = value;
-  return value;
+    return value;
+  };
+  return emitExpression(builder, location, dim, known,
+                        [&](DimAttr part, Value value) { scopes.back().dims[part] = value; });
 }
 
 Value ScheduleBuilder::getSizeInBytes(RankedTensorType type) {
