@@ -78,3 +78,37 @@ vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// Three buffers that are alive one after another, of sizes that nobody can compare: the arena holds the largest of the three.
+// CHECK-LABEL: vxrt.program @largest
+// CHECK-COUNT-2: vxrt.calc max
+// CHECK-NOT:     vxrt.calc max
+// CHECK:         vxrt.arena_reserve
+vxrt.program @largest symbols ["k", "m", "n"] {
+^bb0(%k: i64, %m: i64, %n: i64, %x: !vxrt.buffer):
+  %c64 = vxrt.const 64
+  %one = vxrt.const 1
+  %size_k = vxrt.calc mul %k, %c64
+  %size_m = vxrt.calc mul %m, %c64
+  %size_n = vxrt.calc mul %n, %c64
+  %a = vxrt.allocate %size_k : !vxrt.buffer
+  %b = vxrt.allocate %size_m : !vxrt.buffer
+  %c = vxrt.allocate %size_n : !vxrt.buffer
+  %y = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y : !vxrt.buffer ranks [0]
+}
+vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
