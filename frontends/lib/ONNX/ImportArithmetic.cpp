@@ -279,11 +279,7 @@ static void importCastTo(NodeImporter &n, Type elementType) {
   n.setOutput(0, n.cast(n.getTensor(0), elementType));
 }
 
-void importCast(NodeImporter &n) {
-  if (n.version < 6)
-    throwUnsupported("casts to a type by name (version 1) are not imported");
-  importCastTo(n, getElementType(n.context, n.getInt("to"), "the result"));
-}
+void importCast(NodeImporter &n) { importCastTo(n, getElementType(n.context, n.getInt("to"), "the result")); }
 void importCastLike(NodeImporter &n) { importCastTo(n, n.getTensorType(1).getElementType()); }
 
 void importIdentity(NodeImporter &n) {

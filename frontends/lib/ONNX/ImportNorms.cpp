@@ -58,8 +58,7 @@ void importRMSNormalization(NodeImporter &n) {
 
 /// A value for each channel, repeated over the other dimensions.
 static Value spreadChannels(NodeImporter &n, Value channels, Value like) {
-  if (typeOf(channels).getRank() != 1)
-    throwInvalid("expects one value for each channel, got " + describe(channels.getType()));
+  assert(typeOf(channels).getRank() == 1 && "checkChannels comes first");
   return n.broadcastInDim(n.cast(channels, elementOf(like)), vx::getDims(typeOf(like)), 1);
 }
 
@@ -95,8 +94,6 @@ void importBatchNormalization(NodeImporter &n) {
 }
 
 void importInstanceNormalization(NodeImporter &n) {
-  if (n.version < 6)
-    throwUnsupported("version 1 of the op is not imported, want 6 or newer");
   checkChannels(n, 1, 2);
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));

@@ -149,8 +149,6 @@ void importExpand(NodeImporter &n) {
 }
 
 void importTile(NodeImporter &n) {
-  if (n.version < 6)
-    throwUnsupported("version 1 of the op is not imported, want 6 or newer");
   Dims input = n.getDims(0), repeats = n.getIntegers(1);
   if (repeats.size() != input.size())
     throwInvalid("expects one entry of 'repeats' for each of the " + Twine(input.size()) + " dimensions, got " +

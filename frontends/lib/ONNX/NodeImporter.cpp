@@ -87,13 +87,6 @@ Dims NodeImporter::getIntegers(unsigned index) {
   return symbols;
 }
 
-DimAttr NodeImporter::getInteger(unsigned index) {
-  Dims values = getIntegers(index);
-  if (values.size() != 1)
-    throwInvalid("expects one integer as input " + Twine(index) + ", got " + Twine(values.size()));
-  return values[0];
-}
-
 SmallVector<int64_t> NodeImporter::getConstantIntegers(unsigned index) {
   std::optional<Dims> contents = getContents(index);
   SmallVector<int64_t> values;
@@ -318,9 +311,7 @@ Value NodeImporter::emitScalar(double value, Type elementType) {
     number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
     return emitConstant(DenseElementsAttr::get(type, number));
   }
-  auto integerType = dyn_cast<IntegerType>(elementType);
-  if (!integerType)
-    throwUnsupported("expects numbers or bools, got elements of type " + describe(elementType));
+  auto integerType = cast<IntegerType>(elementType); // getElementType gives no third kind
   unsigned width = integerType.getWidth();
   bool isUnsigned = integerType.isUnsigned() || width == 1;
   double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1), high = std::ldexp(1.0, isUnsigned ? width : width - 1);

@@ -35,7 +35,6 @@ public:
   std::optional<Dims> getContents(unsigned index);
   /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols.
   Dims getIntegers(unsigned index);
-  DimAttr getInteger(unsigned index);
   /// As above, but throws unless they are constants.
   llvm::SmallVector<int64_t> getConstantIntegers(unsigned index);
   /// The elements of a constant input as numbers; nothing when it is not a constant of at most `maxContents` elements.
