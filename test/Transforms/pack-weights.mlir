@@ -13,8 +13,15 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf3
   %1 = vx.contract %x, %t batch = [] x [] contracting = [1] x [1] : tensor<4x8xf32>, tensor<20x8xf32>
   // CHECK:      vx.pack %{{.+}} dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
   %2 = vx.conv %y, %f strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
-  // Not a weight.
+  // Not a weight, and few rows.
   // CHECK-NOT:  vx.pack
   %3 = vx.contract %x, %v batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
   return %0, %1, %2, %3 : tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
+}
+
+// CHECK-LABEL: func.func @many_rows
+// CHECK:         vx.pack %arg1 dim = 1 tile = 16 permutation = [1, 0] : tensor<256x256xf32>
+func.func @many_rows(%x: tensor<512x256xf32>, %y: tensor<256x256xf32>) -> tensor<512x256xf32> {
+  %0 = vx.contract %x, %y batch = [] x [] contracting = [1] x [0] : tensor<512x256xf32>, tensor<256x256xf32>
+  return %0 : tensor<512x256xf32>
 }

@@ -26,6 +26,17 @@ bool isWeight(Value value) {
   return false;
 }
 
+/// True for a product of so many rows that a second operand of this size, packed anew by each tile of rows, is better
+/// packed once by a kernel of its own.
+bool repaysPacking(ContractOp op) {
+  constexpr int64_t leastRows = 384, leastElements = 1 << 16;
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  if (!lhs.hasStaticShape() || !rhs.hasStaticShape() || !op.getLhsBatch().empty())
+    return false;
+  int64_t depth = std::max<int64_t>(rhs.getDimSize(op.getRhsContracting().front()), 1);
+  return lhs.getNumElements() / depth >= leastRows && rhs.getNumElements() >= leastElements;
+}
+
 struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
@@ -34,7 +45,8 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
       if (!op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 || op.getRhsContracting().size() != 1)
         return;
       int64_t k = op.getRhsContracting().front();
-      pack(op.getRhsMutable(), 1 - k, {1 - k, k});
+      if (isWeight(op.getRhs()) || repaysPacking(op))
+        pack(op.getRhsMutable(), 1 - k, {1 - k, k});
     });
     getOperation().walk([&](ConvOp op) {
       bool isDepthwise = op.getFilter().getType().getDimSize(1) == 1;
@@ -44,15 +56,15 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
         permutation.push_back(d);
       permutation.push_back(1);
-      pack(op.getFilterMutable(), 0, permutation);
+      if (isWeight(op.getFilter()))
+        pack(op.getFilterMutable(), 0, permutation);
     });
   }
 
   void pack(OpOperand &operand, int64_t dim, ArrayRef<int64_t> permutation) {
     Value weight = operand.get();
     auto type = cast<RankedTensorType>(weight.getType());
-    if (!isWeight(weight) || !type.hasStaticShape() || type.getNumElements() == 0 ||
-        !isa<FloatType>(type.getElementType()))
+    if (!type.hasStaticShape() || type.getNumElements() == 0 || !isa<FloatType>(type.getElementType()))
       return;
     int64_t tile = tileBytes * 8 / type.getElementTypeBitWidth();
     // Used by several ops: packed once, since the copies are equal and CSE finds them.

@@ -60,12 +60,13 @@ def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
   let summary = "Put weights into the order in which kernels read them";
   let description = [{
     A constant second operand of a contraction, and a constant filter of a convolution with its channels last, is cut into tiles of output
-    columns; a kernel reads a tile row by row. The packing runs once, when a module is loaded.
+    columns; a kernel reads a tile row by row. The packing runs once, when a module is loaded. A large operand that is not constant is
+    packed in each call when there are so many rows that each tile of them would do it again.
 
         %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
                                                  %0 = vx.contract %x, (vx.unpack %p ...) ...
 
-    Leaves alone operands that are not constant or have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
+    Leaves alone other operands that are not constant, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
     convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
   }];
   let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile">];
