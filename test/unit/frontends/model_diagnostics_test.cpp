@@ -1,0 +1,240 @@
+// One test for each reason that a model as a whole, its tensors and its sizes may be refused for.
+#include "expect_issue.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <gtest/gtest.h>
+
+namespace vx::onnx_test {
+namespace {
+
+ModelProto passing(const TypeProto &type) {
+  return model(graph({value("x", type)}, {node("Identity", {"x"}, {"y"})}, {value("y")}));
+}
+
+TEST(DimMath, Reasons) {
+  // As many names as no expression may hold.
+  std::vector<ValueInfoProto> inputs;
+  Names names;
+  for (int i = 0; i < 260; ++i) {
+    names.push_back("x" + std::to_string(i));
+    inputs.push_back(value(names.back(), f32({"n" + std::to_string(i)})));
+  }
+  expectUnsupported(model(graph(inputs, {node("Concat", names, {"y"}, {attribute("axis", int64_t(0))})}, {value("y")})),
+                    "expects sizes of at most 256 terms, got a longer expression");
+  // Each size is short, but their product is not.
+  expectUnsupported(model(graph({value("s", f32({"a", "b"})), value("x", f32(Dims(11, "a + b")))}, {}, {value("x")})),
+                    "expects sizes of at most 256 terms, got a longer expression");
+  expectInvalid(passing(f32({int64_t(1) << 40, int64_t(1) << 40})),
+                "expects tensors of at most 281474976710656 elements, got more in dimension 1");
+  expectInvalid(one(node("ConstantOfShape", {"shape"}, {"y"}), {}, {integers("shape", {1}, {-1})}),
+                "expects sizes of at least 0, got -1 as dimension 0");
+  expectUnsupported(one(node("Gather", {"a", "b"}, {"y"}), {f32(Dims(32, int64_t(1))), i64({1, 1})}),
+                    "expects tensors of at most 32 dimensions, got 33");
+}
+
+TEST(ModelImporter, ReasonsOfTypes) {
+  TypeProto type = f32({4});
+  type.mutable_tensor_type()->clear_shape();
+  expectUnsupported(passing(type), "'x' has no shape, want a known number of dimensions");
+  expectUnsupported(passing(f32(Dims(33, int64_t(1)))), "'x': expects at most 32 dimensions, got 33");
+  expectInvalid(passing(f32({-1})), "'x': expects dimension 0 to be at least 0, got -1");
+  type.Clear();
+  *type.mutable_sequence_type()->mutable_elem_type() = sequenceType(F32, {4});
+  expectUnsupported(passing(type), "'x' is a sequence of what is not a tensor");
+  type.mutable_map_type();
+  expectUnsupported(passing(type), "'x' is a map, want a tensor or a sequence");
+  type.mutable_sparse_tensor_type();
+  expectUnsupported(passing(type), "'x' is a sparse tensor, want a tensor or a sequence");
+  type.mutable_optional_type();
+  expectUnsupported(passing(type), "'x' is an optional, want a tensor or a sequence");
+  expectInvalid(passing(TypeProto()), "'x' has no type");
+  expectUnsupported(passing(tensorType(TensorProto::STRING, {4})), "'x' has string elements, want numbers or bools");
+  expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: want 1 to 26, got 99");
+}
+
+TEST(ModelImporter, ReasonsOfGraphs) {
+  expectInvalid(model(graph({value("x", f32({4}))}, {floats("", {1}, {1})}, {value("x")})),
+                "expects each initializer to have a name");
+  expectInvalid(model(graph({value("", f32({4})), value("x", f32({4}))}, {}, {value("x")})),
+                "expects each input to have a name");
+  expectInvalid(model(graph({value("x", f32({4}))}, {}, {value("x"), value("x")})),
+                "expects each output once, but 'x' is listed twice");
+  expectInvalid(model(graph({value("x", f32({4}))}, {}, {value("y")})),
+                "expects a value for output 'y', but no node makes it");
+  expectInvalid(model(graph({value("x", f32({4}))}, {}, {})), "expects a graph with at least 1 output, got 0");
+  expectInvalid(model(graph({value("x", sequenceType(F32, {4}))}, {}, {value("x", f32({4}))})),
+                "output 'x': expects the tensor that the graph states, got '!vx.sequence<tensor<4xf32>>'");
+  expectInvalid(model(graph({value("x", f32({4}))}, {}, {value("x", i64({4}))})),
+                "output 'x': expects the element type that the graph states: want 'i64', got 'tensor<4xf32>'");
+  ModelProto sparse = passing(f32({4}));
+  sparse.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name("w");
+  expectUnsupported(sparse, "tensor 'w' is sparse, want dense initializers");
+}
+
+TEST(ModelImporter, ReasonsOfVersions) {
+  ModelProto proto = passing(f32({4}));
+  proto.set_ir_version(99);
+  expectUnsupported(proto, "expects IR version 1 to 13, got 99");
+  proto = passing(f32({4}));
+  proto.mutable_opset_import(0)->set_version(0);
+  expectInvalid(proto, "expects versions of domain 'ai.onnx' from 1 on, got 0");
+  proto.mutable_opset_import(0)->set_version(99);
+  expectUnsupported(proto, "expects version 1 to 27 of domain 'ai.onnx', got 99");
+  proto = passing(f32({4}));
+  proto.clear_opset_import();
+  expectInvalid(proto, "the model imports no version of domain 'ai.onnx'");
+  proto = passing(f32({4}));
+  proto.mutable_graph()->mutable_node(0)->set_domain("own");
+  auto *domain = proto.add_opset_import();
+  domain->set_domain("own");
+  domain->set_version(1);
+  expectUnsupported(proto, "domain 'own' is not known, want 'ai.onnx' or a function of the model");
+  expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", "FLOAT")}), {i64({4})}, {}, 5),
+                    "version 5 of the op is not imported, want 6 to 27");
+}
+
+/// A model that calls its function "f" of domain "own", which has one input "p" and one output "q".
+ModelProto calling(const std::vector<NodeProto> &body, const Names &inputs = {"x"}) {
+  NodeProto call = node("f", inputs, {"y"});
+  call.set_domain("own");
+  ModelProto proto = model(graph({value("x", f32({4}))}, {call}, {value("y")}));
+  auto *domain = proto.add_opset_import();
+  domain->set_domain("own");
+  domain->set_version(1);
+  onnx::FunctionProto &function = *proto.add_functions();
+  function.set_name("f");
+  function.set_domain("own");
+  function.add_input("p");
+  function.add_output("q");
+  function.add_opset_import()->set_version(21);
+  for (const NodeProto &one : body)
+    *function.add_node() = one;
+  return proto;
+}
+
+TEST(ModelImporter, ReasonsOfFunctions) {
+  expectInvalid(calling({node("Relu", {"p"}, {"r"})}), "function 'f' makes no value for output 'y'");
+  expectInvalid(calling({node("Relu", {"p"}, {"q"})}, {"x", "x"}), "function 'f' has 1 inputs, got 2");
+  ModelProto proto = calling({node("Relu", {"p"}, {"q"})});
+  proto.mutable_functions(0)->mutable_opset_import(0)->set_version(99);
+  expectUnsupported(proto, "function 'f': expects version 1 to 27 of domain 'ai.onnx', got 99");
+}
+
+TEST(ModelImporter, RefusesEndlessNestingAndGrowth) {
+  // Functions that call the next one twice: 2^20 nodes from 20 functions, but first too deep.
+  ModelProto proto = calling({node("Relu", {"p"}, {"q"})});
+  proto.mutable_functions(0)->clear_node();
+  auto call = [](const std::string &name, const std::string &input, const std::string &output) {
+    NodeProto one = node(name, {input}, {output});
+    one.set_domain("own");
+    return one;
+  };
+  const onnx::FunctionProto pattern = proto.functions(0);
+  proto.clear_functions();
+  auto chain = [&](int depth, int calls) {
+    ModelProto result = proto;
+    for (int i = 0; i <= depth; ++i) {
+      onnx::FunctionProto function = pattern;
+      function.set_name(i == 0 ? "f" : "f" + std::to_string(i));
+      auto *own = function.add_opset_import();
+      own->set_domain("own");
+      own->set_version(1);
+      std::string at = "p";
+      for (int k = 0; k < calls; ++k) {
+        std::string next = k + 1 == calls ? "q" : "t" + std::to_string(k);
+        *function.add_node() =
+            i == depth ? node("Identity", {at}, {next}) : call("f" + std::to_string(i + 1), at, next);
+        at = next;
+      }
+      *result.add_functions() = function;
+    }
+    return result;
+  };
+  expectUnsupported(chain(20, 1), "expects at most 16 subgraphs and functions inside of one another");
+  expectUnsupported(chain(3, 40), "expects at most 1000000 nodes, with those of functions at each call");
+}
+
+TEST(NodeImporter, Reasons) {
+  expectInvalid(one(node("Reshape", {"a", "b"}, {"y"}), {f32({4}), f32({1})}),
+                "expects a list of integers as input 1, got 'tensor<1xf32>'");
+  expectUnsupported(one(node("Reshape", {"a", "b"}, {"y"}), {f32({4}), i64({"n"})}),
+                    "expects input 1 ('b') to be a list of known length, got 'tensor<?xi64, #vx.enc<[n]>>'");
+  expectUnsupported(one(node("Reshape", {"a", "b"}, {"y"}), {f32({4}), i64({33})}),
+                    "expects at most 32 values that are known at run time only in input 1, got 33");
+  expectInvalid(one(node("Cast", {"a"}, {"y"}), {f32({4})}), "expects attribute 'to', got none");
+  expectInvalid(one(node("Softmax", {"a"}, {"y"}, {attribute("axis", 1.0f)}), {f32({4})}),
+                "expects attribute 'axis' to be an int, got a float");
+  expectInvalid(one(node("Softmax", {"a"}, {"y"}, {attribute("axis", int64_t(1))}), {f32({4})}),
+                "expects 'axis' from -1 to 0, got 1");
+  expectInvalid(one(node("Add", {"a"}, {"y"}), {f32({4})}), "expects at least 2 inputs, but input 1 is missing");
+  expectInvalid(one(node("Relu", {"nothing"}, {"y"}), {f32({4})}),
+                "expects a value 'nothing', but nothing before the node makes it");
+}
+
+class ExternalData : public ::testing::Test {
+protected:
+  ExternalData() {
+    EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("vx-external-data-test", folder));
+    llvm::SmallString<128> file = folder;
+    llvm::sys::path::append(file, "w.bin");
+    std::error_code error;
+    llvm::raw_fd_ostream(file, error) << "0123456789abcdef";
+    llvm::sys::path::remove_filename(file);
+    llvm::sys::path::append(file, "sub");
+    EXPECT_FALSE(llvm::sys::fs::create_directory(file));
+  }
+  ~ExternalData() override { llvm::sys::fs::remove_directories(folder); }
+
+  using Entries = std::vector<std::pair<const char *, const char *>>;
+  void expect(const Entries &entries, const std::string &reason, llvm::StringRef where) {
+    TensorProto weights = floats("w", {4}, {});
+    weights.set_data_location(TensorProto::EXTERNAL);
+    for (auto [key, text] : entries) {
+      auto *entry = weights.add_external_data();
+      entry->set_key(key);
+      entry->set_value(text);
+    }
+    expectInvalid(one(node("Add", {"a", "w"}, {"y"}), {f32({4})}, {weights}), reason, where.str());
+  }
+  void expect(const Entries &entries, const std::string &reason) { expect(entries, reason, folder); }
+
+  llvm::SmallString<128> folder;
+};
+
+TEST_F(ExternalData, Reasons) {
+  expect({{"location", "w.bin"}}, "tensor 'w': its data is in 'w.bin', but the model has no folder", "");
+  expect({{"location", "../w.bin"}},
+         "tensor 'w': expects external data at a plain path inside of the model's folder, got '../w.bin'");
+  expect({{"location", "none.bin"}}, "tensor 'w': cannot open external data 'none.bin': No such file or directory");
+  expect({{"location", "sub"}}, "tensor 'w': expects external data 'sub' to be a regular file");
+  expect({{"location", "w.bin"}, {"offset", "far"}},
+         "tensor 'w': expects 'offset' of its external data to be a number, got 'far'");
+  expect({{"location", "w.bin"}, {"offset", "17"}},
+         "tensor 'w': expects its external data at offset 17, but 'w.bin' has 16 bytes");
+  expect({{"location", "w.bin"}, {"length", "12"}}, "tensor 'w': expects 16 bytes of external data, got 12");
+  expect({{"location", "w.bin"}, {"offset", "4"}, {"length", "16"}},
+         "tensor 'w': expects 16 bytes at offset 4 of 'w.bin', but the file has 16 bytes");
+}
+
+TEST(TensorReader, Reasons) {
+  auto adding = [](const TensorProto &weights) { return one(node("Add", {"a", "w"}, {"y"}), {f32({4})}, {weights}); };
+  TensorProto weights = floats("w", {4}, {1, 2, 3, 4});
+  weights.mutable_segment();
+  expectUnsupported(adding(weights), "tensor 'w' is stored in segments, want whole tensors");
+  expectUnsupported(adding(floats("w", std::vector<int64_t>(33, 1), {1})),
+                    "tensor 'w': expects at most 32 dimensions, got 33");
+  expectInvalid(adding(floats("w", {-1}, {1})), "tensor 'w': expects dimensions of at least 0, got -1");
+  expectInvalid(adding(floats("w", {int64_t(1) << 40, int64_t(1) << 40}, {1})),
+                "tensor 'w': expects at most 281474976710656 elements, got more");
+  expectInvalid(adding(floats("w", {4}, {1, 2})), "tensor 'w': expects 4 values, got 2");
+  weights = floats("w", {4}, {});
+  weights.set_raw_data("123");
+  expectInvalid(adding(weights), "tensor 'w': expects 16 bytes of raw data, got 3");
+  weights.set_data_type(99);
+  expectInvalid(adding(weights), "tensor 'w' has an unknown element type: want 1 to 26, got 99");
+}
+
+} // namespace
+} // namespace vx::onnx_test

@@ -1,0 +1,333 @@
+// One test for each reason that the import of an op may fail for, by source file of frontends/lib/ONNX.
+#include "expect_issue.h"
+
+#include <gtest/gtest.h>
+
+namespace vx::onnx_test {
+namespace {
+
+TEST(ImportActivations, Reasons) {
+  expectInvalid(one(node("Gelu", {"a"}, {"y"}, {attribute("approximate", "fast")}), {f32({4})}),
+                "expects 'approximate' to be 'none' or 'tanh', got 'fast'");
+}
+
+TEST(ImportArithmetic, Reasons) {
+  expectInvalid(one(node("Mod", {"a", "b"}, {"y"}), {f32({4}), f32({4})}),
+                "expects integers when 'fmod' is 0, got 'tensor<4xf32>'");
+  expectUnsupported(one(node("Pow", {"a", "b"}, {"y"}), {i64({4}), i64({4})}),
+                    "powers of 'i64' are not exact, want integers of at most 32 bits or floats");
+  expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", int64_t(TensorProto::FLOAT8E4M3FN))}), {f32({4})}),
+                    "casts to floats of 8 bits or less are not imported");
+  expectUnsupported(one(node("Dropout", {"a"}, {"y", "mask"}), {f32({4})}, {}, 6),
+                    "dropout in training is not imported");
+  expectUnsupported(one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
+                    "dropout in training is not imported: want 'training_mode' to be false");
+  expectInvalid(one(node("Add", {"a", "b"}, {"y"}), {f32({4}), f32({3})}),
+                "expects shapes that broadcast together, but the sizes 4 and 3 differ");
+}
+
+TEST(ImportConstants, Reasons) {
+  expectUnsupported(one(node("Constant", {}, {"y"}, {attribute("value_string", "text")}), {}),
+                    "string constants are not imported");
+  AttributeProto sparse;
+  sparse.set_name("sparse_value");
+  sparse.set_type(AttributeProto::SPARSE_TENSOR);
+  sparse.mutable_sparse_tensor();
+  expectUnsupported(one(node("Constant", {}, {"y"}, {sparse}), {}), "sparse constants are not imported");
+  expectInvalid(one(node("Constant", {}, {"y"}), {}), "expects a constant with a value, got none");
+  expectInvalid(one(node("ConstantOfShape", {"a"}, {"y"}, {attribute("value", floats("", {2}, {1, 2}))}), {i64({1})}),
+                "expects 'value' to have one element, got 'tensor<2xf32>'");
+}
+
+TEST(ImportConstants, ReasonsOfRange) {
+  auto range = [](const TensorProto &start, const TensorProto &limit, const TensorProto &delta) {
+    return one(node("Range", {"start", "limit", "delta"}, {"y"}), {}, {start, limit, delta});
+  };
+  auto number = [](const char *name, float value) { return floats(name, {}, {value}); };
+  auto integer = [](const char *name, int64_t value) { return integers(name, {}, {value}); };
+  expectInvalid(range(number("start", 0), number("limit", 1), number("delta", 0)), "expects 'delta' that is not 0");
+  expectInvalid(range(integer("start", 0), integer("limit", 1), integer("delta", 0)), "expects 'delta' that is not 0");
+  expectInvalid(range(number("start", 0), number("limit", 1e30f), number("delta", 1)),
+                "expects a range of at most 281474976710656 values, got more");
+  expectInvalid(range(number("start", 0), integer("limit", 1), number("delta", 1)),
+                "expects scalars of one element type, got 'tensor<i64>' as input 1");
+  expectUnsupported(range(integer("start", 0), integer("limit", 1), integer("delta", INT64_MIN)),
+                    "expects a 'delta' above -9223372036854775808");
+  expectUnsupported(one(node("Range", {"a", "b", "c"}, {"y"}), {f32({}), f32({}), f32({})}),
+                    "ranges of floats that are known at run time only are not imported");
+}
+
+TEST(ImportContractions, Reasons) {
+  expectInvalid(one(node("MatMul", {"a", "b"}, {"y"}), {f32({}), f32({4})}),
+                "expects tensors of 1 or more dimensions, got 'tensor<f32>' and 'tensor<4xf32>'");
+  expectInvalid(one(node("Gemm", {"a", "b"}, {"y"}), {f32({2, 3}), f32({2, 3, 4})}),
+                "expects matrices as inputs 0 and 1, got 'tensor<2x3x4xf32>' as input 1");
+}
+
+GraphProto branch(const std::string &output, const std::vector<ValueInfoProto> &inputs = {}) {
+  return graph(inputs, {}, {value(output)});
+}
+
+ModelProto choice(const TypeProto &condition, const GraphProto &onTrue, const GraphProto &onFalse, const TypeProto &b,
+                  const TypeProto &c) {
+  return one(node("If", {"a"}, {"y"}, {attribute("then_branch", onTrue), attribute("else_branch", onFalse)}),
+             {condition, b, c});
+}
+
+TEST(ImportControlFlow, ReasonsOfIf) {
+  TypeProto flag = tensorType(BOOL, {});
+  expectInvalid(choice(flag, branch("b"), branch("c"), f32({4}), i64({4})),
+                "expects branches that give the same types, got 'tensor<4xf32>' and 'tensor<4xi64>'");
+  expectUnsupported(choice(flag, branch("b"), branch("c"), f32({4}), f32({4, 1})),
+                    "expects branches that give tensors of one rank, got 'tensor<4xf32>' and 'tensor<4x1xf32>'");
+  expectInvalid(choice(flag, branch("b", {value("i", f32({4}))}), branch("c"), f32({4}), f32({4})),
+                "expects branches without inputs, got 1");
+  expectInvalid(choice(flag, branch("b"), graph({}, {}, {value("b"), value("c")}), f32({4}), f32({4})),
+                "expects one output of each branch for each of the node's 1, got 2");
+  expectInvalid(choice(f32({}), branch("b"), branch("c"), f32({4}), f32({4})),
+                "expects a bool as input 0, got 'tensor<f32>'");
+  expectInvalid(one(node("If", {"a"}, {"y"}, {attribute("then_branch", branch("a"))}), {flag}),
+                "expects attribute 'else_branch', got none");
+}
+
+/// A loop of 3 rounds over "a" whose body makes `parts` of "i", "go" and "x".
+ModelProto loop(const TypeProto &carried, const std::vector<Part> &parts, const Names &outputs) {
+  std::vector<ValueInfoProto> results;
+  for (const std::string &output : outputs)
+    results.push_back(value(output));
+  GraphProto body =
+      graph({value("i", i64({})), value("go", tensorType(BOOL, {})), value("x", carried)}, parts, results);
+  return one(node("Loop", {"count", "", "a"}, {"y"}, {attribute("body", body)}), {carried},
+             {integers("count", {}, {3})});
+}
+
+TEST(ImportControlFlow, ReasonsOfLoop) {
+  expectInvalid(loop(f32({4}), {node("Cast", {"x"}, {"z"}, {attribute("to", int64_t(I64))})}, {"go", "z"}),
+                "expects carried value 'x' to keep its type: want 'tensor<4xf32>', got 'tensor<4xi64>'");
+  expectInvalid(
+      loop(sequenceType(F32, {4}), {node("SequenceEmpty", {}, {"z"}, {attribute("dtype", int64_t(I64))})}, {"go", "z"}),
+      "expects carried value 'x' to keep its type: want '!vx.sequence<tensor<4xf32>>', got "
+      "'!vx.sequence<tensor<*xi64>>'");
+  expectUnsupported(loop(f32({4}), {integers("axes", {1}, {0}), node("Unsqueeze", {"x", "axes"}, {"z"})}, {"go", "z"}),
+                    "expects carried value 'x' to keep its rank: want 'tensor<4xf32>', got 'tensor<1x4xf32>'");
+  expectInvalid(loop(f32({}), {}, {"x", "x"}), "expects a bool as output 0 of the body, got 'tensor<f32>'");
+  expectInvalid(loop(f32({4}), {node("SequenceConstruct", {"x"}, {"z"})}, {"go", "x", "z"}),
+                "expects tensors as scan outputs, got '!vx.sequence<tensor<4xf32>>'");
+  expectUnsupported(
+      loop(f32({4}), {node("NonZero", {"x"}, {"z"})}, {"go", "x", "z"}),
+      "expects scan outputs of one size in every iteration, got 'tensor<1x?xi64, #vx.enc<[1, z_count]>>'");
+  expectInvalid(
+      one(node("Loop", {"count"}, {"y"}, {attribute("body", branch("a"))}), {f32({4})}, {integers("count", {}, {3})}),
+      "expects at least 2 inputs, got 1");
+  expectInvalid(one(node("Loop", {"count", "", "a"}, {"y"}, {attribute("body", branch("a"))}), {f32({4})},
+                    {integers("count", {}, {3})}),
+                "expects a body with 3 inputs and at least 2 outputs, got 0 and 1");
+}
+
+TEST(ImportIndexing, Reasons) {
+  expectInvalid(one(node("Gather", {"a", "b"}, {"y"}), {f32({4}), f32({2})}),
+                "expects integer indices, got 'tensor<2xf32>'");
+  expectInvalid(
+      one(node("Gather", {"list", "index"}, {"y"}), {}, {integers("list", {2}, {5, 6}), integers("index", {}, {2})}),
+      "expects indices from -2 to 1, got 2");
+  expectUnsupported(
+      one(node("GatherND", {"a", "b"}, {"y"}, {attribute("batch_dims", int64_t(1))}), {f32({2, 3}), i64({2, 1})}),
+      "expects 'batch_dims' to be 0, got 1");
+  expectInvalid(one(node("GatherND", {"a", "b"}, {"y"}), {f32({}), i64({1})}),
+                "expects tensors of 1 or more dimensions, got 'tensor<f32>' and 'tensor<1xi64>'");
+  expectUnsupported(one(node("GatherND", {"a", "b"}, {"y"}), {f32({2, 3}), i64({4, 3})}),
+                    "expects tuples of 1 to 2 indices, got 'tensor<4x3xi64>'");
+}
+
+TEST(ImportNorms, Reasons) {
+  expectUnsupported(
+      one(node("LayerNormalization", {"a", "b"}, {"y"}, {attribute("epsilon", -1.0f)}), {f32({2, 4}), f32({4})}),
+      "expects 'epsilon' above 0, got -1.000000");
+  auto batchNorm = [](const TypeProto &input, const TypeProto &channels, int64_t opset,
+                      std::vector<AttributeProto> attributes = {}) {
+    return one(node("BatchNormalization", {"a", "b", "c", "d", "e"}, {"y"}, attributes),
+               {input, channels, channels, channels, channels}, {}, opset);
+  };
+  expectUnsupported(batchNorm(f32({1, 3, 4, 4}), f32({3}), 15, {attribute("training_mode", int64_t(1))}),
+                    "batch normalisation in training is not imported");
+  expectUnsupported(batchNorm(f32({1, 3, 4, 4}), f32({3}), 7, {attribute("spatial", int64_t(0))}),
+                    "statistics for each element ('spatial' = 0) are not imported");
+  expectInvalid(batchNorm(f32({3}), f32({3}), 15), "expects an input of 2 or more dimensions, got 'tensor<3xf32>'");
+  expectInvalid(batchNorm(f32({1, 3, 4, 4}), f32({2}), 15),
+                "expects one value for each of 3 channels as input 1, got 'tensor<2xf32>'");
+  expectInvalid(one(node("InstanceNormalization", {"a", "b", "b"}, {"y"}), {f32({1, 3}), f32({3})}),
+                "expects an input of 3 or more dimensions, got 'tensor<1x3xf32>'");
+  expectInvalid(one(node("LayerNormalization", {"a", "b"}, {"y"}), {f32({2, 4}), f32({2, 4})}),
+                "expects a shape that broadcasts to 1 dimensions, got 'tensor<2x4xf32>'");
+}
+
+TEST(ImportNorms, ReasonsOfOutputsThatAreRead) {
+  NodeProto norm = node("LayerNormalization", {"a", "b"}, {"y", "mean"});
+  norm.set_name("norm");
+  expectUnsupported(model(graph({value("a", f32({2, 4})), value("b", f32({4}))},
+                                {norm, node("Add", {"y", "mean"}, {"z"})}, {value("z")})),
+                    "output 'mean' of node 'norm' (LayerNormalization) is read, but the mean and the deviation are not "
+                    "imported");
+  NodeProto batchNorm = node("BatchNormalization", {"a", "b", "b", "b", "b"}, {"y", "mean"});
+  batchNorm.set_name("norm");
+  expectUnsupported(model(graph({value("a", f32({1, 3, 2})), value("b", f32({3}))},
+                                {batchNorm, node("Relu", {"mean"}, {"z"})}, {value("z")}),
+                          13),
+                    "output 'mean' of node 'norm' (BatchNormalization) is read, but the statistics of training are not "
+                    "imported");
+}
+
+TEST(ImportReductions, Reasons) {
+  for (const char *op : {"GlobalAveragePool", "GlobalMaxPool"})
+    expectInvalid(one(node(op, {"a"}, {"y"}), {f32({1, 3})}),
+                  "expects an input of 3 or more dimensions, got 'tensor<1x3xf32>'");
+}
+
+TEST(ImportSequences, Reasons) {
+  expectInvalid(one(node("SequenceLength", {"a"}, {"y"}), {f32({4})}),
+                "expects a sequence as input 0, got 'tensor<4xf32>'");
+  expectInvalid(one(node("SequenceConstruct", {"a", "b"}, {"y"}), {f32({4}), i64({4})}),
+                "expects tensors of one element type, got 'tensor<4xf32>' and 'tensor<4xi64>'");
+  expectInvalid(one(node("SequenceConstruct", {}, {"y"}), {}), "expects at least 1 input, got 0");
+  expectInvalid(one(node("SequenceInsert", {"a", "b"}, {"y"}), {sequenceType(F32, {4}), i64({4})}),
+                "expects tensors of the sequence's element type: want 'tensor<4xf32>', got 'tensor<4xi64>'");
+  TypeProto anyRank = sequenceType(F32, {});
+  anyRank.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->clear_shape();
+  expectUnsupported(one(node("SequenceAt", {"a", "b"}, {"y"}), {anyRank, i64({})}),
+                    "expects a sequence whose tensors have one known rank, got '!vx.sequence<tensor<*xf32>>'");
+  expectInvalid(one(node("Relu", {"a"}, {"y"}), {anyRank}),
+                "expects a tensor as input 0, got '!vx.sequence<tensor<*xf32>>'");
+}
+
+TEST(ImportShapes, ReasonsOfReshape) {
+  auto reshape = [](const Dims &dims, const std::vector<int64_t> &shape) {
+    return one(node("Reshape", {"a", "shape"}, {"y"}), {f32(dims)},
+               {integers("shape", {static_cast<int64_t>(shape.size())}, shape)});
+  };
+  expectInvalid(reshape({4}, {-2}), "expects sizes from -1 on in 'shape', got -2");
+  expectInvalid(reshape({4}, {-1, -1}), "expects at most one -1 in 'shape', got another at place 1");
+  expectInvalid(reshape({4}, {4, 0}),
+                "expects 0 in 'shape' only where the input has a dimension: it has 1, got 0 at place 1");
+  expectInvalid(reshape({0, 4}, {0, -1}), "expects sizes above 0 beside -1 in 'shape', got a 0");
+  expectInvalid(reshape({4}, {3, -1}),
+                "expects a shape that holds the input's 4 elements, got sizes of product 3 beside -1");
+  expectInvalid(reshape({4}, {3}), "expects a shape that holds the input's 4 elements, got one of 3");
+  expectInvalid(one(node("Reshape", {"a"}, {"y"}), {f32({4})}, {}, 1), "expects attribute 'shape', got none");
+}
+
+TEST(ImportShapes, Reasons) {
+  expectInvalid(one(node("Flatten", {"a"}, {"y"}, {attribute("axis", int64_t(3))}), {f32({2, 3})}),
+                "expects 'axis' from -2 to 2, got 3");
+  expectUnsupported(one(node("Squeeze", {"a"}, {"y"}), {f32({1, "n"})}),
+                    "expects 'axes' where sizes are known at run time only: dimension 1 is n");
+  expectInvalid(one(node("Squeeze", {"a", "axes"}, {"y"}), {f32({1, 3})}, {integers("axes", {1}, {1})}),
+                "expects size 1 in each dimension of 'axes', got 3 in dimension 1");
+  expectInvalid(one(node("Unsqueeze", {"a"}, {"y"}), {f32({3})}, {}, 11), "expects 'axes', got none");
+  std::vector<int64_t> many(32);
+  expectUnsupported(one(node("Unsqueeze", {"a", "axes"}, {"y"}), {f32({3})}, {integers("axes", {32}, many)}),
+                    "expects at most 32 dimensions, got 33");
+  expectInvalid(one(node("Transpose", {"a"}, {"y"}, {attribute("perm", std::vector<int64_t>{1})}), {f32({2, 3})}),
+                "expects 'perm' with 2 entries, got 1");
+  expectInvalid(one(node("Transpose", {"a"}, {"y"}, {attribute("perm", std::vector<int64_t>{1, 1})}), {f32({2, 3})}),
+                "expects each of 'perm' once, got 1 twice");
+  expectInvalid(one(node("Expand", {"a", "shape"}, {"y"}), {f32({3})}, {integers("shape", {1}, {-1})}),
+                "expects sizes of at least 0 in 'shape', got -1");
+  expectInvalid(one(node("Tile", {"a", "repeats"}, {"y"}), {f32({2, 3})}, {integers("repeats", {1}, {2})}),
+                "expects one entry of 'repeats' for each of the 2 dimensions, got 1");
+  expectInvalid(one(node("Concat", {"a", "b"}, {"y"}, {attribute("axis", int64_t(0))}), {f32({2}), f32({2, 3})}),
+                "expects inputs of one rank and element type, got 'tensor<2xf32>' and 'tensor<2x3xf32>'");
+  expectInvalid(one(node("Concat", {"a"}, {"y"}), {f32({2})}), "expects attribute 'axis', got none");
+}
+
+TEST(ImportShapes, ReasonsOfSplit) {
+  auto split = [](int64_t size, const std::vector<int64_t> &sizes) {
+    return one(node("Split", {"a", "sizes"}, {"y", "z"}), {f32({size})},
+               {integers("sizes", {static_cast<int64_t>(sizes.size())}, sizes)});
+  };
+  expectInvalid(one(node("Split", {"a"}, {"y", "z"}, {attribute("num_outputs", int64_t(3))}), {f32({6})}),
+                "expects 'num_outputs' to count the outputs: want 2, got 3");
+  expectInvalid(one(node("Split", {"a"}, {"y", "z", "u", "v"}), {f32({5})}),
+                "expects dimension 0 to split into 4 parts, got size 5");
+  expectInvalid(split(6, {1, 2, 3}), "expects one size for each of the 2 outputs, got 3");
+  expectInvalid(split(6, {1, 2}), "expects parts that make up dimension 0: want 6, got 3");
+}
+
+TEST(ImportSlices, ReasonsOfSlice) {
+  auto slice = [](const Dims &dims, const std::vector<Part> &lists) {
+    return one(node("Slice", {"a", "starts", "ends", "axes", "steps"}, {"y"}), {f32(dims)}, lists);
+  };
+  auto list = [](const char *name, std::vector<int64_t> values) {
+    return integers(name, {static_cast<int64_t>(values.size())}, values);
+  };
+  expectInvalid(one(node("Slice", {"a"}, {"y"}), {f32({4})}, {}, 9), "expects attributes 'starts' and 'ends'");
+  expectInvalid(slice({4}, {list("starts", {0}), list("ends", {1, 2}), list("axes", {0}), list("steps", {1})}),
+                "expects as many 'ends', 'axes' and 'steps' as 'starts', of which there are 1");
+  expectInvalid(slice({4}, {list("starts", {0}), list("ends", {1}), list("axes", {0}), list("steps", {0})}),
+                "expects 'steps' that are not 0 and above -2147483648, got 0");
+  expectInvalid(slice({4}, {list("starts", {0}), list("ends", {1}), list("axes", {1}), list("steps", {1})}),
+                "expects 'axes' from -1 to 0, got 1");
+  expectUnsupported(one(node("Slice", {"a", "b", "c"}, {"y"}), {f32({4}), i64({"n"}), i64({"n"})}),
+                    "expects 'starts' to be a list of known length, got 'tensor<?xi64, #vx.enc<[n]>>'");
+  expectUnsupported(one(node("Slice", {"a", "starts", "b"}, {"y"}), {f32({4}), i64({2})}, {list("starts", {0})}),
+                    "expects input 2 to be a list of 1 integers, got 'tensor<2xi64>'");
+  expectUnsupported(one(node("Slice", {"a", "b", "b", "axes", "steps"}, {"y"}), {f32({4}), i64({1})},
+                        {list("axes", {0}), list("steps", {-1})}),
+                    "slices backwards between bounds that are known at run time only are not imported");
+  expectUnsupported(
+      one(node("Slice", {"a", "starts", "starts", "b"}, {"y"}), {f32({4}), i64({1})}, {list("starts", {0})}),
+      "expects input 3 ('b') to be constant integers");
+}
+
+TEST(ImportSlices, ReasonsOfPad) {
+  expectUnsupported(one(node("Pad", {"a", "pads"}, {"y"}, {attribute("mode", "reflect")}), {f32({4})},
+                        {integers("pads", {2}, {1, 1})}),
+                    "padding of mode 'reflect' is not imported, want 'constant'");
+  expectInvalid(one(node("Pad", {"a"}, {"y"}), {f32({4})}, {}, 10), "expects attribute 'pads', got none");
+  expectInvalid(one(node("Pad", {"a", "pads"}, {"y"}), {f32({4})}, {integers("pads", {3}, {1, 1, 1})}),
+                "expects two pads for each of 1 axes, got 3");
+  expectUnsupported(
+      one(node("Pad", {"a"}, {"y"}, {attribute("pads", std::vector<int64_t>{1, 1}), attribute("value", 1.5f)}),
+          {i64({4})}, {}, 10),
+      "expects a number that 'i64' can hold, got 1.500000");
+}
+
+TEST(ImportWindows, ReasonsOfConv) {
+  auto conv = [](const TypeProto &input, const TypeProto &filter, std::vector<AttributeProto> attributes = {}) {
+    return one(node("Conv", {"a", "b"}, {"y"}, attributes), {input, filter});
+  };
+  TypeProto input = f32({1, 2, 8, 8}), filter = f32({4, 2, 3, 3});
+  auto list = [](const char *name, std::vector<int64_t> values) { return attribute(name, values); };
+  expectInvalid(conv(f32({1, 2}), filter),
+                "expects an input and a filter of one rank, 3 or more, got 'tensor<1x2xf32>' "
+                "and 'tensor<4x2x3x3xf32>'");
+  expectUnsupported(conv(input, f32({4, 2, "k", 3})),
+                    "expects a filter of known size, got 'tensor<4x2x?x3xf32, #vx.enc<[4, 2, k, 3]>>'");
+  expectInvalid(conv(input, f32({4, 2, 0, 3})),
+                "expects a filter with at least one element in each dimension, got 'tensor<4x2x0x3xf32>'");
+  expectInvalid(conv(input, filter, {list("kernel_shape", {5, 5})}),
+                "expects 'kernel_shape' to be the filter's, which is 'tensor<4x2x3x3xf32>'");
+  expectInvalid(conv(input, filter, {attribute("group", int64_t(0))}), "expects 'group' of at least 1, got 0");
+  expectInvalid(conv(input, filter, {list("strides", {2})}), "expects 'strides' with 2 entries, got 1");
+  expectInvalid(conv(input, filter, {list("strides", {2, 0})}), "expects 'strides' from 1 to 2147483648, got 0");
+  expectInvalid(conv(input, filter, {attribute("auto_pad", "EVEN")}),
+                "expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'EVEN'");
+  expectInvalid(one(node("Conv", {"a", "b", "c"}, {"y"}), {input, filter, f32({4, 1})}),
+                "expects a bias of one value for each filter, got 'tensor<4x1xf32>'");
+}
+
+TEST(ImportWindows, ReasonsOfPooling) {
+  AttributeProto kernel = attribute("kernel_shape", std::vector<int64_t>{2, 2});
+  expectInvalid(one(node("MaxPool", {"a"}, {"y"}), {f32({1, 2, 8, 8})}), "expects attribute 'kernel_shape', got none");
+  expectInvalid(one(node("MaxPool", {"a"}, {"y"}, {kernel}), {f32({1, 2})}),
+                "expects an input of 3 or more dimensions, got 'tensor<1x2xf32>'");
+  expectUnsupported(
+      one(node("MaxPool", {"a"}, {"y"},
+               {kernel, attribute("auto_pad", "SAME_UPPER"), attribute("strides", std::vector<int64_t>{2, 2})}),
+          {tensorType(TensorProto::INT8, {1, 2, "h", 8})}),
+      "pooling of integers with pads that depend on a dynamic size is not imported");
+  expectInvalid(one(node("AveragePool", {"a"}, {"y"}, {kernel}), {i64({1, 2, 8, 8})}),
+                "expects floats, got 'tensor<1x2x8x8xi64>'");
+}
+
+} // namespace
+} // namespace vx::onnx_test
