@@ -4,6 +4,9 @@
 #include "drivers/null/driver.h"
 
 // Declared here and not included, so that no vendor's interface is seen outside its driver's folder.
+namespace vx::cuda {
+hal::Driver &driver();
+}
 namespace vx::vulkan {
 hal::Driver &driver();
 }
@@ -13,6 +16,7 @@ namespace vx {
 std::span<hal::Driver *const> allDrivers() {
   static hal::Driver *const drivers[] = {
       &drivers::hostDriver(),
+      &cuda::driver(),
       &vulkan::driver(),
       &drivers::nullDriver(),
   };

@@ -1,6 +1,8 @@
 // What every driver must do. A new driver adds one line to `subjects`, and its kernels to `imageOf`.
 #include "runtime_test.h"
 
+#include "gather.ptx.h"
+#include "scale_add.ptx.h"
 #ifdef VX_TEST_SPIRV
 #include "gather.spv.h"
 #include "scale_add.spv.h"
@@ -62,6 +64,10 @@ protected:
       kernels[Gather].code = gather_spirv;
       kernels[ScaleAdd].workgroupSize[0] = kernels[Gather].workgroupSize[0] = 64;
 #endif
+    } else if (GetParam().driver == std::string_view("cuda")) {
+      image.bytes = kernels[ScaleAdd].code = scale_add_ptx;
+      kernels[Gather].code = gather_ptx;
+      kernels[ScaleAdd].workgroupSize[0] = kernels[Gather].workgroupSize[0] = 64;
     } else {
       file = cpuImage();
       image.bytes = file;
@@ -123,7 +129,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Conformance, Driver,
-                         testing::Values(Subject{"cpu", true}, Subject{"vulkan", true}, Subject{"null", false}),
+                         testing::Values(Subject{"cpu", true}, Subject{"cuda", true}, Subject{"vulkan", true},
+                                         Subject{"null", false}),
                          [](const auto &subject) { return std::string(subject.param.driver); });
 
 TEST_P(Driver, describesItsDevices) {

@@ -1,0 +1,147 @@
+#include "cuda_driver.h"
+
+#include "cubin_cache.h"
+#include "cuda_functions.h"
+#include "hal/gpu/gpu_device.h"
+
+#include <cstdlib>
+
+namespace vx::cuda {
+
+using hal::Refusal;
+using hal::RefusalCode;
+
+DriverOptions DriverOptions::fromEnvironment() {
+  DriverOptions options;
+  if (const char *path = std::getenv("VX_CUDA_LIBRARY"); path && *path)
+    options.library = path;
+  options.cacheFolder = defaultCacheFolder();
+  return options;
+}
+
+// The newest PTX that a driver of a CUDA version understands, as in "ptx80", with all before it.
+static void nameInstructionSets(int driverVersion, std::vector<std::string> &names) {
+  struct Step {
+    int driver, ptx;
+  };
+  static constexpr Step steps[] = {{11000, 70}, {11010, 71}, {11020, 72}, {11030, 73}, {11040, 74},
+                                   {11050, 75}, {11060, 76}, {11070, 77}, {11080, 78}, {12000, 80},
+                                   {12010, 81}, {12020, 82}, {12030, 83}, {12040, 84}, {12050, 85},
+                                   {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90}};
+  for (const Step &step : steps)
+    if (driverVersion >= step.driver)
+      names.push_back(fmt::format("ptx{}", step.ptx));
+}
+
+// Code for a GPU runs on all later ones; that with an `a` on its own generation only.
+static void nameArchitectures(int capability, std::vector<std::string> &names) {
+  static constexpr int known[] = {80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+  for (int architecture : known)
+    if (architecture <= capability)
+      names.push_back(fmt::format("sm_{}", architecture));
+  if (capability >= 90)
+    names.push_back(fmt::format("sm_{}a", capability));
+}
+
+std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
+  const api::Functions &cuda = library->functions();
+  auto failed = [&](const char *call, api::Result result) {
+    return fmt::format("device {}: {} failed with {}", ordinal, call, describeResult(cuda, result));
+  };
+  if (api::Result result = cuda.DeviceGet(&device.handle, ordinal); result != api::Success)
+    return failed("cuDeviceGet", result);
+  char name[256] = {};
+  if (api::Result result = cuda.DeviceGetName(name, sizeof(name) - 1, device.handle); result != api::Success)
+    return failed("cuDeviceGetName", result);
+  device.info.name = name;
+  size_t bytes = 0;
+  if (api::Result result = cuda.DeviceTotalMem(&bytes, device.handle); result != api::Success)
+    return failed("cuDeviceTotalMem", result);
+  device.info.totalMemory = device.info.maxAllocation = bytes;
+  api::Result last = api::Success;
+  auto attribute = [&](api::DeviceAttribute which) {
+    int value = 0;
+    if (api::Result result = cuda.DeviceGetAttribute(&value, which, device.handle); result != api::Success)
+      last = result;
+    return value;
+  };
+  device.major = attribute(api::AttributeComputeCapabilityMajor);
+  device.minor = attribute(api::AttributeComputeCapabilityMinor);
+  const int multiprocessors = attribute(api::AttributeMultiprocessorCount);
+  const int sharedMemory = attribute(api::AttributeMaxSharedMemoryPerBlock);
+  const bool hasPools = attribute(api::AttributeMemoryPoolsSupported);
+  const bool isUnified = attribute(api::AttributeUnifiedAddressing);
+  if (last != api::Success)
+    return failed("cuDeviceGetAttribute", last);
+  if (!hasPools || !isUnified)
+    return fmt::format("device '{}' cannot be used: it lacks {}", name,
+                       hasPools ? "unified addressing" : "memory pools");
+  const int version = library->version();
+  device.info.details = fmt::format("compute capability {}.{}, {} multiprocessors, driver of CUDA {}.{}", device.major,
+                                    device.minor, multiprocessors, version / 1000, version % 1000 / 10);
+  nameArchitectures(device.major * 10 + device.minor, device.info.features);
+  nameInstructionSets(version, device.info.features);
+  device.info.features.push_back(fmt::format("shared_memory={}", sharedMemory));
+  return {};
+}
+
+const Refusal &CudaDriver::find() {
+  if (looked)
+    return refusal;
+  looked = true;
+  library = Library::open(options.library, refusal);
+  if (!library)
+    return refusal;
+  const api::Functions &cuda = library->functions();
+  int count = 0;
+  if (api::Result result = cuda.DeviceGetCount(&count); result != api::Success)
+    return refusal = {RefusalCode::NoDevice,
+                      fmt::format("cuDeviceGetCount failed with {}", describeResult(cuda, result))};
+  std::string reasons;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    PhysicalDevice device;
+    if (std::string reason = inspect(ordinal, device); !reason.empty())
+      reasons += (reasons.empty() ? "" : "; ") + reason;
+    else
+      physicalDevices.push_back(std::move(device));
+  }
+  if (physicalDevices.empty())
+    refusal = {RefusalCode::NoDevice, reasons.empty() ? "the CUDA driver found no device" : reasons};
+  return refusal;
+}
+
+Refusal CudaDriver::enumerate(std::vector<hal::DeviceInfo> &devices) {
+  devices.clear();
+  std::lock_guard lock(mutex);
+  const Refusal &found = find();
+  for (const PhysicalDevice &device : physicalDevices)
+    devices.push_back(device.info);
+  return found;
+}
+
+Status CudaDriver::open(uint32_t index, const hal::DeviceOptions &, Ref<hal::Device> &device) {
+  device = nullptr;
+  const PhysicalDevice *physical = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    if (const Refusal &found = find(); found.code != RefusalCode::None)
+      return failure(VX_NO_DEVICE, "{}", found.reason);
+    if (index >= physicalDevices.size())
+      return failure(VX_NO_DEVICE, "asked for device 'cuda:{}', but there are {}", index, physicalDevices.size());
+    // The list does not change any more.
+    physical = &physicalDevices[index];
+  }
+  std::unique_ptr<CudaFunctions> functions;
+  if (Status status = CudaFunctions::open(*library, *physical, options.cacheFolder, functions); !status.ok())
+    return std::move(status).addContext(fmt::format("device '{}'", physical->info.name));
+  device = makeRef<hal::gpu::GpuDevice>(physical->info, std::move(functions));
+  return okStatus();
+}
+
+hal::Driver &driver() {
+  // Never destroyed, like the library under it.
+  static auto &instance = *new CudaDriver(DriverOptions::fromEnvironment());
+  return instance;
+}
+
+} // namespace vx::cuda

@@ -1,0 +1,64 @@
+// An open device of a vendor's driver (hal/gpu/api.h) with its memory and its loaded code.
+#ifndef VX_RUNTIME_HAL_GPU_GPU_DEVICE_H
+#define VX_RUNTIME_HAL_GPU_GPU_DEVICE_H
+
+#include "hal/gpu/api.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vx::hal::gpu {
+
+class GpuDevice;
+
+class GpuMemory final : public Memory {
+public:
+  GpuMemory(Ref<GpuDevice> owner, uint64_t address, uint64_t size, void *host)
+      : Memory(address, size, host), owner(std::move(owner)) {}
+  ~GpuMemory() override;
+
+private:
+  const Ref<GpuDevice> owner;
+};
+
+class GpuExecutable final : public Executable {
+public:
+  struct Kernel {
+    std::string name;
+    Handle function = nullptr;
+    uint32_t threads = 1;
+  };
+
+  explicit GpuExecutable(Ref<GpuDevice> owner) : owner(std::move(owner)) {}
+  ~GpuExecutable() override;
+
+  std::vector<Kernel> kernels;
+  std::vector<Handle> modules;
+
+private:
+  const Ref<GpuDevice> owner;
+};
+
+class GpuDevice final : public Device {
+public:
+  GpuDevice(DeviceInfo info, std::unique_ptr<Api> api) : deviceInfo(std::move(info)), vendor(std::move(api)) {}
+
+  const DeviceInfo &info() const override { return deviceInfo; }
+  Status allocate(uint64_t size, MemoryKind kind, Ref<Memory> &memory) override;
+  Status load(const CodeImage &image, Ref<Executable> &executable) override;
+  Status createStream(Ref<Stream> &stream) override;
+
+  Status allocateFor(uint64_t size, MemoryKind kind, Ref<GpuMemory> &memory);
+  Api &api() const { return *vendor; }
+  // Fails when the device was lost in an earlier call.
+  Status checkHealth() const;
+
+private:
+  const DeviceInfo deviceInfo;
+  const std::unique_ptr<Api> vendor;
+};
+
+} // namespace vx::hal::gpu
+
+#endif
