@@ -1,0 +1,80 @@
+// Code generation that the GPU targets which go through LLVM share: CUDA and ROCm.
+//
+// A target brings its machine (MachineOptions), its conversion of `gpu` ops, and how a kernel is marked.
+#ifndef VX_CODEGEN_LLVMGPU_H
+#define VX_CODEGEN_LLVMGPU_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include <memory>
+#include <string>
+
+namespace vx {
+
+#define GEN_PASS_DECL
+#include "vx/Codegen/LLVMGPU/Passes.h.inc"
+
+/// Attribute of the function that the runtime starts: it takes the address of the parameter block.
+inline constexpr llvm::StringLiteral kGPUEntryAttr = "vxk.entry";
+
+/// Address spaces, the same numbers on both targets.
+inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
+
+/// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that reads
+/// the parameter block: the same for all targets. What follows is the target's own conversion. `subgroupSize` is the
+/// number of threads that run as one: 32 or 64.
+void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize);
+
+/// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not take.
+llvm::LogicalResult checkLLVMGPUSupported(mlir::Operation *op, llvm::StringRef target);
+
+
+/// Conversion to the LLVM dialect of everything but `gpu` ops, never contracting float arithmetic that does not say so.
+/// `privateSpace` is the address space of a thread's own memory.
+void populateLLVMGPUConversion(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
+                               unsigned privateSpace);
+
+/// Converts `module` with the patterns; functions without `kGPUEntryAttr` become internal and are inlined.
+/// `markKernel` gets each entry and its number of threads.
+llvm::LogicalResult convertToLLVMGPU(mlir::ModuleOp module, mlir::LLVMTypeConverter &converter,
+                                     mlir::RewritePatternSet &&patterns, mlir::ConversionTarget &target,
+                                     llvm::function_ref<void(mlir::Operation *kernel, int64_t threads)> markKernel);
+
+/// What LLVM's code generator is asked for.
+struct MachineOptions {
+  std::string target;   // for messages: "cuda"
+  std::string triple;   // "nvptx64-nvidia-cuda"
+  std::string cpu;      // "sm_80"
+  std::string features; // "+ptx76"
+  bool isAssembly = true;
+  /// Registers LLVM's back end; called once or more often, from any thread.
+  void (*initialize)() = nullptr;
+};
+
+/// Optimises and compiles a module of the LLVM dialect. Fails with a diagnostic at `module`, also when the code calls a
+/// function that is not there.
+mlir::FailureOr<llvm::SmallVector<char, 0>> compileLLVMGPU(mlir::ModuleOp module, const MachineOptions &options);
+
+/// The one entry's name; a diagnostic when there is none or more than one.
+mlir::FailureOr<std::string> getLLVMGPUEntry(mlir::ModuleOp module);
+
+/// The dialects and translations that the passes here and `compileLLVMGPU` need.
+void registerLLVMGPUDialects(mlir::DialectRegistry &registry);
+
+/// Registers the passes of this component with the tools. Thread-compatible.
+void registerLLVMGPUPasses();
+
+} // namespace vx
+
+#endif

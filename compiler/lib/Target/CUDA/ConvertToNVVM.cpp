@@ -1,0 +1,46 @@
+// vx-convert-to-nvvm: what is left of a kernel becomes the LLVM dialect, in one conversion.
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "vx/Codegen/LLVMGPU.h"
+#include "vx/Target/CUDA.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_CONVERTTONVVMPASS
+#include "vx/Target/CUDA/Passes.h.inc"
+
+namespace {
+
+class ConvertToNVVMPass : public impl::ConvertToNVVMPassBase<ConvertToNVVMPass> {
+public:
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    LowerToLLVMOptions options(context);
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(context, options);
+    RewritePatternSet patterns(context);
+    configureGpuToNVVMTypeConverter(converter);
+    populateLLVMGPUConversion(converter, patterns, /*privateSpace=*/0);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addIllegalDialect<gpu::GPUDialect>();
+    auto mark = [&](Operation *kernel, int64_t threads) {
+      kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(context));
+      kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                      DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));
+    };
+    if (failed(convertToLLVMGPU(getOperation(), converter, std::move(patterns), target, mark)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace vx

@@ -1,0 +1,49 @@
+#include "Variants.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "vx/Target/CUDA.h"
+
+using namespace mlir;
+
+namespace vx {
+#define GEN_PASS_DEF_CUDAPRINTPTXPASS
+#include "vx/Target/CUDA/Passes.h.inc"
+
+namespace {
+
+class CUDAPrintPTXPass : public impl::CUDAPrintPTXPassBase<CUDAPrintPTXPass> {
+public:
+  using CUDAPrintPTXPassBase::CUDAPrintPTXPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override { registerCUDATargetDialects(registry); }
+
+  void runOnOperation() override {
+    std::string error;
+    FailureOr<std::vector<TargetSpec>> specs = cuda::variants({variant}, error);
+    if (failed(specs)) {
+      getOperation().emitError(error);
+      return signalPassFailure();
+    }
+    FailureOr<SmallVector<char, 0>> text = compileLLVMGPU(getOperation(), cuda::getMachineOptions(specs->front()));
+    if (failed(text))
+      return signalPassFailure();
+    llvm::outs() << StringRef(text->data(), text->size());
+  }
+};
+
+} // namespace
+
+#define GEN_PASS_REGISTRATION
+#include "vx/Target/CUDA/Passes.h.inc"
+
+void registerCUDAPasses() {
+  registerTargetCUDAPasses();
+  PassPipelineRegistration<>("vx-cuda-pipeline",
+                             "From a kernel of memref, scf, arith and vxk ops to the LLVM dialect for CUDA",
+                             [](OpPassManager &pm) { buildCUDALoweringPipeline(pm); });
+}
+
+} // namespace vx

@@ -1,0 +1,81 @@
+// PTX is assembled by the driver for whatever GPU is there, so a variant is a lower bound: code for sm_80 runs on every
+// later GPU. Names with an `a` are the exception: their instructions exist on that one generation only.
+//
+// The default is two. sm_80 is the first with asynchronous copies and with matrix instructions for tf32 and bf16, and
+// what it can do every GPU since 2020 can. sm_90a is Hopper with what is Hopper's alone: its warpgroup matrix
+// instructions and register reallocation are not part of sm_90, and no later GPU has them.
+//
+// The PTX version is the oldest that knows the GPU, and not below 7.6, which the oldest driver that the runtime takes
+// understands (CUDA 11.6): a newer version would shut out drivers for nothing.
+#include "Variants.h"
+
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace vx::cuda {
+
+namespace {
+
+struct Variant {
+  StringLiteral name;
+  int ptx; // 76 is 7.6
+};
+
+constexpr Variant known[] = {{"sm_80", 76},  {"sm_86", 76},  {"sm_87", 76},   {"sm_89", 78},  {"sm_90", 78},
+                             {"sm_90a", 80}, {"sm_100", 86}, {"sm_100a", 86}, {"sm_120", 87}, {"sm_120a", 87}};
+constexpr StringLiteral defaults[] = {"sm_90a", "sm_80"};
+
+void initializeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+} // namespace
+
+FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) {
+  std::vector<std::string> names = request.vec();
+  if (names.empty())
+    names.assign(std::begin(defaults), std::end(defaults));
+  std::vector<TargetSpec> specs;
+  for (const std::string &name : names) {
+    const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
+    if (found == std::end(known)) {
+      error = "unknown variant '" + name + "' of target 'cuda', known are: ";
+      for (const Variant &variant : known)
+        error += (&variant == known ? "" : ", ") + variant.name.str();
+      return failure();
+    }
+    TargetSpec spec;
+    spec.target = "cuda";
+    spec.variant = name;
+    spec.triple = "nvptx64-nvidia-cuda";
+    spec.cpu = name;
+    std::string ptx = "ptx" + std::to_string(found->ptx);
+    spec.features = "+" + ptx;
+    spec.requires_ = {name, ptx};
+    spec.maxThreads = 256;
+    // What a kernel may have without asking the driver for more.
+    spec.workgroupMemory = 48 << 10;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+MachineOptions getMachineOptions(const TargetSpec &spec) {
+  MachineOptions options;
+  options.target = spec.target;
+  options.triple = spec.triple;
+  options.cpu = spec.cpu;
+  options.features = spec.features;
+  options.initialize = initializeTarget;
+  return options;
+}
+
+} // namespace vx::cuda
