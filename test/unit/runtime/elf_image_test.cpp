@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include <elf.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace vx::test {
 
@@ -130,6 +132,241 @@ TEST(ElfImage, refusesImportsAndOtherRelocations) {
               message.find(" has the type ") != std::string::npos)
       << message;
 }
+
+// The test's image, its tables open to change.
+class DamagedImage {
+public:
+  template <typename T>
+  T get(uint64_t offset) const {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof(value));
+    return value;
+  }
+  template <typename T>
+  void put(uint64_t offset, const T &value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof(value));
+  }
+
+  // Offset in the file of the `nth` program header of a type.
+  uint64_t segment(uint32_t type, int nth = 0) const {
+    auto header = get<Elf64_Ehdr>(0);
+    for (int i = 0; i < header.e_phnum; ++i) {
+      uint64_t offset = header.e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr);
+      if (get<Elf64_Phdr>(offset).p_type == type && nth-- == 0)
+        return offset;
+    }
+    ADD_FAILURE() << "no such segment";
+    return 0;
+  }
+  // Offset in the file of what is at an address.
+  uint64_t offsetOf(uint64_t address) const {
+    for (int i = 0; i < get<Elf64_Ehdr>(0).e_phnum; ++i) {
+      auto load = get<Elf64_Phdr>(segment(PT_LOAD, i));
+      if (address >= load.p_vaddr && address < load.p_vaddr + load.p_filesz)
+        return address - load.p_vaddr + load.p_offset;
+    }
+    ADD_FAILURE() << "no such address";
+    return 0;
+  }
+  // Offset in the file of a dynamic entry; 0 when there is none.
+  uint64_t dynamic(int64_t tag) const {
+    auto section = get<Elf64_Phdr>(segment(PT_DYNAMIC));
+    for (uint64_t offset = section.p_offset; offset < section.p_offset + section.p_filesz; offset += sizeof(Elf64_Dyn))
+      if (get<Elf64_Dyn>(offset).d_tag == tag)
+        return offset;
+    return 0;
+  }
+  uint64_t dynamicValue(int64_t tag) const { return get<Elf64_Dyn>(dynamic(tag)).d_un.d_val; }
+  void setDynamic(int64_t tag, uint64_t value) {
+    ASSERT_NE(dynamic(tag), 0u) << "no dynamic entry of tag " << tag;
+    Elf64_Dyn entry = {tag, {value}};
+    put(dynamic(tag), entry);
+  }
+  // Makes every entry of a tag one that means nothing.
+  void forget(int64_t tag) {
+    while (uint64_t offset = dynamic(tag))
+      put(offset, Elf64_Dyn{DT_VERNEEDNUM, {0}});
+  }
+
+  std::string message() const { return messageFor(bytes); }
+
+  std::vector<uint8_t> bytes = cpuImage();
+};
+
+static constexpr uint64_t Nowhere = 0xfffffff0; // an address that the image does not have
+
+TEST(ElfImage, refusesDamagedSegments) {
+  DamagedImage image;
+  uint64_t header = image.segment(PT_LOAD);
+  auto load = image.get<Elf64_Phdr>(header);
+  auto index = (header - image.get<Elf64_Ehdr>(0).e_phoff) / sizeof(Elf64_Phdr);
+  load.p_offset = uint64_t(1) << 40;
+  image.put(header, load);
+  EXPECT_EQ(image.message(), fmt::format("code image: segment {} has {} bytes at 1099511627776, the file has {} bytes",
+                                         index, load.p_filesz, image.bytes.size()));
+
+  image = {};
+  load = image.get<Elf64_Phdr>(header);
+  load.p_memsz = uint64_t(1) << 40;
+  image.put(header, load);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: segment {} has 1099511627776 bytes at address {:#x}, allowed are 0x100000000",
+                        index, load.p_vaddr));
+
+  image = {};
+  uint64_t second = image.segment(PT_LOAD, 1);
+  auto next = image.get<Elf64_Phdr>(second);
+  next.p_vaddr = image.get<Elf64_Phdr>(header).p_vaddr + 8;
+  image.put(second, next);
+  EXPECT_TRUE(image.message().find(fmt::format(" share a page of {} bytes", sysconf(_SC_PAGESIZE))) !=
+              std::string::npos)
+      << image.message();
+
+  image = {};
+  int loads = 0;
+  for (int i = 0; i < image.get<Elf64_Ehdr>(0).e_phnum; ++i) {
+    uint64_t offset = image.get<Elf64_Ehdr>(0).e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr);
+    auto entry = image.get<Elf64_Phdr>(offset);
+    loads += entry.p_type == PT_LOAD;
+    entry.p_type = PT_NULL;
+    image.put(offset, entry);
+  }
+  EXPECT_GT(loads, 0);
+  EXPECT_EQ(image.message(), "code image has no segment to load");
+}
+
+TEST(ElfImage, refusesADamagedDynamicSection) {
+  DamagedImage image;
+  uint64_t header = image.segment(PT_DYNAMIC);
+  auto section = image.get<Elf64_Phdr>(header);
+  uint64_t first = section.p_offset;
+  section.p_vaddr = Nowhere;
+  image.put(header, section);
+  EXPECT_EQ(image.message(), "code image: dynamic section at 0xfffffff0 is outside the image");
+
+  image = {};
+  image.forget(DT_NULL);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: dynamic section of {} bytes has no end", image.get<Elf64_Phdr>(header).p_memsz));
+
+  for (auto [tag, message] :
+       {std::pair<int64_t, const char *>(DT_NEEDED, "code image needs another library, allowed is none"),
+        {DT_INIT_ARRAY, "code image has constructors or destructors, allowed are none"},
+        {DT_FINI, "code image has constructors or destructors, allowed are none"},
+        {DT_TEXTREL, "code image has relocations in its code, allowed are none"}}) {
+    image = {};
+    image.put(first, Elf64_Dyn{tag, {0}});
+    EXPECT_EQ(image.message(), message);
+  }
+
+  image = {};
+  image.setDynamic(DT_SYMENT, 25);
+  EXPECT_EQ(image.message(), "code image: table entries have 24 and 25 bytes, wanted are 24 and 24");
+}
+
+TEST(ElfImage, refusesDamagedSymbols) {
+  DamagedImage image;
+  image.forget(DT_HASH);
+  image.forget(DT_GNU_HASH);
+  EXPECT_EQ(image.message(), "code image has no symbol hash table");
+
+  image = {};
+  image.setDynamic(image.dynamic(DT_HASH) ? DT_HASH : DT_GNU_HASH, Nowhere);
+  EXPECT_EQ(image.message(), "code image: symbol hash table is outside the image");
+
+  image = {};
+  image.setDynamic(DT_STRSZ, uint64_t(1) << 40);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: string table of 1099511627776 bytes at {:#x} is not inside the image",
+                        image.dynamicValue(DT_STRTAB)));
+
+  image = {};
+  image.setDynamic(DT_SYMTAB, Nowhere);
+  EXPECT_TRUE(image.message().ends_with(" symbols at 0xfffffff0 are not inside the image")) << image.message();
+
+  image = {};
+  uint64_t place = image.offsetOf(image.dynamicValue(DT_SYMTAB)) + sizeof(Elf64_Sym);
+  auto symbol = image.get<Elf64_Sym>(place);
+  std::string name(reinterpret_cast<const char *>(image.bytes.data()) + image.offsetOf(image.dynamicValue(DT_STRTAB)) +
+                   symbol.st_name);
+  symbol.st_name = 0xffffffff;
+  image.put(place, symbol);
+  EXPECT_EQ(image.message(), "code image: symbol 1 has no name");
+
+  image = {};
+  symbol = image.get<Elf64_Sym>(place);
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS);
+  image.put(place, symbol);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: symbol '{}' has the type 6, allowed are functions and data", name));
+
+  image = {};
+  symbol = image.get<Elf64_Sym>(place);
+  symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  symbol.st_value = Nowhere;
+  image.put(place, symbol);
+  EXPECT_EQ(image.message(), fmt::format("code image: function '{}' at 0xfffffff0 is in no executable segment", name));
+}
+
+TEST(ElfImage, refusesDamagedRelocations) {
+  DamagedImage image;
+  image.put(image.dynamic(DT_RELA), Elf64_Dyn{DT_REL, {0}});
+  EXPECT_EQ(image.message(), "code image has relocations of table 17, allowed is 7");
+
+  image = {};
+  uint64_t size = image.dynamicValue(DT_RELASZ), place = image.offsetOf(image.dynamicValue(DT_RELA));
+  image.setDynamic(DT_RELASZ, size + 1);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: relocations have {} bytes, wanted is a multiple of 24", size + 1));
+
+  image = {};
+  image.setDynamic(DT_RELA, Nowhere);
+  EXPECT_EQ(image.message(),
+            fmt::format("code image: {} bytes of relocations at 0xfffffff0 are not inside the image", size));
+
+  image = {};
+  auto relocation = image.get<Elf64_Rela>(place);
+  relocation.r_offset = Nowhere;
+  image.put(place, relocation);
+  EXPECT_EQ(image.message(), "code image: relocation at 0xfffffff0 is outside the image");
+
+  for (int i = 0;; ++i) {
+    auto load = image.get<Elf64_Phdr>(image.segment(PT_LOAD, i));
+    if (!(load.p_flags & PF_X))
+      continue;
+    relocation.r_offset = load.p_vaddr;
+    image.put(place, relocation);
+    EXPECT_EQ(image.message(), fmt::format("code image: relocation at {:#x} is in its code", load.p_vaddr));
+    break;
+  }
+}
+
+#ifndef VX_TEST_SANITIZED // a sanitizer maps more than any limit
+// In a process of its own, which has as much memory as it may use.
+TEST(ElfImageDeathTest, saysWhatMemoryIsMissing) {
+  DamagedImage image;
+  // The last one has room behind it.
+  uint64_t header = 0;
+  for (int i = 0; i < image.get<Elf64_Ehdr>(0).e_phnum; ++i) {
+    uint64_t offset = image.get<Elf64_Ehdr>(0).e_phoff + static_cast<uint64_t>(i) * sizeof(Elf64_Phdr);
+    header = image.get<Elf64_Phdr>(offset).p_type == PT_LOAD ? offset : header;
+  }
+  auto load = image.get<Elf64_Phdr>(header);
+  auto limitAndLoad = [&](int resource) {
+    rlimit limit = {uint64_t(1) << 28, uint64_t(1) << 28};
+    if (setrlimit(resource, &limit) != 0)
+      _exit(1);
+    fprintf(stderr, "%s\n", image.message().c_str());
+    _exit(0);
+  };
+  load.p_memsz = uint64_t(1) << 31;
+  image.put(header, load);
+  EXPECT_EXIT(limitAndLoad(RLIMIT_AS), ::testing::ExitedWithCode(0),
+              "cannot reserve [0-9]+ bytes for code: Cannot allocate memory");
+  EXPECT_EXIT(limitAndLoad(RLIMIT_DATA), ::testing::ExitedWithCode(0),
+              "cannot map [0-9]+ bytes for code: Cannot allocate memory");
+}
+#endif
 
 TEST(ElfImage, survivesEveryDamagedByteOfItsTables) {
   std::vector<uint8_t> bytes = cpuImage();
