@@ -91,6 +91,14 @@ mlir::Value guardedRead(mlir::OpBuilder &builder, mlir::Location loc, llvm::Arra
                         llvm::function_ref<mlir::Value(mlir::OpBuilder &)> otherwise, mlir::Type type);
 /// `0 <= index < size` as an i1.
 mlir::Value isInside(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index, mlir::Value size);
+/// One dimension of a window that moves over a tensor.
+struct WindowDim {
+  int64_t stride, dilation, padLow, padHigh;
+};
+/// Where element `inWindow` of window number `at` lies in a dimension of `size`: at * stride + inWindow * dilation -
+/// padLow. A window of one element has no `inWindow`. With pads, the place may lie outside: `conditions` gets its test.
+mlir::Value getWindowPlace(mlir::OpBuilder &builder, mlir::Location loc, const WindowDim &window, mlir::Value at,
+                           mlir::Value inWindow, mlir::Value size, llvm::SmallVectorImpl<mlir::Value> &conditions);
 
 // One function for each family: true when it lowered `op`, false when the op is not of the family.
 mlir::FailureOr<bool> lowerElementwiseOp(KernelLowering &lowering, mlir::Operation *op);

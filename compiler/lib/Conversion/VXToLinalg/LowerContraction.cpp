@@ -128,20 +128,10 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
           indices[channelDim] = isDepthwise ? first : arith::AddIOp::create(b, l, first, at[channelLoop]).getResult();
         }
         for (int64_t d = 0; d < spatial; ++d) {
-          auto times = [&](Value value, int64_t factor) -> Value {
-            if (factor == 1)
-              return value;
-            return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
-          };
-          Value index = times(at[op.getSpatialDim(d)], op.getStrides()[d]);
-          // A window of one element leaves the place as it is.
-          if (getDim(filterType, 2 + d).asConstant() != 1)
-            index = arith::AddIOp::create(b, l, index, times(at[kernelLoop + d], op.getDilations()[d]));
-          if (int64_t low = op.getPadsLow()[d])
-            index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
-          if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
-            conditions.push_back(isInside(b, l, index, sizes[d]));
-          indices[op.getSpatialDim(d)] = index;
+          Value inWindow = getDim(filterType, 2 + d).asConstant() == 1 ? Value() : at[kernelLoop + d];
+          indices[op.getSpatialDim(d)] =
+              getWindowPlace(b, l, {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]},
+                             at[op.getSpatialDim(d)], inWindow, sizes[d], conditions);
         }
         Value element = guardedRead(
             b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },

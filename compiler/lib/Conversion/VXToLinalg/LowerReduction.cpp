@@ -71,21 +71,12 @@ Value lowerReduceWindow(KernelLowering &lowering, ReduceWindowOp op) {
       [&](OpBuilder &b, Location l, ValueRange args) {
         SmallVector<Value> indices, conditions;
         for (int64_t d = 0; d < rank; ++d) {
-          auto times = [&](Value value, int64_t factor) -> Value {
-            if (factor == 1)
-              return value;
-            return arith::MulIOp::create(b, l, value, arith::ConstantIndexOp::create(b, l, factor));
-          };
-          Value index = times(linalg::IndexOp::create(b, l, d), op.getStrides()[d]);
-          if (auto *place = llvm::find(windowDims, d); place != windowDims.end()) {
-            Value k = linalg::IndexOp::create(b, l, rank + (place - windowDims.begin()));
-            index = arith::AddIOp::create(b, l, index, times(k, op.getDilations()[d]));
-          }
-          if (int64_t low = op.getPadsLow()[d])
-            index = arith::SubIOp::create(b, l, index, arith::ConstantIndexOp::create(b, l, low));
-          if (op.getPadsLow()[d] != 0 || op.getPadsHigh()[d] != 0)
-            conditions.push_back(isInside(b, l, index, sizes[d]));
-          indices.push_back(index);
+          Value at = linalg::IndexOp::create(b, l, d), inWindow;
+          if (auto *place = llvm::find(windowDims, d); place != windowDims.end())
+            inWindow = linalg::IndexOp::create(b, l, rank + (place - windowDims.begin()));
+          indices.push_back(
+              getWindowPlace(b, l, {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]},
+                             at, inWindow, sizes[d], conditions));
         }
         Value element = guardedRead(
             b, l, conditions,

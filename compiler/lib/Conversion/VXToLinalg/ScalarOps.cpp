@@ -32,6 +32,23 @@ Value isInside(OpBuilder &builder, Location loc, Value index, Value size) {
   return arith::AndIOp::create(builder, loc, low, high);
 }
 
+Value getWindowPlace(OpBuilder &builder, Location loc, const WindowDim &window, Value at, Value inWindow, Value size,
+                     SmallVectorImpl<Value> &conditions) {
+  auto times = [&](Value value, int64_t factor) -> Value {
+    if (factor == 1)
+      return value;
+    return arith::MulIOp::create(builder, loc, value, arith::ConstantIndexOp::create(builder, loc, factor));
+  };
+  Value place = times(at, window.stride);
+  if (inWindow)
+    place = arith::AddIOp::create(builder, loc, place, times(inWindow, window.dilation));
+  if (window.padLow != 0)
+    place = arith::SubIOp::create(builder, loc, place, arith::ConstantIndexOp::create(builder, loc, window.padLow));
+  if (window.padLow != 0 || window.padHigh != 0)
+    conditions.push_back(isInside(builder, loc, place, size));
+  return place;
+}
+
 Value guardedRead(OpBuilder &builder, Location loc, ArrayRef<Value> conditions, function_ref<Value(OpBuilder &)> read,
                   function_ref<Value(OpBuilder &)> otherwise, Type type) {
   if (conditions.empty())
