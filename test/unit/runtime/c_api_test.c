@@ -10,11 +10,20 @@ static int failed(const char *what, vx_status status) {
   return 1;
 }
 
+/* 0 when the status fails with this code and message; it is released. */
+static int refused(vx_status status, vx_code code, const char *message) {
+  if (vx_status_code(status) != code || strcmp(vx_status_message(status), message) != 0)
+    return failed(message, status);
+  vx_status_release(status);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   vx_module *module = NULL;
   vx_instance *instance = NULL;
   vx_call *call = NULL;
-  vx_value *x = NULL, *y = NULL;
+  vx_value *x = NULL, *y = NULL, *two[2];
+  char message[128];
   vx_status status;
   size_t count = 0;
   char *text = NULL;
@@ -25,12 +34,13 @@ int main(int argc, char **argv) {
 
   if (argc < 2)
     return 2;
-  status = vx_module_load("no/such/file.vxm", &module);
-  if (vx_status_code(status) != VX_NOT_FOUND || module ||
-      strcmp(vx_status_message(status),
-             "vx_module_load: no/such/file.vxm: cannot be opened: No such file or directory") != 0)
-    return failed("a missing file", status);
-  vx_status_release(status);
+  if (refused(vx_module_load("no/such/file.vxm", &module), VX_NOT_FOUND,
+              "vx_module_load: no/such/file.vxm: cannot be opened: No such file or directory") ||
+      module)
+    return 1;
+  if (refused(vx_module_load(argv[1], NULL), VX_INVALID_ARGUMENT,
+              "vx_module_load: argument 'out_module' is a null pointer"))
+    return 1;
 
   if ((status = vx_module_load(argv[1], &module)))
     return failed("load", status);
@@ -40,6 +50,12 @@ int main(int argc, char **argv) {
   options.struct_size = sizeof(options);
   options.device = "cpu";
   options.no_fallback = 1;
+  options.struct_size = 3;
+  snprintf(message, sizeof(message), "vx_instance_create: options have 3 bytes, want %d to %d", (int)sizeof(size_t),
+           (int)sizeof(options));
+  if (refused(vx_instance_create(module, &options, &instance), VX_INVALID_ARGUMENT, message))
+    return 1;
+  options.struct_size = sizeof(options);
   if ((status = vx_instance_create(module, &options, &instance)))
     return failed("instance", status);
   if ((status = vx_instance_report(instance, VX_REPORT_TEXT, &text)))
@@ -61,10 +77,15 @@ int main(int argc, char **argv) {
   if ((status = vx_instance_call(instance, NULL, 1, &x, 1, &y)))
     return failed("instance call", status);
   vx_value_release(y);
-  status = vx_call_run(call, 1, &x, 2, NULL);
-  if (vx_status_code(status) != VX_INVALID_ARGUMENT)
-    return failed("null outputs", status);
-  vx_status_release(status);
+  if (refused(vx_call_run(call, 1, &x, 2, NULL), VX_INVALID_ARGUMENT,
+              "vx_call_run: argument 'out_outputs' is a null pointer") ||
+      refused(vx_call_run(call, 1, NULL, 1, &y), VX_INVALID_ARGUMENT,
+              "vx_call_run: argument 'inputs' is a null pointer") ||
+      refused(vx_call_run(call, 1, &x, 2, two), VX_INVALID_ARGUMENT,
+              "vx_call_run: function 'main' gives 1 outputs, got places for 2") ||
+      refused(vx_value_element(x, 0, &y), VX_INVALID_ARGUMENT,
+              "vx_value_element: want a sequence or an optional, got i32[3]"))
+    return 1;
   vx_call_release(call);
   vx_value_release(x);
   vx_instance_release(instance);
