@@ -20,7 +20,8 @@ std::string getTextReport(const CompilationReport &report) {
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
-    os << "         key " << kernel.key << ", " << kernel.strategy << "\n         from ";
+    os << "         key " << kernel.key << ", " << kernel.strategy << "\n         " << kernel.dispatches
+       << " dispatches, each " << kernel.flops << " flops and " << kernel.bytes << " bytes\n         from ";
     llvm::interleaveComma(kernel.sources, os);
     os << "\n";
   }
@@ -59,6 +60,9 @@ std::string getJsonReport(const CompilationReport &report) {
             for (const std::string &source : kernel.sources)
               json.value(source);
           });
+          json.attribute("dispatches", static_cast<int64_t>(kernel.dispatches));
+          json.attribute("flops", kernel.flops);
+          json.attribute("bytes", kernel.bytes);
           json.attribute("binary_bytes", static_cast<int64_t>(kernel.binarySize));
           json.attribute("milliseconds", kernel.milliseconds);
           json.attribute("cached", kernel.fromCache);

@@ -1,6 +1,7 @@
 #include "vx/Driver/Compilation.h"
 
 #include "KernelCache.h"
+#include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
@@ -218,6 +219,46 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
   return Outcome::Done;
 }
 
+namespace {
+
+/// How the schedule of a model uses a kernel.
+struct KernelUse {
+  uint64_t dispatches = 0;
+  SmallVector<StringAttr> callerSymbols; // for each of the kernel's; null where dispatches differ or compute it
+};
+
+llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
+  llvm::StringMap<KernelUse> uses;
+  schedule.walk([&](vxrt::DispatchOp dispatch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
+    KernelUse &use = uses[kernel.getKey()];
+    SmallVector<StringAttr> names;
+    for (Value scalar : dispatch.getScalars()) {
+      auto argument = dyn_cast<BlockArgument>(scalar);
+      auto program = argument ? dyn_cast<vxrt::ProgramOp>(argument.getOwner()->getParentOp()) : nullptr;
+      names.push_back(program ? cast<StringAttr>(program.getSymbols()[argument.getArgNumber()]) : StringAttr());
+    }
+    if (use.dispatches++ == 0)
+      use.callerSymbols = names;
+    for (auto [known, name] : llvm::zip(use.callerSymbols, names))
+      if (known != name)
+        known = {};
+  });
+  return uses;
+}
+
+std::string inCallerSymbols(DimAttr work, KernelOp kernel, const KernelUse &use) {
+  auto rename = [&](StringAttr symbol) -> DimAttr {
+    for (auto [own, name] : llvm::zip(kernel.getSymbols(), use.callerSymbols))
+      if (own == symbol && name)
+        return DimAttr::symbolNamed(name);
+    return {};
+  };
+  return work.substitute(rename).str();
+}
+
+} // namespace
+
 //===-- Kernels
 //----------------------------------------------------------------------------------------------------===//
 
@@ -290,6 +331,10 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
   KernelCache cache(options.cacheFolder);
 
   std::vector<KernelJob> jobs;
+  llvm::StringMap<KernelUse> uses;
+  for (const ScheduledModule &schedule : llvm::reverse(contents.schedules)) // the general one decides
+    for (auto &entry : collectUses(schedule.module))
+      uses.try_emplace(entry.getKey(), std::move(entry.getValue()));
   for (const TargetSpec &spec : specs)
     for (KernelOp kernel : contents.kernels) {
       KernelJob job;
@@ -303,6 +348,11 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       llvm::raw_string_ostream(job.report.strategy) << kernel.getStrategyAttr();
       for (std::string &node : getSourceNodes(kernel.getLoc()))
         job.report.sources.push_back(std::move(node));
+      const KernelUse &use = uses[job.key];
+      KernelWork work = countWork(kernel);
+      job.report.dispatches = use.dispatches;
+      job.report.flops = inCallerSymbols(work.flops, kernel, use);
+      job.report.bytes = inCallerSymbols(work.bytes, kernel, use);
       OwningOpRef<ModuleOp> single = ModuleOp::create(kernel.getLoc());
       OpBuilder builder(single->getBody(), single->getBody()->begin());
       auto clone = cast<KernelOp>(builder.clone(*kernel));

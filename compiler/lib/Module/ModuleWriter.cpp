@@ -1,6 +1,7 @@
 #include "vx/Module/ModuleWriter.h"
 
 #include "ProgramEncoder.h"
+#include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
@@ -221,6 +222,7 @@ public:
       site->what = what;
       root.fault_sites.push_back(std::move(site));
     }
+    root.source_nodes = shared.sourceNodes;
     return writeFiles();
   }
 
@@ -272,6 +274,25 @@ private:
     }
   }
 
+  /// What only reports read: it is left out rather than make a module that a runtime refuses.
+  static std::unique_ptr<format::ExprT> encodeWork(DimAttr work, KernelOp kernel) {
+    constexpr size_t limit = 256; // every runtime takes that many nodes
+    auto expr = std::make_unique<format::ExprT>(encodeExpr(work, kernel.getSymbols()));
+    return expr->nodes.size() <= limit ? std::move(expr) : nullptr;
+  }
+
+  static std::unique_ptr<format::BufferTypeT> encodeBufferType(Type type, KernelOp kernel) {
+    auto tensor = cast<RankedTensorType>(type);
+    auto entry = std::make_unique<format::BufferTypeT>();
+    entry->element_type = getElementType(tensor.getElementType());
+    for (DimAttr dim : getDims(tensor))
+      entry->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, kernel.getSymbols())));
+    if (auto encoding = dyn_cast_or_null<EncodingAttr>(tensor.getEncoding()))
+      if (LayoutAttr layout = encoding.getLayout())
+        llvm::raw_string_ostream(entry->layout) << layout;
+    return entry;
+  }
+
   std::unique_ptr<format::KernelT> encodeKernel(KernelOp kernel) {
     auto entry = std::make_unique<format::KernelT>();
     entry->name = kernel.getSymName().str();
@@ -282,10 +303,17 @@ private:
     llvm::raw_string_ostream strategy(entry->strategy);
     strategy << kernel.getStrategyAttr();
     Block &body = kernel.getBody().front();
-    for (unsigned i = 0; i < body.getNumArguments(); ++i)
+    for (Type type : body.getArgumentTypes()) {
       entry->buffers.push_back(format::Access::Read);
-    for (unsigned i = 0; i < body.getTerminator()->getNumOperands(); ++i)
+      entry->buffer_types.push_back(encodeBufferType(type, kernel));
+    }
+    for (Type type : body.getTerminator()->getOperandTypes()) {
       entry->buffers.push_back(format::Access::Write);
+      entry->buffer_types.push_back(encodeBufferType(type, kernel));
+    }
+    KernelWork work = countWork(kernel);
+    entry->flops = encodeWork(work.flops, kernel);
+    entry->bytes = encodeWork(work.bytes, kernel);
     entry->scalar_count = kernel.getSymbols().size();
     entry->workgroup_size = {static_cast<uint32_t>(kernel.getStrategy().getThreads()), 1, 1};
     return entry;

@@ -191,6 +191,8 @@ private:
     command->buffers = registersOf(dispatch.getInputs());
     llvm::append_range(command->buffers, registersOf(dispatch.getOutputs()));
     command->scalars = registersOf(dispatch.getScalars());
+    for (const std::string &node : getSourceNodes(dispatch.getLoc()))
+      command->nodes.push_back(shared.getSourceNode(node));
     if (auto sites = dispatch->getAttrOfType<ArrayAttr>(kFaultSitesAttr)) {
       SmallVector<std::string> nodes;
       for (StringRef node : sites.getAsValueRange<StringAttr>())

@@ -16,9 +16,18 @@ struct SharedTables {
   llvm::StringMap<uint32_t> variables;                         // by name
   std::vector<std::pair<std::string, std::string>> faultSites; // node, what
   llvm::StringMap<uint32_t> faultSiteRuns;                     // where a run of sites begins, by its text
+  std::vector<std::string> sourceNodes;
+  llvm::StringMap<uint32_t> sourceNodeNumbers;
 
   uint32_t getConstant(mlir::ElementsAttr value) {
     return constants.insert({value, static_cast<uint32_t>(constants.size())}).first->second;
+  }
+
+  uint32_t getSourceNode(llvm::StringRef node) {
+    auto [it, isNew] = sourceNodeNumbers.try_emplace(node, static_cast<uint32_t>(sourceNodes.size()));
+    if (isNew)
+      sourceNodes.push_back(node.str());
+    return it->second;
   }
 
   /// The number of the first of consecutive sites, one for each node; equal runs are stored once.

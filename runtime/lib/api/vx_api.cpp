@@ -388,6 +388,10 @@ vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs
 
 void vx_call_set_profile(vx_call *call, int on) { unwrap(call)->state->setProfile(on != 0); }
 
+void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user) {
+  unwrap(call)->state->setObserver(observer, user);
+}
+
 vx_status vx_call_report(const vx_call *call, char **out_json) {
   return guarded("vx_call_report", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));

@@ -40,7 +40,8 @@ Status FileMapping::open(const std::string &path, FileMapping &mapping) {
   }
   if (!S_ISREG(info.st_mode)) {
     ::close(file);
-    return failure(VX_IO_ERROR, "{}: is not a regular file", path);
+    return failure(VX_IO_ERROR, "{}: is {}, want a regular file", path,
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   }
   FileMapping result;
   if (info.st_size > 0) {

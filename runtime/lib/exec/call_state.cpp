@@ -1,5 +1,6 @@
 #include "exec/call_state.h"
 
+#include "base/arithmetic.h"
 #include "base/json_writer.h"
 #include "exec/binding.h"
 #include "exec/interpreter.h"
@@ -179,16 +180,38 @@ Status CallState::report(std::string &result) const {
   json.member("total_ms", statistics.totalMilliseconds).member("upload_ms", statistics.uploadMilliseconds);
   json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
   json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
+  auto orNull = [&](std::string_view name, const std::optional<int64_t> &value) {
+    json.key(name);
+    value ? json.number(*value) : json.null();
+  };
+  if (!statistics.kernels.empty()) {
+    auto sum = [&](std::optional<int64_t> KernelStatistics::*field) {
+      std::optional<int64_t> total = 0;
+      for (const KernelStatistics &kernel : statistics.kernels) {
+        int64_t next = 0;
+        if (kernel.count)
+          total =
+              total && kernel.*field && checkedAdd(*total, *(kernel.*field), next) ? std::optional(next) : std::nullopt;
+      }
+      return total;
+    };
+    orNull("flops", sum(&KernelStatistics::flops));
+    orNull("bytes", sum(&KernelStatistics::bytes));
+  }
   json.key("kernels").beginArray();
   for (size_t i = 0; i < statistics.kernels.size(); ++i) {
-    if (statistics.kernels[i].count == 0)
+    const KernelStatistics &one = statistics.kernels[i];
+    if (one.count == 0)
       continue;
     const Kernel &kernel = instance.target().kernels[i];
     json.beginObject().member("kernel", kernel.name).member("key", kernel.key).key("sources").beginArray();
     for (const std::string &source : kernel.sources)
       json.string(source);
-    json.endArray().member("count", statistics.kernels[i].count);
-    json.member("total_ms", static_cast<double>(statistics.kernels[i].nanoseconds) * 1e-6).endObject();
+    json.endArray().member("count", one.count).key("total_ms");
+    one.nanoseconds ? json.real(static_cast<double>(*one.nanoseconds) * 1e-6) : json.null();
+    orNull("flops", one.flops);
+    orNull("bytes", one.bytes);
+    json.endObject();
   }
   json.endArray().endObject();
   result = json.take();

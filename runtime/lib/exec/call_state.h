@@ -6,6 +6,7 @@
 #include "exec/registers.h"
 
 #include <chrono>
+#include <optional>
 
 namespace vx {
 
@@ -21,6 +22,10 @@ public:
   Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs);
 
   void setProfile(bool on) { profile = on; }
+  void setObserver(vx_dispatch_observer function, void *user) {
+    observer = function;
+    observerUser = user;
+  }
 
   // See vx_call_report.
   Status report(std::string &json) const;
@@ -35,15 +40,19 @@ private:
     std::vector<hal::BufferView> views;
     std::vector<int64_t> scalars;
     std::vector<int64_t> timings;
+    std::vector<Ref<hal::CommandList>> single; // each command alone, for observed runs
   };
   struct ProgramState {
     bool ready = false;
     Registers registers;
     std::vector<RecordedSegment> segments;
   };
-  struct KernelTime {
+  // Of all dispatches of a kernel in a run.
+  struct KernelStatistics {
     uint64_t count = 0;
-    int64_t nanoseconds = 0;
+    std::optional<int64_t> nanoseconds; // nothing when the device did not time one
+    std::optional<int64_t> flops;       // nothing when the module does not state them
+    std::optional<int64_t> bytes;
   };
   // What the last run did.
   struct Statistics {
@@ -53,7 +62,7 @@ private:
     double uploadMilliseconds = 0;
     uint64_t dispatches = 0;
     uint64_t replays = 0;
-    std::vector<KernelTime> kernels;
+    std::vector<KernelStatistics> kernels; // of a profiled run
   };
 
   CallState(Instance &instance, uint32_t function) : instance(instance), functionIndex(function) {}
@@ -76,6 +85,8 @@ private:
   std::vector<Ref<hal::Memory>> inputMemory; // of this run
   Retired retired;
   bool profile = false;
+  vx_dispatch_observer observer = nullptr;
+  void *observerUser = nullptr;
   Statistics statistics;
 };
 

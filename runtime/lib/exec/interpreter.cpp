@@ -240,9 +240,7 @@ Status Interpreter::recordSegment(const Instruction &instruction, CallState::Rec
   hal::SegmentShape shape;
   size_t views = 0, scalars = 0;
   for (const Command &command : instruction.commands) {
-    shape.commands.push_back({command.kind, command.barrier, command.kernel,
-                              static_cast<uint32_t>(command.buffers.size()),
-                              static_cast<uint32_t>(command.scalars.size())});
+    shape.commands.push_back(command.shape());
     views += command.buffers.size();
     scalars += command.scalars.size();
   }
@@ -314,21 +312,43 @@ Status Interpreter::runSegment(const Instruction &instruction) {
     VX_RETURN_IF_ERROR(recordSegment(instruction, segment));
   for (size_t i = 0; i < instruction.commands.size(); ++i)
     VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i]));
-  VX_RETURN_IF_ERROR(
-      call.stream->replay(*segment.list, segment.arguments, call.profile ? segment.timings.data() : nullptr));
+  if (call.observer) [[unlikely]] {
+    std::fill(segment.timings.begin(), segment.timings.end(), -1);
+    VX_RETURN_IF_ERROR(replayObserved(instruction, segment));
+  } else {
+    VX_RETURN_IF_ERROR(
+        call.stream->replay(*segment.list, segment.arguments, call.profile ? segment.timings.data() : nullptr));
+  }
   ++call.statistics.replays;
   for (size_t i = 0; i < instruction.commands.size(); ++i) {
     const Command &command = instruction.commands[i];
     if (command.kind != hal::CommandKind::Dispatch)
       continue;
     ++call.statistics.dispatches;
-    if (call.profile && segment.timings[i] >= 0) {
-      CallState::KernelTime &time = call.statistics.kernels[command.kernel];
-      ++time.count;
-      time.nanoseconds += segment.timings[i];
-    }
+    if (call.profile)
+      countWork(command, segment.arguments[i], segment.timings[i]);
   }
   return okStatus();
+}
+
+void Interpreter::countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds) {
+  CallState::KernelStatistics &statistics = call.statistics.kernels[command.kernel];
+  const Kernel &kernel = instance.target().kernels[command.kernel];
+  if (statistics.count++ == 0)
+    statistics.nanoseconds = statistics.flops = statistics.bytes = 0;
+  auto add = [](std::optional<int64_t> &sum, std::optional<int64_t> more) {
+    int64_t total = 0;
+    sum = sum && more && checkedAdd(*sum, *more, total) ? std::optional(total) : std::nullopt;
+  };
+  auto evaluate = [&](const std::optional<Expression> &expression) -> std::optional<int64_t> {
+    int64_t value = 0;
+    if (!expression || !expression->evaluate({arguments.scalars, command.scalars.size()}, value).ok())
+      return std::nullopt;
+    return value;
+  };
+  add(statistics.nanoseconds, nanoseconds >= 0 ? std::optional(nanoseconds) : std::nullopt);
+  add(statistics.flops, evaluate(kernel.flops));
+  add(statistics.bytes, evaluate(kernel.bytes));
 }
 
 Status Interpreter::faultAt(uint32_t index, int64_t value, int64_t lower, int64_t upper) const {

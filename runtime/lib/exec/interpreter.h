@@ -27,6 +27,10 @@ private:
   Status runBufferOp(const Instruction &instruction);
   Status runListOp(const Instruction &instruction);
   Status runSegment(const Instruction &instruction);
+  // Replays the commands one at a time and shows each dispatch to the call's observer.
+  Status replayObserved(const Instruction &instruction, CallState::RecordedSegment &segment);
+  Status observe(const Command &command, const hal::CommandArguments &arguments);
+  void countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds);
   Status recordSegment(const Instruction &instruction, CallState::RecordedSegment &segment);
   Status fillCommand(const Command &command, hal::CommandArguments &arguments);
   Status readI64(const Instruction &instruction);

@@ -167,6 +167,14 @@ Status Decoder::command(const format::Command &source, const Program &owner, Com
   };
   VX_RETURN_IF_ERROR(decodeRegisters(source.buffers(), 'b', "buffer", result.buffers));
   VX_RETURN_IF_ERROR(decodeRegisters(source.scalars(), 'i', "scalar", result.scalars));
+  if (source.nodes()) {
+    VX_RETURN_IF_ERROR(spend(source.nodes()->size() * sizeof(uint32_t)));
+    for (uint32_t node : *source.nodes()) {
+      if (node >= data.sourceNodes.size())
+        return failure(VX_INVALID_MODULE, "source node {} does not exist, there are {}", node, data.sourceNodes.size());
+      result.nodes.push_back(node);
+    }
+  }
   if (!dispatch) {
     if (result.buffers.size() != 2)
       return failure(VX_INVALID_MODULE, "copy has {} buffers, wanted are 2", result.buffers.size());

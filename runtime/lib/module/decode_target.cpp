@@ -62,6 +62,34 @@ Status Decoder::kernel(const format::Kernel &source, Kernel &result) {
       return failure(VX_INVALID_MODULE, "workgroup size is {} x {} x {}, allowed are 1 to 4096 threads",
                      result.workgroupSize[0], result.workgroupSize[1], result.workgroupSize[2]);
   }
+  return kernelFacts(source, result);
+}
+
+Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
+  VX_RETURN_IF_ERROR(decodeEach(
+      source.buffer_types(), result.bufferTypes,
+      [&](const format::BufferType &type, BufferType &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(spend(sizeof(BufferType)));
+        out.elementType = static_cast<vx_element_type>(type.element_type());
+        if (elementTypeBits(out.elementType) == 0)
+          return failure(VX_INVALID_MODULE, "buffer {} has the element type {}, which no kernel takes", i,
+                         static_cast<int>(out.elementType));
+        if (type.dims() && type.dims()->size() > maxRank)
+          return failure(VX_INVALID_MODULE, "buffer {}: rank is {}, allowed are {}", i, type.dims()->size(), maxRank);
+        VX_RETURN_IF_ERROR(text(type.layout(), out.layout));
+        return decodeEach(
+            type.dims(), out.dims, [&](const format::Expr &dim, Expression &dimOut, uint32_t j) -> Status {
+              VX_RETURN_IF_ERROR(spend(sizeof(Expression)));
+              return expression(&dim, result.scalarCount, dimOut).addContext(fmt::format("buffer {}: dim {}", i, j));
+            });
+      }));
+  if (!result.bufferTypes.empty() && result.bufferTypes.size() != result.buffers.size())
+    return failure(VX_INVALID_MODULE, "kernel has types for {} buffers, it takes {}", result.bufferTypes.size(),
+                   result.buffers.size());
+  if (source.flops())
+    VX_RETURN_IF_ERROR(expression(source.flops(), result.scalarCount, result.flops.emplace()).addContext("flops"));
+  if (source.bytes())
+    VX_RETURN_IF_ERROR(expression(source.bytes(), result.scalarCount, result.bytes.emplace()).addContext("bytes"));
   return okStatus();
 }
 

@@ -208,6 +208,11 @@ Status Decoder::decode(const format::Module &module) {
                                   VX_RETURN_IF_ERROR(text(source.node(), out.node));
                                   return text(source.what(), out.what);
                                 }));
+  if (module.source_nodes())
+    for (const flatbuffers::String *node : *module.source_nodes()) {
+      VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
+      VX_RETURN_IF_ERROR(text(node, data.sourceNodes.emplace_back()));
+    }
   VX_RETURN_IF_ERROR(
       decodeEach(module.programs(), data.programs, [&](const format::Program &source, Program &out, uint32_t i) {
         VX_RETURN_IF_ERROR(spend(sizeof(Program)));

@@ -31,6 +31,7 @@ private:
   // decode_target.cpp
   Status target(const format::Target &source, Target &result);
   Status kernel(const format::Kernel &source, Kernel &result);
+  Status kernelFacts(const format::Kernel &source, Kernel &result);
   Status variant(const format::Variant &source, const Target &owner, Variant &result);
   Status entries(const format::Target &source, Target &result);
   Status entryFits(const Target &owner, const Entry &entry);

@@ -57,6 +57,11 @@ static void writeKernel(JsonWriter &json, const Kernel &kernel) {
   json.beginObject().member("name", kernel.name).member("key", kernel.key).member("strategy", kernel.strategy);
   writeStrings(json, "sources", kernel.sources);
   json.member("buffers", kernel.buffers.size()).member("scalars", kernel.scalarCount);
+  // Over the kernel's scalars s0, s1, ...
+  if (kernel.flops)
+    json.member("flops", kernel.flops->toString({}));
+  if (kernel.bytes)
+    json.member("bytes", kernel.bytes->toString({}));
   json.key("workgroup_size").beginArray();
   for (uint32_t size : kernel.workgroupSize)
     json.number(size);

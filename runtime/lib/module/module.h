@@ -80,6 +80,13 @@ struct FaultSite {
 
 enum class Access : uint8_t { Read, Write, ReadWrite };
 
+// What a kernel takes a buffer for. The dims are over the kernel's scalars. An empty layout is row-major.
+struct BufferType {
+  vx_element_type elementType = VX_ELEMENT_NONE;
+  std::vector<Expression> dims;
+  std::string layout;
+};
+
 struct Kernel {
   std::string name;
   std::string key;
@@ -88,6 +95,10 @@ struct Kernel {
   std::vector<Access> buffers;
   uint32_t scalarCount = 0;
   uint32_t workgroupSize[3] = {1, 1, 1};
+  std::vector<BufferType> bufferTypes; // one per buffer, or none: the file left them out
+  // Of one dispatch, over the scalars; nothing where the file left them out.
+  std::optional<Expression> flops;
+  std::optional<Expression> bytes;
 };
 
 struct Variant {
@@ -126,6 +137,7 @@ struct ModuleData {
   std::vector<Constant> constants;
   std::vector<Variable> variables;
   std::vector<FaultSite> faultSites;
+  std::vector<std::string> sourceNodes;
   std::vector<Target> targets;
   std::vector<Program> programs;
 };

@@ -71,6 +71,11 @@ struct Command {
   int32_t workspace;   // buffer register, or -1
   std::vector<uint32_t> buffers;
   std::vector<uint32_t> scalars;
+  std::vector<uint32_t> nodes; // indices of the module's source nodes
+
+  hal::CommandShape shape() const {
+    return {kind, barrier, kernel, static_cast<uint32_t>(buffers.size()), static_cast<uint32_t>(scalars.size())};
+  }
 };
 
 struct Instruction;

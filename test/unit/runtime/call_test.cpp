@@ -390,10 +390,131 @@ TEST(Calls, reportAndProfile) {
   call->setProfile(true);
   ASSERT_OK(call->run(inputs, outputs));
   ASSERT_OK(call->report(json));
-  EXPECT_NE(json.find("\"kernels\":[{\"kernel\":\"scale_add\",\"key\":\"key_scale_add\",\"sources\":[\"scale_add_node "
-                      "(Test)\"],\"count\":1,\"total_ms\":"),
+  EXPECT_NE(json.find("\"flops\":6,\"bytes\":36,\"kernels\":[{\"kernel\":\"scale_add\",\"key\":\"key_scale_add\","
+                      "\"sources\":[\"scale_add_node (Test)\"],\"count\":1,\"total_ms\":"),
             std::string::npos)
       << json;
+  EXPECT_NE(json.find(",\"flops\":6,\"bytes\":36}]"), std::string::npos) << json;
+  // The next run forgets it.
+  call->setProfile(false);
+  ASSERT_OK(call->run(inputs, outputs));
+  ASSERT_OK(call->report(json));
+  EXPECT_NE(json.find("\"kernels\":[]"), std::string::npos) << json;
+  EXPECT_EQ(json.find("flops"), std::string::npos) << json;
+}
+
+// A device that times nothing counts the work all the same; a module that states no work has none to count.
+TEST(Calls, workWithoutTimes) {
+  ModuleBuilder builder;
+  addGather(builder);
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "null", instance));
+  std::unique_ptr<CallState> call;
+  ASSERT_OK(instance->takeCall(0, call));
+  call->setProfile(true);
+  Ref<Value> x = vectorValue({1, 2, 3}), indices = vectorValue({0});
+  Value *inputs[] = {x.get(), indices.get()};
+  std::vector<Ref<Value>> outputs;
+  ASSERT_OK(call->run(inputs, outputs));
+  std::string json;
+  ASSERT_OK(call->report(json));
+  EXPECT_NE(json.find("\"flops\":null,\"bytes\":null,\"kernels\":[{"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"count\":1,\"total_ms\":null,\"flops\":null,\"bytes\":null}]"), std::string::npos) << json;
+}
+
+namespace {
+
+struct Seen {
+  std::string kernel;
+  std::vector<std::string> nodes;
+  std::vector<std::vector<int32_t>> outputs;
+};
+
+void see(void *user, const vx_dispatch_info *info) {
+  Seen &seen = static_cast<std::vector<Seen> *>(user)->emplace_back();
+  seen.kernel = info->kernel;
+  seen.nodes.assign(info->nodes, info->nodes + info->node_count);
+  for (size_t i = 0; i < info->output_count; ++i) {
+    EXPECT_STREQ(info->layouts[i], "");
+    seen.outputs.push_back(elementsOf(*reinterpret_cast<const Value *>(info->outputs[i])));
+  }
+}
+
+} // namespace
+
+// Each dispatch is seen with what it wrote, although the arena is written again behind it.
+TEST(Calls, observer) {
+  for (const char *device : {"cpu", "null"}) {
+    ModuleBuilder builder;
+    addAffine(builder, 64);
+    builder.module.source_nodes = {"other (Test)", "scale (Mul)", "bias (Add)"};
+    format::InstructionT &work = *builder.module.programs[0]->body->instructions.back();
+    work.commands[1]->nodes = {1, 2};
+    // y = 3 x + 7, and then 3 x more.
+    work.commands.push_back(dispatch(ScaleAdd, 2, {0, 4}, {0, 3}));
+    builder.addCpuTarget();
+    Ref<Instance> instance;
+    ASSERT_OK(makeInstance(builder.write(), device, instance));
+    std::unique_ptr<CallState> call;
+    ASSERT_OK(instance->takeCall(0, call));
+    std::vector<Seen> seen;
+    call->setObserver(see, &seen);
+    Ref<Value> x = vectorValue({1, 2, 3});
+    Value *inputs[] = {x.get()};
+    std::vector<Ref<Value>> outputs;
+    for (int run = 0; run < 2; ++run) {
+      seen.clear();
+      ASSERT_OK(call->run(inputs, outputs));
+      ASSERT_EQ(seen.size(), 2u);
+      EXPECT_EQ(seen[0].kernel, "scale_add");
+      EXPECT_EQ(seen[0].nodes, (std::vector<std::string>{"scale (Mul)", "bias (Add)"}));
+      EXPECT_TRUE(seen[1].nodes.empty());
+      const bool isReal = std::string_view(device) == "cpu";
+      using List = std::vector<std::vector<int32_t>>;
+      EXPECT_EQ(seen[0].outputs, (isReal ? List{{10, 13, 16}} : List{{0, 0, 0}}));
+      EXPECT_EQ(seen[1].outputs, (isReal ? List{{13, 19, 25}} : List{{0, 0, 0}}));
+      EXPECT_EQ(elementsOf(*outputs[0]), (isReal ? List{{10, 13, 16}} : List{{0, 0, 0}})[0]);
+    }
+    call->setObserver(nullptr, nullptr);
+    seen.clear();
+    ASSERT_OK(call->run(inputs, outputs));
+    EXPECT_TRUE(seen.empty());
+  }
+}
+
+// Without types a buffer is its bytes; a buffer that is smaller than its type says is an error of the module.
+TEST(Calls, observerOfWrongTypes) {
+  ModuleBuilder builder;
+  addAffine(builder, 64);
+  format::TargetT &target = builder.addCpuTarget();
+  target.kernels[0]->buffer_types.clear();
+  auto run = [](const std::string &path, std::vector<size_t> &sizes) -> Status {
+    Ref<Instance> instance;
+    VX_RETURN_IF_ERROR(makeInstance(path, "cpu", instance));
+    std::unique_ptr<CallState> call;
+    VX_RETURN_IF_ERROR(instance->takeCall(0, call));
+    auto observer = [](void *user, const vx_dispatch_info *info) {
+      const auto &value = *reinterpret_cast<const Value *>(info->outputs[0]);
+      EXPECT_EQ(value.elementType(), VX_U8);
+      static_cast<std::vector<size_t> *>(user)->push_back(value.size());
+    };
+    call->setObserver(observer, &sizes);
+    Ref<Value> x = vectorValue({1, 2, 3});
+    Value *inputs[] = {x.get()};
+    std::vector<Ref<Value>> outputs;
+    return call->run(inputs, outputs);
+  };
+  std::vector<size_t> sizes;
+  ASSERT_OK(run(builder.write(), sizes));
+  EXPECT_EQ(sizes, (std::vector<size_t>{12}));
+  for (int i = 0; i < 2; ++i) {
+    target.kernels[0]->buffer_types.push_back(std::make_unique<format::BufferTypeT>());
+    target.kernels[0]->buffer_types.back()->element_type = ElementType::F64;
+    target.kernels[0]->buffer_types.back()->dims.push_back(constantExpr(2));
+  }
+  EXPECT_FAILS(run(builder.write(), sizes), VX_INVALID_MODULE,
+               "program 'affine': buffer 1 of kernel 'scale_add' has 12 bytes, f64[2] needs 16");
 }
 
 TEST(Calls, variablesByName) {

@@ -64,7 +64,7 @@ TEST(ModuleLoader, missingFile) {
   Ref<Module> module;
   EXPECT_FAILS(Module::load("no/such.vxm", module), VX_NOT_FOUND,
                "no/such.vxm: cannot be opened: No such file or directory");
-  EXPECT_FAILS(Module::load("/", module), VX_IO_ERROR, "/: is not a regular file");
+  EXPECT_FAILS(Module::load("/", module), VX_IO_ERROR, "/: is a folder, want a regular file");
 }
 
 TEST(ModuleLoader, truncatedAtEachLength) {
@@ -278,6 +278,17 @@ TEST(ModuleLoader, targets) {
             "target 'cpu': kernel 0 'scale_add': buffer 1 has the unknown access 8");
   EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->scalar_count = 5000; }),
             "target 'cpu': kernel 0 'scale_add': kernel takes 5000 scalars, allowed are 4096");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->buffer_types.pop_back(); }),
+            "target 'cpu': kernel 0 'scale_add': kernel has types for 1 buffers, it takes 2");
+  EXPECT_EQ(
+      target([](format::TargetT &t) { t.kernels[0]->buffer_types[1]->element_type = format::ElementType::String; }),
+      "target 'cpu': kernel 0 'scale_add': buffer 1 has the element type 24, which no kernel takes");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->buffer_types[1]->dims[0] = symbolExpr(2); }),
+            "target 'cpu': kernel 0 'scale_add': buffer 1: dim 0: expression uses symbol 2, there are 2");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->flops = symbolExpr(2); }),
+            "target 'cpu': kernel 0 'scale_add': flops: expression uses symbol 2, there are 2");
+  EXPECT_EQ(target([](format::TargetT &t) { t.kernels[0]->bytes = symbolExpr(2); }),
+            "target 'cpu': kernel 0 'scale_add': bytes: expression uses symbol 2, there are 2");
   EXPECT_EQ(target([](format::TargetT &t) { t.entries.clear(); }), "target 'cpu': function 'main' has no program");
   EXPECT_EQ(target([](format::TargetT &t) { t.entries[0]->function = 3; }),
             "target 'cpu': entry 0: function 3 does not exist, there are 1");
@@ -392,6 +403,12 @@ TEST(ModuleLoader, dispatchesFitTheirKernels) {
   EXPECT_EQ(with(dispatch(2, 0, {}, {})), "kernel 2 does not exist, there are 2");
   EXPECT_EQ(with(dispatch(ScaleAdd, 0, {0}, {0, 0})), "kernel 'scale_add' takes 2 buffers, the dispatch has 1");
   EXPECT_EQ(with(dispatch(ScaleAdd, 0, {0, 0}, {0})), "kernel 'scale_add' takes 2 scalars, the dispatch has 1");
+}
+
+TEST(ModuleLoader, dispatchesNameNodes) {
+  const std::string message =
+      messageAfter([](ModuleBuilder &b) { b.module.programs[0]->body->instructions.back()->commands[1]->nodes = {1}; });
+  EXPECT_TRUE(message.ends_with("command 1: source node 1 does not exist, there are 0")) << message;
 }
 
 TEST(ModuleLoader, nesting) {

@@ -159,6 +159,18 @@ void ModuleBuilder::addKernels(format::TargetT &target) {
   uint32_t threads = target.name == "cpu" ? 1 : 64;
   add("scale_add", {Access::Read, Access::ReadWrite}, 2, threads);
   add("gather", {Access::Read, Access::Read, Access::Write}, 2, threads);
+  // What reports read; of the second kernel it is left out, as a file may.
+  format::KernelT &scaleAdd = *target.kernels.front();
+  for (int i = 0; i < 2; ++i) {
+    scaleAdd.buffer_types.push_back(std::make_unique<format::BufferTypeT>());
+    scaleAdd.buffer_types.back()->element_type = format::ElementType::I32;
+    scaleAdd.buffer_types.back()->dims.push_back(symbolExpr(0));
+  }
+  auto timesElements = [](int64_t factor) {
+    return exprOf({{format::ExprOp::Symbol, 0}, {format::ExprOp::Constant, factor}, {format::ExprOp::Mul, 0}});
+  };
+  scaleAdd.flops = timesElements(2);
+  scaleAdd.bytes = timesElements(12);
 }
 
 void ModuleBuilder::addEntries(format::TargetT &target) {

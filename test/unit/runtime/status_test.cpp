@@ -106,8 +106,8 @@ TEST(Expression, checkRefusesWhatCannotBeEvaluated) {
                "expression leaves 2 values, wanted is 1");
   EXPECT_FAILS(expression({{static_cast<E>(77), 2}}).check(0), VX_INVALID_MODULE,
                "expression node 0 has the unknown operation 77");
-  EXPECT_FAILS(expression(std::vector<Expression::Node>(300, {E::Constant, 1})).check(0), VX_INVALID_MODULE,
-               "expression has 300 nodes, allowed are 256");
+  EXPECT_FAILS(expression(std::vector<Expression::Node>(Expression::maxNodes + 1, {E::Constant, 1})).check(0),
+               VX_INVALID_MODULE, "expression has 1025 nodes, allowed are 1024");
 }
 
 TEST(ElementType, sizesRoundUpToBytes) {

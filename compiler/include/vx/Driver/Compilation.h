@@ -58,6 +58,8 @@ struct CompilationOptions {
 struct KernelReport {
   std::string target, variant, name, key, strategy;
   std::vector<std::string> sources;
+  uint64_t dispatches = 0;  // of the general version, or of the special one that alone has the kernel
+  std::string flops, bytes; // of one dispatch, over the model's symbols, or the kernel's own where dispatches differ
   uint64_t binarySize = 0;
   bool fromCache = false;
   double milliseconds = 0;

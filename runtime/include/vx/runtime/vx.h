@@ -366,10 +366,36 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
 
 /* Times of the last run, as JSON:
  * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
- * "arena_bytes":4096,"dispatches":12,"replays":3,"kernels":[{"kernel":"conv_relu","sources":["conv1 (Conv)"],"count":1,
- * "total_ms":0.2}]}. `kernels` is empty unless profiling was on and the device can time dispatches.
+ * "arena_bytes":4096,"dispatches":12,"replays":3,"flops":1000,"bytes":4096,
+ * "kernels":[{"kernel":"conv_relu","key":"...","sources":["conv1
+ * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `kernels` is empty, and the sums of `flops` and
+ * `bytes` over all dispatches are missing, unless profiling was on. A kernel's `total_ms` is null when the device
+ * cannot time dispatches or the run was observed; its `flops` and `bytes` (of all its dispatches, at the sizes of this
+ * run) are null when the module does not state them.
  * \returns VX_INVALID_ARGUMENT when nothing has run yet. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_report(const vx_call *call, char **out_json);
+
+/* One dispatch that has just run. All of it belongs to the runtime and lives until the observer returns; an output may
+ * be retained for longer. */
+typedef struct vx_dispatch_info {
+  const char *kernel; /* "conv_relu" */
+  size_t node_count;
+  const char *const *nodes; /* nodes of the user's model that it computes, "conv1 (Conv)"; may be none */
+  size_t output_count;
+  vx_value *const *outputs;   /* what it wrote, in the kernel's order; bytes as u8 when the module states no types */
+  const char *const *layouts; /* of each output: "" is row-major; tensors of different layouts do not compare */
+} vx_dispatch_info;
+
+typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatch);
+
+/* Shows every dispatch of the runs after it to `observer`, in the program's order and on the thread of vx_call_run,
+ * which waits for the device and copies the outputs to the host each time: for finding errors, not for work. Such a run
+ * times no dispatches.
+ *
+ * \param observer  NULL switches it off. It must not use the call.
+ * \param user      Handed to the observer.
+ * Thread-compatible. */
+VX_API void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user);
 
 /* Runs `function` (NULL: the first one) once in a place taken from the instance's pool. Arguments and errors as
  * vx_call_create and vx_call_run. Thread-safe. */

@@ -1,0 +1,67 @@
+#include "exec/interpreter.h"
+
+namespace vx {
+
+Status Interpreter::replayObserved(const Instruction &instruction, CallState::RecordedSegment &segment) {
+  // The buffers of the arena are written again later in the segment, so each command is a list of its own.
+  segment.single.resize(instruction.commands.size());
+  for (size_t i = 0; i < instruction.commands.size(); ++i) {
+    const Command &command = instruction.commands[i];
+    Ref<hal::CommandList> &list = segment.single[i];
+    if (!list) {
+      hal::SegmentShape shape;
+      shape.commands.push_back(command.shape());
+      VX_RETURN_IF_ERROR(call.stream->record(shape, instance.executable(), list));
+    }
+    VX_RETURN_IF_ERROR(call.stream->replay(*list, {&segment.arguments[i], 1}, nullptr));
+    if (command.kind == hal::CommandKind::Dispatch)
+      VX_RETURN_IF_ERROR(observe(command, segment.arguments[i]));
+  }
+  return okStatus();
+}
+
+Status Interpreter::observe(const Command &command, const hal::CommandArguments &arguments) {
+  const Kernel &kernel = instance.target().kernels[command.kernel];
+  std::vector<Ref<Value>> outputs;
+  std::vector<const char *> layouts;
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    if (kernel.buffers[i] == Access::Read)
+      continue;
+    hal::BufferView view = arguments.buffers[i];
+    vx_element_type type = VX_U8;
+    std::vector<int64_t> dims = {static_cast<int64_t>(view.size)};
+    const char *layout = "";
+    if (!kernel.bufferTypes.empty()) {
+      const BufferType &stated = kernel.bufferTypes[i];
+      type = stated.elementType;
+      layout = stated.layout.c_str();
+      dims.clear();
+      for (const Expression &dim : stated.dims)
+        VX_RETURN_IF_ERROR(dim.evaluate({arguments.scalars, command.scalars.size()}, dims.emplace_back()));
+      // A buffer may be larger than its tensor.
+      uint64_t size = 0;
+      VX_RETURN_IF_ERROR(tensorByteSize(type, dims, size));
+      if (size > view.size)
+        return failure(VX_INVALID_MODULE, "program '{}': buffer {} of kernel '{}' has {} bytes, {} needs {}",
+                       program.name, i, kernel.name, view.size, tensorTypeString(type, dims), size);
+      view.size = size;
+    }
+    std::vector<uint8_t> bytes(view.size);
+    VX_RETURN_IF_ERROR(call.stream->download(view, bytes.data()));
+    VX_RETURN_IF_ERROR(Value::copyTensor(type, dims, bytes.data(), bytes.size(), outputs.emplace_back()));
+    layouts.push_back(layout);
+  }
+
+  std::vector<const char *> nodes;
+  for (uint32_t node : command.nodes)
+    nodes.push_back(instance.data().sourceNodes[node].c_str());
+  std::vector<vx_value *> handles;
+  for (const Ref<Value> &output : outputs)
+    handles.push_back(reinterpret_cast<vx_value *>(output.get()));
+  const vx_dispatch_info info = {kernel.name.c_str(), nodes.size(),   nodes.data(),
+                                 handles.size(),      handles.data(), layouts.data()};
+  call.observer(call.observerUser, &info);
+  return okStatus();
+}
+
+} // namespace vx
