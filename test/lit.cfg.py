@@ -59,6 +59,12 @@ for tool in ("vx-opt", "vx-compile", "vx-run", "vx-info", "vx-bench", "vx-interp
 for tool in ("ptxas", "spirv-val", "spirv-dis", "llvm-objdump", "llvm-readelf", "llvm-mca"):
     if shutil.which(tool, path=config.environment["PATH"]):
         config.available_features.add(tool)
+# A browser without a window, for what we draw.
+for browser in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
+    if shutil.which(browser):
+        config.available_features.add("browser")
+        config.substitutions.append(("%browser", shutil.which(browser)))
+        break
 if count_vulkan_devices() > 0:
     config.available_features.add("vulkan")
 config.available_features.add(platform.machine().replace("amd64", "x86_64"))

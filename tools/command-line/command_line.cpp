@@ -4,20 +4,22 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 namespace vx::tools {
 
 static constexpr const char *ExitCodes = R"(
 Exit codes:
   0  done
-  1  failed in the doing (device lost, out of memory, disk full, a fault in the data)
+  1  failed in the doing (device lost, out of memory, disk full, a fault in the data, results differ)
   2  the command line is wrong
-  3  the module or a file is wrong or not supported
+  3  the model, module or a file is wrong or not supported
   4  no device that was asked for
 )";
 
@@ -46,46 +48,156 @@ std::string versionText() {
                      VX_MODULE_ABI_MINOR);
 }
 
-bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int argc, char **argv) {
-  bool version = false;
+namespace {
+
+// Brings the arguments to one form, "--name=value" in one word, and finds what is wrong with a flag by itself: the
+// parser's own messages know less of what was meant.
+class Normaliser {
+public:
+  Normaliser(const CLI::App &app, int argc, char **argv) : app(app), arguments(argv + 1, argv + argc) {}
+
+  std::vector<std::string> run() {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const std::string &argument = arguments[i];
+      if (argument == "--") {
+        result.insert(result.end(), arguments.begin() + static_cast<ptrdiff_t>(i), arguments.end());
+        break;
+      }
+      // "-" is a file, and a digit begins a number.
+      if (argument.size() < 2 || argument[0] != '-' || std::isdigit(static_cast<unsigned char>(argument[1])))
+        result.push_back(argument);
+      else
+        flag(argument, i);
+    }
+    return std::move(result);
+  }
+
+private:
+  void flag(const std::string &argument, size_t &position) {
+    const size_t equals = argument.find('=');
+    const size_t dashes = argument[1] == '-' ? 2 : 1;
+    std::string name = argument.substr(dashes, equals == std::string::npos ? equals : equals - dashes);
+    std::optional<std::string> value;
+    if (equals != std::string::npos)
+      value = argument.substr(equals + 1);
+
+    const CLI::Option *option = app.get_option_no_throw((name.size() > 1 ? "--" : "-") + name);
+    if (!option && dashes == 1 && name.size() > 1) {
+      // A short flag with its value behind it, "-oout.vxm".
+      option = app.get_option_no_throw("-" + name.substr(0, 1));
+      if (option && option->get_expected_max() > 0)
+        value = argument.substr(2);
+      else
+        option = nullptr;
+    }
+    if (!option)
+      throw usageError("unknown flag '{}'; see --help", (name.size() > 1 ? "--" : "-") + name);
+    name = option->get_name();
+
+    if (option->get_expected_max() == 0) {
+      if (value)
+        throw usageError("{}: want no value, got '{}'", name, *value);
+      result.push_back(name);
+      return;
+    }
+    if (!value && option->get_expected_min() > 0) {
+      if (position + 1 == arguments.size())
+        throw usageError("{}: want a value, got none", name);
+      const std::string &next = arguments[position + 1];
+      if (next.size() > 1 && next[0] == '-' && !std::isdigit(static_cast<unsigned char>(next[1])))
+        throw usageError("{}: want a value, got the flag '{}'", name, next);
+      value = next;
+      ++position;
+    }
+    if (value && value->empty())
+      throw usageError("{}: want a value, got ''", name);
+    if (option->get_expected_max() == 1 && ++counts[name] > 1)
+      throw usageError("{}: want one value, got another one: '{}'", name, value.value_or(""));
+    result.push_back(value ? name + "=" + *value : name);
+  }
+
+  const CLI::App &app;
+  const std::vector<std::string> arguments;
+  std::vector<std::string> result;
+  std::map<std::string, int> counts;
+};
+
+} // namespace
+
+bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int argc, char **argv,
+                      const std::string &version) {
+  bool wantsVersion = false;
   app.name(name);
   app.set_help_flag("-h,--help", "Print this help and exit");
-  app.add_flag("--version", version, "Print the versions of vx, LLVM and the ABI and exit");
+  app.add_flag("--version", wantsVersion, "Print the versions of vx, LLVM and the ABI and exit");
   app.footer(std::string(examples) + ExitCodes);
   app.get_formatter()->column_width(36);
 
-  // CLI11 wants the arguments last first.
-  std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) {
-    std::string argument = argv[i];
-    // One dash or two is the same; a single letter is a short flag and a digit begins a number.
-    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' &&
-        std::isalpha(static_cast<unsigned char>(argument[1])))
-      argument.insert(argument.begin(), '-');
-    arguments.push_back(std::move(argument));
-  }
-
-  // --version is answered although a module is missing.
-  for (const std::string &argument : arguments)
-    if (argument == "--version") {
-      fmt::print("{}", versionText());
+  // These are answered although a module is missing.
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--version" || argument == "-version") {
+      fmt::print("{}", version);
       return false;
     }
+    if (argument == "--help" || argument == "-help" || argument == "-h") {
+      fmt::print("{}", app.help());
+      return false;
+    }
+  }
+  std::vector<std::string> arguments = Normaliser(app, argc, argv).run();
+  // One value for each word: the positional arguments behind it are not its.
+  for (CLI::Option *option : app.get_options())
+    if (!option->get_positional())
+      option->allow_extra_args(false);
+  // CLI11 wants the arguments last first.
+  std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp &) {
-    fmt::print("{}", app.help());
-    return false;
   } catch (const CLI::ExtrasError &) {
     const std::vector<std::string> extras = app.remaining();
-    const std::string first = extras.empty() ? std::string() : extras.front();
-    if (!first.empty() && first[0] == '-')
-      throw usageError("unknown flag '{}'; see --help", first.substr(0, first.find('=')));
-    throw usageError("unexpected argument '{}'; see --help", first);
+    throw usageError("unexpected argument '{}'; see --help", extras.empty() ? std::string() : extras.front());
   } catch (const CLI::ParseError &error) {
-    throw usageError("{}; see --help", error.what());
+    throw usageError("{}", error.what());
   }
   return true;
+}
+
+std::string joinWords(const std::vector<std::string> &words, std::string_view last) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == words.size() ? fmt::format(" {} ", last) : ", ", words[i]);
+  return text;
+}
+
+ValueCheck oneOf(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string &value) {
+    if (std::find(words.begin(), words.end(), value) != words.end())
+      return std::string();
+    return fmt::format("want {}, got '{}'", joinWords(words, "or"), value);
+  };
+}
+
+ValueCheck wholeNumber(uint64_t least, uint64_t most) {
+  return [=](const std::string &value) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size() && number >= least && number <= most)
+      return std::string();
+    if (most == UINT64_MAX)
+      return fmt::format("want a number of {} or more, got '{}'", least, value);
+    return fmt::format("want a number from {} to {}, got '{}'", least, most, value);
+  };
+}
+
+ValueCheck numberAbove(double least) {
+  return [=](const std::string &value) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error == std::errc() && end == value.data() + value.size() && number >= least)
+      return std::string();
+    return fmt::format("want a number of {} or more, got '{}'", least, value);
+  };
 }
 
 std::vector<std::string> splitList(std::string_view text) {
@@ -108,18 +220,49 @@ std::pair<std::string, std::string> splitAssignment(std::string_view flag, const
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+static int64_t parseSize(const std::string &name, const std::string &value) {
+  int64_t size = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
+  if (error != std::errc() || end != value.data() + value.size() || size < 0)
+    throw usageError("--dim {}: want a size of 0 or more, got '{}'", name, value);
+  return size;
+}
+
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &flags) {
   std::map<std::string, int64_t> dims;
   for (const std::string &flag : flags)
     for (const std::string &piece : splitList(flag)) {
       const auto [name, value] = splitAssignment("--dim", piece);
-      int64_t size = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
-      if (error != std::errc() || end != value.data() + value.size() || size < 0)
-        throw usageError("--dim {}: want a size of 0 or more, got '{}'", name, value);
-      dims[name] = size;
+      dims[name] = parseSize(name, value);
     }
   return dims;
+}
+
+std::vector<std::map<std::string, int64_t>> parseDimLists(const std::vector<std::string> &flags) {
+  std::vector<std::pair<std::string, std::vector<int64_t>>> lists;
+  for (const std::string &flag : flags) {
+    bool isFirst = true;
+    for (const std::string &piece : splitList(flag)) {
+      if (isFirst || piece.find('=') != std::string::npos) {
+        const auto [name, value] = splitAssignment("--dim", piece);
+        lists.emplace_back(name, std::vector<int64_t>{parseSize(name, value)});
+      } else {
+        lists.back().second.push_back(parseSize(lists.back().first, piece));
+      }
+      isFirst = false;
+    }
+  }
+  std::vector<std::map<std::string, int64_t>> combinations(1);
+  for (const auto &[name, values] : lists) {
+    std::vector<std::map<std::string, int64_t>> longer;
+    for (const std::map<std::string, int64_t> &begun : combinations)
+      for (int64_t value : values) {
+        longer.push_back(begun);
+        longer.back()[name] = value;
+      }
+    combinations = std::move(longer);
+  }
+  return combinations;
 }
 
 } // namespace vx::tools

@@ -1,10 +1,11 @@
-// What every tool does with its command line: one dash or two, --help, --version, exit codes.
+// What every tool does with its command line: one dash or two, --help, --version, messages, exit codes.
 #ifndef VX_TOOLS_COMMAND_LINE_H
 #define VX_TOOLS_COMMAND_LINE_H
 
 #include "tool_error.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,12 +21,26 @@ namespace vx::tools {
 // stdout is an error too.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));
 
-// Adds --help and --version and the table of exit codes behind `examples`, then parses. True when the tool shall go on;
-// false when --help or --version has been answered. Throws a usage error that names a flag that is not known.
-bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int argc, char **argv);
-
-// "vx 0.1.0", LLVM and the ABI numbers, one line each.
+// "vx 0.1.0", LLVM and the ABI numbers, one line each; of a tool without LLVM.
 std::string versionText();
+
+// Adds --help and --version and the table of exit codes behind `examples`, then parses. True when the tool shall go on;
+// false when --help or --version has been answered.
+//
+// A value stands in the same word, --name=value, or in the next one; an option whose value may be left out
+// (`expected(0, 1)`) takes it in the same word only. A flag that is not known, a missing or empty value, a value for
+// what takes none, and a second value for what takes one are usage errors that name the flag.
+bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int argc, char **argv,
+                      const std::string &version = versionText());
+
+// Checks for CLI::Option::check. What they say follows the flag's name: "want json or text, got 'xml'".
+using ValueCheck = std::function<std::string(const std::string &)>;
+ValueCheck oneOf(std::vector<std::string> words);
+ValueCheck wholeNumber(uint64_t least, uint64_t most);
+ValueCheck numberAbove(double least);
+
+// "a, b or c"
+std::string joinWords(const std::vector<std::string> &words, std::string_view last);
 
 // Splits at commas; empty pieces are dropped.
 std::vector<std::string> splitList(std::string_view text);
@@ -35,6 +50,10 @@ std::pair<std::string, std::string> splitAssignment(std::string_view flag, const
 
 // "--dim batch=8" and "--dim batch=8,sequence=16", any number of times.
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &flags);
+
+// The same with several values for a name, "--dim batch=1,8,sequence=16": each combination of them, in order, the last
+// name's values fastest. One empty combination when there are no flags.
+std::vector<std::map<std::string, int64_t>> parseDimLists(const std::vector<std::string> &flags);
 
 } // namespace vx::tools
 

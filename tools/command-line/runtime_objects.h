@@ -1,4 +1,4 @@
-// Owners for the handles of vx.h, as far as the tools need them.
+// Owners for the handles of vx.h, as far as the tools need them, and what a failed status means to a tool.
 #ifndef VX_TOOLS_RUNTIME_OBJECTS_H
 #define VX_TOOLS_RUNTIME_OBJECTS_H
 
@@ -27,6 +27,12 @@ inline std::string takeString(char *text) {
   std::unique_ptr<char, Releaser<vx_string_release>> owner(text);
   return text ? std::string(text) : std::string();
 }
+
+// Throws what a failed status says, and releases it.
+void check(vx_status status);
+
+// Maps a module file. Throws a ToolError (exit 3) that names the file when it is not there, no module, or damaged.
+ModuleOwner loadModule(const std::string &path);
 
 } // namespace vx::tools
 

@@ -2,8 +2,6 @@
 #ifndef VX_TOOLS_TOOL_ERROR_H
 #define VX_TOOLS_TOOL_ERROR_H
 
-#include "vx/runtime/vx.h"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -14,7 +12,7 @@ namespace vx::tools {
 
 enum class ExitCode : int {
   Done = 0,
-  Failed = 1,   // failed in the doing: device lost, out of memory, disk full
+  Failed = 1,   // failed in the doing: device lost, out of memory, disk full, results differ
   Usage = 2,    // the command line is wrong
   BadInput = 3, // the module or a file is wrong or not supported
   NoDevice = 4  // no device that was asked for
@@ -40,9 +38,6 @@ template <typename... Args>
 ToolError workError(fmt::format_string<Args...> format, Args &&...args) {
   return ToolError(ExitCode::Failed, fmt::format(format, std::forward<Args>(args)...));
 }
-
-// Throws what a failed status says, and releases it.
-void check(vx_status status);
 
 } // namespace vx::tools
 

@@ -3,6 +3,7 @@
 #include "vx/abi/version.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,11 +15,38 @@ static Json orNull(const std::optional<double> &value) { return value ? Json(*va
 
 static std::string orDash(const std::optional<double> &value) { return value ? fmt::format("{:.1f}", *value) : "-"; }
 
-static std::string dimsText(const SymbolValues &dims) {
+std::string dimsText(const SymbolValues &dims) {
   std::string text;
   for (const auto &[name, size] : dims)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, size);
   return text.empty() ? "-" : text;
+}
+
+std::string contestantText(const Measurement &result) {
+  std::string text = fmt::format("{} on {}", result.runner, result.device);
+  if (result.threads)
+    text += fmt::format(", {} thread{}", result.threads, result.threads == 1 ? "" : "s");
+  return text;
+}
+
+const Probe *BenchReport::probeOf(const Measurement &result) const {
+  const auto found = std::find_if(probes.begin(), probes.end(), [&result](const Probe &probe) {
+    return probe.threads == result.threads &&
+           (probe.device == result.device || (result.runner != "vx" && probe.device.starts_with(result.device + ":")));
+  });
+  return found == probes.end() ? nullptr : &*found;
+}
+
+static Json kernelJson(const KernelMeasurement &kernel) {
+  return {{"kernel", kernel.name},
+          {"key", kernel.key},
+          {"nodes", kernel.sources},
+          {"dispatches", kernel.dispatches},
+          {"median_ms", orNull(kernel.medianMs)},
+          {"flops", orNull(kernel.flops)},
+          {"bytes", orNull(kernel.bytes)},
+          {"gflops", orNull(kernel.gflops())},
+          {"gbs", orNull(kernel.gbs())}};
 }
 
 Json BenchReport::json() const {
@@ -30,104 +58,64 @@ Json BenchReport::json() const {
                                   {"fma_gflops", orNull(probe.fmaGflops)},
                                   {"read_gbs", orNull(probe.readGbs)}});
   document["results"] = Json::array();
-  for (const Measurement &result : results)
-    document["results"].push_back({{"module", result.module},
-                                   {"function", result.function},
-                                   {"device", result.device},
-                                   {"device_name", result.deviceName},
-                                   {"variant", result.variant},
-                                   {"threads", result.threads},
-                                   {"dims", Json(result.dims)},
-                                   {"runs", result.runs},
-                                   {"median_ms", result.medianMs},
-                                   {"p95_ms", result.p95Ms},
-                                   {"min_ms", result.minMs},
-                                   {"gflops", nullptr},
-                                   {"bytes", result.bytes},
-                                   {"gbs", result.gbs}});
+  for (const Measurement &result : results) {
+    Json &entry = document["results"].emplace_back();
+    entry = {{"module", result.module},
+             {"function", result.function},
+             {"runner", result.runner},
+             {"runner_version", result.runnerVersion},
+             {"device", result.device},
+             {"device_name", result.deviceName},
+             {"variant", result.variant},
+             {"threads", result.threads},
+             {"dims", Json(result.dims)},
+             {"runs", result.runs},
+             {"median_ms", result.medianMs},
+             {"mean_ms", result.meanMs},
+             {"min_ms", result.minMs},
+             {"p5_ms", result.p5Ms},
+             {"p95_ms", result.p95Ms},
+             {"p99_ms", result.p99Ms},
+             {"max_ms", result.maxMs},
+             {"flops", orNull(result.flops)},
+             {"gflops", orNull(result.gflops)},
+             {"bytes", result.bytes},
+             {"gbs", result.gbs},
+             {"kernel_bytes", orNull(result.kernelBytes)},
+             {"times_peer", orNull(result.timesPeer)}};
+    if (result.kernels.empty())
+      continue;
+    entry["kernels"] = Json::array();
+    for (const KernelMeasurement &kernel : result.kernels)
+      entry["kernels"].push_back(kernelJson(kernel));
+  }
   return document;
 }
 
-static std::string escape(std::string_view text) {
-  std::string escaped;
-  for (char letter : text) {
-    switch (letter) {
-    case '&':
-      escaped += "&amp;";
-      break;
-    case '<':
-      escaped += "&lt;";
-      break;
-    case '>':
-      escaped += "&gt;";
-      break;
-    case '"':
-      escaped += "&quot;";
-      break;
-    default:
-      escaped += letter;
-    }
-  }
-  return escaped;
-}
-
-static constexpr const char *PageHead = R"(<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>vx-bench</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1a1a1a; }
-table { border-collapse: collapse; margin: 1em 0; }
-th, td { padding: .3em .9em; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; }
-.row { display: grid; grid-template-columns: 24em 1fr; gap: 1em; align-items: center; margin: .3em 0; }
-.bar { background: #3b6ea8; color: #fff; padding: .15em .5em; white-space: nowrap; min-width: 5em; }
-.vulkan { background: #a8433b; } .cuda { background: #4b8b3b; } .rocm { background: #8b6b3b; }
-</style>
-</head>
-<body>
-<h1>vx-bench</h1>
-)";
-
-std::string BenchReport::html() const {
-  std::string page = PageHead;
-  page += "<p>vx " VX_VERSION_STRING ". Median time of a call, shorter is better.</p>\n<section>\n";
-  double longest = 0;
-  for (const Measurement &result : results)
-    longest = std::max(longest, result.medianMs);
-  for (const Measurement &result : results)
-    page += fmt::format("<div class=\"row\"><span>{} {} ({})</span><div><div class=\"bar {}\" style=\"width:{:.1f}%\">"
-                        "{:.3f} ms</div></div></div>\n",
-                        escape(result.module), escape(dimsText(result.dims)), escape(result.device),
-                        escape(result.device.substr(0, result.device.find(':'))),
-                        longest > 0 ? 100 * result.medianMs / longest : 0, result.medianMs);
-  page += "</section>\n<table>\n<tr><th>module</th><th>device</th><th>threads</th><th>dims</th><th>runs</th>"
-          "<th>median ms</th><th>p95 ms</th><th>GFLOP/s</th><th>GB/s</th></tr>\n";
-  for (const Measurement &result : results)
-    page += fmt::format("<tr><td>{}</td><td>{} {}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.4f}</td><td>{:.4f}</td>"
-                        "<td>-</td><td>{:.2f}</td></tr>\n",
-                        escape(result.module), escape(result.device), escape(result.deviceName), result.threads,
-                        escape(dimsText(result.dims)), result.runs, result.medianMs, result.p95Ms, result.gbs);
-  page +=
-      "</table>\n<p>GB/s counts inputs, outputs and constants once each.</p>\n<h2>The machine in the same run</h2>\n"
-      "<table>\n<tr><th>device</th><th>threads</th><th>f32 FMA GFLOP/s</th><th>read GB/s</th></tr>\n";
-  for (const Probe &probe : probes)
-    page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(probe.device), probe.threads,
-                        orDash(probe.fmaGflops), orDash(probe.readGbs));
-  page += "</table>\n</body>\n</html>\n";
-  return page;
-}
-
 std::string BenchReport::text() const {
-  std::string table = fmt::format("{:<32} {:<10} {:>7} {:<20} {:>8} {:>12} {:>12} {:>10} {:>9}\n", "module", "device",
-                                  "threads", "dims", "runs", "median ms", "p95 ms", "GFLOP/s", "GB/s");
+  std::string table = fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11} {:>11} {:>9} {:>8} {:>7}\n", "module", "on",
+                                  "dims", "runs", "median ms", "p95 ms", "GFLOP/s", "GB/s", "x peer");
   for (const Measurement &result : results)
-    table += fmt::format("{:<32} {:<10} {:>7} {:<20} {:>8} {:>12.4f} {:>12.4f} {:>10} {:>9.2f}\n", result.module,
-                         result.device, result.threads, dimsText(result.dims), result.runs, result.medianMs,
-                         result.p95Ms, "-", result.gbs);
+    table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11.4f} {:>11.4f} {:>9} {:>8} {:>7}\n", result.module,
+                         contestantText(result), dimsText(result.dims), result.runs, result.medianMs, result.p95Ms,
+                         orDash(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
+                         result.timesPeer ? fmt::format("{:.2f}", *result.timesPeer) : "-");
+  for (const Measurement &result : results) {
+    if (result.kernels.empty())
+      continue;
+    table += fmt::format("\nkernels of {}, {}, {}\n", result.module, contestantText(result), dimsText(result.dims));
+    table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}\n", "ms", "times", "GFLOP/s", "GB/s", "kernel: source nodes");
+    for (const KernelMeasurement &kernel : result.kernels)
+      table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}: {}\n",
+                           kernel.medianMs ? fmt::format("{:.4f}", *kernel.medianMs) : "-", kernel.dispatches,
+                           orDash(kernel.gflops()), orDash(kernel.gbs()), kernel.name, fmt::join(kernel.sources, ", "));
+  }
+  if (!probes.empty())
+    table += "\n";
   for (const Probe &probe : probes)
-    table += fmt::format("{} with {} threads at best: f32 FMA {} GFLOP/s, read {} GB/s\n", probe.device, probe.threads,
+    table += fmt::format("{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s\n", probe.device,
+                         probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s")
+                                       : std::string(),
                          orDash(probe.fmaGflops), orDash(probe.readGbs));
   return table;
 }

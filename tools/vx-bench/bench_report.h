@@ -12,6 +12,7 @@
 
 namespace vx::tools {
 
+// What a device can do at best.
 struct Probe {
   std::string device; // "cpu:0"
   uint32_t threads = 0;
@@ -24,12 +25,22 @@ struct BenchReport {
   std::vector<Probe> probes;
   std::vector<Measurement> results;
 
+  // The peak beside which a result is shown; a peer's is that of the CPU with as many threads. Null when it was not
+  // measured.
+  const Probe *probeOf(const Measurement &result) const;
+
   // {"version":1,"probes":[...],"results":[...]}; what is not known is null.
   nlohmann::ordered_json json() const;
-  // A page that needs no other file: a bar per result, and both tables.
+  // A page that needs no other file: charts beside the measured peaks, and tables. See bench_page.cpp.
   std::string html() const;
   std::string text() const;
 };
+
+// "batch=8 sequence=16", or "-".
+std::string dimsText(const SymbolValues &dims);
+
+// "vx on vulkan:0", "onnxruntime on cpu, 2 threads"
+std::string contestantText(const Measurement &result);
 
 } // namespace vx::tools
 

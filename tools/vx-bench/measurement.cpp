@@ -4,15 +4,26 @@
 #include "runtime_objects.h"
 #include "tool_error.h"
 
+#include "vx/abi/version.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
 
 namespace vx::tools {
 
 using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+static constexpr size_t MaxRuns = 1000000;
+// Profiled calls: the median of few is good enough, and each waits for the device after every kernel.
+static constexpr double ProfileSeconds = 0.5;
+static constexpr size_t MaxProfiles = 50;
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -24,53 +35,82 @@ double percentile(const std::vector<double> &sorted, double part) {
   return sorted[std::min(index, sorted.size() - 1)];
 }
 
-// Runs once; gives the seconds and the bytes of the outputs.
-static double runOnce(vx_call *call, std::vector<vx_value *> &inputs, std::vector<vx_value *> &outputs,
-                      uint64_t &outputBytes) {
-  const Clock::time_point begin = Clock::now();
-  check(vx_call_run(call, inputs.size(), inputs.data(), outputs.size(), outputs.data()));
-  const double seconds = secondsSince(begin);
-  outputBytes = 0;
-  for (vx_value *output : outputs) {
-    outputBytes += vx_value_get_info(output).size;
-    vx_value_release(output);
-  }
-  return seconds;
+// 10^9 of `amount` per second; nothing when the time is too short to have been measured.
+static std::optional<double> rate(std::optional<double> amount, std::optional<double> milliseconds) {
+  if (!amount || !milliseconds || *milliseconds <= 0)
+    return std::nullopt;
+  return *amount / (*milliseconds * 1e6);
 }
 
-static uint64_t constantBytes(const vx_module *module) {
-  char *text = nullptr;
-  check(vx_module_describe(module, &text));
-  const nlohmann::json description = nlohmann::json::parse(takeString(text));
-  uint64_t bytes = 0;
-  for (const nlohmann::json &constant : description["constants"])
-    bytes += constant.value("size", uint64_t(0));
-  return bytes;
+std::optional<double> KernelMeasurement::gflops() const { return rate(flops, medianMs); }
+std::optional<double> KernelMeasurement::gbs() const { return rate(bytes, medianMs); }
+
+void setTimes(Measurement &measurement, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  measurement.runs = seconds.size();
+  measurement.medianMs = percentile(seconds, 0.5) * 1e3;
+  measurement.meanMs = std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size()) * 1e3;
+  measurement.minMs = seconds.front() * 1e3;
+  measurement.p5Ms = percentile(seconds, 0.05) * 1e3;
+  measurement.p95Ms = percentile(seconds, 0.95) * 1e3;
+  measurement.p99Ms = percentile(seconds, 0.99) * 1e3;
+  measurement.maxMs = seconds.back() * 1e3;
+  measurement.gbs = rate(static_cast<double>(measurement.bytes), measurement.medianMs).value_or(0);
+  measurement.gflops = rate(measurement.flops, measurement.medianMs);
 }
 
-Measurement measure(const MeasurementRequest &request) {
-  vx_module *loaded = nullptr;
-  check(vx_module_load(request.path.c_str(), &loaded));
-  const ModuleOwner module(loaded);
-  const vx_function_info &function = findFunction(module.get(), request.function);
+static std::optional<double> numberOrNothing(const json &object, const char *key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null())
+    return std::nullopt;
+  return found->get<double>();
+}
 
-  Measurement result;
-  result.module = request.path;
-  result.function = function.name;
-  result.dims = request.dims;
-  checkDims(function, result.dims);
+namespace {
+
+class ModuleContestant final : public Contestant {
+public:
+  explicit ModuleContestant(const MeasurementRequest &request);
+
+  void run(double seconds, uint32_t minRuns, std::vector<double> &times) override;
+  Measurement describe() override;
+
+private:
+  double runOnce();
+  // One run with the work of every kernel counted and, where the device can, timed.
+  json profile();
+  void addKernels(Measurement &measurement, const json &first);
+
+  const bool perKernel;
+  Measurement facts;
+  uint64_t inputBytes = 0;
+  uint64_t outputBytes = 0;
+  ModuleOwner module;
+  InstanceOwner instance;
+  CallOwner call;
   std::vector<ValueOwner> owners;
   std::vector<vx_value *> inputs;
-  for (const Value &value : makeInputs(function, request.inputs, request.seed, result.dims)) {
+  std::vector<vx_value *> outputs;
+};
+
+ModuleContestant::ModuleContestant(const MeasurementRequest &request) : perKernel(request.perKernel) {
+  module = loadModule(request.path);
+  const vx_function_info &function = findFunction(module.get(), request.function);
+  facts.module = request.path;
+  facts.function = function.name;
+  facts.runnerVersion = VX_VERSION_STRING;
+  facts.dims = request.dims;
+  checkDims(function, facts.dims);
+  for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims)) {
     owners.push_back(toRuntime(value));
     inputs.push_back(owners.back().get());
     for (const Tensor &tensor : value.tensors)
-      result.bytes += tensor.bytes.size();
+      inputBytes += tensor.bytes.size();
   }
   // What is known only after the call has no size to report.
   for (size_t i = 0; i < function.symbol_count; ++i)
     if (function.symbols[i].data_dependent)
-      result.dims.erase(function.symbols[i].name);
+      facts.dims.erase(function.symbols[i].name);
 
   vx_instance_options options{};
   options.struct_size = sizeof(options);
@@ -80,38 +120,98 @@ Measurement measure(const MeasurementRequest &request) {
   options.threads = request.threads;
   vx_instance *createdInstance = nullptr;
   check(vx_instance_create(module.get(), &options, &createdInstance));
-  const InstanceOwner instance(createdInstance);
+  instance.reset(createdInstance);
   char *text = nullptr;
   check(vx_instance_report(instance.get(), VX_REPORT_JSON, &text));
-  const nlohmann::json taken = nlohmann::json::parse(takeString(text))["taken"];
-  result.device = taken.value("device", "");
-  result.deviceName = taken.value("name", "");
-  result.variant = taken.value("variant", "");
-  result.threads = taken.value("threads", 0u);
+  const json taken = json::parse(takeString(text))["taken"];
+  facts.device = taken.value("device", "");
+  facts.deviceName = taken.value("name", "");
+  facts.variant = taken.value("variant", "");
+  facts.threads = taken.value("threads", 0u);
 
   vx_call *createdCall = nullptr;
   check(vx_call_create(instance.get(), function.name, &createdCall));
-  const CallOwner call(createdCall);
-  std::vector<vx_value *> outputs(function.output_count, nullptr);
-  uint64_t outputBytes = 0;
-  // The first runs record commands, touch pages and wake the processor up.
-  const Clock::time_point warmBegin = Clock::now();
-  for (int i = 0; i < 2 || (i < 1000 && secondsSince(warmBegin) < request.minSeconds / 10); ++i)
-    runOnce(call.get(), inputs, outputs, outputBytes);
+  call.reset(createdCall);
+  outputs.resize(function.output_count);
+}
 
-  constexpr size_t maxRuns = 1000000;
-  std::vector<double> seconds;
+double ModuleContestant::runOnce() {
   const Clock::time_point begin = Clock::now();
-  while (seconds.size() < request.minRuns || (secondsSince(begin) < request.minSeconds && seconds.size() < maxRuns))
-    seconds.push_back(runOnce(call.get(), inputs, outputs, outputBytes));
-  std::sort(seconds.begin(), seconds.end());
-  result.runs = seconds.size();
-  result.medianMs = percentile(seconds, 0.5) * 1e3;
-  result.p95Ms = percentile(seconds, 0.95) * 1e3;
-  result.minMs = seconds.front() * 1e3;
-  result.bytes += outputBytes + constantBytes(module.get());
-  result.gbs = result.medianMs > 0 ? static_cast<double>(result.bytes) / (result.medianMs * 1e6) : 0;
-  return result;
+  check(vx_call_run(call.get(), inputs.size(), inputs.data(), outputs.size(), outputs.data()));
+  const double seconds = secondsSince(begin);
+  outputBytes = 0;
+  for (vx_value *output : outputs) {
+    outputBytes += vx_value_get_info(output).size;
+    vx_value_release(output);
+  }
+  return seconds;
+}
+
+void ModuleContestant::run(double seconds, uint32_t minRuns, std::vector<double> &times) {
+  const Clock::time_point begin = Clock::now();
+  for (size_t i = 0; i < minRuns || (i < MaxRuns && secondsSince(begin) < seconds); ++i)
+    times.push_back(runOnce());
+}
+
+json ModuleContestant::profile() {
+  vx_call_set_profile(call.get(), 1);
+  runOnce();
+  vx_call_set_profile(call.get(), 0);
+  char *text = nullptr;
+  check(vx_call_report(call.get(), &text));
+  return json::parse(takeString(text));
+}
+
+void ModuleContestant::addKernels(Measurement &measurement, const json &first) {
+  std::map<std::string, std::vector<double>> times; // by key
+  const Clock::time_point begin = Clock::now();
+  for (size_t i = 0; i < 3 || (i < MaxProfiles && secondsSince(begin) < ProfileSeconds); ++i) {
+    const json report = profile();
+    for (const json &kernel : report["kernels"])
+      if (const std::optional<double> milliseconds = numberOrNothing(kernel, "total_ms"))
+        times[kernel.value("key", "")].push_back(*milliseconds);
+  }
+  for (const json &kernel : first["kernels"]) {
+    KernelMeasurement &one = measurement.kernels.emplace_back();
+    one.name = kernel.value("kernel", "");
+    one.key = kernel.value("key", "");
+    one.sources = kernel.value("sources", std::vector<std::string>());
+    one.dispatches = kernel.value("count", uint64_t(0));
+    one.flops = numberOrNothing(kernel, "flops");
+    one.bytes = numberOrNothing(kernel, "bytes");
+    if (std::vector<double> &list = times[one.key]; !list.empty()) {
+      std::sort(list.begin(), list.end());
+      one.medianMs = percentile(list, 0.5);
+    }
+  }
+  std::sort(measurement.kernels.begin(), measurement.kernels.end(),
+            [](const KernelMeasurement &a, const KernelMeasurement &b) {
+              return std::tie(b.medianMs, a.key) < std::tie(a.medianMs, b.key);
+            });
+}
+
+Measurement ModuleContestant::describe() {
+  // The first profiled run makes what the others use again.
+  profile();
+  const json counted = profile();
+  Measurement measurement = facts;
+  measurement.flops = numberOrNothing(counted, "flops");
+  measurement.kernelBytes = numberOrNothing(counted, "bytes");
+  char *text = nullptr;
+  check(vx_module_describe(module.get(), &text));
+  measurement.bytes = inputBytes + outputBytes;
+  const json description = json::parse(takeString(text));
+  for (const json &constant : description["constants"])
+    measurement.bytes += constant.value("size", uint64_t(0));
+  if (perKernel)
+    addKernels(measurement, counted);
+  return measurement;
+}
+
+} // namespace
+
+std::unique_ptr<Contestant> makeModuleContestant(const MeasurementRequest &request) {
+  return std::make_unique<ModuleContestant>(request);
 }
 
 } // namespace vx::tools

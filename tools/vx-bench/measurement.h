@@ -1,14 +1,77 @@
-// One module on one device, timed.
+// What is timed: a module on a device, or a peer; and what came out of it.
 #ifndef VX_BENCH_MEASUREMENT_H
 #define VX_BENCH_MEASUREMENT_H
 
 #include "signature.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace vx::tools {
+
+// All dispatches of a kernel in one call.
+struct KernelMeasurement {
+  std::string name;
+  std::string key;
+  std::vector<std::string> sources;
+  uint64_t dispatches = 0;
+  // Median over the profiled calls; nothing when the device cannot time dispatches.
+  std::optional<double> medianMs;
+  // Nothing when the module does not state them.
+  std::optional<double> flops;
+  std::optional<double> bytes;
+
+  std::optional<double> gflops() const;
+  std::optional<double> gbs() const;
+};
+
+struct Measurement {
+  std::string module;
+  std::string function;
+  std::string runner = "vx"; // or the peer, "onnxruntime"
+  std::string runnerVersion;
+  std::string device;     // that was taken, "vulkan:0"
+  std::string deviceName; // "NVIDIA H100"
+  std::string variant;
+  uint32_t threads = 0; // of the CPU; 0 on other devices
+  SymbolValues dims;
+
+  // Of the calls that were timed.
+  uint64_t runs = 0;
+  double medianMs = 0;
+  double meanMs = 0;
+  double minMs = 0;
+  double p5Ms = 0;
+  double p95Ms = 0;
+  double p99Ms = 0;
+  double maxMs = 0;
+
+  // Inputs, outputs and constants, each counted once: what a call moves at the least.
+  uint64_t bytes = 0;
+  double gbs = 0;
+  // Of all kernels; nothing for a peer, or when the module does not state it.
+  std::optional<double> flops;
+  std::optional<double> gflops;
+  std::optional<double> kernelBytes;
+  // The peer's median time over this one's, on the same model, threads and inputs.
+  std::optional<double> timesPeer;
+  // Longest first; empty unless asked for.
+  std::vector<KernelMeasurement> kernels;
+};
+
+// Something that can be run again and again, so that several can take turns.
+class Contestant {
+public:
+  virtual ~Contestant() = default;
+
+  // Runs for at least `seconds` and `minRuns` times, and appends the seconds that each run took. Throws ToolError.
+  virtual void run(double seconds, uint32_t minRuns, std::vector<double> &times) = 0;
+
+  // All but the times. Called when it has run, outside of the timing.
+  virtual Measurement describe() = 0;
+};
 
 struct MeasurementRequest {
   std::string path;
@@ -18,30 +81,16 @@ struct MeasurementRequest {
   SymbolValues dims;
   std::vector<std::string> inputs;
   uint64_t seed = 0;
-  double minSeconds = 1;
-  uint32_t minRuns = 5;
+  // With the times of single kernels.
+  bool perKernel = false;
 };
 
-struct Measurement {
-  std::string module;
-  std::string function;
-  std::string device;     // that was taken, "vulkan:0"
-  std::string deviceName; // "NVIDIA H100"
-  std::string variant;
-  uint32_t threads = 0; // of the CPU device; 0 on others
-  SymbolValues dims;
-  uint64_t runs = 0;
-  double medianMs = 0;
-  double p95Ms = 0;
-  double minMs = 0;
-  // Inputs, outputs and constants, each counted once: what a call moves at the least.
-  uint64_t bytes = 0;
-  double gbs = 0;
-};
+// Loads the module on the device and makes its inputs. The time of a run is that of vx_call_run, which includes the
+// transfer of its inputs. Throws ToolError.
+std::unique_ptr<Contestant> makeModuleContestant(const MeasurementRequest &request);
 
-// Loads, warms up, and times calls until `minSeconds` have passed and there are `minRuns`. The time of a call is that
-// of vx_call_run, which includes the transfer of its inputs. Throws ToolError.
-Measurement measure(const MeasurementRequest &request);
+// Fills in what follows from the times of the runs, which are not empty.
+void setTimes(Measurement &measurement, std::vector<double> seconds);
 
 // The value below which `part` (0 to 1) of the sorted values lie, the nearest one. `sorted` is not empty.
 double percentile(const std::vector<double> &sorted, double part);

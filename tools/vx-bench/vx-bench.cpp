@@ -1,26 +1,37 @@
-// vx-bench: times modules on devices, beside what the machine can do.
+// vx-bench: times modules on devices, beside what the machine can do and beside a peer.
 #include "bench_report.h"
+#include "call_inputs.h"
 #include "command_line.h"
 #include "cpu_probes.h"
 #include "measurement.h"
+#include "npy.h"
 #include "output_file.h"
+#include "peer.h"
+#include "runtime_objects.h"
 #include "vulkan_probes.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
 #include <unistd.h>
 
 using namespace vx::tools;
+namespace fs = std::filesystem;
 
 static constexpr const char *Examples = R"(
 Examples:
   Device:       vx-bench model.vxm --device=cpu,vulkan --threads 1,2
-  Inputs:       vx-bench model.vxm --dim batch=8
+  Inputs:       vx-bench model.vxm --dim batch=1,8
                 vx-bench model.vxm --input tokens=@tokens.npy
-  Measurement:  vx-bench a.vxm b.vxm --min-time 3
+  Measurement:  vx-bench a.vxm b.vxm --warm-up 0.5 --min-time 3 --per-kernel
+  Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
   Report:       vx-bench model.vxm --json result.json --html result.html
 )";
 
@@ -34,18 +45,51 @@ struct Options {
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   uint64_t seed = 0;
+  std::optional<double> warmUp;
   double minTime = 1;
   uint32_t minRuns = 5;
+  bool perKernel = false;
   bool noProbes = false;
+  std::string peer;
+  std::vector<std::string> peerModels;
+  std::string peerScript;
   std::string json;
   std::string html;
 };
 
+// Takes its turns with the others of the same module and sizes.
+struct Entry {
+  std::unique_ptr<Contestant> contestant;
+  std::vector<double> times;
+};
+
+// A folder of this process for files that a peer reads; it is removed with what is in it.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    std::string pattern = fs::temp_directory_path() / "vx-bench-XXXXXX";
+    if (!::mkdtemp(pattern.data()))
+      throw workError("cannot make a temporary folder '{}': {}", pattern, std::strerror(errno));
+    path = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+  fs::path path;
+};
+
 } // namespace
+
+// Turns that the contestants take, so that a slow moment of the machine meets all of them.
+static constexpr int Turns = 5;
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Times functions of compiled modules.");
-  app.add_option("modules", options.modules, "Module files (.vxm)")->required();
+  app.add_option("modules", options.modules, "Module files (.vxm)");
 
   app.add_option("--device", options.devices, "Devices, e.g. cpu,vulkan; a refused one is an error")->group("Device");
   app.add_option("--threads", options.threads, "CPU thread counts, e.g. 1,2; 0: one per core")->group("Device");
@@ -53,24 +97,47 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--function", options.function, "The function to run; the first one by default")->group("Inputs");
   app.add_option("--input", options.inputs,
                  "NAME=@x.npy, NAME=@x.pb or NAME=f32[2,3]:random|zeros|ones; random when not given")
-      ->allow_extra_args(false)
       ->group("Inputs");
-  app.add_option("--dim", options.dims, "NAME=N: size of a named dimension of random inputs")
-      ->allow_extra_args(false)
+  app.add_option("--dim", options.dims, "NAME=N or NAME=N,N: sizes of a named dimension of random inputs")
       ->group("Inputs");
-  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")->group("Inputs");
+  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->group("Inputs");
 
-  app.add_option("--min-time", options.minTime, "Seconds to measure each module for; 1 by default")
-      ->check(CLI::NonNegativeNumber)
+  app.add_option("--warm-up", options.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
+      ->check(numberAbove(0))
+      ->group("Measurement");
+  app.add_option("--min-time", options.minTime, "Seconds to measure each for; 1 by default")
+      ->check(numberAbove(0))
       ->group("Measurement");
   app.add_option("--min-runs", options.minRuns, "Calls to measure at the least; 5 by default")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1, 1000000))
+      ->group("Measurement");
+  app.add_flag("--per-kernel", options.perKernel, "Time every kernel too, and name the nodes it came from")
       ->group("Measurement");
   app.add_flag("--no-probes", options.noProbes, "Leave out what the machine can do at best")->group("Measurement");
 
+  app.add_option("--peer", options.peer, "onnxruntime: time it in turns with the CPU, same inputs and threads")
+      ->check(oneOf({"onnxruntime"}))
+      ->group("Peer");
+  app.add_option("--peer-model", options.peerModels,
+                 "The peer's model, one for each module in order; the module's name with .onnx by default")
+      ->group("Peer");
+  app.add_option("--peer-script", options.peerScript, "The path of scripts/bench-peer, when it is not above this tool")
+      ->group("Peer");
+
   app.add_option("--json", options.json, "Write the results to a file")->group("Report");
-  app.add_option("--html", options.html, "Write a page with a chart to a file")->group("Report");
-  return parseCommandLine(app, name, Examples, argc, argv);
+  app.add_option("--html", options.html, "Write a page with charts to a file")->group("Report");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return false;
+  if (options.modules.empty())
+    throw usageError("want a module file; see --help");
+  if (options.peer.empty() && !(options.peerModels.empty() && options.peerScript.empty()))
+    throw usageError("--peer-model and --peer-script go with --peer");
+  if (!options.peerModels.empty() && options.peerModels.size() != options.modules.size())
+    throw usageError("--peer-model: want one for each of the {} modules, got {}", options.modules.size(),
+                     options.peerModels.size());
+  return true;
 }
 
 static std::vector<uint32_t> threadCounts(const std::string &text) {
@@ -93,10 +160,7 @@ static void progress(const std::string &text) {
 }
 
 static void addProbe(BenchReport &report, const Measurement &result) {
-  const auto same = [&result](const Probe &probe) {
-    return probe.device == result.device && probe.threads == result.threads;
-  };
-  if (std::any_of(report.probes.begin(), report.probes.end(), same))
+  if (result.runner != "vx" || report.probeOf(result))
     return;
   Probe probe;
   probe.device = result.device;
@@ -114,37 +178,109 @@ static void addProbe(BenchReport &report, const Measurement &result) {
   report.probes.push_back(probe);
 }
 
+static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module,
+                    const SymbolValues &dims) {
+  const std::vector<uint32_t> threads = threadCounts(options.threads);
+  for (const std::string &device : splitList(options.devices))
+    for (uint32_t count : threads) {
+      // Threads are the CPU's: another device is measured once.
+      if (count != threads.front() && device != "auto" && !device.starts_with("cpu"))
+        continue;
+      progress(fmt::format("loading {} on {}", module, device));
+      MeasurementRequest request;
+      request.path = module;
+      request.device = device;
+      request.threads = count;
+      request.function = options.function;
+      request.dims = dims;
+      request.inputs = options.inputs;
+      request.seed = options.seed;
+      request.perKernel = options.perKernel;
+      entries.push_back({makeModuleContestant(request), {}});
+    }
+}
+
+// One for each number of threads; the inputs are the same numbers as ours.
+static void addPeers(std::vector<Entry> &entries, const Options &options, size_t moduleIndex, SymbolValues dims,
+                     const fs::path &scratch) {
+  const std::string &path = options.modules[moduleIndex];
+  const ModuleOwner module = loadModule(path);
+  const vx_function_info &function = findFunction(module.get(), options.function);
+  PeerRequest request;
+  request.name = options.peer;
+  request.script = options.peerScript;
+  request.module = path;
+  request.model =
+      options.peerModels.empty() ? fs::path(path).replace_extension(".onnx").string() : options.peerModels[moduleIndex];
+  checkDims(function, dims);
+  const std::vector<Value> values = makeInputs(function, options.inputs, options.seed, dims);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].kind != VX_TENSOR)
+      throw usageError("--peer: input '{}' is no tensor, which a peer does not take", function.inputs[i].name);
+    const std::string file = scratch / fmt::format("{}.npy", i);
+    writeFile(file, formatNpy(values[i].tensors.front()));
+    request.inputs[function.inputs[i].name] = file;
+  }
+  for (size_t i = 0; i < function.symbol_count; ++i)
+    if (function.symbols[i].data_dependent)
+      dims.erase(function.symbols[i].name);
+  request.dims = dims;
+  for (uint32_t count : threadCounts(options.threads)) {
+    request.threads = count ? count : std::max(1u, std::thread::hardware_concurrency());
+    progress(fmt::format("loading {} in {}", request.model, options.peer));
+    entries.push_back({makePeerContestant(request), {}});
+  }
+}
+
+static void takeTurns(std::vector<Entry> &entries, const Options &options, const std::string &module) {
+  std::vector<double> ignored;
+  // The first runs record commands, touch pages and wake the processor up.
+  for (Entry &entry : entries)
+    entry.contestant->run(options.warmUp.value_or(options.minTime / 10), 2, ignored);
+  const uint32_t runs = (options.minRuns + Turns - 1) / Turns;
+  for (int turn = 0; turn < Turns; ++turn)
+    for (Entry &entry : entries) {
+      progress(fmt::format("{}: turn {} of {}", module, turn + 1, Turns));
+      entry.contestant->run(options.minTime / Turns, runs, entry.times);
+    }
+}
+
+static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
+  for (size_t i = begin; i < results.size(); ++i)
+    for (size_t j = begin; j < results.size(); ++j)
+      if (results[i].runner == "vx" && results[j].runner != "vx" && results[i].device.starts_with("cpu") &&
+          results[i].threads == results[j].threads && results[i].medianMs > 0)
+        results[i].timesPeer = results[j].medianMs / results[i].medianMs;
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
     return 0;
-  const std::vector<std::string> devices = splitList(options.devices);
-  if (devices.empty())
+  if (splitList(options.devices).empty())
     throw usageError("--device: want a device, got '{}'", options.devices);
-  const std::vector<uint32_t> threads = threadCounts(options.threads);
+  threadCounts(options.threads);
+  std::optional<ScratchFolder> scratch;
+  if (!options.peer.empty())
+    scratch.emplace();
 
   BenchReport report;
-  for (const std::string &module : options.modules)
-    for (const std::string &device : devices)
-      for (uint32_t count : threads) {
-        // Threads are the CPU's: another device is measured once.
-        if (count != threads.front() && device != "auto" && !device.starts_with("cpu"))
-          continue;
-        progress(fmt::format("{} on {}", module, device));
-        MeasurementRequest request;
-        request.path = module;
-        request.device = device;
-        request.threads = count;
-        request.function = options.function;
-        request.dims = parseDims(options.dims);
-        request.inputs = options.inputs;
-        request.seed = options.seed;
-        request.minSeconds = options.minTime;
-        request.minRuns = options.minRuns;
-        report.results.push_back(measure(request));
+  for (size_t i = 0; i < options.modules.size(); ++i)
+    for (const SymbolValues &dims : parseDimLists(options.dims)) {
+      std::vector<Entry> entries;
+      addOurs(entries, options, options.modules[i], dims);
+      if (!options.peer.empty())
+        addPeers(entries, options, i, dims, scratch->path);
+      takeTurns(entries, options, options.modules[i]);
+      const size_t begin = report.results.size();
+      for (Entry &entry : entries) {
+        Measurement &result = report.results.emplace_back(entry.contestant->describe());
+        setTimes(result, std::move(entry.times));
         if (!options.noProbes)
-          addProbe(report, report.results.back());
+          addProbe(report, result);
       }
+      compareWithPeers(report.results, begin);
+    }
   progress("");
   if (!options.json.empty())
     writeFile(options.json, report.json().dump(2) + "\n");

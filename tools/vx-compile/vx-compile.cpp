@@ -1,26 +1,39 @@
 // vx-compile: a model in, a module file out. A main() over libvx_compiler.
+#include "command_line.h"
+#include "output_file.h"
 
 #include "vx/compiler/vxc.h"
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
+
+#include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <mutex>
-#include <string>
 #include <unistd.h>
-#include <vector>
+
+using namespace vx::tools;
+
+static constexpr const char *Examples = R"(
+Examples:
+  Model:    vx-compile model.onnx --target=cpu,vulkan -o model.vxm
+            vx-compile model.onnx --target=cpu --weights=external
+  Targets:  vx-compile model.onnx --target=cpu --cpu=avx512,x86-64-v3
+  Sizes:    vx-compile model.onnx --target=cpu --dim batch=1,32 --dim sequence=1..512
+  Numbers:  vx-compile model.onnx --target=cpu --strict-math
+  Show:     vx-compile model.onnx --target=cpu --report=json
+            vx-compile model.onnx --target=cpu --stop-after=graph -o -
+            vx-compile model.onnx --target=cpu,vulkan --check
+  Work:     vx-compile model.onnx --target=cpu --cache kernels --threads 2
+)";
 
 namespace {
 
-/// Messages to stderr; one progress line on a terminal once the work has taken two seconds, and none in a pipe.
+// Messages to stderr; one progress line on a terminal once the work has taken two seconds, and none in a pipe.
 class Console {
 public:
-  Console() : isTerminal(isatty(STDERR_FILENO)), begin(std::chrono::steady_clock::now()) {}
   ~Console() { clearLine(); }
 
   void say(vxc_severity severity, const char *message) {
@@ -28,26 +41,25 @@ public:
     if (severity == VXC_PROGRESS) {
       if (!isTerminal || std::chrono::steady_clock::now() - begin < std::chrono::seconds(2))
         return;
-      std::fprintf(stderr, "\r\033[K%s", message);
+      fmt::print(stderr, "\r\033[K{}", message);
       hasLine = true;
       return;
     }
     clearLine();
     static constexpr const char *names[] = {"error", "warning", "note"};
-    std::fprintf(stderr, "vx-compile: %s: %s\n", names[severity], message);
+    fmt::print(stderr, "vx-compile: {}: {}\n", names[severity], message);
   }
-
-  static void print(const char *text, size_t size, std::FILE *file) { std::fwrite(text, 1, size, file); }
 
 private:
   void clearLine() {
     if (hasLine)
-      std::fprintf(stderr, "\r\033[K");
+      fmt::print(stderr, "\r\033[K");
     hasLine = false;
   }
 
-  bool isTerminal, hasLine = false;
-  std::chrono::steady_clock::time_point begin;
+  const bool isTerminal = ::isatty(STDERR_FILENO);
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  bool hasLine = false;
   std::mutex mutex;
 };
 
@@ -56,126 +68,151 @@ struct Sink {
   std::string text;
 };
 
-std::string getDefaultCache() {
-  if (const char *folder = std::getenv("VX_CACHE"); folder && *folder)
-    return folder;
-  if (const char *folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
-    return std::string(folder) + "/vx";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return std::string(home) + "/.cache/vx";
-  return "";
-}
-
-/// One dash or two is the same: `-target=cpu` becomes `--target=cpu`. `-o` and `-h` stay.
-std::vector<std::string> normalise(int argc, char **argv) {
-  std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) { // CLI11 takes them in reverse
-    std::string argument = argv[i];
-    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-' && argument.substr(0, 2) != "-o")
-      argument.insert(0, "-");
-    arguments.push_back(argument);
-  }
-  return arguments;
-}
+struct Options {
+  std::string model;
+  std::string output;
+  std::string targets;
+  std::map<std::string, std::string> variants; // target -> list
+  std::vector<std::string> dims;
+  std::string precision = "f32";
+  bool strictMath = false;
+  std::string stopAfter;
+  std::string report; // empty: none
+  bool check = false;
+  std::string weights = "inside";
+  std::string cache;
+  bool noCache = false;
+  uint32_t threads = 0;
+};
 
 } // namespace
 
-int main(int argc, char **argv) {
-  // A file above the limit is an error of the write, as a full disk is.
-  std::signal(SIGXFSZ, SIG_IGN);
-  CLI::App app("Compiles a model to a module file.\n"
-               "  vx-compile model.onnx -target=cpu,vulkan -o model.vxm",
-               "vx-compile");
-  app.set_version_flag("--version", vxc_version());
-  std::string model, output, targets, cpu, stopAfter, report, precision = "f32", weights = "inside",
-                                                              cache = getDefaultCache();
-  std::vector<std::string> dims;
-  bool check = false, noCache = false, strictMath = false;
-  unsigned threads = 0;
-  app.add_option("model", model, "ONNX file, or vx text in a .mlir file")->required();
-  app.add_option("-o,--output", output, "Module file to write; default: the model's name with .vxm. '-' prints text");
-  app.add_option("--target", targets, std::string("Targets, of ") + vxc_targets() + ". Example: --target=cpu,vulkan")
-      ->required();
-  app.add_option("--cpu", cpu, "CPU variants, best first. Example: --cpu=avx512,x86-64-v3");
+static std::string defaultCache() {
+  const std::pair<const char *, const char *> places[] = {
+      {"VX_CACHE", ""}, {"XDG_CACHE_HOME", "/vx"}, {"HOME", "/.cache/vx"}};
+  for (const auto &[variable, folder] : places)
+    if (const char *value = std::getenv(variable); value && *value)
+      return std::string(value) + folder;
+  return "";
+}
+
+static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
+  const std::vector<std::string> built = splitList(vxc_targets());
+  CLI::App app("Compiles a model to a module file.");
+  app.add_option("model", options.model, "ONNX file, or vx text in a .mlir file");
   app.add_option(
-         "--dim", dims,
-         "Specialise a symbolic dimension: one value, several (a version each beside the general one), or a range. "
-         "Example: --dim batch=1,32 --dim sequence=1..512")
-      ->take_all();
-  app.add_option("--precision", precision, "Arithmetic of float contractions: f32")->check(CLI::IsMember({"f32"}));
-  app.add_flag("--strict-math", strictMath, "Keep every rounding step of the model");
-  app.add_option("--stop-after", stopAfter,
-                 "Print the IR of a phase instead: import, graph, grad, fused, kernels, schedule, target. "
-                 "Example: --stop-after=graph -o -");
-  app.add_option("--report", report, "Print what was made: text or json. Example: --report=json")
+         "-o,--output", options.output,
+         "Module file to write, or text with --stop-after, where '-' prints it; the model's name with .vxm by default")
+      ->group("Model");
+  app.add_option("--weights", options.weights, "inside the module, or external: a file beside it")
+      ->check(oneOf({"inside", "external"}))
+      ->group("Model");
+
+  app.add_option("--target", options.targets, "Targets, of " + joinWords(built, "and"))->group("Targets");
+  // A target that this compiler was built without has its flag too, for a clear answer.
+  std::vector<std::string> known = built;
+  for (const char *target : {"cpu", "cuda", "rocm"})
+    if (std::find(known.begin(), known.end(), target) == known.end())
+      known.emplace_back(target);
+  for (const std::string &target : known)
+    app.add_option("--" + target, options.variants[target], "Variants of target " + target + ", best first")
+        ->group("Targets");
+
+  app.add_option(
+         "--dim", options.dims,
+         "NAME=N: specialise a dimension; NAME=N,N: a version each beside the general one; NAME=N..N: its range")
+      ->group("Sizes");
+  app.add_option("--precision", options.precision, "Arithmetic of float contractions: f32")
+      ->check(oneOf({"f32"}))
+      ->group("Numbers");
+  app.add_flag("--strict-math", options.strictMath, "Keep every rounding step of the model")->group("Numbers");
+
+  app.add_option("--report", options.report, "Print what was made: --report, --report=text or --report=json")
       ->expected(0, 1)
-      ->default_str("text")
-      ->check(CLI::IsMember({"text", "json"}));
-  app.add_flag("--check", check, "No code: list every node that some target cannot take");
-  app.add_option("--weights", weights, "Where weights go: inside the module, or external, beside it")
-      ->check(CLI::IsMember({"inside", "external"}));
-  app.add_option("--cache", cache, "Folder of compiled kernels. Example: --cache=/tmp/kernels");
-  app.add_flag("--no-cache", noCache, "Neither read nor write compiled kernels");
-  app.add_option("--threads", threads, "Threads of code generation; 0 is one for each processor");
-  try {
-    app.parse(normalise(argc, argv));
-  } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
-    std::fprintf(stderr, "vx-compile: error: %s\n", error.what());
-    return VXC_USAGE;
+      ->check(oneOf({"text", "json"}))
+      ->group("Show");
+  app.add_option("--stop-after", options.stopAfter,
+                 "Print the IR of a phase instead: import, graph, grad, fused, kernels, schedule or target")
+      ->group("Show");
+  app.add_flag("--check", options.check, "No code: list every node that some target cannot take")->group("Show");
+
+  app.add_option("--cache", options.cache, "Folder of compiled kernels")->group("Work");
+  app.add_flag("--no-cache", options.noCache, "Neither read nor write compiled kernels")->group("Work");
+  app.add_option("--threads", options.threads, "Threads of code generation; 0 is one for each processor")
+      ->check(wholeNumber(0, 1024))
+      ->group("Work");
+  const std::string version = std::string(vxc_version()) + "\n";
+  if (!parseCommandLine(app, name, Examples, argc, argv, version))
+    return false;
+
+  if (options.model.empty())
+    throw usageError("want a model file; see --help");
+  if (app.count("--report") > 0 && options.report.empty())
+    options.report = "text";
+  if (options.cache.empty() && !options.noCache)
+    options.cache = defaultCache();
+  const std::vector<std::string> chosen = splitList(options.targets);
+  for (const auto &[target, list] : options.variants) {
+    if (list.empty())
+      continue;
+    if (std::find(built.begin(), built.end(), target) == built.end())
+      throw usageError("--{}: this compiler has no target '{}', it has {}", target, target, joinWords(built, "and"));
+    if (std::find(chosen.begin(), chosen.end(), target) == chosen.end())
+      throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targets);
   }
-  if (output.empty() && stopAfter.empty())
-    output = std::filesystem::path(model).replace_extension(".vxm").string();
+  return true;
+}
+
+static int run(const char *name, int argc, char **argv) {
+  Options options;
+  if (!parseOptions(name, argc, argv, options))
+    return 0;
+  if (options.output.empty() && options.stopAfter.empty())
+    options.output = std::filesystem::path(options.model).replace_extension(".vxm").string();
+
+  std::vector<std::string> variants;
+  for (const auto &[target, list] : options.variants)
+    if (!list.empty())
+      variants.push_back(target + "=" + list);
+  auto pointersTo = [](const std::vector<std::string> &texts) {
+    std::vector<const char *> pointers;
+    for (const std::string &text : texts)
+      pointers.push_back(text.c_str());
+    return pointers;
+  };
+  const std::vector<const char *> dimPointers = pointersTo(options.dims), variantPointers = pointersTo(variants);
 
   Sink sink;
-  std::vector<const char *> dimPointers;
-  for (const std::string &dim : dims)
-    dimPointers.push_back(dim.c_str());
-  vxc_options options = {};
-  options.struct_size = sizeof(options);
-  options.targets = targets.c_str();
-  options.cpu_variants = cpu.empty() ? nullptr : cpu.c_str();
-  options.dims = dimPointers.data();
-  options.num_dims = dimPointers.size();
-  options.stop_after = stopAfter.empty() ? nullptr : stopAfter.c_str();
-  if (app.count("--report") > 0)
-    options.report = report == "json" ? "json" : "text";
-  options.cache_folder = noCache || cache.empty() ? nullptr : cache.c_str();
-  options.threads = threads;
-  options.check_only = check;
-  options.strict_math = strictMath;
-  options.external_weights = weights == "external";
-  options.on_message = [](void *data, vxc_severity severity, const char *message) {
+  vxc_options request = {};
+  request.struct_size = sizeof(request);
+  request.targets = options.targets.c_str();
+  request.variants = variantPointers.data();
+  request.num_variants = variantPointers.size();
+  request.dims = dimPointers.data();
+  request.num_dims = dimPointers.size();
+  request.stop_after = options.stopAfter.empty() ? nullptr : options.stopAfter.c_str();
+  request.report = options.report.empty() ? nullptr : options.report.c_str();
+  request.cache_folder = options.noCache || options.cache.empty() ? nullptr : options.cache.c_str();
+  request.threads = options.threads;
+  request.check_only = options.check;
+  request.strict_math = options.strictMath;
+  request.external_weights = options.weights == "external";
+  request.on_message = [](void *data, vxc_severity severity, const char *message) {
     static_cast<Sink *>(data)->console.say(severity, message);
   };
-  options.on_text = [](void *data, const char *text, size_t size) {
+  request.on_text = [](void *data, const char *text, size_t size) {
     static_cast<Sink *>(data)->text.append(text, size);
   };
-  options.user_data = &sink;
-  vxc_result result = vxc_compile(model.c_str(), output.c_str(), &options);
+  request.user_data = &sink;
+  const vxc_result result = vxc_compile(options.model.c_str(), options.output.c_str(), &request);
   if (result != VXC_DONE)
     return result;
   // The text of a phase goes to the output file when there is one; a report always to stdout.
-  if (!stopAfter.empty() && !output.empty() && output != "-") {
-    // A device or a pipe is written in place: a rename would replace it.
-    std::error_code ignored;
-    bool inPlace = std::filesystem::exists(output, ignored) && !std::filesystem::is_regular_file(output, ignored);
-    std::string partial = inPlace ? output : output + ".partial";
-    std::FILE *file = std::fopen(partial.c_str(), "wb");
-    bool isWritten = file && std::fwrite(sink.text.data(), 1, sink.text.size(), file) == sink.text.size();
-    isWritten = (!file || std::fclose(file) == 0) && isWritten;
-    if (!isWritten || (!inPlace && std::rename(partial.c_str(), output.c_str()) != 0)) {
-      std::fprintf(stderr, "vx-compile: error: cannot write '%s': %s\n", output.c_str(), std::strerror(errno));
-      if (!inPlace)
-        std::remove(partial.c_str());
-      return VXC_FAILED;
-    }
-    return VXC_DONE;
-  }
-  if (std::fwrite(sink.text.data(), 1, sink.text.size(), stdout) != sink.text.size() || std::fflush(stdout) != 0) {
-    std::fprintf(stderr, "vx-compile: error: cannot write to stdout: %s\n", std::strerror(errno));
-    return VXC_FAILED;
-  }
-  return VXC_DONE;
+  if (!options.stopAfter.empty() && !options.output.empty() && options.output != "-")
+    writeFile(options.output, sink.text);
+  else
+    fmt::print("{}", sink.text);
+  return 0;
 }
+
+int main(int argc, char **argv) { return runTool("vx-compile", argc, argv, run); }

@@ -125,15 +125,15 @@ static int run(const char *name, int argc, char **argv) {
   bool json = false;
   bool verify = false;
   CLI::App app("Shows what a module file holds: signature, dimensions, variables, kernels, sections.");
-  app.add_option("module", path, "The module file (.vxm)")->required();
+  app.add_option("module", path, "The module file (.vxm)");
   app.add_flag("--json", json, "As one JSON document")->group("Show");
   app.add_flag("--verify", verify, "Read every section and compare its hash")->group("Check");
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
+  if (path.empty())
+    throw usageError("want a module file; see --help");
 
-  vx_module *loaded = nullptr;
-  check(vx_module_load(path.c_str(), &loaded));
-  const ModuleOwner module(loaded);
+  const ModuleOwner module = loadModule(path);
   if (verify)
     check(vx_module_verify(module.get()));
 

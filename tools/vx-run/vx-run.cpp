@@ -1,6 +1,7 @@
 // vx-run: runs a function of a module once and shows what came out.
 #include "call_inputs.h"
 #include "command_line.h"
+#include "device_comparison.h"
 #include "npy.h"
 #include "output_file.h"
 #include "runtime_objects.h"
@@ -12,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 using namespace vx::tools;
 using Json = nlohmann::ordered_json;
@@ -24,6 +26,7 @@ Examples:
             vx-run model.vxm --dim batch=8 --seed 7
   Outputs:  vx-run model.vxm --output logits=@logits.npy --print
   Report:   vx-run model.vxm --report=json --profile
+  Compare:  vx-run model.vxm --compare=cpu,vulkan --tolerance 1e-3
 )";
 
 namespace {
@@ -44,6 +47,8 @@ struct Options {
   bool print = false;
   std::string report;
   bool profile = false;
+  std::string compare;
+  std::optional<double> tolerance;
 };
 
 struct OutputFile {
@@ -71,28 +76,35 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_flag("--list-devices", options.listDevices, "Print every device, or why there is none, and exit")
       ->group("Device");
   app.add_flag("--json", options.json, "With --list-devices: as JSON")->group("Device");
-  app.add_option("--threads", options.threads, "CPU threads for one call; 0: one per core")->group("Device");
+  app.add_option("--threads", options.threads, "CPU threads for one call; 0: one per core")
+      ->check(wholeNumber(0, 1024))
+      ->group("Device");
   app.add_option("--variant", options.variant, "Take this code variant")->group("Device");
 
   app.add_option("--function", options.function, "The function to run; the first one by default")->group("Inputs");
   app.add_option("--input", options.inputs,
                  "NAME=@x.npy, NAME=@x.pb or NAME=f32[2,3]:random|zeros|ones; random when not given")
-      ->allow_extra_args(false)
       ->group("Inputs");
-  app.add_option("--dim", options.dims, "NAME=N: size of a named dimension of random inputs")
-      ->allow_extra_args(false)
+  app.add_option("--dim", options.dims, "NAME=N: size of a named dimension of random inputs")->group("Inputs");
+  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
+      ->check(wholeNumber(0, UINT64_MAX))
       ->group("Inputs");
-  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")->group("Inputs");
 
-  app.add_option("--output", options.outputs, "NAME=@y.npy or NAME=@y.pb: write an output to a file")
-      ->allow_extra_args(false)
-      ->group("Outputs");
+  app.add_option("--output", options.outputs, "NAME=@y.npy or NAME=@y.pb: write an output to a file")->group("Outputs");
   app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
 
   app.add_option("--report", options.report, "json or text: device wanted and taken, refusals, times")
-      ->check(CLI::IsMember({"json", "text"}))
+      ->check(oneOf({"json", "text"}))
       ->group("Report");
   app.add_flag("--profile", options.profile, "With --report: time every kernel")->group("Report");
+
+  app.add_option("--compare", options.compare,
+                 "Two devices, e.g. cpu,vulkan: run on both, and name the first kernel whose results differ (exit 1)")
+      ->group("Compare");
+  app.add_option("--tolerance", options.tolerance,
+                 "Allowed difference relative to a tensor's largest magnitude; 1e-4 for f32 by default")
+      ->check(numberAbove(0))
+      ->group("Compare");
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
   if (!options.listDevices && options.module.empty())
@@ -101,6 +113,15 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("--json goes with --list-devices; for a run use --report=json");
   if (options.profile && options.report.empty())
     throw usageError("--profile goes with --report");
+  if (options.tolerance && options.compare.empty())
+    throw usageError("--tolerance goes with --compare");
+  if (!options.compare.empty()) {
+    if (const std::vector<std::string> devices = splitList(options.compare); devices.size() != 2)
+      throw usageError("--compare: want two devices, e.g. cpu,vulkan, got '{}'", options.compare);
+    if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() ||
+        options.device != "auto")
+      throw usageError("--compare goes with none of --device, --variant, --output, --print and --profile");
+  }
   return true;
 }
 
@@ -200,9 +221,39 @@ static Json outputJson(const vx_function_info &function, const std::vector<Value
 }
 
 static void printKernels(const Json &call) {
-  for (const Json &kernel : call.value("kernels", Json::array()))
-    fmt::print("  {:>10.4f} ms  {:>4}x  {}\n", kernel.value("total_ms", 0.0), kernel.value("count", 0),
-               kernel.value("kernel", ""));
+  for (const Json &kernel : call.value("kernels", Json::array())) {
+    const std::string time =
+        kernel["total_ms"].is_null() ? "-" : fmt::format("{:.4f}", kernel["total_ms"].get<double>());
+    fmt::print("  {:>10} ms  {:>4}x  {}\n", time, kernel.value("count", 0), kernel.value("kernel", ""));
+  }
+}
+
+// The exit code: 1 when the devices differ.
+static int compare(const Options &options, vx_module *module, const vx_function_info &function,
+                   const SymbolValues &symbols, std::vector<vx_value *> inputs) {
+  const std::vector<std::string> devices = splitList(options.compare);
+  ComparisonRequest request;
+  request.module = module;
+  request.function = &function;
+  request.inputs = std::move(inputs);
+  request.devices = {devices[0], devices[1]};
+  request.threads = options.threads;
+  request.tolerance = options.tolerance;
+  const DeviceComparison comparison = compareDevices(request);
+  if (options.report == "json") {
+    Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
+    report["dims"] = symbols;
+    report.update(comparison.json());
+    fmt::print("{}\n", report.dump(2));
+  } else {
+    for (const ComparedResult &result : comparison.results)
+      fmt::print("{}: {}\n", result.name, result.difference.text());
+  }
+  if (!comparison.agrees())
+    throw workError("{}", comparison.message());
+  if (options.report != "json")
+    fmt::print("{}\n", comparison.message());
+  return 0;
 }
 
 static int run(const char *name, int argc, char **argv) {
@@ -215,9 +266,7 @@ static int run(const char *name, int argc, char **argv) {
   }
 
   const Clock::time_point loadBegin = Clock::now();
-  vx_module *loaded = nullptr;
-  check(vx_module_load(options.module.c_str(), &loaded));
-  const ModuleOwner module(loaded);
+  const ModuleOwner module = loadModule(options.module);
   const double loadTime = millisecondsSince(loadBegin);
 
   const vx_function_info &function = findFunction(module.get(), options.function);
@@ -230,6 +279,8 @@ static int run(const char *name, int argc, char **argv) {
     inputs.push_back(toRuntime(value));
     inputHandles.push_back(inputs.back().get());
   }
+  if (!options.compare.empty())
+    return compare(options, module.get(), function, symbols, inputHandles);
 
   const Clock::time_point instanceBegin = Clock::now();
   vx_instance_options instanceOptions{};

@@ -110,8 +110,13 @@ vxc_result Call::parseOptions() {
     if (std::count(compilation.targets.begin(), compilation.targets.end(), target) > 1)
       return fail(VXC_USAGE, "--target: '" + target + "' is given twice");
   }
-  if (options.cpu_variants)
-    compilation.variants["cpu"] = split(options.cpu_variants);
+  for (size_t i = 0; i < options.num_variants; ++i) {
+    auto [target, names] = StringRef(options.variants[i]).split('=');
+    if (!llvm::is_contained(compilation.targets, target))
+      return fail(VXC_USAGE, "variants: want 'TARGET=NAME,...' of a target that is asked for, got '" +
+                                 std::string(options.variants[i]) + "'");
+    compilation.variants[target.str()] = split(names.str().c_str());
+  }
   for (size_t i = 0; i < options.num_dims; ++i)
     if (vxc_result result = parseDim(options.dims[i]); result != VXC_DONE)
       return result;

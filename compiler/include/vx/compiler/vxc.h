@@ -29,10 +29,11 @@ typedef void (*vxc_message_fn)(void *user_data, vxc_severity severity, const cha
 typedef void (*vxc_text_fn)(void *user_data, const char *text, size_t size);
 
 typedef struct vxc_options {
-  size_t struct_size;       // sizeof(vxc_options); fields behind it are taken as zero
-  const char *targets;      // comma-separated: "cpu,vulkan"; required
-  const char *cpu_variants; // comma-separated or NULL for the default
-  const char *const *dims;  // "batch=1", "batch=1,32", "sequence=1..512"; num_dims of them
+  size_t struct_size;          // sizeof(vxc_options); fields behind it are taken as zero
+  const char *targets;         // comma-separated: "cpu,vulkan"; required
+  const char *const *variants; // "cpu=avx512,x86-64-v3", best first; a target without one has its default
+  size_t num_variants;
+  const char *const *dims; // "batch=1", "batch=1,32", "sequence=1..512"; num_dims of them
   size_t num_dims;
   const char *stop_after;    // a phase's name, or NULL for the whole way
   const char *report;        // NULL, "text" or "json"

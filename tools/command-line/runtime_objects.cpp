@@ -1,3 +1,5 @@
+#include "runtime_objects.h"
+
 #include "tool_error.h"
 
 namespace vx::tools {
@@ -31,6 +33,19 @@ void check(vx_status status) {
   const std::string message = vx_status_message(status);
   vx_status_release(status);
   throw ToolError(exitCodeOf(code), message);
+}
+
+ModuleOwner loadModule(const std::string &path) {
+  vx_module *module = nullptr;
+  vx_status status = vx_module_load(path.c_str(), &module);
+  // A folder, or a file that may not be read, is a wrong file and no failure of the work.
+  if (vx_status_code(status) == VX_IO_ERROR) {
+    const std::string message = vx_status_message(status);
+    vx_status_release(status);
+    throw ToolError(ExitCode::BadInput, message);
+  }
+  check(status);
+  return ModuleOwner(module);
 }
 
 } // namespace vx::tools

@@ -1,0 +1,37 @@
+// How far two tensors are apart.
+#ifndef VX_TOOLS_TENSOR_DIFFERENCE_H
+#define VX_TOOLS_TENSOR_DIFFERENCE_H
+
+#include "tensor.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+struct TensorDifference {
+  // "f32[2,3]", or "f32[2,3] and f32[3,2]" when the tensors are of different types or sizes, which ends the comparison.
+  std::string type;
+  bool isComparable = true;
+  uint64_t elements = 0;
+  uint64_t differing = 0; // elements that are further apart than allowed
+  double largest = 0;     // of the differences of finite elements
+  double allowed = 0;
+  // The element that is furthest apart, the first one that is not finite on one side alone; nothing in equal tensors.
+  std::vector<int64_t> place;
+  std::string first, second; // the element in both
+
+  bool agrees() const { return isComparable && differing == 0; }
+  // "f32[2,3]: 4 of 6 elements differ, the most at [1,0]: 2.5 and 0, allowed is a difference of 0.00025"
+  std::string text() const;
+};
+
+// Floats may differ by `tolerance` times the largest finite magnitude of both tensors; by default 1e-4 for f32, 1e-10
+// for f64 and a few units in the last place for narrower types. NaN is equal to NaN, infinities to themselves. All
+// other types must be equal.
+TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::optional<double> tolerance);
+
+} // namespace vx::tools
+
+#endif

@@ -1,0 +1,28 @@
+// Another runtime that runs the same model beside ours, through scripts/bench-peer.
+#ifndef VX_BENCH_PEER_H
+#define VX_BENCH_PEER_H
+
+#include "measurement.h"
+
+#include <map>
+#include <string>
+
+namespace vx::tools {
+
+struct PeerRequest {
+  std::string name;   // "onnxruntime"
+  std::string script; // the path of bench-peer; empty: scripts/bench-peer in a folder above this tool
+  std::string module; // the module that it competes with, for the report
+  std::string model;  // the .onnx file
+  uint32_t threads = 1;
+  SymbolValues dims;
+  std::map<std::string, std::string> inputs; // name -> .npy file
+};
+
+// Starts the script and loads the model. Throws a ToolError: exit 3 when the peer cannot take the model, exit 1 when it
+// does not answer.
+std::unique_ptr<Contestant> makePeerContestant(const PeerRequest &request);
+
+} // namespace vx::tools
+
+#endif

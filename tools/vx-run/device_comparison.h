@@ -1,0 +1,58 @@
+// One call on two devices: do the results agree, and which source nodes differ first.
+#ifndef VX_RUN_DEVICE_COMPARISON_H
+#define VX_RUN_DEVICE_COMPARISON_H
+
+#include "runtime_objects.h"
+#include "tensor_difference.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+struct ComparisonRequest {
+  vx_module *module = nullptr;
+  const vx_function_info *function = nullptr;
+  std::vector<vx_value *> inputs; // borrowed
+  std::array<std::string, 2> devices;
+  uint32_t threads = 0;
+  std::optional<double> tolerance;
+};
+
+// A tensor result, an element of one, or a variable after the call.
+struct ComparedResult {
+  std::string name; // "output 'y'", "element 2 of output 'list'", "variable 'sum'"
+  TensorDifference difference;
+};
+
+struct ComparedKernel {
+  std::string kernel; // on the first device
+  std::vector<std::string> nodes;
+  TensorDifference difference;
+};
+
+struct DeviceComparison {
+  std::array<std::string, 2> devices; // that were taken, "vulkan:0"
+  std::vector<ComparedResult> results;
+  // Looked for only when results differ: the first kernel, in the order of the first device, whose results differ.
+  std::optional<ComparedKernel> firstKernel;
+  uint64_t kernels = 0;         // dispatches of the first device
+  uint64_t kernelsCompared = 0; // that the second device has as well, with the same nodes and the same results
+
+  bool agrees() const;
+  // What differs, and where first, in one line.
+  std::string message() const;
+  nlohmann::ordered_json json() const;
+};
+
+// Runs the function once on a fresh instance for each device, and once more with every kernel observed when results
+// differ. Throws a ToolError when a device is refused or a call fails.
+DeviceComparison compareDevices(const ComparisonRequest &request);
+
+} // namespace vx::tools
+
+#endif
