@@ -1,0 +1,166 @@
+// What a wrong program, a wrong call and a device without room are refused with.
+#include "programs.h"
+#include "runtime_test.h"
+
+#include "drivers/host/driver.h"
+#include "drivers/null/driver.h"
+
+namespace vx::test {
+
+using format::ElementType;
+using format::ValueKind;
+
+static Status loadOnCpu(ModuleBuilder &builder, Ref<Instance> &instance) {
+  if (builder.module.targets.empty())
+    builder.addCpuTarget();
+  return makeInstance(builder.write(), "cpu", instance);
+}
+
+// Runs main on the CPU and gives what it says.
+static Status runOnCpu(ModuleBuilder &builder, const std::vector<Ref<Value>> &inputs = {}) {
+  Ref<Instance> instance;
+  VX_RETURN_IF_ERROR(loadOnCpu(builder, instance));
+  std::vector<Ref<Value>> outputs;
+  return runMain(*instance, inputs, outputs);
+}
+
+TEST(ProgramErrors, registersThatHoldNothing) {
+  ModuleBuilder builder;
+  builder.function();
+  builder.program("main", 1, 0, 1, block(instruction(Op::ListSize, {0, 0})));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' reads object register 0, which holds nothing");
+}
+
+TEST(ProgramErrors, listsThatTheirBuffersDoNotFill) {
+  ModuleBuilder builder;
+  builder.function();
+  // i64: 0 the size of the buffer, 1 the position, 2 the dim
+  builder.program("main", 3, 1, 1,
+                  block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 0),
+                        instruction(Op::ConstI64, {2}, 2), instruction(Op::Allocate, {0, 0}),
+                        instruction(Op::ListEmpty, {0}, VX_I32), instruction(Op::ListInsert, {0, 0, 1, 0, 2})));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE,
+               "program 'main' puts i32[2] of 8 bytes into a list, the buffer has 4");
+}
+
+TEST(ProgramErrors, outputsThatNothingIsLeftFor) {
+  ModuleBuilder builder;
+  builder.function().outputs.push_back(argument("y", ElementType::I32));
+  format::ProgramT &program = builder.program("main", 1, 1, 0, block(instruction(Op::ConstI64, {0}, 1)));
+  program.results.push_back(tensorResult(0, {}));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' leaves nothing for output 'y'");
+}
+
+TEST(ProgramErrors, outputsOfAnotherType) {
+  ModuleBuilder builder;
+  builder.function().outputs.push_back(listArgument("y", ElementType::F32, ValueKind::Sequence));
+  format::ProgramT &program = builder.program("main", 0, 0, 1, block(instruction(Op::ListEmpty, {0}, VX_I32)));
+  program.results.push_back(listResult(0));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives a list of i32 for output 'y', want f32");
+}
+
+TEST(ProgramErrors, optionalsOfMoreThanOneElement) {
+  ModuleBuilder builder;
+  builder.function().outputs.push_back(listArgument("y", ElementType::I32, ValueKind::Optional));
+  format::ProgramT &program =
+      builder.program("main", 2, 1, 1,
+                      block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 0),
+                            instruction(Op::Allocate, {0, 0}), instruction(Op::ListEmpty, {0}, VX_I32),
+                            instruction(Op::ListInsert, {0, 0, 1, 0}), instruction(Op::ListInsert, {0, 0, 1, 0})));
+  program.results.push_back(listResult(0));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives 2 elements for output 'y', want at most 1");
+}
+
+TEST(ProgramErrors, aWorkspaceThatMayNotBeWritten) {
+  ModuleBuilder builder;
+  builder.function().inputs.push_back(argument("x", ElementType::I32, constantExpr(4)));
+  builder.program("main", 2, 2, 0,
+                  block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 16),
+                        instruction(Op::Allocate, {1, 1}),
+                        segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, /*workspace=*/0))));
+  builder.addCpuTarget();
+  const std::string kernel = builder.module.targets[0]->kernels[ScaleAdd]->name;
+  EXPECT_FAILS(runOnCpu(builder, {vectorValue({1, 2, 3, 4})}), VX_INVALID_MODULE,
+               "program 'main': the workspace of kernel '" + kernel + "' is read-only or not aligned");
+}
+
+TEST(ProgramErrors, aFaultAtASiteThatIsNotThere) {
+  ModuleBuilder builder;
+  addGather(builder);
+  builder.module.fault_sites.resize(1); // the kernel reports site 3
+  EXPECT_FAILS(runOnCpu(builder, {vectorValue({10, 11}), vectorValue({5})}), VX_INTERNAL,
+               "a kernel reported the fault site 3, there are 1");
+}
+
+TEST(CallErrors, listsOfOtherElements) {
+  ModuleBuilder builder;
+  auto input = listArgument("x", ElementType::I32, ValueKind::Sequence);
+  input->type->ranked = true;
+  input->type->dims.push_back(constantExpr(2));
+  builder.function().inputs.push_back(std::move(input));
+  builder.program("main", 0, 0, 1, block());
+  Ref<Instance> instance;
+  ASSERT_OK(loadOnCpu(builder, instance));
+  auto run = [&](const Ref<Value> &element) -> Status {
+    Ref<Value> list;
+    VX_RETURN_IF_ERROR(Value::list(VX_SEQUENCE, VX_I32, {element}, list));
+    std::vector<Ref<Value>> outputs;
+    return runMain(*instance, {list}, outputs);
+  };
+  EXPECT_OK(run(vectorValue({1, 2})));
+  EXPECT_FAILS(run(vectorValue({1, 2, 3})), VX_INVALID_ARGUMENT,
+               "input 'x': dim 0 of its elements must be 2, got 3 in i32[3]");
+  Ref<Value> scalar;
+  const int32_t one = 1;
+  ASSERT_OK(Value::copyTensor(VX_I32, {}, &one, sizeof(one), scalar));
+  EXPECT_FAILS(run(scalar), VX_INVALID_ARGUMENT, "input 'x': want elements of rank 1, got i32[]");
+}
+
+TEST(CallErrors, sizesBelowTheLeast) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n", 2));
+  main.inputs.push_back(argument("x", ElementType::I32, symbolExpr(0)));
+  builder.program("main", 1, 1, 0, block());
+  EXPECT_FAILS(runOnCpu(builder, {vectorValue({1})}), VX_INVALID_ARGUMENT,
+               "input 'x': dim 0 is 'n', want at least 2, got 1");
+}
+
+TEST(CallErrors, nullPointersInLists) {
+  Ref<Value> list;
+  EXPECT_FAILS(Value::list(VX_SEQUENCE, VX_I32, {Ref<Value>()}, list), VX_INVALID_ARGUMENT,
+               "element 0 is a null pointer");
+  EXPECT_FAILS(Value::list(VX_SEQUENCE, VX_I32, {vectorValue({1}), Ref<Value>()}, list), VX_INVALID_ARGUMENT,
+               "element 1 is a null pointer");
+}
+
+TEST(DeviceErrors, buffersLargerThanTheDevice) {
+  for (hal::Driver *driver : {&drivers::hostDriver(), &drivers::nullDriver()}) {
+    Ref<hal::Device> device;
+    ASSERT_OK(driver->open(0, {}, device));
+    Ref<hal::Memory> memory;
+    uint64_t limit = device->info().maxAllocation;
+    EXPECT_FAILS(device->allocate(limit + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+                 fmt::format("asked for {} bytes, but device '{}' allows at most {} in one buffer", limit + 1,
+                             driver->name(), limit));
+    EXPECT_FALSE(memory);
+    EXPECT_FAILS(driver->open(7, {}, device), VX_INVALID_ARGUMENT,
+                 fmt::format("device {}:7 does not exist, there are 1", driver->name()));
+  }
+}
+
+TEST(DeviceErrors, codeOfAnotherProcessor) {
+  Ref<hal::Device> device;
+  ASSERT_OK(drivers::hostDriver().open(0, {}, device));
+  Ref<hal::Executable> executable;
+  std::vector<uint8_t> bytes = cpuImage();
+  hal::CodeImage image;
+  image.bytes = bytes;
+  image.triple = "riscv64-unknown-linux-gnu";
+  Status status = device->load(image, executable);
+  EXPECT_EQ(status.code(), VX_UNSUPPORTED);
+  EXPECT_TRUE(status.message().starts_with("code is for 'riscv64-unknown-linux-gnu', this processor is '"))
+      << status.message();
+}
+
+} // namespace vx::test
