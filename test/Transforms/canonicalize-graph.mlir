@@ -80,3 +80,31 @@ func.func @dynamic(%x: tensor<?x3xf32, #vx.enc<[n, 3]>>) -> (tensor<3x?xf32, #vx
   %4 = vx.broadcast %3, [0, 1, 2] : tensor<?x1x3xf32, #vx.enc<[n, 1, 3]>> -> tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>
   return %2, %4 : tensor<3x?xf32, #vx.enc<[3, n]>>, tensor<?x4x3xf32, #vx.enc<[n, 4, 3]>>
 }
+
+// Places count from 0 to the size less 1, so that both comparisons are known, and the choice with them.
+// CHECK-LABEL: func.func @known_comparisons(
+// CHECK:         %[[I:.+]] = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+// CHECK-NEXT:    return %[[I]]
+func.func @known_comparisons() -> tensor<?xi64, #vx.enc<[n]>> {
+  %zero = vx.constant dense<0> : tensor<i64>
+  %zeros = vx.broadcast %zero, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %size = vx.dim_value <n>
+  %sizes = vx.broadcast %size, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %i = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %negative = vx.compare lt %i, %zeros : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %inside = vx.compare gt %sizes, %i : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %0 = vx.select %negative, %sizes, %i : tensor<?xi1, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %1 = vx.select %inside, %0, %zeros : tensor<?xi1, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  return %1 : tensor<?xi64, #vx.enc<[n]>>
+}
+
+// The last place may be any.
+// CHECK-LABEL: func.func @unknown_comparison(
+// CHECK:         vx.compare lt
+func.func @unknown_comparison() -> tensor<?xi1, #vx.enc<[n]>> {
+  %size = vx.dim_value <m>
+  %sizes = vx.broadcast %size, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %i = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %0 = vx.compare lt %i, %sizes : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  return %0 : tensor<?xi1, #vx.enc<[n]>>
+}

@@ -1,16 +1,18 @@
-// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm" | FileCheck %s
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention" | FileCheck %s
 // RUN: vx-opt %s --vx-decompose="ops=rms_norm" | FileCheck %s --check-prefix=ONE
-// RUN: not vx-opt %s --vx-decompose="ops=attention" 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: not vx-opt %s --vx-decompose="ops=contract" 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: vx-interpret %s --dim n=3 --seed 5 --print > %t.whole
-// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm" -o %t.mlir
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention" -o %t.mlir
 // RUN: vx-interpret %t.mlir --dim n=3 --seed 5 --print > %t.parts
 // RUN: %python %S/Inputs/compare.py %t.whole %t.parts 1e-5
 
-// ERROR: error: vx-decompose expects softmax, layer_norm or rms_norm in 'ops', got 'attention'
+// ERROR: error: vx-decompose expects softmax, layer_norm, rms_norm or attention in 'ops', got 'contract'
 // ONE-LABEL: func.func @main(
 // ONE:         vx.softmax
 // ONE:         vx.layer_norm
 // ONE-NOT:     vx.rms_norm
+// ONE-LABEL: func.func @attention(
+// ONE:         vx.attention
 vx.symbol "n"
 
 // CHECK-LABEL: func.func @main(
@@ -39,4 +41,22 @@ func.func @main(%x: tensor<2x?xf32, #vx.enc<[2, n]>>, %s: tensor<?xf32, #vx.enc<
 func.func @narrow(%x: tensor<2x3xf16>) -> tensor<2x3xf16> {
   %0 = vx.softmax %x axis = 1 : tensor<2x3xf16>
   return %0 : tensor<2x3xf16>
+}
+
+// The softmax of attention is expanded as well, and a head of the keys is repeated for two of the query.
+// CHECK-LABEL: func.func @attention(
+// CHECK:         vx.broadcast %{{.*}}, [0, 1, 3, 4] : tensor<1x2x5x8xf32> -> tensor<1x2x2x5x8xf32>
+// CHECK:         vx.contract %{{.*}}, %{{.*}} batch = [0, 2] x [0, 1] contracting = [3] x [3] : tensor<1x3x4x8xf32>, tensor<1x4x5x8xf32>
+// CHECK:         vx.tanh
+// CHECK:         vx.iota axis = 0 : tensor<3x5xi64>
+// CHECK:         vx.compare le
+// CHECK:         vx.exp
+// CHECK:         vx.is_nan
+// CHECK:         vx.contract
+// CHECK:         vx.transpose %{{.*}}, [0, 2, 1, 3]
+// CHECK-NOT:     vx.attention
+func.func @attention(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tensor<1x1x1x5xi1>, %b: tensor<1x4x1x5xf32>) -> (tensor<1x3x4x8xf32>, tensor<1x4x3xf32>) {
+  %0, %1 = vx.attention %q, %k, %k mask(%m : tensor<1x1x1x5xi1>) bias(%b : tensor<1x4x1x5xf32>) scale = 0.5 softcap = 3.0 causal window = 4 past = <2> zero_invalid
+      dims = [0, 2, 1, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 2, 1, 3] : tensor<1x3x4x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x3x4x8xf32>, tensor<1x4x3xf32>
+  return %0, %1 : tensor<1x3x4x8xf32>, tensor<1x4x3xf32>
 }

@@ -39,6 +39,21 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   FoldBatchNormPassOptions foldBatchNorm;
   foldBatchNorm.strictMath = options.strictMath;
   pm.addNestedPass<func::FuncOp>(createFoldBatchNormPass(foldBatchNorm));
+  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
+  pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
+  pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  RecognizeNormsPassOptions recognizeNorms;
+  recognizeNorms.strictMath = options.strictMath;
+  pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass(recognizeNorms));
+  RecognizeAttentionPassOptions recognizeAttention;
+  recognizeAttention.strictMath = options.strictMath;
+  pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass(recognizeAttention));
+  // What the last passes left of views, comparisons and constants.
+  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
+  pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   pm.addPass(createCanonicalizerPass());

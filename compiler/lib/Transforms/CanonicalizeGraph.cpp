@@ -52,9 +52,10 @@ Value getIdentity(Operation *op) {
         .Case([&](AddOp) { return isFloatSplat(rhs, -0.0) || isIntSplat(rhs, 0); })
         .Case([&](SubOp) { return isFloatSplat(rhs, 0.0) || isIntSplat(rhs, 0); })
         .Case<OrOp, XorOp>([&](auto) { return isIntSplat(rhs, 0); })
+        .Case([&](AndOp) { return isIntSplat(rhs, 1) && getElementTypeOrSelf(rhs.getType()).isInteger(1); })
         .Default(false);
   };
-  if (op->getNumOperands() == 2 && isa<MulOp, DivOp, AddOp, SubOp, OrOp, XorOp>(op)) {
+  if (op->getNumOperands() == 2 && isa<MulOp, DivOp, AddOp, SubOp, AndOp, OrOp, XorOp>(op)) {
     if (isNeutralRight(op->getOperand(1)))
       return op->getOperand(0);
     return op->hasTrait<mlir::OpTrait::IsCommutative>() && isNeutralRight(op->getOperand(0)) ? op->getOperand(1)
@@ -147,12 +148,74 @@ struct ComposeBroadcasts : OpRewritePattern<BroadcastOp> {
   }
 };
 
+/// What is known of the elements of an i64 tensor; a null bound is unknown.
+struct Bounds {
+  DimAttr least, greatest;
+};
+
+Bounds getBounds(Value value, int depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 16 || !getElementTypeOrSelf(value.getType()).isInteger(64))
+    return {};
+  return llvm::TypeSwitch<Operation *, Bounds>(op)
+      .Case([](IotaOp iota) {
+        DimAttr size = getDim(iota.getResult().getType(), iota.getAxis());
+        return Bounds{DimAttr::constant(iota.getContext(), 0), size ? size + -1 : DimAttr()};
+      })
+      .Case([](DimValueOp dim) { return Bounds{dim.getValue(), dim.getValue()}; })
+      .Case([](ConstantOp constant) {
+        auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
+        if (!dense || !dense.isSplat())
+          return Bounds();
+        DimAttr number = DimAttr::constant(constant.getContext(), dense.getSplatValue<APInt>().getSExtValue());
+        return Bounds{number, number};
+      })
+      .Case<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(
+          [&](auto move) { return getBounds(move.getInput(), depth + 1); })
+      .Case([&](AddOp sum) {
+        Bounds lhs = getBounds(sum.getLhs(), depth + 1), rhs = getBounds(sum.getRhs(), depth + 1);
+        return Bounds{lhs.least && rhs.least ? lhs.least + rhs.least : DimAttr(),
+                      lhs.greatest && rhs.greatest ? lhs.greatest + rhs.greatest : DimAttr()};
+      })
+      .Default(Bounds());
+}
+
+/// A comparison of places with sizes that is the same for every element.
+struct FoldKnownComparison : OpRewritePattern<CompareOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CompareOp op, PatternRewriter &rewriter) const override {
+    if (llvm::is_contained(getDims(op.getResult().getType()), DimAttr()))
+      return rewriter.notifyMatchFailure(op, "a size is not known");
+    Bounds lhs = getBounds(op.getLhs()), rhs = getBounds(op.getRhs());
+    ComparePredicate predicate = op.getPredicate();
+    if (predicate == ComparePredicate::gt || predicate == ComparePredicate::ge) {
+      std::swap(lhs, rhs);
+      predicate = predicate == ComparePredicate::gt ? ComparePredicate::lt : ComparePredicate::le;
+    }
+    if (predicate != ComparePredicate::lt && predicate != ComparePredicate::le)
+      return failure();
+    int64_t gap = predicate == ComparePredicate::lt;
+    std::optional<bool> known;
+    if (lhs.greatest && rhs.least && (lhs.greatest + gap).isAtMost(rhs.least))
+      known = true;
+    else if (rhs.greatest && lhs.least && (rhs.greatest + (1 - gap)).isAtMost(lhs.least))
+      known = false;
+    if (!known)
+      return rewriter.notifyMatchFailure(op, "the bounds overlap");
+    auto scalar = RankedTensorType::get({}, rewriter.getI1Type());
+    Value constant = ConstantOp::create(rewriter, op.getLoc(), scalar, DenseElementsAttr::get(scalar, *known));
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getResult().getType(), constant, ArrayRef<int64_t>());
+    return success();
+  }
+};
+
 struct CanonicalizeGraphPass : impl::CanonicalizeGraphPassBase<CanonicalizeGraphPass> {
   using CanonicalizeGraphPassBase::CanonicalizeGraphPassBase;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RemoveIdentity, ComposeTransposes, ComposeBroadcasts>(&getContext());
+    patterns.add<RemoveIdentity, ComposeTransposes, ComposeBroadcasts, FoldKnownComparison>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -12,16 +12,16 @@ namespace vx {
 
 namespace {
 
-/// Builds the ops that stand for one op, which computes along some dimensions of its input.
+/// Builds the ops that stand for one op, which computes along some dimensions of a tensor of these sizes.
 class Expansion {
 public:
-  Expansion(Operation *op, Value input) : builder(op), location(op->getLoc()) {
-    auto type = cast<RankedTensorType>(input.getType());
-    narrow = type.getElementType();
+  Expansion(Operation *op, Type narrow, ArrayRef<DimAttr> dims)
+      : builder(op), location(op->getLoc()), narrow(narrow), dims(dims) {
     wide = narrow.isF64() ? narrow : Type(builder.getF32Type());
-    dims = getDims(type);
     fullType = getTensorType(dims, wide);
   }
+  Expansion(Operation *op, Value input)
+      : Expansion(op, getElementTypeOrSelf(input.getType()), getDims(cast<RankedTensorType>(input.getType()))) {}
 
   RankedTensorType getFullType() const { return fullType; }
 
@@ -86,9 +86,14 @@ public:
     return unary<SqrtOp>(binary<AddOp>(meanSquare, splat(epsilon, meanSquare)));
   }
 
-private:
   static RankedTensorType getTensor(Value value) { return cast<RankedTensorType>(value.getType()); }
+  /// `value` in the shape of all dimensions, its own being those of `dimensions`.
+  Value repeat(Value value, ArrayRef<int64_t> dimensions) {
+    RankedTensorType type = getTensorType(dims, getTensor(value).getElementType());
+    return BroadcastOp::create(builder, location, type, value, dimensions);
+  }
 
+private:
   Value convert(Value value, Type elementType) {
     RankedTensorType type = getTensor(value);
     if (type.getElementType() == elementType)
@@ -96,8 +101,11 @@ private:
     return CastOp::create(builder, location, getTensorType(getDims(type), elementType), value);
   }
 
+public:
   OpBuilder builder;
   Location location;
+
+private:
   Type narrow, wide;
   SmallVector<DimAttr> dims;
   RankedTensorType fullType;
@@ -137,34 +145,137 @@ Value expandRmsNorm(RmsNormOp op) {
   return e.narrowed(e.binary<DivOp>(scaled, e.spread(e.root(square, op.getEpsilon().convertToFloat()), axes)));
 }
 
+/// Keys or values with a head for each head of the query.
+Value expandHeads(Expansion &e, Value tensor, int64_t headsDim, DimAttr heads) {
+  RankedTensorType type = Expansion::getTensor(tensor);
+  SmallVector<DimAttr> dims = getDims(type);
+  if (dims[headsDim] == heads)
+    return tensor;
+  SmallVector<DimAttr> repeated = dims, joined = dims;
+  repeated.insert(repeated.begin() + headsDim + 1, DimAttr::floorDiv(heads, dims[headsDim]));
+  joined[headsDim] = heads;
+  SmallVector<int64_t> dimensions;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    dimensions.push_back(d <= headsDim ? d : d + 1);
+  Type element = type.getElementType();
+  Value wide = BroadcastOp::create(e.builder, e.location, getTensorType(repeated, element), tensor, dimensions);
+  return ReshapeOp::create(e.builder, e.location, getTensorType(joined, element), wide);
+}
+
+/// The condition that a key takes part, as [length, key length]; null when all do.
+Value getPlaceMask(Expansion &e, AttentionOp op, DimAttr length, DimAttr keyLength) {
+  if (!op.getCausal() && !op.getWindow())
+    return {};
+  OpBuilder &b = e.builder;
+  RankedTensorType type = getTensorType({length, keyLength}, b.getI64Type()),
+                   bools = getTensorType({length, keyLength}, b.getI1Type());
+  auto repeat = [&](DimAttr number) -> Value {
+    return BroadcastOp::create(b, e.location, type, DimValueOp::create(b, e.location, number), ArrayRef<int64_t>());
+  };
+  Value place = IotaOp::create(b, e.location, type, 0), key = IotaOp::create(b, e.location, type, 1), takesPart;
+  place = e.binary<AddOp>(place, repeat(op.getPastOrZero()));
+  if (op.getCausal())
+    takesPart = CompareOp::create(b, e.location, bools, ComparePredicate::le, key, place);
+  if (op.getWindow()) {
+    Value last = e.binary<AddOp>(key, repeat(DimAttr::constant(op.getContext(), *op.getWindow())));
+    Value isNear = CompareOp::create(b, e.location, bools, ComparePredicate::gt, last, place);
+    takesPart = takesPart ? e.binary<AndOp>(takesPart, isNear) : isNear;
+  }
+  return takesPart;
+}
+
+SmallVector<Value> expandAttention(AttentionOp op) {
+  SmallVector<DimAttr> query = op.getQuerySizes(), key = op.getKeySizes();
+  Expansion e(op, op.getQuery().getType().getElementType(), {query[0], query[1], query[2], key[2]});
+  ArrayRef<int64_t> q = op.getQueryDims(), k = op.getKeyDims(), v = op.getValueDims();
+  auto contract = [&](ArrayRef<DimAttr> dims, Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,
+                      ArrayRef<int64_t> rhsBatch, int64_t lhsSummed, int64_t rhsSummed) -> Value {
+    auto type = getTensorType(dims, Expansion::getTensor(lhs).getElementType());
+    return ContractOp::create(e.builder, e.location, type, lhs, rhs, lhsBatch, rhsBatch, ArrayRef(lhsSummed),
+                              ArrayRef(rhsSummed));
+  };
+  Value keys = expandHeads(e, e.widen(op.getKey()), k[AttentionOp::Heads], query[AttentionOp::Heads]);
+  Value values = expandHeads(e, e.widen(op.getValue()), v[AttentionOp::Heads], query[AttentionOp::Heads]);
+  Value scores = contract({query[0], query[1], query[2], key[2]}, e.widen(op.getQuery()), keys, q.take_front(2),
+                          k.take_front(2), q[3], k[3]);
+  scores = e.binary<MulOp>(scores, e.splat(op.getScale().convertToDouble(), scores));
+  if (op.getSoftcap()) {
+    Value cap = e.splat(op.getSoftcap()->convertToDouble(), scores);
+    scores = e.binary<MulOp>(e.unary<TanhOp>(e.binary<DivOp>(scores, cap)), cap);
+  }
+  if (op.getBias())
+    scores = e.binary<AddOp>(scores, e.repeat(e.widen(op.getBias()), {0, 1, 2, 3}));
+  Value takesPart;
+  if (Value places = getPlaceMask(e, op, query[2], key[2]))
+    takesPart = e.repeat(places, {2, 3});
+  if (op.getMask()) {
+    Value mask = e.repeat(op.getMask(), {0, 1, 2, 3});
+    takesPart = takesPart ? e.binary<AndOp>(takesPart, mask) : mask;
+  }
+  if (takesPart)
+    scores = SelectOp::create(e.builder, e.location, scores.getType(), takesPart, scores,
+                              e.splat(-std::numeric_limits<double>::infinity(), scores));
+  Value weights = SoftmaxOp::create(e.builder, e.location, scores.getType(), scores, 3, /*log=*/false);
+  if (op.getZeroInvalid()) {
+    Value isNan =
+        IsNanOp::create(e.builder, e.location, getTensorType(getDims(e.getFullType()), e.builder.getI1Type()), weights);
+    weights = SelectOp::create(e.builder, e.location, weights.getType(), isNan, e.splat(0, weights), weights);
+  }
+  SmallVector<int64_t> batch = {0, 1}, permutation(4);
+  Value result =
+      contract({query[0], query[1], query[2], op.getValueSizes()[3]}, weights, values, batch, v.take_front(2), 3, v[2]);
+  for (auto [place, dim] : llvm::enumerate(op.getResultDims()))
+    permutation[dim] = place;
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  SmallVector<Value> results = {e.narrowed(TransposeOp::create(
+      e.builder, e.location, getTensorType(getDims(type), Expansion::getTensor(result).getElementType()), result,
+      permutation))};
+  if (op.getLogSumExp()) {
+    SmallVector<int64_t> axes = {3};
+    Value greatest = e.reduce(ReduceKind::max, scores, axes);
+    Value sum = e.reduce(ReduceKind::sum, e.unary<ExpOp>(e.binary<SubOp>(scores, e.spread(greatest, axes))), axes);
+    results.push_back(e.binary<AddOp>(greatest, e.unary<LogOp>(sum)));
+  }
+  return results;
+}
+
 struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
   using DecomposePassBase::DecomposePassBase;
 
   void runOnOperation() override {
     for (const std::string &name : ops)
-      if (name != "softmax" && name != "layer_norm" && name != "rms_norm") {
-        getOperation().emitError() << "vx-decompose expects softmax, layer_norm or rms_norm in 'ops', got '" << name
-                                   << "'";
+      if (name != "softmax" && name != "layer_norm" && name != "rms_norm" && name != "attention") {
+        getOperation().emitError() << "vx-decompose expects softmax, layer_norm, rms_norm or attention in 'ops', got '"
+                                   << name << "'";
         return signalPassFailure();
       }
+    // Attention first: it holds a softmax.
+    if (!expandAll<AttentionOp>() || !expandAll<SoftmaxOp, LayerNormOp, RmsNormOp>())
+      signalPassFailure();
+  }
+
+  template <typename... Ops>
+  bool expandAll() {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<SoftmaxOp, LayerNormOp, RmsNormOp>(op) && llvm::is_contained(ops, op->getName().stripDialect()))
+      if (isa<Ops...>(op) && llvm::is_contained(ops, op->getName().stripDialect()))
         found.push_back(op);
     });
     for (Operation *op : found) {
-      auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-      if (llvm::is_contained(getDims(type), DimAttr())) {
-        op->emitOpError() << "expects an expression for each dimension of its input, got " << type;
-        return signalPassFailure();
-      }
-      Value value = TypeSwitch<Operation *, Value>(op)
-                        .Case([](SoftmaxOp o) { return expandSoftmax(o); })
-                        .Case([](LayerNormOp o) { return expandLayerNorm(o); })
-                        .Case([](RmsNormOp o) { return expandRmsNorm(o); });
-      op->replaceAllUsesWith(ValueRange(value));
+      for (Type operand : op->getOperandTypes())
+        if (llvm::is_contained(getDims(cast<RankedTensorType>(operand)), DimAttr())) {
+          op->emitOpError() << "expects an expression for each dimension of its input, got " << operand;
+          return false;
+        }
+      SmallVector<Value> values = TypeSwitch<Operation *, SmallVector<Value>>(op)
+                                      .Case([](SoftmaxOp o) { return SmallVector<Value>{expandSoftmax(o)}; })
+                                      .Case([](LayerNormOp o) { return SmallVector<Value>{expandLayerNorm(o)}; })
+                                      .Case([](RmsNormOp o) { return SmallVector<Value>{expandRmsNorm(o)}; })
+                                      .Case([](AttentionOp o) { return expandAttention(o); });
+      op->replaceAllUsesWith(ValueRange(values));
       op->erase();
     }
+    return true;
   }
 };
 

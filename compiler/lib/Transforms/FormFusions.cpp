@@ -43,14 +43,23 @@ enum class Role {
 Role getRole(Operation *op) {
   if (op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op))
     return Role::Pointwise;
-  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, PackOp,
-          GatherOp, CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
+  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, AttentionOp,
+          PackOp, GatherOp, CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
     return Role::Anchor;
   return Role::Host;
 }
 
 /// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
 bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
+
+/// True for a slice of neighbours that only attention reads, as its query, key or value: a part of a larger tensor,
+/// read in place.
+bool isPartForAttention(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  return slice && llvm::all_of(slice.getStrides(), [](int64_t stride) { return stride == 1; }) &&
+         llvm::all_of(slice->getUses(),
+                      [](OpOperand &use) { return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3; });
+}
 
 /// True when each kernel that needs the op computes it anew: it reads no tensor, repeats the elements of a smaller one,
 /// or only says how a tensor lies in memory.
@@ -156,6 +165,8 @@ private:
   bool canJoin(Operation *producer) {
     if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer))
       return false;
+    if (isPartForAttention(producer))
+      return llvm::all_of(producer->getUsers(), [&](Operation *user) { return members.contains(user); });
     bool usersPreserveElements = true;
     for (Operation *user : producer->getUsers()) {
       if (!members.contains(user))

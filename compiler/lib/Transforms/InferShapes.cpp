@@ -65,6 +65,10 @@ void refineFromOperands(Operation *op) {
   } else if (auto nonzero = dyn_cast<NonzeroOp>(op)) {
     DimAttr rows = DimAttr::constant(op->getContext(), nonzero.getInput().getType().getRank());
     refineValue(nonzero.getResult(), {rows, DimAttr()});
+  } else if (auto attention = dyn_cast<AttentionOp>(op)) {
+    refineValue(attention.getResult(), attention.inferResultType());
+    if (attention.getLogSumExp())
+      refineValue(attention.getLogSumExp(), attention.inferLogSumExpType());
   }
 }
 

@@ -92,7 +92,7 @@ bool canEvaluate(Operation *op) {
   return isElementwise(op) || isSequenceOp(op) ||
          llvm::isa<ConstantOp, IotaOp, DimValueOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp,
                    ConcatOp, PadOp, ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp,
-                   RmsNormOp, GatherOp, CountNonzeroOp, NonzeroOp>(op);
+                   RmsNormOp, AttentionOp, GatherOp, CountNonzeroOp, NonzeroOp>(op);
 }
 
 static llvm::Expected<Shape> evaluateDims(ArrayAttr dims, const SymbolValues &symbols) {
@@ -210,6 +210,17 @@ llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::Array
   llvm::SmallVector<HostTensor> tensors;
   for (const HostValue &operand : operands)
     tensors.push_back(std::get<HostTensor>(operand));
+  if (auto attention = llvm::dyn_cast<AttentionOp>(op)) {
+    llvm::Expected<int64_t> past = evaluateDim(attention.getPastOrZero(), symbols);
+    if (!past)
+      return callError(op, llvm::toString(past.takeError()));
+    const HostTensor *mask = attention.getMask() ? &tensors[3] : nullptr;
+    const HostTensor *bias = attention.getBias() ? &tensors.back() : nullptr;
+    auto results = evaluateAttention(attention, tensors[0], tensors[1], tensors[2], mask, bias, *past);
+    if (!results)
+      return results.takeError();
+    return llvm::SmallVector<HostValue>(results->begin(), results->end());
+  }
   Result result = TensorOpEvaluator(op, tensors, symbols).run();
   if (!result)
     return result.takeError();

@@ -91,6 +91,13 @@ Result evaluateSoftmax(SoftmaxOp op, const HostTensor &input);
 Result evaluateLayerNorm(LayerNormOp op, const HostTensor &input, const HostTensor &scale, const HostTensor &bias);
 Result evaluateRmsNorm(RmsNormOp op, const HostTensor &input, const HostTensor &scale);
 
+// Attention: the result, and the logarithm of the sum of exponentials where the op has that result. `mask` and `bias`
+// may be null.
+llvm::Expected<llvm::SmallVector<HostTensor>> evaluateAttention(AttentionOp op, const HostTensor &queries,
+                                                                const HostTensor &keys, const HostTensor &values,
+                                                                const HostTensor *mask, const HostTensor *bias,
+                                                                int64_t past);
+
 // Indexing.
 Result evaluateGather(GatherOp op, const HostTensor &input, const HostTensor &indices);
 Result evaluateCountNonzero(CountNonzeroOp op, const HostTensor &input);

@@ -67,8 +67,11 @@ public:
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
   /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others
-  /// stay whole.
-  virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const { return {}; }
+  /// stay whole. Attention is in parts unless a target has a kernel for it.
+  virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const {
+    static constexpr llvm::StringRef parts[] = {"attention"};
+    return parts;
+  }
 
   virtual LayoutPolicy layouts() const { return {}; }
 

@@ -64,7 +64,8 @@ def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"
     - two transposes in a row are one, two broadcasts are one;
     - x * 1, x / 1, x - 0 and, of floats, x + (-0) are x; of integers also x + 0, x | 0, x ^ 0 (`x + 0` of floats is not: it turns -0 into +0);
     - the negation of a negation, the complement of a complement, a cast to a type that holds all values and back;
-    - a selection by a constant; a concatenation of one; a padding by nothing; a reduction over nothing.
+    - a selection by a constant; a concatenation of one; a padding by nothing; a reduction over nothing; a condition and true;
+    - a comparison of places (`vx.iota`) and sizes whose bounds decide it for every element.
 
     Leaves alone what would change the type of a value. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
   }];
@@ -89,6 +90,76 @@ def FoldBatchNormPass : Pass<"vx-fold-batch-norm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SimplifyViewsPass : Pass<"vx-simplify-views", "::mlir::func::FuncOp"> {
+  let summary = "Make chains of transpositions and slices short, and fold them into contractions";
+  let description = [{
+    Rewrites that keep every bit of every result:
+
+    - a chain of reshapes, transpositions and slices is one reshape, slice, transposition and reshape, where that moves elements less often;
+    - a gather of one element by a constant index is a slice; a slice of a concatenation that is one of its operands is that operand;
+    - contract(transpose(x), y) is a contraction of x with other dimensions; where free dimensions change their order, or where a transposition
+      behind the contraction cancels one before it, the transposition moves over the contraction;
+    - f(transpose(x), broadcast(c)) is transpose(f(x, broadcast(c))), so that what follows a contraction is its epilogue;
+    - contract(reshape(x), y) in front of a reshape is a contraction with the dimensions of x.
+
+        %1 = vx.transpose %0, [0, 2, 1]
+        %2 = vx.contract %q, %1 batch = [0] x [0] contracting = [2] x [1]     ->   %2 = vx.contract %q, %0 batch = [0] x [0] contracting = [2] x [2]
+
+    Leaves alone values whose sizes are not known. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def SinkBroadcastsPass : Pass<"vx-sink-broadcasts", "::mlir::func::FuncOp"> {
+  let summary = "Compute before repeating";
+  let description = [{
+    An elementwise op whose operands are all repeated along a dimension is computed once there, and its result repeated:
+
+        %1 = vx.broadcast %m, [0, 1] : tensor<1x5xi1> -> tensor<7x5xi1>
+        %2 = vx.not %1                                                     ->   %1 = vx.not %m
+                                                                                %2 = vx.broadcast %1, [0, 1]
+
+    Needs: nothing. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def RecognizeNormsPass : Pass<"vx-recognize-norms", "::mlir::func::FuncOp"> {
+  let summary = "Find normalisations that were exported in parts";
+  let description = [{
+    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) along the innermost dimensions becomes `vx.layer_norm`, the same without the mean
+    `vx.rms_norm`; a row that scales or shifts the result becomes its operand. x^2 and x^3 as powers become products.
+
+    Leaves alone means over dimensions of unknown size, and norms with `scale` or `bias` already. Needs: `vx-canonicalize-graph` before, which makes equal
+    parts one (with `cse`). Keeps: dynamic shapes. Numerics: rounds between the parts less often or in another order; `strict-math` switches the
+    pass off.
+  }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false",
+                        "Keep every rounding step, so leave the parts">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def RecognizeAttentionPass : Pass<"vx-recognize-attention", "::mlir::func::FuncOp"> {
+  let summary = "Find attention that was exported in parts";
+  let description = [{
+    Two contractions around a softmax become one `vx.attention`, together with what stands between and around them:
+
+    - constant factors of the query, the key or the scores join `scale`; c * tanh(x / c) is `softcap`;
+    - a sum with something that is no contraction is `bias`; a choice of -inf is `mask`, or `causal` with `past` where the condition compares the key's
+      place with the query's;
+    - a choice of 0 where the softmax is NaN is `zero_invalid`;
+    - heads of keys and values that are repeated for groups of the query's heads;
+    - transpositions of the operands and of the result, and slices of the operands that keep whole heads, which become slices of the untransposed tensor.
+
+    Leaves alone scores or weights that something else reads, and contractions of other forms. Needs: `vx-simplify-views`. Keeps: dynamic shapes.
+    Numerics: the scores are scaled once instead of their factors, and divided by the sum after the last contraction; a row without a valid weight is 0
+    even where `value` is not finite. `strict-math` switches the pass off.
+  }];
+  let options = [Option<"strictMath", "strict-math", "bool", /*default=*/"false",
+                        "Keep every rounding step, so leave the parts">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
   let summary = "Expand composite ops into reductions and elementwise ops";
   let description = [{
@@ -97,11 +168,12 @@ def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
         vx.softmax       exp(x - max) / sum, or with `log` x - max - log(sum)
         vx.layer_norm    (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias
         vx.rms_norm      x * scale / sqrt(mean(x^2) + epsilon)
+        vx.attention     contract(softmax(contract(query, key) * scale + bias), value), with the mask as -inf
 
     Leaves alone the ops that `ops` does not name. Needs: every dimension has an expression. Keeps: dynamic shapes. Numerics: the same formulas;
     sums are rounded to f32 (f64 for f64) between the ops.
   }];
-  let options = [ListOption<"ops", "ops", "std::string", "Among softmax, layer_norm, rms_norm">];
+  let options = [ListOption<"ops", "ops", "std::string", "Among softmax, layer_norm, rms_norm, attention">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

@@ -149,8 +149,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     if (failed(checkElementType(op, type)))
       return failure();
-  for (auto family :
-       {lowerElementwiseOp, lowerShapeOp, lowerContractionOp, lowerReductionOp, lowerNormOp, lowerIndexingOp}) {
+  for (auto family : {lowerElementwiseOp, lowerShapeOp, lowerContractionOp, lowerReductionOp, lowerNormOp,
+                      lowerAttentionOp, lowerIndexingOp}) {
     FailureOr<bool> lowered = family(*this, op);
     if (failed(lowered))
       return failure();

@@ -106,6 +106,7 @@ mlir::FailureOr<bool> lowerShapeOp(KernelLowering &lowering, mlir::Operation *op
 mlir::FailureOr<bool> lowerContractionOp(KernelLowering &lowering, mlir::Operation *op);
 mlir::FailureOr<bool> lowerReductionOp(KernelLowering &lowering, mlir::Operation *op);
 mlir::FailureOr<bool> lowerNormOp(KernelLowering &lowering, mlir::Operation *op);
+mlir::FailureOr<bool> lowerAttentionOp(KernelLowering &lowering, mlir::Operation *op);
 mlir::FailureOr<bool> lowerIndexingOp(KernelLowering &lowering, mlir::Operation *op);
 
 } // namespace vx

@@ -29,6 +29,7 @@ void VXDialect::initialize() {
 #define GET_TYPEDEF_LIST
 #include "vx/Dialect/VX/IR/VXTypes.cpp.inc"
       >();
+  registerAttentionOps(*this);
   registerContractionOps(*this);
   registerControlOps(*this);
   registerElementwiseOps(*this);

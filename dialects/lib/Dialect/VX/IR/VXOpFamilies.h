@@ -7,6 +7,7 @@
 
 namespace vx {
 
+void registerAttentionOps(VXDialect &dialect);
 void registerContractionOps(VXDialect &dialect);
 void registerControlOps(VXDialect &dialect);
 void registerElementwiseOps(VXDialect &dialect);

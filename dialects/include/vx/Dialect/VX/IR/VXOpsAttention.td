@@ -1,0 +1,75 @@
+// Attention: one op with its full signature.
+#ifndef VX_DIALECT_VX_IR_VXOPSATTENTION
+#define VX_DIALECT_VX_IR_VXOPSATTENTION
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+def VX_AttentionOp : VX_Op<"attention", [Pure, AttrSizedOperandSegments,
+                                         AllElementTypesMatch<["query", "key", "value", "result"]>]> {
+  let summary = "scaled dot-product attention";
+  let description = [{
+    For each batch b, head h and query s, over the keys t, with g = h / (heads / key heads) and p = s + past:
+
+        x[t] = scale * sum over d of query[b, h, s, d] * key[b, g, t, d]
+        x[t] = softcap * tanh(x[t] / softcap)                      with `softcap`
+        x[t] = x[t] + bias[b, h, s, t]                             with `bias`
+        x[t] = -inf  unless mask[b, h, s, t]                       with `mask`
+                     and t <= p                                    with `causal`
+                     and t > p - window                            with `window`
+        result[b, h, s, e] = sum over t of e^(x[t] - m) / z * value[b, g, t, e],  m = max over t of x[t],  z = sum over t of e^(x[t] - m)
+        log_sum_exp[b, h, s] = m + ln(z)
+
+    `query_dims` tells which dimension of `query` is the batch, the heads, the length and the depth, in this order; so do `key_dims`, `value_dims`
+    and `result_dims`: no tensor needs to be transposed. `mask` and `bias` are [batch, heads, length, key length], repeated along
+    dimensions of size 1.
+
+    A row that holds NaN or +inf, or only -inf, is NaN; with `zero_invalid` it is 0. Without keys the result is 0, and log_sum_exp -inf.
+
+    - C1: `query`, `key`, `value` and `result` have rank 4, and each list of dimensions holds every dimension once.
+    - C2: the batches are equal; `key` and `value` have the same heads and length, `query` and `key` the same depth; `result` has the
+          batch, heads and length of `query` and the depth of `value`.
+    - C3: the heads of `key` divide those of `query`.
+    - C4: `mask` and `bias` have rank 4, and each of their dimensions has size 1 or the size named above; `bias` has the element type of `query`.
+    - C5: `scale` is finite, `softcap` finite and above 0, `window` at least 1.
+    - C6: `log_sum_exp` is [batch, heads, length] of f32, or f64 for f64 inputs.
+
+    Numerics: all is computed and accumulated in f32, or f64 for f64 inputs, and rounded once; the order of a sum is not specified but
+    does not depend on threads.
+
+    Example:
+
+        %r = vx.attention %q, %k, %v scale = 1.250000e-01 causal past = <past> dims = [0, 2, 1, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 2, 1, 3]
+            : tensor<1x5x8x64xf32>, tensor<1x2x9x64xf32>, tensor<1x2x9x64xf32> -> tensor<1x5x8x64xf32>
+  }];
+  let arguments = (ins VX_FloatTensor:$query, VX_FloatTensor:$key, VX_FloatTensor:$value, Optional<VX_BoolTensor>:$mask,
+                       Optional<VX_FloatTensor>:$bias, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap, UnitAttr:$causal,
+                       OptionalAttr<I64Attr>:$window, OptionalAttr<VX_DimAttr>:$past, UnitAttr:$zero_invalid,
+                       DenseI64ArrayAttr:$query_dims, DenseI64ArrayAttr:$key_dims, DenseI64ArrayAttr:$value_dims,
+                       DenseI64ArrayAttr:$result_dims);
+  let results = (outs VX_FloatTensor:$result, Optional<VX_FloatTensor>:$log_sum_exp);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `scale` `=` $scale (`softcap` `=` $softcap^)? (`causal` $causal^)? (`window` `=` $window^)? (`past` `=` $past^)?
+    (`zero_invalid` $zero_invalid^)? `dims` `=` $query_dims `x` $key_dims `x` $value_dims `->` $result_dims
+    attr-dict `:` type($query) `,` type($key) `,` type($value) `->` type($result) (`,` type($log_sum_exp)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What the entries of the lists of dimensions stand for.
+    enum Role { Batch, Heads, Length, Depth };
+    /// The sizes of a list's dimensions: batch, heads, length, depth.
+    static ::llvm::SmallVector<::vx::DimAttr> getSizes(::mlir::Value tensor, ::llvm::ArrayRef<int64_t> dims);
+    ::llvm::SmallVector<::vx::DimAttr> getQuerySizes() { return getSizes(getQuery(), getQueryDims()); }
+    ::llvm::SmallVector<::vx::DimAttr> getKeySizes() { return getSizes(getKey(), getKeyDims()); }
+    ::llvm::SmallVector<::vx::DimAttr> getValueSizes() { return getSizes(getValue(), getValueDims()); }
+    ::llvm::SmallVector<::vx::DimAttr> getResultSizes() { return getSizes(getResult(), getResultDims()); }
+    /// `past`, or 0.
+    ::vx::DimAttr getPastOrZero();
+    /// The result's type as the operands tell it.
+    ::mlir::RankedTensorType inferResultType();
+    /// The type of `log_sum_exp`.
+    ::mlir::RankedTensorType inferLogSumExpType();
+  }];
+}
+
+#endif

@@ -1,0 +1,115 @@
+#include "OpEvaluators.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace vx::reference {
+
+namespace {
+
+/// A tensor of attention by the roles of its dimensions: batch, heads, length, depth.
+struct View {
+  View(const HostTensor &tensor, llvm::ArrayRef<int64_t> dims) : values(toFloats(tensor)) {
+    Shape own = vx::reference::getStrides(tensor.getShape());
+    for (int64_t dim : dims) {
+      sizes.push_back(tensor.getShape()[dim]);
+      strides.push_back(own[dim]);
+    }
+  }
+  int64_t offset(int64_t batch, int64_t head, int64_t length, int64_t depth) const {
+    return batch * strides[0] + head * strides[1] + length * strides[2] + depth * strides[3];
+  }
+  double at(int64_t batch, int64_t head, int64_t length, int64_t depth) const {
+    return values[offset(batch, head, length, depth)];
+  }
+
+  std::vector<double> values;
+  Shape sizes, strides;
+};
+
+/// A mask or bias: dimensions of size 1 repeat.
+int64_t repeatedOffset(const HostTensor &tensor, llvm::ArrayRef<int64_t> index) {
+  int64_t offset = 0;
+  for (auto [size, position] : llvm::zip(tensor.getShape(), index))
+    offset = offset * size + (size == 1 ? 0 : position);
+  return offset;
+}
+
+} // namespace
+
+llvm::Expected<llvm::SmallVector<HostTensor>> evaluateAttention(AttentionOp op, const HostTensor &queries,
+                                                                const HostTensor &keys, const HostTensor &values,
+                                                                const HostTensor *mask, const HostTensor *bias,
+                                                                int64_t past) {
+  using Wide = long double;
+  View query(queries, op.getQueryDims()), key(keys, op.getKeyDims()), value(values, op.getValueDims());
+  int64_t batches = query.sizes[0], heads = query.sizes[1], length = query.sizes[2], depth = query.sizes[3];
+  int64_t keyHeads = key.sizes[1], keyLength = key.sizes[2], resultDepth = value.sizes[3];
+  if (key.sizes[0] != batches || value.sizes[0] != batches || value.sizes[1] != keyHeads ||
+      value.sizes[2] != keyLength || key.sizes[3] != depth || (keyHeads == 0 ? heads != 0 : heads % keyHeads != 0))
+    return callError(op, "the shapes " + describeShape(queries.getShape()) + ", " + describeShape(keys.getShape()) +
+                             " and " + describeShape(values.getShape()) + " of query, key and value do not fit");
+  int64_t scores[] = {batches, heads, length, keyLength};
+  for (const HostTensor *tensor : {mask, bias})
+    for (int64_t d = 0; tensor && d < 4; ++d)
+      if (tensor->getShape()[d] != 1 && tensor->getShape()[d] != scores[d])
+        return callError(op, "the shapes " + describeShape(tensor->getShape()) + " of a mask and " +
+                                 describeShape(scores) + " of the scores do not fit");
+
+  Shape resultShape(4);
+  int64_t resultSizes[] = {batches, heads, length, resultDepth};
+  for (auto [dim, size] : llvm::zip(op.getResultDims(), resultSizes))
+    resultShape[dim] = size;
+  HostTensor result(queries.getElementType(), resultShape);
+  HostTensor logSumExp(queries.getElementType() == ElementType::F64 ? ElementType::F64 : ElementType::F32,
+                       {batches, heads, length});
+  Shape resultStrides = getStrides(resultShape);
+
+  std::vector<Wide> row(keyLength);
+  for (int64_t b = 0; b < batches; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t s = 0; s < length; ++s) {
+        int64_t group = h / (heads / keyHeads);
+        Wide greatest = -INFINITY;
+        for (int64_t t = 0; t < keyLength; ++t) {
+          Wide score = 0;
+          for (int64_t d = 0; d < depth; ++d)
+            score += static_cast<Wide>(query.at(b, h, s, d)) * key.at(b, group, t, d);
+          score *= op.getScale().convertToDouble();
+          if (op.getSoftcap()) {
+            Wide cap = op.getSoftcap()->convertToDouble();
+            score = cap * std::tanh(score / cap);
+          }
+          if (bias)
+            score += bias->getFloat(repeatedOffset(*bias, {b, h, s, t}));
+          bool takesPart = !mask || mask->getInt(repeatedOffset(*mask, {b, h, s, t})) != 0;
+          takesPart &= !op.getCausal() || t <= s + past;
+          takesPart &= !op.getWindow() || t > s + past - static_cast<int64_t>(*op.getWindow());
+          row[t] = takesPart ? score : -INFINITY;
+          greatest = std::isnan(row[t]) || std::isnan(greatest) ? NAN : std::max(greatest, row[t]);
+        }
+        Wide sum = 0;
+        for (Wide score : row)
+          sum += std::exp(score - greatest);
+        for (int64_t e = 0; e < resultDepth; ++e) {
+          Wide total = 0;
+          for (int64_t t = 0; t < keyLength; ++t)
+            total += std::exp(row[t] - greatest) * value.at(b, group, t, e);
+          bool isSum = op.getZeroInvalid() ? sum > 0 : sum != 0;
+          int64_t index[] = {b, h, s, e};
+          int64_t offset = 0;
+          for (auto [dim, position] : llvm::zip(op.getResultDims(), index))
+            offset += position * resultStrides[dim];
+          result.setFloat(offset, isSum ? static_cast<double>(total / sum) : 0);
+        }
+        logSumExp.setFloat((b * heads + h) * length + s, static_cast<double>(greatest + std::log(sum)));
+      }
+  llvm::SmallVector<HostTensor> results;
+  results.push_back(std::move(result));
+  if (op.getLogSumExp())
+    results.push_back(std::move(logSumExp));
+  return results;
+}
+
+} // namespace vx::reference

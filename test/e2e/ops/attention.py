@@ -1,0 +1,179 @@
+"""Attention: its whole signature, and what programs write in parts."""
+from op_case import ACCUMULATOR, EPSILON, FLOATS, Case, Input, Result, bools, uniform, values
+from tolerance import at_most
+
+PLAIN = [0, 1, 2, 3]
+
+
+def place(sizes, dims):
+    """[batch, heads, length, depth] in the order of a tensor."""
+    shape = [None] * 4
+    for size, dim in zip(sizes, dims):
+        shape[dim] = size
+    return shape
+
+
+def error_of(dtype, depth, keys, scale):
+    """A score is off by (depth + 4) roundings of at most |scale| * depth * 2 (the inputs are below sqrt(2)); a weight by e^that and
+    its sum's roundings; the values are below 1."""
+    unit = EPSILON[ACCUMULATOR[dtype]]
+    score = (depth + 4) * unit * abs(scale) * depth * 2 + 4 * unit * (abs(scale) * depth * 2 + 1)
+    return 4 * score + (2 * keys + 12) * unit
+
+
+def attention(name, dtype="f32", batch=1, heads=2, key_heads=None, length=3, keys=5, depth=4, value_depth=None, dims=(PLAIN, PLAIN, PLAIN, PLAIN),
+              mask=None, bias=None, options="", scale=0.5, log_sum_exp=False, make=uniform(-1.4, 1.4), make_mask=bools, make_bias=uniform(-2, 2),
+              value_make=uniform(), runs=({},), header="", past=False):
+    key_heads = heads if key_heads is None else key_heads
+    value_depth = depth if value_depth is None else value_depth
+    shapes = {"q": place([batch, heads, length, depth], dims[0]), "k": place([batch, key_heads, keys, depth], dims[1]),
+              "v": place([batch, key_heads, keys, value_depth], dims[2])}
+    inputs = {key: Input(dtype, shape, value_make if key == "v" else make) for key, shape in shapes.items()}
+    extra = ""
+    if mask:
+        inputs["m"] = Input("i1", mask, make_mask)
+        extra += f" mask(%m : {inputs['m'].type()})"
+    if bias:
+        inputs["b"] = Input(dtype, bias, make_bias)
+        extra += f" bias(%b : {inputs['b'].type()})"
+    largest = max([value for run in runs for value in run.values()] + [1]) * 2
+    bound = error_of(dtype, depth, keys if isinstance(keys, int) else largest, scale)
+    rule = at_most(lambda inputs: bound, "the errors of scores, weights and their sum")
+    results = {"r": Result(dtype, place([batch, heads, length, value_depth], dims[3]), rule)}
+    if log_sum_exp:
+        results["l"] = Result(ACCUMULATOR[dtype], [batch, heads, length], rule)
+    if past:
+        inputs["p"] = Input(dtype, ["past"], make)  # binds the symbol
+    text = (f"  %r{', %l' if log_sum_exp else ''} = vx.attention %q, %k, %v{extra} scale = {scale:e} {options} "
+            f"dims = {dims[0]} x {dims[1]} x {dims[2]} -> {dims[3]} : {inputs['q'].type()}, {inputs['k'].type()}, {inputs['v'].type()} -> "
+            + ", ".join(result.type() for result in results.values()))
+    return Case(name, inputs, text, results, header=header, runs=runs)
+
+
+def cases():
+    for dtype in FLOATS:
+        yield attention(f"attention_{dtype}", dtype, batch=2, length=7, keys=9, depth=8)
+        yield attention(f"attention_everything_{dtype}", dtype, batch=2, heads=4, key_heads=2, length=5, keys=11, depth=8, mask=[2, 1, 1, 11],
+                        bias=[1, 4, 5, 11], options="softcap = 2.0 causal window = 7 past = <6> zero_invalid", log_sum_exp=True)
+    inside, transposed = [0, 2, 1, 3], [0, 1, 3, 2]
+    for name, dims in (("heads_inside", (inside, inside, inside, inside)), ("transposed_key", (PLAIN, transposed, PLAIN, PLAIN)),
+                       ("length_first", ([1, 2, 0, 3],) * 4), ("all_different", ([3, 0, 1, 2], transposed, inside, [2, 1, 3, 0]))):
+        yield attention(f"attention_{name}", batch=2, heads=3, length=5, keys=7, depth=6, value_depth=9, dims=dims)
+    for name, sizes in (("odd", dict(batch=3, heads=5, length=17, keys=33, depth=19, value_depth=23)), ("one", dict(heads=1, length=1, keys=1, depth=1)),
+                        ("one_query", dict(batch=2, heads=4, length=1, keys=67, depth=32)), ("one_key", dict(length=9, keys=1)),
+                        ("wide", dict(heads=2, length=37, keys=41, depth=64)), ("long", dict(heads=1, length=3, keys=517, depth=16)),
+                        ("no_keys", dict(keys=0)), ("no_queries", dict(length=0)), ("no_batch", dict(batch=0)), ("no_depth", dict(depth=0, value_depth=3))):
+        yield attention(f"attention_{name}", **sizes)
+    yield attention("attention_no_keys_log_sum_exp", keys=0, log_sum_exp=True)
+    for groups in (1, 2, 3):
+        yield attention(f"attention_groups_{groups}", heads=6, key_heads=groups, length=5, keys=7, depth=8, dims=(inside, inside, PLAIN, inside))
+    for name, mask in (("rows", [1, 1, 5, 9]), ("keys", [2, 1, 1, 9]), ("whole", [2, 3, 5, 9]), ("one", [1, 1, 1, 1])):
+        yield attention(f"attention_mask_{name}", batch=2, heads=3, length=5, keys=9, mask=mask, options="zero_invalid")
+        yield attention(f"attention_bias_{name}", batch=2, heads=3, length=5, keys=9, bias=mask)
+    yield attention("attention_causal", length=9, keys=9, options="causal", depth=8)
+    yield attention("attention_causal_past", length=4, keys=9, options="causal past = <5>", depth=8)
+    yield attention("attention_causal_before", length=6, keys=3, options="causal past = <-3>", depth=8)
+    yield attention("attention_window", length=9, keys=9, options="causal window = 3", depth=8)
+    yield attention("attention_window_alone", length=9, keys=9, options="window = 2", depth=8)
+    yield attention("attention_softcap", length=5, keys=9, options="softcap = 0.75", depth=8)
+    # A row that nothing takes part in.
+    nothing = values(*[False] * 5, *[True] * 5)
+    for name, options in (("nan", ""), ("zero", "zero_invalid")):
+        yield attention(f"attention_empty_row_{name}", length=2, keys=5, mask=[1, 1, 2, 5], make_mask=nothing, options=options, log_sum_exp=True)
+    nan, inf = float("nan"), float("inf")
+    for name, numbers in (("nan", (nan, 0.5, 1, -1)), ("inf", (inf, 0.5, 1, -1)), ("minus_inf", (-inf, 0.5, 1, -1)), ("lowest", (-3.4028234e38, 0, -3.4028234e38, 0))):
+        for option in ("", "zero_invalid"):
+            yield attention(f"attention_bias_{name}{'_' if option else ''}{option}", length=2, keys=4, bias=[1, 1, 1, 4], make_bias=values(*numbers), options=option)
+    # All scores at the lowest number: equal weights.
+    yield attention("attention_all_lowest", length=2, keys=4, bias=[1, 1, 1, 4], make_bias=values(-3.4028234e38))
+    yield attention("attention_symbolic", batch="b", length="s", keys="s", depth=8, heads=2, dims=([0, 2, 1, 3],) * 4, bias=["b", 1, 1, "s"],
+                    header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 1}, {"b": 3, "s": 7}, {"b": 2, "s": 33}, {"b": 0, "s": 5}, {"b": 1, "s": 0}])
+    yield attention("attention_symbolic_past", length="step", keys="past + step", depth=8, heads=4, key_heads=2, options="causal past = <past>", past=True,
+                    header='vx.symbol "step"\nvx.symbol "past"', runs=[{"step": 1, "past": 0}, {"step": 1, "past": 20}, {"step": 5, "past": 3}])
+    yield from parts()
+
+
+def parts():
+    """Programs in parts: the result must not depend on whether the parts are found."""
+    def score_type(element="f32"):
+        return f"tensor<2x3x5x7x{element}>"
+
+    rule = at_most(lambda inputs: error_of("f32", 8, 7, 1), "the errors of scores, weights and their sum")
+    head = """
+  %qh = vx.reshape %q : tensor<2x5x24xf32> -> tensor<2x5x3x8xf32>
+  %qt = vx.transpose %qh, [0, 2, 1, 3] : tensor<2x5x3x8xf32>
+  %kh = vx.reshape %k : tensor<2x7x24xf32> -> tensor<2x7x3x8xf32>
+  %kt = vx.transpose %kh, [0, 2, 3, 1] : tensor<2x7x3x8xf32>
+  %vh = vx.reshape %v : tensor<2x7x24xf32> -> tensor<2x7x3x8xf32>
+  %vt = vx.transpose %vh, [0, 2, 1, 3] : tensor<2x7x3x8xf32>
+  %c = vx.constant dense<0.5> : tensor<f32>
+  %zero = vx.constant dense<0.0> : tensor<f32>
+  %low = vx.constant dense<0xFF800000> : tensor<f32>
+  %cq = vx.broadcast %c, [] : tensor<f32> -> tensor<2x3x5x8xf32>
+  %qs = vx.mul %qt, %cq : tensor<2x3x5x8xf32>, tensor<2x3x5x8xf32>
+  %dots = vx.contract %qs, %kt batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<2x3x5x8xf32>, tensor<2x3x8x7xf32>"""
+    tail = """
+  %p = vx.softmax %x axis = 3 : tensor<2x3x5x7xf32>{weights}
+  %o = vx.contract {p}, %vt batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<2x3x5x7xf32>, tensor<2x3x7x8xf32>
+  %ot = vx.transpose %o, [0, 2, 1, 3] : tensor<2x3x5x8xf32>
+  %r = vx.reshape %ot : tensor<2x5x3x8xf32> -> tensor<2x5x24xf32>"""
+    plain = tail.format(weights="", p="%p")
+    s, b = score_type(), score_type("i1")
+    checked = tail.format(weights=f"""
+  %n = vx.is_nan %p : {s}
+  %zeros = vx.broadcast %zero, [] : tensor<f32> -> {s}
+  %pz = vx.select %n, %zeros, %p : {b}, {s}, {s}""", p="%pz")
+    lows = f"\n  %lows = vx.broadcast %low, [] : tensor<f32> -> {s}"
+    masked = f"{lows}\n  %mw = vx.broadcast %m, [2, 3] : tensor<5x7xi1> -> {b}\n  %x = vx.select %mw, %dots, %lows : {b}, {s}, {s}"
+    causal = f"""{lows}
+  %t = vx.iota axis = 0 : tensor<7xi64>
+  %s = vx.iota axis = 0 : tensor<5xi64>
+  %tw = vx.broadcast %t, [1] : tensor<7xi64> -> tensor<5x7xi64>
+  %sw = vx.broadcast %s, [0] : tensor<5xi64> -> tensor<5x7xi64>
+  %le = vx.compare gt %tw, %sw : tensor<5x7xi64>, tensor<5x7xi64>
+  %mw = vx.broadcast %le, [2, 3] : tensor<5x7xi1> -> {b}
+  %x = vx.select %mw, %lows, %dots : {b}, {s}, {s}"""
+    biased = f"\n  %bw = vx.broadcast %b, [0, 3] : tensor<2x7xf32> -> {s}\n  %x = vx.add %bw, %dots : {s}, {s}"
+    capped = f"""
+  %cap = vx.constant dense<2.0> : tensor<f32>
+  %caps = vx.broadcast %cap, [] : tensor<f32> -> {s}
+  %y = vx.div %dots, %caps : {s}, {s}
+  %h = vx.tanh %y : {s}
+  %x = vx.mul %h, %caps : {s}, {s}"""
+    scaled = f"\n  %cs = vx.broadcast %c, [] : tensor<f32> -> {s}\n  %x = vx.div %dots, %cs : {s}, {s}"
+    operands = {"q": Input("f32", [2, 5, 24], uniform()), "k": Input("f32", [2, 7, 24], uniform()), "v": Input("f32", [2, 7, 24], uniform())}
+    m, bias = Input("i1", [5, 7], bools), Input("f32", [2, 7], uniform(-2, 2))
+    for name, middle, end, extra in (("masked", masked, checked, {"m": m}), ("causal", causal, plain, {}), ("biased", biased, plain, {"b": bias}),
+                                     ("capped", capped, plain, {}), ("scaled", scaled, plain, {})):
+        yield Case(f"parts_{name}", {**operands, **extra}, head + middle + end, {"r": Result("f32", [2, 5, 24], rule)})
+    # Query, key and value from one product, and keys that serve several heads.
+    yield Case("parts_packed", {"qkv": Input("f32", [2, 5, 72], uniform())}, """
+  %w = vx.reshape %qkv : tensor<2x5x72xf32> -> tensor<2x5x3x3x8xf32>
+  %t = vx.transpose %w, [2, 0, 3, 1, 4] : tensor<2x5x3x3x8xf32>
+  %i0 = vx.constant dense<0> : tensor<i64>
+  %i1 = vx.constant dense<1> : tensor<i64>
+  %i2 = vx.constant dense<2> : tensor<i64>
+  %q = vx.gather %t, %i0 axis = 0 : tensor<3x2x3x5x8xf32>, tensor<i64>
+  %k = vx.gather %t, %i1 axis = 0 : tensor<3x2x3x5x8xf32>, tensor<i64>
+  %v = vx.gather %t, %i2 axis = 0 : tensor<3x2x3x5x8xf32>, tensor<i64>
+  %x = vx.contract %q, %k batch = [0, 1] x [0, 1] contracting = [3] x [3] : tensor<2x3x5x8xf32>, tensor<2x3x5x8xf32>
+  %p = vx.softmax %x axis = 3 : tensor<2x3x5x5xf32>
+  %r = vx.contract %p, %v batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<2x3x5x5xf32>, tensor<2x3x5x8xf32>""",
+               {"r": Result("f32", [2, 3, 5, 8], rule)})
+    yield Case("parts_grouped", {"q": Input("f32", [1, 4, 5, 8], uniform()), "k": Input("f32", [1, 2, 7, 8], uniform()),
+                                 "v": Input("f32", [1, 2, 7, 8], uniform())}, """
+  %k1 = vx.reshape %k : tensor<1x2x7x8xf32> -> tensor<1x2x1x7x8xf32>
+  %k2 = vx.broadcast %k1, [0, 1, 2, 3, 4] : tensor<1x2x1x7x8xf32> -> tensor<1x2x2x7x8xf32>
+  %k3 = vx.reshape %k2 : tensor<1x2x2x7x8xf32> -> tensor<1x4x7x8xf32>
+  %kt = vx.transpose %k3, [0, 1, 3, 2] : tensor<1x4x7x8xf32>
+  %v2 = vx.broadcast %v, [0, 1, 3, 4] : tensor<1x2x7x8xf32> -> tensor<1x2x2x7x8xf32>
+  %v3 = vx.reshape %v2 : tensor<1x2x2x7x8xf32> -> tensor<1x4x7x8xf32>
+  %x = vx.contract %q, %kt batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<1x4x5x8xf32>, tensor<1x4x8x7xf32>
+  %p = vx.softmax %x axis = 3 : tensor<1x4x5x7xf32>
+  %r = vx.contract %p, %v3 batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<1x4x5x7xf32>, tensor<1x4x7x8xf32>""",
+               {"r": Result("f32", [1, 4, 5, 8], rule)})
+    yield Case("parts_one_batch", {"q": Input("f32", [3, 5, 8], uniform()), "k": Input("f32", [3, 7, 8], uniform()), "v": Input("f32", [3, 7, 8], uniform())}, """
+  %x = vx.contract %q, %k batch = [0] x [0] contracting = [2] x [2] : tensor<3x5x8xf32>, tensor<3x7x8xf32>
+  %p = vx.softmax %x axis = 2 : tensor<3x5x7xf32>
+  %r = vx.contract %p, %v batch = [0] x [0] contracting = [2] x [1] : tensor<3x5x7xf32>, tensor<3x7x8xf32>""",
+               {"r": Result("f32", [3, 5, 8], rule)})
