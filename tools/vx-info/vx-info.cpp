@@ -89,6 +89,12 @@ static void printTarget(const Json &target) {
       fmt::print(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
     fmt::print("\n");
   }
+  if (!target["derived"].empty()) {
+    uint64_t bytes = 0;
+    for (const Json &derived : target["derived"])
+      bytes += derived.value("size", uint64_t(0));
+    fmt::print("  load    {} derived constants, {}\n", target["derived"].size(), sizeText(bytes));
+  }
   for (const Json &kernel : target["kernels"]) {
     fmt::print("  kernel  {} {}", kernel.value("name", ""), kernel.value("key", ""));
     if (const std::string strategy = kernel.value("strategy", ""); !strategy.empty())

@@ -25,6 +25,18 @@ FileMapping::~FileMapping() {
     munmap(const_cast<uint8_t *>(data), size);
 }
 
+void FileMapping::releasePages(std::span<const uint8_t> range) const {
+  const auto first = reinterpret_cast<uintptr_t>(data), wanted = reinterpret_cast<uintptr_t>(range.data());
+  if (wanted < first || wanted + range.size() > first + size)
+    return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t begin = (wanted + page - 1) / page * page;
+  uintptr_t end = (wanted + range.size()) / page * page;
+  // Advice only: a refusal costs nothing but memory.
+  if (begin < end)
+    (void)madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+}
+
 Status FileMapping::open(const std::string &path, FileMapping &mapping) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {

@@ -23,6 +23,10 @@ public:
 
   std::span<const uint8_t> bytes() const { return {data, size}; }
 
+  // Gives the memory of the whole pages inside `range` back; reading them again reads the file again. Nothing of a
+  // range that is not this mapping's. Thread-safe.
+  void releasePages(std::span<const uint8_t> range) const;
+
 private:
   const uint8_t *data = nullptr;
   size_t size = 0;

@@ -30,6 +30,13 @@ Status CallState::create(Instance &instance, uint32_t function, std::unique_ptr<
   return okStatus();
 }
 
+Status CallState::createForLoad(Instance &instance, std::unique_ptr<CallState> &result) {
+  std::unique_ptr<CallState> state(new CallState(instance, 0));
+  VX_RETURN_IF_ERROR(instance.device().createStream(state->stream));
+  result = std::move(state);
+  return okStatus();
+}
+
 size_t CallState::chooseEntry() const {
   const std::vector<Entry> &entries = instance.target().entries;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -125,6 +132,36 @@ Status CallState::execute(const Program &program, ProgramState &state, std::vect
   return interpreter.checkFaults();
 }
 
+void CallState::prepare(const Program &program, ProgramState &state) {
+  state.registers.i64.resize(program.i64Registers);
+  state.registers.buffers.resize(program.bufferRegisters);
+  state.registers.objects.resize(program.objectRegisters);
+  state.segments.resize(program.segmentCount);
+  state.ready = true;
+}
+
+Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
+  const Program &program = instance.data().programs[derived.program];
+  ProgramState state;
+  prepare(program, state);
+  Interpreter interpreter(*this, program, state);
+  auto compute = [&]() -> Status {
+    VX_RETURN_IF_ERROR(stream->resetFault());
+    VX_RETURN_IF_ERROR(interpreter.run());
+    VX_RETURN_IF_ERROR(interpreter.result(derived, program.results[0], result));
+    return interpreter.checkFaults();
+  };
+  Status status = compute();
+  if (!status.ok()) {
+    // What was queued before the failure may still use the program's memory.
+    Status idle = stream->wait();
+    if (!idle.ok() && idle.code() == VX_DEVICE_LOST)
+      status = std::move(idle);
+  }
+  clear(state);
+  return status;
+}
+
 Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs) {
   outputs.clear();
   Clock::time_point begin = Clock::now();
@@ -133,13 +170,8 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
   size_t entryIndex = chooseEntry();
   const Program &program = instance.data().programs[instance.target().entries[entryIndex].program];
   ProgramState &state = programs[entryIndex];
-  if (!state.ready) {
-    state.registers.i64.resize(program.i64Registers);
-    state.registers.buffers.resize(program.bufferRegisters);
-    state.registers.objects.resize(program.objectRegisters);
-    state.segments.resize(program.segmentCount);
-    state.ready = true;
-  }
+  if (!state.ready)
+    prepare(program, state);
   statistics = {};
   statistics.entry = entryIndex;
   statistics.kernels.resize(profile ? instance.target().kernels.size() : 0);

@@ -14,12 +14,17 @@ namespace vx {
 class CallState {
 public:
   static Status create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result);
+  // A place for `derive` only, while the instance is made.
+  static Status createForLoad(Instance &instance, std::unique_ptr<CallState> &result);
   ~CallState();
 
   uint32_t function() const { return functionIndex; }
 
   // Runs the function and waits. On failure `outputs` is empty and the state is ready for the next run.
   Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs);
+
+  // Computes a derived constant and waits.
+  Status derive(const Derived &derived, InstanceBuffer &result);
 
   void setProfile(bool on) { profile = on; }
   void setObserver(vx_dispatch_observer function, void *user) {
@@ -68,6 +73,7 @@ private:
   CallState(Instance &instance, uint32_t function) : instance(instance), functionIndex(function) {}
 
   size_t chooseEntry() const;
+  static void prepare(const Program &program, ProgramState &state);
   Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
   Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs);

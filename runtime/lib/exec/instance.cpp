@@ -140,6 +140,7 @@ Status Instance::tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &re
     return okStatus();
   }
   variables.clear();
+  derivedConstants.clear();
   constants.clear();
   empty = {};
   loadedCode = nullptr;
@@ -181,6 +182,7 @@ Status Instance::prepare() {
   VX_RETURN_IF_ERROR(device().allocate(VX_BUFFER_ALIGNMENT, hal::MemoryKind::Device, empty.memory));
   VX_RETURN_IF_ERROR(loadCode());
   VX_RETURN_IF_ERROR(loadConstants());
+  VX_RETURN_IF_ERROR(computeDerived());
   return loadVariables();
 }
 
@@ -211,21 +213,52 @@ Status Instance::loadCode() {
       .addContext(fmt::format("{}: variant '{}' of '{}'", module().path(), variant.name, target().name));
 }
 
-// Marks the constants that a program reads.
-static void markConstants(const Block &block, std::vector<bool> &used) {
+// The numbers of the constants, or derived constants, that a program reads.
+static void addReads(const Block &block, Op kind, std::vector<size_t> &reads) {
   for (const Instruction &instruction : block.instructions) {
-    if (instruction.op == Op::Constant)
-      used[static_cast<size_t>(instruction.imm)] = true;
+    if (instruction.op == kind)
+      reads.push_back(static_cast<size_t>(instruction.imm));
     for (const Block &inner : instruction.blocks)
-      markConstants(inner, used);
+      addReads(inner, kind, reads);
   }
+}
+
+std::vector<bool> Instance::readByCalls(Op kind, size_t count) const {
+  std::vector<size_t> reads;
+  for (const Entry &entry : target().entries)
+    addReads(data().programs[entry.program].body, kind, reads);
+  std::vector<bool> result(count);
+  for (size_t index : reads)
+    result[index] = true;
+  return result;
+}
+
+std::span<const uint8_t> Instance::bytesOf(size_t constant) const {
+  const Constant &source = data().constants[constant];
+  return data().sections[source.section].bytes.subspan(source.offset, source.size);
+}
+
+// Leaves the memory null where the device cannot read the file in place.
+Status Instance::importConstant(size_t index) {
+  InstanceBuffer &buffer = constants[index];
+  buffer.size = data().constants[index].size;
+  if (buffer.size == 0) {
+    buffer.memory = empty.memory;
+    return okStatus();
+  }
+  return device().importHost(bytesOf(index).data(), buffer.size, buffer.memory);
+}
+
+// Into memory that the constant has already.
+Status Instance::uploadConstant(size_t index) {
+  VX_RETURN_IF_ERROR(deviceContext->upload(constants[index].view(), bytesOf(index).data()));
+  module().releasePages(bytesOf(index));
+  return okStatus();
 }
 
 Status Instance::loadConstants() {
   const std::vector<Constant> &all = data().constants;
-  std::vector<bool> used(all.size());
-  for (const Entry &entry : target().entries)
-    markConstants(data().programs[entry.program].body, used);
+  std::vector<bool> used = readByCalls(Op::Constant, all.size());
   constants.resize(all.size());
   // What the device cannot read in place shares one allocation as far as the device allows.
   constexpr uint64_t alignment = 256;
@@ -234,13 +267,7 @@ Status Instance::loadConstants() {
   for (size_t i = 0; i < all.size(); ++i) {
     if (!used[i])
       continue;
-    constants[i].size = all[i].size;
-    const uint8_t *bytes = data().sections[all[i].section].bytes.data() + all[i].offset;
-    if (all[i].size == 0) {
-      constants[i].memory = empty.memory;
-      continue;
-    }
-    VX_RETURN_IF_ERROR(device().importHost(bytes, all[i].size, constants[i].memory));
+    VX_RETURN_IF_ERROR(importConstant(i));
     if (!constants[i].memory)
       uploads.push_back(i);
   }
@@ -261,10 +288,55 @@ Status Instance::loadConstants() {
       buffer.memory = memory;
       buffer.offset = offset;
       offset += padded(buffer.size);
-      const Constant &constant = all[uploads[next]];
-      VX_RETURN_IF_ERROR(
-          deviceContext->upload(buffer.view(), data().sections[constant.section].bytes.data() + constant.offset));
+      VX_RETURN_IF_ERROR(uploadConstant(uploads[next]));
     }
+  }
+  return okStatus();
+}
+
+// What calls do not read is loaded before its first reader here and freed after its last.
+Status Instance::computeDerived() {
+  const std::vector<Derived> &all = target().derived;
+  derivedConstants.resize(all.size());
+  if (all.empty())
+    return okStatus();
+  const std::vector<bool> keptConstants = readByCalls(Op::Constant, constants.size());
+  const std::vector<bool> keptDerived = readByCalls(Op::Derived, all.size());
+  std::vector<std::vector<size_t>> constantReads(all.size()), derivedReads(all.size());
+  std::vector<size_t> lastOfConstant(constants.size()), lastOfDerived(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Block &body = data().programs[all[i].program].body;
+    addReads(body, Op::Constant, constantReads[i]);
+    addReads(body, Op::Derived, derivedReads[i]);
+    for (size_t index : constantReads[i])
+      lastOfConstant[index] = i;
+    for (size_t index : derivedReads[i])
+      lastOfDerived[index] = i;
+  }
+  std::unique_ptr<CallState> place;
+  VX_RETURN_IF_ERROR(CallState::createForLoad(*this, place).addContext("init"));
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto compute = [&]() -> Status {
+      for (size_t index : constantReads[i]) {
+        if (constants[index].memory)
+          continue;
+        VX_RETURN_IF_ERROR(importConstant(index));
+        if (constants[index].memory)
+          continue;
+        VX_RETURN_IF_ERROR(device().allocate(constants[index].size, hal::MemoryKind::Device, constants[index].memory));
+        VX_RETURN_IF_ERROR(uploadConstant(index));
+      }
+      return place->derive(all[i], derivedConstants[i]);
+    };
+    VX_RETURN_IF_ERROR(compute().addContext(fmt::format("{}: init: '{}'", module().path(), all[i].name)));
+    for (size_t index : constantReads[i])
+      if (!keptConstants[index] && lastOfConstant[index] == i) {
+        constants[index] = {};
+        module().releasePages(bytesOf(index));
+      }
+    for (size_t index : derivedReads[i])
+      if (!keptDerived[index] && lastOfDerived[index] == i)
+        derivedConstants[index] = {};
   }
   return okStatus();
 }
@@ -279,9 +351,7 @@ Status Instance::loadVariables() {
     if (variable.size == 0)
       continue;
     if (variable.initial) {
-      const Constant &initial = data().constants[*variable.initial];
-      VX_RETURN_IF_ERROR(
-          deviceContext->upload(buffer.view(), data().sections[initial.section].bytes.data() + initial.offset));
+      VX_RETURN_IF_ERROR(deviceContext->upload(buffer.view(), bytesOf(*variable.initial).data()));
     } else {
       VX_RETURN_IF_ERROR(deviceContext->fillZero(buffer.view()));
     }

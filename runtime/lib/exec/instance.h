@@ -42,6 +42,8 @@ public:
 
   const InstanceBuffer &constant(size_t index) const { return constants[index]; }
   const InstanceBuffer &variable(size_t index) const { return variables[index]; }
+  // By index of the target's derived constants.
+  const InstanceBuffer &derived(size_t index) const { return derivedConstants[index]; }
   // Some memory for views of no bytes.
   const InstanceBuffer &emptyBuffer() const { return empty; }
 
@@ -72,6 +74,12 @@ private:
   Status prepare();
   Status loadCode();
   Status loadConstants();
+  Status importConstant(size_t index);
+  Status uploadConstant(size_t index);
+  Status computeDerived();
+  // Which constants (Op::Constant) or derived constants (Op::Derived) the functions' programs read.
+  std::vector<bool> readByCalls(Op kind, size_t count) const;
+  std::span<const uint8_t> bytesOf(size_t constant) const;
   Status loadVariables();
   Status findVariable(std::string_view name, uint32_t &index) const;
 
@@ -82,6 +90,7 @@ private:
   Ref<DeviceContext> deviceContext;
   Ref<hal::Executable> loadedCode;
   std::vector<InstanceBuffer> constants;
+  std::vector<InstanceBuffer> derivedConstants;
   std::vector<InstanceBuffer> variables;
   InstanceBuffer empty;
   std::shared_mutex variableAccess;

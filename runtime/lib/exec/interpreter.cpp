@@ -59,6 +59,7 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
   case Op::Constant:
   case Op::Variable:
   case Op::Slice:
+  case Op::Derived:
     return runBufferOp(instruction);
   case Op::MoveObject:
   case Op::ListEmpty:
@@ -221,6 +222,8 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
   case Op::Variable:
     return setBuffer(operands[0], {instance.variable(static_cast<size_t>(instruction.imm)).view(), nullptr,
                                    program.storesVariables});
+  case Op::Derived:
+    return setBuffer(operands[0], {instance.derived(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
   case Op::Slice: {
     BufferRegister slice = registers.buffers[operands[1]];
     hal::BufferView view;

@@ -19,6 +19,7 @@ public:
 
   // Collects the results. Queues copies of those that the call does not own.
   Status result(const Argument &output, const Result &result, Ref<Value> &value);
+  Status result(const Derived &output, const Result &result, InstanceBuffer &buffer);
 
 private:
   Status runBlock(const Block &block);

@@ -123,6 +123,18 @@ Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dim
   return okStatus();
 }
 
+Status Interpreter::result(const Derived &output, const Result &result, InstanceBuffer &buffer) {
+  hal::BufferView view;
+  VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(result.buffer), view));
+  if (output.size > view.size)
+    return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes, {} needs {}", program.name, view.size,
+                   tensorTypeString(output.elementType, output.dims), output.size);
+  BufferRegister kept;
+  VX_RETURN_IF_ERROR(keep(registers.buffers[static_cast<size_t>(result.buffer)], view.size, kept));
+  buffer = {kept.owner, kept.view.offset, kept.view.size};
+  return okStatus();
+}
+
 Status Interpreter::result(const Argument &output, const Result &result, Ref<Value> &value) {
   if (result.buffer >= 0) {
     std::vector<int64_t> dims;

@@ -1,5 +1,6 @@
 #include "module/decoder.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace vx {
@@ -22,6 +23,7 @@ Status Decoder::target(const format::Target &source, Target &result) {
   for (const Variant &variant : result.variants)
     if (!seen.insert(variant.name).second)
       return failure(VX_INVALID_MODULE, "two variants have the name '{}'", variant.name);
+  VX_RETURN_IF_ERROR(derived(source, result));
   return entries(source, result);
 }
 
@@ -133,6 +135,59 @@ Status Decoder::variant(const format::Variant &source, const Target &owner, Vari
   return okStatus();
 }
 
+Status Decoder::derived(const format::Target &source, Target &result) {
+  return decodeEach(source.derived(), result.derived,
+                    [&](const format::Derived &one, Derived &out, uint32_t i) -> Status {
+                      VX_RETURN_IF_ERROR(spend(sizeof(Derived)));
+                      VX_RETURN_IF_ERROR(text(one.name(), out.name));
+                      out.program = one.program();
+                      ValueType type;
+                      auto decodeOne = [&]() -> Status {
+                        VX_RETURN_IF_ERROR(valueType(one.type(), 0, type));
+                        out.elementType = type.elementType;
+                        if (type.kind != VX_TENSOR || elementTypeBits(type.elementType) == 0)
+                          return failure(VX_INVALID_MODULE, "wanted is a tensor of numbers or bools");
+                        for (const Expression &dim : type.dims)
+                          VX_RETURN_IF_ERROR(dim.evaluate({}, out.dims.emplace_back()));
+                        if (Status status = tensorByteSize(out.elementType, out.dims, out.size); !status.ok())
+                          return Status(VX_INVALID_MODULE, std::string(status.message()));
+                        if (out.program >= data.programs.size())
+                          return failure(VX_INVALID_MODULE, "program {} does not exist, there are {}", out.program,
+                                         data.programs.size());
+                        return derivedFits(result, out, i);
+                      };
+                      return decodeOne().addContext(fmt::format("derived constant {} '{}'", i, out.name));
+                    });
+}
+
+static bool hasLoop(const Block &block) {
+  return std::any_of(block.instructions.begin(), block.instructions.end(), [](const Instruction &instruction) {
+    return instruction.op == Op::While || std::any_of(instruction.blocks.begin(), instruction.blocks.end(), hasLoop);
+  });
+}
+
+Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t known) {
+  const Program &program = data.programs[derived.program];
+  if (program.results.size() != 1 || program.results[0].buffer < 0)
+    return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, wanted is one tensor", derived.program,
+                   program.name, program.results.size());
+  if (program.usesVariables || program.storesVariables)
+    return failure(VX_INVALID_MODULE, "program {} '{}' uses variables, wanted are constants only", derived.program,
+                   program.name);
+  // Making an instance ends, whatever the file says.
+  if (hasLoop(program.body))
+    return failure(VX_INVALID_MODULE, "program {} '{}' has a loop, wanted is none", derived.program, program.name);
+  bool knowsSymbols = false;
+  auto noSymbol = [&](uint32_t) { knowsSymbols = true; };
+  program.arenaSize.forEachSymbol(noSymbol);
+  program.arenaLowerBound.forEachSymbol(noSymbol);
+  if (knowsSymbols)
+    return failure(VX_INVALID_MODULE, "program {} '{}' sizes its arena by symbols, wanted are constants only",
+                   derived.program, program.name);
+  return targetFits(owner, program.body, known)
+      .addContext(fmt::format("program {} '{}'", derived.program, program.name));
+}
+
 Status Decoder::entries(const format::Target &source, Target &result) {
   VX_RETURN_IF_ERROR(
       decodeEach(source.entries(), result.entries, [&](const format::Entry &entry, Entry &out, uint32_t i) -> Status {
@@ -215,11 +270,15 @@ Status Decoder::entryFits(const Target &owner, const Entry &entry) {
   };
   VX_RETURN_IF_ERROR(expressionFits(program.arenaSize));
   VX_RETURN_IF_ERROR(expressionFits(program.arenaLowerBound));
-  return commandsFit(owner, program.body).addContext(fmt::format("program {} '{}'", entry.program, program.name));
+  return targetFits(owner, program.body, owner.derived.size())
+      .addContext(fmt::format("program {} '{}'", entry.program, program.name));
 }
 
-Status Decoder::commandsFit(const Target &owner, const Block &block) {
+Status Decoder::targetFits(const Target &owner, const Block &block, size_t derivedCount) {
   for (const Instruction &instruction : block.instructions) {
+    if (instruction.op == Op::Derived && static_cast<uint64_t>(instruction.imm) >= derivedCount)
+      return failure(VX_INVALID_MODULE, "derived constant {} does not exist here, there are {}", instruction.imm,
+                     derivedCount);
     for (size_t i = 0; i < instruction.commands.size(); ++i) {
       const Command &command = instruction.commands[i];
       if (command.kind != hal::CommandKind::Dispatch)
@@ -236,7 +295,7 @@ Status Decoder::commandsFit(const Target &owner, const Block &block) {
                        kernel.name, kernel.scalarCount, command.scalars.size());
     }
     for (const Block &inner : instruction.blocks)
-      VX_RETURN_IF_ERROR(commandsFit(owner, inner));
+      VX_RETURN_IF_ERROR(targetFits(owner, inner, derivedCount));
   }
   return okStatus();
 }

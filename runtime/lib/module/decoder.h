@@ -34,8 +34,11 @@ private:
   Status kernelFacts(const format::Kernel &source, Kernel &result);
   Status variant(const format::Variant &source, const Target &owner, Variant &result);
   Status entries(const format::Target &source, Target &result);
+  Status derived(const format::Target &source, Target &result);
+  Status derivedFits(const Target &owner, const Derived &derived, size_t known);
   Status entryFits(const Target &owner, const Entry &entry);
-  Status commandsFit(const Target &owner, const Block &block);
+  // `derivedCount`: how many of the target's derived constants the program may read.
+  Status targetFits(const Target &owner, const Block &block, size_t derivedCount);
 
   // decode_program.cpp
   Status program(const format::Program &source, Program &result);

@@ -85,6 +85,14 @@ static void writeTarget(JsonWriter &json, const Target &target, const ModuleData
   json.endArray().key("kernels").beginArray();
   for (const Kernel &kernel : target.kernels)
     writeKernel(json, kernel);
+  json.endArray().key("derived").beginArray();
+  for (const Derived &derived : target.derived) {
+    json.beginObject().member("name", derived.name).member("type", elementTypeName(derived.elementType));
+    json.key("dims").beginArray();
+    for (int64_t dim : derived.dims)
+      json.number(dim);
+    json.endArray().member("size", derived.size).member("program", derived.program).endObject();
+  }
   json.endArray().key("entries").beginArray();
   for (const Entry &entry : target.entries) {
     const Function &function = data.functions[entry.function];

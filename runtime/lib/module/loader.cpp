@@ -203,6 +203,12 @@ std::string Module::describeSection(uint32_t index) const {
                      section.externalFile.empty() ? "" : " of ", section.externalFile);
 }
 
+void Module::releasePages(std::span<const uint8_t> bytes) const {
+  mapping.releasePages(bytes);
+  for (const FileMapping &external : externalMappings)
+    external.releasePages(bytes);
+}
+
 Status Module::verifySection(uint32_t index) const {
   const Section &section = contents.sections[index];
   uint64_t hash = vx_hash64(section.bytes.data(), section.bytes.size());

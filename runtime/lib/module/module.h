@@ -120,12 +120,22 @@ struct Entry {
   std::vector<Constraint> constraints;
 };
 
+// A constant of one target that each instance computes for itself when it is made.
+struct Derived {
+  std::string name;
+  uint32_t program = 0; // takes nothing; its one result is the constant
+  vx_element_type elementType = VX_ELEMENT_NONE;
+  std::vector<int64_t> dims;
+  uint64_t size = 0;
+};
+
 struct Target {
   std::string name;
   std::string triple;
   std::vector<Kernel> kernels;
   std::vector<Variant> variants;
   std::vector<Entry> entries;
+  std::vector<Derived> derived; // each reads only those before it
 };
 
 // What the metadata says.
@@ -169,6 +179,9 @@ public:
 
   // Compares the bytes of a section with its hash.
   Status verifySection(uint32_t section) const;
+
+  // Lets the system take back the memory of mapped bytes that are not read soon. They stay valid: the file has them.
+  void releasePages(std::span<const uint8_t> bytes) const;
 
   // "section 2 (code, 4096 bytes at 8192)"
   std::string describeSection(uint32_t section) const;

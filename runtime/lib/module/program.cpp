@@ -48,6 +48,8 @@ OpFacts opFacts(Op op) {
     return {"Variable", "B", 0, false};
   case Op::Slice:
     return {"Slice", "Bbii", 0, false};
+  case Op::Derived:
+    return {"Derived", "B", 0, false};
   case Op::Segment:
     return {"Segment", "", 0, true};
   case Op::ReadI64:

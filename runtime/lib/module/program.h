@@ -37,6 +37,7 @@ enum class Op : uint8_t {
   Constant = 24,
   Variable = 25,
   Slice = 26,
+  Derived = 27,
   Segment = 30,
   ReadI64 = 31,
   CheckFaults = 32,
