@@ -92,6 +92,92 @@ TEST(ProgramErrors, aFaultAtASiteThatIsNotThere) {
                "a kernel reported the fault site 3, there are 1");
 }
 
+// The module is refused, and the message ends so.
+static void expectRefused(ModuleBuilder &builder, std::string_view ending, vx_code code = VX_INVALID_MODULE) {
+  Ref<Instance> instance;
+  Status status = loadOnCpu(builder, instance);
+  EXPECT_EQ(status.code(), code);
+  EXPECT_TRUE(status.message().ends_with(ending)) << status.message();
+}
+
+TEST(ModuleErrors, programs) {
+  {
+    ModuleBuilder builder;
+    builder.function();
+    builder.program("main", 0, 0, 1, block(instruction(Op::ListEmpty, {0}, 99)));
+    expectRefused(builder, "element type 99 is none of a list's");
+  }
+  {
+    ModuleBuilder builder;
+    builder.function();
+    CommandPtr command = copy(0, 0);
+    command->scalars = {0};
+    builder.program("main", 1, 1, 0, block(segment(std::move(command))));
+    expectRefused(builder, "copy has 1 scalars, wanted are none");
+  }
+}
+
+TEST(ModuleErrors, kernelsAndEntries) {
+  {
+    ModuleBuilder builder;
+    builder.addCpuTarget().kernels[ScaleAdd]->buffers.resize(4097);
+    expectRefused(builder, "kernel takes 4097 buffers, allowed are 4096");
+  }
+  {
+    ModuleBuilder builder;
+    builder.function().symbols.push_back(symbol("n", 0, INT64_MAX, 1, /*dataDependent=*/true));
+    builder.program("main", 1, 0, 0, block());
+    auto constraint = std::make_unique<format::ConstraintT>();
+    builder.addCpuTarget().entries[0]->constraints.push_back(std::move(constraint));
+    expectRefused(builder, "symbol 'n' is known only after the call");
+  }
+  {
+    ModuleBuilder builder;
+    builder.function();
+    builder.program("main", 0, 0, 0, block());
+    builder.addCpuTarget().variants.clear();
+    Ref<Instance> instance;
+    Status status = loadOnCpu(builder, instance);
+    EXPECT_EQ(status.code(), VX_NO_DEVICE);
+    EXPECT_NE(std::string(status.report()).find("the module has no variant for 'cpu'"), std::string::npos)
+        << status.report();
+  }
+}
+
+TEST(ModuleErrors, types) {
+  ModuleBuilder builder;
+  auto input = listArgument("x", ElementType::I32, ValueKind::Sequence);
+  input->type->ranked = false;
+  input->type->dims.push_back(constantExpr(2));
+  builder.function().inputs.push_back(std::move(input));
+  builder.program("main", 0, 0, 1, block());
+  expectRefused(builder, "type without a rank has 1 dims");
+}
+
+TEST(ModuleErrors, sections) {
+  {
+    ModuleBuilder builder;
+    for (int i = 0; i < 65537; ++i)
+      builder.module.sections.push_back(std::make_unique<format::SectionT>());
+    builder.sections.resize(builder.module.sections.size());
+    builder.module.targets.push_back(std::make_unique<format::TargetT>());
+    expectRefused(builder, "there are 65537 sections, allowed are 65536");
+  }
+  {
+    ModuleBuilder builder;
+    builder.module.targets.push_back(std::make_unique<format::TargetT>());
+    for (int i = 0; i <= 256; ++i) {
+      auto section = std::make_unique<format::SectionT>();
+      section->kind = format::SectionKind::Weights;
+      section->external_file = "external-" + std::to_string(i) + ".weights";
+      writeFile(scratchPath(section->external_file), {0});
+      builder.module.sections.push_back(std::move(section));
+    }
+    builder.sections.resize(builder.module.sections.size());
+    expectRefused(builder, "there are more than 256 external files");
+  }
+}
+
 TEST(CallErrors, listsOfOtherElements) {
   ModuleBuilder builder;
   auto input = listArgument("x", ElementType::I32, ValueKind::Sequence);
