@@ -31,14 +31,13 @@ inline constexpr llvm::StringLiteral kGPUEntryAttr = "vxk.entry";
 /// Address spaces, the same numbers on both targets.
 inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
 
-/// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that reads
-/// the parameter block: the same for all targets. What follows is the target's own conversion. `subgroupSize` is the
-/// number of threads that run as one: 32 or 64.
+/// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that
+/// reads the parameter block: the same for all targets. What follows is the target's own conversion. `subgroupSize` is
+/// the number of threads that run as one: 32 or 64.
 void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize);
 
 /// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not take.
 llvm::LogicalResult checkLLVMGPUSupported(mlir::Operation *op, llvm::StringRef target);
-
 
 /// Conversion to the LLVM dialect of everything but `gpu` ops, never contracting float arithmetic that does not say so.
 /// `privateSpace` is the address space of a thread's own memory.
