@@ -4,6 +4,7 @@ import ctypes
 import os
 import platform
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -64,6 +65,14 @@ for browser in ("chromium-headless-shell", "chromium", "chromium-browser", "goog
     if shutil.which(browser):
         config.available_features.add("browser")
         config.substitutions.append(("%browser", shutil.which(browser)))
+        break
+# A Python with ONNX Runtime: the one that scripts/test makes, or one of the PATH.
+for python in (os.path.join(config.vx_source_dir, "build", "venv", "bin", "python"), config.python, "python3"):
+    probe = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ('numpy', 'onnxruntime'))))"
+    found = shutil.which(python)
+    if found and subprocess.run([found, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
+        config.available_features.add("onnxruntime")
+        config.substitutions.append(("%onnxruntime_bin", os.path.dirname(found)))
         break
 if count_vulkan_devices() > 0:
     config.available_features.add("vulkan")

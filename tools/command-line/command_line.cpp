@@ -43,8 +43,8 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
   return static_cast<int>(code);
 }
 
-std::string versionText() {
-  return fmt::format("vx {}\nLLVM: none\nmodule abi {}.{}\n", VX_VERSION_STRING, VX_MODULE_ABI_MAJOR,
+std::string versionText(std::string_view llvm) {
+  return fmt::format("vx {}\nLLVM: {}\nmodule abi {}.{}\n", VX_VERSION_STRING, llvm, VX_MODULE_ABI_MAJOR,
                      VX_MODULE_ABI_MINOR);
 }
 

@@ -21,8 +21,8 @@ namespace vx::tools {
 // stdout is an error too.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));
 
-// "vx 0.1.0", LLVM and the ABI numbers, one line each; of a tool without LLVM.
-std::string versionText();
+// "vx 0.1.0", LLVM and the ABI numbers, one line each.
+std::string versionText(std::string_view llvm = "none");
 
 // Adds --help and --version and the table of exit codes behind `examples`, then parses. True when the tool shall go on;
 // false when --help or --version has been answered.

@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "llvm/Config/llvm-config.h"
 
 #include <CLI/CLI.hpp>
 
@@ -70,25 +71,22 @@ static void writeOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
 static int run(const char *name, int argc, char **argv) {
   Options options;
   CLI::App app("Runs a program in IR text with the reference evaluator.");
-  app.add_option("program", options.path, "IR text of the vx dialect (.mlir)")->required();
+  app.add_option("program", options.path, "IR text of the vx dialect (.mlir)");
   app.add_option("--function", options.function, "The function to call; main by default")->group("Calls");
-  app.add_option("--calls", options.calls, "Calls with the same inputs; variables live on")->group("Calls");
-  app.add_option("--input", options.inputs, "NAME=@x.npy or NAME=f32[2,3]:random|zeros|ones")
-      ->type_size(1)
-      ->allow_extra_args(false)
+  app.add_option("--calls", options.calls, "Calls with the same inputs; variables live on")
+      ->check(wholeNumber(1, UINT64_MAX))
+      ->group("Calls");
+  app.add_option("--input", options.inputs, "NAME=@x.npy or NAME=f32[2,3]:random|zeros|ones")->group("Inputs");
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbol for inputs that are not given")->group("Inputs");
+  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
+      ->check(wholeNumber(0, UINT64_MAX))
       ->group("Inputs");
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbol for inputs that are not given")
-      ->type_size(1)
-      ->allow_extra_args(false)
-      ->group("Inputs");
-  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")->group("Inputs");
-  app.add_option("--output", options.outputs, "NAME=@y.npy: write an output to a file")
-      ->type_size(1)
-      ->allow_extra_args(false)
-      ->group("Outputs");
+  app.add_option("--output", options.outputs, "NAME=@y.npy: write an output to a file")->group("Outputs");
   app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
-  if (!parseCommandLine(app, name, Examples, argc, argv))
+  if (!parseCommandLine(app, name, Examples, argc, argv, versionText(LLVM_VERSION_STRING)))
     return 0;
+  if (options.path.empty())
+    throw usageError("want a program, a .mlir file; see --help");
 
   mlir::DialectRegistry registry;
   registry.insert<vx::VXDialect, mlir::func::FuncDialect>();

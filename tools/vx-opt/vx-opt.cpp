@@ -20,8 +20,13 @@
 #include "vx/Target/Vulkan.h"
 #include "vx/Transforms/FusionPasses.h"
 #include "vx/Transforms/Passes.h"
+#include "vx/abi/version.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
+    os << "vx " VX_VERSION_STRING << "\nmodule abi " << VX_MODULE_ABI_MAJOR << "." << VX_MODULE_ABI_MINOR << "\n";
+  });
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
