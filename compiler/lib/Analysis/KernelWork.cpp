@@ -21,29 +21,35 @@ static DimAttr getBytes(Type type) {
   return DimAttr::ceilDiv(count * bits, DimAttr::constant(type.getContext(), 8));
 }
 
-/// Operations for each element of `counted`.
-struct Cost {
-  Value counted;
-  DimAttr perElement;
-};
-
-static Cost getCost(Operation *op) {
-  auto each = [&](Value counted, int64_t count) { return Cost{counted, constant(op, count)}; };
-  return TypeSwitch<Operation *, Cost>(op)
+static DimAttr getFlops(Operation *op) {
+  // `count` for each element of a float tensor.
+  auto each = [&](Value counted, int64_t count) {
+    bool isFloat = isa<FloatType>(getElementTypeOrSelf(counted.getType()));
+    return isFloat ? getElements(counted) * count : constant(op, 0);
+  };
+  return TypeSwitch<Operation *, DimAttr>(op)
       .Case<ContractOp>([&](ContractOp contract) {
         auto lhs = cast<RankedTensorType>(contract.getLhs().getType());
-        DimAttr products = constant(op, 2);
+        DimAttr products = getElements(contract.getResult()) * 2;
         for (int64_t dim : contract.getLhsContracting())
           products = products * getDim(lhs, dim);
-        return Cost{contract.getResult(), products};
+        return products;
       })
       .Case<ConvOp>([&](ConvOp conv) {
         // [M, C / groups, kernel...]
         auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-        DimAttr products = constant(op, 2);
+        DimAttr products = getElements(conv.getResult()) * 2;
         for (int64_t dim = 1; dim < filter.getRank(); ++dim)
           products = products * getDim(filter, dim);
-        return Cost{conv.getResult(), products};
+        return products;
+      })
+      .Case<AttentionOp>([&](AttentionOp attention) {
+        SmallVector<DimAttr> query = attention.getQuerySizes();
+        DimAttr scores = query[AttentionOp::Batch] * query[AttentionOp::Heads] * query[AttentionOp::Length] *
+                         attention.getKeySizes()[AttentionOp::Length];
+        DimAttr depths = query[AttentionOp::Depth] + attention.getValueSizes()[AttentionOp::Depth];
+        // Two products, and the softmax between them.
+        return scores * depths * 2 + scores * 5;
       })
       .Case<ReduceOp>([&](ReduceOp reduce) { return each(reduce.getInput(), 1); })
       .Case<ReduceWindowOp>([&](ReduceWindowOp reduce) {
@@ -58,9 +64,9 @@ static Cost getCost(Operation *op) {
       .Case<LayerNormOp>([&](LayerNormOp norm) { return each(norm.getInput(), 7); })
       // The square and their sum, the quotient, the scale.
       .Case<RmsNormOp>([&](RmsNormOp norm) { return each(norm.getInput(), 4); })
-      .Case<CastOp, SelectOp>([](auto) { return Cost{}; })
+      .Case<CastOp, SelectOp>([&](auto) { return constant(op, 0); })
       .Default([&](Operation *other) {
-        return other->hasTrait<OpTrait::Elementwise>() ? each(other->getResult(0), 1) : Cost{};
+        return other->hasTrait<OpTrait::Elementwise>() ? each(other->getResult(0), 1) : constant(op, 0);
       });
 }
 
@@ -80,11 +86,8 @@ static DimAttr getBytesRead(BlockArgument argument) {
 KernelWork countWork(KernelOp kernel) {
   Block &body = kernel.getBody().front();
   KernelWork work{constant(kernel, 0), constant(kernel, 0)};
-  for (Operation &op : body.without_terminator()) {
-    auto [counted, perElement] = getCost(&op);
-    if (counted && (isa<ContractOp, ConvOp>(op) || isa<FloatType>(getElementTypeOrSelf(counted.getType()))))
-      work.flops = work.flops + getElements(counted) * perElement;
-  }
+  for (Operation &op : body.without_terminator())
+    work.flops = work.flops + getFlops(&op);
   for (BlockArgument argument : body.getArguments())
     work.bytes = work.bytes + getBytesRead(argument);
   for (Type type : body.getTerminator()->getOperandTypes())

@@ -10,7 +10,8 @@ namespace vx {
 /// of them: an element that is computed twice, or a function that takes a polynomial, counts once.
 struct KernelWork {
   /// Floating-point operations. A multiply-add is two, any other arithmetic op one for each element; contractions and
-  /// convolutions of integers count as those of floats. Moves, comparisons, selections and conversions are free.
+  /// convolutions of integers count as those of floats, attention as if no key were masked. Moves, comparisons,
+  /// selections and conversions are free.
   DimAttr flops;
   /// Bytes of the buffers, each read or written once. Of a table that is gathered or sliced only, the part that is
   /// taken.
