@@ -3,7 +3,8 @@
 
   run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
 
-MODEL is digits, mlp, program3 or resnet18. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
+MODEL is digits, mlp, program3 or a skeleton of test/models that is compared at several sizes. One module is compiled for each, before its sizes
+are known. --sizes=small leaves the large ones out. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
 """
 import argparse
 import json
@@ -21,11 +22,16 @@ except ImportError as error:
     sys.exit(77)
 
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rounding  # noqa: E402
+
+
 class Bench:
     """The tools, a folder of scratch files, and the count of checks."""
 
     def __init__(self, options, folder, devices):
         self.bin, self.source, self.folder, self.devices = options.bin, options.source, folder, devices
+        self.small = options.sizes == "small"
         self.passed = self.failed = 0
 
     def path(self, name):
@@ -97,7 +103,7 @@ def filled(bench, name):
     sys.path.insert(0, os.path.join(bench.source, "test", "models"))
     from fill_weights import fill
     path = bench.path(f"{name}.onnx")
-    fill(os.path.join(bench.source, "test", "models", f"{name}.onnx"), path)
+    fill(os.path.join(bench.source, "test", "models", f"{name}.onnx"), path, external=True)
     return path
 
 
@@ -169,25 +175,70 @@ def program3(bench):
             bench.check(f"program3, index {pick} names the node, {device}", errors.strip() == expected, errors.strip())
 
 
-def resnet18(bench):
-    model, module = filled(bench, "resnet18"), bench.path("resnet18.vxm")
+# The sizes of each model's symbols, small ones first. The software device of Vulkan takes only the first.
+BATCHES = [{"batch": 1}, {"batch": 3}, {"batch": 7}]
+TEXTS = [{"batch": 1, "sequence": 11}, {"batch": 3, "sequence": 16}, {"batch": 7, "sequence": 128}]
+NETWORKS = {
+    "resnet18": [{}], "resnet50": BATCHES, "mobilenet_v2": BATCHES, "squeezenet1_1": [{}], "densenet121": BATCHES, "vit_b_16": BATCHES,
+    "bert_base": TEXTS, "gpt2": TEXTS, "minilm": TEXTS,
+    "decoder": [{"step": 1, "past": 5}, {"step": 3, "past": 0}, {"step": 16, "past": 11}],
+    "unet": [{"batch": 1, "height": 32, "width": 32}, {"batch": 3, "height": 48, "width": 32}, {"batch": 2, "height": 64, "width": 96}],
+    "tagger": [{"batch": 1, "length": 11}, {"batch": 3, "length": 16}, {"batch": 7, "length": 5}],
+}
+
+
+def make_inputs(model, sizes, random):
+    """Numbers of one deviation; indices into the table that they are looked up in; else zeros and ones."""
+    tables = {}
+    dims = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Gather" and node.input[0] in dims:
+            tables[node.input[1]] = dims[node.input[0]][0]
+    inputs = {}
+    for value in model.graph.input:
+        if value.name in dims:
+            continue
+        tensor = value.type.tensor_type
+        shape = [sizes[dim.dim_param] if dim.dim_param in sizes else dim.dim_value for dim in tensor.shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        if np.issubdtype(dtype, np.floating):
+            inputs[value.name] = random.standard_normal(shape, np.float32).astype(dtype)
+        elif value.name in tables:
+            inputs[value.name] = random.integers(0, tables[value.name], shape).astype(dtype)
+        elif value.name == "positions":
+            inputs[value.name] = (sizes["past"] + np.arange(shape[-1])).reshape(shape).astype(dtype)
+        else:
+            # A mask: the first places of each row count.
+            counts = random.integers(1, shape[-1], shape[:-1], endpoint=True)
+            inputs[value.name] = (np.arange(shape[-1]) < counts[..., None]).astype(dtype)
+    return inputs
+
+
+def network(bench, name):
+    model, module = filled(bench, name), bench.path(f"{name}.vxm")
     bench.compile(model, module)
-    session = reference(model)
-    name, output = session.get_inputs()[0].name, session.get_outputs()[0].name
-    x = np.random.default_rng(7).standard_normal(session.get_inputs()[0].shape, np.float32)
-    # 18 layers of at most 512 * 9 products; the errors of so many sums are of random sign, so their root is compared.
-    terms = 18 * np.sqrt(512 * 9)
-    for device in bench.devices:
-        got, _ = bench.run(module, device, {name: x}, [output])
-        compare(bench, f"resnet18, {device}", got[output], session.run([output], {name: x})[0], terms)
+    session, skeleton = reference(model), onnx.load(model, load_external_data=False)
+    outputs = [output.name for output in session.get_outputs()]
+    for index, sizes in enumerate(NETWORKS[name][:1] if bench.small else NETWORKS[name]):
+        inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
+        want = session.run(outputs, inputs)
+        length = rounding.path_length(model, inputs)
+        for device in bench.devices:
+            if device == "vulkan" and index > 0:
+                continue
+            got, _ = bench.run(module, device, inputs, outputs)
+            for output, expected in zip(outputs, want):
+                compare(bench, " ".join([f"{name}, {output},", *(f"{symbol} {size}," for symbol, size in sizes.items()), device]), got[output], expected,
+                        length / 2)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "resnet18"])
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", *NETWORKS])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--sizes", default="all", choices=["small", "all"])
     options = parser.parse_args()
     listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True,
                                        check=True).stdout)
@@ -199,7 +250,7 @@ def main():
         bench = Bench(options, folder, devices)
         for model in options.models:
             try:
-                globals()[model](bench)
+                network(bench, model) if model in NETWORKS else globals()[model](bench)
             except RuntimeError as error:
                 bench.check(model, False, error)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
