@@ -182,8 +182,6 @@ NETWORKS = {
     "resnet18": [{}], "resnet50": BATCHES, "mobilenet_v2": BATCHES, "squeezenet1_1": [{}], "densenet121": BATCHES, "vit_b_16": BATCHES,
     "bert_base": TEXTS, "gpt2": TEXTS, "minilm": TEXTS,
     "decoder": [{"step": 1, "past": 5}, {"step": 3, "past": 0}, {"step": 16, "past": 11}],
-    "unet": [{"batch": 1, "height": 32, "width": 32}, {"batch": 3, "height": 48, "width": 32}, {"batch": 2, "height": 64, "width": 96}],
-    "tagger": [{"batch": 1, "length": 11}, {"batch": 3, "length": 16}, {"batch": 7, "length": 5}],
 }
 
 

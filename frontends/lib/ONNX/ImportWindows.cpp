@@ -115,6 +115,101 @@ void importConv(NodeImporter &n) {
   n.setOutput(0, result);
 }
 
+/// [C, M / groups, k...] as the filter of the convolution that goes the other way: [M, C / groups, k...], mirrored.
+static Value mirrorFilter(NodeImporter &n, Value filter, int64_t groups) {
+  Dims dims = vx::getDims(typeOf(filter));
+  size_t rank = dims.size();
+  Dims starts = {n.dim(0), n.dim(0)};
+  SmallVector<int64_t> strides = {1, 1};
+  for (size_t d = 2; d < rank; ++d) {
+    starts.push_back(subDims(dims[d], n.dim(1)));
+    strides.push_back(-1);
+  }
+  Value mirrored = n.slice(filter, starts, dims, strides);
+  DimAttr channels = floorDivDims(dims[0], n.dim(groups));
+  Dims split = {n.dim(groups), channels, dims[1]}, joined = {mulDims(n.dim(groups), dims[1]), channels};
+  SmallVector<int64_t> permutation = {0, 2, 1};
+  for (size_t d = 2; d < rank; ++d) {
+    split.push_back(dims[d]);
+    joined.push_back(dims[d]);
+    permutation.push_back(d + 1);
+  }
+  return n.reshape(n.transpose(n.reshape(mirrored, split), permutation), joined);
+}
+
+/// Puts stride - 1 zeros behind each place of the spatial dimensions.
+static Value spreadPlaces(NodeImporter &n, Value input, ArrayRef<int64_t> strides) {
+  if (llvm::all_of(strides, [](int64_t stride) { return stride == 1; }))
+    return input;
+  Dims dims = vx::getDims(typeOf(input)), split = {dims[0], dims[1]}, joined = split;
+  Dims low = {n.dim(0), n.dim(0)}, high = low;
+  for (auto [d, stride] : llvm::enumerate(strides)) {
+    split.append({dims[d + 2], n.dim(1)});
+    joined.push_back(mulDims(dims[d + 2], n.dim(stride)));
+    low.append({n.dim(0), n.dim(0)});
+    high.append({n.dim(0), n.dim(stride - 1)});
+  }
+  Value padded =
+      n.emit<PadOp>(n.reshape(input, split), n.emitScalar(0, elementOf(input)), n.toArray(low), n.toArray(high));
+  return n.reshape(padded, joined);
+}
+
+void importConvTranspose(NodeImporter &n) {
+  Value input = n.getTensor(0), filter = n.getTensor(1);
+  Dims dims = n.getDims(0), filterDims = n.getDims(1);
+  if (dims.size() < 3 || filterDims.size() != dims.size() || !isConstant(filterDims))
+    throwInvalid("expects an input and a filter of one rank, 3 or more, and known filter sizes, got " +
+                 describe(input.getType()) + " and " + describe(filter.getType()));
+  SmallVector<int64_t> kernel = getConstants(ArrayRef<DimAttr>(filterDims).drop_front(2));
+  if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape"); stated && *stated != kernel)
+    throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
+  size_t count = kernel.size();
+  SmallVector<int64_t> strides = getWindowList(n, "strides", count, 1, 1),
+                       dilations = getWindowList(n, "dilations", count, 1, 1);
+  SmallVector<int64_t> more = getWindowList(n, "output_padding", count, 0, 0),
+                       pads = getWindowList(n, "pads", 2 * count, 0, -maxWindow);
+  int64_t groups = n.getInt("group", 1);
+  if (groups < 1 || *filterDims[0].asConstant() % groups != 0)
+    throwInvalid("expects 'group' to divide the " + filterDims[0].str() + " channels of the filter, got " +
+                 Twine(groups));
+  std::string autoPad = n.getString("auto_pad", "NOTSET");
+  std::optional<SmallVector<int64_t>> wanted = n.getInts("output_shape");
+  if (wanted && wanted->size() != count)
+    throwInvalid("expects 'output_shape' with " + Twine(count) + " entries, got " + Twine(wanted->size()));
+  if (autoPad != "NOTSET" && autoPad != "VALID" && autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER")
+    throwInvalid("expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '" + autoPad + "'");
+  SmallVector<int64_t> low, high;
+  for (size_t d = 0; d < count; ++d) {
+    int64_t reach = (kernel[d] - 1) * dilations[d], padLow = pads[d], padHigh = pads[d + count];
+    if (autoPad == "VALID")
+      padLow = padHigh = 0;
+    if (wanted || autoPad.starts_with("SAME")) {
+      // What the result has too much is cut off at both ends.
+      DimAttr whole = addDims(mulDims(subDims(dims[d + 2], n.dim(1)), n.dim(strides[d])), n.dim(reach + 1 + more[d]));
+      DimAttr result = wanted ? n.dim((*wanted)[d]) : mulDims(dims[d + 2], n.dim(strides[d]));
+      std::optional<int64_t> total = subDims(whole, result).asConstant();
+      if (!total)
+        throwUnsupported("expects 'output_shape' only where the input's sizes are known");
+      // A negative total widens the result, at its end.
+      int64_t half = *total < 0 ? 0 : *total / 2;
+      padLow = autoPad == "SAME_UPPER" || *total < 0 ? half : *total - half;
+      padHigh = *total - padLow;
+    }
+    low.push_back(reach - padLow);
+    // The zeros behind the last place are no part of the result.
+    high.push_back(reach - padHigh + more[d] - (strides[d] - 1));
+  }
+  Value result = n.emit<ConvOp>(spreadPlaces(n, input, strides), mirrorFilter(n, filter, groups),
+                                SmallVector<int64_t>(count, 1), dilations, low, high, groups);
+  if (n.hasInput(2)) {
+    Value bias = n.getTensor(2);
+    if (typeOf(bias).getRank() != 1)
+      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
+    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
+  }
+  n.setOutput(0, result);
+}
+
 /// The window of a pooling op, with the pads that `ceil_mode` adds at the end.
 static Window getPoolWindow(NodeImporter &n, ArrayRef<DimAttr> spatial) {
   std::optional<SmallVector<int64_t>> kernel = n.getInts("kernel_shape");

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Single ONNX nodes that the importer takes apart, against ONNX Runtime, on each device.
+
+  run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
+
+The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Exit code: 0 all passed, 1 some
+failed, 77 ONNX Runtime or all devices are missing.
+"""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+
+from run_models import Bench, compare, np, onnx, os, reference
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
+
+
+class Node:
+    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum."""
+
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, **attributes):
+        self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
+
+    def model(self):
+        names = [name if array is not None else "" for name, array in self.inputs.items()]
+        node = helper.make_node(self.op, names, ["y"], name="n", **self.attributes)
+        values, weights = [], []
+        for name, array in self.inputs.items():
+            if array is None:
+                continue
+            if name in self.constants:
+                weights.append(numpy_helper.from_array(array, name))
+                continue
+            kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+            values.append(helper.make_tensor_value_info(name, kind, [f"{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
+        output = helper.make_empty_tensor_value_info("y")
+        graph = helper.make_graph([node], "g", values, [output], weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+
+
+def nodes():
+    random = np.random.default_rng(11)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    x = normal(2, 3, 5, 7)
+    none = np.zeros(0, np.float32)
+    for mode in ("nearest", "linear"):
+        for coordinates in ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"):
+            for scales in ([1, 1, 2, 2], [1, 1, 1.5, 0.5], [1, 1, 0.25, 3]):
+                yield Node(f"resize {mode} {coordinates} by {scales[2:]}", "Resize", {"x": x, "r": None, "s": np.array(scales, np.float32)}, constants=("s",),
+                           mode=mode, coordinate_transformation_mode=coordinates)
+            yield Node(f"resize {mode} {coordinates} to 9 x 4", "Resize", {"x": x, "r": None, "s": None, "t": np.array([2, 3, 9, 4], np.int64)},
+                       constants=("t",), mode=mode, coordinate_transformation_mode=coordinates)
+    for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+        yield Node(f"resize nearest {rounding}", "Resize", {"x": x, "r": None, "s": np.array([1, 1, 2, 0.5], np.float32)}, constants=("s",), mode="nearest",
+                   nearest_mode=rounding)
+    yield Node("resize of two axes", "Resize", {"x": x, "r": None, "s": np.array([2, 2], np.float32)}, constants=("s",), opset=18, mode="linear", axes=[2, 3])
+    yield Node("resize, opset 10", "Resize", {"x": x, "s": np.array([1, 1, 2, 2], np.float32)}, constants=("s",), opset=10, mode="nearest")
+    for title, channels, filters, kernel, options in (
+            ("plain", 3, 4, (3, 3), {}), ("strided", 3, 4, (2, 2), {"strides": [2, 2]}), ("wide stride", 3, 2, (2, 3), {"strides": [3, 4]}),
+            ("padded", 3, 4, (3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}), ("more", 3, 4, (3, 3), {"strides": [2, 2], "pads": [1, 0, 1, 2], "output_padding": [1, 1]}),
+            ("dilated", 3, 4, (3, 2), {"dilations": [2, 3]}), ("grouped", 4, 3, (3, 3), {"group": 2, "strides": [2, 1]}), ("depthwise", 4, 1, (3, 3), {"group": 4}),
+            ("same upper", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}), ("same lower", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_LOWER"})):
+        yield Node(f"transposed convolution, {title}", "ConvTranspose", {"x": normal(2, channels, 5, 6), "w": normal(channels, filters, *kernel), "b": normal(
+            filters * options.get("group", 1))}, terms=channels * kernel[0] * kernel[1] + 1, constants=("w", "b"), **options)
+    for kind, zero in ((np.uint8, 131), (np.int8, -7)):
+        info = np.iinfo(kind)
+        yield Node(f"quantize to {kind.__name__}", "QuantizeLinear", {"x": 40 * x, "s": np.float32(0.5), "z": kind(zero)}, constants=("s", "z"))
+        whole = random.integers(info.min, info.max, (2, 3, 5, 7), endpoint=True).astype(kind)
+        yield Node(f"dequantize {kind.__name__}", "DequantizeLinear", {"x": whole, "s": np.float32(0.03), "z": kind(zero)}, constants=("s", "z"))
+        yield Node(f"dequantize {kind.__name__} by channel", "DequantizeLinear", {"x": whole, "s": abs(normal(3)), "z": np.array([0, 1, 2], kind)},
+                   constants=("s", "z"), axis=1)
+    # Halves go to the even neighbour.
+    yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    options.source, options.sizes = "", "all"
+    listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
+    devices = [name for name in options.device.split(",")
+               if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+    if not devices:
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder, devices)
+        for node in nodes():
+            if options.filter not in node.title:
+                continue
+            try:
+                onnx.save(node.model(), bench.path("node.onnx"))
+                inputs = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
+                want = reference(bench.path("node.onnx")).run(["y"], inputs)[0]
+                bench.compile(bench.path("node.onnx"), bench.path("node.vxm"))
+                for device in devices:
+                    got, _ = bench.run(bench.path("node.vxm"), device, inputs, ["y"])
+                    compare(bench, f"{node.title}, {device}", got["y"], want, node.terms)
+            except RuntimeError as error:
+                bench.check(node.title, False, error)
+        print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
+    return 1 if bench.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
