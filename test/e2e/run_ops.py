@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the op cases of a family on each device and compares every element with the reference evaluator.
 
-  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--jobs N] [--keep FOLDER]
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--also cuda] [--filter GLOB] [--jobs N] [--keep FOLDER]
 
 Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
 compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, 77 no
@@ -34,8 +34,9 @@ class Failure(Exception):
 
 
 class Tools:
-    def __init__(self, folder):
+    def __init__(self, folder, also=()):
         self.folder = folder
+        self.also = also  # targets that are compiled for too, and not run
         self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
 
     def run(self, name, *arguments):
@@ -180,7 +181,7 @@ def run_cases(tools, root, cases, devices):
     problems = {device: {} for device in devices}
     try:
         write_program(folder, cases)
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--target={','.join(devices)}", "--no-cache", "--threads=1",
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--target={','.join((*devices, *tools.also))}", "--no-cache", "--threads=1",
                    "-o", f"{folder}/program.vxm")
     except Failure as failure:
         if len(cases) > 1:
@@ -242,11 +243,12 @@ def main():
     parser.add_argument("families", nargs="+")
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--also", help="targets to compile for too, whose devices are elsewhere")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="write programs and tensors here and leave them")
     options = parser.parse_args()
-    tools = Tools(options.bin)
+    tools = Tools(options.bin, options.also.split(",") if options.also else ())
     wanted = options.device.split(",")
     devices = present_devices(tools, wanted)
     for name in wanted:

@@ -8,6 +8,7 @@
 #include "vx/Codegen/CPU.h"
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Codegen/GPU.h"
+#include "vx/Codegen/LLVMGPU.h"
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Conversion/VXToLinalg.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -15,8 +16,10 @@
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Memory/Passes.h"
 #include "vx/Pipelines/Pipelines.h"
+#include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/LLVMCPU/Passes.h"
+#include "vx/Target/ROCM.h"
 #include "vx/Target/Vulkan.h"
 #include "vx/Transforms/FusionPasses.h"
 #include "vx/Transforms/Passes.h"
@@ -32,6 +35,8 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<vx::VXDialect, vxk::VXKDialect, vxrt::VXRTDialect>();
   vx::registerCPUTargetDialects(registry);
+  vx::registerCUDATargetDialects(registry);
+  vx::registerROCMTargetDialects(registry);
   mlir::registerAllPasses();
   vx::registerTransformsPasses();
   vx::registerFusionPasses();
@@ -41,7 +46,10 @@ int main(int argc, char **argv) {
   vx::registerCodegenCommonPasses();
   vx::registerCPUCodegenPasses();
   vx::registerGPUCodegenPasses();
+  vx::registerLLVMGPUPasses();
   vx::registerCPUTargetPasses();
+  vx::registerCUDAPasses();
+  vx::registerROCMPasses();
   vx::registerVulkanPasses();
   vx::registerPipelinesPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "vx modular optimizer driver\n", registry));

@@ -4,7 +4,9 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Driver/Compilation.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
+#include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
+#include "vx/Target/ROCM.h"
 #include "vx/Target/Vulkan.h"
 #include "vx/abi/version.h"
 
@@ -23,6 +25,8 @@ const vx::TargetRegistry &getTargets() {
   static const vx::TargetRegistry *registry = [] {
     auto *targets = new vx::TargetRegistry; // lives as long as the process
     targets->add(vx::createCPUTarget(), vx::registerCPUTargetDialects);
+    targets->add(vx::createCUDABackend(), vx::registerCUDATargetDialects);
+    targets->add(vx::createROCMBackend(), vx::registerROCMTargetDialects);
     targets->add(vx::createVulkanBackend(), vx::registerVulkanTargetDialects);
     return targets;
   }();

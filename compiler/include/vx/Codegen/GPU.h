@@ -3,11 +3,15 @@
 #define VX_CODEGEN_GPU_H
 
 #include "mlir/Pass/PassManager.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
 #include <memory>
 
 namespace vx {
 
 struct TargetSpec;
+
+/// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
+StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
 
 /// Appends the passes from a module with one `vx.kernel` to one with a function of memref, scf and arith ops that knows
 /// its workgroup and its thread.

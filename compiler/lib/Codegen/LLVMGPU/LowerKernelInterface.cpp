@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
+#include "vx/Codegen/Common/Passes.h"
 #include "vx/Codegen/LLVMGPU.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/abi/kernel.h"
@@ -275,9 +276,11 @@ public:
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(vxk::kKernelAttr))
         kernels.push_back(function);
-    for (func::FuncOp kernel : kernels)
+    for (func::FuncOp kernel : kernels) {
+      expandRemainders(kernel);
       if (failed(KernelLowering(kernel).run()))
         return signalPassFailure();
+    }
   }
 };
 

@@ -36,6 +36,8 @@ public:
       kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(context));
       kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));
+      // Without it the assembler keeps to few registers, and spills, so that more workgroups fit.
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), IntegerAttr::get(IntegerType::get(context, 32), 1));
     };
     if (failed(convertToLLVMGPU(getOperation(), converter, std::move(patterns), target, mark)))
       signalPassFailure();

@@ -1,15 +1,8 @@
 // Joins the object code of kernels to one ELF image that imports nothing.
 #include "CPUTargetImpl.h"
-#include "lld/Common/Driver.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "vx/Codegen/Linker.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
-#include <atomic>
-#include <mutex>
-
-LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 
@@ -44,40 +37,6 @@ llvm::Expected<std::vector<std::string>> undefinedSymbols(Bytes object) {
   return names;
 }
 
-LogicalResult writeFile(llvm::StringRef path, Bytes bytes, std::string &error) {
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code);
-  if (!code) {
-    stream.write(bytes.data(), bytes.size());
-    stream.close();
-    code = stream.error();
-    stream.clear_error();
-  }
-  if (!code)
-    return success();
-  error = "cannot write '" + path.str() + "': " + code.message();
-  return failure();
-}
-
-/// LLD keeps state in globals: one link at a time, and none after one that crashed.
-LogicalResult runLinker(llvm::ArrayRef<const char *> arguments, std::string &error) {
-  static std::mutex mutex;
-  static bool usable = true;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!usable) {
-    error = "the linker crashed before in this process and cannot run again";
-    return failure();
-  }
-  std::string output;
-  llvm::raw_string_ostream stream(output);
-  lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  usable = result.canRunAgain;
-  if (result.retCode == 0)
-    return success();
-  error = "linker failed: " + llvm::StringRef(output).rtrim().str();
-  return failure();
-}
-
 } // namespace
 
 FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec, std::string &error) {
@@ -103,24 +62,13 @@ FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSp
     }
   }
 
-  llvm::SmallString<128> folder;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("vx-link", folder)) {
-    error = "cannot make a folder for the linker: " + code.message();
-    return failure();
+  std::vector<Bytes> objects;
+  std::vector<std::string> exports;
+  for (const KernelBinary &kernel : kernels) {
+    objects.emplace_back(kernel.code);
+    exports.push_back(kernel.entry);
   }
-  auto removeFolder = llvm::scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
-  auto pathOf = [&](const llvm::Twine &name) {
-    llvm::SmallString<128> path = folder;
-    llvm::sys::path::append(path, name);
-    return path.str().str();
-  };
-
-  std::vector<std::string> inputs;
-  for (auto [i, kernel] : llvm::enumerate(kernels)) {
-    inputs.push_back(pathOf(llvm::Twine(i) + ".o"));
-    if (failed(writeFile(inputs.back(), kernel.code, error)))
-      return failure();
-  }
+  llvm::SmallVector<char, 0> supportObject;
   if (needsSupport) {
     std::string reason;
     FailureOr<llvm::SmallVector<char, 0>> support = compileSupportLibrary(spec, reason);
@@ -133,52 +81,17 @@ FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSp
       error = "support functions: object code: " + llvm::toString(undefined.takeError());
       return failure();
     }
-    inputs.push_back(pathOf("support.o"));
-    if (failed(writeFile(inputs.back(), *support, error)))
-      return failure();
+    supportObject = std::move(*support);
+    objects.emplace_back(supportObject);
   }
 
-  // Only entries are seen from outside, and what none of them reaches is left out.
-  std::string script = kernels.empty() ? "{ " : "{ global: ";
-  for (const KernelBinary &kernel : kernels)
-    script += "\"" + kernel.entry + "\"; ";
-  script += "local: *; };\n";
-  std::string scriptPath = pathOf("exports"), outputPath = pathOf("image");
-  if (failed(writeFile(scriptPath, script, error)))
-    return failure();
-
-  std::vector<std::string> options = {"ld.lld",
-                                      "-shared",
-                                      "--no-undefined",
-                                      "-nostdlib",
-                                      "-Bsymbolic",
-                                      "--gc-sections",
-                                      "--strip-all",
-                                      "--hash-style=gnu",
-                                      "--build-id=none",
-                                      "--threads=1",
-                                      "-znoexecstack",
-                                      "-zseparate-code",
-                                      "-znow",
-                                      "--icf=none",
-                                      "--no-rosegment",
-                                      "--version-script=" + scriptPath,
-                                      "-o",
-                                      outputPath};
-  options.insert(options.end(), inputs.begin(), inputs.end());
-  llvm::SmallVector<const char *> arguments;
-  for (const std::string &option : options)
-    arguments.push_back(option.c_str());
-  if (failed(runLinker(arguments, error)))
-    return failure();
-
-  auto image = llvm::MemoryBuffer::getFile(outputPath, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!image) {
-    error = "cannot read what the linker wrote: " + image.getError().message();
-    return failure();
-  }
+  const std::string options[] = {
+      "-shared",     "--no-undefined",   "-nostdlib",       "-Bsymbolic",    "--gc-sections",
+      "--strip-all", "--hash-style=gnu", "--build-id=none", "-znoexecstack", "-zseparate-code",
+      "-znow",       "--icf=none",       "--no-rosegment"};
   LinkedImage result;
-  result.bytes.assign((*image)->getBufferStart(), (*image)->getBufferEnd());
+  if (failed(linkImage(options, objects, exports, result.bytes, error)))
+    return failure();
   return result;
 }
 

@@ -6,8 +6,6 @@
 
 namespace vx::vulkan {
 
-StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec);
-
 llvm::LogicalResult checkSupported(mlir::Operation *op);
 
 } // namespace vx::vulkan

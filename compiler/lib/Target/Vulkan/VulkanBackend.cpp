@@ -42,7 +42,7 @@ public:
   }
 
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
-    return vulkan::chooseStrategy(region, spec);
+    return chooseGPUStrategy(region, spec);
   }
 
   void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {

@@ -1,0 +1,89 @@
+#include "vx/Target/ROCM.h"
+
+#include "Variants.h"
+
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/GPU.h"
+#include "vx/Codegen/LLVMGPU.h"
+#include "vx/Codegen/Linker.h"
+
+using namespace mlir;
+
+namespace vx {
+
+namespace {
+
+class ROCMBackend final : public TargetBackend {
+public:
+  StringRef name() const override { return "rocm"; }
+
+  FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) const override {
+    return rocm::variants(request, error);
+  }
+
+  LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override {
+    return checkLLVMGPUSupported(op, spec.target);
+  }
+
+  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
+    return chooseGPUStrategy(region, spec);
+  }
+
+  void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
+    buildGPUCodegenPipeline(pm, spec);
+    buildROCMLoweringPipeline(pm, spec);
+  }
+
+  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec) const override {
+    FailureOr<std::string> entry = getLLVMGPUEntry(module);
+    if (failed(entry))
+      return failure();
+    FailureOr<SmallVector<char, 0>> object =
+        compileLLVMGPU(module, rocm::getMachineOptions(spec, /*isAssembly=*/false));
+    if (failed(object))
+      return failure();
+    // A code object of its own for each: what the driver reads of one names the kernels of one object file.
+    KernelBinary binary;
+    binary.entry = *entry;
+    std::string error;
+    const std::string exports[] = {*entry, *entry + ".kd"}; // the kernel, and the descriptor by which it is found
+    if (failed(linkImage({"-shared", "--no-undefined"}, {ArrayRef<char>(*object)}, exports, binary.code, error)))
+      return module.emitError() << "target 'rocm' for '" << spec.cpu << "': " << error, failure();
+    return binary;
+  }
+
+  FailureOr<LinkedImage> link(ArrayRef<KernelBinary> kernels, const TargetSpec &, std::string &) const override {
+    constexpr size_t alignment = 64;
+    LinkedImage image;
+    image.offsets.push_back(0);
+    for (const KernelBinary &kernel : kernels) {
+      image.bytes.insert(image.bytes.end(), kernel.code.begin(), kernel.code.end());
+      image.bytes.resize(llvm::alignTo(image.bytes.size(), alignment), 0);
+      image.offsets.push_back(image.bytes.size());
+    }
+    return image;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<TargetBackend> createROCMBackend() { return std::make_unique<ROCMBackend>(); }
+
+void buildROCMLoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
+  buildLLVMGPUPipeline(pm, rocm::getWavefrontSize(spec));
+  pm.addPass(createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu}));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void registerROCMTargetDialects(DialectRegistry &registry) {
+  registerLLVMGPUDialects(registry);
+  registry.insert<ROCDL::ROCDLDialect>();
+  registerROCDLDialectTranslation(registry);
+}
+
+} // namespace vx

@@ -1,0 +1,61 @@
+#include "Variants.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "vx/Target/ROCM.h"
+
+using namespace mlir;
+
+namespace vx {
+#define GEN_PASS_DEF_ROCMPRINTASSEMBLYPASS
+#include "vx/Target/ROCM/Passes.h.inc"
+
+namespace {
+
+class ROCMPrintAssemblyPass : public impl::ROCMPrintAssemblyPassBase<ROCMPrintAssemblyPass> {
+public:
+  using ROCMPrintAssemblyPassBase::ROCMPrintAssemblyPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override { registerROCMTargetDialects(registry); }
+
+  void runOnOperation() override {
+    std::string error;
+    FailureOr<std::vector<TargetSpec>> specs = rocm::variants({variant}, error);
+    if (failed(specs)) {
+      getOperation().emitError(error);
+      return signalPassFailure();
+    }
+    FailureOr<SmallVector<char, 0>> text =
+        compileLLVMGPU(getOperation(), rocm::getMachineOptions(specs->front(), /*isAssembly=*/true));
+    if (failed(text))
+      return signalPassFailure();
+    llvm::outs() << StringRef(text->data(), text->size());
+  }
+};
+
+struct LoweringOptions : PassPipelineOptions<LoweringOptions> {
+  Option<std::string> variant{*this, "variant", llvm::cl::desc("ROCm variant"), llvm::cl::init("gfx942")};
+};
+
+} // namespace
+
+#define GEN_PASS_REGISTRATION
+#include "vx/Target/ROCM/Passes.h.inc"
+
+void registerROCMPasses() {
+  registerTargetROCMPasses();
+  PassPipelineRegistration<LoweringOptions>(
+      "vx-rocm-pipeline", "From a kernel of memref, scf, arith and vxk ops to the LLVM dialect for ROCm",
+      [](OpPassManager &pm, const LoweringOptions &options) {
+        std::string error;
+        FailureOr<std::vector<TargetSpec>> specs = rocm::variants({options.variant}, error);
+        if (failed(specs))
+          llvm::report_fatal_error(llvm::StringRef(error), /*gen_crash_diag=*/false);
+        buildROCMLoweringPipeline(pm, specs->front());
+      });
+}
+
+} // namespace vx

@@ -1,0 +1,82 @@
+// A code object is for one GPU, so each has its variant. The default is one desktop GPU (gfx1100), one integrated one
+// (gfx1151) and one for data centres (gfx942).
+#include "Variants.h"
+
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace vx::rocm {
+
+namespace {
+
+struct Variant {
+  StringLiteral name;
+  int wavefront;
+};
+
+constexpr Variant known[] = {{"gfx90a", 64},  {"gfx942", 64},  {"gfx1030", 32}, {"gfx1100", 32}, {"gfx1101", 32},
+                             {"gfx1102", 32}, {"gfx1150", 32}, {"gfx1151", 32}, {"gfx1200", 32}, {"gfx1201", 32}};
+constexpr StringLiteral defaults[] = {"gfx1100", "gfx1151", "gfx942"};
+
+const Variant *find(StringRef name) {
+  const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
+  return found == std::end(known) ? nullptr : found;
+}
+
+void initializeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser();
+  });
+}
+
+} // namespace
+
+FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) {
+  std::vector<std::string> names = request.vec();
+  if (names.empty())
+    names.assign(std::begin(defaults), std::end(defaults));
+  std::vector<TargetSpec> specs;
+  for (const std::string &name : names) {
+    const Variant *found = find(name);
+    if (!found) {
+      error = "unknown variant '" + name + "' of target 'rocm', known are: ";
+      for (const Variant &variant : known)
+        error += (&variant == known ? "" : ", ") + variant.name.str();
+      return failure();
+    }
+    TargetSpec spec;
+    spec.target = "rocm";
+    spec.variant = name;
+    spec.triple = "amdgcn-amd-amdhsa";
+    spec.cpu = name;
+    // Desktop GPUs run wavefronts of either size; all code is for one.
+    spec.features = found->wavefront == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
+    spec.requires_ = {name};
+    spec.maxThreads = 256;
+    spec.workgroupMemory = 48 << 10;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+int64_t getWavefrontSize(const TargetSpec &spec) { return find(spec.variant)->wavefront; }
+
+MachineOptions getMachineOptions(const TargetSpec &spec, bool isAssembly) {
+  MachineOptions options;
+  options.target = spec.target;
+  options.triple = spec.triple;
+  options.cpu = spec.cpu;
+  options.features = spec.features;
+  options.isAssembly = isAssembly;
+  options.initialize = initializeTarget;
+  return options;
+}
+
+} // namespace vx::rocm
