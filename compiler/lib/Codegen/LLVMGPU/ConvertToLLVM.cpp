@@ -39,7 +39,8 @@ void populateLLVMGPUConversion(LLVMTypeConverter &converter, RewritePatternSet &
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   index::populateIndexToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+  // Before those of a vendor, which call its library.
+  populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
   populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
   // vx-vectorize-accesses joins only what lies at a multiple of the vector's size.
