@@ -73,3 +73,43 @@ func.func @host_scalar(%x: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc
   }
   return %r : tensor<?xf32, #vx.enc<[n]>>
 }
+
+// -----
+
+// What constants alone decide is a kernel of its own, with its own epilogue, and runs at load; the elementwise op that reads
+// the input too is not.
+// CHECK-LABEL: func.func @derived(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<3x2xf32>
+// CHECK:         %[[T:.+]] = vx.fusion(%{{.+}}, %{{.+}}) {{.*}} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK:           vx.transpose
+// CHECK-NEXT:      vx.mul
+// CHECK:         vx.fusion(%[[X]], %[[T]])
+// CHECK-NOT:       vx.transpose
+// CHECK:           vx.add
+func.func @derived(%x: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %w = vx.constant dense_resource<w> : tensor<2x3xf32>
+  %s = vx.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %0 = vx.transpose %w, [1, 0] : tensor<2x3xf32>
+  %1 = vx.mul %0, %s : tensor<3x2xf32>, tensor<3x2xf32>
+  %2 = vx.add %x, %1 : tensor<3x2xf32>, tensor<3x2xf32>
+  return %2 : tensor<3x2xf32>
+}
+
+// -----
+
+// A function of a repeated number is computed where it is read, and so is what would take more memory than it saves time.
+// CHECK-LABEL: func.func @not_derived(
+// CHECK-COUNT-1: vx.fusion(
+// CHECK:           vx.sqrt
+// CHECK:           vx.cast
+// CHECK-NOT:     vx.fusion(
+func.func @not_derived(%x: tensor<1024x512xf32>) -> tensor<1024x512xf32> {
+  %s = vx.constant dense<2.0> : tensor<f32>
+  %w = vx.constant dense_resource<i8> : tensor<1024x512xi8>
+  %0 = vx.broadcast %s, [] : tensor<f32> -> tensor<1024x512xf32>
+  %1 = vx.sqrt %0 : tensor<1024x512xf32>
+  %2 = vx.cast %w : tensor<1024x512xi8> -> tensor<1024x512xf32>
+  %3 = vx.add %x, %1 : tensor<1024x512xf32>, tensor<1024x512xf32>
+  %4 = vx.add %3, %2 : tensor<1024x512xf32>, tensor<1024x512xf32>
+  return %4 : tensor<1024x512xf32>
+}

@@ -16,12 +16,18 @@ std::string getTextReport(const CompilationReport &report) {
       os << " " << name << "=" << value;
     os << ": " << program.dispatches << " dispatches, arena " << program.arenaSize << " bytes, at least "
        << program.arenaLowerBound << "\n";
+    if (program.derivedConstants > 0)
+      os << "         at load " << program.dispatchesAtLoad << " dispatches for " << program.derivedConstants
+         << " derived constants of " << program.derivedBytes << " bytes\n";
   }
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
     os << "         key " << kernel.key << ", " << kernel.strategy << "\n         " << kernel.dispatches
-       << " dispatches, each " << kernel.flops << " flops and " << kernel.bytes << " bytes\n         from ";
+       << " dispatches";
+    if (kernel.dispatchesAtLoad > 0)
+      os << " and " << kernel.dispatchesAtLoad << " at load";
+    os << ", each " << kernel.flops << " flops and " << kernel.bytes << " bytes\n         from ";
     llvm::interleaveComma(kernel.sources, os);
     os << "\n";
   }
@@ -44,6 +50,9 @@ std::string getJsonReport(const CompilationReport &report) {
               json.attribute(name, value);
           });
           json.attribute("dispatches", static_cast<int64_t>(program.dispatches));
+          json.attribute("dispatches_at_load", static_cast<int64_t>(program.dispatchesAtLoad));
+          json.attribute("derived_constants", static_cast<int64_t>(program.derivedConstants));
+          json.attribute("derived_bytes", static_cast<int64_t>(program.derivedBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
         });
@@ -61,6 +70,7 @@ std::string getJsonReport(const CompilationReport &report) {
               json.value(source);
           });
           json.attribute("dispatches", static_cast<int64_t>(kernel.dispatches));
+          json.attribute("dispatches_at_load", static_cast<int64_t>(kernel.dispatchesAtLoad));
           json.attribute("flops", kernel.flops);
           json.attribute("bytes", kernel.bytes);
           json.attribute("binary_bytes", static_cast<int64_t>(kernel.binarySize));

@@ -5,6 +5,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -223,7 +224,7 @@ namespace {
 
 /// How the schedule of a model uses a kernel.
 struct KernelUse {
-  uint64_t dispatches = 0;
+  uint64_t dispatches = 0, dispatchesAtLoad = 0;
   SmallVector<StringAttr> callerSymbols; // for each of the kernel's; null where dispatches differ or compute it
 };
 
@@ -232,6 +233,10 @@ llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
   schedule.walk([&](vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
     KernelUse &use = uses[kernel.getKey()];
+    if (dispatch->getParentOfType<vxrt::ProgramOp>()->hasAttr(vxrt::kDerivedAttr)) {
+      ++use.dispatchesAtLoad; // of static sizes
+      return;
+    }
     SmallVector<StringAttr> names;
     for (Value scalar : dispatch.getScalars()) {
       auto argument = dyn_cast<BlockArgument>(scalar);
@@ -351,6 +356,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       const KernelUse &use = uses[job.key];
       KernelWork work = countWork(kernel);
       job.report.dispatches = use.dispatches;
+      job.report.dispatchesAtLoad = use.dispatchesAtLoad;
       job.report.flops = inCallerSymbols(work.flops, kernel, use);
       job.report.bytes = inCallerSymbols(work.bytes, kernel, use);
       OwningOpRef<ModuleOp> single = ModuleOp::create(kernel.getLoc());
@@ -473,12 +479,21 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
       report.target = name;
       report.constraints = bucket.constraints;
       schedule->walk([&](vxrt::ProgramOp program) {
+        uint64_t dispatches = 0;
+        program.walk([&](vxrt::DispatchOp) { ++dispatches; });
+        if (program->hasAttr(vxrt::kDerivedAttr)) {
+          auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
+          report.dispatchesAtLoad += dispatches;
+          report.derivedConstants += 1;
+          report.derivedBytes += getStaticSizeInBytes(cast<RankedTensorType>(type.getResult(0)));
+          return;
+        }
+        report.dispatches += dispatches;
         if (auto size = program->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr))
           report.arenaSize = size.str();
         if (auto bound = program->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
           report.arenaLowerBound = bound.str();
       });
-      schedule->walk([&](vxrt::DispatchOp) { ++report.dispatches; });
       results.programs.push_back(std::move(report));
     }
     if (Outcome outcome = compileKernels(*backend, allSpecs[index], contents, text); outcome != Outcome::Done)

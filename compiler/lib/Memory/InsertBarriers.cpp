@@ -29,7 +29,7 @@ bool mayOverlap(Value a, Value b) {
   if (aSlice || bSlice)
     return false; // nothing but a slice shows the arena
   auto isFresh = [](Value value) {
-    return value.getDefiningOp<vxrt::AllocateOp>() || value.getDefiningOp<vxrt::ConstantOp>();
+    return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
   };
   if (isFresh(a) || isFresh(b))
     return false; // a fresh buffer and weights are known by their own name only

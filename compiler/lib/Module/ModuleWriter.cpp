@@ -246,8 +246,16 @@ private:
     return (type.getNumElements() * vxrt::getStorageBits(type.getElementType()) + 7) / 8;
   }
 
+  static bool isDerived(vxrt::ProgramOp program) { return program->hasAttr(vxrt::kDerivedAttr); }
+
+  /// The programs of the model's functions, in order.
+  static auto getFunctions(ModuleOp module) {
+    return llvm::make_filter_range(module.getOps<vxrt::ProgramOp>(),
+                                   [](vxrt::ProgramOp program) { return !isDerived(program); });
+  }
+
   void collectFunctions(ModuleOp module) {
-    for (auto program : module.getOps<vxrt::ProgramOp>()) {
+    for (vxrt::ProgramOp program : getFunctions(module)) {
       auto function = std::make_unique<format::FunctionT>();
       function->name = program.getSymName().str();
       for (auto declaration : module.getOps<SymbolOp>()) {
@@ -323,9 +331,9 @@ private:
     auto target = std::make_unique<format::TargetT>();
     target->name = contents.target;
     target->triple = contents.triple;
-    llvm::StringMap<uint32_t> numbers;
+    TargetTables numbers;
     for (KernelOp kernel : contents.kernels) {
-      numbers[kernel.getKey()] = static_cast<uint32_t>(target->kernels.size());
+      numbers.kernels[kernel.getKey()] = static_cast<uint32_t>(target->kernels.size());
       target->kernels.push_back(encodeKernel(kernel));
     }
     for (const TargetContents::Variant &variant : contents.variants) {
@@ -339,7 +347,8 @@ private:
       target->variants.push_back(std::move(entry));
     }
     for (const ScheduledModule &schedule : contents.schedules) {
-      for (auto [function, program] : llvm::enumerate(ModuleOp(schedule.module).getOps<vxrt::ProgramOp>())) {
+      collectDerived(schedule.module, numbers, *target);
+      for (auto [function, program] : llvm::enumerate(getFunctions(schedule.module))) {
         auto entry = std::make_unique<format::EntryT>();
         entry->function = static_cast<uint32_t>(function);
         entry->program = addProgram(program, schedule.module, numbers);
@@ -353,6 +362,23 @@ private:
     root.targets.push_back(std::move(target));
   }
 
+  /// Those that no schedule before has had. Each reads only what stands before it.
+  void collectDerived(ModuleOp module, TargetTables &numbers, format::TargetT &target) {
+    for (auto program : module.getOps<vxrt::ProgramOp>()) {
+      if (!isDerived(program))
+        continue;
+      auto key = program->getAttrOfType<StringAttr>(vxrt::kDerivedAttr);
+      if (!numbers.derived.try_emplace(key, static_cast<uint32_t>(target.derived.size())).second)
+        continue;
+      auto entry = std::make_unique<format::DerivedT>();
+      entry->name = program.getSymName().str();
+      entry->program = addProgram(program, module, numbers);
+      auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
+      entry->type = encodeType(type.getResult(0), program.getSymbols());
+      target.derived.push_back(std::move(entry));
+    }
+  }
+
   static std::unique_ptr<format::ConstraintT> makeConstraint(uint32_t symbol, int64_t value) {
     auto constraint = std::make_unique<format::ConstraintT>();
     constraint->symbol = symbol;
@@ -361,8 +387,8 @@ private:
   }
 
   /// Equal programs are stored once: their serialised bytes are the key.
-  uint32_t addProgram(vxrt::ProgramOp source, ModuleOp module, const llvm::StringMap<uint32_t> &kernels) {
-    auto program = std::make_unique<format::ProgramT>(encodeProgram(source, module, kernels, shared));
+  uint32_t addProgram(vxrt::ProgramOp source, ModuleOp module, const TargetTables &numbers) {
+    auto program = std::make_unique<format::ProgramT>(encodeProgram(source, module, numbers, shared));
     auto expression = [&](StringRef name) {
       auto dim = source->getAttrOfType<DimAttr>(name);
       return std::make_unique<format::ExprT>(

@@ -98,8 +98,8 @@ using Op = format::Op;
 
 class Encoder {
 public:
-  Encoder(ModuleOp module, const llvm::StringMap<uint32_t> &kernels, SharedTables &shared)
-      : module(module), kernels(kernels), shared(shared) {}
+  Encoder(ModuleOp module, const TargetTables &target, SharedTables &shared)
+      : module(module), target(target), shared(shared) {}
 
   format::ProgramT encode(vxrt::ProgramOp source) {
     program.name = source.getSymName().str();
@@ -186,7 +186,7 @@ private:
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(module, dispatch.getKernelAttr());
     command->kind = format::CommandKind::Dispatch;
     command->barrier = dispatch.getBarrier();
-    command->kernel = kernels.lookup(kernel.getKey());
+    command->kernel = target.kernels.lookup(kernel.getKey());
     command->workgroups = registerOf(dispatch.getWorkgroups());
     command->buffers = registersOf(dispatch.getInputs());
     llvm::append_range(command->buffers, registersOf(dispatch.getOutputs()));
@@ -231,6 +231,11 @@ private:
             [&](auto constant) { emit(block, Op::Constant, {value()}, shared.getConstant(constant.getValue())); })
         .Case<vxrt::VariableOp>([&](auto variable) {
           emit(block, Op::Variable, {value()}, shared.variables.lookup(variable.getVariable()));
+        })
+        .Case<vxrt::DerivedOp>([&](auto derived) {
+          auto source = module.lookupSymbol<vxrt::ProgramOp>(derived.getSource());
+          auto key = source->template getAttrOfType<StringAttr>(vxrt::kDerivedAttr);
+          emit(block, Op::Derived, {value()}, target.derived.lookup(key));
         })
         .Case<vxrt::SegmentOp>([&](vxrt::SegmentOp segment) {
           format::InstructionT &instruction = emit(block, Op::Segment, {});
@@ -327,7 +332,7 @@ private:
   }
 
   ModuleOp module;
-  const llvm::StringMap<uint32_t> &kernels;
+  const TargetTables &target;
   SharedTables &shared;
   format::ProgramT program;
   llvm::DenseMap<Value, uint32_t> registers;
@@ -336,9 +341,9 @@ private:
 
 } // namespace
 
-format::ProgramT encodeProgram(vxrt::ProgramOp program, ModuleOp module, const llvm::StringMap<uint32_t> &kernels,
+format::ProgramT encodeProgram(vxrt::ProgramOp program, ModuleOp module, const TargetTables &target,
                                SharedTables &shared) {
-  return Encoder(module, kernels, shared).encode(program);
+  return Encoder(module, target, shared).encode(program);
 }
 
 } // namespace vx

@@ -49,8 +49,14 @@ format::ElementType getElementType(mlir::Type type);
 /// `dim` in reverse Polish order over the symbols in `symbols`.
 format::ExprT encodeExpr(DimAttr dim, mlir::ArrayAttr symbols);
 
-/// The tables of `program`. `kernels` gives the number of each kernel of the target by key; `module` holds its kernels.
-format::ProgramT encodeProgram(vxrt::ProgramOp program, mlir::ModuleOp module, const llvm::StringMap<uint32_t> &kernels,
+/// The tables of one target, numbered by key.
+struct TargetTables {
+  llvm::StringMap<uint32_t> kernels;
+  llvm::StringMap<uint32_t> derived;
+};
+
+/// The tables of `program`; `module` holds its kernels and the programs of its derived constants.
+format::ProgramT encodeProgram(vxrt::ProgramOp program, mlir::ModuleOp module, const TargetTables &target,
                                SharedTables &shared);
 
 } // namespace vx

@@ -84,9 +84,40 @@ bool isEpilogue(Operation *op) {
   });
 }
 
+/// The ops that read constants alone and whose results are worth being computed at load
+/// (`vx-hoist-derived-constants`). What reads no constant but a repeated number is not one of them: any kernel computes
+/// it as fast as it reads it.
+llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
+  llvm::DenseSet<Operation *> derivable;
+  llvm::DenseMap<Value, uint64_t> constantBytes; // what a value is computed from
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
+    if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+      return;
+    if (isa<ConstantOp>(op))
+      constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
+    bool isView = isFree(op) || isa<ReshapeOp>(op);
+    if (op->getNumOperands() == 0 || (!isView && (getRole(op) == Role::Host || mayFault(op))))
+      return;
+    uint64_t bytes = 0;
+    for (Value operand : op->getOperands()) {
+      auto known = constantBytes.find(operand);
+      if (known == constantBytes.end())
+        return;
+      bytes += known->second;
+    }
+    if (!isView && !isWorthDeriving(type, bytes))
+      return;
+    constantBytes[op->getResult(0)] = bytes;
+    if (!isView && bytes > 0)
+      derivable.insert(op);
+  });
+  return derivable;
+}
+
 class Group {
 public:
-  explicit Group(Operation *root) : root(root) {
+  Group(Operation *root, const llvm::DenseSet<Operation *> &derivable) : root(root), derivable(derivable) {
     members.insert(root);
     identity.insert(root);
     if (getRole(root) == Role::Anchor)
@@ -165,6 +196,8 @@ private:
   bool canJoin(Operation *producer) {
     if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer))
       return false;
+    if (derivable.contains(producer) && !derivable.contains(root))
+      return false; // once at load, not in each call
     if (isPartForAttention(producer))
       return llvm::all_of(producer->getUsers(), [&](Operation *user) { return members.contains(user); });
     bool usersPreserveElements = true;
@@ -190,12 +223,13 @@ private:
   }
 
   Operation *root;
+  const llvm::DenseSet<Operation *> &derivable;
   Operation *anchor = nullptr;
   llvm::SetVector<Operation *> members;
   llvm::DenseSet<Operation *> identity; // ops whose elements correspond to the root's
 };
 
-void formInBlock(Block &block) {
+void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
   SmallVector<Operation *> candidates;
   for (Operation &op : llvm::reverse(block))
     candidates.push_back(&op);
@@ -212,7 +246,7 @@ void formInBlock(Block &block) {
       continue;
     if (op->use_empty())
       continue;
-    Group group(op);
+    Group group(op, derivable);
     group.grow(taken);
     taken.insert(group.getMembers().begin(), group.getMembers().end());
     groups.push_back(std::move(group));
@@ -228,8 +262,9 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
       if (!isa<FusionOp>(block->getParentOp()))
         blocks.push_back(block);
     });
+    const llvm::DenseSet<Operation *> derivable = findDerivable(getOperation());
     for (Block *block : blocks)
-      formInBlock(*block);
+      formInBlock(*block, derivable);
     // What each kernel computes anew has no user left.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
       if (isa<ConstantOp, DimValueOp, BroadcastOp, UnpackOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())

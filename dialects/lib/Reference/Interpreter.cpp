@@ -178,6 +178,8 @@ private:
       return runBlock(fusion.getBody().front(), getValues(fusion.getInputs()));
     if (auto dispatch = llvm::dyn_cast<DispatchOp>(op))
       return runDispatch(dispatch);
+    if (auto call = llvm::dyn_cast<func::CallOp>(op))
+      return runCall(call);
     return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
   }
 
@@ -218,6 +220,13 @@ private:
       carried.assign(yielded->begin() + 1, yielded->end());
     }
     return carried;
+  }
+
+  llvm::Expected<Values> runCall(func::CallOp op) {
+    auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    if (!callee)
+      return callError(op, "function '" + op.getCallee() + "' is not there");
+    return evaluateFunction(callee, getValues(op.getOperands()), state);
   }
 
   llvm::Expected<Values> runDispatch(DispatchOp op) {

@@ -10,7 +10,8 @@ def ConvertToSchedulePass : Pass<"vx-convert-to-schedule", "::mlir::ModuleOp"> {
     Replaces each function by a `vxrt.program`: sizes become arithmetic on i64s, tensors buffers, reshapes the same buffer, and what the
     host decides (conditions, trip counts, sequence positions, data-dependent sizes) is read back where the program does not know
     it already. A variable's new value is copied to its storage at the end, behind a check for faults, so that a call that fails
-    changes no variable.
+    changes no variable. A function with the attribute `vx.derived` becomes a program with the attribute `derived`, without symbols, and
+    a call of it a `vxrt.derived`.
 
     Every intermediate is a `vxrt.allocate` of its own; `vx-plan-arena` comes next. Needs: the kernels phase. Numerics: none.
   }];

@@ -58,7 +58,8 @@ struct CompilationOptions {
 struct KernelReport {
   std::string target, variant, name, key, strategy;
   std::vector<std::string> sources;
-  uint64_t dispatches = 0;  // of the general version, or of the special one that alone has the kernel
+  uint64_t dispatches = 0;       // of the general version, or of the special one that alone has the kernel
+  uint64_t dispatchesAtLoad = 0; // likewise, for derived constants
   std::string flops, bytes; // of one dispatch, over the model's symbols, or the kernel's own where dispatches differ
   uint64_t binarySize = 0;
   bool fromCache = false;
@@ -69,7 +70,9 @@ struct ProgramReport {
   std::string target;
   std::vector<std::pair<std::string, int64_t>> constraints;
   std::string arenaSize, arenaLowerBound; // expressions over the symbols, in bytes
-  uint64_t dispatches = 0;
+  uint64_t dispatches = 0;                // of a call
+  uint64_t dispatchesAtLoad = 0;          // for derived constants, which are computed once
+  uint64_t derivedConstants = 0, derivedBytes = 0;
 };
 
 struct CompilationReport {

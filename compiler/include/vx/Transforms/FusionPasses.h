@@ -22,6 +22,17 @@ bool isHostScalar(mlir::OpOperand &use);
 /// their elements is read by the workgroup that writes the result's element in its place, and before that.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "vx.in_place";
 
+/// Attribute of a function that computes a derived constant, a string: derived constants with equal keys are equal. The
+/// function takes nothing, and is called where the constant is read.
+inline constexpr llvm::StringLiteral kDerivedAttr = "vx.derived";
+
+/// The bytes of a tensor of static shape in device memory.
+uint64_t getStaticSizeInBytes(mlir::RankedTensorType type);
+
+/// True when a result computed from `inputBytes` of constants is worth its memory for as long as the model is loaded:
+/// its shape is static, and it is at most 1 MB or twice its inputs.
+bool isWorthDeriving(mlir::RankedTensorType result, uint64_t inputBytes);
+
 #define GEN_PASS_REGISTRATION
 #include "vx/Transforms/FusionPasses.h.inc"
 

@@ -32,6 +32,8 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
         %2 = vx.add %0, %1                          }
         %3 = vx.max %2, %zeros
 
+    What constants alone decide, and `vx-hoist-derived-constants` will move, is not fused to what else there is.
+
     Leaves apart a producer that something outside of the group also reads, a second anchor, and what an anchor would compute
     several times. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
   }];
@@ -84,6 +86,31 @@ def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", "\"\"", "Name of the target, a part of the key">];
   let dependentDialects = ["::vx::VXDialect"];
+}
+
+def HoistDerivedConstantsPass : Pass<"vx-hoist-derived-constants", "::mlir::ModuleOp"> {
+  let summary = "Compute what depends on constants alone once, at load";
+  let description = [{
+    A dispatch whose operands are all constants, or results of such dispatches, moves into a private function with the attribute
+    `vx.derived`, and a call of it takes its place. The runtime runs these functions once, when it makes an instance, and
+    keeps their results in device memory:
+
+        %w = vx.constant dense_resource<w>           func.func private @derived_transpose() attributes {vx.derived = "5f..."} {
+        %t = vx.dispatch @transpose(%w)                %w = vx.constant dense_resource<w>
+        %y = vx.dispatch @contract(%x, %t)    ->       %t = vx.dispatch @transpose(%w)
+                                                       return %t
+                                                     }
+                                                     %t = call @derived_transpose()
+                                                     %y = vx.dispatch @contract(%x, %t)
+
+    The attribute's value is a key over the kernel and its operands: equal derived constants are one function, and the versions of a model
+    for different sizes share them too. Regions of `vx.if` and `vx.loop` are no obstacle.
+
+    Leaves alone a dispatch that may fail a call, one with a result of dynamic size, and one whose result is larger than both 1 MB and
+    twice its operands, which would cost more memory than it saves time. Needs: the kernels phase. Keeps: dynamic shapes.
+    Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect", "::mlir::func::FuncDialect"];
 }
 
 #endif

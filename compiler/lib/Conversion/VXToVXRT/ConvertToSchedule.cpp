@@ -4,6 +4,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Memory/Expressions.h"
+#include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -549,6 +550,10 @@ LogicalResult ScheduleBuilder::buildOp(Operation *op) {
         setMemory(constantOp, vxrt::ConstantOp::create(builder, location, buffer, constantOp.getValue()));
         return success();
       })
+      .Case<func::CallOp>([&](func::CallOp call) {
+        setMemory(call.getResult(0), vxrt::DerivedOp::create(builder, location, buffer, call.getCalleeAttr()));
+        return success();
+      })
       .Case<ReshapeOp>([&](ReshapeOp reshape) {
         setMemory(reshape, getMemory(reshape.getInput()));
         return success();
@@ -619,12 +624,22 @@ LogicalResult ScheduleBuilder::buildBlock(Block &block) {
 
 LogicalResult ScheduleBuilder::build() {
   builder.setInsertionPoint(function);
+  // What runs at load knows no sizes and no state.
+  auto derived = function->getAttrOfType<StringAttr>(kDerivedAttr);
+  SmallVector<SymbolOp> sizes;
+  SmallVector<VariableOp> state;
+  if (!derived) {
+    llvm::append_range(sizes, module.getOps<SymbolOp>());
+    llvm::append_range(state, module.getOps<VariableOp>());
+  }
   SmallVector<Attribute> symbols;
-  for (auto symbol : module.getOps<SymbolOp>())
+  for (SymbolOp symbol : sizes)
     symbols.push_back(symbol.getNameAttr());
   location = function.getLoc();
   auto program =
       vxrt::ProgramOp::create(builder, location, function.getSymName(), builder.getArrayAttr(symbols), StringAttr());
+  if (derived)
+    program->setAttr(vxrt::kDerivedAttr, derived);
   // The module writer reads names and types of inputs and results from the program.
   program->setAttr(vxrt::kFunctionTypeAttr, function.getFunctionTypeAttr());
   auto names = [&](unsigned count, auto nameOf) {
@@ -642,14 +657,14 @@ LogicalResult ScheduleBuilder::build() {
   Block &body = program.getBody().emplaceBlock();
   builder.setInsertionPointToStart(&body);
   scopes.emplace_back();
-  for (auto symbol : module.getOps<SymbolOp>()) {
+  for (SymbolOp symbol : sizes) {
     Value value = body.addArgument(builder.getI64Type(), location);
     if (!symbol.getDataDependent())
       scopes.back().symbols[symbol.getNameAttr()] = value;
   }
   for (BlockArgument argument : function.getArguments())
     setMemory(argument, body.addArgument(getMemoryType(argument.getType()), argument.getLoc()));
-  for (auto variable : module.getOps<VariableOp>())
+  for (VariableOp variable : state)
     scopes.back().variables[variable.getSymNameAttr()] = vxrt::VariableOp::create(
         builder, location, vxrt::BufferType::get(context()), FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   if (failed(buildBlock(function.front())) || hasErrors) {

@@ -1,0 +1,135 @@
+// RUN: vx-opt %s --split-input-file --vx-hoist-derived-constants --vx-verify-kernels | FileCheck %s
+// RUN: vx-opt %s --split-input-file --vx-hoist-derived-constants --vx-convert-to-schedule --vx-verify-schedule | FileCheck %s --check-prefix=SCHEDULE
+
+// The transpose of a weight, and what is computed from that, run at load; the weight stays where a call reads it too.
+// CHECK-LABEL: func.func private @derived_transpose() -> tensor<3x2xf32> attributes {vx.derived = "{{[0-9a-f]+}}"} {
+// CHECK-NEXT:    %[[W:.+]] = vx.constant dense_resource<w>
+// CHECK-NEXT:    %[[T:.+]] = vx.dispatch @transpose(%[[W]])
+// CHECK-NEXT:    return %[[T]]
+// CHECK-LABEL: func.func private @derived_exp() -> tensor<6xf32>
+// CHECK-NEXT:    %[[T:.+]] = call @derived_transpose()
+// CHECK-NEXT:    %[[V:.+]] = vx.reshape %[[T]]
+// CHECK-NEXT:    vx.dispatch @exp(%[[V]])
+// CHECK-LABEL: func.func @chain(
+// CHECK-NEXT:    %[[E:.+]] = call @derived_exp()
+// CHECK-NEXT:    %[[Y:.+]] = vx.dispatch @mul(%arg0, %[[E]])
+// CHECK-NEXT:    return %[[Y]]
+// SCHEDULE-LABEL: vxrt.program @derived_transpose symbols [] {
+// SCHEDULE-NOT:     vxrt.variable
+// SCHEDULE:         vxrt.dispatch @transpose
+// SCHEDULE:         vxrt.return
+// SCHEDULE:       } {derived = "{{[0-9a-f]+}}"
+// SCHEDULE-LABEL: vxrt.program @derived_exp symbols [] {
+// SCHEDULE:         vxrt.derived @derived_transpose
+// SCHEDULE:         vxrt.dispatch @exp
+// SCHEDULE-LABEL: vxrt.program @chain symbols ["n"] {
+// SCHEDULE:         vxrt.variable @v
+// SCHEDULE:         %[[E:.+]] = vxrt.derived @derived_exp
+// SCHEDULE:         vxrt.dispatch @mul[%{{.+}}] (%{{.+}}, %[[E]])
+vx.symbol "n"
+vx.variable @v : tensor<4xf32>
+func.func @chain(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %w = vx.constant dense_resource<w> : tensor<2x3xf32>
+  %0 = vx.dispatch @transpose(%w) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = vx.reshape %0 : tensor<3x2xf32> -> tensor<6xf32>
+  %2 = vx.dispatch @exp(%1) symbols [] : (tensor<6xf32>) -> tensor<6xf32>
+  %3 = vx.dispatch @mul(%x, %2) symbols [] : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  return %3 : tensor<6xf32>
+}
+vx.kernel @transpose "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2x3xf32>):
+  %0 = vx.transpose %x, [1, 0] : tensor<2x3xf32>
+  vx.yield %0 : tensor<3x2xf32>
+}
+vx.kernel @exp "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<6xf32>):
+  %0 = vx.exp %x : tensor<6xf32>
+  vx.yield %0 : tensor<6xf32>
+}
+vx.kernel @mul "2" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<6xf32>, %y: tensor<6xf32>):
+  %0 = vx.mul %x, %y : tensor<6xf32>, tensor<6xf32>
+  vx.yield %0 : tensor<6xf32>
+}
+{-# dialect_resources: { builtin: { w: "0x04000000000080BF000000C00000003F000000400000C03F00002041" } } #-}
+
+// -----
+
+// Equal ones, in a branch and in another function, are made once; another constant makes another.
+// CHECK:       func.func private @derived_exp()
+// CHECK:         vx.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK:       func.func private @derived_exp_0()
+// CHECK:         vx.constant dense<[1.000000e+00, 3.000000e+00]>
+// CHECK-NOT:   func.func private
+// CHECK-LABEL: func.func @branch(
+// CHECK:         vx.if
+// CHECK-NEXT:      %[[A:.+]] = func.call @derived_exp()
+// CHECK-NEXT:      vx.yield %[[A]]
+// CHECK:           %[[B:.+]] = func.call @derived_exp_0()
+// CHECK-NEXT:      vx.yield %[[B]]
+// CHECK-LABEL: func.func @again()
+// CHECK-NEXT:    call @derived_exp()
+func.func @branch(%c: tensor<i1>) -> tensor<2xf32> {
+  %0 = vx.if %c -> tensor<2xf32> {
+    %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %1 = vx.dispatch @exp(%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
+    vx.yield %1 : tensor<2xf32>
+  } else {
+    %b = vx.constant dense<[1.0, 3.0]> : tensor<2xf32>
+    %2 = vx.dispatch @exp(%b) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
+    vx.yield %2 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+func.func @again() -> tensor<2xf32> {
+  %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = vx.dispatch @exp(%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+vx.kernel @exp "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2xf32>):
+  %0 = vx.exp %x : tensor<2xf32>
+  vx.yield %0 : tensor<2xf32>
+}
+
+// -----
+
+// Not hoisted: what an input decides, what may fail, a size that a symbol decides, and a repetition of over a megabyte.
+// CHECK-NOT:   func.func private
+// CHECK-LABEL: func.func @stay(
+// CHECK:         vx.dispatch @exp(
+// CHECK:         vx.dispatch @gather(
+// CHECK:         vx.dispatch @iota(
+// CHECK:         vx.dispatch @repeat(
+// SCHEDULE-LABEL: vxrt.program @stay
+vx.symbol "n"
+func.func @stay(%x: tensor<?xf32, #vx.enc<[n]>>)
+    -> (tensor<?xf32, #vx.enc<[n]>>, tensor<2xf32>, tensor<?xi64, #vx.enc<[n]>>, tensor<2x262144xf32>) {
+  %0 = vx.dispatch @exp(%x) symbols [#vx.dim<n>] : (tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>>
+  %t = vx.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %i = vx.constant dense<[1, 5]> : tensor<2xi64>
+  %1 = vx.dispatch @gather(%t, %i) symbols [] {vx.fault_sites = ["g"]} : (tensor<2xf32>, tensor<2xi64>) -> tensor<2xf32>
+  %2 = vx.dispatch @iota() symbols [#vx.dim<n>] : () -> tensor<?xi64, #vx.enc<[n]>>
+  %3 = vx.dispatch @repeat(%t) symbols [] : (tensor<2xf32>) -> tensor<2x262144xf32>
+  return %0, %1, %2, %3 : tensor<?xf32, #vx.enc<[n]>>, tensor<2xf32>, tensor<?xi64, #vx.enc<[n]>>, tensor<2x262144xf32>
+}
+vx.kernel @exp "0" symbols ["s0"] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
+  %0 = vx.exp %x : tensor<?xf32, #vx.enc<[s0]>>
+  vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
+}
+vx.kernel @gather "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%t: tensor<2xf32>, %i: tensor<2xi64>):
+  %0 = vx.gather %t, %i axis = 0 : tensor<2xf32>, tensor<2xi64>
+  vx.yield %0 : tensor<2xf32>
+}
+vx.kernel @iota "2" symbols ["s0"] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0:
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[s0]>>
+  vx.yield %0 : tensor<?xi64, #vx.enc<[s0]>>
+}
+vx.kernel @repeat "3" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2xf32>):
+  %0 = vx.broadcast %x, [0] : tensor<2xf32> -> tensor<2x262144xf32>
+  vx.yield %0 : tensor<2x262144xf32>
+}
