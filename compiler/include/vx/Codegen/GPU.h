@@ -22,6 +22,10 @@ void buildGPUKernelPipeline(mlir::OpPassManager &pm);
 
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
 std::unique_ptr<mlir::Pass> createLowerContractionPass();
+std::unique_ptr<mlir::Pass> createLowerElementwisePass();
+std::unique_ptr<mlir::Pass> createLowerReductionsPass();
+std::unique_ptr<mlir::Pass> createUnrollShortLoopsPass();
+std::unique_ptr<mlir::Pass> createVectorizeAccessesPass();
 
 /// Registers the passes of this component with the tools. Thread-compatible.
 void registerGPUCodegenPasses();

@@ -101,7 +101,7 @@ private:
         builder.setInsertionPoint(first.thenBlock()->getTerminator());
       }
       if (failed(emitResult(result, number, isTiled ? strategy.getWorkgroup() : ArrayRef<int64_t>(),
-                            strategy.getName() == "rows")))
+                            strategy.getName().ends_with("rows"))))
         return failure();
     }
     for (auto result : results)

@@ -1,4 +1,4 @@
-// Which strategy a fusion region gets on Vulkan, and what the target takes at all.
+// Which strategy a fusion region gets on a GPU.
 //
 // What a region may hold (the `fused` phase forms them so):
 // - No intermediate tensor is stored by any strategy: producers are computed where an element of them is read,
@@ -9,9 +9,9 @@
 //   each region, which avoids that.
 // - "matmul" and "conv" want one contraction and an epilogue that reads its result in place; other regions with these
 //   strategies are computed by loops over the same tile.
-
 #include "vx/Codegen/GPU.h"
 #include "vx/Target/TargetBackend.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -24,79 +24,250 @@ int64_t plannedSize(RankedTensorType type, int64_t dim) {
   return type.isDynamicDim(dim) ? unknownSize : std::max<int64_t>(1, type.getDimSize(dim));
 }
 
-/// The register blocks and the tile of a contraction with `rows` and `columns`: square tiles with 4 x 4 blocks, smaller
-/// where the result is.
-struct Blocks {
-  int64_t rows, columns, blockRows, blockColumns, threads;
+/// The tile of a contraction's result and how threads share it.
+struct Tile {
+  int64_t rows = 0, columns = 0, blockRows = 0, blockColumns = 0, slices = 1, step = 8;
+  int64_t threads() const { return rows / blockRows * (columns / blockColumns) * slices; }
+  /// Two buffers of both factors, with gaps, and the slices' sums.
+  int64_t memory(int64_t elementBytes) const {
+    return elementBytes * (slices * 2 * step * (rows + columns + 8) + (slices - 1) * rows * columns);
+  }
 };
 
-Blocks chooseBlocks(int64_t rows, int64_t columns, int64_t maxThreads) {
-  Blocks blocks{64, 64, 4, 4, 256};
-  while (blocks.rows > 8 && (blocks.rows / 2 >= rows || blocks.rows / 4 * (blocks.columns / 4) > maxThreads))
-    blocks.rows /= 2;
-  while (blocks.columns > 8 && blocks.columns / 2 >= columns)
-    blocks.columns /= 2;
-  if (rows < 4)
-    blocks.rows = 4, blocks.blockRows = 1;
-  blocks.threads = blocks.rows / blocks.blockRows * (blocks.columns / blocks.blockColumns);
-  return blocks;
+/// A contraction's extent: its result as a matrix, how many of these there are, and what is summed up.
+struct Extent {
+  int64_t rows, columns, count, length;
+};
+
+/// Clock cycles, roughly, that a GPU takes with `kProcessors` groups of `kUnits` multiply-adders and a cache that gives
+/// them `kCacheBytes` a cycle.
+double estimateCycles(const Tile &tile, const Extent &extent, int64_t elementBytes, int64_t workgroups) {
+  constexpr int64_t kProcessors = 128, kUnits = 128, kResident = 4;
+  constexpr double kLatency = 500, kCacheBytes = 2500;
+  // Products for each element read from workgroup memory decide how busy the multiply-adders are.
+  double block = static_cast<double>(tile.blockRows * tile.blockColumns);
+  double efficiency = block / (block + 6.0 * static_cast<double>(tile.blockRows + tile.blockColumns) / 4);
+  int64_t waves = llvm::divideCeil(workgroups, kProcessors);
+  double resident = static_cast<double>(std::min(waves, kResident));
+  double steps = static_cast<double>(llvm::divideCeil(extent.length, tile.step * tile.slices)) + 2;
+  double products = static_cast<double>(tile.rows * tile.columns * tile.step * tile.slices) / kUnits / efficiency;
+  double ends = 200.0 * static_cast<double>(tile.slices - 1);
+  // Of two tiles that only wait, the one with less to do.
+  double step = std::max(products, kLatency / resident) + products / 16;
+  double traffic = static_cast<double>(workgroups * (tile.rows + tile.columns) * extent.length * elementBytes);
+  return std::max(static_cast<double>(waves) * (steps * step + ends), traffic / kCacheBytes);
 }
 
-/// Steps over the summed dimensions; what is staged of both factors takes 16 * (64 + 64) * 4 bytes = 8 KiB at most, 16
-/// KiB for f64.
-constexpr int64_t summedStep = 16;
+/// The tile with the least estimate. `countWorkgroups` knows how a result is cut by it.
+std::optional<Tile> chooseTile(const Extent &extent, int64_t elementBytes, const TargetSpec &spec,
+                               function_ref<int64_t(const Tile &)> countWorkgroups) {
+  std::optional<Tile> best;
+  double bestCycles = 0;
+  for (int64_t rows : {128, 64, 32, 16, 8, 4})
+    for (int64_t columns : {128, 64, 32, 16})
+      for (int64_t slices : {1, 2, 4, 8}) {
+        Tile tile{rows, columns, rows >= 64 ? 8 : rows >= 8 ? 4 : 1, columns >= 128 ? 8 : 4, slices};
+        int64_t threads = tile.threads();
+        if (threads < 64 || threads > std::min<int64_t>(spec.maxThreads, 256) ||
+            tile.memory(elementBytes) > spec.workgroupMemory)
+          continue;
+        double cycles = estimateCycles(tile, extent, elementBytes, countWorkgroups(tile));
+        if (best && cycles >= bestCycles)
+          continue;
+        best = tile;
+        bestCycles = cycles;
+      }
+  return best;
+}
+
+StrategyAttr tiledStrategy(MLIRContext *context, StringRef name, ArrayRef<int64_t> workgroup, const Tile &tile) {
+  return StrategyAttr::get(context, name, workgroup, {tile.blockRows, tile.blockColumns}, {tile.step, tile.slices},
+                           tile.threads());
+}
+
+/// Bytes of an element as it is staged: narrow floats are widened.
+int64_t stagedBytes(RankedTensorType type) {
+  return std::max<int64_t>(4, type.getElementType().getIntOrFloatBitWidth() / 8);
+}
 
 StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
-  int64_t lhsFree = cast<RankedTensorType>(op.getLhs().getType()).getRank() - batch - op.getLhsContracting().size();
-  if (lhsFree == 0 || lhsFree == rank - batch || cast<RankedTensorType>(op.getResult().getType()).getRank() != rank)
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  auto own = cast<RankedTensorType>(op.getResult().getType());
+  int64_t lhsFree = lhs.getRank() - batch - op.getLhsContracting().size();
+  if (lhsFree == 0 || lhsFree == rank - batch || own.getRank() != rank)
     return {};
   int64_t row = batch + lhsFree - 1, column = rank - 1;
-  Blocks blocks = chooseBlocks(plannedSize(result, row), plannedSize(result, column), spec.maxThreads);
-  SmallVector<int64_t> tile(rank, 1);
-  tile[row] = blocks.rows;
-  tile[column] = blocks.columns;
-  return StrategyAttr::get(op.getContext(), "matmul", tile, {blocks.blockRows, blocks.blockColumns}, {summedStep},
-                           blocks.threads);
+  Extent extent{plannedSize(result, row), plannedSize(result, column), 1, 1};
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != row && d != column)
+      extent.count *= plannedSize(result, d);
+  for (int64_t d : op.getLhsContracting())
+    extent.length *= plannedSize(lhs, d);
+  std::optional<Tile> tile = chooseTile(extent, stagedBytes(own), spec, [&](const Tile &candidate) {
+    return extent.count * llvm::divideCeil(extent.rows, candidate.rows) *
+           llvm::divideCeil(extent.columns, candidate.columns);
+  });
+  if (!tile)
+    return {};
+  SmallVector<int64_t> workgroup(rank, 1);
+  workgroup[row] = tile->rows;
+  workgroup[column] = tile->columns;
+  return tiledStrategy(op.getContext(), "matmul", workgroup, *tile);
+}
+
+/// A box of places as large as the columns of a tile: as wide as the rows are, then high.
+SmallVector<int64_t> convWorkgroup(RankedTensorType result, const Tile &tile) {
+  int64_t rank = result.getRank();
+  SmallVector<int64_t> workgroup(rank, 1);
+  workgroup[1] = tile.rows;
+  int64_t left = tile.columns;
+  for (int64_t d = rank; d-- > 2;) {
+    workgroup[d] = d == 2 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(plannedSize(result, d)));
+    left /= workgroup[d];
+  }
+  return workgroup;
 }
 
 StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &spec) {
   int64_t rank = result.getRank();
-  if (op.getGroups() != 1 || cast<RankedTensorType>(op.getResult().getType()).getRank() != rank)
+  auto own = cast<RankedTensorType>(op.getResult().getType());
+  if (op.getGroups() != 1 || own.getRank() != rank)
     return {};
-  int64_t width = plannedSize(result, rank - 1), height = rank > 3 ? plannedSize(result, rank - 2) : 1;
-  Blocks blocks = chooseBlocks(plannedSize(result, 1), std::min<int64_t>(width, 4096) * std::min<int64_t>(height, 4096),
-                               spec.maxThreads);
-  // A box of places: as wide as the rows are, then high.
-  int64_t boxWidth = std::min<int64_t>(blocks.columns, llvm::PowerOf2Ceil(width));
-  SmallVector<int64_t> tile(rank, 1);
-  tile[1] = blocks.rows;
-  tile[rank - 1] = boxWidth;
-  if (rank > 3)
-    tile[rank - 2] = blocks.columns / boxWidth;
-  else
-    tile[rank - 1] = blocks.columns;
-  return StrategyAttr::get(op.getContext(), "conv", tile, {blocks.blockRows, blocks.blockColumns}, {summedStep},
-                           blocks.threads);
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  Extent extent{plannedSize(result, 1), 1, plannedSize(result, 0), 1};
+  for (int64_t d = 2; d < rank; ++d)
+    extent.columns *= plannedSize(result, d);
+  for (int64_t d = 1; d < rank; ++d)
+    extent.length *= plannedSize(filter, d);
+  std::optional<Tile> tile = chooseTile(extent, stagedBytes(own), spec, [&](const Tile &candidate) {
+    int64_t count = 1;
+    for (auto [d, size] : llvm::enumerate(convWorkgroup(result, candidate)))
+      count *= llvm::divideCeil(plannedSize(result, static_cast<int64_t>(d)), size);
+    return count;
+  });
+  if (!tile)
+    return {};
+  return tiledStrategy(op.getContext(), "conv", convWorkgroup(result, *tile), *tile);
 }
 
-/// One thread for a row: what the row's reductions give is computed once. Null when the rows are too few to keep a
-/// device busy.
-StrategyAttr rowsStrategy(MLIRContext *context, RankedTensorType result, int64_t firstReduced, int64_t reducedCount) {
-  constexpr int64_t threads = 64;
-  SmallVector<int64_t> tile(result.getRank(), 1);
-  std::fill_n(tile.begin() + firstReduced, reducedCount, 0);
-  int64_t rows = 1;
-  for (int64_t d = 0; d < result.getRank() && rows < threads; ++d)
-    rows *= tile[d] != 0 ? plannedSize(result, d) : 1;
-  if (rows < threads)
-    return {};
-  for (int64_t d = result.getRank(); d-- > 0;)
-    if (tile[d] != 0) {
-      tile[d] = threads;
-      break;
+/// A reduction, or an op of rows such as softmax, in terms of the kernel's result.
+struct Rows {
+  SmallVector<int64_t> alongDims;       // dimensions of the result that run along a row
+  int64_t length = 1;                   // elements of a row
+  bool isDivisible = false;             // by 4, and neighbours in memory
+  std::optional<int64_t> contiguousDim; // of the result, when neighbours in memory belong to neighbouring rows
+};
+
+StrategyAttr rowsStrategy(MLIRContext *context, RankedTensorType result, const Rows &rows) {
+  int64_t rank = result.getRank(), count = 1;
+  SmallVector<int64_t> tile(rank, 1);
+  std::optional<int64_t> lastRowDim;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (llvm::is_contained(rows.alongDims, d)) {
+      tile[d] = 0;
+      continue;
     }
-  return StrategyAttr::get(context, "rows", tile, {}, {}, threads);
+    count *= plannedSize(result, d);
+    if (plannedSize(result, d) > 1)
+      lastRowDim = d;
+  }
+  auto roundsFor = [&](int64_t parts, int64_t most) {
+    return std::clamp<int64_t>(llvm::divideCeil(rows.length, parts), 1, most);
+  };
+  constexpr int64_t kThreads = 256, kBusy = 256;
+  if (rows.contiguousDim) {
+    // Neighbouring threads read neighbouring rows; the fewer rows there are, the more threads share each.
+    int64_t d = *rows.contiguousDim, size = plannedSize(result, d), columns = 64;
+    while (columns > 8 && (columns / 2 >= size || count / size * llvm::divideCeil(size, columns) < kBusy))
+      columns /= 2;
+    tile[d] = columns;
+    return StrategyAttr::get(context, "columns", tile, {roundsFor(kThreads / columns, 8), 1}, {}, kThreads);
+  }
+  int64_t lanes = rows.isDivisible && rows.length >= 128 ? 4 : 1;
+  if (lastRowDim && rows.length <= 16 && count >= 1024) {
+    tile[*lastRowDim] = 64;
+    return StrategyAttr::get(context, "thread_rows", tile, {}, {}, 64);
+  }
+  // A subgroup needs no barrier, but takes longer for its row: for many rows only.
+  constexpr int64_t kSubgroup = 32;
+  if (lastRowDim && rows.length <= 1024 && count >= 1024) {
+    tile[*lastRowDim] = 4;
+    return StrategyAttr::get(context, "subgroup_rows", tile, {roundsFor(kSubgroup * lanes, 32 / lanes), lanes}, {},
+                             kThreads / 2);
+  }
+  int64_t threads = rows.length <= 512 ? kThreads / 2 : kThreads;
+  return StrategyAttr::get(context, "rows", tile, {roundsFor(threads * lanes, 16 / lanes), lanes}, {}, threads);
+}
+
+/// Rows of `input`, which is reduced over `axes`; `isKept` when the result has these dimensions too.
+StrategyAttr reductionStrategy(MLIRContext *context, RankedTensorType result, RankedTensorType input,
+                               ArrayRef<int64_t> axes, bool isKept) {
+  Rows rows;
+  int64_t rank = input.getRank();
+  if (rank == 0 || axes.empty())
+    return {};
+  for (int64_t d : axes)
+    rows.length *= plannedSize(input, d);
+  if (isKept)
+    rows.alongDims.assign(axes.begin(), axes.end());
+  // Dimensions of one element do not part neighbours.
+  int64_t last = rank - 1;
+  while (last > 0 && !input.isDynamicDim(last) && input.getDimSize(last) == 1)
+    --last;
+  if (llvm::is_contained(axes, last)) {
+    rows.isDivisible =
+        axes.size() == 1 && last == rank - 1 && !input.isDynamicDim(last) && input.getDimSize(last) % 4 == 0;
+  } else {
+    int64_t place = 0;
+    for (int64_t d = 0; d < last; ++d)
+      place += isKept || !llvm::is_contained(axes, d);
+    rows.contiguousDim = place;
+  }
+  return rowsStrategy(context, result, rows);
+}
+
+/// A product of a matrix and a vector: each element of the result is the sum of a row or a column of the matrix.
+StrategyAttr vectorStrategy(ContractOp op, RankedTensorType result) {
+  auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
+  int64_t batch = op.getLhsBatch().size();
+  if (result.getRank() != cast<RankedTensorType>(op.getResult().getType()).getRank())
+    return {};
+  // Free dimensions of an operand, in order, and how many elements they have.
+  auto freeDims = [&](RankedTensorType type, ArrayRef<int64_t> batchDims, ArrayRef<int64_t> contracting) {
+    SmallVector<int64_t> dims;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (!llvm::is_contained(batchDims, d) && !llvm::is_contained(contracting, d))
+        dims.push_back(d);
+    return dims;
+  };
+  auto isOne = [](RankedTensorType type, ArrayRef<int64_t> dims) {
+    return llvm::all_of(dims, [&](int64_t d) { return !type.isDynamicDim(d) && type.getDimSize(d) == 1; });
+  };
+  SmallVector<int64_t> lhsFree = freeDims(lhs, op.getLhsBatch(), op.getLhsContracting());
+  SmallVector<int64_t> rhsFree = freeDims(rhs, op.getRhsBatch(), op.getRhsContracting());
+  bool isRhs = isOne(lhs, lhsFree);
+  if (!isRhs && !isOne(rhs, rhsFree))
+    return {};
+  RankedTensorType matrix = isRhs ? rhs : lhs;
+  ArrayRef<int64_t> contracting = isRhs ? op.getRhsContracting() : op.getLhsContracting();
+  ArrayRef<int64_t> batchDims = isRhs ? op.getRhsBatch() : op.getLhsBatch();
+  const SmallVector<int64_t> &own = isRhs ? rhsFree : lhsFree;
+  int64_t before = batch + (isRhs ? static_cast<int64_t>(lhsFree.size()) : 0);
+  Rows rows;
+  for (int64_t d : contracting)
+    rows.length *= plannedSize(matrix, d);
+  int64_t last = matrix.getRank() - 1;
+  if (contracting.empty())
+    return {};
+  if (llvm::is_contained(contracting, last)) {
+    rows.isDivisible = contracting.size() == 1 && !matrix.isDynamicDim(last) && matrix.getDimSize(last) % 4 == 0;
+  } else if (const int64_t *place = llvm::find(own, last); place != own.end()) {
+    rows.contiguousDim = before + (place - own.begin());
+  } else {
+    rows.contiguousDim = llvm::find(batchDims, last) - batchDims.begin();
+  }
+  return rowsStrategy(op.getContext(), result, rows);
 }
 
 /// The elements of a tile are shared out to threads.
@@ -110,6 +281,37 @@ StrategyAttr loopsStrategy(MLIRContext *context, RankedTensorType result, const 
     left /= tile[d];
   }
   return StrategyAttr::get(context, "loops", tile, {}, {}, threads);
+}
+
+/// Each thread computes neighbours along the last dimension, which it reads and writes together where it can.
+StrategyAttr elementwiseStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
+  int64_t rank = result.getRank(), count = 1;
+  for (int64_t d = 0; d < rank; ++d)
+    count *= plannedSize(result, d);
+  // A small result is better spread over many threads.
+  constexpr int64_t kSmall = 1 << 16;
+  bool isWide =
+      result.isDynamicDim(rank - 1) || result.getDimSize(rank - 1) % 4 == 0 || plannedSize(result, rank - 1) >= 64;
+  int64_t lanes = count >= kSmall && isWide ? 4 : 1;
+  int64_t threads = std::min<int64_t>(spec.maxThreads, count >= kSmall ? 256 : 128), left = threads * lanes;
+  SmallVector<int64_t> tile(rank, 1);
+  for (int64_t d = rank; d-- > 0 && left > 1;) {
+    int64_t size = result.isDynamicDim(d) ? left : std::max<int64_t>(1, result.getDimSize(d));
+    tile[d] = std::min(size, left);
+    if (d == rank - 1)
+      tile[d] = llvm::alignTo(tile[d], lanes);
+    left /= tile[d];
+  }
+  return StrategyAttr::get(context, "elementwise", tile, {lanes}, {}, threads);
+}
+
+/// True when each element of the region's result takes few elements of its operands.
+bool isElementwise(FusionOp region) {
+  return llvm::all_of(region.getBody().front(), [](Operation &op) {
+    return op.hasTrait<OpTrait::Elementwise>() ||
+           isa<BroadcastOp, ConstantOp, DimValueOp, IotaOp, TransposeOp, SliceOp, ConcatOp, PadOp, GatherOp, YieldOp>(
+               op);
+  });
 }
 
 } // namespace
@@ -126,19 +328,28 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
     StrategyAttr strategy;
     int64_t rank = result.getRank();
     auto isLikeResult = [&] { return cast<RankedTensorType>(op.getResult(0).getType()).getRank() == rank; };
-    if (auto contract = dyn_cast<ContractOp>(op))
-      strategy = contractStrategy(contract, result, spec);
-    else if (auto conv = dyn_cast<ConvOp>(op))
+    auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+    if (auto contract = dyn_cast<ContractOp>(op)) {
+      strategy = vectorStrategy(contract, result);
+      if (!strategy)
+        strategy = contractStrategy(contract, result, spec);
+    } else if (auto conv = dyn_cast<ConvOp>(op)) {
       strategy = convStrategy(conv, result, spec);
-    else if (auto softmax = dyn_cast<SoftmaxOp>(op); softmax && isLikeResult())
-      strategy = rowsStrategy(context, result, softmax.getAxis(), 1);
-    else if (auto norm = dyn_cast<LayerNormOp>(op); norm && isLikeResult())
-      strategy = rowsStrategy(context, result, norm.getAxis(), rank - norm.getAxis());
-    else if (isa<RmsNormOp>(op) && isLikeResult())
-      strategy = rowsStrategy(context, result, rank - 1, 1);
+    } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isLikeResult()) {
+      strategy = reductionStrategy(context, result, typeOf(reduce.getInput()), reduce.getAxes(), /*isKept=*/false);
+    } else if (auto softmax = dyn_cast<SoftmaxOp>(op); softmax && isLikeResult()) {
+      strategy = reductionStrategy(context, result, result, {static_cast<int64_t>(softmax.getAxis())}, /*isKept=*/true);
+    } else if (auto norm = dyn_cast<LayerNormOp>(op); norm && isLikeResult()) {
+      SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(norm.getAxis(), rank));
+      strategy = reductionStrategy(context, result, result, axes, /*isKept=*/true);
+    } else if (isa<RmsNormOp>(op) && isLikeResult()) {
+      strategy = reductionStrategy(context, result, result, {rank - 1}, /*isKept=*/true);
+    }
     if (strategy)
       return strategy;
   }
+  if (result.getRank() > 0 && isElementwise(region))
+    return elementwiseStrategy(context, result, spec);
   return loopsStrategy(context, result, spec);
 }
 

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -216,8 +217,8 @@ private:
     auto error = [&] {
       return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its contraction: ";
     };
-    if (strategy.getVector().size() != 2 || strategy.getReduction().size() != 1)
-      return error() << "want 2 sizes in 'vector' and 1 in 'reduction', got " << strategy;
+    if (strategy.getVector().size() != 2 || strategy.getReduction().size() != 2)
+      return error() << "want 2 sizes in 'vector' and 2 in 'reduction', got " << strategy;
     for (int64_t d = 0; d < type.getRank(); ++d) {
       int64_t size = d < static_cast<int64_t>(workgroup.size()) ? workgroup[d] : 0;
       if (size == 0 && type.isDynamicDim(d))
@@ -234,11 +235,15 @@ private:
     blockRows = strategy.getVector()[0];
     blockColumns = strategy.getVector()[1];
     step = strategy.getReduction()[0];
+    slices = strategy.getReduction()[1];
     threads = strategy.getThreads();
-    if (blockRows < 1 || blockColumns < 1 || step < 1 || rows % blockRows != 0 || columns % blockColumns != 0 ||
-        rows / blockRows * (columns / blockColumns) != threads)
+    if (blockRows < 1 || blockColumns < 1 || step < 1 || slices < 1 || rows % blockRows != 0 ||
+        columns % blockColumns != 0 || rows / blockRows * (columns / blockColumns) * slices != threads)
       return error() << "want one block for each of " << threads << " threads, got a tile of " << rows << " x "
                      << columns << " in " << strategy;
+    for (int64_t block : {blockRows, blockColumns})
+      if (block != 1 && block != 2 && block % 4 != 0)
+        return error() << "want blocks of 1, 2 or a multiple of 4, got " << strategy;
     return success();
   }
 
@@ -329,12 +334,33 @@ private:
     factor.tensor = generic.getResult(0);
   }
 
-  Value workgroupMemory(Type element, int64_t width) {
+  /// A factor in workgroup memory: [slice][buffer][step][stride], the rows or columns of the tile last.
+  struct Staged {
+    int64_t width = 0;  // rows or columns of the tile
+    int64_t stride = 0; // elements from one place of the sum to the next
+    int64_t lanes = 1;  // neighbours that each access takes
+    Value memory;
+  };
+
+  Value workgroupMemory(Type element, int64_t size) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&function.getBody().front());
     auto space = gpu::AddressSpaceAttr::get(builder.getContext(), gpu::AddressSpace::Workgroup);
-    auto type = MemRefType::get({step, width}, element, MemRefLayoutAttrInterface(), space);
-    return memref::AllocOp::create(builder, loc, type);
+    return memref::AllocOp::create(builder, loc, MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space));
+  }
+
+  void layOutMemory(Type element) {
+    for (int which : {0, 1}) {
+      Staged &part = staged[which];
+      part.width = which == 0 ? rows : columns;
+      part.lanes = std::min<int64_t>(4, which == 0 ? blockRows : blockColumns);
+      // Where neighbouring threads hold neighbours along the sum, a gap keeps their stores off each other's banks.
+      part.stride = part.width + (factors[which].isContiguousAlongSum ? part.lanes : 0);
+      part.memory = workgroupMemory(element, slices * 2 * step * part.stride);
+    }
+    if (slices > 1)
+      // One more than needed: a type of its own, for memory that no vectors are read from.
+      partialSums = workgroupMemory(element, (slices - 1) * rows * columns + 1);
   }
 
   LogicalResult emit() {
@@ -352,53 +378,221 @@ private:
       std::swap(operands[0], operands[1]);
     buildFactor(factors[0], operands[0]);
     buildFactor(factors[1], operands[1]);
-    Value memories[2] = {workgroupMemory(operands[0].getType(), rows), workgroupMemory(operands[1].getType(), columns)};
+    layOutMemory(operands[0].getType());
 
     SmallVector<Value> sizes;
     for (unsigned loop : resultLoops)
       sizes.push_back(loopSizes[loop]);
     tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
-    Value thread = vxk::ThreadIdOp::create(builder, loc);
-    Value threadRow = builder.createOrFold<arith::DivUIOp>(loc, thread, index(columns / blockColumns));
-    Value threadColumn = builder.createOrFold<arith::RemUIOp>(loc, thread, index(columns / blockColumns));
-    // A thread has neighbouring rows, and columns that are apart: then neighbouring threads store neighbours.
-    SmallVector<Value> ownRows, ownColumns;
-    for (int64_t i = 0; i < blockRows; ++i)
-      ownRows.push_back(plus(times(threadRow, blockRows), index(i)));
-    for (int64_t j = 0; j < blockColumns; ++j)
-      ownColumns.push_back(plus(threadColumn, index(j * (columns / blockColumns))));
+    int64_t threadsOfSlice = threads / slices, threadColumns = columns / blockColumns;
+    own = vxk::ThreadIdOp::create(builder, loc);
+    slice = index(0);
+    if (slices > 1) {
+      slice = arith::DivUIOp::create(builder, loc, own, index(threadsOfSlice));
+      own = arith::RemUIOp::create(builder, loc, own, index(threadsOfSlice));
+    }
+    threadRow = builder.createOrFold<arith::DivUIOp>(loc, own, index(threadColumns));
+    threadColumn = builder.createOrFold<arith::RemUIOp>(loc, own, index(threadColumns));
 
-    SmallVector<Value> sumSizes;
     Value length = index(1);
     for (unsigned loop : sumLoops) {
       sumSizes.push_back(loopSizes[loop]);
       length = builder.createOrFold<arith::MulIOp>(loc, length, loopSizes[loop]);
     }
-    SmallVector<Value> sums(blockRows * blockColumns, contraction->init);
-    scf::ForOp steps = elements.enterLoop(loc, index(0), length, index(step), sums);
-    for (int which : {0, 1})
-      if (failed(stage(which, memories[which], thread, steps.getInductionVar(), length, sumSizes)))
-        return failure();
-    vxk::BarrierOp::create(builder, loc);
-    scf::ForOp products = elements.enterLoop(loc, index(0), index(step), index(1), steps.getRegionIterArgs());
-    SmallVector<Value> left, right, next;
-    for (Value row : ownRows)
-      left.push_back(memref::LoadOp::create(builder, loc, memories[0], ValueRange{products.getInductionVar(), row}));
-    for (Value column : ownColumns)
-      right.push_back(
-          memref::LoadOp::create(builder, loc, memories[1], ValueRange{products.getInductionVar(), column}));
-    for (int64_t i = 0; i < blockRows; ++i)
-      for (int64_t j = 0; j < blockColumns; ++j)
-        next.push_back(addProduct(left[i], right[j], products.getRegionIterArg(i * blockColumns + j)));
-    elements.leaveLoop(next);
-    vxk::BarrierOp::create(builder, loc);
-    elements.leaveLoop(products.getResults());
+    sumLength = length;
+    std::optional<int64_t> known = getConstantIntValue(length);
+    needsZeros = !known || *known % (step * slices) != 0;
 
-    for (int64_t i = 0; i < blockRows; ++i)
-      for (int64_t j = 0; j < blockColumns; ++j)
-        if (failed(storeElement(ownRows[i], ownColumns[j], steps.getResult(i * blockColumns + j))))
+    // While the products of one slice of the factors are added, the next one is on its way from memory.
+    if (known != 0) {
+      if (!known) {
+        Value isAny = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, length, index(0));
+        evaluator->enterIf(loc, isAny);
+      }
+      SmallVector<Value> first;
+      if (failed(loadNext(index(0), first)))
+        return failure();
+      storeNext(first, index(0));
+      if (!known)
+        evaluator->leaveIf();
+      vxk::BarrierOp::create(builder, loc);
+    }
+    SmallVector<Value> carried(blockRows * blockColumns, contraction->init);
+    carried.push_back(index(0));
+    scf::ForOp steps = elements.enterLoop(loc, index(0), length, index(step * slices), carried);
+    Value buffer = steps.getRegionIterArgs().back();
+    Value otherBuffer = arith::SubIOp::create(builder, loc, index(1), buffer);
+    SmallVector<Value> next;
+    if (failed(loadNext(plus(steps.getInductionVar(), index(step * slices)), next)))
+      return failure();
+    SmallVector<Value> sums = addProducts(steps.getRegionIterArgs().drop_back(), buffer);
+    storeNext(next, otherBuffer);
+    vxk::BarrierOp::create(builder, loc);
+    sums.push_back(otherBuffer);
+    elements.leaveLoop(sums);
+    sums.assign(steps.getResults().begin(), std::prev(steps.getResults().end()));
+    return storeSums(sums);
+  }
+
+  /// The first element of the memory that holds `which` factor of a buffer, for this thread's slice.
+  Value bufferBegin(int which, Value buffer) {
+    const Staged &part = staged[which];
+    int64_t size = step * part.stride;
+    Value begin = times(buffer, size);
+    return slices == 1 ? begin : plus(begin, times(slice, 2 * size));
+  }
+
+  /// The units of `lanes` neighbours of a factor that one thread brings: place along the sum, first place across.
+  SmallVector<std::pair<Value, Value>> unitsOfThread(int which) {
+    const Staged &part = staged[which];
+    int64_t across = part.width / part.lanes, all = across * step, perSlice = threads / slices;
+    SmallVector<std::pair<Value, Value>> units;
+    for (int64_t first = 0; first < all; first += perSlice) {
+      Value unit = plus(own, index(first));
+      // A thread too many brings the last unit once more, and does not store it.
+      if (first + perSlice > all)
+        unit = builder.createOrFold<arith::MinUIOp>(loc, unit, index(all - 1));
+      bool alongSum = factors[which].isContiguousAlongSum;
+      Value fastest = index(alongSum ? step : across);
+      Value fast = builder.createOrFold<arith::RemUIOp>(loc, unit, fastest);
+      Value slow = builder.createOrFold<arith::DivUIOp>(loc, unit, fastest);
+      units.emplace_back(alongSum ? fast : slow, times(alongSum ? slow : fast, part.lanes));
+    }
+    return units;
+  }
+
+  /// Reads what this thread stages of both factors for the slice of the sum that begins at `from`.
+  LogicalResult loadNext(Value from, SmallVectorImpl<Value> &values) {
+    if (slices > 1)
+      from = plus(from, times(slice, step));
+    for (int which : {0, 1})
+      for (auto [along, across] : unitsOfThread(which))
+        if (failed(loadUnit(which, plus(from, along), across, values)))
           return failure();
     return success();
+  }
+
+  LogicalResult loadUnit(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
+    Factor &factor = factors[which];
+    const Staged &part = staged[which];
+    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
+    // What lies outside of the result is not stored, so any element inside will do for it; behind the end of the sum
+    // zeros are added.
+    Value isInside;
+    if (needsZeros)
+      isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, sumLength);
+    Value last = builder.createOrFold<arith::SubIOp>(loc, sumLength, index(1));
+    number = builder.createOrFold<arith::MinUIOp>(loc, number, last);
+    DenseMap<unsigned, Value> positions;
+    for (auto [sumLoop, position] : llvm::zip(sumLoops, takeApart(number, sumSizes)))
+      positions[sumLoop] = position;
+    for (unsigned d : batchDims)
+      positions[resultLoops[d]] = tile.lower[d];
+    bool inOneRow = !dims.empty() && tileSizes[dims.back()] % part.lanes == 0;
+    for (int64_t lane = 0; lane < part.lanes; ++lane) {
+      Value at = inOneRow ? across : plus(across, index(lane));
+      for (auto [d, local] : llvm::zip(dims, takeApart(at, constants(dims)))) {
+        int64_t offset = inOneRow && d == dims.back() ? lane : 0;
+        positions[resultLoops[d]] = clampedPosition(d, local, offset, part.lanes);
+      }
+      SmallVector<LaneIndex> indices;
+      for (unsigned used : factor.loops)
+        indices.push_back({positions[used], 0, {}});
+      Value value = evaluator->evaluate(factor.tensor, indices);
+      if (!value)
+        return failure();
+      if (isInside) {
+        Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
+        value = arith::SelectOp::create(builder, loc, isInside, value, zero);
+      }
+      values.push_back(value);
+    }
+    return success();
+  }
+
+  /// The place `local` + `offset` of the tile along dimension `d`, or another one inside of the result. Neighbours stay
+  /// neighbours where the dimension is a multiple of `lanes`.
+  Value clampedPosition(unsigned d, Value local, int64_t offset, int64_t lanes) {
+    Value position = plus(tile.lower[d], local);
+    if (isWhole(d))
+      return plus(position, index(offset));
+    Value size = loopSizes[resultLoops[d]];
+    std::optional<int64_t> known = getConstantIntValue(size);
+    if (known && *known % lanes == 0) {
+      position = builder.createOrFold<arith::MinUIOp>(loc, position, index(*known - lanes));
+      return plus(position, index(offset));
+    }
+    Value last = builder.createOrFold<arith::SubIOp>(loc, size, index(1));
+    return builder.createOrFold<arith::MinUIOp>(loc, plus(position, index(offset)), last);
+  }
+
+  /// Puts what `loadNext` read into workgroup memory.
+  void storeNext(ArrayRef<Value> values, Value buffer) {
+    int64_t perSlice = threads / slices;
+    for (int which : {0, 1}) {
+      const Staged &part = staged[which];
+      Value begin = bufferBegin(which, buffer);
+      int64_t all = part.width / part.lanes * step;
+      for (auto [k, unit] : llvm::enumerate(unitsOfThread(which))) {
+        Value at = plus(plus(times(unit.first, part.stride), unit.second), begin);
+        ArrayRef<Value> lanes = values.take_front(part.lanes);
+        values = values.drop_front(part.lanes);
+        int64_t first = static_cast<int64_t>(k) * perSlice;
+        bool someIdle = first + perSlice > all;
+        if (someIdle) {
+          Value hasUnit = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, index(all - first));
+          evaluator->enterIf(loc, hasUnit);
+        }
+        if (lanes.size() == 1) {
+          memref::StoreOp::create(builder, loc, lanes.front(), part.memory, at);
+        } else {
+          auto type = VectorType::get(part.lanes, lanes.front().getType());
+          Value packed = vector::FromElementsOp::create(builder, loc, type, lanes);
+          vector::StoreOp::create(builder, loc, packed, part.memory, at);
+        }
+        if (someIdle)
+          evaluator->leaveIf();
+      }
+    }
+  }
+
+  /// The place of row or column `k` of this thread's block: groups of neighbours, as far apart as the threads need.
+  int64_t blockOffset(int which, int64_t k) {
+    const Staged &part = staged[which];
+    int64_t groups = (which == 0 ? blockRows : blockColumns) / part.lanes;
+    return k / part.lanes * (part.width / groups) + k % part.lanes;
+  }
+  Value blockBegin(int which) { return times(which == 0 ? threadRow : threadColumn, staged[which].lanes); }
+
+  SmallVector<Value> addProducts(ValueRange sums, Value buffer) {
+    SmallVector<Value> next(sums);
+    Value begins[2];
+    for (int which : {0, 1})
+      begins[which] = plus(bufferBegin(which, buffer), blockBegin(which));
+    for (int64_t place = 0; place < step; ++place) {
+      SmallVector<Value> values[2];
+      for (int which : {0, 1}) {
+        const Staged &part = staged[which];
+        int64_t count = which == 0 ? blockRows : blockColumns;
+        for (int64_t k = 0; k < count; k += part.lanes) {
+          Value at = plus(begins[which], index(place * part.stride + blockOffset(which, k)));
+          if (part.lanes == 1) {
+            values[which].push_back(memref::LoadOp::create(builder, loc, part.memory, at));
+            continue;
+          }
+          auto type = VectorType::get(part.lanes, cast<MemRefType>(part.memory.getType()).getElementType());
+          Value packed = vector::LoadOp::create(builder, loc, type, part.memory, at);
+          for (int64_t lane = 0; lane < part.lanes; ++lane)
+            values[which].push_back(vector::ExtractOp::create(builder, loc, packed, ArrayRef<int64_t>{lane}));
+        }
+      }
+      for (int64_t i = 0; i < blockRows; ++i)
+        for (int64_t j = 0; j < blockColumns; ++j) {
+          Value &sum = next[i * blockColumns + j];
+          sum = addProduct(values[0][i], values[1][j], sum);
+        }
+    }
+    return next;
   }
 
   /// sum + a * b by the ops of the contraction's body.
@@ -411,88 +605,104 @@ private:
     return builder.clone(*contraction->add, mapping)->getResult(0);
   }
 
-  /// Brings a slice of a factor into workgroup memory, each thread every `threads`th element of it.
-  LogicalResult stage(int which, Value memory, Value thread, Value from, Value length, ArrayRef<Value> sumSizes) {
-    Factor &factor = factors[which];
-    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
-    int64_t width = which == 0 ? rows : columns;
-    scf::ForOp loop = evaluator->enterLoop(loc, thread, index(width * step), index(threads));
-    Value place = loop.getInductionVar();
-    // Neighbouring threads read neighbours in memory.
-    int64_t fastest = factor.isContiguousAlongSum ? step : width;
-    Value fast = builder.createOrFold<arith::RemUIOp>(loc, place, index(fastest));
-    Value slow = builder.createOrFold<arith::DivUIOp>(loc, place, index(fastest));
-    Value along = factor.isContiguousAlongSum ? fast : slow;
-    Value across = factor.isContiguousAlongSum ? slow : fast;
-
-    // What lies outside of the result is not stored, so any element inside will do for it; behind the end of the sum
-    // zeros are added.
-    DenseMap<unsigned, Value> positions;
-    Value number = plus(from, along), isInside;
-    std::optional<int64_t> known = getConstantIntValue(length);
-    if (!known || *known % step != 0) {
-      isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, length);
-      number =
-          builder.createOrFold<arith::MinUIOp>(loc, number, builder.createOrFold<arith::SubIOp>(loc, length, index(1)));
+  /// Adds up the slices' sums in order, and computes and stores the kernel's results from them.
+  LogicalResult storeSums(SmallVector<Value> sums) {
+    int64_t perSlice = threads / slices;
+    if (slices > 1) {
+      Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slice, index(0));
+      Value isLater = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, slice, index(0));
+      evaluator->enterIf(loc, isLater);
+      Value before = arith::SubIOp::create(builder, loc, slice, index(1));
+      Value begin = plus(times(before, rows * columns), own);
+      for (auto [k, sum] : llvm::enumerate(sums))
+        memref::StoreOp::create(builder, loc, sum, partialSums, plus(begin, index(static_cast<int64_t>(k) * perSlice)));
+      evaluator->leaveIf();
+      vxk::BarrierOp::create(builder, loc);
+      evaluator->enterIf(loc, isFirst);
+      for (auto [k, sum] : llvm::enumerate(sums))
+        for (int64_t other = 0; other + 1 < slices; ++other) {
+          Value at = plus(own, index(other * rows * columns + static_cast<int64_t>(k) * perSlice));
+          Value part = memref::LoadOp::create(builder, loc, partialSums, at);
+          IRMapping mapping;
+          Operation *add = contraction->add;
+          Value accumulator = contraction->op.getRegionOutputArgs()[0];
+          for (Value operand : add->getOperands())
+            mapping.map(operand, operand == accumulator ? sum : part);
+          sum = builder.clone(*add, mapping)->getResult(0);
+        }
     }
-    for (auto [sumLoop, position] : llvm::zip(sumLoops, takeApart(number, sumSizes)))
-      positions[sumLoop] = position;
-    for (auto [d, local] : llvm::zip(dims, takeApart(across, constants(dims)))) {
-      Value position = plus(tile.lower[d], local);
-      if (!isWhole(d)) {
-        Value last = builder.createOrFold<arith::SubIOp>(loc, loopSizes[resultLoops[d]], index(1));
-        position = builder.createOrFold<arith::MinUIOp>(loc, position, last);
-      }
-      positions[resultLoops[d]] = position;
-    }
-    for (unsigned d : batchDims)
-      positions[resultLoops[d]] = tile.lower[d];
-
-    SmallVector<LaneIndex> indices;
-    for (unsigned used : factor.loops)
-      indices.push_back({positions[used], 0, {}});
-    Value value = evaluator->evaluate(factor.tensor, indices);
-    if (!value)
-      return failure();
-    if (isInside) {
-      Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
-      value = arith::SelectOp::create(builder, loc, isInside, value, zero);
-    }
-    memref::StoreOp::create(builder, loc, value, memory, ValueRange{along, across});
-    evaluator->leaveLoop();
+    int64_t lanes = staged[1].lanes;
+    for (int64_t i = 0; i < blockRows; ++i)
+      for (int64_t j = 0; j < blockColumns; j += lanes)
+        if (failed(storeLanes(i, j, ArrayRef<Value>(sums).slice(i * blockColumns + j, lanes))))
+          return failure();
+    if (slices > 1)
+      evaluator->leaveIf();
     return success();
   }
 
-  LogicalResult storeElement(Value row, Value column, Value total) {
-    SmallVector<Value> at(tileSizes.size());
-    for (auto [d, local] : llvm::zip(rowDims, takeApart(row, constants(rowDims))))
-      at[d] = plus(tile.lower[d], local);
-    for (auto [d, local] : llvm::zip(columnDims, takeApart(column, constants(columnDims))))
-      at[d] = plus(tile.lower[d], local);
-    for (unsigned d : batchDims)
-      at[d] = tile.lower[d];
-    Value isInside;
-    for (unsigned d = 0; d < at.size(); ++d) {
-      if (isWhole(d) || tileSizes[d] == 1)
-        continue;
-      Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at[d], tile.upper[d]);
-      isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, below)) : below;
-    }
-    if (isInside)
-      evaluator->enterIf(loc, isInside);
-    evaluator->setSource(sum(), [&](ArrayRef<LaneIndex>) { return total; });
-    SmallVector<LaneIndex> indices;
-    for (Value position : at)
-      indices.push_back({position, 0, {}});
-    for (MaterializeInDestinationOp result : results) {
-      Value value = evaluator->evaluate(result.getSource(), indices);
-      if (!value)
+  /// The results for neighbouring columns of one row.
+  LogicalResult storeLanes(int64_t i, int64_t j, ArrayRef<Value> sums) {
+    Value row = plus(blockBegin(0), index(blockOffset(0, i)));
+    Value column = plus(blockBegin(1), index(blockOffset(1, j)));
+    int64_t lanes = static_cast<int64_t>(sums.size());
+    bool inOneRow = !columnDims.empty() && tileSizes[columnDims.back()] % lanes == 0;
+    std::optional<int64_t> width;
+    if (inOneRow)
+      width = getConstantIntValue(loopSizes[resultLoops[columnDims.back()]]);
+    // All of them are inside or none, where that is known; else each is asked for.
+    int64_t together = width && *width % lanes == 0 ? lanes : 1;
+    for (int64_t first = 0; first < lanes; first += together) {
+      SmallVector<Value> at(tileSizes.size());
+      auto place = [&](ArrayRef<unsigned> dims, Value local) {
+        for (auto [d, part] : llvm::zip(dims, takeApart(local, constants(dims))))
+          at[d] = plus(tile.lower[d], part);
+      };
+      place(rowDims, row);
+      place(columnDims, plus(column, index(inOneRow ? 0 : first)));
+      for (unsigned d : batchDims)
+        at[d] = tile.lower[d];
+      if (inOneRow && first != 0)
+        at[columnDims.back()] = plus(at[columnDims.back()], index(first));
+      Value isInside;
+      for (unsigned d = 0; d < at.size(); ++d) {
+        if (isWhole(d) || tileSizes[d] == 1)
+          continue;
+        Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at[d], tile.upper[d]);
+        isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, below)) : below;
+      }
+      if (isInside)
+        evaluator->enterIf(loc, isInside);
+      if (failed(storeInside(at, sums.slice(first, together))))
         return failure();
-      memref::StoreOp::create(builder, result.getLoc(), value, result.getDest(), at);
+      if (isInside)
+        evaluator->leaveIf();
+    }
+    return success();
+  }
+
+  /// Computes all results of neighbouring elements before it stores the first one: they may read where it is stored.
+  LogicalResult storeInside(ArrayRef<Value> first, ArrayRef<Value> sums) {
+    SmallVector<SmallVector<Value>> values(results.size()), places;
+    for (auto [lane, total] : llvm::enumerate(sums)) {
+      SmallVector<Value> at(first);
+      if (lane != 0)
+        at[columnDims.back()] = plus(at[columnDims.back()], index(static_cast<int64_t>(lane)));
+      evaluator->setSource(sum(), [total = total](ArrayRef<LaneIndex>) { return total; });
+      SmallVector<LaneIndex> indices;
+      for (Value position : at)
+        indices.push_back({position, 0, {}});
+      for (auto [result, list] : llvm::zip(results, values)) {
+        list.push_back(evaluator->evaluate(result.getSource(), indices));
+        if (!list.back())
+          return failure();
+      }
+      places.push_back(at);
     }
     evaluator->setSource(sum(), {});
-    if (isInside)
-      evaluator->leaveIf();
+    for (auto [result, list] : llvm::zip(results, values))
+      for (auto [value, at] : llvm::zip(list, places))
+        memref::StoreOp::create(builder, result.getLoc(), value, result.getDest(), at);
     return success();
   }
 
@@ -509,8 +719,13 @@ private:
   /// The loop of each result dimension, and the dimensions by the factors that depend on them.
   SmallVector<unsigned> resultLoops, batchDims, rowDims, columnDims, sumLoops;
   SmallVector<int64_t> tileSizes;
-  int64_t rows = 1, columns = 1, blockRows = 1, blockColumns = 1, step = 1, threads = 1;
+  int64_t rows = 1, columns = 1, blockRows = 1, blockColumns = 1, step = 1, slices = 1, threads = 1;
   ElementEvaluator *evaluator = nullptr;
+  Staged staged[2];
+  Value partialSums, own, slice, threadRow, threadColumn, sumLength;
+  SmallVector<Value> sumSizes;
+  /// The steps reach over the end of the sum.
+  bool needsZeros = false;
   SmallVector<Value> loopSizes;
   WorkgroupTile tile;
 };

@@ -13,7 +13,11 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm) {
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   function.addPass(createLowerContractionPass());
+  function.addPass(createLowerReductionsPass());
+  function.addPass(createLowerElementwisePass());
   function.addPass(createLowerToLoopsPass());
+  function.addPass(createCanonicalizerPass());
+  function.addPass(createUnrollShortLoopsPass());
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   function.addPass(createExpandMathPass());

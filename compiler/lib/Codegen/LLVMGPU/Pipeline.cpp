@@ -27,6 +27,7 @@ void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize) {
   function.addPass(arith::createArithExpandOpsPass());
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
+  function.addPass(createVectorizeAccessesPass());
   function.addPass(createLoopInvariantCodeMotionPass());
   function.addPass(createGPUExpandSubgroupsPass(GPUExpandSubgroupsPassOptions{subgroupSize}));
   // Index arithmetic in 32 bits where its range is known: 64-bit arithmetic takes several instructions on a GPU.

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Target/Vulkan.h"
@@ -39,7 +40,8 @@ spirv::TargetEnvAttr getTargetEnv(MLIRContext *context) {
       spirv::Version::V_1_5,
       {Capability::Shader, Capability::Int8, Capability::Int16, Capability::Int64, Capability::Float16,
        Capability::Float64, Capability::PhysicalStorageBufferAddresses, Capability::StorageBuffer8BitAccess,
-       Capability::StorageBuffer16BitAccess, Capability::SignedZeroInfNanPreserve},
+       Capability::StorageBuffer16BitAccess, Capability::SignedZeroInfNanPreserve, Capability::GroupNonUniform,
+       Capability::GroupNonUniformShuffle},
       {spirv::Extension::SPV_KHR_physical_storage_buffer}, context);
   return spirv::TargetEnvAttr::get(triple, spirv::getDefaultResourceLimits(context), spirv::ClientAPI::Vulkan);
 }
@@ -132,19 +134,52 @@ private:
     Value thread = loadInput("thread_id", i32, "LocalInvocationIndex");
     entry.thread = spirv::UConvertOp::create(builder, loc, i64, thread);
 
+    auto wanted = [&](auto tag, Value &value, StringRef builtIn) {
+      using Op = decltype(tag);
+      if (!kernel.walk([](Op) { return WalkResult::interrupt(); }).wasInterrupted())
+        return;
+      Value number = loadInput(builtIn, i32, builtIn);
+      value = spirv::UConvertOp::create(builder, loc, i64, number);
+      usesSubgroups = true;
+    };
+    wanted(gpu::LaneIdOp(), entry.lane, "SubgroupLocalInvocationId");
+    wanted(gpu::SubgroupIdOp(), entry.subgroup, "SubgroupId");
+    wanted(gpu::NumSubgroupsOp(), entry.subgroupCount, "NumSubgroups");
+    wanted(gpu::SubgroupSizeOp(), entry.subgroupSize, "SubgroupSize");
+
+    // Logical pointers cannot be cast: workgroup memory that vectors are read from is an array of them.
+    kernel.walk([&](Operation *op) {
+      VectorType vector;
+      Value memory;
+      if (auto load = dyn_cast<vector::LoadOp>(op))
+        vector = load.getVectorType(), memory = load.getBase();
+      else if (auto store = dyn_cast<vector::StoreOp>(op))
+        vector = store.getVectorType(), memory = store.getBase();
+      if (memory && isWorkgroupMemory(cast<MemRefType>(memory.getType())))
+        workgroupVectors.try_emplace(memory.getType(), vector);
+    });
     int64_t number = 0;
     for (auto alloc : llvm::make_early_inc_range(kernel.getOps<memref::AllocOp>())) {
       MemRefType type = alloc.getType();
       if (!isWorkgroupMemory(type) || !type.hasStaticShape())
         continue;
-      Type array = spirv::ArrayType::get(type.getElementType(), std::max<int64_t>(1, type.getNumElements()));
-      auto variable = global("workgroup_memory_" + std::to_string(number++), array, StorageClass::Workgroup);
+      auto variable = global("workgroup_memory_" + std::to_string(number++),
+                             getWorkgroupArray(type, type.getElementType()), StorageClass::Workgroup);
       builder.setInsertionPoint(alloc);
       Value pointer = spirv::AddressOfOp::create(builder, loc, variable);
       auto cast = UnrealizedConversionCastOp::create(builder, loc, type, pointer);
       alloc.replaceAllUsesWith(cast.getResult(0));
       alloc.erase();
     }
+  }
+
+  Type getWorkgroupArray(MemRefType type, Type element) {
+    int64_t lanes = 1;
+    if (auto vector = workgroupVectors.lookup(type)) {
+      element = vector;
+      lanes = vector.getNumElements();
+    }
+    return spirv::ArrayType::get(element, std::max<int64_t>(1, llvm::divideCeil(type.getNumElements(), lanes)));
   }
 
   /// vxk.report_fault as control flow around an atomic addition to the fault record.
@@ -226,9 +261,9 @@ private:
         return element.isInteger(1) ? Type() : Type(getBufferType(element));
       if (!space || !type.hasStaticShape())
         return {};
-      Type array = spirv::ArrayType::get(element, std::max<int64_t>(1, type.getNumElements()));
       if (space.getValue() == gpu::AddressSpace::Workgroup)
-        return spirv::PointerType::get(array, StorageClass::Workgroup);
+        return spirv::PointerType::get(getWorkgroupArray(type, element), StorageClass::Workgroup);
+      Type array = spirv::ArrayType::get(element, std::max<int64_t>(1, type.getNumElements()));
       return spirv::PointerType::get(array, StorageClass::Function);
     });
 
@@ -298,6 +333,10 @@ private:
                                       Capability::PhysicalStorageBufferAddresses};
     std::set<int32_t> floatWidths;
     collectTypes(capabilities, floatWidths);
+    if (usesSubgroups)
+      capabilities.insert(Capability::GroupNonUniform);
+    if (function.walk([](spirv::GroupNonUniformShuffleXorOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      capabilities.insert(Capability::GroupNonUniformShuffle);
     for (int32_t width : floatWidths) {
       spirv::ExecutionModeOp::create(builder, loc, function, spirv::ExecutionMode::SignedZeroInfNanPreserve, {width});
       capabilities.insert(Capability::SignedZeroInfNanPreserve);
@@ -358,7 +397,10 @@ private:
   spirv::ModuleOp shader;
   KernelEntry entry;
   SmallVector<spirv::GlobalVariableOp> globals;
+  /// The vectors that workgroup memory of this type is read by.
+  DenseMap<Type, VectorType> workgroupVectors;
   int64_t threads = 1;
+  bool usesSubgroups = false;
 };
 
 struct ConvertToSPIRV : vx::impl::ConvertToSPIRVPassBase<ConvertToSPIRV> {

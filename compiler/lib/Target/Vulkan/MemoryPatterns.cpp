@@ -1,6 +1,8 @@
 #include "SPIRVPatterns.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/abi/kernel.h"
 
@@ -8,7 +10,11 @@ using namespace mlir;
 
 namespace vx::vulkan {
 
-unsigned getElementBytes(Type element) { return std::max(1u, element.getIntOrFloatBitWidth() / 8); }
+unsigned getElementBytes(Type element) {
+  if (auto vector = dyn_cast<VectorType>(element))
+    return static_cast<unsigned>(vector.getNumElements()) * getElementBytes(vector.getElementType());
+  return std::max(1u, element.getIntOrFloatBitWidth() / 8);
+}
 
 spirv::PointerType getBufferType(Type element) {
   Type array = spirv::RuntimeArrayType::get(element, getElementBytes(element));
@@ -20,9 +26,10 @@ Value integerConstant(OpBuilder &builder, Location loc, unsigned bits, int64_t v
   return spirv::ConstantOp::create(builder, loc, type, builder.getIntegerAttr(type, value));
 }
 
-/// A pointer to element `index` of what a memref became, with its storage class.
+/// A pointer to element `index` of what a memref became, with its storage class; with `lanes` above 1, to a vector of
+/// as many elements that begins there.
 static std::pair<Value, spirv::StorageClass> elementPointer(OpBuilder &builder, Location loc, Value pointer,
-                                                            Value index) {
+                                                            Value index, int64_t lanes = 1) {
   auto type = cast<spirv::PointerType>(pointer.getType());
   SmallVector<Value> path;
   if (isa<spirv::StructType>(type.getPointeeType()))
@@ -30,7 +37,23 @@ static std::pair<Value, spirv::StorageClass> elementPointer(OpBuilder &builder, 
   // Workgroup and thread memory is small: 32 bits are enough, and cheaper.
   if (type.getStorageClass() != spirv::StorageClass::PhysicalStorageBuffer)
     index = spirv::UConvertOp::create(builder, loc, builder.getI32Type(), index);
+  auto array = dyn_cast<spirv::ArrayType>(type.getPointeeType());
+  if (auto vector = array ? dyn_cast<VectorType>(array.getElementType()) : VectorType()) {
+    // Memory of vectors: such an index is a multiple of their length.
+    int64_t width = vector.getNumElements();
+    path.push_back(spirv::UDivOp::create(builder, loc, index, integerConstant(builder, loc, 32, width)));
+    if (lanes == 1)
+      path.push_back(spirv::UModOp::create(builder, loc, index, integerConstant(builder, loc, 32, width)));
+    return {spirv::AccessChainOp::create(builder, loc, pointer, path), type.getStorageClass()};
+  }
   path.push_back(index);
+  if (lanes > 1) {
+    Value element = spirv::AccessChainOp::create(builder, loc, pointer, path);
+    Type elementType = cast<spirv::PointerType>(element.getType()).getPointeeType();
+    Value address = spirv::ConvertPtrToUOp::create(builder, loc, builder.getI64Type(), element);
+    Type vectorPointer = spirv::PointerType::get(VectorType::get(lanes, elementType), type.getStorageClass());
+    return {spirv::ConvertUToPtrOp::create(builder, loc, vectorPointer, address), type.getStorageClass()};
+  }
   return {spirv::AccessChainOp::create(builder, loc, pointer, path), type.getStorageClass()};
 }
 
@@ -121,6 +144,32 @@ struct ThreadIdPattern : KernelPattern<vxk::ThreadIdOp> {
   }
 };
 
+/// An op for a number that the entry block has.
+template <typename Op, Value KernelEntry::*member>
+struct EntryValuePattern : KernelPattern<Op> {
+  using KernelPattern<Op>::KernelPattern;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, this->entry.*member);
+    return success();
+  }
+};
+
+/// Exchanges a 32-bit value with the lane whose number differs in the bits of the offset. The width is that of the
+/// subgroup, whatever it is.
+struct ShufflePattern : OpConversionPattern<gpu::ShuffleOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(gpu::ShuffleOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (op.getMode() != gpu::ShuffleMode::XOR || op.getValue().getType().getIntOrFloatBitWidth() != 32)
+      return op.emitOpError() << "expects 32 bits to be exchanged by 'xor', got '" << op.getValue().getType() << "'";
+    Value result = spirv::GroupNonUniformShuffleXorOp::create(rewriter, op.getLoc(), spirv::Scope::Subgroup,
+                                                              adaptor.getValue(), adaptor.getOffset());
+    Value valid = spirv::ConstantOp::getOne(rewriter.getI1Type(), op.getLoc(), rewriter);
+    rewriter.replaceOp(op, {result, valid});
+    return success();
+  }
+};
+
 struct BarrierPattern : OpConversionPattern<vxk::BarrierOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(vxk::BarrierOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
@@ -152,6 +201,47 @@ struct StorePattern : OpConversionPattern<memref::StoreOp> {
   }
 };
 
+/// The memory that a vector is read from or written to must be one that takes it: a buffer, or workgroup memory that
+/// became an array of vectors of this length.
+static bool takesVectors(Value pointer, VectorType vector) {
+  auto type = cast<spirv::PointerType>(pointer.getType());
+  auto array = dyn_cast<spirv::ArrayType>(type.getPointeeType());
+  return type.getStorageClass() == spirv::StorageClass::PhysicalStorageBuffer ||
+         (array && array.getElementType() == vector);
+}
+
+struct VectorLoadPattern : OpConversionPattern<vector::LoadOp> {
+  VectorLoadPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/10) {}
+  LogicalResult matchAndRewrite(vector::LoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    VectorType type = op.getVectorType();
+    if (!takesVectors(adaptor.getBase(), type))
+      return rewriter.notifyMatchFailure(op, "the memory holds no vectors of this length");
+    auto [address, storage] =
+        elementPointer(rewriter, op.getLoc(), adaptor.getBase(), adaptor.getIndices()[0], type.getNumElements());
+    auto [access, align] = alignment(rewriter, storage, type);
+    rewriter.replaceOpWithNewOp<spirv::LoadOp>(op, type, address, access, align);
+    return success();
+  }
+};
+
+struct VectorStorePattern : OpConversionPattern<vector::StoreOp> {
+  VectorStorePattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/10) {}
+  LogicalResult matchAndRewrite(vector::StoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    VectorType type = op.getVectorType();
+    if (!takesVectors(adaptor.getBase(), type))
+      return rewriter.notifyMatchFailure(op, "the memory holds no vectors of this length");
+    auto [address, storage] =
+        elementPointer(rewriter, op.getLoc(), adaptor.getBase(), adaptor.getIndices()[0], type.getNumElements());
+    auto [access, align] = alignment(rewriter, storage, type);
+    rewriter.replaceOpWithNewOp<spirv::StoreOp>(op, address, adaptor.getValueToStore(), access, align);
+    return success();
+  }
+};
+
 /// Memory of one thread. Workgroup memory has become global variables before the conversion.
 struct AllocaPattern : OpConversionPattern<memref::AllocaOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -174,7 +264,12 @@ void populateMemoryPatterns(const SPIRVTypeConverter &converter, const KernelEnt
   patterns
       .add<ScalarPattern, BufferPattern, WorkspacePattern, WorkgroupIdPattern, WorkgroupCountPattern, ThreadIdPattern>(
           converter, context, entry);
-  patterns.add<BarrierPattern, LoadPattern, StorePattern, AllocaPattern>(converter, context);
+  patterns.add<EntryValuePattern<gpu::LaneIdOp, &KernelEntry::lane>,
+               EntryValuePattern<gpu::SubgroupIdOp, &KernelEntry::subgroup>,
+               EntryValuePattern<gpu::NumSubgroupsOp, &KernelEntry::subgroupCount>,
+               EntryValuePattern<gpu::SubgroupSizeOp, &KernelEntry::subgroupSize>>(converter, context, entry);
+  patterns.add<BarrierPattern, ShufflePattern, LoadPattern, StorePattern, VectorLoadPattern, VectorStorePattern,
+               AllocaPattern>(converter, context);
 }
 
 } // namespace vx::vulkan

@@ -27,10 +27,12 @@ struct KernelEntry {
   mlir::Value block;       // pointer to the parameter block's words
   mlir::Value linearGroup; // i64
   mlir::Value thread;      // i64
+  // i64, where the kernel asks for them
+  mlir::Value lane, subgroup, subgroupCount, subgroupSize;
   int64_t bufferCount = 0;
 };
 
-/// memref.load, store, alloc and alloca, and the vxk ops.
+/// memref and vector loads and stores, memref.alloca, and the vxk ops and those of gpu for subgroups.
 void populateMemoryPatterns(const mlir::SPIRVTypeConverter &converter, const KernelEntry &entry,
                             mlir::RewritePatternSet &patterns);
 

@@ -93,6 +93,7 @@ enum StructureType : int32_t {
   StructureTypePhysicalDeviceShaderAtomicInt64Features = 1000180000,
   StructureTypePhysicalDeviceShaderFloat16Int8Features = 1000082000,
   StructureTypePhysicalDeviceDriverProperties = 1000196000,
+  StructureTypePhysicalDeviceFloatControlsProperties = 1000197000,
   StructureTypePhysicalDeviceTimelineSemaphoreFeatures = 1000207000,
   StructureTypeSemaphoreTypeCreateInfo = 1000207002,
   StructureTypeTimelineSemaphoreSubmitInfo = 1000207003,
@@ -272,6 +273,28 @@ struct PhysicalDeviceSubgroupSizeControlProperties {
   uint32_t maxSubgroupSize;
   uint32_t maxComputeWorkgroupSubgroups;
   Flags requiredSubgroupSizeStages;
+};
+
+struct PhysicalDeviceFloatControlsProperties {
+  StructureType sType;
+  void *pNext;
+  int32_t denormBehaviorIndependence;
+  int32_t roundingModeIndependence;
+  Bool32 shaderSignedZeroInfNanPreserveFloat16;
+  Bool32 shaderSignedZeroInfNanPreserveFloat32;
+  Bool32 shaderSignedZeroInfNanPreserveFloat64;
+  Bool32 shaderDenormPreserveFloat16;
+  Bool32 shaderDenormPreserveFloat32;
+  Bool32 shaderDenormPreserveFloat64;
+  Bool32 shaderDenormFlushToZeroFloat16;
+  Bool32 shaderDenormFlushToZeroFloat32;
+  Bool32 shaderDenormFlushToZeroFloat64;
+  Bool32 shaderRoundingModeRTEFloat16;
+  Bool32 shaderRoundingModeRTEFloat32;
+  Bool32 shaderRoundingModeRTEFloat64;
+  Bool32 shaderRoundingModeRTZFloat16;
+  Bool32 shaderRoundingModeRTZFloat32;
+  Bool32 shaderRoundingModeRTZFloat64;
 };
 
 struct PhysicalDeviceDriverProperties {

@@ -68,7 +68,8 @@ static void inspectFeatures(const Library &library, PhysicalDevice &device, bool
 }
 
 static void nameFeatures(PhysicalDevice &device, const api::PhysicalDeviceSubgroupProperties &subgroup,
-                         const api::PhysicalDeviceSubgroupSizeControlProperties &sizes, uint32_t version) {
+                         const api::PhysicalDeviceSubgroupSizeControlProperties &sizes,
+                         const api::PhysicalDeviceFloatControlsProperties &floats, uint32_t version) {
   std::vector<std::string> &names = device.info.features;
   const FeatureChain &chain = *device.features;
   auto add = [&names](bool present, const char *name) {
@@ -90,6 +91,10 @@ static void nameFeatures(PhysicalDevice &device, const api::PhysicalDeviceSubgro
   add(chain.integerDotProduct.shaderIntegerDotProduct, "integer_dot");
   add(chain.cooperativeMatrix.cooperativeMatrix, "cooperative_matrix");
   add(chain.subgroupSizeControl.subgroupSizeControl, "subgroup_size_control");
+  // Whether NaN, infinity and the sign of zero survive arithmetic, for each width.
+  add(floats.shaderSignedZeroInfNanPreserveFloat16, "nan_preserve_16");
+  add(floats.shaderSignedZeroInfNanPreserveFloat32, "nan_preserve_32");
+  add(floats.shaderSignedZeroInfNanPreserveFloat64, "nan_preserve_64");
   if (subgroup.supportedStages & api::ShaderStageComputeBit) {
     add(subgroup.supportedOperations & api::SubgroupFeatureBasicBit, "subgroup_basic");
     add(subgroup.supportedOperations & api::SubgroupFeatureVoteBit, "subgroup_vote");
@@ -103,6 +108,7 @@ static void nameFeatures(PhysicalDevice &device, const api::PhysicalDeviceSubgro
     names.push_back(fmt::format("subgroup_size_min={}", sizes.minSubgroupSize));
     names.push_back(fmt::format("subgroup_size_max={}", sizes.maxSubgroupSize));
   }
+  add(device.limits.maxComputeSharedMemorySize >= 32 << 10, "workgroup_memory_32k");
   names.push_back(fmt::format("shared_memory={}", device.limits.maxComputeSharedMemorySize));
   names.push_back(fmt::format("workgroup_threads={}", device.limits.maxComputeWorkGroupInvocations));
 }
@@ -173,7 +179,10 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   driverProperties.sType = api::StructureTypePhysicalDeviceDriverProperties;
   api::PhysicalDeviceSubgroupSizeControlProperties sizes{};
   sizes.sType = api::StructureTypePhysicalDeviceSubgroupSizeControlProperties;
-  properties.pNext = &subgroup;
+  api::PhysicalDeviceFloatControlsProperties floats{};
+  floats.sType = api::StructureTypePhysicalDeviceFloatControlsProperties;
+  floats.pNext = &subgroup;
+  properties.pNext = &floats;
   subgroup.pNext = &maintenance3;
   maintenance3.pNext = &driverProperties;
   if (version13)
@@ -199,7 +208,7 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
                   driverProperties.driverInfo);
 
   inspectFeatures(library, device, version13, cooperativeMatrix);
-  nameFeatures(device, subgroup, sizes, version);
+  nameFeatures(device, subgroup, sizes, floats, version);
 
   std::string missing;
   auto want = [&missing](bool present, const char *name) {

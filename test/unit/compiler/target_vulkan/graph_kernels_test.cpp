@@ -39,9 +39,18 @@ std::string softmax(const std::string &schedule) {
 }
 
 TEST_F(GraphKernel, softmaxOfAnySize) {
-  for (const std::string &schedule : {strategy("loops", "1, 0"), strategy("rows", "64, 0")}) {
+  // One thread, a workgroup or a subgroup for a row; shares of one element and of four; rows that fit and longer ones.
+  std::pair<std::string, size_t> schedules[] = {
+      {strategy("loops", "1, 0"), 1},
+      {strategy("thread_rows", "64, 0"), 64},
+      {strategy("rows", "1, 0", "vector = [1, 1], reduction = [], threads = 128"), 1},
+      {strategy("rows", "1, 0", "vector = [2, 4], reduction = [], threads = 128"), 1},
+      {strategy("subgroup_rows", "4, 0", "vector = [2, 1], reduction = [], threads = 128"), 4},
+      {strategy("subgroup_rows", "4, 0", "vector = [1, 4], reduction = [], threads = 128"), 4}};
+  for (auto &[schedule, rowsOfGroup] : schedules) {
+    SCOPED_TRACE(schedule);
     Compiled kernel = compile(softmax(schedule), Form::Graph);
-    for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {3, 5}, {70, 33}, {0, 4}, {4, 0}}) {
+    for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {3, 5}, {70, 33}, {2, 300}, {0, 4}, {4, 0}}) {
       std::vector<float> a = ramp(rows * columns, 1), b = ramp(rows * columns, 2), want(rows * columns);
       for (size_t r = 0; r < rows; ++r) {
         double sum = 0;
@@ -51,8 +60,7 @@ TEST_F(GraphKernel, softmaxOfAnySize) {
           want[r * columns + c] = float(std::exp(double(a[r * columns + c]) + b[r * columns + c]) / sum);
       }
       std::vector<Bytes> buffers = {toBytes(a), toBytes(b), Bytes(want.size() * 4)};
-      size_t groups = schedule.find("rows") != std::string::npos ? (rows + 63) / 64 : rows;
-      run(kernel, buffers, {int64_t(rows), int64_t(columns)}, groups);
+      run(kernel, buffers, {int64_t(rows), int64_t(columns)}, (rows + rowsOfGroup - 1) / rowsOfGroup);
       expectNear(buffers[2], want, 1e-6f);
     }
   }
@@ -74,10 +82,14 @@ std::string matmul(const std::string &schedule, bool isTransposed) {
 }
 
 TEST_F(GraphKernel, matmulWithBias) {
-  for (bool isTransposed : {false, true}) {
-    Compiled kernel =
-        compile(matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8], threads = 64"), isTransposed),
-                Form::Graph);
+  // Blocks of vectors and of single rows; one slice of the sum for all threads, and two.
+  for (auto &[isTransposed, shares] :
+       {std::pair<bool, std::string>(false, "vector = [2, 4], reduction = [8, 1], threads = 64"),
+        {true, "vector = [2, 4], reduction = [8, 1], threads = 64"},
+        {false, "vector = [4, 4], reduction = [4, 2], threads = 64"},
+        {true, "vector = [1, 8], reduction = [8, 2], threads = 128"}}) {
+    SCOPED_TRACE(shares);
+    Compiled kernel = compile(matmul(strategy("matmul", "16, 32", shares), isTransposed), Form::Graph);
     for (auto [m, k, n] : {std::tuple<size_t, size_t, size_t>(1, 1, 1), {16, 8, 32}, {33, 19, 70}, {5, 0, 3}}) {
       std::vector<float> a = ramp(m * k, 1), b = ramp(k * n, 2), c = ramp(n, 3), want(m * n);
       for (size_t i = 0; i < m; ++i)
@@ -107,7 +119,7 @@ std::string conv(const std::string &schedule) {
 TEST_F(GraphKernel, convolutionWithMaximum) {
   std::pair<std::string, size_t> schedules[] = {
       {strategy("loops", "1, 1, 0, 0"), 5},
-      {strategy("conv", "1, 4, 4, 8", "vector = [1, 4], reduction = [16], threads = 32"), 2 * 2}};
+      {strategy("conv", "1, 4, 4, 8", "vector = [1, 4], reduction = [16, 1], threads = 32"), 2 * 2}};
   for (auto &[schedule, perImage] : schedules) {
     Compiled kernel = compile(conv(schedule), Form::Graph);
     for (size_t images : {0, 1, 3}) {
@@ -135,19 +147,73 @@ TEST_F(GraphKernel, convolutionWithMaximum) {
 }
 
 TEST_F(GraphKernel, sumOfRows) {
-  Compiled kernel =
-      compile(R"(vx.kernel @sum "k" symbols ["s0"] workgroups #vx.dim<s0> )" + strategy("loops", "64") + R"( {
+  std::pair<std::string, size_t> schedules[] = {
+      {strategy("loops", "64"), 64},
+      {strategy("rows", "1", "vector = [1, 1], reduction = [], threads = 128"), 1},
+      {strategy("rows", "1", "vector = [1, 1], reduction = [], threads = 256"), 1},
+      {strategy("subgroup_rows", "4", "vector = [2, 1], reduction = [], threads = 128"), 4}};
+  for (auto &[schedule, rowsOfGroup] : schedules) {
+    SCOPED_TRACE(schedule);
+    Compiled kernel = compile(R"(vx.kernel @sum "k" symbols ["s0"] workgroups #vx.dim<s0> )" + schedule + R"( {
   ^bb0(%x: tensor<?x37xf32, #vx.enc<[s0, 37]>>):
     %0 = vx.reduce sum %x axes = [1] : tensor<?x37xf32, #vx.enc<[s0, 37]>>
     vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
   })",
-              Form::Graph);
-  std::vector<float> x = ramp(100 * 37, 4), want(100, 0.0f);
-  for (size_t i = 0; i < x.size(); ++i)
-    want[i / 37] += x[i];
-  std::vector<Bytes> buffers = {toBytes(x), Bytes(400)};
-  run(kernel, buffers, {100}, 2);
-  expectNear(buffers[1], want, 1e-4f);
+                              Form::Graph);
+    std::vector<float> x = ramp(101 * 37, 4), want(101, 0.0f);
+    for (size_t i = 0; i < x.size(); ++i)
+      want[i / 37] += x[i];
+    std::vector<Bytes> buffers = {toBytes(x), Bytes(404)};
+    run(kernel, buffers, {101}, (101 + rowsOfGroup - 1) / rowsOfGroup);
+    expectNear(buffers[1], want, 1e-4f);
+  }
+}
+
+// The greatest of each column, of any type that subgroups exchange in parts; NaN is greater than all.
+TEST_F(GraphKernel, greatestOfColumns) {
+  for (const char *rounds : {"vector = [1, 1]", "vector = [8, 1]"}) {
+    SCOPED_TRACE(rounds);
+    Compiled kernel = compile(R"(vx.kernel @max "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" +
+                                  strategy("columns", "16", std::string(rounds) + ", reduction = [], threads = 128") +
+                                  R"( {
+  ^bb0(%x: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
+    %0 = vx.reduce max %x axes = [0] : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    vx.yield %0 : tensor<?xf32, #vx.enc<[s1]>>
+  })",
+                              Form::Graph);
+    for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {5, 16}, {100, 37}, {0, 3}}) {
+      std::vector<float> x = ramp(rows * columns, 4), want(columns, -std::numeric_limits<float>::infinity());
+      for (size_t i = 0; i < x.size(); ++i)
+        want[i % columns] = std::max(want[i % columns], x[i]);
+      std::vector<Bytes> buffers = {toBytes(x), Bytes(columns * 4)};
+      run(kernel, buffers, {int64_t(rows), int64_t(columns)}, (columns + 15) / 16);
+      ASSERT_EQ(fromBytes<float>(buffers[1]), want) << rows << " x " << columns;
+      if (x.empty())
+        continue;
+      x.back() = std::numeric_limits<float>::quiet_NaN();
+      buffers[0] = toBytes(x);
+      run(kernel, buffers, {int64_t(rows), int64_t(columns)}, (columns + 15) / 16);
+      EXPECT_TRUE(std::isnan(fromBytes<float>(buffers[1]).back()));
+    }
+  }
+}
+
+TEST_F(GraphKernel, elementwiseOfAnySize) {
+  Compiled kernel = compile(R"(vx.kernel @add "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" +
+                                strategy("elementwise", "2, 64", "vector = [4], reduction = [], threads = 16") + R"( {
+  ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
+    %0 = vx.add %a, %b : tensor<?x?xf32, #vx.enc<[s0, s1]>>, tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+  })",
+                            Form::Graph);
+  for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {3, 64}, {5, 131}, {2, 4}, {0, 7}}) {
+    std::vector<float> a = ramp(rows * columns, 1), b = ramp(rows * columns, 2), want(rows * columns);
+    for (size_t i = 0; i < want.size(); ++i)
+      want[i] = a[i] + b[i];
+    std::vector<Bytes> buffers = {toBytes(a), toBytes(b), Bytes(want.size() * 4)};
+    run(kernel, buffers, {int64_t(rows), int64_t(columns)}, (rows + 1) / 2 * ((columns + 63) / 64));
+    expectNear(buffers[2], want, 0.0f);
+  }
 }
 
 // Negative indices count from the end; one that is out of range is reported and nothing is read there.
@@ -181,7 +247,7 @@ TEST_F(GraphKernel, gatherReportsBadIndices) {
 
 TEST_F(GraphKernel, strategyThatDoesNotFit) {
   Compiled kernel = compile(
-      matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8], threads = 32"), false), Form::Graph);
+      matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8, 1], threads = 32"), false), Form::Graph);
   EXPECT_NE(
       kernel.error.find("expects a strategy that fits its contraction: want one block for each of 32 threads, got "
                         "a tile of 16 x 32"),

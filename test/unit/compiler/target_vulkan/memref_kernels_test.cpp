@@ -225,7 +225,7 @@ TEST_F(MemrefKernel, doublesAndBools) {
   for (size_t i = 0; i < a.size(); ++i)
     EXPECT_EQ(buffers[2][i], a[i] / b[i] > b[i] ? 1 : 0) << i;
   EXPECT_EQ(vx::getVulkanFeatures(kernel.binary.code),
-            (std::vector<std::string>{"bda", "int64", "int8", "float64", "storage8"}));
+            (std::vector<std::string>{"bda", "int64", "int8", "float64", "storage8", "nan_preserve_64"}));
 }
 
 // The fault record keeps one of the bad values and its site, and counts them all.

@@ -26,20 +26,86 @@ def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
 def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
-    For kernels of the strategies `matmul` and `conv`. Each step over the summed dimensions (`reduction` of the strategy) brings a
-    slice of both factors into workgroup memory, with whatever produces them computed on the way; then each thread adds the
-    products of a block (`vector`) of rows and columns of the tile to accumulators that it keeps in registers. What reads the
-    contraction's result is computed from the accumulators, and only the kernel's results are stored.
+    For kernels of the strategies `matmul` and `conv`. Each step over the summed dimensions (`reduction[0]` of the strategy) brings a
+    part of both factors into workgroup memory, with whatever produces them computed on the way; then each thread adds the
+    products of a block (`vector`) of rows and columns of the tile to accumulators that it keeps in registers. There are two
+    buffers: the next part is on its way while the products of one are added. What reads the contraction's result is computed from
+    the accumulators, and only the kernel's results are stored.
+
+    With `reduction[1]` above 1 the threads form that many slices, each of which computes the whole tile for its share of the steps; their sums
+    are added in workgroup memory. That keeps a device busy when the result is small.
 
     A convolution is the same with the filter as one factor and the patches of the input as the other one.
 
     A kernel whose contraction has another form (another reduction than a sum of products, groups, a result that is read across
     elements) is left to `vx-lower-to-loops`. Needs: form 4. Keeps: dynamic sizes.
-    Numerics: each sum is in the order of the dimensions summed over, whatever the tile.
+    Numerics: the order of each sum depends on the strategy only, so it is the same on each run.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-                           "::vxk::VXKDialect"];
+                           "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
+def LowerReductionsPass : Pass<"vx-lower-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Compute rows and what they are reduced to by several threads each";
+  let description = [{
+    For kernels of reductions, and of ops of rows such as softmax and norms. What the strategy does not tile runs along a row, and
+    so does what a reduction sums over. By the strategy's name a row is shared by
+
+    - `rows`: the threads of a workgroup;
+    - `subgroup_rows`: the threads of a subgroup, whatever its size is; a workgroup has the tile's rows;
+    - `columns`: the threads that are a multiple of the tile apart, where neighbours in memory belong to neighbouring rows.
+
+    A thread takes `vector[0]` groups of `vector[1]` neighbouring elements. A row that fits into the registers of its threads so is
+    read once, and an exponential computed once; a longer one is gone through in rounds, once for each reduction. The threads' shares meet by
+    exchanges inside of subgroups and then through workgroup memory.
+
+    A kernel of another form is left to `vx-lower-to-loops`. Needs: form 4. Keeps: dynamic sizes, sizes of 0, NaN.
+    Numerics: the order of a sum depends on the strategy and, for `rows` and `subgroup_rows`, on the device's subgroup size, so it is the same on
+    each run on a device.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::tensor::TensorDialect", "::vxk::VXKDialect"];
+}
+
+def LowerElementwisePass : Pass<"vx-lower-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Compute several neighbouring elements in each thread";
+  let description = [{
+    For kernels of the strategy `elementwise`. A thread takes `vector[0]` neighbours along the result's last dimension, so that
+    `vx-vectorize-accesses` can join what they read and write. A kernel whose results differ in shape is left to `vx-lower-to-loops`.
+    Needs: form 4. Keeps: dynamic sizes, values.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect", "::vxk::VXKDialect"];
+}
+
+def UnrollShortLoopsPass : Pass<"vx-unroll-short-loops", "::mlir::func::FuncOp"> {
+  let summary = "Unroll loops of a few known iterations";
+  let description = [{
+    Inner loops first, such as those over the window of a depthwise convolution or a pooling: their reads are then on their way together, and what
+    depends on the place in the window only is a constant. Loops with barriers or faults stay. Needs: nothing. Keeps: values and
+    the order of sums. Idempotent.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def VectorizeAccessesPass : Pass<"vx-vectorize-accesses", "::mlir::func::FuncOp"> {
+  let summary = "Join loads and stores of neighbouring elements to ones of short vectors";
+  let description = [{
+    Two or four loads (or stores) in one block, of elements whose places differ by constants, become one `vector.load`
+    (`vector.store`) when the first place is provably a multiple of their number, so that the access is aligned:
+
+        %a = memref.load %m[%i] : memref<?xf32>
+        %b = memref.load %m[%i + 1] : memref<?xf32>
+
+    becomes
+
+        %v = vector.load %m[%i] : memref<?xf32>, vector<2xf32>
+
+    A vector takes 16 bytes at most. Loads do not move over stores that may write what they read, nor over barriers. Needs:
+    one-dimensional memrefs whose allocations are aligned to 16 bytes. Keeps: everything else. Idempotent.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif
