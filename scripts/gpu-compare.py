@@ -13,9 +13,17 @@ import sys
 import numpy as np
 
 TOLERANCE = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-12}
+BF16_TOLERANCE = 3.2e-2
 
 
-def problem_of(got, want):
+def from_bf16(tensor):
+    """NumPy has no bf16: its files hold pairs of bytes, the upper half of an f32."""
+    return (tensor.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def problem_of(got, want, tolerance=None):
+    if got.dtype == want.dtype == np.dtype("V2") and got.shape == want.shape:
+        return problem_of(from_bf16(got), from_bf16(want), BF16_TOLERANCE)
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"got {got.dtype}{list(got.shape)}, want {want.dtype}{list(want.shape)}"
     if got.dtype not in TOLERANCE:
@@ -24,7 +32,7 @@ def problem_of(got, want):
         finite = np.isfinite(want)
         scale = np.abs(want[finite]).max(initial=1.0)
         with np.errstate(invalid="ignore"):
-            bad = np.where(finite, ~(np.abs(got - want) <= TOLERANCE[got.dtype] * scale),
+            bad = np.where(finite, ~(np.abs(got - want) <= (tolerance or TOLERANCE[got.dtype]) * scale),
                            ~((got == want) | (np.isnan(got) & np.isnan(want))))
     if not bad.any():
         return None
