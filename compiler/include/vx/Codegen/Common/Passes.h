@@ -23,8 +23,8 @@ namespace vx {
 /// The patterns of `vx-expand-math`.
 void populateExpandMathPatterns(mlir::RewritePatternSet &patterns);
 
-/// Replaces the remainders of float divisions in `kernel` by long division, which is exact: the instructions of GPUs may be
-/// off by a whole divisor. Makes arith, math and scf ops.
+/// Replaces the remainders of float divisions in `kernel` by long division, which is exact: the instructions of GPUs
+/// may be off by a whole divisor. Makes arith, math and scf ops.
 void expandRemainders(mlir::Operation *kernel);
 
 } // namespace vx
