@@ -328,10 +328,12 @@ private:
     return sizes;
   }
 
-  /// The elements of a row that a thread has, or some of them: as many groups as `runs`, of `lanes` neighbours each.
+  /// The elements of a row that a thread has, or some of them: as many groups as `runs`, of `lanes` neighbours each,
+  /// or as many groups as elements.
   struct Share {
     SmallVector<SmallVector<Value>> places; // of each element, along each dimension of the row
     SmallVector<Value> isInside;            // of each group; null where all are
+    int64_t neighbours = 1;                 // elements of a group
   };
 
   /// The elements from `base` on. Those behind the end are others inside of the row, and marked.
@@ -341,16 +343,18 @@ private:
     std::optional<int64_t> knownLength = getConstantIntValue(length), knownParts = getConstantIntValue(parts);
     bool isWhole = knownLength && knownParts && *knownLength % (*knownParts * runs * lanes) == 0;
     bool keepsLanes = knownLength && *knownLength % lanes == 0 && sizes.size() == 1;
-    Value begin = plus(base, times(part, index(lanes)));
-    for (int64_t run = 0; run < runs; ++run) {
-      Value first = plus(begin, times(parts, index(run * lanes)));
+    // A group must not reach over the row's end: where one could, each element is a group.
+    share.neighbours = isWhole || keepsLanes ? lanes : 1;
+    Value begin = plus(base, times(part, index(share.neighbours)));
+    for (int64_t group = 0; group < runs * lanes / share.neighbours; ++group) {
+      Value first = plus(begin, times(parts, index(group * share.neighbours)));
       Value inside;
       if (!isWhole) {
         inside = compare(arith::CmpIPredicate::ult, first, length);
-        Value last = builder.createOrFold<arith::SubIOp>(loc, length, index(keepsLanes ? lanes : 1));
+        Value last = builder.createOrFold<arith::SubIOp>(loc, length, index(share.neighbours));
         first = builder.createOrFold<arith::MinUIOp>(loc, first, last);
       }
-      for (int64_t lane = 0; lane < lanes; ++lane) {
+      for (int64_t lane = 0; lane < share.neighbours; ++lane) {
         Value flat = plus(first, index(lane));
         SmallVector<Value> places(1, flat);
         if (sizes.size() > 1) {
@@ -454,7 +458,7 @@ private:
     }
     for (auto [k, element] : llvm::enumerate(elements)) {
       Value next = combine(reduction, total, element);
-      if (Value inside = share.isInside[k / lanes])
+      if (Value inside = share.isInside[k / share.neighbours])
         next = arith::SelectOp::create(builder, loc, inside, next, total);
       total = next;
     }
@@ -592,9 +596,9 @@ private:
         inside = inside ? Value(arith::AndIOp::create(builder, loc, inside, isColumnInside)) : isColumnInside;
       if (inside)
         evaluator->enterIf(loc, inside);
-      for (int64_t lane = 0; lane < lanes; ++lane)
-        memref::StoreOp::create(builder, loc, values[group * lanes + lane], results.front().getDest(),
-                                at[group * lanes + lane]);
+      for (int64_t lane = 0; lane < share.neighbours; ++lane)
+        memref::StoreOp::create(builder, loc, values[group * share.neighbours + lane], results.front().getDest(),
+                                at[group * share.neighbours + lane]);
       if (inside)
         evaluator->leaveIf();
     }

@@ -192,7 +192,7 @@ TEST(VulkanLink, offsetsAndFeatures) {
   auto image = backend->link({f32.binary, f64.binary}, spec, error);
   ASSERT_TRUE(mlir::succeeded(image));
   EXPECT_EQ(image->offsets, (std::vector<uint64_t>{0, f32.binary.code.size(), image->bytes.size()}));
-  EXPECT_EQ(image->requires_, std::vector<std::string>{"float64"});
+  EXPECT_EQ(image->requires_, (std::vector<std::string>{"float64", "nan_preserve_32", "nan_preserve_64"}));
   EXPECT_TRUE(mlir::failed(backend->link({{"k", {1, 2, 3}}}, spec, error)));
   EXPECT_EQ(error, "kernel 'k' expects SPIR-V of whole words, got 3 bytes");
 }
