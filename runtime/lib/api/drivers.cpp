@@ -7,6 +7,9 @@
 namespace vx::cuda {
 hal::Driver &driver();
 }
+namespace vx::hip {
+hal::Driver &driver();
+}
 namespace vx::vulkan {
 hal::Driver &driver();
 }
@@ -15,10 +18,7 @@ namespace vx {
 
 std::span<hal::Driver *const> allDrivers() {
   static hal::Driver *const drivers[] = {
-      &drivers::hostDriver(),
-      &cuda::driver(),
-      &vulkan::driver(),
-      &drivers::nullDriver(),
+      &drivers::hostDriver(), &cuda::driver(), &hip::driver(), &vulkan::driver(), &drivers::nullDriver(),
   };
   return drivers;
 }

@@ -174,7 +174,8 @@ bool Instance::chooseVariant(const hal::DeviceInfo &info, bool anyFits, std::str
                               : fmt::format("the module has no variant '{}' for '{}', it has: {}", wanted,
                                             target().name, fmt::join(names, ", "));
   else
-    reason = fmt::format("the device lacks what the code needs: {}", fmt::join(refused, "; "));
+    reason = fmt::format("the device{} lacks what the code needs: {}",
+                         info.details.empty() ? "" : fmt::format(" ({})", info.details), fmt::join(refused, "; "));
   return false;
 }
 

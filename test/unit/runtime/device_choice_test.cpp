@@ -22,6 +22,7 @@ public:
       hal::DeviceInfo &info = devices.emplace_back();
       info.name = fmt::format("fake {}", i);
       info.features = features[i];
+      info.details = details;
     }
     if (devices.empty())
       return {hal::RefusalCode::NoLibrary, "libfake.so.1 could not be opened: no such file"};
@@ -48,12 +49,14 @@ public:
     auto opened = makeRef<Device>();
     opened->deviceInfo.name = fmt::format("fake {}", index);
     opened->deviceInfo.features = features[index];
+    opened->deviceInfo.details = details;
     device = std::move(opened);
     return okStatus();
   }
 
   std::string driverName;
   std::vector<std::vector<std::string>> features;
+  std::string details;
   bool failing = false;
   int asked = 0;
 };
@@ -77,6 +80,7 @@ protected:
   Status choose(const char *device, const char *order = nullptr, bool noFallback = false, const char *variant = "") {
     instance = nullptr;
     std::vector<hal::Driver *> drivers = {&cpu, &vulkan, findDriver(allDrivers(), "null")};
+    drivers.insert(drivers.end(), more.begin(), more.end());
     DeviceRequest request;
     VX_RETURN_IF_ERROR(parseDeviceRequest(device, order, drivers, request));
     request.noFallback = noFallback;
@@ -90,6 +94,7 @@ protected:
   ModuleBuilder builder;
   FakeDriver cpu{"cpu", {{"sse2", "avx2", "fma"}}};
   FakeDriver vulkan{"vulkan", {}};
+  std::vector<hal::Driver *> more;
   Ref<Instance> instance;
   std::string path;
 };
@@ -130,6 +135,24 @@ TEST_F(DeviceChoice, variantIsTheFirstWhoseRequirementsHold) {
   EXPECT_FAILS(choose("cpu", nullptr, true, "avx512"), VX_NO_DEVICE,
                path + ": no device for 'cpu': cpu:0: the module has no variant 'avx512' for 'cpu', it has: fast, "
                       "baseline");
+}
+
+TEST_F(DeviceChoice, unknownGpuIsNamedWithTheVariantsThereAre) {
+  FakeDriver rocm{"rocm", {{"gfx906"}, {"gfx942"}}};
+  rocm.details = "gfx906, 60 compute units, HIP 6.2";
+  more = {&rocm};
+  format::TargetT &target = *builder.module.targets[0];
+  target.name = "rocm";
+  target.variants[0]->name = "gfx942";
+  target.variants[0]->requires_ = {"gfx942"};
+  target.variants[1]->name = "gfx1100";
+  target.variants[1]->requires_ = {"gfx1100"};
+  EXPECT_FAILS(choose("rocm:0", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'rocm:0': rocm:0: the device (gfx906, 60 compute units, HIP 6.2) lacks what the "
+                      "code needs: 'gfx942' needs gfx942; 'gfx1100' needs gfx1100");
+  ASSERT_OK(choose("rocm"));
+  EXPECT_EQ(taken().index, 1u);
+  EXPECT_EQ(taken().variant, "gfx942");
 }
 
 TEST_F(DeviceChoice, everyDeviceOfABackendIsTried) {
@@ -215,14 +238,22 @@ TEST_F(DeviceChoice, stringsInTheSignatureAreRefused) {
 }
 
 TEST(DeviceList, namesEveryBackend) {
-  std::string json = listDevices(allDrivers());
-  EXPECT_NE(json.find("{\"name\":\"rocm\",\"available\":false,\"code\":\"no_driver\",\"reason\":\"this runtime has no "
-                      "rocm driver\"}"),
-            std::string::npos)
-      << json;
-  EXPECT_NE(json.find("\"name\":\"cuda\""), std::string::npos);
+  const std::string json = listDevices(allDrivers());
+  size_t place = 0;
+  for (const char *name : {"cuda", "rocm", "vulkan", "cpu", "null"}) {
+    EXPECT_NE(findDriver(allDrivers(), name), nullptr) << name;
+    const size_t found = json.find(fmt::format("{{\"name\":\"{}\",\"available\":", name), place);
+    ASSERT_NE(found, std::string::npos) << name << " in its place in " << json;
+    place = found;
+  }
   EXPECT_NE(json.find("{\"name\":\"cpu\",\"available\":true,\"devices\":[{\"device\":\"cpu:0\""), std::string::npos);
-  EXPECT_NE(json.find("\"name\":\"vulkan\""), std::string::npos);
+}
+
+TEST(DeviceList, namesABackendWithoutADriver) {
+  hal::Driver *const drivers[] = {findDriver(allDrivers(), "null")};
+  EXPECT_NE(listDevices(drivers).find("{\"name\":\"rocm\",\"available\":false,\"code\":\"no_driver\",\"reason\":"
+                                      "\"this runtime has no rocm driver\"}"),
+            std::string::npos);
 }
 
 } // namespace vx::test

@@ -4,8 +4,6 @@
 #include "cuda_functions.h"
 #include "hal/gpu/gpu_device.h"
 
-#include <cstdlib>
-
 namespace vx::cuda {
 
 using hal::Refusal;
@@ -13,8 +11,7 @@ using hal::RefusalCode;
 
 DriverOptions DriverOptions::fromEnvironment() {
   DriverOptions options;
-  if (const char *path = std::getenv("VX_CUDA_LIBRARY"); path && *path)
-    options.library = path;
+  options.library = options.library.fromEnvironment();
   options.cacheFolder = defaultCacheFolder();
   return options;
 }

@@ -13,8 +13,7 @@
 namespace vx::cuda {
 
 struct DriverOptions {
-  // Of the driver's library; VX_CUDA_LIBRARY names another one.
-  std::string library = "libcuda.so.1";
+  hal::LibraryNames library = {{"libcuda.so.1"}, "VX_CUDA_LIBRARY"};
   // Where assembled kernels are kept; empty: nowhere.
   std::string cacheFolder;
 

@@ -18,19 +18,17 @@ std::string describeResult(const api::Functions &functions, api::Result result) 
   return fmt::format("{} ({})", name, text);
 }
 
-Library *Library::open(const std::string &path, Refusal &refusal) {
+Library *Library::open(const hal::LibraryNames &names, Refusal &refusal) {
   auto library = std::make_unique<Library>();
-  refusal = library->load(path);
+  refusal = library->load(names);
   return refusal.code == RefusalCode::None ? library.release() : nullptr;
 }
 
-Refusal Library::load(const std::string &path) {
-  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char *error = dlerror();
-    return {RefusalCode::NoLibrary,
-            fmt::format("'{}' could not be opened: {}", path, error ? error : "no reason given")};
-  }
+Refusal Library::load(const hal::LibraryNames &names) {
+  hal::OpenLibrary library;
+  if (Refusal refusal = hal::openLibrary(names, library); refusal.code != RefusalCode::None)
+    return refusal;
+  const auto &[handle, path] = library;
   // An old driver is told by its version, not by the first function that it lacks.
   auto getVersion = reinterpret_cast<api::DriverGetVersionFunction>(dlsym(handle, "cuDriverGetVersion"));
   if (!getVersion)

@@ -4,7 +4,7 @@
 
 #include "cuda_api.h"
 
-#include "hal/driver.h"
+#include "hal/vendor_library.h"
 
 #include <string>
 
@@ -20,14 +20,14 @@ std::string describeResult(const api::Functions &functions, api::Result result);
 class Library {
 public:
   // Opens the library and initialises the driver. Null with a reason when that fails.
-  static Library *open(const std::string &path, hal::Refusal &refusal);
+  static Library *open(const hal::LibraryNames &names, hal::Refusal &refusal);
 
   const api::Functions &functions() const { return table; }
   // 1000 * major + 10 * minor of the CUDA version that the driver is of.
   int version() const { return driverVersion; }
 
 private:
-  hal::Refusal load(const std::string &path);
+  hal::Refusal load(const hal::LibraryNames &names);
 
   api::Functions table;
   int driverVersion = 0;

@@ -3,8 +3,6 @@
 #include "hal/gpu/gpu_device.h"
 #include "hip_functions.h"
 
-#include <cstdlib>
-
 namespace vx::hip {
 
 using hal::Refusal;
@@ -12,8 +10,7 @@ using hal::RefusalCode;
 
 DriverOptions DriverOptions::fromEnvironment() {
   DriverOptions options;
-  if (const char *path = std::getenv("VX_HIP_LIBRARY"); path && *path)
-    options.libraries = {path};
+  options.library = options.library.fromEnvironment();
   return options;
 }
 
@@ -41,7 +38,7 @@ const Refusal &HipDriver::find() {
   if (looked)
     return refusal;
   looked = true;
-  library = Library::open(options.libraries, refusal);
+  library = Library::open(options.library, refusal);
   if (!library)
     return refusal;
   const api::Functions &hip = library->functions();

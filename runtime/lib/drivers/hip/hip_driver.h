@@ -13,8 +13,8 @@
 namespace vx::hip {
 
 struct DriverOptions {
-  // Of the runtime's library, newest first; VX_HIP_LIBRARY names another one.
-  std::vector<std::string> libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+  // Newest first.
+  hal::LibraryNames library = {{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}, "VX_HIP_LIBRARY"};
 
   static DriverOptions fromEnvironment();
 };

@@ -16,7 +16,7 @@ std::string describeResult(const api::Functions &functions, api::Result result) 
   return text ? fmt::format("{} ({})", name, text) : std::string(name);
 }
 
-Library *Library::open(const std::vector<std::string> &names, Refusal &refusal) {
+Library *Library::open(const hal::LibraryNames &names, Refusal &refusal) {
   auto library = std::make_unique<Library>();
   refusal = library->load(names);
   return refusal.code == RefusalCode::None ? library.release() : nullptr;
@@ -26,21 +26,11 @@ static std::string describeVersion(int version) {
   return fmt::format("{}.{}", version / 10000000, version / 100000 % 100);
 }
 
-Refusal Library::load(const std::vector<std::string> &names) {
-  void *handle = nullptr;
-  std::string path, reason;
-  for (const std::string &name : names) {
-    path = name;
-    handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle)
-      break;
-    const char *error = dlerror();
-    // The first name is that of the newest version, which the message is about.
-    if (reason.empty())
-      reason = fmt::format("'{}' could not be opened: {}", name, error ? error : "no reason given");
-  }
-  if (!handle)
-    return {RefusalCode::NoLibrary, reason};
+Refusal Library::load(const hal::LibraryNames &names) {
+  hal::OpenLibrary library;
+  if (Refusal refusal = hal::openLibrary(names, library); refusal.code != RefusalCode::None)
+    return refusal;
+  const auto &[handle, path] = library;
   // An old runtime is told by its version, not by the first function that it lacks.
   auto getVersion = reinterpret_cast<api::RuntimeGetVersionFunction>(dlsym(handle, "hipRuntimeGetVersion"));
   if (!getVersion)

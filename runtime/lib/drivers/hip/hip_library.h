@@ -4,10 +4,9 @@
 
 #include "hip_api.h"
 
-#include "hal/driver.h"
+#include "hal/vendor_library.h"
 
 #include <string>
-#include <vector>
 
 namespace vx::hip {
 
@@ -21,14 +20,14 @@ std::string describeResult(const api::Functions &functions, api::Result result);
 class Library {
 public:
   // Opens the first of `names` that is there and initialises the runtime. Null with a reason when that fails.
-  static Library *open(const std::vector<std::string> &names, hal::Refusal &refusal);
+  static Library *open(const hal::LibraryNames &names, hal::Refusal &refusal);
 
   const api::Functions &functions() const { return table; }
   // 10,000,000 * major + 100,000 * minor + patch of the HIP version.
   int version() const { return runtimeVersion; }
 
 private:
-  hal::Refusal load(const std::vector<std::string> &names);
+  hal::Refusal load(const hal::LibraryNames &names);
 
   api::Functions table;
   int runtimeVersion = 0;

@@ -60,8 +60,7 @@ std::string resultName(api::Result result) {
 
 LibraryOptions LibraryOptions::fromEnvironment() {
   LibraryOptions options;
-  if (const char *path = std::getenv("VX_VULKAN_LIBRARY"); path && *path)
-    options.path = path;
+  options.library = options.library.fromEnvironment();
   const char *validation = std::getenv("VX_VULKAN_VALIDATION");
   options.validation = validation && *validation && std::strcmp(validation, "0") != 0;
   return options;
@@ -92,22 +91,19 @@ Library *Library::open(const LibraryOptions &options, Refusal &refusal) {
 }
 
 Refusal Library::load(const LibraryOptions &options) {
-  library = dlopen(options.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *error = dlerror();
-    return {RefusalCode::NoLibrary,
-            fmt::format("'{}' could not be opened: {}", options.path, error ? error : "no reason given")};
-  }
+  hal::OpenLibrary library;
+  if (Refusal refusal = hal::openLibrary(options.library, library); refusal.code != RefusalCode::None)
+    return refusal;
   globalFunctions.GetInstanceProcAddr =
-      reinterpret_cast<api::GetInstanceProcAddrFunction>(dlsym(library, "vkGetInstanceProcAddr"));
+      reinterpret_cast<api::GetInstanceProcAddrFunction>(dlsym(library.handle, "vkGetInstanceProcAddr"));
   if (!globalFunctions.GetInstanceProcAddr)
-    return {RefusalCode::NoLibrary, fmt::format("'{}' has no function 'vkGetInstanceProcAddr'", options.path)};
+    return {RefusalCode::NoLibrary, fmt::format("'{}' has no function 'vkGetInstanceProcAddr'", library.name)};
 
 #define VX_LOAD(R, NAME, ...)                                                                                          \
   globalFunctions.NAME =                                                                                               \
       reinterpret_cast<decltype(globalFunctions.NAME)>(globalFunctions.GetInstanceProcAddr(nullptr, "vk" #NAME));      \
   if (!globalFunctions.NAME)                                                                                           \
-    return {RefusalCode::NoLibrary, fmt::format("'{}' has no function 'vk{}'", options.path, #NAME)};
+    return {RefusalCode::NoLibrary, fmt::format("'{}' has no function 'vk{}'", library.name, #NAME)};
   VX_VULKAN_GLOBAL_FUNCTIONS(VX_LOAD)
 #undef VX_LOAD
 

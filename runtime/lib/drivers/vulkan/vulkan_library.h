@@ -4,7 +4,7 @@
 
 #include "vulkan_api.h"
 
-#include "hal/driver.h"
+#include "hal/vendor_library.h"
 
 #include <atomic>
 #include <mutex>
@@ -18,15 +18,15 @@ namespace vx::vulkan {
 std::string resultName(api::Result result);
 
 struct LibraryOptions {
-  std::string path = "libvulkan.so.1";
+  hal::LibraryNames library = {{"libvulkan.so.1"}, "VX_VULKAN_LIBRARY"};
   // Loads VK_LAYER_KHRONOS_validation; what it reports makes the running call fail.
   bool validation = false;
 
-  // VX_VULKAN_LIBRARY names another library, VX_VULKAN_VALIDATION=1 switches the validation layer on.
+  // VX_VULKAN_VALIDATION=1 switches the validation layer on.
   static LibraryOptions fromEnvironment();
 
   bool operator<(const LibraryOptions &other) const {
-    return std::tie(path, validation) < std::tie(other.path, other.validation);
+    return std::tie(library.names, validation) < std::tie(other.library.names, other.validation);
   }
 };
 
@@ -57,7 +57,6 @@ private:
   static api::Bool32 onMessage(api::Flags severity, api::Flags types, const api::DebugUtilsMessengerCallbackData *data,
                                void *user);
 
-  void *library = nullptr;
   api::GlobalFunctions globalFunctions;
   api::InstanceFunctions instanceFunctions;
   api::Instance handle = nullptr;

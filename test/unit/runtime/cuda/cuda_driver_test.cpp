@@ -53,7 +53,7 @@ protected:
     liveBefore = cuda->live;
     folder = testing::TempDir() + "vx_cuda_" + testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(folder);
-    options.library = standInPath();
+    options.library.names = {standInPath()};
   }
 
   void TearDown() override {
@@ -138,14 +138,17 @@ hal::Refusal enumerate(const cuda::DriverOptions &options) {
 //-------------------------------------------------------------------------------------------------------===//
 
 TEST_F(Cuda, noLibrary) {
-  options.library = "libcuda-that-is-not-there.so";
+  options.library.names = {"libcuda-that-is-not-there.so"};
   hal::Refusal refusal = enumerate(options);
   EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
-  EXPECT_EQ(refusal.reason.find("'libcuda-that-is-not-there.so' could not be opened: "), 0u) << refusal.reason;
+  EXPECT_EQ(
+      refusal.reason,
+      "'libcuda-that-is-not-there.so' could not be opened: libcuda-that-is-not-there.so: cannot open shared object "
+      "file: No such file or directory; VX_CUDA_LIBRARY names another one");
 }
 
 TEST_F(Cuda, libraryOfSomethingElse) {
-  options.library = "libm.so.6";
+  options.library.names = {"libm.so.6"};
   hal::Refusal refusal = enumerate(options);
   EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
   EXPECT_EQ(refusal.reason, "'libm.so.6' has no function 'cuDriverGetVersion'");

@@ -41,7 +41,7 @@ protected:
     hip->deviceCount = 2;
     hip->driverVersion = 60200000;
     liveBefore = hip->live;
-    options.libraries = {path};
+    options.library.names = {path};
   }
 
   // Everything that was made was given back.
@@ -67,14 +67,23 @@ hal::Refusal enumerate(const hip::DriverOptions &options) {
 } // namespace
 
 TEST_F(Hip, noLibrary) {
-  options.libraries = {"libamdhip64-that-is-not-there.so.9", "libamdhip64-that-is-not-there.so.8"};
+  options.library.names = {"libamdhip64-that-is-not-there.so.9", "libamdhip64-that-is-not-there.so.8"};
   hal::Refusal refusal = enumerate(options);
   EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
-  EXPECT_EQ(refusal.reason.find("'libamdhip64-that-is-not-there.so.9' could not be opened: "), 0u) << refusal.reason;
+  EXPECT_EQ(refusal.reason,
+            "'libamdhip64-that-is-not-there.so.9', 'libamdhip64-that-is-not-there.so.8' could not be "
+            "opened: libamdhip64-that-is-not-there.so.9: cannot open shared object file: No such file or "
+            "directory; VX_HIP_LIBRARY names another one");
+  // A file that is there but is no library says more.
+  options.library.names = {"libamdhip64-that-is-not-there.so.9", "/proc/self/status"};
+  const std::string reason = enumerate(options).reason;
+  EXPECT_NE(reason.find("'/proc/self/status' could not be opened: /proc/self/status: invalid ELF header"),
+            std::string::npos)
+      << reason;
 }
 
 TEST_F(Hip, libraryOfSomethingElse) {
-  options.libraries = {"libm.so.6"};
+  options.library.names = {"libm.so.6"};
   EXPECT_EQ(enumerate(options).reason, "'libm.so.6' has no function 'hipRuntimeGetVersion'");
 }
 
