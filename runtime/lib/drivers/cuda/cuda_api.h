@@ -4,6 +4,8 @@
 #ifndef VX_DRIVERS_CUDA_CUDA_API_H
 #define VX_DRIVERS_CUDA_CUDA_API_H
 
+#include "hal/gpu/vendor_function.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -11,16 +13,16 @@ namespace vx::cuda::api {
 
 using Device = int;
 using DevicePtr = uint64_t;
-using Context = struct ContextObject *;
-using Stream = struct StreamObject *;
-using Event = struct EventObject *;
-using Module = struct ModuleObject *;
-using Function = struct FunctionObject *;
-using LinkState = struct LinkStateObject *;
-using MemoryPool = struct MemoryPoolObject *;
-using Graph = struct GraphObject *;
-using GraphNode = struct GraphNodeObject *;
-using GraphExec = struct GraphExecObject *;
+using Context = void *;
+using Stream = void *;
+using Event = void *;
+using Module = void *;
+using Function = void *;
+using LinkState = void *;
+using MemoryPool = void *;
+using Graph = void *;
+using GraphNode = void *;
+using GraphExec = void *;
 
 enum Result : int {
   Success = 0,
@@ -64,15 +66,18 @@ inline constexpr unsigned AcceleratedTargetBase = 0x10000;
 
 enum JitInputType : int { JitInputPtx = 1 };
 
-inline constexpr unsigned StreamNonBlocking = 1;
-inline constexpr unsigned EventDefault = 0;
-inline constexpr unsigned EventDisableTiming = 2;
-inline constexpr unsigned HostAllocPortable = 1;
-inline constexpr unsigned HostAllocDeviceMap = 2;
 inline constexpr int MemoryTypeUnified = 4;
 inline constexpr int AllocationTypePinned = 1;
 inline constexpr int LocationTypeDevice = 1;
-inline constexpr int PoolAttributeReleaseThreshold = 4;
+
+struct Flags {
+  static constexpr unsigned StreamNonBlocking = 1;
+  static constexpr unsigned EventDefault = 0;
+  static constexpr unsigned EventDisableTiming = 2;
+  static constexpr unsigned HostAllocPortable = 1;
+  static constexpr unsigned HostAllocDeviceMap = 2;
+  static constexpr int PoolAttributeReleaseThreshold = 4;
+};
 
 struct MemoryPoolProps {
   int allocType = AllocationTypePinned;
@@ -114,80 +119,82 @@ struct Memcpy3D {
   size_t WidthInBytes = 0, Height = 1, Depth = 1;
 };
 
-// X(member, symbol, parameters): all functions return Result. A name with _v2 is what the header's plain name means.
+// See hal/gpu/vendor_function.h. A version is what the header's plain name means.
 #define VX_CUDA_FUNCTIONS(X)                                                                                           \
-  X(Init, "cuInit", (unsigned flags))                                                                                  \
-  X(GetErrorName, "cuGetErrorName", (Result error, const char **text))                                                 \
-  X(GetErrorString, "cuGetErrorString", (Result error, const char **text))                                             \
-  X(DeviceGetCount, "cuDeviceGetCount", (int *count))                                                                  \
-  X(DeviceGet, "cuDeviceGet", (Device * device, int ordinal))                                                          \
-  X(DeviceGetName, "cuDeviceGetName", (char *name, int length, Device device))                                         \
-  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t *bytes, Device device))                                             \
-  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *value, DeviceAttribute attribute, Device device))                \
-  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (Context * context, Device device))                            \
-  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (Device device))                                          \
-  X(CtxPushCurrent, "cuCtxPushCurrent_v2", (Context context))                                                          \
-  X(CtxPopCurrent, "cuCtxPopCurrent_v2", (Context * context))                                                          \
-  X(MemGetInfo, "cuMemGetInfo_v2", (size_t *available, size_t *total))                                                 \
-  X(MemPoolCreate, "cuMemPoolCreate", (MemoryPool * pool, const MemoryPoolProps *props))                               \
-  X(MemPoolDestroy, "cuMemPoolDestroy", (MemoryPool pool))                                                             \
-  X(MemPoolSetAttribute, "cuMemPoolSetAttribute", (MemoryPool pool, int attribute, void *value))                       \
-  X(MemPoolTrimTo, "cuMemPoolTrimTo", (MemoryPool pool, size_t bytesToKeep))                                           \
-  X(MemAllocFromPoolAsync, "cuMemAllocFromPoolAsync",                                                                  \
+  X(Init, "cuInit", "", Result, (unsigned flags))                                                                      \
+  X(GetErrorName, "cuGetErrorName", "", Result, (Result error, const char **text))                                     \
+  X(GetErrorString, "cuGetErrorString", "", Result, (Result error, const char **text))                                 \
+  X(DeviceGetCount, "cuDeviceGetCount", "", Result, (int *count))                                                      \
+  X(DeviceGet, "cuDeviceGet", "", Result, (Device * device, int ordinal))                                              \
+  X(DeviceGetName, "cuDeviceGetName", "", Result, (char *name, int length, Device device))                             \
+  X(DeviceTotalMem, "cuDeviceTotalMem", "_v2", Result, (size_t *bytes, Device device))                                 \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", "", Result, (int *value, DeviceAttribute attribute, Device device))    \
+  X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", "", Result, (Context * context, Device device))                \
+  X(DevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", "_v2", Result, (Device device))                              \
+  X(CtxPushCurrent, "cuCtxPushCurrent", "_v2", Result, (Context context))                                              \
+  X(CtxPopCurrent, "cuCtxPopCurrent", "_v2", Result, (Context * context))                                              \
+  X(MemGetInfo, "cuMemGetInfo", "_v2", Result, (size_t *available, size_t *total))                                     \
+  X(MemPoolCreate, "cuMemPoolCreate", "", Result, (MemoryPool * pool, const MemoryPoolProps *props))                   \
+  X(MemPoolDestroy, "cuMemPoolDestroy", "", Result, (MemoryPool pool))                                                 \
+  X(MemPoolSetAttribute, "cuMemPoolSetAttribute", "", Result, (MemoryPool pool, int attribute, void *value))           \
+  X(MemPoolTrimTo, "cuMemPoolTrimTo", "", Result, (MemoryPool pool, size_t bytesToKeep))                               \
+  X(MemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", "", Result,                                                      \
     (DevicePtr * address, size_t size, MemoryPool pool, Stream stream))                                                \
-  X(MemFreeAsync, "cuMemFreeAsync", (DevicePtr address, Stream stream))                                                \
-  X(MemHostAlloc, "cuMemHostAlloc", (void **host, size_t size, unsigned flags))                                        \
-  X(MemFreeHost, "cuMemFreeHost", (void *host))                                                                        \
-  X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (DevicePtr * address, void *host, unsigned flags))        \
-  X(MemcpyAsync, "cuMemcpyAsync", (DevicePtr destination, DevicePtr source, size_t size, Stream stream))               \
-  X(MemsetD8Async, "cuMemsetD8Async", (DevicePtr destination, unsigned char value, size_t size, Stream stream))        \
-  X(StreamCreate, "cuStreamCreate", (Stream * stream, unsigned flags))                                                 \
-  X(StreamDestroy, "cuStreamDestroy_v2", (Stream stream))                                                              \
-  X(StreamSynchronize, "cuStreamSynchronize", (Stream stream))                                                         \
-  X(EventCreate, "cuEventCreate", (Event * event, unsigned flags))                                                     \
-  X(EventDestroy, "cuEventDestroy_v2", (Event event))                                                                  \
-  X(EventRecord, "cuEventRecord", (Event event, Stream stream))                                                        \
-  X(EventSynchronize, "cuEventSynchronize", (Event event))                                                             \
-  X(EventElapsedTime, "cuEventElapsedTime", (float *milliseconds, Event begin, Event end))                             \
-  X(LinkCreate, "cuLinkCreate_v2", (unsigned numOptions, JitOption *options, void **optionValues, LinkState *state))   \
-  X(LinkAddData, "cuLinkAddData_v2",                                                                                   \
+  X(MemFreeAsync, "cuMemFreeAsync", "", Result, (DevicePtr address, Stream stream))                                    \
+  X(MemHostAlloc, "cuMemHostAlloc", "", Result, (void **host, size_t size, unsigned flags))                            \
+  X(MemFreeHost, "cuMemFreeHost", "", Result, (void *host))                                                            \
+  X(MemHostGetDevicePointer, "cuMemHostGetDevicePointer", "_v2", Result,                                               \
+    (DevicePtr * address, void *host, unsigned flags))                                                                 \
+  X(MemcpyAsync, "cuMemcpyAsync", "", Result, (DevicePtr destination, DevicePtr source, size_t size, Stream stream))   \
+  X(MemsetAsync, "cuMemsetD8Async", "", Result,                                                                        \
+    (DevicePtr destination, unsigned char value, size_t size, Stream stream))                                          \
+  X(StreamCreate, "cuStreamCreate", "", Result, (Stream * stream, unsigned flags))                                     \
+  X(StreamDestroy, "cuStreamDestroy", "_v2", Result, (Stream stream))                                                  \
+  X(StreamSynchronize, "cuStreamSynchronize", "", Result, (Stream stream))                                             \
+  X(EventCreate, "cuEventCreate", "", Result, (Event * event, unsigned flags))                                         \
+  X(EventDestroy, "cuEventDestroy", "_v2", Result, (Event event))                                                      \
+  X(EventRecord, "cuEventRecord", "", Result, (Event event, Stream stream))                                            \
+  X(EventSynchronize, "cuEventSynchronize", "", Result, (Event event))                                                 \
+  X(EventElapsedTime, "cuEventElapsedTime", "", Result, (float *milliseconds, Event begin, Event end))                 \
+  X(LinkCreate, "cuLinkCreate", "_v2", Result,                                                                         \
+    (unsigned numOptions, JitOption *options, void **optionValues, LinkState *state))                                  \
+  X(LinkAddData, "cuLinkAddData", "_v2", Result,                                                                       \
     (LinkState state, JitInputType type, void *data, size_t size, const char *name, unsigned numOptions,               \
      JitOption *options, void **optionValues))                                                                         \
-  X(LinkComplete, "cuLinkComplete", (LinkState state, void **cubin, size_t *size))                                     \
-  X(LinkDestroy, "cuLinkDestroy", (LinkState state))                                                                   \
-  X(ModuleLoadDataEx, "cuModuleLoadDataEx",                                                                            \
+  X(LinkComplete, "cuLinkComplete", "", Result, (LinkState state, void **cubin, size_t *size))                         \
+  X(LinkDestroy, "cuLinkDestroy", "", Result, (LinkState state))                                                       \
+  X(ModuleLoadDataEx, "cuModuleLoadDataEx", "", Result,                                                                \
     (Module * module, const void *image, unsigned numOptions, JitOption *options, void **optionValues))                \
-  X(ModuleUnload, "cuModuleUnload", (Module module))                                                                   \
-  X(ModuleGetFunction, "cuModuleGetFunction", (Function * function, Module module, const char *name))                  \
-  X(LaunchKernel, "cuLaunchKernel",                                                                                    \
+  X(ModuleUnload, "cuModuleUnload", "", Result, (Module module))                                                       \
+  X(ModuleGetFunction, "cuModuleGetFunction", "", Result, (Function * function, Module module, const char *name))      \
+  X(LaunchKernel, "cuLaunchKernel", "", Result,                                                                        \
     (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,              \
      unsigned blockZ, unsigned sharedMemBytes, Stream stream, void **kernelParams, void **extra))                      \
-  X(GraphCreate, "cuGraphCreate", (Graph * graph, unsigned flags))                                                     \
-  X(GraphDestroy, "cuGraphDestroy", (Graph graph))                                                                     \
-  X(GraphAddKernelNode, "cuGraphAddKernelNode",                                                                        \
+  X(GraphCreate, "cuGraphCreate", "", Result, (Graph * graph, unsigned flags))                                         \
+  X(GraphDestroy, "cuGraphDestroy", "", Result, (Graph graph))                                                         \
+  X(GraphAddKernelNode, "cuGraphAddKernelNode", "", Result,                                                            \
     (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies,                             \
      const KernelNodeParams *params))                                                                                  \
-  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                                        \
+  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode", "", Result,                                                            \
     (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies, const Memcpy3D *params,     \
      Context context))                                                                                                 \
-  X(GraphAddEmptyNode, "cuGraphAddEmptyNode",                                                                          \
+  X(GraphAddEmptyNode, "cuGraphAddEmptyNode", "", Result,                                                              \
     (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies))                            \
-  X(GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags",                                                          \
+  X(GraphInstantiate, "cuGraphInstantiateWithFlags", "", Result,                                                       \
     (GraphExec * executable, Graph graph, unsigned long long flags))                                                   \
-  X(GraphExecDestroy, "cuGraphExecDestroy", (GraphExec executable))                                                    \
-  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams",                                                    \
+  X(GraphExecDestroy, "cuGraphExecDestroy", "", Result, (GraphExec executable))                                        \
+  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", "", Result,                                        \
     (GraphExec executable, GraphNode node, const KernelNodeParams *params))                                            \
-  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams",                                                    \
+  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams", "", Result,                                        \
     (GraphExec executable, GraphNode node, const Memcpy3D *params, Context context))                                   \
-  X(GraphNodeSetEnabled, "cuGraphNodeSetEnabled", (GraphExec executable, GraphNode node, unsigned isEnabled))          \
-  X(GraphLaunch, "cuGraphLaunch", (GraphExec executable, Stream stream))
+  X(GraphNodeSetEnabled, "cuGraphNodeSetEnabled", "", Result,                                                          \
+    (GraphExec executable, GraphNode node, unsigned isEnabled))                                                        \
+  X(GraphLaunch, "cuGraphLaunch", "", Result, (GraphExec executable, Stream stream))
 
-using DriverGetVersionFunction = Result (*)(int *version);
+VX_GPU_FUNCTION_TABLE(VX_CUDA_FUNCTIONS)
 
-struct Functions {
-#define VX_DECLARE(NAME, SYMBOL, PARAMETERS) Result(*NAME) PARAMETERS = nullptr;
-  VX_CUDA_FUNCTIONS(VX_DECLARE)
-#undef VX_DECLARE
+struct GetVersion : hal::gpu::VendorFunction<Result(int *version)> {
+  constexpr GetVersion() : VendorFunction("cuDriverGetVersion", "cuDriverGetVersion") {}
 };
 
 } // namespace vx::cuda::api

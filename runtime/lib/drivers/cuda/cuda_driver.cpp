@@ -2,12 +2,8 @@
 
 #include "cubin_cache.h"
 #include "cuda_functions.h"
-#include "hal/gpu/gpu_device.h"
 
 namespace vx::cuda {
-
-using hal::Refusal;
-using hal::RefusalCode;
 
 DriverOptions DriverOptions::fromEnvironment() {
   DriverOptions options;
@@ -42,18 +38,15 @@ static void nameArchitectures(int capability, std::vector<std::string> &names) {
 
 std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   const api::Functions &cuda = library->functions();
-  auto failed = [&](const char *call, api::Result result) {
-    return fmt::format("device {}: {} failed with {}", ordinal, call, describeResult(cuda, result));
-  };
   if (api::Result result = cuda.DeviceGet(&device.handle, ordinal); result != api::Success)
-    return failed("cuDeviceGet", result);
+    return library->failed(cuda.DeviceGet.name, result);
   char name[256] = {};
   if (api::Result result = cuda.DeviceGetName(name, sizeof(name) - 1, device.handle); result != api::Success)
-    return failed("cuDeviceGetName", result);
+    return library->failed(cuda.DeviceGetName.name, result);
   device.info.name = name;
   size_t bytes = 0;
   if (api::Result result = cuda.DeviceTotalMem(&bytes, device.handle); result != api::Success)
-    return failed("cuDeviceTotalMem", result);
+    return library->failed(cuda.DeviceTotalMem.name, result);
   device.info.totalMemory = device.info.maxAllocation = bytes;
   api::Result last = api::Success;
   auto attribute = [&](api::DeviceAttribute which) {
@@ -69,70 +62,20 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   const bool hasPools = attribute(api::AttributeMemoryPoolsSupported);
   const bool isUnified = attribute(api::AttributeUnifiedAddressing);
   if (last != api::Success)
-    return failed("cuDeviceGetAttribute", last);
+    return library->failed(cuda.DeviceGetAttribute.name, last);
   if (!hasPools || !isUnified)
-    return fmt::format("device '{}' cannot be used: it lacks {}", name,
-                       hasPools ? "unified addressing" : "memory pools");
+    return fmt::format("'{}' lacks {}", name, hasPools ? "unified addressing" : "memory pools");
   const int version = library->version();
-  device.info.details = fmt::format("compute capability {}.{}, {} multiprocessors, driver of CUDA {}.{}", device.major,
-                                    device.minor, multiprocessors, version / 1000, version % 1000 / 10);
+  device.info.details = fmt::format("compute capability {}.{}, {} multiprocessors, driver of CUDA {}", device.major,
+                                    device.minor, multiprocessors, Vendor::versionText(version));
   nameArchitectures(device.major * 10 + device.minor, device.info.features);
   nameInstructionSets(version, device.info.features);
   device.info.features.push_back(fmt::format("shared_memory={}", sharedMemory));
   return {};
 }
 
-const Refusal &CudaDriver::find() {
-  if (looked)
-    return refusal;
-  looked = true;
-  library = Library::open(options.library, refusal);
-  if (!library)
-    return refusal;
-  const api::Functions &cuda = library->functions();
-  int count = 0;
-  if (api::Result result = cuda.DeviceGetCount(&count); result != api::Success)
-    return refusal = {RefusalCode::NoDevice,
-                      fmt::format("cuDeviceGetCount failed with {}", describeResult(cuda, result))};
-  std::string reasons;
-  for (int ordinal = 0; ordinal < count; ++ordinal) {
-    PhysicalDevice device;
-    if (std::string reason = inspect(ordinal, device); !reason.empty())
-      reasons += (reasons.empty() ? "" : "; ") + reason;
-    else
-      physicalDevices.push_back(std::move(device));
-  }
-  if (physicalDevices.empty())
-    refusal = {RefusalCode::NoDevice, reasons.empty() ? "the CUDA driver found no device" : reasons};
-  return refusal;
-}
-
-Refusal CudaDriver::enumerate(std::vector<hal::DeviceInfo> &devices) {
-  devices.clear();
-  std::lock_guard lock(mutex);
-  const Refusal &found = find();
-  for (const PhysicalDevice &device : physicalDevices)
-    devices.push_back(device.info);
-  return found;
-}
-
-Status CudaDriver::open(uint32_t index, const hal::DeviceOptions &, Ref<hal::Device> &device) {
-  device = nullptr;
-  const PhysicalDevice *physical = nullptr;
-  {
-    std::lock_guard lock(mutex);
-    if (const Refusal &found = find(); found.code != RefusalCode::None)
-      return failure(VX_NO_DEVICE, "{}", found.reason);
-    if (index >= physicalDevices.size())
-      return failure(VX_NO_DEVICE, "asked for device 'cuda:{}', but there are {}", index, physicalDevices.size());
-    // The list does not change any more.
-    physical = &physicalDevices[index];
-  }
-  std::unique_ptr<CudaFunctions> functions;
-  if (Status status = CudaFunctions::open(*library, *physical, options.cacheFolder, functions); !status.ok())
-    return std::move(status).addContext(fmt::format("device '{}'", physical->info.name));
-  device = makeRef<hal::gpu::GpuDevice>(physical->info, std::move(functions));
-  return okStatus();
+Status CudaDriver::openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const {
+  return CudaFunctions::open(*library, device, cacheFolder, api);
 }
 
 hal::Driver &driver() {

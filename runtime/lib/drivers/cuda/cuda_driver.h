@@ -2,13 +2,9 @@
 #ifndef VX_DRIVERS_CUDA_CUDA_DRIVER_H
 #define VX_DRIVERS_CUDA_CUDA_DRIVER_H
 
-#include "cuda_library.h"
+#include "cuda_vendor.h"
 
-#include "hal/driver.h"
-
-#include <mutex>
-#include <string>
-#include <vector>
+#include "hal/gpu/vendor_driver.h"
 
 namespace vx::cuda {
 
@@ -20,33 +16,19 @@ struct DriverOptions {
   static DriverOptions fromEnvironment();
 };
 
-// What is known of a GPU before it is opened.
-struct PhysicalDevice {
-  api::Device handle = 0;
-  int major = 0, minor = 0; // compute capability
-  hal::DeviceInfo info;
-};
-
-class CudaDriver final : public hal::Driver {
+class CudaDriver final : public hal::gpu::VendorDriver<Vendor> {
 public:
-  explicit CudaDriver(DriverOptions options) : options(std::move(options)) {}
+  explicit CudaDriver(DriverOptions options)
+      : VendorDriver(std::move(options.library)), cacheFolder(std::move(options.cacheFolder)) {}
 
   std::string_view name() const override { return "cuda"; }
   std::string_view target() const override { return "cuda"; }
-  hal::Refusal enumerate(std::vector<hal::DeviceInfo> &devices) override;
-  Status open(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) override;
 
 private:
-  // Looks once; the list does not change in a process.
-  const hal::Refusal &find();
-  std::string inspect(int ordinal, PhysicalDevice &device) const;
+  std::string inspect(int ordinal, PhysicalDevice &device) const override;
+  Status openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const override;
 
-  const DriverOptions options;
-  std::mutex mutex;
-  bool looked = false;
-  hal::Refusal refusal;
-  Library *library = nullptr;
-  std::vector<PhysicalDevice> physicalDevices;
+  const std::string cacheFolder;
 };
 
 // The driver of the process.

@@ -3,19 +3,23 @@
 #ifndef VX_DRIVERS_HIP_HIP_API_H
 #define VX_DRIVERS_HIP_HIP_API_H
 
+#include "hal/gpu/vendor_function.h"
+
 #include <cstddef>
 #include <cstdint>
 
 namespace vx::hip::api {
 
-using Stream = struct StreamObject *;
-using Event = struct EventObject *;
-using Module = struct ModuleObject *;
-using Function = struct FunctionObject *;
-using MemoryPool = struct MemoryPoolObject *;
-using Graph = struct GraphObject *;
-using GraphNode = struct GraphNodeObject *;
-using GraphExec = struct GraphExecObject *;
+// An address on the device; the header has void *, which is passed alike.
+using DevicePtr = uint64_t;
+using Stream = void *;
+using Event = void *;
+using Module = void *;
+using Function = void *;
+using MemoryPool = void *;
+using Graph = void *;
+using GraphNode = void *;
+using GraphExec = void *;
 
 enum Result : int {
   Success = 0,
@@ -32,15 +36,19 @@ enum Result : int {
   ErrorUnknown = 999,
 };
 
-inline constexpr unsigned StreamNonBlocking = 1;
-inline constexpr unsigned EventDefault = 0;
-inline constexpr unsigned EventDisableTiming = 2;
-inline constexpr unsigned HostMallocPortable = 1;
-inline constexpr unsigned HostMallocMapped = 2;
 inline constexpr int MemcpyDefault = 4;
 inline constexpr int AllocationTypePinned = 1;
 inline constexpr int LocationTypeDevice = 1;
-inline constexpr int PoolAttributeReleaseThreshold = 4;
+
+// HIP has the numbers of CUDA, and names of its own for some.
+struct Flags {
+  static constexpr unsigned StreamNonBlocking = 1;
+  static constexpr unsigned EventDefault = 0;
+  static constexpr unsigned EventDisableTiming = 2;
+  static constexpr unsigned HostAllocPortable = 1;
+  static constexpr unsigned HostAllocDeviceMap = 2;
+  static constexpr int PoolAttributeReleaseThreshold = 4;
+};
 
 // The first fields of the structure that `hipGetDeviceProperties` fills in under that name, and room for the rest of
 // it.
@@ -99,69 +107,68 @@ struct KernelNodeParams {
   unsigned sharedMemBytes = 0;
 };
 
-// X(member, symbol, result, parameters)
+// See hal/gpu/vendor_function.h.
 #define VX_HIP_FUNCTIONS(X)                                                                                            \
-  X(Init, "hipInit", Result, (unsigned flags))                                                                         \
-  X(GetErrorName, "hipGetErrorName", const char *, (Result error))                                                     \
-  X(GetErrorString, "hipGetErrorString", const char *, (Result error))                                                 \
-  X(GetDeviceCount, "hipGetDeviceCount", Result, (int *count))                                                         \
-  X(GetDeviceProperties, "hipGetDeviceProperties", Result, (DeviceProperties * properties, int device))                \
-  X(SetDevice, "hipSetDevice", Result, (int device))                                                                   \
-  X(GetDevice, "hipGetDevice", Result, (int *device))                                                                  \
-  X(MemGetInfo, "hipMemGetInfo", Result, (size_t *available, size_t *total))                                           \
-  X(MemPoolCreate, "hipMemPoolCreate", Result, (MemoryPool * pool, const MemoryPoolProps *props))                      \
-  X(MemPoolDestroy, "hipMemPoolDestroy", Result, (MemoryPool pool))                                                    \
-  X(MemPoolSetAttribute, "hipMemPoolSetAttribute", Result, (MemoryPool pool, int attribute, void *value))              \
-  X(MemPoolTrimTo, "hipMemPoolTrimTo", Result, (MemoryPool pool, size_t bytesToKeep))                                  \
-  X(MallocFromPoolAsync, "hipMallocFromPoolAsync", Result,                                                             \
-    (void **address, size_t size, MemoryPool pool, Stream stream))                                                     \
-  X(FreeAsync, "hipFreeAsync", Result, (void *address, Stream stream))                                                 \
-  X(HostMalloc, "hipHostMalloc", Result, (void **host, size_t size, unsigned flags))                                   \
-  X(HostFree, "hipHostFree", Result, (void *host))                                                                     \
-  X(HostGetDevicePointer, "hipHostGetDevicePointer", Result, (void **address, void *host, unsigned flags))             \
-  X(MemcpyAsync, "hipMemcpyAsync", Result,                                                                             \
-    (void *destination, const void *source, size_t size, int kind, Stream stream))                                     \
-  X(MemsetAsync, "hipMemsetAsync", Result, (void *destination, int value, size_t size, Stream stream))                 \
-  X(StreamCreateWithFlags, "hipStreamCreateWithFlags", Result, (Stream * stream, unsigned flags))                      \
-  X(StreamDestroy, "hipStreamDestroy", Result, (Stream stream))                                                        \
-  X(StreamSynchronize, "hipStreamSynchronize", Result, (Stream stream))                                                \
-  X(EventCreateWithFlags, "hipEventCreateWithFlags", Result, (Event * event, unsigned flags))                          \
-  X(EventDestroy, "hipEventDestroy", Result, (Event event))                                                            \
-  X(EventRecord, "hipEventRecord", Result, (Event event, Stream stream))                                               \
-  X(EventSynchronize, "hipEventSynchronize", Result, (Event event))                                                    \
-  X(EventElapsedTime, "hipEventElapsedTime", Result, (float *milliseconds, Event begin, Event end))                    \
-  X(ModuleLoadData, "hipModuleLoadData", Result, (Module * module, const void *image))                                 \
-  X(ModuleUnload, "hipModuleUnload", Result, (Module module))                                                          \
-  X(ModuleGetFunction, "hipModuleGetFunction", Result, (Function * function, Module module, const char *name))         \
-  X(ModuleLaunchKernel, "hipModuleLaunchKernel", Result,                                                               \
+  X(Init, "hipInit", "", Result, (unsigned flags))                                                                     \
+  X(GetErrorName, "hipGetErrorName", "", const char *, (Result error))                                                 \
+  X(GetErrorString, "hipGetErrorString", "", const char *, (Result error))                                             \
+  X(DeviceGetCount, "hipGetDeviceCount", "", Result, (int *count))                                                     \
+  X(GetDeviceProperties, "hipGetDeviceProperties", "", Result, (DeviceProperties * properties, int device))            \
+  X(SetDevice, "hipSetDevice", "", Result, (int device))                                                               \
+  X(GetDevice, "hipGetDevice", "", Result, (int *device))                                                              \
+  X(MemGetInfo, "hipMemGetInfo", "", Result, (size_t *available, size_t *total))                                       \
+  X(MemPoolCreate, "hipMemPoolCreate", "", Result, (MemoryPool * pool, const MemoryPoolProps *props))                  \
+  X(MemPoolDestroy, "hipMemPoolDestroy", "", Result, (MemoryPool pool))                                                \
+  X(MemPoolSetAttribute, "hipMemPoolSetAttribute", "", Result, (MemoryPool pool, int attribute, void *value))          \
+  X(MemPoolTrimTo, "hipMemPoolTrimTo", "", Result, (MemoryPool pool, size_t bytesToKeep))                              \
+  X(MemAllocFromPoolAsync, "hipMallocFromPoolAsync", "", Result,                                                       \
+    (DevicePtr * address, size_t size, MemoryPool pool, Stream stream))                                                \
+  X(MemFreeAsync, "hipFreeAsync", "", Result, (DevicePtr address, Stream stream))                                      \
+  X(MemHostAlloc, "hipHostMalloc", "", Result, (void **host, size_t size, unsigned flags))                             \
+  X(MemFreeHost, "hipHostFree", "", Result, (void *host))                                                              \
+  X(MemHostGetDevicePointer, "hipHostGetDevicePointer", "", Result, (DevicePtr * address, void *host, unsigned flags)) \
+  X(MemcpyAsync, "hipMemcpyAsync", "", Result,                                                                         \
+    (DevicePtr destination, DevicePtr source, size_t size, int kind, Stream stream))                                   \
+  X(MemsetAsync, "hipMemsetAsync", "", Result, (DevicePtr destination, int value, size_t size, Stream stream))         \
+  X(StreamCreate, "hipStreamCreateWithFlags", "", Result, (Stream * stream, unsigned flags))                           \
+  X(StreamDestroy, "hipStreamDestroy", "", Result, (Stream stream))                                                    \
+  X(StreamSynchronize, "hipStreamSynchronize", "", Result, (Stream stream))                                            \
+  X(EventCreate, "hipEventCreateWithFlags", "", Result, (Event * event, unsigned flags))                               \
+  X(EventDestroy, "hipEventDestroy", "", Result, (Event event))                                                        \
+  X(EventRecord, "hipEventRecord", "", Result, (Event event, Stream stream))                                           \
+  X(EventSynchronize, "hipEventSynchronize", "", Result, (Event event))                                                \
+  X(EventElapsedTime, "hipEventElapsedTime", "", Result, (float *milliseconds, Event begin, Event end))                \
+  X(ModuleLoadData, "hipModuleLoadData", "", Result, (Module * module, const void *image))                             \
+  X(ModuleUnload, "hipModuleUnload", "", Result, (Module module))                                                      \
+  X(ModuleGetFunction, "hipModuleGetFunction", "", Result, (Function * function, Module module, const char *name))     \
+  X(LaunchKernel, "hipModuleLaunchKernel", "", Result,                                                                 \
     (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,              \
      unsigned blockZ, unsigned sharedMemBytes, Stream stream, void **kernelParams, void **extra))                      \
-  X(GraphCreate, "hipGraphCreate", Result, (Graph * graph, unsigned flags))                                            \
-  X(GraphDestroy, "hipGraphDestroy", Result, (Graph graph))                                                            \
-  X(GraphAddKernelNode, "hipGraphAddKernelNode", Result,                                                               \
+  X(GraphCreate, "hipGraphCreate", "", Result, (Graph * graph, unsigned flags))                                        \
+  X(GraphDestroy, "hipGraphDestroy", "", Result, (Graph graph))                                                        \
+  X(GraphAddKernelNode, "hipGraphAddKernelNode", "", Result,                                                           \
     (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies,                             \
      const KernelNodeParams *params))                                                                                  \
-  X(GraphAddMemcpyNode1D, "hipGraphAddMemcpyNode1D", Result,                                                           \
-    (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies, void *destination,          \
-     const void *source, size_t size, int kind))                                                                       \
-  X(GraphAddEmptyNode, "hipGraphAddEmptyNode", Result,                                                                 \
+  X(GraphAddMemcpyNode, "hipGraphAddMemcpyNode1D", "", Result,                                                         \
+    (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies, DevicePtr destination,      \
+     DevicePtr source, size_t size, int kind))                                                                         \
+  X(GraphAddEmptyNode, "hipGraphAddEmptyNode", "", Result,                                                             \
     (GraphNode * node, Graph graph, const GraphNode *dependencies, size_t numDependencies))                            \
-  X(GraphInstantiateWithFlags, "hipGraphInstantiateWithFlags", Result,                                                 \
+  X(GraphInstantiate, "hipGraphInstantiateWithFlags", "", Result,                                                      \
     (GraphExec * executable, Graph graph, unsigned long long flags))                                                   \
-  X(GraphExecDestroy, "hipGraphExecDestroy", Result, (GraphExec executable))                                           \
-  X(GraphExecKernelNodeSetParams, "hipGraphExecKernelNodeSetParams", Result,                                           \
+  X(GraphExecDestroy, "hipGraphExecDestroy", "", Result, (GraphExec executable))                                       \
+  X(GraphExecKernelNodeSetParams, "hipGraphExecKernelNodeSetParams", "", Result,                                       \
     (GraphExec executable, GraphNode node, const KernelNodeParams *params))                                            \
-  X(GraphExecMemcpyNodeSetParams1D, "hipGraphExecMemcpyNodeSetParams1D", Result,                                       \
-    (GraphExec executable, GraphNode node, void *destination, const void *source, size_t size, int kind))              \
-  X(GraphNodeSetEnabled, "hipGraphNodeSetEnabled", Result, (GraphExec executable, GraphNode node, unsigned isEnabled)) \
-  X(GraphLaunch, "hipGraphLaunch", Result, (GraphExec executable, Stream stream))
+  X(GraphExecMemcpyNodeSetParams, "hipGraphExecMemcpyNodeSetParams1D", "", Result,                                     \
+    (GraphExec executable, GraphNode node, DevicePtr destination, DevicePtr source, size_t size, int kind))            \
+  X(GraphNodeSetEnabled, "hipGraphNodeSetEnabled", "", Result,                                                         \
+    (GraphExec executable, GraphNode node, unsigned isEnabled))                                                        \
+  X(GraphLaunch, "hipGraphLaunch", "", Result, (GraphExec executable, Stream stream))
 
-using RuntimeGetVersionFunction = Result (*)(int *version);
+VX_GPU_FUNCTION_TABLE(VX_HIP_FUNCTIONS)
 
-struct Functions {
-#define VX_DECLARE(NAME, SYMBOL, RESULT, PARAMETERS) RESULT(*NAME) PARAMETERS = nullptr;
-  VX_HIP_FUNCTIONS(VX_DECLARE)
-#undef VX_DECLARE
+struct GetVersion : hal::gpu::VendorFunction<Result(int *version)> {
+  constexpr GetVersion() : VendorFunction("hipRuntimeGetVersion", "hipRuntimeGetVersion") {}
 };
 
 } // namespace vx::hip::api

@@ -2,13 +2,9 @@
 #ifndef VX_DRIVERS_HIP_HIP_DRIVER_H
 #define VX_DRIVERS_HIP_HIP_DRIVER_H
 
-#include "hip_library.h"
+#include "hip_vendor.h"
 
-#include "hal/driver.h"
-
-#include <mutex>
-#include <string>
-#include <vector>
+#include "hal/gpu/vendor_driver.h"
 
 namespace vx::hip {
 
@@ -19,32 +15,16 @@ struct DriverOptions {
   static DriverOptions fromEnvironment();
 };
 
-// What is known of a GPU before it is opened.
-struct PhysicalDevice {
-  int ordinal = 0;
-  hal::DeviceInfo info;
-};
-
-class HipDriver final : public hal::Driver {
+class HipDriver final : public hal::gpu::VendorDriver<Vendor> {
 public:
-  explicit HipDriver(DriverOptions options) : options(std::move(options)) {}
+  explicit HipDriver(DriverOptions options) : VendorDriver(std::move(options.library)) {}
 
   std::string_view name() const override { return "rocm"; }
   std::string_view target() const override { return "rocm"; }
-  hal::Refusal enumerate(std::vector<hal::DeviceInfo> &devices) override;
-  Status open(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) override;
 
 private:
-  // Looks once; the list does not change in a process.
-  const hal::Refusal &find();
-  std::string inspect(int ordinal, PhysicalDevice &device) const;
-
-  const DriverOptions options;
-  std::mutex mutex;
-  bool looked = false;
-  hal::Refusal refusal;
-  Library *library = nullptr;
-  std::vector<PhysicalDevice> physicalDevices;
+  std::string inspect(int ordinal, PhysicalDevice &device) const override;
+  Status openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const override;
 };
 
 // The driver of the process.

@@ -25,10 +25,8 @@ static int rank(api::PhysicalDeviceType type) {
   return 3;
 }
 
-const Refusal &VulkanDriver::find() {
-  if (looked)
-    return refusal;
-  looked = true;
+Refusal VulkanDriver::find(std::vector<hal::DeviceInfo> &devices) {
+  Refusal refusal;
   library = Library::open(options.library, refusal);
   if (!library)
     return refusal;
@@ -44,10 +42,9 @@ const Refusal &VulkanDriver::find() {
     handles.resize(count);
   }
   if (result != api::Success)
-    return refusal = {RefusalCode::NoDevice,
-                      fmt::format("vkEnumeratePhysicalDevices failed with {}", resultName(result))};
+    return {RefusalCode::NoDevice, fmt::format("vkEnumeratePhysicalDevices failed with {}", resultName(result))};
   if (handles.empty())
-    return refusal = {RefusalCode::NoDevice, "the Vulkan drivers found no device"};
+    return {RefusalCode::NoDevice, "the Vulkan drivers found no device"};
 
   std::string reasons;
   for (api::PhysicalDevice handle : handles) {
@@ -59,7 +56,7 @@ const Refusal &VulkanDriver::find() {
                              device.refusal);
   }
   if (physicalDevices.empty())
-    return refusal = {RefusalCode::NoDevice, reasons};
+    return {RefusalCode::NoDevice, reasons};
   // Equal devices stay in the order in which the loader names them.
   std::vector<PhysicalDevice> sorted;
   for (int wanted = 0; wanted <= LastRank; ++wanted)
@@ -67,32 +64,14 @@ const Refusal &VulkanDriver::find() {
       if (rank(device.type) == wanted)
         sorted.push_back(std::move(device));
   physicalDevices = std::move(sorted);
-  return refusal;
-}
-
-Refusal VulkanDriver::enumerate(std::vector<hal::DeviceInfo> &devices) {
-  devices.clear();
-  std::lock_guard lock(mutex);
-  const Refusal &found = find();
   for (const PhysicalDevice &device : physicalDevices)
     devices.push_back(device.info);
-  return found;
+  return {};
 }
 
-Status VulkanDriver::open(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) {
-  device = nullptr;
-  const PhysicalDevice *physical = nullptr;
-  {
-    std::lock_guard lock(mutex);
-    if (const Refusal &found = find(); found.code != RefusalCode::None)
-      return failure(VX_NO_DEVICE, "{}", found.reason);
-    if (index >= physicalDevices.size())
-      return failure(VX_NO_DEVICE, "asked for device 'vulkan:{}', but there are {}", index, physicalDevices.size());
-    // The list does not change any more.
-    physical = &physicalDevices[index];
-  }
+Status VulkanDriver::openFound(uint32_t index, Ref<hal::Device> &device) {
   Ref<VulkanDevice> opened;
-  VX_RETURN_IF_ERROR(VulkanDevice::open(*library, *physical, options.mapDeviceMemory, opened));
+  VX_RETURN_IF_ERROR(VulkanDevice::open(*library, physicalDevices[index], options.mapDeviceMemory, opened));
   device = std::move(opened);
   return okStatus();
 }

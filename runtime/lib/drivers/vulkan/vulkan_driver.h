@@ -5,9 +5,7 @@
 #include "vulkan_library.h"
 #include "vulkan_physical_device.h"
 
-#include "hal/driver.h"
-
-#include <mutex>
+#include "hal/listed_driver.h"
 
 namespace vx::vulkan {
 
@@ -18,23 +16,18 @@ struct DriverOptions {
   bool mapDeviceMemory = true;
 };
 
-class VulkanDriver final : public hal::Driver {
+class VulkanDriver final : public hal::ListedDriver {
 public:
   explicit VulkanDriver(DriverOptions options) : options(std::move(options)) {}
 
   std::string_view name() const override { return "vulkan"; }
   std::string_view target() const override { return "vulkan"; }
-  hal::Refusal enumerate(std::vector<hal::DeviceInfo> &devices) override;
-  Status open(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) override;
 
 private:
-  // Looks for devices once; the numbering is that of the first look. Needs the mutex.
-  const hal::Refusal &find();
+  hal::Refusal find(std::vector<hal::DeviceInfo> &devices) override;
+  Status openFound(uint32_t index, Ref<hal::Device> &device) override;
 
   const DriverOptions options;
-  std::mutex mutex;
-  bool looked = false;
-  hal::Refusal refusal;
   Library *library = nullptr;
   std::vector<PhysicalDevice> physicalDevices;
 };

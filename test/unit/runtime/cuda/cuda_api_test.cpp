@@ -69,87 +69,83 @@ SAME_VALUE(JitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 SAME_VALUE(JitTarget, CU_JIT_TARGET);
 SAME_VALUE(AcceleratedTargetBase + 90, CU_TARGET_COMPUTE_90A);
 SAME_VALUE(JitInputPtx, CU_JIT_INPUT_PTX);
-SAME_VALUE(StreamNonBlocking, CU_STREAM_NON_BLOCKING);
-SAME_VALUE(EventDefault, CU_EVENT_DEFAULT);
-SAME_VALUE(EventDisableTiming, CU_EVENT_DISABLE_TIMING);
-SAME_VALUE(HostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
-SAME_VALUE(HostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
+SAME_VALUE(Flags::StreamNonBlocking, CU_STREAM_NON_BLOCKING);
+SAME_VALUE(Flags::EventDefault, CU_EVENT_DEFAULT);
+SAME_VALUE(Flags::EventDisableTiming, CU_EVENT_DISABLE_TIMING);
+SAME_VALUE(Flags::HostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
+SAME_VALUE(Flags::HostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
 SAME_VALUE(MemoryTypeUnified, CU_MEMORYTYPE_UNIFIED);
 SAME_VALUE(AllocationTypePinned, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME_VALUE(LocationTypeDevice, CU_MEM_LOCATION_TYPE_DEVICE);
-SAME_VALUE(PoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+SAME_VALUE(Flags::PoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 
 // The number of parameters, and the size of each: their types are declared anew, so they are not the same types.
 template <typename Ours, typename Theirs>
 struct SameShape : std::false_type {};
 template <typename... Ours, typename... Theirs>
   requires(sizeof...(Ours) == sizeof...(Theirs))
-struct SameShape<api::Result (*)(Ours...), CUresult (*)(Theirs...)>
+struct SameShape<vx::hal::gpu::VendorFunction<api::Result(Ours...)>, CUresult (*)(Theirs...)>
     : std::bool_constant<((sizeof(Ours) == sizeof(Theirs)) && ...)> {};
 
+// X(member of the table, the header's plain name)
+#define FUNCTIONS(X)                                                                                                   \
+  X(Init, cuInit)                                                                                                      \
+  X(GetErrorName, cuGetErrorName)                                                                                      \
+  X(GetErrorString, cuGetErrorString)                                                                                  \
+  X(DeviceGetCount, cuDeviceGetCount)                                                                                  \
+  X(DeviceGet, cuDeviceGet)                                                                                            \
+  X(DeviceGetName, cuDeviceGetName)                                                                                    \
+  X(DeviceTotalMem, cuDeviceTotalMem)                                                                                  \
+  X(DeviceGetAttribute, cuDeviceGetAttribute)                                                                          \
+  X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                                                  \
+  X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease)                                                                \
+  X(CtxPushCurrent, cuCtxPushCurrent)                                                                                  \
+  X(CtxPopCurrent, cuCtxPopCurrent)                                                                                    \
+  X(MemGetInfo, cuMemGetInfo)                                                                                          \
+  X(MemPoolCreate, cuMemPoolCreate)                                                                                    \
+  X(MemPoolDestroy, cuMemPoolDestroy)                                                                                  \
+  X(MemPoolSetAttribute, cuMemPoolSetAttribute)                                                                        \
+  X(MemPoolTrimTo, cuMemPoolTrimTo)                                                                                    \
+  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync)                                                                    \
+  X(MemFreeAsync, cuMemFreeAsync)                                                                                      \
+  X(MemHostAlloc, cuMemHostAlloc)                                                                                      \
+  X(MemFreeHost, cuMemFreeHost)                                                                                        \
+  X(MemHostGetDevicePointer, cuMemHostGetDevicePointer)                                                                \
+  X(MemcpyAsync, cuMemcpyAsync)                                                                                        \
+  X(MemsetAsync, cuMemsetD8Async)                                                                                      \
+  X(StreamCreate, cuStreamCreate)                                                                                      \
+  X(StreamDestroy, cuStreamDestroy)                                                                                    \
+  X(StreamSynchronize, cuStreamSynchronize)                                                                            \
+  X(EventCreate, cuEventCreate)                                                                                        \
+  X(EventDestroy, cuEventDestroy)                                                                                      \
+  X(EventRecord, cuEventRecord)                                                                                        \
+  X(EventSynchronize, cuEventSynchronize)                                                                              \
+  X(LinkCreate, cuLinkCreate)                                                                                          \
+  X(LinkAddData, cuLinkAddData)                                                                                        \
+  X(LinkComplete, cuLinkComplete)                                                                                      \
+  X(LinkDestroy, cuLinkDestroy)                                                                                        \
+  X(ModuleLoadDataEx, cuModuleLoadDataEx)                                                                              \
+  X(ModuleUnload, cuModuleUnload)                                                                                      \
+  X(ModuleGetFunction, cuModuleGetFunction)                                                                            \
+  X(LaunchKernel, cuLaunchKernel)                                                                                      \
+  X(GraphCreate, cuGraphCreate)                                                                                        \
+  X(GraphDestroy, cuGraphDestroy)                                                                                      \
+  X(GraphAddMemcpyNode, cuGraphAddMemcpyNode)                                                                          \
+  X(GraphAddEmptyNode, cuGraphAddEmptyNode)                                                                            \
+  X(GraphExecDestroy, cuGraphExecDestroy)                                                                              \
+  X(GraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams)                                                      \
+  X(GraphNodeSetEnabled, cuGraphNodeSetEnabled)                                                                        \
+  X(GraphLaunch, cuGraphLaunch)
+
 #define SAME_FUNCTION(NAME, NVIDIA)                                                                                    \
-  static_assert(SameShape<decltype(api::Functions::NAME), decltype(&NVIDIA)>::value, #NVIDIA)
-SAME_FUNCTION(Init, cuInit);
-SAME_FUNCTION(GetErrorName, cuGetErrorName);
-SAME_FUNCTION(GetErrorString, cuGetErrorString);
-SAME_FUNCTION(DeviceGetCount, cuDeviceGetCount);
-SAME_FUNCTION(DeviceGet, cuDeviceGet);
-SAME_FUNCTION(DeviceGetName, cuDeviceGetName);
-SAME_FUNCTION(DeviceTotalMem, cuDeviceTotalMem);
-SAME_FUNCTION(DeviceGetAttribute, cuDeviceGetAttribute);
-SAME_FUNCTION(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain);
-SAME_FUNCTION(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease);
-SAME_FUNCTION(CtxPushCurrent, cuCtxPushCurrent);
-SAME_FUNCTION(CtxPopCurrent, cuCtxPopCurrent);
-SAME_FUNCTION(MemGetInfo, cuMemGetInfo);
-SAME_FUNCTION(MemPoolCreate, cuMemPoolCreate);
-SAME_FUNCTION(MemPoolDestroy, cuMemPoolDestroy);
-SAME_FUNCTION(MemPoolSetAttribute, cuMemPoolSetAttribute);
-SAME_FUNCTION(MemPoolTrimTo, cuMemPoolTrimTo);
-SAME_FUNCTION(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync);
-SAME_FUNCTION(MemFreeAsync, cuMemFreeAsync);
-SAME_FUNCTION(MemHostAlloc, cuMemHostAlloc);
-SAME_FUNCTION(MemFreeHost, cuMemFreeHost);
-SAME_FUNCTION(MemHostGetDevicePointer, cuMemHostGetDevicePointer);
-SAME_FUNCTION(MemcpyAsync, cuMemcpyAsync);
-SAME_FUNCTION(MemsetD8Async, cuMemsetD8Async);
-SAME_FUNCTION(StreamCreate, cuStreamCreate);
-SAME_FUNCTION(StreamDestroy, cuStreamDestroy);
-SAME_FUNCTION(StreamSynchronize, cuStreamSynchronize);
-SAME_FUNCTION(EventCreate, cuEventCreate);
-SAME_FUNCTION(EventDestroy, cuEventDestroy);
-SAME_FUNCTION(EventRecord, cuEventRecord);
-SAME_FUNCTION(EventSynchronize, cuEventSynchronize);
-SAME_FUNCTION(LinkCreate, cuLinkCreate);
-SAME_FUNCTION(LinkAddData, cuLinkAddData);
-SAME_FUNCTION(LinkComplete, cuLinkComplete);
-SAME_FUNCTION(LinkDestroy, cuLinkDestroy);
-SAME_FUNCTION(ModuleLoadDataEx, cuModuleLoadDataEx);
-SAME_FUNCTION(ModuleUnload, cuModuleUnload);
-SAME_FUNCTION(ModuleGetFunction, cuModuleGetFunction);
-SAME_FUNCTION(LaunchKernel, cuLaunchKernel);
-SAME_FUNCTION(GraphCreate, cuGraphCreate);
-SAME_FUNCTION(GraphDestroy, cuGraphDestroy);
-SAME_FUNCTION(GraphAddMemcpyNode, cuGraphAddMemcpyNode);
-SAME_FUNCTION(GraphAddEmptyNode, cuGraphAddEmptyNode);
-SAME_FUNCTION(GraphExecDestroy, cuGraphExecDestroy);
-SAME_FUNCTION(GraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams);
-SAME_FUNCTION(GraphNodeSetEnabled, cuGraphNodeSetEnabled);
-SAME_FUNCTION(GraphLaunch, cuGraphLaunch);
+  static_assert(SameShape<decltype(api::Functions::NAME), decltype(&NVIDIA)>::value, #NVIDIA);
+FUNCTIONS(SAME_FUNCTION)
 
 // The header's plain names mean the symbols that are asked for.
 #define TEXT(NAME) #NAME
 #define EXPANDED(NAME) TEXT(NAME)
+#define SAME_SYMBOL(NAME, NVIDIA) EXPECT_STREQ(functions.NAME.symbol, EXPANDED(NVIDIA));
 TEST(CudaApi, symbolsAreThoseOfTheHeader) {
-  EXPECT_STREQ(EXPANDED(cuDeviceTotalMem), "cuDeviceTotalMem_v2");
-  EXPECT_STREQ(EXPANDED(cuCtxPushCurrent), "cuCtxPushCurrent_v2");
-  EXPECT_STREQ(EXPANDED(cuCtxPopCurrent), "cuCtxPopCurrent_v2");
-  EXPECT_STREQ(EXPANDED(cuDevicePrimaryCtxRelease), "cuDevicePrimaryCtxRelease_v2");
-  EXPECT_STREQ(EXPANDED(cuMemGetInfo), "cuMemGetInfo_v2");
-  EXPECT_STREQ(EXPANDED(cuMemHostGetDevicePointer), "cuMemHostGetDevicePointer_v2");
-  EXPECT_STREQ(EXPANDED(cuStreamDestroy), "cuStreamDestroy_v2");
-  EXPECT_STREQ(EXPANDED(cuEventDestroy), "cuEventDestroy_v2");
-  EXPECT_STREQ(EXPANDED(cuLinkCreate), "cuLinkCreate_v2");
-  EXPECT_STREQ(EXPANDED(cuLinkAddData), "cuLinkAddData_v2");
-  EXPECT_STREQ(EXPANDED(cuMemHostAlloc), "cuMemHostAlloc");
+  const api::Functions functions;
+  FUNCTIONS(SAME_SYMBOL)
 }

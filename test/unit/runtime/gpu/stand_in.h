@@ -1,6 +1,6 @@
-// What a test sees of the stand-in for libcuda: what was called, and what shall fail.
-#ifndef VX_TEST_UNIT_RUNTIME_CUDA_STAND_IN_H
-#define VX_TEST_UNIT_RUNTIME_CUDA_STAND_IN_H
+// What a test sees of a library that stands in for a vendor's: what was called, and what shall fail.
+#ifndef VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_H
+#define VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_H
 
 #include <cstdint>
 #include <map>
@@ -13,18 +13,21 @@ namespace vx::test {
 struct StandIn {
   struct Failure {
     int result = 0;
-    int after = 0; // calls that still work
+    int after = 0;   // calls that still work
+    int device = -1; // the one that must be current; -1: any
   };
 
   std::mutex mutex;
   std::vector<std::string> calls;          // "cuMemsetD8Async 32"
   std::map<std::string, Failure> failures; // by function
-  std::string jitLog;                      // what the assembler says
   int deviceCount = 2;
-  int driverVersion = 12020;
-  int capability = 90;
+  int version = 0;
   uint64_t totalMemory = uint64_t(1) << 40;
   int64_t live = 0; // objects of any kind that were made and not destroyed
+  // CUDA only.
+  int capability = 90;
+  bool hasPools = true, isUnified = true;
+  std::string jitLog; // what the assembler says
 
   int count(const std::string &prefix) {
     std::lock_guard lock(mutex);
@@ -37,9 +40,9 @@ struct StandIn {
     std::lock_guard lock(mutex);
     calls.clear();
   }
-  void fail(const std::string &function, int result, int after = 0) {
+  void fail(const std::string &function, int result, int after = 0, int device = -1) {
     std::lock_guard lock(mutex);
-    failures[function] = {result, after};
+    failures[function] = {result, after, device};
   }
 };
 

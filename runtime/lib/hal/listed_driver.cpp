@@ -1,0 +1,32 @@
+#include "hal/listed_driver.h"
+
+namespace vx::hal {
+
+const Refusal &ListedDriver::look() {
+  if (!looked)
+    refusal = find(found);
+  looked = true;
+  return refusal;
+}
+
+Refusal ListedDriver::enumerate(std::vector<DeviceInfo> &devices) {
+  std::lock_guard lock(mutex);
+  const Refusal &answer = look();
+  devices = found;
+  return answer;
+}
+
+Status ListedDriver::open(uint32_t index, const DeviceOptions &, Ref<Device> &device) {
+  device = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    if (const Refusal &answer = look(); answer.code != RefusalCode::None)
+      return failure(VX_NO_DEVICE, "{}", answer.reason);
+    if (index >= found.size())
+      return failure(VX_NO_DEVICE, "asked for device '{}:{}', but there are {}", name(), index, found.size());
+  }
+  // What was found does not change any more.
+  return openFound(index, device);
+}
+
+} // namespace vx::hal

@@ -1,0 +1,400 @@
+// The drivers of CUDA and HIP over their stand-ins: which calls they make, in which order and with what, and how they
+// fail. Each test runs for both.
+#include "gpu/gpu_driver_test.h"
+
+namespace vx::test {
+
+template <typename Traits>
+class GpuDriver : public GpuTest<Traits> {};
+
+struct VendorName {
+  template <typename Traits>
+  static std::string GetName(int) {
+    return Traits::backend;
+  }
+};
+using Vendors = testing::Types<Cuda, Hip>;
+TYPED_TEST_SUITE(GpuDriver, Vendors, VendorName);
+
+//===-- Devices
+//-------------------------------------------------------------------------------------------------------===//
+
+TYPED_TEST(GpuDriver, noLibrary) {
+  this->options.library.names = {"libgpu-that-is-not-there.so.9", "libgpu-that-is-not-there.so.8"};
+  const hal::Refusal refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(refusal.reason,
+            fmt::format("'libgpu-that-is-not-there.so.9', 'libgpu-that-is-not-there.so.8' could not be opened: "
+                        "libgpu-that-is-not-there.so.9: cannot open shared object file: No such file or directory; {} "
+                        "names another one",
+                        TypeParam::libraryVariable));
+  // A file that is there but is no library says more than one that is not.
+  this->options.library.names = {"libgpu-that-is-not-there.so.9", "/proc/self/status"};
+  EXPECT_EQ(this->refusal().reason,
+            fmt::format("'libgpu-that-is-not-there.so.9', '/proc/self/status' could not be opened: /proc/self/status: "
+                        "invalid ELF header; {} names another one",
+                        TypeParam::libraryVariable));
+}
+
+TYPED_TEST(GpuDriver, libraryOfSomethingElse) {
+  this->options.library.names = {"libm.so.6"};
+  const hal::Refusal refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(refusal.reason,
+            fmt::format("'libm.so.6' has no function '{}'", typename TypeParam::Vendor::VersionFunction().symbol));
+}
+
+TYPED_TEST(GpuDriver, libraryTooOld) {
+  this->gpu->version = TypeParam::oldVersion;
+  const hal::Refusal refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(refusal.reason, fmt::format("{} is of version {}, want {}", TypeParam::Vendor::text, TypeParam::oldText,
+                                        TypeParam::wantedText));
+}
+
+TYPED_TEST(GpuDriver, versionNotTold) {
+  const std::string function = typename TypeParam::Vendor::VersionFunction().name;
+  this->gpu->fail(function, 3);
+  const hal::Refusal refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoLibrary);
+  // The names of errors are not known yet.
+  EXPECT_EQ(refusal.reason, function + " failed with error 3");
+}
+
+TYPED_TEST(GpuDriver, noDevice) {
+  this->gpu->fail(this->names.Init.name, 100);
+  hal::Refusal refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoDevice);
+  EXPECT_EQ(refusal.reason, fmt::format("{} failed with {} (no capable device is detected)", this->names.Init.name,
+                                        TypeParam::noDevice));
+  this->gpu->failures.clear();
+  this->gpu->fail(this->names.DeviceGetCount.name, 3);
+  refusal = this->refusal();
+  EXPECT_EQ(refusal.code, RefusalCode::NoDevice);
+  EXPECT_EQ(refusal.reason, fmt::format("{} failed with {} (as the test wanted)", this->names.DeviceGetCount.name,
+                                        TypeParam::otherError));
+  this->gpu->failures.clear();
+  this->gpu->deviceCount = 0;
+  EXPECT_EQ(this->refusal().reason, fmt::format("{} found no device", TypeParam::Vendor::text));
+}
+
+TYPED_TEST(GpuDriver, devicesAreNumbered) {
+  typename TypeParam::Driver driver(this->options);
+  std::vector<hal::DeviceInfo> devices;
+  EXPECT_EQ(driver.enumerate(devices).code, RefusalCode::None);
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[0].name, "Stand-in 0");
+  EXPECT_EQ(devices[1].name, "Stand-in 1");
+  EXPECT_EQ(devices[0].totalMemory, uint64_t(1) << 40);
+  Ref<hal::Device> device;
+  EXPECT_FAILS(driver.open(2, {}, device), VX_NO_DEVICE,
+               fmt::format("asked for device '{}:2', but there are 2", TypeParam::backend));
+}
+
+TYPED_TEST(GpuDriver, eachDeviceHasItsMemoryAndItsStreams) {
+  Opened devices[2];
+  this->open(devices[0], 0);
+  this->open(devices[1], 1);
+  this->gpu->forget();
+  Ref<hal::Memory> memories[4];
+  for (int turn = 0; turn < 2; ++turn)
+    for (int i = 0; i < 2; ++i) {
+      BufferView view = devices[i].allocate({i, turn}, memories[2 * turn + i]);
+      EXPECT_EQ(devices[i].read(view), (std::vector<int32_t>{i, turn}));
+    }
+  EXPECT_EQ(this->gpu->count("allocated on device 0"), 2);
+  EXPECT_EQ(this->gpu->count("allocated on device 1"), 2);
+}
+
+TYPED_TEST(GpuDriver, deviceThatDoesNotOpen) {
+  typename TypeParam::Driver driver(this->options);
+  Ref<hal::Device> device;
+  for (const char *function :
+       {this->names.StreamCreate.name, this->names.MemPoolCreate.name, this->names.MemPoolSetAttribute.name}) {
+    this->gpu->fail(function, 3);
+    EXPECT_FAILS(
+        driver.open(0, {}, device), VX_INTERNAL,
+        fmt::format("device 'Stand-in 0': {} failed with {} (as the test wanted)", function, TypeParam::otherError));
+    this->gpu->failures.clear();
+  }
+  ASSERT_OK(driver.open(0, {}, device));
+}
+
+//===-- Memory
+//--------------------------------------------------------------------------------------------------------===//
+
+TYPED_TEST(GpuDriver, allocationLargerThanTheCard) {
+  this->gpu->totalMemory = uint64_t(1) << 30;
+  Opened opened;
+  this->open(opened);
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(opened.device->allocate((uint64_t(1) << 30) + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+               "asked for 1073741825 bytes, but device 'Stand-in 0' allows at most 1073741824 in one buffer");
+  EXPECT_FALSE(memory);
+  // A smaller one then works.
+  const BufferView view = opened.allocate({1, 2, 3}, memory);
+  EXPECT_EQ(opened.read(view), (std::vector<int32_t>{1, 2, 3}));
+}
+
+TYPED_TEST(GpuDriver, outOfMemory) {
+  Opened opened;
+  this->open(opened);
+  const std::string allocate = this->names.MemAllocFromPoolAsync.name;
+  this->gpu->fail(allocate, 2);
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(opened.device->allocate(4096, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+               fmt::format("asked for 4096 bytes, but device 'Stand-in 0' has 1000 of 1099511627776 bytes free ({} "
+                           "failed with {} (out of memory))",
+                           allocate, TypeParam::outOfMemory));
+  // What the pool had kept was given back before the second try.
+  EXPECT_EQ(this->gpu->count(std::string(this->names.MemPoolTrimTo.name) + " 0"), 1);
+  this->gpu->fail(this->names.MemGetInfo.name, 3);
+  EXPECT_FAILS(
+      opened.device->allocate(4096, hal::MemoryKind::Device, memory), VX_INTERNAL,
+      fmt::format("{} failed with {} (as the test wanted)", this->names.MemGetInfo.name, TypeParam::otherError));
+  this->gpu->failures.clear();
+  ASSERT_OK(opened.device->allocate(4096, hal::MemoryKind::Device, memory));
+}
+
+TYPED_TEST(GpuDriver, noPageLockedMemory) {
+  Opened opened;
+  this->open(opened);
+  Ref<hal::Memory> memory;
+  for (const auto &[function, result, code, words] :
+       {std::tuple(this->names.MemHostAlloc.name, 2, VX_OUT_OF_MEMORY,
+                   fmt::format("{} (out of memory)", TypeParam::outOfMemory)),
+        std::tuple(this->names.MemHostGetDevicePointer.name, 3, VX_INTERNAL,
+                   fmt::format("{} (as the test wanted)", TypeParam::otherError))}) {
+    this->gpu->fail(function, result);
+    EXPECT_FAILS(opened.device->allocate(4096, hal::MemoryKind::Staging, memory), code,
+                 fmt::format("asked for 4096 bytes of device 'Stand-in 0': {} failed with {}", function, words));
+    this->gpu->failures.clear();
+  }
+}
+
+TYPED_TEST(GpuDriver, largeTransfersGoThroughPageLockedMemoryInPieces) {
+  Opened opened;
+  this->open(opened);
+  const size_t size = (size_t(20) << 20) + 4;
+  std::vector<int32_t> values(size / 4);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<int32_t>(i * 2654435761U);
+  Ref<hal::Memory> memory;
+  BufferView view = opened.allocate(values, memory);
+  const std::string copy = this->names.MemcpyAsync.name;
+  EXPECT_EQ(this->gpu->count(copy + " 8388608"), 2);
+  EXPECT_EQ(this->gpu->count(copy + " 3145732"), 0) << "pieces are as large as the staging memory";
+  EXPECT_EQ(opened.read(view), values);
+}
+
+//===-- Replays
+//-------------------------------------------------------------------------------------------------------===//
+
+TYPED_TEST(GpuDriver, oneGraphIsChangedAndNotRebuilt) {
+  Opened opened;
+  this->open(opened);
+  const auto &names = this->names;
+  StandIn &gpu = *this->gpu;
+  auto count = [&](const auto &function, std::string rest) { return gpu.count(function.name + rest); };
+  Ref<hal::CommandList> list;
+  ASSERT_OK(opened.stream->record({{{CommandKind::Dispatch, true, 0, 2, 2}, {CommandKind::Copy, true, 0, 0, 0}}},
+                                  opened.code, list));
+  Ref<hal::Memory> memories[3];
+  BufferView x = opened.allocate(std::vector<int32_t>(200, 3), memories[0]);
+  BufferView y = opened.allocate(std::vector<int32_t>(200, 1), memories[1]);
+  BufferView z = opened.allocate(std::vector<int32_t>(200, 0), memories[2]);
+  auto replay = [&](int64_t n, std::vector<BufferView> kernel, std::vector<BufferView> copied) {
+    std::vector<int64_t> scalars = {n, 1};
+    CommandArguments arguments[2];
+    arguments[0].buffers = kernel.data();
+    arguments[0].scalars = scalars.data();
+    arguments[0].workgroups = static_cast<uint64_t>(n + 63) / 64;
+    arguments[1].buffers = copied.data();
+    ASSERT_OK(opened.stream->replay(*list, arguments, nullptr));
+  };
+  gpu.forget();
+  replay(100, {x, y}, {y, z});
+  EXPECT_EQ(count(names.GraphAddKernelNode, " 0 2 1 64"), 1) << "no node before, 2 workgroups of 64 threads";
+  EXPECT_EQ(count(names.GraphAddMemcpyNode, " 1 800"), 1) << "waits for the kernel";
+  EXPECT_EQ(count(names.GraphInstantiate, ""), 1);
+  EXPECT_EQ(opened.read(z)[99], 4);
+  EXPECT_EQ(opened.read(z)[100], 1);
+
+  // The same again: nothing but the launch.
+  gpu.forget();
+  replay(100, {x, y}, {y, z});
+  EXPECT_EQ(gpu.calls, std::vector<std::string>{names.GraphLaunch.name});
+
+  // Another caller's buffers: the parameter block is copied. Sizes that need as many workgroups change no node.
+  gpu.forget();
+  replay(120, {y, x}, {y, z});
+  EXPECT_EQ(gpu.calls, (std::vector<std::string>{std::string(names.MemcpyAsync.name) + " 64", names.EventRecord.name,
+                                                 names.GraphLaunch.name}));
+
+  // Another grid, another copy.
+  gpu.forget();
+  replay(200, {x, y}, {x, z});
+  EXPECT_EQ(count(names.GraphExecKernelNodeSetParams, " 4 1"), 1);
+  EXPECT_EQ(count(names.GraphExecMemcpyNodeSetParams, " 800"), 1);
+  EXPECT_EQ(count(names.GraphInstantiate, ""), 0);
+  EXPECT_EQ(opened.read(z), opened.read(x));
+
+  // Nothing to copy switches the node off, and on again.
+  gpu.forget();
+  replay(200, {x, y}, {{x.memory, 0, 0}, {z.memory, 0, 0}});
+  EXPECT_EQ(count(names.GraphNodeSetEnabled, " 0"), 1);
+  replay(200, {x, y}, {y, z});
+  EXPECT_EQ(count(names.GraphNodeSetEnabled, " 1"), 1);
+  EXPECT_EQ(opened.read(z), opened.read(y));
+
+  // A change that the driver refuses makes a new graph.
+  gpu.forget();
+  gpu.fail(names.GraphExecMemcpyNodeSetParams.name, 1);
+  replay(200, {x, y}, {x, z});
+  EXPECT_EQ(count(names.GraphInstantiate, ""), 1);
+  EXPECT_EQ(opened.read(z), opened.read(x));
+}
+
+TYPED_TEST(GpuDriver, commandsWithoutBarriersDoNotWaitForEachOther) {
+  Opened opened;
+  this->open(opened);
+  Ref<hal::CommandList> list;
+  const hal::CommandShape first = {CommandKind::Dispatch, true, 0, 2, 2},
+                          next = {CommandKind::Dispatch, false, 0, 2, 2};
+  ASSERT_OK(opened.stream->record({{first, next, next, first, next}}, opened.code, list));
+  Ref<hal::Memory> memories[2];
+  std::vector<BufferView> views = {opened.allocate({1}, memories[0]), opened.allocate({1}, memories[1])};
+  std::vector<int64_t> scalars = {1, 1};
+  CommandArguments arguments[5];
+  for (CommandArguments &one : arguments) {
+    one.buffers = views.data();
+    one.scalars = scalars.data();
+    one.workgroups = 1;
+  }
+  this->gpu->forget();
+  ASSERT_OK(opened.stream->replay(*list, arguments, nullptr));
+  EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddKernelNode.name) + " 0"), 3);
+  EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddEmptyNode.name) + " 3"), 1);
+  EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddKernelNode.name) + " 1"), 2);
+}
+
+// One dispatch of the first kernel, ready to be replayed.
+struct OneDispatch {
+  Ref<hal::CommandList> list;
+  Ref<hal::Memory> memories[2];
+  std::vector<BufferView> views;
+  std::vector<int64_t> scalars = {1, 1};
+  CommandArguments arguments;
+
+  Status record(const Opened &opened) {
+    views = {opened.allocate({1}, memories[0]), opened.allocate({1}, memories[1])};
+    arguments.buffers = views.data();
+    arguments.scalars = scalars.data();
+    arguments.workgroups = 1;
+    return opened.stream->record({{{CommandKind::Dispatch, true, 0, 2, 2}}}, opened.code, list);
+  }
+  Status replay(const Opened &opened, int64_t *timings = nullptr) {
+    return opened.stream->replay(*list, {&arguments, 1}, timings);
+  }
+};
+
+TYPED_TEST(GpuDriver, everyCallOfAReplayNamesItself) {
+  Opened opened;
+  this->open(opened);
+  const auto &names = this->names;
+  auto failed = [](const char *function) {
+    return fmt::format("{} failed with {} (as the test wanted)", function, TypeParam::otherError);
+  };
+  for (const char *function : {names.GraphCreate.name, names.GraphAddKernelNode.name, names.GraphInstantiate.name,
+                               names.MemcpyAsync.name, names.EventRecord.name, names.GraphLaunch.name}) {
+    OneDispatch one;
+    ASSERT_OK(one.record(opened));
+    this->gpu->fail(function, 3);
+    EXPECT_FAILS(one.replay(opened), VX_INTERNAL, failed(function));
+    this->gpu->failures.clear();
+    ASSERT_OK(one.replay(opened));
+  }
+  int64_t timings[1];
+  for (const char *function : {names.EventCreate.name, names.LaunchKernel.name, names.EventElapsedTime.name}) {
+    OneDispatch one;
+    ASSERT_OK(one.record(opened));
+    this->gpu->fail(function, 3);
+    EXPECT_FAILS(one.replay(opened, timings), VX_INTERNAL, failed(function));
+    this->gpu->failures.clear();
+    ASSERT_OK(one.replay(opened, timings));
+  }
+  OneDispatch one;
+  this->gpu->fail(names.EventCreate.name, 3);
+  EXPECT_FAILS(one.record(opened), VX_INTERNAL, failed(names.EventCreate.name));
+  this->gpu->fail(names.MemsetAsync.name, 3);
+  EXPECT_FAILS(opened.stream->resetFault(), VX_INTERNAL, failed(names.MemsetAsync.name));
+}
+
+TYPED_TEST(GpuDriver, replaysThatNoDriverCanDo) {
+  Opened opened;
+  this->open(opened);
+  OneDispatch one;
+  ASSERT_OK(one.record(opened));
+  one.arguments.workgroups = VX_MAX_WORKGROUPS;
+  EXPECT_FAILS(one.replay(opened), VX_UNSUPPORTED,
+               fmt::format("kernel 'scale and add' wants {0} workgroups, but a dispatch has less than {0}",
+                           uint64_t(VX_MAX_WORKGROUPS)));
+  EXPECT_FAILS(opened.stream->replay(*one.list, {}, nullptr), VX_INTERNAL,
+               "a segment of 1 commands was given arguments for 0");
+  Ref<hal::CommandList> list;
+  EXPECT_FAILS(opened.stream->record({{{CommandKind::Dispatch, true, 7, 2, 2}}}, opened.code, list),
+               VX_INVALID_ARGUMENT, "asked for kernel 7, but the code has 2");
+}
+
+TYPED_TEST(GpuDriver, lostDeviceIsNamedWithWhatRan) {
+  for (const auto &[result, words] :
+       {std::pair(700, fmt::format("{} (an illegal memory access was encountered)", TypeParam::illegalAddress)),
+        std::pair(702, fmt::format("{} (the launch timed out and was terminated)", TypeParam::timeOut))}) {
+    Opened opened, other;
+    this->open(opened, 0);
+    this->open(other, 1);
+    OneDispatch one, another;
+    ASSERT_OK(one.record(opened));
+    ASSERT_OK(another.record(other));
+    ASSERT_OK(one.replay(opened));
+    this->gpu->fail(this->names.StreamSynchronize.name, result, 0, /*device=*/0);
+    EXPECT_FAILS(opened.stream->wait(), VX_DEVICE_LOST,
+                 fmt::format("device 'Stand-in 0' was lost: {} failed with {}; running since the last wait: 'scale and "
+                             "add'",
+                             this->names.StreamSynchronize.name, words));
+    // Later calls there fail cleanly.
+    const char *lost = "device 'Stand-in 0' was lost in an earlier call";
+    EXPECT_FAILS(one.replay(opened), VX_DEVICE_LOST, lost);
+    EXPECT_FAILS(opened.stream->wait(), VX_DEVICE_LOST, lost);
+    EXPECT_FAILS(opened.stream->resetFault(), VX_DEVICE_LOST, lost);
+    Ref<hal::Memory> memory;
+    EXPECT_FAILS(opened.device->allocate(8, hal::MemoryKind::Device, memory), VX_DEVICE_LOST, lost);
+    Ref<hal::Executable> code;
+    EXPECT_FAILS(this->load(*opened.device, TypeParam::variant, code), VX_DEVICE_LOST, lost);
+    Ref<hal::Stream> stream;
+    EXPECT_FAILS(opened.device->createStream(stream), VX_DEVICE_LOST, lost);
+    // Other devices go on.
+    ASSERT_OK(another.replay(other));
+    ASSERT_OK(other.stream->wait());
+    EXPECT_EQ(other.read(another.views[1]), std::vector<int32_t>{2});
+    this->gpu->failures.clear();
+  }
+}
+
+//===-- Code
+//----------------------------------------------------------------------------------------------------------===//
+
+TYPED_TEST(GpuDriver, kernelThatTheCodeLacks) {
+  Opened opened;
+  this->open(opened);
+  this->gpu->fail(this->names.ModuleGetFunction.name, 500);
+  EXPECT_FAILS(this->load(*opened.device, TypeParam::variant, opened.code), VX_INVALID_MODULE,
+               fmt::format("code '{}' of 'm.vxm': code has no function 'scale_add' for kernel 'scale and add'",
+                           TypeParam::variant));
+  this->gpu->fail(this->names.ModuleGetFunction.name, 3);
+  EXPECT_FAILS(this->load(*opened.device, TypeParam::variant, opened.code), VX_INTERNAL,
+               fmt::format("code '{}' of 'm.vxm': {} failed with {} (as the test wanted)", TypeParam::variant,
+                           this->names.ModuleGetFunction.name, TypeParam::otherError));
+}
+
+} // namespace vx::test
