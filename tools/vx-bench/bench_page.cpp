@@ -281,11 +281,11 @@ std::string probesTable(const std::vector<Probe> &probes) {
   if (probes.empty())
     return "";
   std::string table = "<h2>The machine in the same run</h2>\n<div class=\"scroll\"><table>\n<tr><th>device</th>"
-                      "<th>threads</th><th>f32 FMA GFLOP/s</th><th>read GB/s</th></tr>\n";
+                      "<th>threads</th><th>f32 FMA GFLOP/s</th><th>read GB/s</th><th>copy GB/s</th></tr>\n";
   for (const Probe &probe : probes)
-    table += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(probe.device),
+    table += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(probe.device),
                          probe.threads ? fmt::format("{}", probe.threads) : "-", orDash(probe.fmaGflops),
-                         orDash(probe.readGbs));
+                         orDash(probe.readGbs), orDash(probe.copyGbs));
   return table + "</table></div>\n";
 }
 

@@ -56,7 +56,8 @@ Json BenchReport::json() const {
     document["probes"].push_back({{"device", probe.device},
                                   {"threads", probe.threads},
                                   {"fma_gflops", orNull(probe.fmaGflops)},
-                                  {"read_gbs", orNull(probe.readGbs)}});
+                                  {"read_gbs", orNull(probe.readGbs)},
+                                  {"copy_gbs", orNull(probe.copyGbs)}});
   document["results"] = Json::array();
   for (const Measurement &result : results) {
     Json &entry = document["results"].emplace_back();
@@ -113,10 +114,10 @@ std::string BenchReport::text() const {
   if (!probes.empty())
     table += "\n";
   for (const Probe &probe : probes)
-    table += fmt::format("{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s\n", probe.device,
+    table += fmt::format("{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s, copy {} GB/s\n", probe.device,
                          probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s")
                                        : std::string(),
-                         orDash(probe.fmaGflops), orDash(probe.readGbs));
+                         orDash(probe.fmaGflops), orDash(probe.readGbs), orDash(probe.copyGbs));
   return table;
 }
 

@@ -12,13 +12,14 @@
 
 namespace vx::tools {
 
-// What a device can do at best.
+// What a device can do at best: medians of the turns that its probes took.
 struct Probe {
   std::string device; // "cpu:0"
   uint32_t threads = 0;
   // Nothing where this tool has no probe for the device.
   std::optional<double> fmaGflops;
   std::optional<double> readGbs;
+  std::optional<double> copyGbs; // bytes read and written together
 };
 
 struct BenchReport {

@@ -2,13 +2,12 @@
 #include "bench_report.h"
 #include "call_inputs.h"
 #include "command_line.h"
-#include "cpu_probes.h"
+#include "device_probe.h"
 #include "measurement.h"
 #include "npy.h"
 #include "output_file.h"
 #include "peer.h"
 #include "runtime_objects.h"
-#include "vulkan_probes.h"
 
 #include <CLI/CLI.hpp>
 
@@ -61,6 +60,14 @@ struct Options {
 struct Entry {
   std::unique_ptr<Contestant> contestant;
   std::vector<double> times;
+};
+
+// The probe of a device and a number of threads; it takes its turns too.
+struct ProbeEntry {
+  std::string device;
+  uint32_t threads = 0;
+  std::unique_ptr<DeviceProbe> probe;
+  std::vector<double> fmaGflops, readGbs, copyGbs;
 };
 
 // A folder of this process for files that a peer reads; it is removed with what is in it.
@@ -159,25 +166,6 @@ static void progress(const std::string &text) {
     fmt::print(stderr, "\r\033[K{}", text);
 }
 
-static void addProbe(BenchReport &report, const Measurement &result) {
-  if (result.runner != "vx" || report.probeOf(result))
-    return;
-  Probe probe;
-  probe.device = result.device;
-  probe.threads = result.threads;
-  progress(fmt::format("probing {}", result.device));
-  if (result.device.starts_with("cpu")) {
-    probe.fmaGflops = probeFmaGflops(std::max(result.threads, 1u));
-    probe.readGbs = probeReadGbs(std::max(result.threads, 1u));
-  } else if (result.device.starts_with("vulkan")) {
-    if (const std::optional<VulkanProbes> best = probeVulkan(result.device)) {
-      probe.fmaGflops = best->fmaGflops;
-      probe.readGbs = best->readGbs;
-    }
-  }
-  report.probes.push_back(probe);
-}
-
 static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module,
                     const SymbolValues &dims) {
   const std::vector<uint32_t> threads = threadCounts(options.threads);
@@ -232,17 +220,62 @@ static void addPeers(std::vector<Entry> &entries, const Options &options, size_t
   }
 }
 
-static void takeTurns(std::vector<Entry> &entries, const Options &options, const std::string &module) {
+// Of the devices that were taken, each once for a number of threads.
+static void addProbes(std::vector<ProbeEntry> &probes, const std::vector<Entry> &entries) {
+  for (const Entry &entry : entries) {
+    const Measurement taken = entry.contestant->describe();
+    auto isSame = [&taken](const ProbeEntry &other) {
+      return other.device == taken.device && other.threads == taken.threads;
+    };
+    if (taken.runner != "vx" || std::any_of(probes.begin(), probes.end(), isSame))
+      continue;
+    progress(fmt::format("probing {}", taken.device));
+    ProbeEntry probe{taken.device, taken.threads, nullptr, {}, {}, {}};
+    probe.probe =
+        taken.device.starts_with("cpu") ? makeCpuProbe(std::max(taken.threads, 1u)) : makeGpuProbe(taken.device);
+    if (probe.probe)
+      probe.probe->run(); // The first round records commands and wakes the processor up.
+    probes.push_back(std::move(probe));
+  }
+}
+
+static void addRound(ProbeEntry &entry) {
+  if (!entry.probe)
+    return;
+  const ProbeRound round = entry.probe->run();
+  auto add = [](std::vector<double> &list, const std::optional<double> &value) {
+    if (value)
+      list.push_back(*value);
+  };
+  add(entry.fmaGflops, round.fmaGflops);
+  add(entry.readGbs, round.readGbs);
+  add(entry.copyGbs, round.copyGbs);
+}
+
+static std::optional<double> median(std::vector<double> values) {
+  if (values.empty())
+    return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return percentile(values, 0.5);
+}
+
+static void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const Options &options,
+                      const std::string &module) {
   std::vector<double> ignored;
   // The first runs record commands, touch pages and wake the processor up.
   for (Entry &entry : entries)
     entry.contestant->run(options.warmUp.value_or(options.minTime / 10), 2, ignored);
+  if (!options.noProbes)
+    addProbes(probes, entries);
   const uint32_t runs = (options.minRuns + Turns - 1) / Turns;
-  for (int turn = 0; turn < Turns; ++turn)
+  for (int turn = 0; turn < Turns; ++turn) {
     for (Entry &entry : entries) {
       progress(fmt::format("{}: turn {} of {}", module, turn + 1, Turns));
       entry.contestant->run(options.minTime / Turns, runs, entry.times);
     }
+    for (ProbeEntry &probe : probes)
+      addRound(probe);
+  }
 }
 
 static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
@@ -265,22 +298,24 @@ static int run(const char *name, int argc, char **argv) {
     scratch.emplace();
 
   BenchReport report;
+  std::vector<ProbeEntry> probes;
   for (size_t i = 0; i < options.modules.size(); ++i)
     for (const SymbolValues &dims : parseDimLists(options.dims)) {
       std::vector<Entry> entries;
       addOurs(entries, options, options.modules[i], dims);
       if (!options.peer.empty())
         addPeers(entries, options, i, dims, scratch->path);
-      takeTurns(entries, options, options.modules[i]);
+      takeTurns(entries, probes, options, options.modules[i]);
       const size_t begin = report.results.size();
       for (Entry &entry : entries) {
         Measurement &result = report.results.emplace_back(entry.contestant->describe());
         setTimes(result, std::move(entry.times));
-        if (!options.noProbes)
-          addProbe(report, result);
       }
       compareWithPeers(report.results, begin);
     }
+  for (const ProbeEntry &probe : probes)
+    report.probes.push_back(
+        {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
   progress("");
   if (!options.json.empty())
     writeFile(options.json, report.json().dump(2) + "\n");

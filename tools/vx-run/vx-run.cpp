@@ -228,6 +228,21 @@ static void printKernels(const Json &call) {
   }
 }
 
+// Says on stderr why a device that was asked for by name is not the one that was taken.
+static void tellFallback(const std::string &wanted, vx_instance *instance) {
+  char *text = nullptr;
+  check(vx_instance_report(instance, VX_REPORT_JSON, &text));
+  const Json report = Json::parse(takeString(text));
+  const std::string taken = report["taken"].value("device", ""), backend = report["taken"].value("backend", "");
+  if (wanted == taken || wanted == backend)
+    return;
+  std::string reasons;
+  for (const Json &refusal : report["refused"])
+    reasons +=
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
+  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", wanted, taken, reasons);
+}
+
 // The exit code: 1 when the devices differ.
 static int compare(const Options &options, vx_module *module, const vx_function_info &function,
                    const SymbolValues &symbols, std::vector<vx_value *> inputs) {
@@ -292,6 +307,8 @@ static int run(const char *name, int argc, char **argv) {
   vx_instance *createdInstance = nullptr;
   check(vx_instance_create(module.get(), &instanceOptions, &createdInstance));
   const InstanceOwner instance(createdInstance);
+  if (options.device != "auto")
+    tellFallback(options.device, instance.get());
   vx_call *createdCall = nullptr;
   check(vx_call_create(instance.get(), function.name, &createdCall));
   const CallOwner call(createdCall);

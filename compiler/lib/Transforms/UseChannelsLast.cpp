@@ -47,6 +47,19 @@ Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t
   return TransposeOp::create(builder, loc, value, permutation);
 }
 
+/// Replaces `op` by `result`, the same values in another order of dimensions; fails when its type knows other sizes.
+LogicalResult replace(PatternRewriter &rewriter, Operation *op, Value result) {
+  if (result.getType() != op->getResult(0).getType())
+    return rewriter.notifyMatchFailure(op, "the types know different sizes");
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
+/// Replaces `op` by the view with channels first of `result`, which has them last.
+LogicalResult replaceWithView(PatternRewriter &rewriter, Operation *op, Value result) {
+  return replace(rewriter, op, transposed(rewriter, op->getLoc(), result, toChannelsFirst(typeOf(result).getRank())));
+}
+
 /// The list with the entries of channels-first dimensions in the order of channels last.
 SmallVector<int64_t> reordered(ArrayRef<int64_t> list) {
   SmallVector<int64_t> result;
@@ -68,11 +81,7 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
     Value input = transposed(rewriter, op.getLoc(), op.getInput(), toChannelsLast(rank));
     Value result = ConvOp::create(rewriter, op.getLoc(), input, op.getFilter(), op.getStrides(), op.getDilations(),
                                   op.getPadsLow(), op.getPadsHigh(), op.getGroups(), /*channels_last=*/true);
-    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
-    if (result.getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "the types know different sizes");
-    rewriter.replaceOp(op, result);
-    return success();
+    return replaceWithView(rewriter, op, result);
   }
 };
 
@@ -173,11 +182,7 @@ struct SinkThroughReduceWindow : OpRewritePattern<ReduceWindowOp> {
     Value result = ReduceWindowOp::create(rewriter, op.getLoc(), op.getKind(), input, reordered(op.getWindow()),
                                           reordered(op.getStrides()), reordered(op.getDilations()),
                                           reordered(op.getPadsLow()), reordered(op.getPadsHigh()));
-    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(typeOf(result).getRank()));
-    if (result.getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "the types know different sizes");
-    rewriter.replaceOp(op, result);
-    return success();
+    return replaceWithView(rewriter, op, result);
   }
 };
 
@@ -204,10 +209,7 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
         permutation.push_back(llvm::find(sorted, place) - sorted.begin());
       result = transposed(rewriter, op.getLoc(), result, permutation);
     }
-    if (result.getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "the types know different sizes");
-    rewriter.replaceOp(op, result);
-    return success();
+    return replace(rewriter, op, result);
   }
 };
 
@@ -222,11 +224,7 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
       return failure();
     int64_t rank = typeOf(op.getResult()).getRank();
     Value result = ConcatOp::create(rewriter, op.getLoc(), inputs, placeOf(op.getAxis(), rank));
-    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
-    if (result.getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "the types know different sizes");
-    rewriter.replaceOp(op, result);
-    return success();
+    return replaceWithView(rewriter, op, result);
   }
 };
 
@@ -245,11 +243,7 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
     }
     Value result = PadOp::create(rewriter, op.getLoc(), input, op.getValue(), rewriter.getArrayAttr(low),
                                  rewriter.getArrayAttr(high));
-    result = transposed(rewriter, op.getLoc(), result, toChannelsFirst(rank));
-    if (result.getType() != op.getResult().getType())
-      return rewriter.notifyMatchFailure(op, "the types know different sizes");
-    rewriter.replaceOp(op, result);
-    return success();
+    return replaceWithView(rewriter, op, result);
   }
 };
 

@@ -19,29 +19,18 @@ namespace vx {
 namespace {
 
 /// result[n, h, w, c] = sum over i, j of input[n, h*sh + i*dh - ph, w*sw + j*dw - pw, c] * filter[c, 0, i, j]
-struct Depthwise {
-  bufferization::MaterializeInDestinationOp result;
-  linalg::GenericOp op;
+struct Depthwise : OnlySum {
   Value input, filter;
   int64_t kernel[2], strides[2], dilations[2], padsLow[2];
 };
 
 std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
-  SmallVector<bufferization::MaterializeInDestinationOp> results(
-      function.getOps<bufferization::MaterializeInDestinationOp>());
-  if (results.size() != 1)
+  std::optional<OnlySum> sum = findOnlySum(function);
+  auto window = sum ? sum->op->getAttrOfType<DictionaryAttr>(vxk::kConvAttr) : DictionaryAttr();
+  if (!window)
     return std::nullopt;
   Depthwise found;
-  found.result = results.front();
-  for (auto generic : function.getOps<linalg::GenericOp>())
-    if (generic.getNumReductionLoops() != 0) {
-      if (found.op)
-        return std::nullopt;
-      found.op = generic;
-    }
-  auto window = found.op ? found.op->getAttrOfType<DictionaryAttr>(vxk::kConvAttr) : DictionaryAttr();
-  if (!window || !isElementwiseOf(found.result.getSource(), found.op))
-    return std::nullopt;
+  static_cast<OnlySum &>(found) = *sum;
   auto type = cast<RankedTensorType>(found.op.getResult(0).getType());
   found.filter = found.op.getDpsInputs().front();
   auto filterType = cast<RankedTensorType>(found.filter.getType());

@@ -32,7 +32,8 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
   return loops;
 }
 
-bool isElementwiseOf(Value result, linalg::GenericOp op) {
+/// True when every way from `op` to `result` is elementwise.
+static bool isElementwiseOf(Value result, linalg::GenericOp op) {
   llvm::DenseSet<Value> dependent = {op.getResult(0)};
   for (Operation &other : *op->getBlock()) {
     if (&other == op || !op->isBeforeInBlock(&other))
@@ -91,23 +92,33 @@ static void matchPackedB(Product &product) {
   product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
 }
 
-std::optional<Product> matchProduct(func::FuncOp function) {
+std::optional<OnlySum> findOnlySum(func::FuncOp function) {
   SmallVector<bufferization::MaterializeInDestinationOp> results(
       function.getOps<bufferization::MaterializeInDestinationOp>());
   if (results.size() != 1)
     return std::nullopt;
-  Product product;
-  product.result = results.front();
+  OnlySum sum;
+  sum.result = results.front();
   for (auto generic : function.getOps<linalg::GenericOp>()) {
     if (generic.getNumReductionLoops() == 0)
       continue;
-    if (product.op)
+    if (sum.op)
       return std::nullopt;
-    product.op = generic;
+    sum.op = generic;
   }
-  linalg::GenericOp op = product.op;
-  if (!op || op.getNumDpsInits() != 1 || !isElementwiseOf(product.result.getSource(), op))
+  if (!sum.op || sum.op.getNumDpsInits() != 1 || !isElementwiseOf(sum.result.getSource(), sum.op))
     return std::nullopt;
+  return sum;
+}
+
+std::optional<Product> matchProduct(func::FuncOp function) {
+  std::optional<OnlySum> only = findOnlySum(function);
+  if (!only)
+    return std::nullopt;
+  Product product;
+  product.result = only->result;
+  product.op = only->op;
+  linalg::GenericOp op = product.op;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   unsigned rank = type.getRank();
   if (!isa<FloatType>(type.getElementType()) || rank < 2)

@@ -22,8 +22,14 @@ struct Product {
   int64_t tile = 0;
 };
 
-/// True when every way from `op` to `result` is elementwise.
-bool isElementwiseOf(mlir::Value result, mlir::linalg::GenericOp op);
+/// A kernel's only result and its only reduction.
+struct OnlySum {
+  mlir::bufferization::MaterializeInDestinationOp result;
+  mlir::linalg::GenericOp op;
+};
+
+/// The kernel's only result and its only reduction, when every way from the one to the other is elementwise.
+std::optional<OnlySum> findOnlySum(mlir::func::FuncOp function);
 
 /// The product that the kernel's only result is an elementwise function of, or nothing.
 std::optional<Product> matchProduct(mlir::func::FuncOp function);

@@ -1,5 +1,6 @@
 #include "ElementEvaluator.h"
 
+#include "IndexFacts.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -177,22 +178,6 @@ LaneIndex ElementEvaluator::multiplyIndices(Location loc, LaneIndex lhs, LaneInd
   Value base = emitAt(std::max(depthOf(lhs.base), depthOf(rhs.base)),
                       [&]() -> Value { return arith::MulIOp::create(builder, loc, lhs.base, rhs.base); });
   return {base, stride, {}};
-}
-
-/// True when `value` is known to be a multiple of `factor`.
-static bool isMultipleOf(Value value, int64_t factor) {
-  if (!value)
-    return false;
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return *constant % factor == 0;
-  if (auto loop = dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
-      loop && loop.getInductionVar() == value)
-    return isMultipleOf(loop.getLowerBound(), factor) && isMultipleOf(loop.getStep(), factor);
-  if (auto sum = value.getDefiningOp<arith::AddIOp>())
-    return isMultipleOf(sum.getLhs(), factor) && isMultipleOf(sum.getRhs(), factor);
-  if (auto times = value.getDefiningOp<arith::MulIOp>())
-    return isMultipleOf(times.getLhs(), factor) || isMultipleOf(times.getRhs(), factor);
-  return false;
 }
 
 SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex flat, ArrayRef<Value> sizes) {

@@ -34,14 +34,15 @@ struct Tile {
   }
 };
 
-/// A contraction's extent: its result as a matrix, how many of these there are, and what is summed up.
-struct Extent {
-  int64_t rows, columns, count, length;
-};
+/// The factors by which a leading dimension of unknown size, a batch, multiplies the work: a tile must not be bad for a
+/// single item nor for many.
+SmallVector<int64_t> guessBatch(RankedTensorType result) {
+  return result.getRank() > 0 && result.isDynamicDim(0) ? SmallVector<int64_t>{1, 16} : SmallVector<int64_t>{1};
+}
 
 /// Clock cycles, roughly, that a GPU takes with `kProcessors` groups of `kUnits` multiply-adders and a cache that gives
 /// them `kCacheBytes` a cycle.
-double estimateCycles(const Tile &tile, const Extent &extent, int64_t elementBytes, int64_t workgroups) {
+double estimateCycles(const Tile &tile, int64_t length, int64_t elementBytes, int64_t workgroups) {
   constexpr int64_t kProcessors = 128, kUnits = 128, kResident = 4;
   constexpr double kLatency = 500, kCacheBytes = 2500;
   // Products for each element read from workgroup memory decide how busy the multiply-adders are.
@@ -49,17 +50,18 @@ double estimateCycles(const Tile &tile, const Extent &extent, int64_t elementByt
   double efficiency = block / (block + 6.0 * static_cast<double>(tile.blockRows + tile.blockColumns) / 4);
   int64_t waves = llvm::divideCeil(workgroups, kProcessors);
   double resident = static_cast<double>(std::min(waves, kResident));
-  double steps = static_cast<double>(llvm::divideCeil(extent.length, tile.step * tile.slices)) + 2;
+  double steps = static_cast<double>(llvm::divideCeil(length, tile.step * tile.slices)) + 2;
   double products = static_cast<double>(tile.rows * tile.columns * tile.step * tile.slices) / kUnits / efficiency;
   double ends = 200.0 * static_cast<double>(tile.slices - 1);
   // Of two tiles that only wait, the one with less to do.
   double step = std::max(products, kLatency / resident) + products / 16;
-  double traffic = static_cast<double>(workgroups * (tile.rows + tile.columns) * extent.length * elementBytes);
+  double traffic = static_cast<double>(workgroups * (tile.rows + tile.columns) * length * elementBytes);
   return std::max(static_cast<double>(waves) * (steps * step + ends), traffic / kCacheBytes);
 }
 
-/// The tile with the least estimate. `countWorkgroups` knows how a result is cut by it.
-std::optional<Tile> chooseTile(const Extent &extent, int64_t elementBytes, const TargetSpec &spec,
+/// The tile with the least product of the estimates for all guessed batches, for sums of `length` products.
+/// `countWorkgroups` knows how one item of the result is cut by it.
+std::optional<Tile> chooseTile(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes, const TargetSpec &spec,
                                function_ref<int64_t(const Tile &)> countWorkgroups) {
   std::optional<Tile> best;
   double bestCycles = 0;
@@ -68,10 +70,16 @@ std::optional<Tile> chooseTile(const Extent &extent, int64_t elementBytes, const
       for (int64_t slices : {1, 2, 4, 8}) {
         Tile tile{rows, columns, rows >= 64 ? 8 : rows >= 8 ? 4 : 1, columns >= 128 ? 8 : 4, slices};
         int64_t threads = tile.threads();
-        if (threads < 64 || threads > std::min<int64_t>(spec.maxThreads, 256) ||
+        // Of both factors, what a thread holds in registers on their way to workgroup memory.
+        constexpr int64_t kMostStaged = 16;
+        int64_t staged = (rows + columns) * tile.step * slices / std::max<int64_t>(1, threads);
+        if (threads < 64 || threads > std::min<int64_t>(spec.maxThreads, 256) || staged > kMostStaged ||
             tile.memory(elementBytes) > spec.workgroupMemory)
           continue;
-        double cycles = estimateCycles(tile, extent, elementBytes, countWorkgroups(tile));
+        int64_t workgroups = countWorkgroups(tile);
+        double cycles = 1;
+        for (int64_t batch : batches)
+          cycles *= estimateCycles(tile, length, elementBytes, batch * workgroups);
         if (best && cycles >= bestCycles)
           continue;
         best = tile;
@@ -98,15 +106,16 @@ StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const Targ
   if (lhsFree == 0 || lhsFree == rank - batch || own.getRank() != rank)
     return {};
   int64_t row = batch + lhsFree - 1, column = rank - 1;
-  Extent extent{plannedSize(result, row), plannedSize(result, column), 1, 1};
-  for (int64_t d = 0; d < rank; ++d)
+  SmallVector<int64_t> batches = row > 0 ? guessBatch(result) : SmallVector<int64_t>{1};
+  int64_t count = 1, length = 1;
+  for (int64_t d = batches.size() > 1 ? 1 : 0; d < rank; ++d)
     if (d != row && d != column)
-      extent.count *= plannedSize(result, d);
+      count *= plannedSize(result, d);
   for (int64_t d : op.getLhsContracting())
-    extent.length *= plannedSize(lhs, d);
-  std::optional<Tile> tile = chooseTile(extent, stagedBytes(own), spec, [&](const Tile &candidate) {
-    return extent.count * llvm::divideCeil(extent.rows, candidate.rows) *
-           llvm::divideCeil(extent.columns, candidate.columns);
+    length *= plannedSize(lhs, d);
+  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
+    return count * llvm::divideCeil(plannedSize(result, row), candidate.rows) *
+           llvm::divideCeil(plannedSize(result, column), candidate.columns);
   });
   if (!tile)
     return {};
@@ -135,15 +144,15 @@ StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &
   if (op.getGroups() != 1 || own.getRank() != rank)
     return {};
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  Extent extent{plannedSize(result, 1), 1, plannedSize(result, 0), 1};
-  for (int64_t d = 2; d < rank; ++d)
-    extent.columns *= plannedSize(result, d);
+  SmallVector<int64_t> batches = guessBatch(result);
+  int64_t length = 1;
   for (int64_t d = 1; d < rank; ++d)
-    extent.length *= plannedSize(filter, d);
-  std::optional<Tile> tile = chooseTile(extent, stagedBytes(own), spec, [&](const Tile &candidate) {
-    int64_t count = 1;
-    for (auto [d, size] : llvm::enumerate(convWorkgroup(result, candidate)))
-      count *= llvm::divideCeil(plannedSize(result, static_cast<int64_t>(d)), size);
+    length *= plannedSize(filter, d);
+  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
+    SmallVector<int64_t> workgroup = convWorkgroup(result, candidate);
+    int64_t count = batches.size() > 1 ? 1 : plannedSize(result, 0);
+    for (int64_t d = 1; d < rank; ++d)
+      count *= llvm::divideCeil(plannedSize(result, d), workgroup[d]);
     return count;
   });
   if (!tile)

@@ -1,3 +1,4 @@
+#include "Common/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -22,39 +23,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-std::optional<int64_t> constantOf(Value value) { return getConstantIntValue(value); }
-
-/// True when `value` is known to be a multiple of `factor`, a power of two.
-bool isMultipleOf(Value value, int64_t factor) {
-  if (factor == 1)
-    return true;
-  if (std::optional<int64_t> constant = constantOf(value))
-    return *constant % factor == 0;
-  if (auto loop = dyn_cast_or_null<scf::ForOp>(value.getParentBlock()->getParentOp());
-      loop && loop.getInductionVar() == value)
-    return isMultipleOf(loop.getLowerBound(), factor) && isMultipleOf(loop.getStep(), factor);
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<arith::MulIOp>(op)) {
-    // Each factor may contribute.
-    for (int64_t left = 1; left <= factor; left *= 2)
-      if (isMultipleOf(op->getOperand(0), left) && isMultipleOf(op->getOperand(1), factor / left))
-        return true;
-    return false;
-  }
-  if (auto shift = dyn_cast<arith::ShLIOp>(op)) {
-    std::optional<int64_t> bits = constantOf(shift.getRhs());
-    return bits && *bits >= 0 && *bits < 32 && (int64_t(1) << *bits) % factor == 0;
-  }
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MaxUIOp, arith::MinSIOp, arith::MaxSIOp, arith::RemUIOp>(
-          op))
-    return isMultipleOf(op->getOperand(0), factor) && isMultipleOf(op->getOperand(1), factor);
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return isMultipleOf(select.getTrueValue(), factor) && isMultipleOf(select.getFalseValue(), factor);
-  return false;
-}
-
 /// An index as a sum of values, each times a number, and a constant.
 struct Place {
   std::map<void *, int64_t> terms; // by the value's address
@@ -62,7 +30,7 @@ struct Place {
 };
 
 void addTo(Place &place, Value value, int64_t times) {
-  if (std::optional<int64_t> known = constantOf(value)) {
+  if (std::optional<int64_t> known = getConstantIntValue(value)) {
     place.constant += times * *known;
     return;
   }
@@ -79,7 +47,7 @@ void addTo(Place &place, Value value, int64_t times) {
   }
   if (isa_and_nonnull<arith::MulIOp>(op))
     for (int side : {0, 1})
-      if (std::optional<int64_t> factor = constantOf(op->getOperand(side))) {
+      if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(side))) {
         addTo(place, op->getOperand(1 - side), times * *factor);
         return;
       }

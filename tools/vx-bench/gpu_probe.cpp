@@ -1,13 +1,15 @@
-#include "vulkan_probes.h"
-
-#ifdef VX_BENCH_PROBE_KERNELS
+#include "device_probe.h"
 
 #include "call_inputs.h"
 #include "runtime_objects.h"
 #include "tool_error.h"
 
+#include "kernels.ptx.h"
+#ifdef VX_BENCH_VULKAN_KERNELS
+#include "copy.spv.h"
 #include "fma.spv.h"
 #include "read.spv.h"
+#endif
 #include "vx/abi/module_generated.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
@@ -28,15 +30,12 @@ using format::Op;
 // Enough threads for every processor of a large device.
 static constexpr uint64_t Workgroups = 8192;
 static constexpr uint64_t Threads = Workgroups * 64;
-// Of the fma kernel: 8 chains of 4 lanes, a multiply-add each.
-static constexpr uint64_t OperationsPerStep = 8 * 4 * 2;
-static constexpr uint64_t ReadBytes = uint64_t(256) << 20;
-// Reads in one call, so that starting it does not count.
-static constexpr int ReadsPerCall = 8;
-static constexpr int Rounds = 4;
+// Of the fma kernel: 32 chains, a multiply-add each.
+static constexpr uint64_t OperationsPerStep = 32 * 2;
+static constexpr uint64_t PassBytes = uint64_t(256) << 20;
+// Reads or copies in one call, so that starting it does not count.
+static constexpr int PassesPerCall = 16;
 static constexpr double EnoughSeconds = 0.02;
-// A software device needs no second round.
-static constexpr double LongSeconds = 0.5;
 
 static std::unique_ptr<format::InstructionT> instruction(Op op, std::vector<uint32_t> operands, int64_t imm = 0) {
   auto result = std::make_unique<format::InstructionT>();
@@ -82,7 +81,7 @@ static std::unique_ptr<format::ProgramT> program(const char *name) {
   body.push_back(instruction(Op::ConstI64, {1}, Workgroups));
   body.push_back(instruction(Op::ConstI64, {2}, Threads * sizeof(float)));
   body.push_back(instruction(Op::ConstI64, {3}, Threads));
-  body.push_back(instruction(Op::ConstI64, {4}, ReadBytes / 16));
+  body.push_back(instruction(Op::ConstI64, {4}, PassBytes / 16));
   body.push_back(instruction(Op::Allocate, {1, 2}));
   auto output = std::make_unique<format::ResultT>();
   output->buffer = 1;
@@ -104,33 +103,70 @@ static void addFunction(format::ModuleT &module, const char *name, format::Eleme
   module.programs.push_back(std::move(body));
 }
 
-static void addKernel(format::TargetT &target, std::vector<uint8_t> &code, const char *name,
-                      std::vector<format::Access> buffers, std::span<const uint8_t> spirv) {
+static void addKernel(format::TargetT &target, const char *name, std::vector<format::Access> buffers) {
   auto kernel = std::make_unique<format::KernelT>();
   kernel->name = kernel->key = name;
   kernel->buffers = std::move(buffers);
   kernel->scalar_count = 1;
   kernel->workgroup_size = {64, 1, 1};
   target.kernels.push_back(std::move(kernel));
-  code.insert(code.end(), spirv.begin(), spirv.end());
   target.variants.front()->entries.emplace_back(name);
-  target.variants.front()->offsets.push_back(code.size());
 }
 
-static std::vector<uint8_t> probeModule() {
+// The code section of the three kernels, empty when this tool has none for the target.
+static std::vector<uint8_t> addVariant(format::TargetT &target) {
+  std::vector<uint8_t> code;
+  target.variants.push_back(std::make_unique<format::VariantT>());
+  format::VariantT &variant = *target.variants.front();
+  if (target.name == "cuda") {
+    // What every GPU that vx has CUDA code for takes.
+    variant.name = "sm_80";
+    variant.requires_ = {"sm_80", "ptx76"};
+    code.assign(std::begin(kernels_ptx), std::end(kernels_ptx));
+    code.push_back(0); // The driver wants a string.
+  }
+#ifdef VX_BENCH_VULKAN_KERNELS
+  if (target.name == "vulkan") {
+    variant.name = "baseline";
+    variant.requires_ = {"bda", "int64"};
+    variant.offsets = {0};
+    for (const std::span<const uint8_t> kernel :
+         {std::span<const uint8_t>(fma_spirv), std::span<const uint8_t>(read_spirv),
+          std::span<const uint8_t>(copy_spirv)}) {
+      code.insert(code.end(), kernel.begin(), kernel.end());
+      variant.offsets.push_back(code.size());
+    }
+  }
+#endif
+  addKernel(target, "fma", {format::Access::Write});
+  addKernel(target, "read", {format::Access::Read, format::Access::Write});
+  addKernel(target, "copy", {format::Access::Read, format::Access::Write});
+  return code;
+}
+
+// A program that runs `kernel` over the variable in buffer 0, with its results in buffer `output`.
+static std::unique_ptr<format::ProgramT> passes(const char *name, uint32_t kernel, uint32_t output) {
+  auto result = program(name);
+  auto &body = result->body->instructions;
+  body.push_back(instruction(Op::Variable, {0}, 0));
+  auto work = instruction(Op::Segment, {});
+  for (int i = 0; i < PassesPerCall; ++i)
+    work->commands.push_back(dispatch(kernel, 1, {0, output}, 4));
+  body.push_back(std::move(work));
+  return result;
+}
+
+// A module file of the three kernels, empty when there are none for the target.
+static std::vector<uint8_t> probeModule(const std::string &targetName) {
   format::ModuleT module;
   module.producer = "vx-bench";
   module.name = "probes";
   module.targets.push_back(std::make_unique<format::TargetT>());
   format::TargetT &target = *module.targets.front();
-  target.name = "vulkan";
-  target.variants.push_back(std::make_unique<format::VariantT>());
-  target.variants.front()->name = "baseline";
-  target.variants.front()->requires_ = {"bda", "int64"};
-  target.variants.front()->offsets = {0};
-  std::vector<uint8_t> code;
-  addKernel(target, code, "fma", {format::Access::Write}, fma_spirv);
-  addKernel(target, code, "read", {format::Access::Read, format::Access::Write}, read_spirv);
+  target.name = targetName;
+  const std::vector<uint8_t> code = addVariant(target);
+  if (code.empty())
+    return {};
 
   // The number of steps comes as the size of an empty tensor.
   auto fma = program("fma");
@@ -148,16 +184,21 @@ static std::vector<uint8_t> probeModule() {
   auto variable = std::make_unique<format::VariableT>();
   variable->name = "memory";
   variable->element_type = format::ElementType::U8;
-  variable->dims = {ReadBytes};
-  variable->size = ReadBytes;
+  variable->dims = {PassBytes};
+  variable->size = PassBytes;
   module.variables.push_back(std::move(variable));
-  auto read = program("read");
-  read->body->instructions.push_back(instruction(Op::Variable, {0}, 0));
-  work = instruction(Op::Segment, {});
-  for (int i = 0; i < ReadsPerCall; ++i)
-    work->commands.push_back(dispatch(1, 1, {0, 1}, 4));
-  read->body->instructions.push_back(std::move(work));
-  addFunction(module, "read", format::ElementType::U32, std::move(read));
+  addFunction(module, "read", format::ElementType::U32, passes("read", 1, 1));
+  auto copy = passes("copy", 2, 2);
+  copy->buffer_registers = 3;
+  copy->i64_registers = 7;
+  auto &body = copy->body->instructions;
+  std::vector<std::unique_ptr<format::InstructionT>> begin;
+  begin.push_back(instruction(Op::ConstI64, {5}, PassBytes));
+  begin.push_back(instruction(Op::ConstI64, {6}, 0));
+  begin.push_back(instruction(Op::ArenaReserve, {5}));
+  begin.push_back(instruction(Op::ArenaSlice, {2, 6, 5}));
+  body.insert(body.begin(), std::make_move_iterator(begin.begin()), std::make_move_iterator(begin.end()));
+  addFunction(module, "copy", format::ElementType::U32, std::move(copy));
 
   auto section = std::make_unique<format::SectionT>();
   section->kind = format::SectionKind::Code;
@@ -185,13 +226,12 @@ static std::vector<uint8_t> probeModule() {
 }
 
 // The runtime loads modules from files only; the name is gone as soon as the file is mapped.
-static ModuleOwner loadProbeModule() {
+static ModuleOwner loadProbeModule(const std::vector<uint8_t> &bytes) {
   const char *folder = std::getenv("TMPDIR");
   std::string path = std::string(folder && *folder ? folder : "/tmp") + "/vx-bench-probes-XXXXXX";
   const int file = ::mkstemp(path.data());
   if (file < 0)
     throw workError("cannot make a temporary file '{}': {}", path, std::strerror(errno));
-  const std::vector<uint8_t> bytes = probeModule();
   const ssize_t written = ::write(file, bytes.data(), bytes.size());
   ::close(file);
   vx_module *module = nullptr;
@@ -214,59 +254,54 @@ static double timeCall(vx_call *call, std::vector<vx_value *> inputs) {
   return seconds;
 }
 
-static double probeFma(vx_instance *instance) {
-  vx_call *created = nullptr;
-  check(vx_call_create(instance, "fma", &created));
-  const CallOwner call(created);
-  double best = 0;
-  int64_t steps = 8;
-  for (int round = 0; round < Rounds;) {
-    const ValueOwner input = toRuntime({VX_TENSOR, VX_U8, {{VX_U8, {steps, 0}, {}}}});
-    const double seconds = timeCall(call.get(), {input.get()});
-    if (seconds < EnoughSeconds && steps < (int64_t(1) << 30)) {
-      steps *= 4;
-      continue;
+namespace {
+
+class GpuProbe final : public DeviceProbe {
+public:
+  GpuProbe(const std::string &device, const std::vector<uint8_t> &file) : module(loadProbeModule(file)) {
+    vx_instance_options options{};
+    options.struct_size = sizeof(options);
+    options.device = device.c_str();
+    options.no_fallback = 1;
+    vx_instance *createdInstance = nullptr;
+    check(vx_instance_create(module.get(), &options, &createdInstance));
+    instance.reset(createdInstance);
+    for (size_t i = 0; i < std::size(calls); ++i) {
+      vx_call *created = nullptr;
+      check(vx_call_create(instance.get(), Functions[i], &created));
+      calls[i].reset(created);
     }
-    best =
-        std::max(best, static_cast<double>(Threads * OperationsPerStep) * static_cast<double>(steps) / seconds / 1e9);
-    round = seconds > LongSeconds ? Rounds : round + 1;
   }
-  return best;
-}
 
-static double probeRead(vx_instance *instance) {
-  vx_call *created = nullptr;
-  check(vx_call_create(instance, "read", &created));
-  const CallOwner call(created);
-  double best = 0;
-  for (int round = 0; round < Rounds;) {
-    const double seconds = timeCall(call.get(), {});
-    best = std::max(best, static_cast<double>(ReadBytes * ReadsPerCall) / seconds / 1e9);
-    round = seconds > LongSeconds ? Rounds : round + 1;
+  ProbeRound run() override {
+    ProbeRound round;
+    for (;; steps *= 4) {
+      const ValueOwner input = toRuntime({VX_TENSOR, VX_U8, {{VX_U8, {steps, 0}, {}}}});
+      const double seconds = timeCall(calls[0].get(), {input.get()});
+      round.fmaGflops = static_cast<double>(Threads * OperationsPerStep) * static_cast<double>(steps) / seconds / 1e9;
+      if (seconds >= EnoughSeconds || steps >= (int64_t(1) << 30))
+        break;
+    }
+    constexpr double bytes = static_cast<double>(PassBytes) * PassesPerCall;
+    round.readGbs = bytes / timeCall(calls[1].get(), {}) / 1e9;
+    round.copyGbs = 2 * bytes / timeCall(calls[2].get(), {}) / 1e9;
+    return round;
   }
-  return best;
-}
 
-std::optional<VulkanProbes> probeVulkan(const std::string &device) {
-  const ModuleOwner module = loadProbeModule();
-  vx_instance_options options{};
-  options.struct_size = sizeof(options);
-  options.device = device.c_str();
-  options.no_fallback = 1;
-  vx_instance *created = nullptr;
-  check(vx_instance_create(module.get(), &options, &created));
-  const InstanceOwner instance(created);
-  return VulkanProbes{probeFma(instance.get()), probeRead(instance.get())};
+private:
+  static constexpr const char *Functions[] = {"fma", "read", "copy"};
+
+  const ModuleOwner module;
+  InstanceOwner instance;
+  CallOwner calls[std::size(Functions)];
+  int64_t steps = 8;
+};
+
+} // namespace
+
+std::unique_ptr<DeviceProbe> makeGpuProbe(const std::string &device) {
+  const std::vector<uint8_t> file = probeModule(device.substr(0, device.find(':')));
+  return file.empty() ? nullptr : std::make_unique<GpuProbe>(device, file);
 }
 
 } // namespace vx::tools
-
-#else
-
-namespace vx::tools {
-
-std::optional<VulkanProbes> probeVulkan(const std::string &) { return std::nullopt; }
-
-} // namespace vx::tools
-
-#endif

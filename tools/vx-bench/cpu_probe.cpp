@@ -1,4 +1,4 @@
-#include "cpu_probes.h"
+#include "device_probe.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,8 @@ namespace vx::tools {
 
 using Clock = std::chrono::steady_clock;
 
-static constexpr int Rounds = 5;
+// Long enough that the clock is the one that the processor keeps under this load.
+static constexpr uint64_t FmaSteps = 10000000;
 static constexpr uint64_t ReadBytes = uint64_t(256) << 20;
 // Enough independent chains to hide the latency of two units.
 static constexpr int Chains = 12;
@@ -79,27 +80,29 @@ static double timeThreads(uint32_t threads, const Work &work) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double probeFmaGflops(uint32_t threads) {
-  constexpr uint64_t steps = 20000000 / Chains;
-  double best = 0;
-  for (int round = 0; round < Rounds; ++round) {
-    std::atomic<uint64_t> operations{0};
-    const double seconds = timeThreads(threads, [&](uint32_t) { operations += fmaLoop(steps); });
-    best = std::max(best, static_cast<double>(operations.load()) / seconds / 1e9);
-  }
-  return best;
-}
+namespace {
 
-double probeReadGbs(uint32_t threads) {
+class CpuProbe final : public DeviceProbe {
+public:
+  explicit CpuProbe(uint32_t threads) : threads(threads), memory(ReadBytes / sizeof(Words)) {
+    // Written once, so that every page is there.
+    for (size_t i = 0; i < memory.size(); ++i)
+      memory[i] = Words{i, i, i, i};
+  }
+
+  ProbeRound run() override { return {fmaGflops(), readGbs(), std::nullopt}; }
+
+private:
   using Words [[gnu::vector_size(32)]] = uint64_t;
-  const size_t count = ReadBytes / sizeof(Words);
-  std::vector<Words> memory(count);
-  // Written once, so that every page is there.
-  for (size_t i = 0; i < count; ++i)
-    memory[i] = Words{i, i, i, i};
-  const size_t share = count / threads;
-  double best = 0;
-  for (int round = 0; round < Rounds; ++round) {
+
+  double fmaGflops() const {
+    std::atomic<uint64_t> operations{0};
+    const double seconds = timeThreads(threads, [&](uint32_t) { operations += fmaLoop(FmaSteps); });
+    return static_cast<double>(operations.load()) / seconds / 1e9;
+  }
+
+  double readGbs() const {
+    const size_t share = memory.size() / threads;
     const double seconds = timeThreads(threads, [&](uint32_t thread) {
       const Words *from = memory.data() + thread * share;
       Words sums[8] = {};
@@ -110,9 +113,15 @@ double probeReadGbs(uint32_t threads) {
         sums[0] += sums[j];
       keep(sums[0]);
     });
-    best = std::max(best, static_cast<double>(share * threads * sizeof(Words)) / seconds / 1e9);
+    return static_cast<double>(share * threads * sizeof(Words)) / seconds / 1e9;
   }
-  return best;
-}
+
+  const uint32_t threads;
+  std::vector<Words> memory;
+};
+
+} // namespace
+
+std::unique_ptr<DeviceProbe> makeCpuProbe(uint32_t threads) { return std::make_unique<CpuProbe>(threads); }
 
 } // namespace vx::tools
