@@ -1,19 +1,13 @@
 // The driver's own CUDA declarations against NVIDIA's header.
 #include "cuda_api.h"
 
+#include "gpu/same_declarations.h"
+
 #include <gtest/gtest.h>
 
 #include <cuda.h>
 
-#include <type_traits>
-
 namespace api = vx::cuda::api;
-
-#define SAME_SIZE(NAME, NVIDIA) static_assert(sizeof(api::NAME) == sizeof(NVIDIA), #NVIDIA)
-#define SAME_FIELD(NAME, NVIDIA, FIELD)                                                                                \
-  static_assert(offsetof(api::NAME, FIELD) == offsetof(NVIDIA, FIELD), #NVIDIA "." #FIELD);                            \
-  static_assert(sizeof(api::NAME::FIELD) == sizeof(NVIDIA::FIELD), #NVIDIA "." #FIELD)
-#define SAME_VALUE(NAME, NVIDIA) static_assert(static_cast<int64_t>(api::NAME) == static_cast<int64_t>(NVIDIA), #NVIDIA)
 
 SAME_SIZE(DevicePtr, CUdeviceptr);
 SAME_SIZE(Device, CUdevice);
@@ -79,14 +73,6 @@ SAME_VALUE(AllocationTypePinned, CU_MEM_ALLOCATION_TYPE_PINNED);
 SAME_VALUE(LocationTypeDevice, CU_MEM_LOCATION_TYPE_DEVICE);
 SAME_VALUE(Flags::PoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 
-// The number of parameters, and the size of each: their types are declared anew, so they are not the same types.
-template <typename Ours, typename Theirs>
-struct SameShape : std::false_type {};
-template <typename... Ours, typename... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-struct SameShape<vx::hal::gpu::VendorFunction<api::Result(Ours...)>, CUresult (*)(Theirs...)>
-    : std::bool_constant<((sizeof(Ours) == sizeof(Theirs)) && ...)> {};
-
 // X(member of the table, the header's plain name)
 #define FUNCTIONS(X)                                                                                                   \
   X(Init, cuInit)                                                                                                      \
@@ -137,14 +123,9 @@ struct SameShape<vx::hal::gpu::VendorFunction<api::Result(Ours...)>, CUresult (*
   X(GraphNodeSetEnabled, cuGraphNodeSetEnabled)                                                                        \
   X(GraphLaunch, cuGraphLaunch)
 
-#define SAME_FUNCTION(NAME, NVIDIA)                                                                                    \
-  static_assert(SameShape<decltype(api::Functions::NAME), decltype(&NVIDIA)>::value, #NVIDIA);
 FUNCTIONS(SAME_FUNCTION)
 
 // The header's plain names mean the symbols that are asked for.
-#define TEXT(NAME) #NAME
-#define EXPANDED(NAME) TEXT(NAME)
-#define SAME_SYMBOL(NAME, NVIDIA) EXPECT_STREQ(functions.NAME.symbol, EXPANDED(NVIDIA));
 TEST(CudaApi, symbolsAreThoseOfTheHeader) {
   const api::Functions functions;
   FUNCTIONS(SAME_SYMBOL)
