@@ -392,6 +392,13 @@ void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *us
   unwrap(call)->state->setObserver(observer, user);
 }
 
+vx_status vx_call_set_stream(vx_call *call, void *stream) {
+  return guarded("vx_call_set_stream", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    return unwrap(call)->state->setStream(stream);
+  });
+}
+
 vx_status vx_call_report(const vx_call *call, char **out_json) {
   return guarded("vx_call_report", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));

@@ -37,6 +37,23 @@ Status CallState::createForLoad(Instance &instance, std::unique_ptr<CallState> &
   return okStatus();
 }
 
+Status CallState::setStream(void *handle) {
+  const TakenDevice &taken = *instance.report().taken;
+  return stream->useCallerStream(handle).addContext(fmt::format("device '{}:{}'", taken.backend, taken.index));
+}
+
+bool CallState::reset() {
+  setProfile(false);
+  setObserver(nullptr, nullptr);
+  return stream->useCallerStream(nullptr).ok();
+}
+
+Status CallState::waitAfter(Status failed) {
+  Status idle = stream->wait();
+  // A lost device is the cause of whatever else failed; its first words say most.
+  return idle.code() == VX_DEVICE_LOST && failed.code() != VX_DEVICE_LOST ? std::move(idle) : std::move(failed);
+}
+
 size_t CallState::chooseEntry() const {
   const std::vector<Entry> &entries = instance.target().entries;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -152,12 +169,8 @@ Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
     return interpreter.checkFaults();
   };
   Status status = compute();
-  if (!status.ok()) {
-    // What was queued before the failure may still use the program's memory.
-    Status idle = stream->wait();
-    if (!idle.ok() && idle.code() == VX_DEVICE_LOST)
-      status = std::move(idle);
-  }
+  if (!status.ok())
+    status = waitAfter(std::move(status));
   clear(state);
   return status;
 }
@@ -190,10 +203,7 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
   if (status.ok())
     status = execute(program, state, outputs);
   if (!status.ok()) {
-    // What was queued before the failure may still run.
-    Status idle = stream->wait();
-    if (!idle.ok() && idle.code() == VX_DEVICE_LOST)
-      status = std::move(idle);
+    status = waitAfter(std::move(status));
     outputs.clear();
   }
   clear(state);

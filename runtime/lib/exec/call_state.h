@@ -32,6 +32,12 @@ public:
     observerUser = user;
   }
 
+  // See vx_call_set_stream.
+  Status setStream(void *handle);
+
+  // Back to what a new one is, for the next user of the place. False when that fails and nobody may have it.
+  bool reset();
+
   // See vx_call_report.
   Status report(std::string &json) const;
 
@@ -77,6 +83,8 @@ private:
   Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
   Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs);
+  // What was queued before a failure may still use the program's memory. Gives the error to report.
+  Status waitAfter(Status failed);
   // Forgets what only the last run needed. The stream must be idle.
   void clear(ProgramState &state);
 

@@ -199,6 +199,7 @@ Status Instance::loadCode() {
     image.entry = variant.entries[i];
     image.bufferCount = static_cast<uint32_t>(kernel.buffers.size());
     image.scalarCount = kernel.scalarCount;
+    image.nodes = kernel.sources;
     std::copy(std::begin(kernel.workgroupSize), std::end(kernel.workgroupSize), std::begin(image.workgroupSize));
     if (!variant.offsets.empty())
       image.code = bytes.subspan(variant.offsets[i], variant.offsets[i + 1] - variant.offsets[i]);
@@ -425,6 +426,8 @@ Status Instance::takeCall(uint32_t function, std::unique_ptr<CallState> &call) {
 }
 
 void Instance::returnCall(std::unique_ptr<CallState> call) {
+  if (!call->reset())
+    return;
   std::lock_guard lock(poolMutex);
   std::vector<std::unique_ptr<CallState>> &places = pool[call->function()];
   if (places.size() < maxPooledCalls)

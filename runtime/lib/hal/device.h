@@ -73,7 +73,8 @@ struct KernelImage {
   uint32_t bufferCount = 0;
   uint32_t scalarCount = 0;
   uint32_t workgroupSize[3] = {1, 1, 1};
-  std::span<const uint8_t> code; // vulkan: this kernel's SPIR-V, a multiple of 4 bytes; else empty
+  std::span<const uint8_t> code;      // vulkan: this kernel's SPIR-V, a multiple of 4 bytes; else empty
+  std::span<const std::string> nodes; // of the user's model that it computes, for messages
 };
 
 // The code of one variant. Borrowed: it is valid during Device::load, and its bytes as long as the module, which
@@ -152,6 +153,14 @@ public:
 
   // Waits for all queued work. After an error the stream is empty and usable again unless the device is lost.
   virtual Status wait() = 0;
+
+  // From now on work is queued in a stream of the caller's, an object of the device's own API that outlives its use
+  // here; null: in the stream's own again. Waits for what is queued. VX_UNSUPPORTED on a device without such objects.
+  virtual Status useCallerStream(void *handle) {
+    if (!handle)
+      return okStatus();
+    return Status(VX_UNSUPPORTED, "it takes no stream of the caller's");
+  }
 };
 
 // An open device. Thread-safe. Memory, executables and streams keep alive what they need of it.

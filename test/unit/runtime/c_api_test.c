@@ -83,9 +83,17 @@ int main(int argc, char **argv) {
               "vx_call_run: argument 'inputs' is a null pointer") ||
       refused(vx_call_run(call, 1, &x, 2, two), VX_INVALID_ARGUMENT,
               "vx_call_run: function 'main' gives 1 outputs, got places for 2") ||
+      refused(vx_call_set_stream(call, &x), VX_UNSUPPORTED,
+              "vx_call_set_stream: device 'cpu:0': it takes no stream of the caller's") ||
+      refused(vx_call_set_stream(NULL, NULL), VX_INVALID_ARGUMENT,
+              "vx_call_set_stream: argument 'call' is a null pointer") ||
+      refused(vx_instance_report(instance, (vx_report_format)7, &text), VX_INVALID_ARGUMENT,
+              "vx_instance_report: report format has the unknown number 7") ||
       refused(vx_value_element(x, 0, &y), VX_INVALID_ARGUMENT,
               "vx_value_element: want a sequence or an optional, got i32[3]"))
     return 1;
+  if ((status = vx_call_set_stream(call, NULL)))
+    return failed("the call's own stream", status);
   vx_call_release(call);
   vx_value_release(x);
   vx_instance_release(instance);

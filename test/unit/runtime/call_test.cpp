@@ -480,6 +480,11 @@ TEST(Calls, observer) {
     seen.clear();
     ASSERT_OK(call->run(inputs, outputs));
     EXPECT_TRUE(seen.empty());
+    // Whoever gets the place next is not observed.
+    call->setObserver(see, &seen);
+    instance->returnCall(std::move(call));
+    ASSERT_OK(runMain(*instance, {x}, outputs));
+    EXPECT_TRUE(seen.empty());
   }
 }
 

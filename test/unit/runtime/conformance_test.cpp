@@ -330,6 +330,15 @@ TEST_P(Driver, importedMemoryIsReadInPlaceOrRefused) {
   expectContents({memory.get(), 4, 8}, {2, 3});
 }
 
+TEST_P(Driver, takesNoStreamOfTheCallersOrHasSuchObjects) {
+  EXPECT_OK(stream->useCallerStream(nullptr));
+  const std::string_view driver = GetParam().driver;
+  if (driver == "cuda" || driver == "rocm")
+    return; // what a stream is there, their own tests know
+  int something = 0;
+  EXPECT_FAILS(stream->useCallerStream(&something), VX_UNSUPPORTED, "it takes no stream of the caller's");
+}
+
 TEST_P(Driver, unknownEntryPointIsNamed) {
   if (!GetParam().computes)
     GTEST_SKIP() << "no code is loaded";

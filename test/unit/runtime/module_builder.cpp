@@ -202,25 +202,31 @@ format::TargetT &ModuleBuilder::addCpuTarget(std::vector<std::string> requiremen
   return target;
 }
 
-bool ModuleBuilder::addVulkanTarget() {
-#ifdef VX_TEST_SPIRV
+format::TargetT &ModuleBuilder::addGpuTarget(const std::string &name, const std::string &requirement,
+                                             const std::vector<std::span<const uint8_t>> &codes) {
   module.targets.push_back(std::make_unique<format::TargetT>());
   format::TargetT &target = *module.targets.back();
-  target.name = "vulkan";
+  target.name = name;
   addKernels(target);
   auto variant = std::make_unique<format::VariantT>();
   variant->name = "baseline";
-  variant->requires_ = {"int64"};
+  variant->requires_ = {requirement};
   variant->entries = {"scale_add", "gather"};
-  std::vector<uint8_t> code;
+  std::vector<uint8_t> bytes;
   variant->offsets.push_back(0);
-  code.insert(code.end(), std::begin(scale_add_spirv), std::end(scale_add_spirv));
-  variant->offsets.push_back(code.size());
-  code.insert(code.end(), std::begin(gather_spirv), std::end(gather_spirv));
-  variant->offsets.push_back(code.size());
-  variant->section = addSection(format::SectionKind::Code, std::move(code));
+  for (std::span<const uint8_t> code : codes) {
+    bytes.insert(bytes.end(), code.begin(), code.end());
+    variant->offsets.push_back(bytes.size());
+  }
+  variant->section = addSection(format::SectionKind::Code, std::move(bytes));
   target.variants.push_back(std::move(variant));
   addEntries(target);
+  return target;
+}
+
+bool ModuleBuilder::addVulkanTarget() {
+#ifdef VX_TEST_SPIRV
+  addGpuTarget("vulkan", "int64", {scale_add_spirv, gather_spirv});
   return true;
 #else
   return false;

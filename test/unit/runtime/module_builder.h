@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ public:
   void addFaultSites(int count);
   // The CPU target with the test kernels and an entry per function; program i runs function i.
   format::TargetT &addCpuTarget(std::vector<std::string> requirements = {});
+  // A target of GPUs with one variant that wants `requirement`; `codes` are what the kernels' code is.
+  format::TargetT &addGpuTarget(const std::string &name, const std::string &requirement,
+                                const std::vector<std::span<const uint8_t>> &codes);
   // The Vulkan target, when the tests were built with its kernels.
   bool addVulkanTarget();
 

@@ -397,6 +397,17 @@ typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatc
  * Thread-compatible. */
 VX_API void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user);
 
+/* Queues the work of the runs after it in a stream of the caller's: a `CUstream` of the device's primary context on
+ * cuda, a `hipStream_t` of the device on rocm. It starts after what the caller has queued there, and what he queues
+ * there later starts after it. vx_call_run still waits for its results, and so for the stream.
+ *
+ * \param stream  The handle, which is a pointer in both. It must live until another one is set or the call is released.
+ * NULL: back to the call's own.
+ * \returns VX_UNSUPPORTED on a device that takes none (cpu, vulkan, null), VX_INVALID_ARGUMENT for a stream of another
+ * device or context, VX_DEVICE_LOST. After a failure the call uses its own stream.
+ * Thread-compatible. */
+VX_API VX_MUST_CHECK vx_status vx_call_set_stream(vx_call *call, void *stream);
+
 /* Runs `function` (NULL: the first one) once in a place taken from the instance's pool. Arguments and errors as
  * vx_call_create and vx_call_run. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count,

@@ -254,6 +254,7 @@ public:
     return run(std::span<const Value>(inputs.begin(), inputs.size()));
   }
   void setProfile(bool on) { vx_call_set_profile(object, on); }
+  void setStream(void *stream) { check(vx_call_set_stream(object, stream)); }
   void setObserver(vx_dispatch_observer observer, void *user) { vx_call_set_observer(object, observer, user); }
   std::string report() const {
     char *json = nullptr;

@@ -33,6 +33,7 @@ enum Result : int {
   ErrorEccUncorrectable = 214,
   ErrorNvlinkUncorrectable = 220,
   ErrorContained = 226,
+  ErrorInvalidHandle = 400,
   ErrorNotFound = 500,
   ErrorIllegalAddress = 700,
   ErrorLaunchTimeout = 702,

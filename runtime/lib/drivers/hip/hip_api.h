@@ -27,6 +27,7 @@ enum Result : int {
   ErrorOutOfMemory = 2,
   ErrorNoDevice = 100,
   ErrorEccNotCorrectable = 214,
+  ErrorInvalidHandle = 400,
   ErrorNotFound = 500,
   ErrorIllegalAddress = 700,
   ErrorLaunchTimeOut = 702,

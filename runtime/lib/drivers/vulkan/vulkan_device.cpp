@@ -3,6 +3,8 @@
 #include "spirv_entry_points.h"
 #include "vulkan_stream.h"
 
+#include "hal/kernel_names.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -100,7 +102,8 @@ Status VulkanDevice::check(api::Result result, const char *call) {
     return okStatus();
   case api::ErrorDeviceLost:
     lost.store(true, std::memory_order_relaxed);
-    return failure(VX_DEVICE_LOST, "{}: device '{}' was lost", call, physical.info.name);
+    return failure(VX_DEVICE_LOST, "device '{}' was lost: {} failed with {}", physical.info.name, call,
+                   resultName(result));
   case api::ErrorOutOfHostMemory:
   case api::ErrorOutOfDeviceMemory:
   case api::ErrorOutOfPoolMemory:
@@ -112,7 +115,7 @@ Status VulkanDevice::check(api::Result result, const char *call) {
 }
 
 Status VulkanDevice::checkHealth() {
-  if (lost.load(std::memory_order_relaxed))
+  if (isLost())
     return failure(VX_DEVICE_LOST, "device '{}' was lost in an earlier call", physical.info.name);
   if (std::string message = library.takeValidationMessage(); !message.empty())
     return failure(VX_INTERNAL, "Vulkan validation: {}", message);
@@ -284,6 +287,7 @@ Status VulkanDevice::load(const hal::CodeImage &image, Ref<hal::Executable> &exe
 Status VulkanDevice::loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel,
                                 VulkanExecutable::Kernel &loaded) {
   loaded.name = kernel.name;
+  loaded.description = describeKernel(kernel);
   loaded.bufferCount = kernel.bufferCount;
   loaded.scalarCount = kernel.scalarCount;
 

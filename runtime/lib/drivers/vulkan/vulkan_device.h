@@ -38,6 +38,7 @@ class VulkanExecutable final : public hal::Executable {
 public:
   struct Kernel {
     std::string name;
+    std::string description; // of describeKernel
     api::Pipeline pipeline = nullptr;
     uint32_t bufferCount = 0;
     uint32_t scalarCount = 0;
@@ -78,6 +79,8 @@ public:
   Status check(api::Result result, const char *call);
   // Fails when the device was lost before, or when the validation layer has reported something since the last look.
   Status checkHealth();
+
+  bool isLost() const { return lost.load(std::memory_order_relaxed); }
 
   const api::DeviceFunctions &functions() const { return vk; }
   // For tests, which put failing functions in place of the driver's.

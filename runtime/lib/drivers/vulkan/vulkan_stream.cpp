@@ -1,5 +1,7 @@
 #include "vulkan_stream.h"
 
+#include "hal/kernel_names.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -44,6 +46,7 @@ VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::Segmen
 }
 
 VulkanCommandList::~VulkanCommandList() {
+  std::erase(stream->running, this);
   for (Recording &recording : recordings)
     stream->releaseRecording(recording);
   stream->releaseRecording(profiled);
@@ -128,7 +131,7 @@ void VulkanStream::fullBarrier(api::CommandBuffer commands) {
 }
 
 Status VulkanStream::submit(api::CommandBuffer commands, uint64_t &finishedAt) {
-  VX_RETURN_IF_ERROR(device->submit({commands}, timeline, submitted + 1));
+  VX_RETURN_IF_ERROR(describe(device->submit({commands}, timeline, submitted + 1)));
   finishedAt = ++submitted;
   return okStatus();
 }
@@ -140,27 +143,42 @@ Status VulkanStream::waitFor(uint64_t value) {
     info.semaphoreCount = 1;
     info.pSemaphores = &timeline;
     info.pValues = &value;
-    VX_RETURN_IF_ERROR(
-        device->check(device->functions().WaitSemaphores(device->handle(), &info, UINT64_MAX), "vkWaitSemaphores"));
+    VX_RETURN_IF_ERROR(describe(
+        device->check(device->functions().WaitSemaphores(device->handle(), &info, UINT64_MAX), "vkWaitSemaphores")));
     finished = value;
   }
+  if (finished == submitted)
+    running.clear();
   return okStatus();
+}
+
+Status VulkanStream::describe(Status status) const {
+  std::vector<std::string_view> descriptions;
+  for (const VulkanCommandList *list : running)
+    for (const CommandShape &command : list->shape.commands)
+      if (command.kind == CommandKind::Dispatch)
+        descriptions.push_back(list->executable->kernels[command.kernel].description);
+  return hal::nameKernels(std::move(status), descriptions);
 }
 
 Status VulkanStream::idle(bool &answer) {
   if (finished < submitted) {
     uint64_t value = 0;
-    VX_RETURN_IF_ERROR(device->check(device->functions().GetSemaphoreCounterValue(device->handle(), timeline, &value),
-                                     "vkGetSemaphoreCounterValue"));
+    VX_RETURN_IF_ERROR(
+        describe(device->check(device->functions().GetSemaphoreCounterValue(device->handle(), timeline, &value),
+                               "vkGetSemaphoreCounterValue")));
     finished = std::max(finished, std::min(value, submitted));
   }
   answer = finished == submitted;
+  if (answer)
+    running.clear();
   return okStatus();
 }
 
 Status VulkanStream::wait() {
-  VX_RETURN_IF_ERROR(waitFor(submitted));
-  return device->checkHealth();
+  const bool wasLost = device->isLost();
+  Status status = waitFor(submitted);
+  return status.ok() || wasLost ? device->checkHealth() : std::move(status);
 }
 
 //===-- Transfers
@@ -499,6 +517,8 @@ Status VulkanStream::replay(hal::CommandList &commandList, std::span<const Comma
   if (!recorded)
     VX_RETURN_IF_ERROR(recordCommands(list, *recording, arguments));
 
+  if (std::find(running.begin(), running.end(), &list) == running.end())
+    running.push_back(&list);
   VX_RETURN_IF_ERROR(submit(recording->commands, recording->finishedAt));
   if (timings) {
     VX_RETURN_IF_ERROR(wait());

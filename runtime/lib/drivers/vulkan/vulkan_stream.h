@@ -89,6 +89,8 @@ private:
   void fullBarrier(api::CommandBuffer commands);
   Status submit(api::CommandBuffer commands, uint64_t &finishedAt);
   Status waitFor(uint64_t value);
+  // Names the kernels that may have been running to an error of the device.
+  Status describe(Status status) const;
   // True when nothing is queued any more.
   Status idle(bool &answer);
 
@@ -114,6 +116,7 @@ private:
   Ref<VulkanMemory> staging;
   uint64_t stagingFreeAt = 0;
   Ref<VulkanMemory> fault;
+  std::vector<const VulkanCommandList *> running; // replayed since nothing was queued
 };
 
 } // namespace vx::vulkan

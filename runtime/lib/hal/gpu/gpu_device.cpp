@@ -1,6 +1,7 @@
 #include "hal/gpu/gpu_device.h"
 
 #include "hal/gpu/gpu_stream.h"
+#include "hal/kernel_names.h"
 
 #include <algorithm>
 
@@ -76,7 +77,7 @@ Status GpuDevice::load(const CodeImage &image, Ref<Executable> &executable) {
     return std::move(status).addContext(fmt::format("code '{}' of '{}'", image.variant, image.file));
   for (size_t i = 0; i < image.kernels.size(); ++i) {
     const KernelImage &kernel = image.kernels[i];
-    loaded->kernels.push_back({std::string(kernel.name), code.functions[i],
+    loaded->kernels.push_back({std::string(kernel.name), describeKernel(kernel), code.functions[i],
                                kernel.workgroupSize[0] * kernel.workgroupSize[1] * kernel.workgroupSize[2]});
   }
   executable = std::move(loaded);

@@ -26,6 +26,7 @@ class GpuExecutable final : public Executable {
 public:
   struct Kernel {
     std::string name;
+    std::string description; // of describeKernel
     Handle function = nullptr;
     uint32_t threads = 1;
   };

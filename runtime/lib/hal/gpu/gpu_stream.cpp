@@ -1,5 +1,7 @@
 #include "hal/gpu/gpu_stream.h"
 
+#include "hal/kernel_names.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,8 +10,6 @@ namespace vx::hal::gpu {
 // A transfer larger than this is done in pieces, one filled by the host while the device takes the other.
 static constexpr uint64_t MaxStaging = uint64_t(8) << 20;
 static constexpr uint64_t MinStaging = uint64_t(64) << 10;
-// Kernels named in a message.
-static constexpr size_t MaxNamed = 8;
 
 static void *hostBytes(const BufferView &view) {
   void *host = view.memory->host();
@@ -55,7 +55,8 @@ Status GpuStream::create(Ref<GpuDevice> device, Ref<GpuStream> &stream) {
 
 Status GpuStream::initialise() {
   Scope scope(api);
-  VX_RETURN_IF_ERROR(api.createStream(stream));
+  VX_RETURN_IF_ERROR(api.createStream(ownStream));
+  stream = ownStream;
   for (Staging &staging : stagings)
     VX_RETURN_IF_ERROR(api.createEvent(/*timed=*/false, staging.event));
   VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), MemoryKind::Device, fault));
@@ -64,37 +65,28 @@ Status GpuStream::initialise() {
 
 GpuStream::~GpuStream() {
   Scope scope(api);
-  if (stream)
+  if (ownStream)
     (void)synchronize().ok();
   for (const Staging &staging : stagings)
     if (staging.event)
       api.destroyEvent(staging.event);
-  if (stream)
-    api.destroyStream(stream);
+  if (ownStream)
+    api.destroyStream(ownStream);
 }
 
 Status GpuStream::describe(Status status) const {
-  if (status.code() != VX_DEVICE_LOST || running.empty())
-    return status;
-  std::vector<std::string_view> names;
-  size_t more = 0;
+  std::vector<std::string_view> descriptions;
   for (const GpuCommandList *list : running)
-    for (const CommandShape &command : list->shape.commands) {
-      if (command.kind != CommandKind::Dispatch)
-        continue;
-      std::string_view name = list->executable->kernels[command.kernel].name;
-      if (std::find(names.begin(), names.end(), name) != names.end())
-        continue;
-      if (names.size() < MaxNamed)
-        names.push_back(name);
-      else
-        ++more;
-    }
-  std::string text;
-  for (std::string_view name : names)
-    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
-  return failure(VX_DEVICE_LOST, "{}; running since the last wait: {}{}", status.message(), text,
-                 more ? fmt::format(" and {} more", more) : "");
+    for (const CommandShape &command : list->shape.commands)
+      if (command.kind == CommandKind::Dispatch)
+        descriptions.push_back(list->executable->kernels[command.kernel].description);
+  return nameKernels(std::move(status), descriptions);
+}
+
+template <typename Work>
+Status GpuStream::inScope(Work &&work) {
+  Scope scope(api);
+  return describe(work());
 }
 
 Status GpuStream::synchronize() {
@@ -114,13 +106,28 @@ Status GpuStream::wait() {
   return device->checkHealth();
 }
 
+Status GpuStream::useCallerStream(void *handle) {
+  VX_RETURN_IF_ERROR(device->checkHealth());
+  Scope scope(api);
+  VX_RETURN_IF_ERROR(synchronize());
+  stream = ownStream;
+  if (!handle)
+    return okStatus();
+  // An event can only be recorded in a stream of its own context and device.
+  if (Status status = api.recordEvent(stagings[0].event, handle); !status.ok())
+    return failure(status.code() == VX_DEVICE_LOST ? VX_DEVICE_LOST : VX_INVALID_ARGUMENT,
+                   "it does not take the caller's stream: {}", status.message());
+  stream = handle;
+  return okStatus();
+}
+
 //===-- Transfers
 //-----------------------------------------------------------------------------------------------------===//
 
 Status GpuStream::takeStaging(uint64_t size, Staging *&staging) {
   staging = &stagings[nextStaging++ % stagings.size()];
   if (staging->used)
-    VX_RETURN_IF_ERROR(describe(api.waitForEvent(staging->event)));
+    VX_RETURN_IF_ERROR(api.waitForEvent(staging->event));
   staging->used = false;
   const uint64_t wanted = std::min(size, MaxStaging);
   if (staging->memory && staging->memory->size() >= wanted)
@@ -137,24 +144,28 @@ Status GpuStream::upload(const BufferView &destination, const void *data) {
     std::memcpy(host, data, destination.size);
     return okStatus();
   }
-  Scope scope(api);
-  for (uint64_t done = 0; done < destination.size;) {
-    Staging *staging = nullptr;
-    VX_RETURN_IF_ERROR(takeStaging(destination.size - done, staging));
-    const uint64_t piece = std::min(destination.size - done, staging->memory->size());
-    std::memcpy(staging->memory->host(), static_cast<const uint8_t *>(data) + done, piece);
-    isIdle = false;
-    VX_RETURN_IF_ERROR(api.copy({destination.address() + done, staging->memory->address(), piece}, stream));
-    VX_RETURN_IF_ERROR(api.recordEvent(staging->event, stream));
-    staging->used = true;
-    done += piece;
-  }
-  return okStatus();
+  return inScope([&]() -> Status {
+    for (uint64_t done = 0; done < destination.size;) {
+      Staging *staging = nullptr;
+      VX_RETURN_IF_ERROR(takeStaging(destination.size - done, staging));
+      const uint64_t piece = std::min(destination.size - done, staging->memory->size());
+      std::memcpy(staging->memory->host(), static_cast<const uint8_t *>(data) + done, piece);
+      isIdle = false;
+      VX_RETURN_IF_ERROR(api.copy({destination.address() + done, staging->memory->address(), piece}, stream));
+      VX_RETURN_IF_ERROR(api.recordEvent(staging->event, stream));
+      staging->used = true;
+      done += piece;
+    }
+    return okStatus();
+  });
 }
 
 Status GpuStream::download(const BufferView &source, void *data) {
   VX_RETURN_IF_ERROR(device->checkHealth());
-  Scope scope(api);
+  return inScope([&] { return downloadPieces(source, data); });
+}
+
+Status GpuStream::downloadPieces(const BufferView &source, void *data) {
   if (const void *host = source.size ? hostBytes(source) : nullptr; host || source.size == 0) {
     VX_RETURN_IF_ERROR(synchronize());
     if (host)
@@ -167,7 +178,7 @@ Status GpuStream::download(const BufferView &source, void *data) {
   auto take = [&]() -> Status {
     if (!earlier)
       return okStatus();
-    VX_RETURN_IF_ERROR(describe(api.waitForEvent(earlier->event)));
+    VX_RETURN_IF_ERROR(api.waitForEvent(earlier->event));
     std::memcpy(bytes, earlier->memory->host(), earlierSize);
     bytes += earlierSize;
     earlier->used = false;
@@ -194,18 +205,16 @@ Status GpuStream::copy(const BufferView &source, const BufferView &destination) 
   VX_RETURN_IF_ERROR(device->checkHealth());
   if (source.size == 0)
     return okStatus();
-  Scope scope(api);
   isIdle = false;
-  return api.copy({destination.address(), source.address(), source.size}, stream);
+  return inScope([&] { return api.copy({destination.address(), source.address(), source.size}, stream); });
 }
 
 Status GpuStream::fillZero(const BufferView &destination) {
   VX_RETURN_IF_ERROR(device->checkHealth());
   if (destination.size == 0)
     return okStatus();
-  Scope scope(api);
   isIdle = false;
-  return api.fillZero(destination.address(), destination.size, stream);
+  return inScope([&] { return api.fillZero(destination.address(), destination.size, stream); });
 }
 
 Status GpuStream::resetFault() { return fillZero({fault.get(), 0, sizeof(vx_fault_record)}); }
@@ -273,7 +282,7 @@ Status GpuStream::uploadParameters(GpuCommandList &list) {
     return okStatus();
   GpuCommandList::Slot &slot = list.slots[list.nextSlot++ % list.slots.size()];
   if (slot.used)
-    VX_RETURN_IF_ERROR(describe(api.waitForEvent(slot.event)));
+    VX_RETURN_IF_ERROR(api.waitForEvent(slot.event));
   std::memcpy(static_cast<uint8_t *>(list.hostParameters->host()) + slot.offset, list.parameters.data(),
               list.parameterBytes);
   list.uploaded.clear(); // until the copy is queued
@@ -392,7 +401,10 @@ Status GpuStream::replay(CommandList &commandList, std::span<const CommandArgume
                    arguments.size());
   if (arguments.empty())
     return okStatus();
-  Scope scope(api);
+  return inScope([&] { return queue(list, arguments, timings); });
+}
+
+Status GpuStream::queue(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings) {
   VX_RETURN_IF_ERROR(writeParameters(list, arguments));
   bool updated = false;
   if (!timings) {

@@ -67,6 +67,7 @@ public:
   Status resetFault() override;
   Status readFault(vx_fault_record &fault) override;
   Status wait() override;
+  Status useCallerStream(void *handle) override;
 
 private:
   friend class GpuCommandList;
@@ -82,21 +83,27 @@ private:
   Status initialise();
   Status takeStaging(uint64_t size, Staging *&staging);
   Status synchronize();
-  // Names the kernels that may have been running to an error of the device.
+  Status downloadPieces(const BufferView &source, void *data);
+  // Names the kernels that may have been running to an error of the device, which any call may report.
   Status describe(Status status) const;
+  // `work` with the device's context, and its error described.
+  template <typename Work>
+  Status inScope(Work &&work);
 
   Status writeParameters(GpuCommandList &list, std::span<const CommandArguments> arguments);
   Status uploadParameters(GpuCommandList &list);
   Status updateGraph(GpuCommandList &list, std::span<const CommandArguments> arguments, bool &updated);
   Status buildGraph(GpuCommandList &list, std::span<const CommandArguments> arguments);
   void destroyGraph(GpuCommandList &list);
+  Status queue(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings);
   Status replayTimed(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings);
   Launch launchOf(const GpuCommandList &list, size_t command, const CommandArguments &arguments) const;
 
   const Ref<GpuDevice> device;
   Api &api;
-  Handle stream = nullptr;
-  bool isIdle = true; // nothing was queued since the last wait
+  Handle ownStream = nullptr;
+  Handle stream = nullptr; // that work is queued in: the own one or the caller's
+  bool isIdle = true;      // nothing was queued since the last wait
   std::array<Staging, 2> stagings;
   size_t nextStaging = 0;
   Ref<GpuMemory> fault;

@@ -24,7 +24,10 @@ public:
 
   Status allocate(uint64_t size, uint64_t &address) override {
     VX_RETURN_IF_ERROR(call(vendor.MemAllocFromPoolAsync, &address, size, pool, allocations));
-    return call(vendor.StreamSynchronize, allocations);
+    Status status = call(vendor.StreamSynchronize, allocations);
+    if (!status.ok())
+      free(address);
+    return status;
   }
   void free(uint64_t address) override { vendor.MemFreeAsync(address, allocations); }
   void trim() override {

@@ -36,6 +36,9 @@ Result GetErrorName(Result error, const char **text) {
   case ErrorNoDevice:
     *text = "CUDA_ERROR_NO_DEVICE";
     break;
+  case ErrorInvalidHandle:
+    *text = "CUDA_ERROR_INVALID_HANDLE";
+    break;
   case ErrorIllegalAddress:
     *text = "CUDA_ERROR_ILLEGAL_ADDRESS";
     break;

@@ -2,6 +2,10 @@
 // fail. Each test runs for both.
 #include "gpu/gpu_driver_test.h"
 
+#include "programs.h"
+
+#include <algorithm>
+
 namespace vx::test {
 
 template <typename Traits>
@@ -154,6 +158,17 @@ TYPED_TEST(GpuDriver, outOfMemory) {
       fmt::format("{} failed with {} (as the test wanted)", this->names.MemGetInfo.name, TypeParam::otherError));
   this->gpu->failures.clear();
   ASSERT_OK(opened.device->allocate(4096, hal::MemoryKind::Device, memory));
+}
+
+TYPED_TEST(GpuDriver, allocationThatIsNotFinishedIsGivenBack) {
+  Opened opened;
+  this->open(opened);
+  this->gpu->fail(this->names.StreamSynchronize.name, 3);
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(opened.device->allocate(4096, hal::MemoryKind::Device, memory), VX_INTERNAL,
+               fmt::format("asked for 4096 bytes of device 'Stand-in 0': {} failed with {} (as the test wanted)",
+                           this->names.StreamSynchronize.name, TypeParam::otherError));
+  this->gpu->failures.clear();
 }
 
 TYPED_TEST(GpuDriver, noPageLockedMemory) {
@@ -360,7 +375,7 @@ TYPED_TEST(GpuDriver, lostDeviceIsNamedWithWhatRan) {
     this->gpu->fail(this->names.StreamSynchronize.name, result, 0, /*device=*/0);
     EXPECT_FAILS(opened.stream->wait(), VX_DEVICE_LOST,
                  fmt::format("device 'Stand-in 0' was lost: {} failed with {}; running since the last wait: 'scale and "
-                             "add'",
+                             "add' (scale_1 (Mul), add_1 (Add))",
                              this->names.StreamSynchronize.name, words));
     // Later calls there fail cleanly.
     const char *lost = "device 'Stand-in 0' was lost in an earlier call";
@@ -379,6 +394,140 @@ TYPED_TEST(GpuDriver, lostDeviceIsNamedWithWhatRan) {
     EXPECT_EQ(other.read(another.views[1]), std::vector<int32_t>{2});
     this->gpu->failures.clear();
   }
+}
+
+TYPED_TEST(GpuDriver, lostDeviceIsNamedWithWhatRanByAnyCall) {
+  const auto &names = this->names;
+  for (const char *function : {names.MemcpyAsync.name, names.MemsetAsync.name, names.EventSynchronize.name}) {
+    Opened opened;
+    this->open(opened);
+    OneDispatch one;
+    ASSERT_OK(one.record(opened));
+    ASSERT_OK(one.replay(opened));
+    this->gpu->fail(function, 700);
+    int32_t value = 0;
+    Status status = function == names.MemsetAsync.name ? opened.stream->resetFault()
+                                                       : opened.stream->download(one.views[0], &value);
+    EXPECT_EQ(status.code(), VX_DEVICE_LOST);
+    EXPECT_EQ(status.message(),
+              fmt::format("device 'Stand-in 0' was lost: {} failed with {} (an illegal memory access was encountered); "
+                          "running since the last wait: 'scale and add' (scale_1 (Mul), add_1 (Add))",
+                          function, TypeParam::illegalAddress));
+    this->gpu->failures.clear();
+  }
+}
+
+//===-- Streams of the caller's
+//---------------------------------------------------------------------------------------===//
+
+TYPED_TEST(GpuDriver, callersStreamIsUsed) {
+  Opened opened;
+  this->open(opened);
+  OneDispatch one;
+  ASSERT_OK(one.record(opened));
+  ASSERT_OK(one.replay(opened));
+  int callers = 0, foreign = 0;
+  ASSERT_OK(opened.stream->useCallerStream(&callers));
+  ASSERT_OK(one.replay(opened));
+  // One of another device is refused, and the own one is used again.
+  this->gpu->foreignStream = &foreign;
+  EXPECT_FAILS(opened.stream->useCallerStream(&foreign), VX_INVALID_ARGUMENT,
+               fmt::format("it does not take the caller's stream: {} failed with {} (invalid resource handle)",
+                           this->names.EventRecord.name, TypeParam::invalidHandle));
+  ASSERT_OK(one.replay(opened));
+  ASSERT_OK(opened.stream->useCallerStream(&callers));
+  ASSERT_OK(opened.stream->useCallerStream(nullptr));
+  ASSERT_OK(one.replay(opened));
+  ASSERT_EQ(this->gpu->launchStreams.size(), 4u);
+  const void *own = this->gpu->launchStreams[0];
+  EXPECT_NE(own, &callers);
+  EXPECT_EQ(this->gpu->launchStreams, (std::vector<const void *>{own, &callers, own, own}));
+  EXPECT_EQ(opened.read(one.views[1]), std::vector<int32_t>{5});
+  // It is not ours to destroy.
+  this->gpu->forget();
+  one = {};
+  opened.stream = nullptr;
+  EXPECT_EQ(this->gpu->count(this->names.StreamDestroy.name), 1);
+}
+
+//===-- Whole calls
+//---------------------------------------------------------------------------------------------------===//
+
+// An instance of a module on device `index`, which adds x to a variable.
+template <typename Traits>
+struct OneInstance {
+  typename Traits::Driver driver;
+  Ref<Instance> instance;
+
+  explicit OneInstance(const typename Traits::Options &options) : driver(options) {}
+
+  Status create(const char *device, std::vector<std::span<const uint8_t>> codes, const std::string &requirement) {
+    ModuleBuilder builder;
+    addAccumulate(builder);
+    builder.addGpuTarget(Traits::backend, requirement, codes);
+    Ref<Module> module;
+    VX_RETURN_IF_ERROR(Module::load(builder.write(fmt::format("{}.vxm", Traits::backend)), module));
+    hal::Driver *const drivers[] = {&driver};
+    DeviceRequest request;
+    VX_RETURN_IF_ERROR(parseDeviceRequest(device, Traits::backend, drivers, request));
+    request.noFallback = true;
+    return Instance::create(std::move(module), request, drivers, instance);
+  }
+  Status run(std::vector<int32_t> &sum) {
+    std::vector<Ref<Value>> outputs;
+    VX_RETURN_IF_ERROR(runMain(*instance, {vectorValue({1, 2, 3, 4})}, outputs));
+    sum = elementsOf(*outputs[0]);
+    return okStatus();
+  }
+};
+
+TYPED_TEST(GpuDriver, hungKernelFailsTheCallsOfItsDeviceOnly) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> first(this->options), second(this->options);
+  // Both stand-ins have what they are asked for here on both devices.
+  const std::string requirement = TypeParam::common;
+  ASSERT_OK(first.create(fmt::format("{}:0", TypeParam::backend).c_str(), codes, requirement));
+  ASSERT_OK(second.create(fmt::format("{}:1", TypeParam::backend).c_str(), codes, requirement));
+  std::vector<int32_t> sum;
+  ASSERT_OK(first.run(sum));
+  // The first wait of a call is the one for its results.
+  this->gpu->fail(this->names.EventSynchronize.name, 702, 0, /*device=*/0);
+  Status status = first.run(sum);
+  EXPECT_EQ(status.code(), VX_DEVICE_LOST);
+  EXPECT_EQ(status.message(),
+            fmt::format("device 'Stand-in 0' was lost: {} failed with {} (the launch timed out and was terminated); "
+                        "running since the last wait: 'scale_add' (scale_add_node (Test))",
+                        this->names.EventSynchronize.name, TypeParam::timeOut));
+  status = first.run(sum);
+  EXPECT_EQ(status.code(), VX_DEVICE_LOST);
+  EXPECT_NE(status.message().find("device 'Stand-in 0' was lost in an earlier call"), std::string_view::npos)
+      << status.message();
+  ASSERT_OK(second.run(sum));
+  ASSERT_OK(second.run(sum));
+  EXPECT_EQ(sum, (std::vector<int32_t>{2, 4, 6, 8}));
+  this->gpu->failures.clear();
+}
+
+TYPED_TEST(GpuDriver, callTakesTheCallersStreamAndItsPlaceGoesBackWithoutIt) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> one(this->options);
+  ASSERT_OK(one.create(TypeParam::backend, codes, TypeParam::common));
+  int callers = 0, foreign = 0;
+  std::unique_ptr<CallState> call;
+  ASSERT_OK(one.instance->takeCall(0, call));
+  ASSERT_OK(call->setStream(&callers));
+  this->gpu->foreignStream = &foreign;
+  EXPECT_FAILS(call->setStream(&foreign), VX_INVALID_ARGUMENT,
+               fmt::format("device '{}:0': it does not take the caller's stream: {} failed with {} (invalid resource "
+                           "handle)",
+                           TypeParam::backend, this->names.EventRecord.name, TypeParam::invalidHandle));
+  ASSERT_OK(call->setStream(&callers));
+  one.instance->returnCall(std::move(call));
+  std::vector<int32_t> sum;
+  ASSERT_OK(one.run(sum));
+  EXPECT_EQ(std::count(this->gpu->launchStreams.begin(), this->gpu->launchStreams.end(), &callers), 0);
 }
 
 //===-- Code

@@ -3,13 +3,13 @@
 #define VX_TEST_UNIT_RUNTIME_GPU_GPU_DRIVER_TEST_H
 
 #include "gpu/stand_in.h"
+#include "runtime_test.h"
 
 #include "cuda_driver.h"
 #include "hip_driver.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 
 namespace vx::test {
@@ -19,19 +19,7 @@ using hal::CommandArguments;
 using hal::CommandKind;
 using hal::RefusalCode;
 
-#define ASSERT_OK(expression)                                                                                          \
-  do {                                                                                                                 \
-    ::vx::Status assertedOk = (expression);                                                                            \
-    ASSERT_TRUE(assertedOk.ok()) << assertedOk.message();                                                              \
-  } while (false)
-#define EXPECT_FAILS(expression, expectedCode, expectedMessage)                                                        \
-  do {                                                                                                                 \
-    ::vx::Status expectedFailure = (expression);                                                                       \
-    EXPECT_EQ(expectedFailure.code(), expectedCode);                                                                   \
-    EXPECT_EQ(expectedFailure.message(), expectedMessage);                                                             \
-  } while (false)
-
-// What differs between the vendors in a test: names, and what the stand-ins take for code.
+// What differs between the vendors in a test: names, and what the stand-ins take for code, a multiple of 4 bytes.
 struct Cuda {
   using Driver = cuda::CudaDriver;
   using Options = cuda::DriverOptions;
@@ -41,11 +29,13 @@ struct Cuda {
   static constexpr const char *libraryVariable = "VX_CUDA_LIBRARY";
   static constexpr int version = 12020, oldVersion = 11040;
   static constexpr const char *oldText = "11.4", *wantedText = "11.6";
-  static constexpr const char *variant = "sm_80";
-  static constexpr const char *scaleAdd = ".entry scale_add ", *gather = ".entry gather ";
+  static constexpr const char *variant = "sm_80", *common = "sm_80";
+  static constexpr size_t zeroBehindCode = 0;
+  static constexpr const char *scaleAdd = ".entry scale_add    ", *gather = ".entry gather   ";
   static constexpr const char *outOfMemory = "CUDA_ERROR_OUT_OF_MEMORY", *noDevice = "CUDA_ERROR_NO_DEVICE";
   static constexpr const char *illegalAddress = "CUDA_ERROR_ILLEGAL_ADDRESS", *timeOut = "CUDA_ERROR_LAUNCH_TIMEOUT";
   static constexpr const char *otherError = "CUDA_ERROR_OTHER";
+  static constexpr const char *invalidHandle = "CUDA_ERROR_INVALID_HANDLE";
 };
 struct Hip {
   using Driver = hip::HipDriver;
@@ -56,11 +46,13 @@ struct Hip {
   static constexpr const char *libraryVariable = "VX_HIP_LIBRARY";
   static constexpr int version = 60200000, oldVersion = 50222804;
   static constexpr const char *oldText = "5.2", *wantedText = "5.5";
-  static constexpr const char *variant = "gfx942";
-  static constexpr const char *scaleAdd = "scale_add", *gather = "gather";
+  static constexpr const char *variant = "gfx942", *common = "shared_memory=65536";
+  static constexpr size_t zeroBehindCode = 1; // the stand-in takes a text for a code object
+  static constexpr const char *scaleAdd = "scale_add  ", *gather = "gather ";
   static constexpr const char *outOfMemory = "hipErrorOutOfMemory", *noDevice = "hipErrorNoDevice";
   static constexpr const char *illegalAddress = "hipErrorIllegalAddress", *timeOut = "hipErrorLaunchTimeOut";
   static constexpr const char *otherError = "hipErrorOther";
+  static constexpr const char *invalidHandle = "hipErrorInvalidHandle";
 };
 
 // Everything that a test needs to run kernels.
@@ -104,6 +96,8 @@ protected:
     gpu->capability = 90;
     gpu->hasPools = gpu->isUnified = true;
     gpu->jitLog.clear();
+    gpu->launchStreams.clear();
+    gpu->foreignStream = nullptr;
     liveBefore = gpu->live;
     options.library.names = {path};
   }
@@ -114,16 +108,19 @@ protected:
     EXPECT_EQ(gpu->count("no device is current"), 0);
   }
 
+  static std::span<const uint8_t> bytes(const char *text) {
+    return {reinterpret_cast<const uint8_t *>(text), std::strlen(text) + Traits::zeroBehindCode};
+  }
+
   static Status load(hal::Device &device, std::string_view variant, Ref<hal::Executable> &code) {
-    auto bytes = [](const char *text) {
-      return std::span(reinterpret_cast<const uint8_t *>(text), std::string_view(text).size());
-    };
+    static const std::vector<std::string> nodes = {"scale_1 (Mul)", "add_1 (Add)"};
     hal::KernelImage kernels[2];
     kernels[0].name = "scale and add";
     kernels[0].entry = "scale_add";
     kernels[0].bufferCount = kernels[0].scalarCount = 2;
     kernels[0].workgroupSize[0] = 64;
     kernels[0].code = bytes(Traits::scaleAdd);
+    kernels[0].nodes = nodes;
     kernels[1].name = "gather rows";
     kernels[1].entry = "gather";
     kernels[1].bufferCount = 3;

@@ -23,7 +23,9 @@ struct StandIn {
   int deviceCount = 2;
   int version = 0;
   uint64_t totalMemory = uint64_t(1) << 40;
-  int64_t live = 0; // objects of any kind that were made and not destroyed
+  int64_t live = 0;                        // objects of any kind that were made and not destroyed
+  const void *foreignStream = nullptr;     // one of another device
+  std::vector<const void *> launchStreams; // that graphs were launched in
   // CUDA only.
   int capability = 90;
   bool hasPools = true, isUnified = true;

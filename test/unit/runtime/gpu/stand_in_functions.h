@@ -270,9 +270,9 @@ Result EventDestroy(Event event) {
   CALL(EventDestroy);
   return drop(event);
 }
-Result EventRecord(Event, Stream) {
+Result EventRecord(Event, Stream stream) {
   CALL_ON_DEVICE(EventRecord);
-  return Success;
+  return stream == vx_stand_in()->foreignStream ? ErrorInvalidHandle : Success;
 }
 Result EventSynchronize(Event) { return record(names.EventSynchronize.name); }
 Result EventElapsedTime(float *milliseconds, Event, Event) {
@@ -389,8 +389,9 @@ Result GraphNodeSetEnabled(GraphExec executable, GraphNode node, unsigned enable
   found->isEnabled = enabled;
   return Success;
 }
-Result GraphLaunch(GraphExec executable, Stream) {
+Result GraphLaunch(GraphExec executable, Stream stream) {
   CALL_ON_DEVICE(GraphLaunch);
+  vx_stand_in()->launchStreams.push_back(stream);
   for (const auto &[original, node] : static_cast<ExecData *>(executable)->nodes)
     node.run();
   return Success;

@@ -44,6 +44,7 @@ SAME_VALUE(ErrorInvalidValue, hipErrorInvalidValue);
 SAME_VALUE(ErrorOutOfMemory, hipErrorOutOfMemory);
 SAME_VALUE(ErrorNoDevice, hipErrorNoDevice);
 SAME_VALUE(ErrorEccNotCorrectable, hipErrorECCNotCorrectable);
+SAME_VALUE(ErrorInvalidHandle, hipErrorInvalidHandle);
 SAME_VALUE(ErrorNotFound, hipErrorNotFound);
 SAME_VALUE(ErrorIllegalAddress, hipErrorIllegalAddress);
 SAME_VALUE(ErrorLaunchTimeOut, hipErrorLaunchTimeOut);

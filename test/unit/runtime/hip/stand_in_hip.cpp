@@ -29,6 +29,8 @@ const char *GetErrorName(Result error) {
     return "hipErrorOutOfMemory";
   case ErrorNoDevice:
     return "hipErrorNoDevice";
+  case ErrorInvalidHandle:
+    return "hipErrorInvalidHandle";
   case ErrorIllegalAddress:
     return "hipErrorIllegalAddress";
   case ErrorLaunchTimeOut:

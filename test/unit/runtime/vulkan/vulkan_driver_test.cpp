@@ -34,8 +34,8 @@ static constexpr uint32_t ScaleAdd = 0;
 static constexpr uint32_t Gather = 1;
 
 static std::vector<hal::KernelImage> kernelImages() {
-  hal::KernelImage scaleAdd{"scale_add_kernel", "scale_add", 2, 2, {64, 1, 1}, scale_add_spirv};
-  hal::KernelImage gather{"gather_kernel", "gather", 3, 2, {64, 1, 1}, gather_spirv};
+  hal::KernelImage scaleAdd{"scale_add_kernel", "scale_add", 2, 2, {64, 1, 1}, scale_add_spirv, {}};
+  hal::KernelImage gather{"gather_kernel", "gather", 3, 2, {64, 1, 1}, gather_spirv, {}};
   return {scaleAdd, gather};
 }
 
@@ -318,7 +318,9 @@ TEST_P(VulkanDriver, lostDeviceFailsEveryLaterCall) {
   const CommandArguments arguments[] = {{views, scalars, {}, 1}};
   Status status = stream->replay(*list, arguments, nullptr);
   EXPECT_EQ(status.code(), VX_DEVICE_LOST);
-  EXPECT_EQ(status.message(), fmt::format("vkQueueSubmit: device '{}' was lost", device->info().name));
+  EXPECT_EQ(status.message(), fmt::format("device '{}' was lost: vkQueueSubmit failed with ERROR_DEVICE_LOST; "
+                                          "running since the last wait: 'scale_add_kernel'",
+                                          device->info().name));
   functions.QueueSubmit = queueSubmit;
 
   const std::string later = fmt::format("device '{}' was lost in an earlier call", device->info().name);
