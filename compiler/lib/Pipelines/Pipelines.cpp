@@ -64,13 +64,8 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
 void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGraphPass()); }
 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
-  DecomposePassOptions decompose;
-  for (llvm::StringRef op : backend.compositesToDecompose())
-    decompose.ops.push_back(op.str());
-  if (!decompose.ops.empty()) {
-    pm.addNestedPass<func::FuncOp>(createDecomposePass(decompose));
-    pm.addPass(createCSEPass());
-  }
+  pm.addNestedPass<func::FuncOp>(createDecomposePass([&backend](Operation *op) { return backend.decomposes(op); }));
+  pm.addPass(createCSEPass());
   LayoutPolicy layouts = backend.layouts();
   if (layouts.channelsLast)
     pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());

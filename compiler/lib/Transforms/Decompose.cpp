@@ -241,6 +241,7 @@ SmallVector<Value> expandAttention(AttentionOp op) {
 
 struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
   using DecomposePassBase::DecomposePassBase;
+  explicit DecomposePass(std::function<bool(Operation *)> isWanted) : isWanted(std::move(isWanted)) {}
 
   void runOnOperation() override {
     for (const std::string &name : ops)
@@ -258,7 +259,9 @@ struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
   bool expandAll() {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (isa<Ops...>(op) && llvm::is_contained(ops, op->getName().stripDialect()))
+      if (!isa<Ops...>(op))
+        return;
+      if (isWanted ? isWanted(op) : llvm::is_contained(ops, op->getName().stripDialect()))
         found.push_back(op);
     });
     for (Operation *op : found) {
@@ -277,7 +280,14 @@ struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
     }
     return true;
   }
+
+  std::function<bool(Operation *)> isWanted; // instead of `ops`
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createDecomposePass(std::function<bool(Operation *)> isWanted) {
+  return std::make_unique<DecomposePass>(std::move(isWanted));
+}
+
 } // namespace vx

@@ -86,6 +86,25 @@ def cases():
             yield attention(f"attention_bias_{name}{'_' if option else ''}{option}", length=2, keys=4, bias=[1, 1, 1, 4], make_bias=values(*numbers), options=option)
     # All scores at the lowest number: equal weights.
     yield attention("attention_all_lowest", length=2, keys=4, bias=[1, 1, 1, 4], make_bias=values(-3.4028234e38))
+    # Keys of several blocks: with none in the first that takes part, with a number in the last that decides the row, and odd sizes.
+    none_first = values(*[False] * 270, *[True] * 30)
+    lowest_first = values(*[-inf] * 270, *[0.25] * 30)
+    nan_last, inf_last = values(*[0.5] * 299, nan), values(*[0.5] * 299, inf)
+    blocks = dict(heads=1, length=35, keys=300, depth=8)
+    yield attention("attention_blocks_mask", mask=[1, 1, 1, 300], make_mask=none_first, log_sum_exp=True, **blocks)
+    yield attention("attention_blocks_bias", bias=[1, 1, 1, 300], make_bias=lowest_first, log_sum_exp=True, **blocks)
+    for option in ("", "zero_invalid"):
+        yield attention(f"attention_blocks_nan{option}", bias=[1, 1, 1, 300], make_bias=nan_last, options=option, log_sum_exp=True, **blocks)
+        yield attention(f"attention_blocks_inf{option}", bias=[1, 1, 1, 300], make_bias=inf_last, options=option, **blocks)
+    yield attention("attention_blocks_causal", heads=1, length=150, keys=290, depth=8, options="causal window = 40 past = <140>", log_sum_exp=True)
+    yield attention("attention_blocks_whole", heads=2, key_heads=1, length=33, keys=261, depth=19, value_depth=70, mask=[1, 2, 33, 261], bias=[1, 1, 33, 261], options="zero_invalid")
+    for dtype in FLOATS:
+        yield attention(f"attention_blocks_{dtype}", dtype, heads=1, length=49, keys=259, depth=64, value_depth=48, scale=0.125)
+    yield attention("attention_blocks_transposed", heads=1, length=19, keys=141, depth=33, value_depth=35, dims=([0, 1, 3, 2],) * 4)
+    yield attention("attention_deep", heads=1, length=21, keys=70, depth=200, value_depth=250, scale=0.07)
+    yield attention("attention_deeper", heads=1, length=5, keys=7, depth=300, value_depth=9, scale=0.07)
+    yield attention("attention_blocks_symbolic", batch="b", length="s", keys="s", depth=16, heads=2, dims=([0, 2, 1, 3],) * 4, mask=["b", 1, 1, "s"], options="causal zero_invalid",
+                    header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 128}, {"b": 1, "s": 129}, {"b": 1, "s": 147}, {"b": 2, "s": 160}], log_sum_exp=True)
     yield attention("attention_symbolic", batch="b", length="s", keys="s", depth=8, heads=2, dims=([0, 2, 1, 3],) * 4, bias=["b", 1, 1, "s"],
                     header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 1}, {"b": 3, "s": 7}, {"b": 2, "s": 33}, {"b": 0, "s": 5}, {"b": 1, "s": 0}])
     yield attention("attention_symbolic_past", length="step", keys="past + step", depth=8, heads=4, key_heads=2, options="causal past = <past>", past=True,

@@ -66,12 +66,9 @@ public:
   /// phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
-  /// Composite ops that this target wants in parts, as `vx-decompose` takes them: "softmax", "layer_norm". The others
-  /// stay whole. Attention is in parts unless a target has a kernel for it.
-  virtual llvm::ArrayRef<llvm::StringRef> compositesToDecompose() const {
-    static constexpr llvm::StringRef parts[] = {"attention"};
-    return parts;
-  }
+  /// True for a composite op (a softmax, a norm, attention) that this target wants in parts. The others stay whole.
+  /// Attention is in parts unless a target has a kernel for it.
+  virtual bool decomposes(mlir::Operation *composite) const { return llvm::isa<AttentionOp>(composite); }
 
   virtual LayoutPolicy layouts() const { return {}; }
 

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include <functional>
 
 namespace vx {
 
@@ -13,6 +14,9 @@ namespace vx {
 
 #define GEN_PASS_REGISTRATION
 #include "vx/Transforms/Passes.h.inc"
+
+/// `vx-decompose` for the composite ops that `isWanted` tells.
+std::unique_ptr<mlir::Pass> createDecomposePass(std::function<bool(mlir::Operation *)> isWanted);
 
 } // namespace vx
 

@@ -1,10 +1,8 @@
-#include "Common/ElementEvaluator.h"
+#include "BlockEmitter.h"
 #include "Common/WorkgroupTile.h"
 #include "MatchProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Codegen/CPU.h"
 #include "vx/Codegen/CPU/Passes.h"
@@ -40,80 +38,39 @@ constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {128,
 /// The loops of a blocked matrix product. A block of A is packed row by row, which is where its prologue, its padding
 /// and the patches of a convolution are computed; B is packed in columns of one vector each, or lies so in memory
 /// already. Sums are kept on the stack from one block of k to the next, and the epilogue is computed from there.
-class ProductEmitter {
+class ProductEmitter : BlockEmitter {
 public:
   ProductEmitter(func::FuncOp function, Product product, Blocking blocking)
-      : function(function), product(product), blocking(blocking), builder(function.getContext()),
-        loc(product.op.getLoc()), type(cast<RankedTensorType>(product.op.getResult(0).getType())) {}
+      : BlockEmitter(function.getContext(), product.op.getLoc()), function(function), product(product),
+        blocking(blocking), type(cast<RankedTensorType>(product.op.getResult(0).getType())) {}
 
   LogicalResult run();
 
 private:
-  /// A range of rows, columns or k.
-  struct Range {
-    Value lower, upper;
-  };
-
   void findSizes();
   LogicalResult emitBlock(Range rows, Range columns);
   LogicalResult packRows(Range rows, Range depth);
   LogicalResult packColumns(Range columns, Range depth);
-  LogicalResult multiply(Range rows, Range columns, Range depth);
+  LogicalResult multiplyBlock(Range rows, Range columns, Range depth);
   LogicalResult multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors);
   void multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount, int64_t vectors);
   LogicalResult finish(Range rows, Range columns);
 
-  /// Loops over [range.lower, range.upper) in blocks.
-  LogicalResult forBlocks(Range range, int64_t block, function_ref<LogicalResult(Range)> body);
-  LogicalResult forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body);
   /// Sets the loops `dims` of `places` to the place `flat` in row-major order.
   void setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat);
-  /// The mask of the lanes at `base` that lie below `upper`; none where all always do.
-  Value maskBelow(Value base, Value upper, bool isWhole);
   Value accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector);
-  Value plus(Value lhs, Value rhs) { return evaluator->addIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
-  Value plus(Value lhs, int64_t rhs) { return plus(lhs, index(rhs)); }
-  Value times(Value lhs, Value rhs) { return evaluator->multiplyIndices(loc, {lhs, 0, {}}, {rhs, 0, {}}).base; }
-  Value times(Value lhs, int64_t rhs) { return times(lhs, index(rhs)); }
-  Value minus(Value lhs, Value rhs) {
-    auto left = getConstantIntValue(lhs), right = getConstantIntValue(rhs);
-    if (right == 0)
-      return lhs;
-    return left && right ? index(*left - *right) : arith::SubIOp::create(builder, loc, lhs, rhs).getResult();
-  }
-  Value index(int64_t value) { return evaluator->constantIndex(value).base; }
   VectorType vectorType(Type element) { return VectorType::get(blocking.lanes, element); }
 
   func::FuncOp function;
   Product product;
   Blocking blocking;
-  OpBuilder builder;
-  Location loc;
   RankedTensorType type;
-  std::optional<ElementEvaluator> evaluator;
   DenseMap<unsigned, Value> loopSizes;
   Value destination, packedA, packedB, accumulators;
   Value depthSize;
   bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
   SmallVector<LaneIndex> ivs;
 };
-
-LogicalResult ProductEmitter::forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body) {
-  scf::ForOp loop = evaluator->enterLoop(loc, lower, upper, index(step));
-  if (failed(body(loop.getInductionVar())))
-    return failure();
-  evaluator->leaveLoop();
-  return success();
-}
-
-LogicalResult ProductEmitter::forBlocks(Range range, int64_t block, function_ref<LogicalResult(Range)> body) {
-  return forEach(range.lower, range.upper, block, [&](Value lower) {
-    Value end = plus(lower, block);
-    auto first = getConstantIntValue(range.lower), last = getConstantIntValue(range.upper);
-    bool isWhole = first && last && (*last - *first) % block == 0;
-    return body({lower, isWhole ? end : arith::MinSIOp::create(builder, loc, end, range.upper)});
-  });
-}
 
 void ProductEmitter::setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat) {
   if (dims.empty())
@@ -123,12 +80,6 @@ void ProductEmitter::setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsig
     sizes.push_back(loopSizes.lookup(dim));
   for (auto [dim, place] : llvm::zip(dims, evaluator->delinearize(loc, flat, sizes)))
     places[dim] = place;
-}
-
-Value ProductEmitter::maskBelow(Value base, Value upper, bool isWhole) {
-  if (isWhole)
-    return {};
-  return vector::CreateMaskOp::create(builder, loc, vectorType(builder.getI1Type()), minus(upper, base));
 }
 
 Value ProductEmitter::accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector) {
@@ -226,7 +177,7 @@ LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
   auto block = [&](Range depth) {
     if (failed(packRows(rows, depth)) || (!product.packedB && failed(packColumns(columns, depth))))
       return failure();
-    return multiply(rows, columns, depth);
+    return multiplyBlock(rows, columns, depth);
   };
   Range all = {index(0), depthSize};
   if (failed(blocking.isOneDepthBlock ? block(all) : forBlocks(all, blocking.depthBlock, block)))
@@ -249,7 +200,7 @@ LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
     auto packRun = [&](Range range, Value start) {
       return forEach(range.lower, range.upper, blocking.lanes, [&](Value k) -> LogicalResult {
         at[inner] = {k, 1, {}};
-        evaluator->setMask(maskBelow(k, run, isWhole));
+        evaluator->setMask(maskBelow(blocking.lanes, k, run, isWhole));
         Value value = evaluator->evaluateInBody(product.op, product.a, at);
         if (!value)
           return failure();
@@ -285,7 +236,7 @@ LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
   return forEach(columns.lower, end, blocking.lanes, [&](Value column) {
     SmallVector<LaneIndex> at = ivs;
     at[product.n] = {column, 1, {}};
-    Value mask = maskBelow(column, columns.upper, hasWholeColumns && blocking.vectors == 1);
+    Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns && blocking.vectors == 1);
     Value first = times(minus(column, columns.lower), blocking.depthBlock);
     return forEach(depth.lower, depth.upper, 1, [&](Value k) -> LogicalResult {
       setPlace(at, product.k, {k, 0, {}});
@@ -301,7 +252,7 @@ LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
   });
 }
 
-LogicalResult ProductEmitter::multiply(Range rows, Range columns, Range depth) {
+LogicalResult ProductEmitter::multiplyBlock(Range rows, Range columns, Range depth) {
   Value width = minus(columns.upper, columns.lower), group = index(blocking.columns());
   if (!product.packedB) {
     Value groups = builder.createOrFold<arith::CeilDivUIOp>(loc, width, group);
@@ -321,27 +272,16 @@ LogicalResult ProductEmitter::multiply(Range rows, Range columns, Range depth) {
 }
 
 LogicalResult ProductEmitter::multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors) {
-  // As many rows at once as there are registers for, then half as many, and so on.
-  Value lower = rows.lower;
-  for (int64_t count = blocking.rows; count > 0; count /= 2) {
-    Value upper = rows.upper;
-    if (count > 1)
-      upper = minus(rows.upper, builder.createOrFold<arith::RemUIOp>(loc, minus(rows.upper, lower), index(count)));
-    auto body = [&](Value row) {
-      multiplyTile(rows, columns, depth, row, column, count, vectors);
-      return success();
-    };
-    if (failed(forEach(lower, upper, count, body)))
-      return failure();
-    lower = upper;
-  }
-  return success();
+  return forHalves(rows, blocking.rows, {}, [&](Value row, int64_t count) {
+    multiplyTile(rows, columns, depth, row, column, count, vectors);
+    return success();
+  });
 }
 
 void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount,
                                   int64_t vectors) {
   VectorType vector = vectorType(type.getElementType());
-  SmallVector<Value> sums, places, columnPlaces;
+  SmallVector<Value> sums, places;
   for (int64_t r = 0; r < rowCount; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
       places.push_back(accumulatorPlace(rows, columns, plus(row, r), column, v));
@@ -350,8 +290,8 @@ void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value 
       else
         sums.push_back(vector::LoadOp::create(builder, loc, vector, accumulators, places.back()));
     }
-  Value firstA = times(minus(row, rows.lower), blocking.depthBlock);
-  int64_t step = product.packedB ? product.tile : blocking.lanes; // of B from k to k
+  PackedRows a = {packedA, times(minus(row, rows.lower), blocking.depthBlock), rowCount, blocking.depthBlock, 1};
+  PackedColumns b = {packedB, {}, product.packedB ? product.tile : blocking.lanes};
   for (int64_t v = 0; v < vectors; ++v) {
     Value place = plus(column, v * blocking.lanes);
     if (product.packedB) {
@@ -359,31 +299,13 @@ void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value 
       Value panel = builder.createOrFold<arith::DivUIOp>(loc, place, tile);
       Value within = builder.createOrFold<arith::RemUIOp>(loc, place, tile);
       Value start = plus(times(times(panel, depthSize), tile), within);
-      columnPlaces.push_back(plus(start, times(depth.lower, tile)));
+      b.first.push_back(plus(start, times(depth.lower, tile)));
     } else {
-      columnPlaces.push_back(times(minus(place, columns.lower), blocking.depthBlock));
+      b.first.push_back(times(minus(place, columns.lower), blocking.depthBlock));
     }
   }
-  scf::ForOp loop = evaluator->enterLoop(loc, index(0), minus(depth.upper, depth.lower), index(1), sums);
-  sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  Value k = loop.getInductionVar();
-  SmallVector<Value> factors;
-  Value down = times(k, step);
-  for (Value place : columnPlaces)
-    factors.push_back(vector::LoadOp::create(builder, loc, vector, packedB, plus(place, down)));
-  Value across = plus(firstA, k);
-  for (int64_t r = 0; r < rowCount; ++r) {
-    Value element = memref::LoadOp::create(builder, loc, packedA, plus(across, r * blocking.depthBlock));
-    Value factor = evaluator->toVector(loc, element);
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value &sum = sums[r * vectors + v];
-      auto contract = arith::FastMathFlags::contract;
-      Value term = arith::MulFOp::create(builder, loc, factor, factors[v], contract);
-      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
-    }
-  }
-  evaluator->leaveLoop(sums);
-  for (auto [place, value] : llvm::zip(places, loop.getResults()))
+  sums = multiply(a, b, minus(depth.upper, depth.lower), sums);
+  for (auto [place, value] : llvm::zip(places, sums))
     vector::StoreOp::create(builder, loc, value, accumulators, place);
 }
 
@@ -393,7 +315,7 @@ LogicalResult ProductEmitter::finish(Range rows, Range columns) {
     setPlace(at, product.m, {row, 0, {}});
     return forEach(columns.lower, columns.upper, blocking.lanes, [&](Value column) -> LogicalResult {
       at[product.n] = {column, 1, {}};
-      Value mask = maskBelow(column, columns.upper, hasWholeColumns);
+      Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns);
       Value sum = vector::LoadOp::create(builder, loc, vectorType(type.getElementType()), accumulators,
                                          accumulatorPlace(rows, columns, row, column, 0));
       evaluator->setMask(mask);
@@ -414,19 +336,6 @@ LogicalResult ProductEmitter::finish(Range rows, Range columns) {
       return success();
     });
   });
-}
-
-/// Rows and vectors of the accumulators that fit in the registers beside a row of B and a broadcast of A, best first.
-ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers) {
-  static constexpr std::pair<int64_t, int64_t> many[] = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
-  static constexpr std::pair<int64_t, int64_t> few[] = {{6, 2}, {10, 1}};
-  return registers >= 32 ? ArrayRef(many) : ArrayRef(few);
-}
-
-/// `size` in equal blocks of at most `most`, each a multiple of `unit`.
-int64_t getEvenBlock(int64_t size, int64_t most, int64_t unit) {
-  int64_t blocks = std::max<int64_t>(llvm::divideCeil(size, most), 1);
-  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(size, blocks), unit), unit);
 }
 
 /// The product of sizes, or nothing when one of them is known at run time only.

@@ -2,7 +2,6 @@
 
 #include "Common/ElementEvaluator.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
 using namespace mlir;
@@ -30,37 +29,6 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
         addArgument(operand);
     });
   return loops;
-}
-
-/// True when every way from `op` to `result` is elementwise.
-static bool isElementwiseOf(Value result, linalg::GenericOp op) {
-  llvm::DenseSet<Value> dependent = {op.getResult(0)};
-  for (Operation &other : *op->getBlock()) {
-    if (&other == op || !op->isBeforeInBlock(&other))
-      continue;
-    bool usesIt = llvm::any_of(other.getOperands(), [&](Value operand) { return dependent.contains(operand); });
-    SetVector<Value> captured;
-    getUsedValuesDefinedAbove(other.getRegions(), captured);
-    if (llvm::any_of(captured, [&](Value value) { return dependent.contains(value); }))
-      return false;
-    if (!usesIt || isa<bufferization::MaterializeInDestinationOp>(other))
-      continue;
-    auto generic = dyn_cast<linalg::GenericOp>(other);
-    if (!generic && !isa<tensor::CastOp>(other))
-      return false;
-    if (generic) {
-      if (generic.getNumReductionLoops() != 0)
-        return false;
-      for (OpOperand &operand : generic->getOpOperands())
-        if (dependent.contains(operand.get()) && !generic.getMatchingIndexingMap(&operand).isIdentity())
-          return false;
-      if (!generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity())
-        return false;
-    }
-    for (Value value : other.getResults())
-      dependent.insert(value);
-  }
-  return dependent.contains(result);
 }
 
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.

@@ -25,6 +25,10 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
   depthwise.vectorBits = vectorBits;
   depthwise.registers = registers;
   pm.addNestedPass<func::FuncOp>(createLowerDepthwisePass(depthwise));
+  LowerAttentionPassOptions attention;
+  attention.vectorBits = vectorBits;
+  attention.registers = registers;
+  pm.addNestedPass<func::FuncOp>(createLowerAttentionPass(attention));
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -462,6 +463,36 @@ SmallVector<Operation *> getBodySlice(Block &body, Value value) {
     if (needed.contains(&op))
       slice.push_back(&op);
   return slice;
+}
+
+bool isElementwiseOf(Value result, linalg::GenericOp op) {
+  llvm::DenseSet<Value> dependent = {op.getResult(0)};
+  for (Operation &other : *op->getBlock()) {
+    if (&other == op || !op->isBeforeInBlock(&other))
+      continue;
+    bool usesIt = llvm::any_of(other.getOperands(), [&](Value operand) { return dependent.contains(operand); });
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(other.getRegions(), captured);
+    if (llvm::any_of(captured, [&](Value value) { return dependent.contains(value); }))
+      return false;
+    if (!usesIt || isa<bufferization::MaterializeInDestinationOp>(other))
+      continue;
+    auto generic = dyn_cast<linalg::GenericOp>(other);
+    if (!generic && !isa<tensor::CastOp>(other))
+      return false;
+    if (generic) {
+      if (generic.getNumReductionLoops() != 0)
+        return false;
+      for (OpOperand &operand : generic->getOpOperands())
+        if (dependent.contains(operand.get()) && !generic.getMatchingIndexingMap(&operand).isIdentity())
+          return false;
+      if (!generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity())
+        return false;
+    }
+    for (Value value : other.getResults())
+      dependent.insert(value);
+  }
+  return dependent.contains(result);
 }
 
 Value ElementEvaluator::evaluateInBody(linalg::GenericOp op, Value value, ArrayRef<LaneIndex> ivs) {

@@ -149,6 +149,9 @@ std::pair<mlir::Value, int64_t> shapeOfLoop(mlir::linalg::GenericOp op, unsigned
 /// The ops of the block that `value` depends on, in order. `value` is one of the block.
 llvm::SmallVector<mlir::Operation *> getBodySlice(mlir::Block &body, mlir::Value value);
 
+/// True when every way from `op` to `result` is elementwise.
+bool isElementwiseOf(mlir::Value result, mlir::linalg::GenericOp op);
+
 } // namespace vx
 
 #endif

@@ -38,7 +38,7 @@ private:
   AffineExpr dim(unsigned position) { return getAffineDimExpr(position, context); }
   AffineMap map(unsigned loops, ArrayRef<AffineExpr> exprs) { return AffineMap::get(loops, 0, exprs, context); }
   Value named(Value value, StringRef name) {
-    value.getDefiningOp()->setAttr("vxk.attention", lowering.builder.getStringAttr(name));
+    value.getDefiningOp()->setAttr(vxk::kAttentionAttr, lowering.builder.getStringAttr(name));
     return value;
   }
 
@@ -192,14 +192,21 @@ private:
     for (int64_t place : op.getResultDims())
       exprs.push_back(dim(place));
     SmallVector<AffineMap> maps = {map(4, exprs), map(4, ArrayRef(exprs).drop_back())};
+    maps.push_back(maps.back());
+    // One division for a row.
+    Value reciprocal =
+        lowering.elementwise(loc, rowType, accumulator, {sum}, [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+          return arith::DivFOp::create(b, l, constantScalar(b, l, accumulator, 1), args[0]);
+        });
     bool zeroInvalid = op.getZeroInvalid();
     Value result = lowering.parallel(
-        loc, type, type.getElementType(), {values, sum}, maps, [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+        loc, type, type.getElementType(), {values, sum, reciprocal}, maps,
+        [&](OpBuilder &b, Location l, ValueRange args) -> Value {
           Value zero = constantScalar(b, l, accumulator, 0);
           // No keys: a sum of 0. Otherwise the greatest score alone adds 1, and an invalid row makes the sum NaN.
           auto predicate = zeroInvalid ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::UNE;
           Value isSum = arith::CmpFOp::create(b, l, predicate, args[1], zero);
-          Value quotient = arith::DivFOp::create(b, l, args[0], args[1]);
+          Value quotient = arith::MulFOp::create(b, l, args[0], args[2]);
           return narrow(b, l, arith::SelectOp::create(b, l, isSum, quotient, zero), type.getElementType());
         });
     lowering.set(op.getResult(), named(result, "result"));

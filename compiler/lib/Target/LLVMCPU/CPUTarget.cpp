@@ -26,6 +26,11 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
 
+  bool decomposes(Operation *composite) const override {
+    auto attention = llvm::dyn_cast<AttentionOp>(composite);
+    return attention && !cpu::hasKernelFor(attention);
+  }
+
   /// A row of a tile is the widest vector of any variant.
   LayoutPolicy layouts() const override { return {/*channelsLast=*/true, /*packedWeightBytes=*/64}; }
 

@@ -121,7 +121,36 @@ StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
   return StrategyAttr::get(op.getContext(), "conv", tile, {}, {}, 1);
 }
 
+/// Tiles of attention: one head and as many queries as repay the packing of its keys, while each thread has work.
+StrategyAttr chooseAttention(AttentionOp op, RankedTensorType result) {
+  constexpr int64_t mostQueries = 128, leastQueries = 32, leastWorkgroups = 8;
+  constexpr int64_t mostElements = 128 * 128; // of queries and results
+  ArrayRef<int64_t> dims = op.getResultDims();
+  auto sizeOf = [&](AttentionOp::Role role) { return std::max<int64_t>(plannedSize(result, dims[role]), 1); };
+  int64_t depths = sizeOf(AttentionOp::Depth) +
+                   std::max<int64_t>(plannedSize(op.getQuery().getType(), op.getQueryDims()[AttentionOp::Depth]), 1);
+  int64_t outer = sizeOf(AttentionOp::Batch) * sizeOf(AttentionOp::Heads), length = sizeOf(AttentionOp::Length);
+  int64_t queries = mostQueries;
+  while (queries > leastQueries &&
+         (queries * depths > mostElements || outer * llvm::divideCeil(length, queries) < leastWorkgroups))
+    queries /= 2;
+  SmallVector<int64_t> tile(4, 0);
+  tile[dims[AttentionOp::Batch]] = tile[dims[AttentionOp::Heads]] = 1;
+  tile[dims[AttentionOp::Length]] = queries;
+  return StrategyAttr::get(op.getContext(), "attention", tile, {}, {}, 1);
+}
+
 } // namespace
+
+bool hasKernelFor(AttentionOp op) {
+  constexpr int64_t mostDepth = 256; // the stack holds blocks of whole rows
+  for (DimAttr size : {op.getQuerySizes()[AttentionOp::Depth], op.getValueSizes()[AttentionOp::Depth]}) {
+    std::optional<int64_t> depth = size ? size.asConstant() : std::nullopt;
+    if (!depth || *depth < 1 || *depth > mostDepth)
+      return false;
+  }
+  return true;
+}
 
 StrategyAttr chooseStrategy(FusionOp region) {
   MLIRContext *context = region.getContext();
@@ -137,6 +166,10 @@ StrategyAttr chooseStrategy(FusionOp region) {
   });
   if (!result || serial)
     return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result ? result.getRank() : 0, 0), {}, {}, 1);
+
+  auto attention = region.getBody().front().getOps<AttentionOp>();
+  if (!attention.empty())
+    return chooseAttention(*attention.begin(), result);
 
   if (Operation *product = findProduct(region)) {
     auto contract = llvm::dyn_cast<ContractOp>(product);

@@ -29,6 +29,33 @@ def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
+def LowerAttentionPass : Pass<"vx-lower-attention", "::mlir::func::FuncOp"> {
+  let summary = "Turn attention into one loop over blocks of keys, without the scores in memory";
+  let description = [{
+    For kernels of the strategy `attention`. Lanes run along the queries, so that each lane has its own maximum and sum:
+
+        pack the queries as columns                                        (on the stack)
+        m = -inf, z = 0, result = 0                                        (of each query)
+        for each block of keys:
+          pack keys and values                                             (on the stack)
+          for each few vectors of queries:
+            x = scores(keys * queries)                                     (sums in registers; x on the stack)
+            m' = max(m, x), x = e^(x - m'), z = z * e^(m - m') + sum of x
+            result = result * e^(m - m') + values * x                      (sums in registers)
+        result = epilogue(result / z)
+
+    Needs: form 4; both depths are known and not 0. Kernels that do not look like this are left for `vx-lower-to-loops`: an epilogue that
+    moves elements.
+    Numerics: each sum goes through the keys in order, by blocks whose size depends on the kernel only. -inf, NaN and rows without keys
+    as `vx.attention` has them.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">,
+                 Option<"registers", "registers", "int64_t", /*default=*/"16", "Vector registers">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect",
+                           "::vxk::VXKDialect"];
+}
+
 def LowerDepthwisePass : Pass<"vx-lower-depthwise", "::mlir::func::FuncOp"> {
   let summary = "Turn convolutions of each channel by itself into register-tiled loops";
   let description = [{

@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
 inline constexpr llvm::StringLiteral kConvAttr = "vxk.conv";
 /// Of a linalg op that undoes a packing: the `dim` and `permutation` of its vx.unpack.
 inline constexpr llvm::StringLiteral kUnpackAttr = "vxk.unpack";
+/// Of a linalg op that is a part of attention: its name, "dots", "scores", "max", "sum", "values", "result" or
+/// "log_sum_exp".
+inline constexpr llvm::StringLiteral kAttentionAttr = "vxk.attention";
 
 } // namespace vxk
 

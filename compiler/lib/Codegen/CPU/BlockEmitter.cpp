@@ -1,0 +1,101 @@
+#include "BlockEmitter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace vx {
+
+LogicalResult BlockEmitter::forCarrying(Range range, int64_t step, MutableArrayRef<Value> carried,
+                                        function_ref<LogicalResult(Value)> body) {
+  scf::ForOp loop = evaluator->enterLoop(loc, range.lower, range.upper, index(step), carried);
+  llvm::copy(loop.getRegionIterArgs(), carried.begin());
+  if (failed(body(loop.getInductionVar())))
+    return failure();
+  evaluator->leaveLoop(carried);
+  llvm::copy(loop.getResults(), carried.begin());
+  return success();
+}
+
+LogicalResult BlockEmitter::forEach(Value lower, Value upper, int64_t step, function_ref<LogicalResult(Value)> body) {
+  return forCarrying({lower, upper}, step, {}, body);
+}
+
+LogicalResult BlockEmitter::forBlocks(Range range, int64_t block, function_ref<LogicalResult(Range)> body) {
+  return forEach(range.lower, range.upper, block, [&](Value lower) {
+    Value end = plus(lower, block);
+    auto first = getConstantIntValue(range.lower), last = getConstantIntValue(range.upper);
+    bool isWhole = first && last && (*last - *first) % block == 0;
+    return body({lower, isWhole ? end : arith::MinSIOp::create(builder, loc, end, range.upper)});
+  });
+}
+
+LogicalResult BlockEmitter::forHalves(Range range, int64_t count, MutableArrayRef<Value> carried,
+                                      function_ref<LogicalResult(Value, int64_t)> body) {
+  Value lower = range.lower;
+  for (; count > 0; count /= 2) {
+    Value upper = range.upper;
+    if (count > 1)
+      upper = minus(range.upper, builder.createOrFold<arith::RemUIOp>(loc, minus(range.upper, lower), index(count)));
+    if (failed(forCarrying({lower, upper}, count, carried, [&](Value place) { return body(place, count); })))
+      return failure();
+    lower = upper;
+    // Nothing is left over.
+    auto first = getConstantIntValue(upper), last = getConstantIntValue(range.upper);
+    if (first && first == last)
+      break;
+  }
+  return success();
+}
+
+Value BlockEmitter::maskBelow(int64_t lanes, Value base, Value upper, bool isWhole) {
+  if (isWhole)
+    return {};
+  return vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), minus(upper, base));
+}
+
+SmallVector<Value> BlockEmitter::multiply(const PackedRows &rows, const PackedColumns &columns, Value depth,
+                                          SmallVector<Value> sums) {
+  auto type = cast<VectorType>(sums.front().getType());
+  scf::ForOp loop = evaluator->enterLoop(loc, index(0), depth, index(1), sums);
+  sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  Value k = loop.getInductionVar();
+  SmallVector<Value> vectors;
+  Value down = times(k, columns.step);
+  for (Value first : columns.first)
+    vectors.push_back(vector::LoadOp::create(builder, loc, type, columns.buffer, plus(first, down)));
+  // Constant distances between rows become displacements of one address.
+  Value across = plus(rows.first, times(k, rows.step));
+  for (int64_t row = 0; row < rows.count; ++row) {
+    Value element = memref::LoadOp::create(builder, loc, rows.buffer, plus(across, row * rows.stride));
+    Value factor = evaluator->toVector(loc, element);
+    for (auto [v, vector] : llvm::enumerate(vectors)) {
+      Value &sum = sums[row * vectors.size() + v];
+      auto contract = arith::FastMathFlags::contract;
+      Value term = arith::MulFOp::create(builder, loc, factor, vector, contract);
+      sum = arith::AddFOp::create(builder, loc, sum, term, contract);
+    }
+  }
+  evaluator->leaveLoop(sums);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+Value BlockEmitter::minus(Value lhs, Value rhs) {
+  auto left = getConstantIntValue(lhs), right = getConstantIntValue(rhs);
+  if (right == 0)
+    return lhs;
+  return left && right ? index(*left - *right) : arith::SubIOp::create(builder, loc, lhs, rhs).getResult();
+}
+
+ArrayRef<std::pair<int64_t, int64_t>> getRegisterTiles(int64_t registers) {
+  static constexpr std::pair<int64_t, int64_t> many[] = {{6, 4}, {8, 3}, {12, 2}, {14, 1}};
+  static constexpr std::pair<int64_t, int64_t> few[] = {{6, 2}, {10, 1}};
+  return registers >= 32 ? ArrayRef(many) : ArrayRef(few);
+}
+
+int64_t getEvenBlock(int64_t size, int64_t most, int64_t unit) {
+  int64_t blocks = std::max<int64_t>(llvm::divideCeil(size, most), 1);
+  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(size, blocks), unit), unit);
+}
+
+} // namespace vx

@@ -1,0 +1,68 @@
+#include "MatchAttention.h"
+
+#include "ElementEvaluator.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+
+using namespace mlir;
+
+namespace vx {
+
+/// The size of a loop of `op`; dynamic when an operand does not tell.
+static int64_t getLoopSize(linalg::GenericOp op, unsigned loop) {
+  auto [tensor, dimension] = shapeOfLoop(op, loop);
+  return cast<ShapedType>(tensor.getType()).getDimSize(dimension);
+}
+
+std::optional<Attention> matchAttention(func::FuncOp function) {
+  Attention found;
+  bool isUnique = true;
+  for (auto op : function.getOps<linalg::GenericOp>()) {
+    auto name = op->getAttrOfType<StringAttr>(vxk::kAttentionAttr);
+    if (!name)
+      continue;
+    linalg::GenericOp *part = llvm::StringSwitch<linalg::GenericOp *>(name.getValue())
+                                  .Case("dots", &found.dots)
+                                  .Case("scores", &found.scores)
+                                  .Case("max", &found.max)
+                                  .Case("sum", &found.sum)
+                                  .Case("values", &found.values)
+                                  .Case("result", &found.result)
+                                  .Case("log_sum_exp", &found.logSumExp)
+                                  .Default(nullptr);
+    if (!part || *part)
+      isUnique = false;
+    else
+      *part = op;
+  }
+  for (linalg::GenericOp part : {found.dots, found.scores, found.max, found.sum, found.values, found.result})
+    if (!part || !isUnique)
+      return std::nullopt;
+  for (auto store : function.getOps<bufferization::MaterializeInDestinationOp>()) {
+    if (!found.resultStore && isElementwiseOf(store.getSource(), found.result))
+      found.resultStore = store;
+    else if (!found.logSumExpStore && found.logSumExp && isElementwiseOf(store.getSource(), found.logSumExp))
+      found.logSumExpStore = store;
+    else
+      return std::nullopt;
+  }
+  if (!found.resultStore)
+    return std::nullopt;
+
+  auto factorsOf = [](linalg::GenericOp op) {
+    auto sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+    auto product = sum.getRhs().getDefiningOp<arith::MulFOp>();
+    return std::pair(product.getLhs(), product.getRhs());
+  };
+  std::tie(found.queryFactor, found.keyFactor) = factorsOf(found.dots);
+  found.valueFactor = factorsOf(found.values).second;
+  found.query = found.dots.getDpsInputOperand(0);
+  found.key = found.dots.getDpsInputOperand(1);
+  found.value = found.values.getDpsInputOperand(2);
+  for (AffineExpr expr : found.result.getMatchingIndexingMap(found.result.getDpsInputOperand(0)).getResults())
+    found.resultDims.push_back(cast<AffineDimExpr>(expr).getPosition());
+  found.depth = getLoopSize(found.dots, 4);
+  found.valueDepth = getLoopSize(found.values, 3);
+  return found;
+}
+
+} // namespace vx
