@@ -23,6 +23,7 @@ public:
       info.name = fmt::format("fake {}", i);
       info.features = features[i];
       info.details = details;
+      info.isSoftware = software;
     }
     if (devices.empty())
       return {hal::RefusalCode::NoLibrary, "libfake.so.1 could not be opened: no such file"};
@@ -58,6 +59,7 @@ public:
   std::vector<std::vector<std::string>> features;
   std::string details;
   bool failing = false;
+  bool software = false;
   int asked = 0;
 };
 
@@ -179,6 +181,40 @@ TEST_F(DeviceChoice, missingLibraryAndBrokenDevice) {
   vulkan.failing = true;
   EXPECT_FAILS(choose("vulkan", nullptr, true), VX_NO_DEVICE,
                path + ": no device for 'vulkan': vulkan:0: fake device 0 is broken");
+}
+
+TEST_F(DeviceChoice, softwareIsTakenByNameOrWhenNothingElseIsLeft) {
+  builder.module.targets.push_back(std::make_unique<format::TargetT>(*builder.module.targets[0]));
+  builder.module.targets[1]->name = "vulkan";
+  vulkan.features = {{"sse2"}};
+  vulkan.software = true;
+  ASSERT_OK(choose("auto"));
+  EXPECT_EQ(taken().backend, "cpu");
+  EXPECT_EQ(instance->report().refused.back().device, "vulkan:0");
+  EXPECT_EQ(instance->report().refused.back().refusal.code, hal::RefusalCode::Software);
+  EXPECT_EQ(instance->report().refused.back().refusal.reason,
+            "'fake 0' is a software device, taken only by name or when nothing else is left");
+  ASSERT_OK(choose("vulkan"));
+  EXPECT_EQ(taken().backend, "vulkan");
+  cpu.features = {{}};
+  ASSERT_OK(choose("auto"));
+  EXPECT_EQ(taken().backend, "vulkan");
+}
+
+TEST_F(DeviceChoice, reportOfNothingTaken) {
+  DeviceReport report;
+  report.request.device = "vulkan";
+  report.request.order = {"vulkan", "cpu"};
+  report.request.noFallback = true;
+  report.refused.push_back({"vulkan", {hal::RefusalCode::NoDevice, "there is none"}});
+  EXPECT_EQ(report.text(), "device wanted: vulkan (no fallback)\n"
+                           "device order: vulkan, cpu\n"
+                           "device taken: none\n"
+                           "device refused: vulkan: there is none [no_device]\n");
+  report.taken = TakenDevice{"cpu", 0, "some processor", "", "cpu", "baseline", 7};
+  EXPECT_NE(report.text().find("device taken: cpu:0 (some processor), code: cpu baseline, threads: 7\n"),
+            std::string::npos)
+      << report.text();
 }
 
 TEST_F(DeviceChoice, noFallbackTriesOneThing) {

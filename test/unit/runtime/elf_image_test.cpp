@@ -113,6 +113,16 @@ TEST(ElfImage, refusesWhatItMayNotHave) {
               return hit;
             })),
             "code image has no dynamic section");
+  // The second segment is put into the last page of the first one.
+  uint64_t end = 0;
+  EXPECT_TRUE(messageFor(withSegment([&](Elf64_Phdr &segment) {
+                if (segment.p_type != PT_LOAD || end == 0) {
+                  end = segment.p_type == PT_LOAD ? segment.p_vaddr + segment.p_memsz : end;
+                  return false;
+                }
+                segment.p_vaddr = end;
+                return true;
+              })).ends_with(fmt::format(" share a page of {} bytes", sysconf(_SC_PAGESIZE))));
   EXPECT_NE(messageFor(withSegment([](Elf64_Phdr &segment) {
               segment.p_filesz = segment.p_memsz = UINT64_MAX;
               return segment.p_type == PT_LOAD;

@@ -335,6 +335,10 @@ TEST(ModuleLoader, programsFitTheirFunctions) {
                 b.module.functions[0]->inputs.push_back(argument("more" + std::to_string(i), format::ElementType::I32));
             }),
             "target 'cpu': entry 0: program 0 'affine' has 5 buffer registers, function 'main' needs 10 on entry");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = exprOf({{format::ExprOp::Add, 0}}); }),
+            "program 0 'affine': arena size: expression node 0 needs 2 operands, there are 0");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_lower_bound = exprOf({{format::ExprOp::Add, 0}}); }),
+            "program 0 'affine': arena lower bound: expression node 0 needs 2 operands, there are 0");
   EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = symbolExpr(3); }),
             "target 'cpu': entry 0: program 0 'affine' sizes its arena by symbol 3, function 'main' has 1");
 }

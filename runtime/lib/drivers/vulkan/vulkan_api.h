@@ -1,7 +1,7 @@
 // The part of the Vulkan 1.2 API that this driver uses, in our own declarations: a build needs no SDK. Names and
 // layouts are those of the Vulkan specification without the "Vk" prefix; fields that nobody reads here are kept as
-// unnamed arrays of the right size. test/unit/runtime/vulkan_api_test.cpp compares each layout with the Khronos headers
-// where those are installed.
+// unnamed arrays of the right size. test/unit/runtime/vulkan/vulkan_api_test.cpp compares each layout with the Khronos
+// headers where those are installed.
 #ifndef VX_DRIVERS_VULKAN_VULKAN_API_H
 #define VX_DRIVERS_VULKAN_VULKAN_API_H
 

@@ -83,8 +83,6 @@ public:
   bool isLost() const { return lost.load(std::memory_order_relaxed); }
 
   const api::DeviceFunctions &functions() const { return vk; }
-  // For tests, which put failing functions in place of the driver's.
-  api::DeviceFunctions &functionsForTest() { return vk; }
   api::Device handle() const { return device; }
   api::PipelineLayout pipelineLayout() const { return layout; }
   uint32_t queueFamily() const { return physical.queueFamily; }

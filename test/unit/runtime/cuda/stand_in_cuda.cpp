@@ -75,7 +75,7 @@ Result DeviceTotalMem(size_t *bytes, Device device) {
 }
 Result DeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
   CALL(DeviceGetAttribute, static_cast<int>(attribute));
-  const StandIn &stand = *vx_stand_in();
+  const GpuStandIn &stand = *vx_stand_in();
   switch (attribute) {
   case AttributeMaxSharedMemoryPerBlock:
     *value = 49152;
@@ -166,9 +166,8 @@ Result LinkAddData(LinkState, JitInputType type, void *data, size_t size, const 
   const auto *text = static_cast<const char *>(data);
   if (std::strlen(text) + 1 != size)
     return ErrorInvalidValue;
-  for (const KernelEntry &entry : kernels)
-    if (std::strcmp(name, entry.name) == 0 && std::strstr(text, entry.name))
-      linked += std::string(" ") + name;
+  if (findKernel(name) && std::strstr(text, name))
+    linked += std::string(" ") + name;
   return Success;
 }
 Result LinkComplete(LinkState, void **cubin, size_t *size) {

@@ -209,7 +209,7 @@ TYPED_TEST(GpuDriver, oneGraphIsChangedAndNotRebuilt) {
   Opened opened;
   this->open(opened);
   const auto &names = this->names;
-  StandIn &gpu = *this->gpu;
+  GpuStandIn &gpu = *this->gpu;
   auto count = [&](const auto &function, std::string rest) { return gpu.count(function.name + rest); };
   Ref<hal::CommandList> list;
   ASSERT_OK(opened.stream->record({{{CommandKind::Dispatch, true, 0, 2, 2}, {CommandKind::Copy, true, 0, 0, 0}}},
@@ -480,6 +480,33 @@ struct OneInstance {
     return okStatus();
   }
 };
+
+TYPED_TEST(GpuDriver, weightsThatDoNotFit) {
+  OneInstance<TypeParam> one(this->options);
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  ModuleBuilder builder;
+  addAffine(builder, 64);
+  builder.addGpuTarget(TypeParam::backend, TypeParam::common, codes);
+  const std::string path = builder.write("weights.vxm");
+  hal::Driver *const drivers[] = {&one.driver};
+  DeviceRequest request;
+  ASSERT_OK(parseDeviceRequest(TypeParam::backend, nullptr, drivers, request));
+  request.noFallback = true;
+  Ref<Module> module;
+  ASSERT_OK(Module::load(path, module));
+  // The stream's own memory and the empty buffer are there before the weights.
+  this->gpu->fail(this->names.MemAllocFromPoolAsync.name, 2, /*after=*/2);
+  Status status = Instance::create(module, request, drivers, one.instance);
+  EXPECT_EQ(status.code(), VX_NO_DEVICE);
+  EXPECT_NE(status.message().find(fmt::format("{0}: weights: asked for 256 bytes, but device 'Stand-in 0' has 1000 of "
+                                              "1099511627776 bytes free",
+                                              path)),
+            std::string_view::npos)
+      << status.message();
+  this->gpu->failures.clear();
+  ASSERT_OK(Instance::create(module, request, drivers, one.instance));
+}
 
 TYPED_TEST(GpuDriver, hungKernelFailsTheCallsOfItsDeviceOnly) {
   const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),

@@ -157,7 +157,7 @@ protected:
   typename Traits::Options options;
   // The functions' names.
   const typename Traits::Vendor::Functions names;
-  StandIn *gpu = nullptr;
+  GpuStandIn *gpu = nullptr;
   int64_t liveBefore = 0;
 };
 

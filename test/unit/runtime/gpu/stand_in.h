@@ -20,16 +20,7 @@ struct StandIn {
   std::mutex mutex;
   std::vector<std::string> calls;          // "cuMemsetD8Async 32"
   std::map<std::string, Failure> failures; // by function
-  int deviceCount = 2;
-  int version = 0;
-  uint64_t totalMemory = uint64_t(1) << 40;
   int64_t live = 0;                        // objects of any kind that were made and not destroyed
-  const void *foreignStream = nullptr;     // one of another device
-  std::vector<const void *> launchStreams; // that graphs were launched in
-  // CUDA only.
-  int capability = 90;
-  bool hasPools = true, isUnified = true;
-  std::string jitLog; // what the assembler says
 
   int count(const std::string &prefix) {
     std::lock_guard lock(mutex);
@@ -37,6 +28,22 @@ struct StandIn {
     for (const std::string &call : calls)
       number += call.compare(0, prefix.size(), prefix) == 0;
     return number;
+  }
+  // Records a call and says what it shall answer; 0 is success for every vendor.
+  int record(const std::string &function, const std::string &arguments, int device) {
+    std::lock_guard lock(mutex);
+    calls.push_back(function + arguments);
+    auto found = failures.find(function);
+    if (found == failures.end())
+      return 0;
+    Failure &failure = found->second;
+    if ((failure.device >= 0 && failure.device != device) || failure.after-- > 0)
+      return 0;
+    return failure.result;
+  }
+  void made(int number) {
+    std::lock_guard lock(mutex);
+    live += number;
   }
   void forget() {
     std::lock_guard lock(mutex);
@@ -48,8 +55,19 @@ struct StandIn {
   }
 };
 
-// The one of the process; the library exports it as "vx_stand_in".
-using StandInFunction = StandIn *(*)();
+// Of CUDA or HIP. The one of the process; the library exports it as "vx_stand_in".
+struct GpuStandIn : StandIn {
+  int deviceCount = 2;
+  int version = 0;
+  uint64_t totalMemory = uint64_t(1) << 40;
+  const void *foreignStream = nullptr;     // one of another device
+  std::vector<const void *> launchStreams; // that graphs were launched in
+  // CUDA only.
+  int capability = 90;
+  bool hasPools = true, isUnified = true;
+  std::string jitLog; // what the assembler says
+};
+using StandInFunction = GpuStandIn *(*)();
 
 } // namespace vx::test
 

@@ -10,22 +10,16 @@
 #ifndef VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_FUNCTIONS_H
 #define VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_FUNCTIONS_H
 
+#include "cpu_kernels.h"
 #include "stand_in.h"
-
-#include "vx/abi/kernel.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
-extern "C" {
-void scale_add(const uint64_t *block, uint32_t wx, uint32_t wy);
-void gather(const uint64_t *block, uint32_t wx, uint32_t wy);
-}
-
 #define EXPORT __attribute__((visibility("default")))
 
-extern "C" EXPORT vx::test::StandIn *vx_stand_in();
+extern "C" EXPORT vx::test::GpuStandIn *vx_stand_in();
 
 namespace vx::test {
 
@@ -37,32 +31,15 @@ EXPORT Result getVersion(int *version) __asm__(VX_STAND_IN_GET_VERSION);
 
 namespace {
 
-using Kernel = void (*)(const uint64_t *, uint32_t, uint32_t);
-
-struct KernelEntry {
-  const char *name;
-  Kernel kernel;
-};
-constexpr KernelEntry kernels[] = {{"scale_add", scale_add}, {"gather", gather}};
-
 // What the functions are called in the records.
 const Functions names;
 
 // Records a call and says what it shall answer.
 template <typename... Numbers>
 Result record(const char *name, Numbers... numbers) {
-  StandIn &stand = *vx_stand_in();
-  std::lock_guard lock(stand.mutex);
-  std::string text = name;
+  std::string text;
   ((text += " " + std::to_string(numbers)), ...);
-  stand.calls.push_back(std::move(text));
-  auto found = stand.failures.find(name);
-  if (found == stand.failures.end())
-    return Success;
-  StandIn::Failure &failure = found->second;
-  if ((failure.device >= 0 && failure.device != currentDevice()) || failure.after-- > 0)
-    return Success;
-  return static_cast<Result>(failure.result);
+  return static_cast<Result>(vx_stand_in()->record(name, text, currentDevice()));
 }
 
 // Leaves with the answer that the test wants, CALL(MemsetAsync, size).
@@ -77,11 +54,7 @@ Result record(const char *name, Numbers... numbers) {
   }                                                                                                                    \
   CALL(MEMBER __VA_OPT__(, ) __VA_ARGS__)
 
-void count(int change) {
-  StandIn &stand = *vx_stand_in();
-  std::lock_guard lock(stand.mutex);
-  stand.live += change;
-}
+void count(int change) { vx_stand_in()->made(change); }
 
 // An object that nothing is known of.
 void *make() {
@@ -119,10 +92,7 @@ struct Node {
       std::memmove(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), size);
       return;
     }
-    for (unsigned y = 0; y < grid.y; ++y)
-      for (unsigned x = 0; x < grid.x; ++x)
-        if (kernel)
-          kernel(reinterpret_cast<const uint64_t *>(block), x, y);
+    runKernel(kernel, block, grid.x, grid.y);
   }
 };
 
@@ -297,12 +267,10 @@ Result ModuleUnload(Module module) {
 Result ModuleGetFunction(Function *function, Module module, const char *name) {
   CALL(ModuleGetFunction);
   const std::string &text = *static_cast<std::string *>(module);
-  for (const KernelEntry &entry : kernels)
-    if (std::strcmp(name, entry.name) == 0 &&
-        (" " + text + " ").find(" " + std::string(name) + " ") != std::string::npos) {
-      *function = reinterpret_cast<Function>(entry.kernel);
-      return Success;
-    }
+  if (Kernel kernel = findKernel(name); kernel && (" " + text + " ").find(" " + std::string(name) + " ") != text.npos) {
+    *function = reinterpret_cast<Function>(kernel);
+    return Success;
+  }
   return ErrorNotFound;
 }
 Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned, unsigned threads, unsigned, unsigned,
@@ -399,8 +367,8 @@ Result GraphLaunch(GraphExec executable, Stream stream) {
 
 } // namespace vx::test
 
-vx::test::StandIn *vx_stand_in() {
-  static auto &instance = *new vx::test::StandIn();
+vx::test::GpuStandIn *vx_stand_in() {
+  static auto &instance = *new vx::test::GpuStandIn();
   return &instance;
 }
 

@@ -5,8 +5,6 @@
 
 #include "gather.spv.h"
 #include "scale_add.spv.h"
-#include "vulkan_device.h"
-#include "vulkan_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -285,61 +283,6 @@ TEST_P(VulkanDriver, outOfMemoryNamesBothSizes) {
   EXPECT_OK(device->allocate(4096, hal::MemoryKind::Device, memory));
 }
 
-TEST_P(VulkanDriver, fullHeapNamesBothSizes) {
-  auto &functions = static_cast<vulkan::VulkanDevice &>(*device).functionsForTest();
-  const auto allocateMemory = functions.AllocateMemory;
-  functions.AllocateMemory = [](vulkan::api::Device, const vulkan::api::MemoryAllocateInfo *, const void *,
-                                vulkan::api::DeviceMemory *) { return vulkan::api::ErrorOutOfDeviceMemory; };
-  Ref<hal::Memory> memory;
-  Status status = device->allocate(5000, hal::MemoryKind::Device, memory);
-  EXPECT_EQ(status.code(), VX_OUT_OF_MEMORY);
-  EXPECT_EQ(status.message().find(fmt::format("asked for 5000 bytes, but device '{}' has ", device->info().name)), 0u)
-      << status.message();
-  functions.AllocateMemory = allocateMemory;
-  EXPECT_OK(device->allocate(5000, hal::MemoryKind::Device, memory));
-}
-
-TEST_P(VulkanDriver, lostDeviceFailsEveryLaterCall) {
-  auto &functions = static_cast<vulkan::VulkanDevice &>(*device).functionsForTest();
-  const auto queueSubmit = functions.QueueSubmit;
-  functions.QueueSubmit = [](vulkan::api::Queue, uint32_t, const vulkan::api::SubmitInfo *, vulkan::api::Fence) {
-    return vulkan::api::ErrorDeviceLost;
-  };
-  Ref<hal::CommandList> list;
-  ASSERT_OK(stream->record({{dispatchShape(ScaleAdd, false)}}, code, list));
-  BufferView views[2];
-  for (BufferView &view : views) {
-    Ref<hal::Memory> memory;
-    ASSERT_OK(device->allocate(4, hal::MemoryKind::Device, memory));
-    memories.push_back(memory);
-    view = {memory.get(), 0, 4};
-  }
-  const int64_t scalars[] = {1, 1};
-  const CommandArguments arguments[] = {{views, scalars, {}, 1}};
-  Status status = stream->replay(*list, arguments, nullptr);
-  EXPECT_EQ(status.code(), VX_DEVICE_LOST);
-  EXPECT_EQ(status.message(), fmt::format("device '{}' was lost: vkQueueSubmit failed with ERROR_DEVICE_LOST; "
-                                          "running since the last wait: 'scale_add_kernel'",
-                                          device->info().name));
-  functions.QueueSubmit = queueSubmit;
-
-  const std::string later = fmt::format("device '{}' was lost in an earlier call", device->info().name);
-  int32_t value = 0;
-  Ref<hal::Memory> memory;
-  Ref<hal::Stream> otherStream;
-  Status failures[] = {stream->replay(*list, arguments, nullptr),
-                       stream->upload(views[0], &value),
-                       stream->download(views[0], &value),
-                       stream->wait(),
-                       stream->fillZero(views[0]),
-                       device->allocate(4, hal::MemoryKind::Device, memory),
-                       device->createStream(otherStream)};
-  for (const Status &failed : failures) {
-    EXPECT_EQ(failed.code(), VX_DEVICE_LOST);
-    EXPECT_EQ(failed.message(), later);
-  }
-}
-
 TEST_P(VulkanDriver, badCodeNamesTheKernel) {
   Ref<hal::Executable> loaded;
   std::vector<hal::KernelImage> images = kernels;
@@ -362,20 +305,6 @@ TEST_P(VulkanDriver, badCodeNamesTheKernel) {
   EXPECT_EQ(status.code(), VX_UNSUPPORTED);
   EXPECT_NE(status.message().find("its workgroup has 1048576 threads"), std::string::npos) << status.message();
   EXPECT_FALSE(loaded);
-}
-
-TEST_P(VulkanDriver, refusedPipelineNamesTheKernel) {
-  auto &functions = static_cast<vulkan::VulkanDevice &>(*device).functionsForTest();
-  functions.CreateComputePipelines = [](vulkan::api::Device, vulkan::api::PipelineCache, uint32_t,
-                                        const vulkan::api::ComputePipelineCreateInfo *, const void *,
-                                        vulkan::api::Pipeline *) { return vulkan::api::ErrorInvalidShader; };
-  Ref<hal::Executable> loaded;
-  Status status = device->load(codeImage(kernels), loaded);
-  EXPECT_EQ(status.code(), VX_INTERNAL);
-  EXPECT_EQ(status.message(),
-            fmt::format("test.vxm: kernel 'scale_add_kernel' of variant 'baseline': vkCreateComputePipelines failed "
-                        "with ERROR_INVALID_SHADER_NV on device '{}'",
-                        device->info().name));
 }
 
 TEST_P(VulkanDriver, timesCommands) {

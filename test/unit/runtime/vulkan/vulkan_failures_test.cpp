@@ -1,0 +1,421 @@
+// How the Vulkan driver fails, over a library that stands in for the loader and the driver below it.
+#include "vulkan_driver.h"
+
+#include "gather.spv.h"
+#include "scale_add.spv.h"
+#include "stand_in_vulkan.h"
+
+#include "runtime_test.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace vx::test {
+
+using hal::BufferView;
+using hal::CommandArguments;
+using hal::CommandKind;
+using hal::RefusalCode;
+
+class VulkanFailures : public testing::Test {
+protected:
+  void SetUp() override {
+    const char *path = std::getenv("VX_TEST_STAND_IN_VULKAN");
+    ASSERT_NE(path, nullptr);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    auto function = reinterpret_cast<VulkanStandInFunction>(dlsym(library, "vx_stand_in_vulkan"));
+    ASSERT_NE(function, nullptr);
+    stand = function();
+    libraryPath = path;
+    reset();
+    liveBefore = stand->live;
+  }
+
+  // Everything that was made was given back.
+  void TearDown() override {
+    device = nullptr;
+    code = nullptr;
+    stream = nullptr;
+    EXPECT_EQ(stand->live, liveBefore);
+  }
+
+  void reset() {
+    const VulkanStandIn fresh;
+    stand->failures.clear();
+    stand->missing.clear();
+    stand->layers.clear();
+    stand->extensions.clear();
+    stand->report.clear();
+    stand->loaderVersion = fresh.loaderVersion;
+    stand->deviceCount = fresh.deviceCount;
+    stand->deviceVersion = fresh.deviceVersion;
+    stand->hasBufferDeviceAddress = stand->hasInt64 = stand->hasTimelineSemaphore = true;
+    stand->queueFlags = fresh.queueFlags;
+    stand->heapUsage = 0;
+    stand->memoryTypes = fresh.memoryTypes;
+    stand->addressOffset = 0;
+    stand->maxAllocation = fresh.maxAllocation;
+  }
+
+  // A library is opened once for its names, so each driver gets names of its own.
+  std::unique_ptr<vulkan::VulkanDriver> makeDriver(bool validation = false) {
+    static int number = 0;
+    vulkan::DriverOptions options;
+    options.library.library.names = {libraryPath, std::to_string(++number)};
+    options.library.validation = validation;
+    return std::make_unique<vulkan::VulkanDriver>(options);
+  }
+
+  // Why there are no devices.
+  hal::Refusal refusal(bool validation = false) {
+    auto asked = makeDriver(validation);
+    std::vector<hal::DeviceInfo> devices;
+    hal::Refusal refusal = asked->enumerate(devices);
+    EXPECT_TRUE(devices.empty());
+    return refusal;
+  }
+
+  static hal::CodeImage image(std::vector<hal::KernelImage> &kernels) {
+    static const std::vector<std::string> nodes = {"scale_1 (Mul)", "add_1 (Add)"};
+    kernels = {{"scale and add", "scale_add", 2, 2, {64, 1, 1}, scale_add_spirv, nodes},
+               {"gather rows", "gather", 3, 2, {64, 1, 1}, gather_spirv, {}}};
+    hal::CodeImage image;
+    image.file = "m.vxm";
+    image.variant = "baseline";
+    image.kernels = kernels;
+    return image;
+  }
+
+  void open(uint32_t index = 0) {
+    driver = makeDriver();
+    ASSERT_OK(driver->open(index, {}, device));
+    std::vector<hal::KernelImage> kernels;
+    ASSERT_OK(device->load(image(kernels), code));
+    ASSERT_OK(device->createStream(stream));
+  }
+
+  void fail(const char *function, vulkan::api::Result result, int number = -1) {
+    stand->fail(function, result, 0, number);
+  }
+
+  VulkanStandIn *stand = nullptr;
+  std::string libraryPath;
+  int64_t liveBefore = 0;
+  std::unique_ptr<vulkan::VulkanDriver> driver;
+  Ref<hal::Device> device;
+  Ref<hal::Executable> code;
+  Ref<hal::Stream> stream;
+};
+
+//===-- The loader
+//----------------------------------------------------------------------------------------------------===//
+
+TEST_F(VulkanFailures, loaderLacksFunctions) {
+  stand->missing = {"vkCreateInstance"};
+  hal::Refusal why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(why.reason, fmt::format("'{}' has no function 'vkCreateInstance'", libraryPath));
+  stand->missing = {"vkEnumeratePhysicalDevices"};
+  why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(why.reason, "the Vulkan loader has no function 'vkEnumeratePhysicalDevices'");
+}
+
+TEST_F(VulkanFailures, loaderTooOld) {
+  stand->loaderVersion = vulkan::api::makeVersion(1, 1);
+  const hal::Refusal why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(why.reason, "the Vulkan loader is of version 1.1, want 1.2");
+}
+
+TEST_F(VulkanFailures, noInstance) {
+  fail("vkCreateInstance", vulkan::api::ErrorIncompatibleDriver);
+  EXPECT_EQ(refusal().reason, "the Vulkan loader found no driver (vkCreateInstance: incompatible driver)");
+  fail("vkCreateInstance", vulkan::api::ErrorInitializationFailed);
+  const hal::Refusal why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoDevice);
+  EXPECT_EQ(why.reason, "vkCreateInstance failed with ERROR_INITIALIZATION_FAILED");
+}
+
+TEST_F(VulkanFailures, noValidation) {
+  hal::Refusal why = refusal(/*validation=*/true);
+  EXPECT_EQ(why.code, RefusalCode::NoLibrary);
+  EXPECT_EQ(why.reason, "validation was asked for, but the layer 'VK_LAYER_KHRONOS_validation' is not installed");
+  stand->layers = {"VK_LAYER_KHRONOS_validation"};
+  stand->missing = {"vkCreateDebugUtilsMessengerEXT"};
+  EXPECT_EQ(refusal(true).reason, "the validation layer's reports could not be asked for");
+  stand->missing.clear();
+  fail("vkCreateDebugUtilsMessengerEXT", vulkan::api::ErrorOutOfHostMemory);
+  EXPECT_EQ(refusal(true).reason, "the validation layer's reports could not be asked for");
+}
+
+TEST_F(VulkanFailures, whatValidationReportsFailsTheCall) {
+  stand->layers = {"VK_LAYER_KHRONOS_validation"};
+  driver = makeDriver(/*validation=*/true);
+  ASSERT_OK(driver->open(0, {}, device));
+  stand->report = "VUID-1: this may not be";
+  Ref<hal::Memory> memory;
+  EXPECT_OK(device->allocate(16, hal::MemoryKind::Device, memory)); // during which the layer reports
+  EXPECT_FAILS(device->allocate(16, hal::MemoryKind::Device, memory), VX_INTERNAL,
+               "Vulkan validation: VUID-1: this may not be");
+  EXPECT_OK(device->allocate(16, hal::MemoryKind::Device, memory));
+}
+
+//===-- Devices
+//-------------------------------------------------------------------------------------------------------===//
+
+TEST_F(VulkanFailures, noDevice) {
+  fail("vkEnumeratePhysicalDevices", vulkan::api::ErrorOutOfHostMemory);
+  hal::Refusal why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoDevice);
+  EXPECT_EQ(why.reason, "vkEnumeratePhysicalDevices failed with ERROR_OUT_OF_HOST_MEMORY");
+  stand->failures.clear();
+  stand->deviceCount = 0;
+  why = refusal();
+  EXPECT_EQ(why.code, RefusalCode::NoDevice);
+  EXPECT_EQ(why.reason, "the Vulkan drivers found no device");
+}
+
+TEST_F(VulkanFailures, devicesThatLackSomething) {
+  stand->deviceVersion = vulkan::api::makeVersion(1, 1);
+  EXPECT_EQ(refusal().reason, "device 'Stand-in 0' cannot be used: it has Vulkan 1.1, want 1.2; device 'Stand-in 1' "
+                              "cannot be used: it has Vulkan 1.1, want 1.2");
+  reset();
+  stand->deviceCount = 1;
+  stand->hasBufferDeviceAddress = stand->hasInt64 = stand->hasTimelineSemaphore = false;
+  stand->queueFlags = vulkan::api::QueueGraphicsBit;
+  EXPECT_EQ(refusal().reason, "device 'Stand-in 0' cannot be used: it lacks bufferDeviceAddress, shaderInt64, "
+                              "timelineSemaphore, a compute queue");
+}
+
+TEST_F(VulkanFailures, deviceThatDoesNotOpen) {
+  driver = makeDriver();
+  Ref<hal::Device> opened;
+  fail("vkCreateDevice", vulkan::api::ErrorFeatureNotPresent);
+  EXPECT_FAILS(driver->open(1, {}, opened), VX_INTERNAL,
+               "device 'Stand-in 1': vkCreateDevice failed with ERROR_FEATURE_NOT_PRESENT on device 'Stand-in 1'");
+  stand->failures.clear();
+  for (const char *function : {"vkCreatePipelineLayout", "vkCreatePipelineCache"}) {
+    fail(function, vulkan::api::ErrorOutOfHostMemory);
+    EXPECT_FAILS(driver->open(0, {}, opened), VX_OUT_OF_MEMORY,
+                 fmt::format("device 'Stand-in 0': {}: device 'Stand-in 0' has no memory left "
+                             "(ERROR_OUT_OF_HOST_MEMORY)",
+                             function));
+    stand->failures.clear();
+  }
+  ASSERT_OK(driver->open(1, {}, opened));
+  EXPECT_FAILS(driver->open(2, {}, opened), VX_NO_DEVICE, "asked for device 'vulkan:2', but there are 2");
+}
+
+TEST_F(VulkanFailures, driverLacksAFunction) {
+  driver = makeDriver();
+  stand->missing = {"vkQueueSubmit"};
+  Ref<hal::Device> opened;
+  EXPECT_FAILS(driver->open(0, {}, opened), VX_UNSUPPORTED,
+               "device 'Stand-in 0': the Vulkan driver has no function 'vkQueueSubmit'");
+}
+
+//===-- Memory
+//--------------------------------------------------------------------------------------------------------===//
+
+TEST_F(VulkanFailures, allocationLargerThanTheCard) {
+  stand->maxAllocation = 1 << 20;
+  open();
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(device->allocate((1 << 20) + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+               "asked for 1048577 bytes, but device 'Stand-in 0' allows at most 1048576 in one buffer");
+  EXPECT_OK(device->allocate(1 << 10, hal::MemoryKind::Device, memory));
+}
+
+TEST_F(VulkanFailures, fullHeap) {
+  for (bool told : {false, true}) {
+    stand->extensions.clear();
+    if (told)
+      stand->extensions = {"VK_EXT_memory_budget"};
+    open();
+    stand->heapUsage = stand->heapSize - 1000;
+    fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory);
+    Ref<hal::Memory> memory;
+    EXPECT_FAILS(device->allocate(5000, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+                 fmt::format("asked for 5000 bytes, but device 'Stand-in 0' has {}",
+                             told ? "1000 of 1073741824 bytes free" : "1073741824 bytes in all"));
+    stand->failures.clear();
+    EXPECT_OK(device->allocate(500, hal::MemoryKind::Device, memory));
+  }
+}
+
+TEST_F(VulkanFailures, memoryThatIsNotAsWanted) {
+  stand->memoryTypes = {vulkan::api::MemoryPropertyDeviceLocalBit};
+  driver = makeDriver();
+  ASSERT_OK(driver->open(0, {}, device));
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(device->allocate(100, hal::MemoryKind::Staging, memory), VX_UNSUPPORTED,
+               "device 'Stand-in 0' has no memory of the kind wanted for 100 bytes");
+  EXPECT_OK(device->allocate(100, hal::MemoryKind::Device, memory));
+  stand->addressOffset = 8;
+  Status status = device->allocate(100, hal::MemoryKind::Device, memory);
+  EXPECT_EQ(status.code(), VX_UNSUPPORTED);
+  EXPECT_EQ(status.message().find("device 'Stand-in 0' placed a buffer at 0x"), 0u) << status.message();
+  EXPECT_TRUE(status.message().ends_with("8, which is not a multiple of 64")) << status.message();
+}
+
+TEST_F(VulkanFailures, everyCallForMemoryNamesItself) {
+  open();
+  Ref<hal::Memory> memory;
+  for (const char *function : {"vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"}) {
+    fail(function, vulkan::api::ErrorTooManyObjects);
+    EXPECT_FAILS(device->allocate(100, hal::MemoryKind::Staging, memory), VX_INTERNAL,
+                 fmt::format("{} failed with ERROR_TOO_MANY_OBJECTS on device 'Stand-in 0'", function));
+    stand->failures.clear();
+    EXPECT_OK(device->allocate(100, hal::MemoryKind::Staging, memory));
+  }
+}
+
+//===-- Code
+//----------------------------------------------------------------------------------------------------------===//
+
+TEST_F(VulkanFailures, workgroupsThatAreTooLarge) {
+  open();
+  std::vector<hal::KernelImage> kernels;
+  hal::CodeImage asked = image(kernels);
+  kernels[1].workgroupSize[2] = 65;
+  EXPECT_FAILS(device->load(asked, code), VX_UNSUPPORTED,
+               "m.vxm: kernel 'gather rows' of variant 'baseline': its workgroup has 65 threads along dimension 2, but "
+               "device 'Stand-in 0' allows 64");
+  kernels[1].workgroupSize[2] = 64;
+  EXPECT_FAILS(device->load(asked, code), VX_UNSUPPORTED,
+               "m.vxm: kernel 'gather rows' of variant 'baseline': its workgroup has 4096 threads, but device "
+               "'Stand-in 0' allows 1024");
+}
+
+TEST_F(VulkanFailures, codeThatTheDriverRefuses) {
+  open();
+  std::vector<hal::KernelImage> kernels;
+  for (const char *function : {"vkCreateShaderModule", "vkCreateComputePipelines"}) {
+    fail(function, vulkan::api::ErrorInvalidShader);
+    EXPECT_FAILS(device->load(image(kernels), code), VX_INTERNAL,
+                 fmt::format("m.vxm: kernel 'scale and add' of variant 'baseline': {} failed with "
+                             "ERROR_INVALID_SHADER_NV on device 'Stand-in 0'",
+                             function));
+    stand->failures.clear();
+  }
+}
+
+//===-- Work
+//----------------------------------------------------------------------------------------------------------===//
+
+// One dispatch of the first kernel, ready to be replayed.
+struct OneVulkanDispatch {
+  Ref<hal::CommandList> list;
+  Ref<hal::Memory> memories[2];
+  std::vector<BufferView> views;
+  std::vector<int64_t> scalars = {1, 1};
+  CommandArguments arguments;
+
+  Status record(hal::Device &device, hal::Stream &stream, const Ref<hal::Executable> &code) {
+    const int32_t one = 1;
+    for (Ref<hal::Memory> &memory : memories) {
+      VX_RETURN_IF_ERROR(device.allocate(4, hal::MemoryKind::Device, memory));
+      views.push_back({memory.get(), 0, 4});
+      VX_RETURN_IF_ERROR(stream.upload(views.back(), &one));
+    }
+    arguments.buffers = views.data();
+    arguments.scalars = scalars.data();
+    arguments.workgroups = 1;
+    return stream.record({{{CommandKind::Dispatch, true, 0, 2, 2}}}, code, list);
+  }
+  Status replay(hal::Stream &stream, int64_t *timings = nullptr) {
+    return stream.replay(*list, {&arguments, 1}, timings);
+  }
+};
+
+TEST_F(VulkanFailures, everyCallOfAStreamNamesItself) {
+  open();
+  Ref<hal::Stream> other;
+  for (const char *function : {"vkCreateCommandPool", "vkCreateSemaphore", "vkAllocateCommandBuffers"}) {
+    fail(function, vulkan::api::ErrorUnknown);
+    EXPECT_FAILS(device->createStream(other), VX_INTERNAL,
+                 fmt::format("{} failed with ERROR_UNKNOWN on device 'Stand-in 0'", function));
+    stand->failures.clear();
+  }
+  for (const char *function : {"vkAllocateCommandBuffers", "vkBeginCommandBuffer", "vkEndCommandBuffer"}) {
+    ASSERT_OK(device->createStream(other));
+    // Those that the stream has for transfers are there already.
+    OneVulkanDispatch one;
+    ASSERT_OK(one.record(*device, *other, code));
+    fail(function, vulkan::api::ErrorUnknown);
+    Ref<hal::CommandList> list;
+    EXPECT_FAILS(other->record({{{CommandKind::Dispatch, true, 0, 2, 2}}}, code, list), VX_INTERNAL,
+                 fmt::format("{} failed with ERROR_UNKNOWN on device 'Stand-in 0'", function));
+    stand->failures.clear();
+  }
+  int64_t timings[1];
+  for (const char *function : {"vkCreateQueryPool", "vkQueueSubmit", "vkWaitSemaphores", "vkGetQueryPoolResults"}) {
+    OneVulkanDispatch one;
+    ASSERT_OK(one.record(*device, *stream, code));
+    fail(function, vulkan::api::ErrorUnknown);
+    EXPECT_FAILS(one.replay(*stream, timings), VX_INTERNAL,
+                 fmt::format("{} failed with ERROR_UNKNOWN on device 'Stand-in 0'", function));
+    stand->failures.clear();
+    EXPECT_OK(one.replay(*stream, timings));
+  }
+  OneVulkanDispatch one;
+  ASSERT_OK(one.record(*device, *stream, code));
+  ASSERT_OK(one.replay(*stream));
+  fail("vkGetSemaphoreCounterValue", vulkan::api::ErrorUnknown);
+  EXPECT_FAILS(one.replay(*stream), VX_INTERNAL,
+               "vkGetSemaphoreCounterValue failed with ERROR_UNKNOWN on device 'Stand-in 0'");
+}
+
+TEST_F(VulkanFailures, replaysThatNoDriverCanDo) {
+  open();
+  OneVulkanDispatch one;
+  ASSERT_OK(one.record(*device, *stream, code));
+  const uint64_t limit = uint64_t(VX_GRID_X) * VX_GRID_X;
+  one.arguments.workgroups = limit + 1;
+  EXPECT_FAILS(
+      one.replay(*stream), VX_UNSUPPORTED,
+      fmt::format("kernel 'scale and add' wants {} workgroups, but a dispatch has at most {}", limit + 1, limit));
+  EXPECT_FAILS(stream->replay(*one.list, {}, nullptr), VX_INTERNAL,
+               "a segment of 1 commands was given arguments for 0");
+  Ref<hal::CommandList> list;
+  EXPECT_FAILS(stream->record({{{CommandKind::Dispatch, true, 7, 2, 2}}}, code, list), VX_INVALID_ARGUMENT,
+               "asked for kernel 7, but the code has 2");
+}
+
+TEST_F(VulkanFailures, lostDeviceIsNamedWithWhatRanAndOtherDevicesGoOn) {
+  open(0);
+  Ref<hal::Device> otherDevice;
+  Ref<hal::Executable> otherCode;
+  Ref<hal::Stream> otherStream;
+  ASSERT_OK(driver->open(1, {}, otherDevice));
+  std::vector<hal::KernelImage> kernels;
+  ASSERT_OK(otherDevice->load(image(kernels), otherCode));
+  ASSERT_OK(otherDevice->createStream(otherStream));
+  OneVulkanDispatch one, other;
+  ASSERT_OK(one.record(*device, *stream, code));
+  ASSERT_OK(other.record(*otherDevice, *otherStream, otherCode));
+  ASSERT_OK(one.replay(*stream));
+  fail("vkWaitSemaphores", vulkan::api::ErrorDeviceLost, /*number=*/0);
+  EXPECT_FAILS(stream->wait(), VX_DEVICE_LOST,
+               "device 'Stand-in 0' was lost: vkWaitSemaphores failed with ERROR_DEVICE_LOST; running since the last "
+               "wait: 'scale and add' (scale_1 (Mul), add_1 (Add))");
+  const char *lost = "device 'Stand-in 0' was lost in an earlier call";
+  EXPECT_FAILS(stream->wait(), VX_DEVICE_LOST, lost);
+  EXPECT_FAILS(one.replay(*stream), VX_DEVICE_LOST, lost);
+  int32_t value = 0;
+  EXPECT_FAILS(stream->upload(one.views[0], &value), VX_DEVICE_LOST, lost);
+  EXPECT_FAILS(stream->download(one.views[0], &value), VX_DEVICE_LOST, lost);
+  EXPECT_FAILS(stream->fillZero(one.views[0]), VX_DEVICE_LOST, lost);
+  Ref<hal::Stream> stopped;
+  EXPECT_FAILS(device->createStream(stopped), VX_DEVICE_LOST, lost);
+  Ref<hal::Memory> memory;
+  EXPECT_FAILS(device->allocate(8, hal::MemoryKind::Device, memory), VX_DEVICE_LOST, lost);
+  ASSERT_OK(other.replay(*otherStream));
+  ASSERT_OK(otherStream->download(other.views[1], &value));
+  EXPECT_EQ(value, 2);
+  stand->failures.clear();
+}
+
+} // namespace vx::test
