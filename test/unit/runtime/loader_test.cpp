@@ -49,6 +49,18 @@ static std::vector<uint8_t> withHeaderField(size_t offset, T value) {
   return bytes;
 }
 
+// A table may be named any number of times, so a small file could be large in memory.
+TEST(ModuleLoader, metadataThatRepeatsItself) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto node = builder.CreateString(std::string(1 << 20, 'n'));
+  const auto nodes = builder.CreateVector(std::vector(200, node));
+  format::ModuleBuilder module(builder);
+  module.add_source_nodes(nodes);
+  builder.Finish(module.Finish(), format::ModuleIdentifier());
+  EXPECT_EQ(messageFor(packFile({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()}, {}, {})),
+            "metadata repeats its tables until they are too large to decode");
+}
+
 TEST(ModuleLoader, soundFileLoads) {
   std::string path = scratchPath("sound.vxm");
   writeFile(path, soundBytes());
