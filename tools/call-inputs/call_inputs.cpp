@@ -133,43 +133,30 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
   return values;
 }
 
-static ValueOwner tensorToRuntime(const Tensor &tensor) {
-  vx_value *value = nullptr;
-  check(vx_tensor_create(tensor.type, static_cast<uint32_t>(tensor.dims.size()), tensor.dims.data(),
-                         tensor.bytes.data(), tensor.bytes.size(), &value));
-  return ValueOwner(value);
+static vx::Value tensorToRuntime(const Tensor &tensor) {
+  return vx::Value::raw(tensor.type, tensor.dims, tensor.bytes.data(), tensor.bytes.size());
 }
 
-ValueOwner toRuntime(const Value &value) {
+vx::Value toRuntime(const Value &value) {
   if (value.kind == VX_TENSOR)
     return tensorToRuntime(value.tensors.front());
-  std::vector<ValueOwner> owners;
-  std::vector<vx_value *> elements;
-  for (const Tensor &tensor : value.tensors) {
-    owners.push_back(tensorToRuntime(tensor));
-    elements.push_back(owners.back().get());
-  }
-  vx_value *result = nullptr;
+  std::vector<vx::Value> elements;
+  for (const Tensor &tensor : value.tensors)
+    elements.push_back(tensorToRuntime(tensor));
   if (value.kind == VX_SEQUENCE)
-    check(vx_sequence_create(value.type, elements.size(), elements.data(), &result));
-  else
-    check(vx_optional_create(value.type, elements.empty() ? nullptr : elements.front(), &result));
-  return ValueOwner(result);
+    return vx::Value::sequence(value.type, elements);
+  return vx::Value::optional(value.type, elements.empty() ? vx::Value() : elements.front());
 }
 
-static Tensor tensorFromRuntime(const vx_value *value) {
-  const vx_value_info info = vx_value_get_info(value);
-  const void *data = nullptr;
-  check(vx_tensor_data(value, &data));
-  Tensor tensor{info.element_type, std::vector<int64_t>(info.dims, info.dims + info.rank), {}};
-  const auto *bytes = static_cast<const uint8_t *>(data);
-  if (info.size > 0)
-    tensor.bytes.assign(bytes, bytes + info.size);
-  return tensor;
+static Tensor tensorFromRuntime(const vx::Value &value) {
+  const std::span<const int64_t> dims = value.dims();
+  const std::span<const std::byte> bytes = value.bytes();
+  const auto *begin = reinterpret_cast<const uint8_t *>(bytes.data());
+  return {value.info().element_type, {dims.begin(), dims.end()}, {begin, begin + bytes.size()}};
 }
 
-Value fromRuntime(const vx_value *value) {
-  const vx_value_info info = vx_value_get_info(value);
+Value fromRuntime(const vx::Value &value) {
+  const vx_value_info info = value.info();
   Value result;
   result.kind = info.kind;
   result.type = info.element_type;
@@ -177,12 +164,8 @@ Value fromRuntime(const vx_value *value) {
     result.tensors.push_back(tensorFromRuntime(value));
     return result;
   }
-  for (size_t i = 0; i < info.count; ++i) {
-    vx_value *element = nullptr;
-    check(vx_value_element(value, i, &element));
-    const ValueOwner owner(element);
-    result.tensors.push_back(tensorFromRuntime(element));
-  }
+  for (size_t i = 0; i < info.count; ++i)
+    result.tensors.push_back(tensorFromRuntime(value.element(i)));
   return result;
 }
 

@@ -2,7 +2,6 @@
 #ifndef VX_TOOLS_CALL_INPUTS_H
 #define VX_TOOLS_CALL_INPUTS_H
 
-#include "runtime_objects.h"
 #include "signature.h"
 #include "tensor.h"
 
@@ -23,10 +22,10 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
                               uint64_t seed, SymbolValues &symbols);
 
 // Hands a value to the runtime.
-ValueOwner toRuntime(const Value &value);
+vx::Value toRuntime(const Value &value);
 
 // Takes a copy of a value of the runtime.
-Value fromRuntime(const vx_value *value);
+Value fromRuntime(const vx::Value &value);
 
 // Numbers that depend on the input's name and the seed alone: floats in [-1, 1), integers in [0, 4), which are right as
 // indices of nearly every table, and booleans.

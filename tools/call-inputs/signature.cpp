@@ -33,17 +33,16 @@ static std::string names(const Named *items, size_t count) {
   return text.empty() ? "none" : text;
 }
 
-const vx_function_info &findFunction(const vx_module *module, const std::string &name) {
-  size_t count = 0;
-  const vx_function_info *functions = vx_module_functions(module, &count);
-  if (name.empty() && count > 0)
+const vx_function_info &findFunction(const vx::Module &module, const std::string &name) {
+  const std::span<const vx_function_info> functions = module.functions();
+  if (name.empty() && !functions.empty())
     return functions[0];
-  for (size_t i = 0; i < count; ++i)
-    if (name == functions[i].name)
-      return functions[i];
+  for (const vx_function_info &function : functions)
+    if (name == function.name)
+      return function;
   if (name.empty())
     throw fileError("the module has no function");
-  throw usageError("unknown function '{}', the module has {}", name, names(functions, count));
+  throw usageError("unknown function '{}', the module has {}", name, names(functions.data(), functions.size()));
 }
 
 size_t findArgument(std::string_view what, std::string_view name, const vx_argument_info *arguments, size_t count) {

@@ -2,7 +2,7 @@
 #ifndef VX_TOOLS_SIGNATURE_H
 #define VX_TOOLS_SIGNATURE_H
 
-#include "vx/runtime/vx.h"
+#include "vx/runtime/vx.hpp"
 
 #include <cstdint>
 #include <map>
@@ -18,7 +18,7 @@ using SymbolValues = std::map<std::string, int64_t>;
 std::string argumentText(const vx_argument_info &argument);
 
 // The function called `name`, or the first one when it is empty. Throws a usage error with the names there are.
-const vx_function_info &findFunction(const vx_module *module, const std::string &name);
+const vx_function_info &findFunction(const vx::Module &module, const std::string &name);
 
 // Index of an argument; throws a usage error with the names there are. `what` is "input" or "output".
 size_t findArgument(std::string_view what, std::string_view name, const vx_argument_info *arguments, size_t count);

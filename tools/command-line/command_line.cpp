@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include "vx/abi/version.h"
+#include "vx/runtime/vx.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -23,6 +24,29 @@ Exit codes:
   4  no device that was asked for
 )";
 
+// What a failed status of the runtime means to a tool.
+static ExitCode exitCodeOf(vx_code code) {
+  switch (code) {
+  case VX_OK:
+    return ExitCode::Done;
+  case VX_INVALID_ARGUMENT:
+    return ExitCode::Usage;
+  case VX_NOT_FOUND:
+  case VX_INVALID_MODULE:
+  case VX_UNSUPPORTED:
+    return ExitCode::BadInput;
+  case VX_NO_DEVICE:
+    return ExitCode::NoDevice;
+  case VX_OUT_OF_MEMORY:
+  case VX_FAULT:
+  case VX_IO_ERROR:
+  case VX_DEVICE_LOST:
+  case VX_INTERNAL:
+    break;
+  }
+  return ExitCode::Failed;
+}
+
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv)) {
   // A file that grows over its limit is an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -35,6 +59,9 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
   } catch (const ToolError &error) {
     fmt::print(stderr, "{}: error: {}\n", name, error.what());
     code = error.exitCode;
+  } catch (const vx::Error &error) {
+    fmt::print(stderr, "{}: error: {}\n", name, error.what());
+    code = exitCodeOf(error.code());
   } catch (const std::bad_alloc &) {
     fmt::print(stderr, "{}: error: out of memory\n", name);
   } catch (const std::exception &error) {

@@ -1,7 +1,6 @@
 #include "device_probe.h"
 
 #include "call_inputs.h"
-#include "runtime_objects.h"
 #include "tool_error.h"
 
 #include "kernels.ptx.h"
@@ -226,7 +225,7 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
 }
 
 // The runtime loads modules from files only; the name is gone as soon as the file is mapped.
-static ModuleOwner loadProbeModule(const std::vector<uint8_t> &bytes) {
+static vx::Module loadProbeModule(const std::vector<uint8_t> &bytes) {
   const char *folder = std::getenv("TMPDIR");
   std::string path = std::string(folder && *folder ? folder : "/tmp") + "/vx-bench-probes-XXXXXX";
   const int file = ::mkstemp(path.data());
@@ -239,61 +238,50 @@ static ModuleOwner loadProbeModule(const std::vector<uint8_t> &bytes) {
   if (written == static_cast<ssize_t>(bytes.size()))
     status = vx_module_load(path.c_str(), &module);
   ::unlink(path.c_str());
-  check(status);
+  vx::check(status);
   if (!module)
     throw workError("cannot write the temporary file '{}'", path);
-  return ModuleOwner(module);
+  return vx::Module(module);
 }
 
-static double timeCall(vx_call *call, std::vector<vx_value *> inputs) {
-  vx_value *output = nullptr;
+static double timeCall(vx::Call &call, std::initializer_list<vx::Value> inputs) {
   const Clock::time_point begin = Clock::now();
-  check(vx_call_run(call, inputs.size(), inputs.data(), 1, &output));
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  vx_value_release(output);
-  return seconds;
+  const std::vector<vx::Value> outputs = call.run(inputs);
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 namespace {
 
 class GpuProbe final : public DeviceProbe {
 public:
-  GpuProbe(const std::string &device, const std::vector<uint8_t> &file) : module(loadProbeModule(file)) {
-    vx_instance_options options{};
-    options.struct_size = sizeof(options);
-    options.device = device.c_str();
-    options.no_fallback = 1;
-    vx_instance *createdInstance = nullptr;
-    check(vx_instance_create(module.get(), &options, &createdInstance));
-    instance.reset(createdInstance);
-    for (size_t i = 0; i < std::size(calls); ++i) {
-      vx_call *created = nullptr;
-      check(vx_call_create(instance.get(), Functions[i], &created));
-      calls[i].reset(created);
-    }
+  GpuProbe(const std::string &device, const std::vector<uint8_t> &file) {
+    const vx::Module module = loadProbeModule(file);
+    vx::InstanceOptions options;
+    options.device = device;
+    options.noFallback = true;
+    const vx::Instance instance(module, options);
+    for (size_t i = 0; i < std::size(calls); ++i)
+      calls[i] = vx::Call(instance, findFunction(module, Functions[i]));
   }
 
   ProbeRound run() override {
     ProbeRound round;
     for (;; steps *= 4) {
-      const ValueOwner input = toRuntime({VX_TENSOR, VX_U8, {{VX_U8, {steps, 0}, {}}}});
-      const double seconds = timeCall(calls[0].get(), {input.get()});
+      const double seconds = timeCall(calls[0], {toRuntime({VX_TENSOR, VX_U8, {{VX_U8, {steps, 0}, {}}}})});
       round.fmaGflops = static_cast<double>(Threads * OperationsPerStep) * static_cast<double>(steps) / seconds / 1e9;
       if (seconds >= EnoughSeconds || steps >= (int64_t(1) << 30))
         break;
     }
     constexpr double bytes = static_cast<double>(PassBytes) * PassesPerCall;
-    round.readGbs = bytes / timeCall(calls[1].get(), {}) / 1e9;
-    round.copyGbs = 2 * bytes / timeCall(calls[2].get(), {}) / 1e9;
+    round.readGbs = bytes / timeCall(calls[1], {}) / 1e9;
+    round.copyGbs = 2 * bytes / timeCall(calls[2], {}) / 1e9;
     return round;
   }
 
 private:
   static constexpr const char *Functions[] = {"fma", "read", "copy"};
 
-  const ModuleOwner module;
-  InstanceOwner instance;
-  CallOwner calls[std::size(Functions)];
+  vx::Call calls[std::size(Functions)];
   int64_t steps = 8;
 };
 

@@ -1,7 +1,7 @@
 #include "measurement.h"
 
 #include "call_inputs.h"
-#include "runtime_objects.h"
+#include "load_module.h"
 #include "tool_error.h"
 
 #include "vx/abi/version.h"
@@ -85,25 +85,21 @@ private:
   Measurement facts;
   uint64_t inputBytes = 0;
   uint64_t outputBytes = 0;
-  ModuleOwner module;
-  InstanceOwner instance;
-  CallOwner call;
-  std::vector<ValueOwner> owners;
-  std::vector<vx_value *> inputs;
-  std::vector<vx_value *> outputs;
+  const vx::Module module;
+  vx::Call call;
+  std::vector<vx::Value> inputs;
 };
 
-ModuleContestant::ModuleContestant(const MeasurementRequest &request) : perKernel(request.perKernel) {
-  module = loadModule(request.path);
-  const vx_function_info &function = findFunction(module.get(), request.function);
+ModuleContestant::ModuleContestant(const MeasurementRequest &request)
+    : perKernel(request.perKernel), module(loadModule(request.path)) {
+  const vx_function_info &function = findFunction(module, request.function);
   facts.module = request.path;
   facts.function = function.name;
   facts.runnerVersion = VX_VERSION_STRING;
   facts.dims = request.dims;
   checkDims(function, facts.dims);
   for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims)) {
-    owners.push_back(toRuntime(value));
-    inputs.push_back(owners.back().get());
+    inputs.push_back(toRuntime(value));
     for (const Tensor &tensor : value.tensors)
       inputBytes += tensor.bytes.size();
   }
@@ -112,38 +108,28 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request) : perKerne
     if (function.symbols[i].data_dependent)
       facts.dims.erase(function.symbols[i].name);
 
-  vx_instance_options options{};
-  options.struct_size = sizeof(options);
-  options.device = request.device.c_str();
+  vx::InstanceOptions options;
+  options.device = request.device;
   // A benchmark of another device than the one asked for would be a lie.
-  options.no_fallback = request.device != "auto";
+  options.noFallback = request.device != "auto";
   options.threads = request.threads;
-  vx_instance *createdInstance = nullptr;
-  check(vx_instance_create(module.get(), &options, &createdInstance));
-  instance.reset(createdInstance);
-  char *text = nullptr;
-  check(vx_instance_report(instance.get(), VX_REPORT_JSON, &text));
-  const json taken = json::parse(takeString(text))["taken"];
+  const vx::Instance instance(module, options);
+  const json taken = json::parse(instance.report(VX_REPORT_JSON))["taken"];
   facts.device = taken.value("device", "");
   facts.deviceName = taken.value("name", "");
   facts.variant = taken.value("variant", "");
   facts.threads = taken.value("threads", 0u);
 
-  vx_call *createdCall = nullptr;
-  check(vx_call_create(instance.get(), function.name, &createdCall));
-  call.reset(createdCall);
-  outputs.resize(function.output_count);
+  call = vx::Call(instance, function);
 }
 
 double ModuleContestant::runOnce() {
   const Clock::time_point begin = Clock::now();
-  check(vx_call_run(call.get(), inputs.size(), inputs.data(), outputs.size(), outputs.data()));
+  const std::vector<vx::Value> outputs = call.run(inputs);
   const double seconds = secondsSince(begin);
   outputBytes = 0;
-  for (vx_value *output : outputs) {
-    outputBytes += vx_value_get_info(output).size;
-    vx_value_release(output);
-  }
+  for (const vx::Value &output : outputs)
+    outputBytes += output.info().size;
   return seconds;
 }
 
@@ -154,12 +140,10 @@ void ModuleContestant::run(double seconds, uint32_t minRuns, std::vector<double>
 }
 
 json ModuleContestant::profile() {
-  vx_call_set_profile(call.get(), 1);
+  call.setProfile(true);
   runOnce();
-  vx_call_set_profile(call.get(), 0);
-  char *text = nullptr;
-  check(vx_call_report(call.get(), &text));
-  return json::parse(takeString(text));
+  call.setProfile(false);
+  return json::parse(call.report());
 }
 
 void ModuleContestant::addKernels(Measurement &measurement, const json &first) {
@@ -197,10 +181,8 @@ Measurement ModuleContestant::describe() {
   Measurement measurement = facts;
   measurement.flops = numberOrNothing(counted, "flops");
   measurement.kernelBytes = numberOrNothing(counted, "bytes");
-  char *text = nullptr;
-  check(vx_module_describe(module.get(), &text));
   measurement.bytes = inputBytes + outputBytes;
-  const json description = json::parse(takeString(text));
+  const json description = json::parse(module.describe());
   for (const json &constant : description["constants"])
     measurement.bytes += constant.value("size", uint64_t(0));
   if (perKernel)

@@ -3,11 +3,11 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "device_probe.h"
+#include "load_module.h"
 #include "measurement.h"
 #include "npy.h"
 #include "output_file.h"
 #include "peer.h"
-#include "runtime_objects.h"
 
 #include <CLI/CLI.hpp>
 
@@ -192,8 +192,8 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
 static void addPeers(std::vector<Entry> &entries, const Options &options, size_t moduleIndex, SymbolValues dims,
                      const fs::path &scratch) {
   const std::string &path = options.modules[moduleIndex];
-  const ModuleOwner module = loadModule(path);
-  const vx_function_info &function = findFunction(module.get(), options.function);
+  const vx::Module module = loadModule(path);
+  const vx_function_info &function = findFunction(module, options.function);
   PeerRequest request;
   request.name = options.peer;
   request.script = options.peerScript;

@@ -1,6 +1,6 @@
 // vx-info: what a module file holds.
 #include "command_line.h"
-#include "runtime_objects.h"
+#include "load_module.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -139,13 +139,11 @@ static int run(const char *name, int argc, char **argv) {
   if (path.empty())
     throw usageError("want a module file; see --help");
 
-  const ModuleOwner module = loadModule(path);
+  const vx::Module module = loadModule(path);
   if (verify)
-    check(vx_module_verify(module.get()));
+    module.verify();
 
-  char *text = nullptr;
-  check(vx_module_describe(module.get(), &text));
-  Json description = Json::parse(takeString(text));
+  Json description = Json::parse(module.describe());
   if (json) {
     if (verify)
       description["verified"] = true;

@@ -96,7 +96,7 @@ private:
   void remember(const vx_dispatch_info &info) {
     Dispatch dispatch{info.kernel, {info.nodes, info.nodes + info.node_count}, {}};
     for (size_t i = 0; i < info.output_count; ++i)
-      dispatch.outputs.push_back(fromRuntime(info.outputs[i]));
+      dispatch.outputs.push_back(fromRuntime(vx::Value::share(info.outputs[i])));
     // Without nodes there is nothing to know a kernel by.
     if (info.node_count)
       waiting[keyOf(info)].push_back(dispatches.size());
@@ -113,7 +113,7 @@ private:
     ++comparison.kernelsCompared;
     Dispatch &dispatch = dispatches[index];
     for (size_t i = 0; i < info.output_count; ++i) {
-      const Value output = fromRuntime(info.outputs[i]);
+      const Value output = fromRuntime(vx::Value::share(info.outputs[i]));
       TensorDifference difference =
           compareInAnyOrder(dispatch.outputs[i].tensors.front(), output.tensors.front(), tolerance);
       if (difference.agrees() || index >= first)
@@ -134,41 +134,27 @@ private:
 } // namespace
 
 static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatch_observer observer, void *user) {
-  vx_instance_options options{};
-  options.struct_size = sizeof(options);
-  options.device = request.devices[device].c_str();
-  options.no_fallback = 1;
+  vx::InstanceOptions options;
+  options.device = request.devices[device];
+  options.noFallback = true;
   options.threads = request.threads;
-  vx_instance *createdInstance = nullptr;
-  check(vx_instance_create(request.module, &options, &createdInstance));
-  const InstanceOwner instance(createdInstance);
-  vx_call *createdCall = nullptr;
-  check(vx_call_create(instance.get(), request.function->name, &createdCall));
-  const CallOwner call(createdCall);
-  vx_call_set_observer(call.get(), observer, user);
+  const vx::Instance instance(request.module, options);
+  vx::Call call(instance, *request.function);
+  call.setObserver(observer, user);
 
-  std::vector<vx_value *> handles(request.function->output_count, nullptr);
-  check(vx_call_run(call.get(), request.inputs.size(), request.inputs.data(), handles.size(), handles.data()));
+  const std::vector<vx::Value> outputs = call.run(request.inputs);
   Outcome outcome;
-  for (size_t i = 0; i < handles.size(); ++i) {
-    const ValueOwner owner(handles[i]);
-    Value value = fromRuntime(owner.get());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value value = fromRuntime(outputs[i]);
     const std::string name = fmt::format("output '{}'", request.function->outputs[i].name);
     for (size_t j = 0; j < value.tensors.size(); ++j)
       outcome.results.emplace_back(value.kind == VX_TENSOR ? name : fmt::format("element {} of {}", j, name),
                                    std::move(value.tensors[j]));
   }
-  size_t count = 0;
-  const vx_variable_info *variables = vx_module_variables(request.module, &count);
-  for (size_t i = 0; i < count; ++i) {
-    vx_value *read = nullptr;
-    check(vx_instance_read_variable(instance.get(), variables[i].name, &read));
-    const ValueOwner owner(read);
-    outcome.results.emplace_back(fmt::format("variable '{}'", variables[i].name), fromRuntime(read).tensors.front());
-  }
-  char *text = nullptr;
-  check(vx_instance_report(instance.get(), VX_REPORT_JSON, &text));
-  outcome.device = Json::parse(takeString(text))["taken"].value("device", "");
+  for (const vx_variable_info &variable : request.module.variables())
+    outcome.results.emplace_back(fmt::format("variable '{}'", variable.name),
+                                 fromRuntime(instance.readVariable(variable.name)).tensors.front());
+  outcome.device = Json::parse(instance.report(VX_REPORT_JSON))["taken"].value("device", "");
   return outcome;
 }
 

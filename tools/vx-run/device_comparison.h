@@ -2,8 +2,9 @@
 #ifndef VX_RUN_DEVICE_COMPARISON_H
 #define VX_RUN_DEVICE_COMPARISON_H
 
-#include "runtime_objects.h"
 #include "tensor_difference.h"
+
+#include "vx/runtime/vx.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -15,9 +16,9 @@
 namespace vx::tools {
 
 struct ComparisonRequest {
-  vx_module *module = nullptr;
-  const vx_function_info *function = nullptr;
-  std::vector<vx_value *> inputs; // borrowed
+  vx::Module module;
+  const vx_function_info *function = nullptr; // of the module
+  std::vector<vx::Value> inputs;
   std::array<std::string, 2> devices;
   uint32_t threads = 0;
   std::optional<double> tolerance;
@@ -50,7 +51,7 @@ struct DeviceComparison {
 };
 
 // Runs the function once on a fresh instance for each device, and once more with every kernel observed when results
-// differ. Throws a ToolError when a device is refused or a call fails.
+// differ. Throws when a device is refused or a call fails.
 DeviceComparison compareDevices(const ComparisonRequest &request);
 
 } // namespace vx::tools

@@ -2,9 +2,9 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "device_comparison.h"
+#include "load_module.h"
 #include "npy.h"
 #include "output_file.h"
-#include "runtime_objects.h"
 #include "tensor_file.h"
 #include "tensor_text.h"
 
@@ -126,9 +126,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 }
 
 static void listDevices(bool asJson) {
-  char *text = nullptr;
-  check(vx_list_devices(&text));
-  const std::string document = takeString(text);
+  const std::string document = vx::listDevices();
   if (asJson) {
     fmt::print("{}\n", document);
     return;
@@ -229,10 +227,8 @@ static void printKernels(const Json &call) {
 }
 
 // Says on stderr why a device that was asked for by name is not the one that was taken.
-static void tellFallback(const std::string &wanted, vx_instance *instance) {
-  char *text = nullptr;
-  check(vx_instance_report(instance, VX_REPORT_JSON, &text));
-  const Json report = Json::parse(takeString(text));
+static void tellFallback(const std::string &wanted, const vx::Instance &instance) {
+  const Json report = Json::parse(instance.report(VX_REPORT_JSON));
   const std::string taken = report["taken"].value("device", ""), backend = report["taken"].value("backend", "");
   if (wanted == taken || wanted == backend)
     return;
@@ -244,8 +240,8 @@ static void tellFallback(const std::string &wanted, vx_instance *instance) {
 }
 
 // The exit code: 1 when the devices differ.
-static int compare(const Options &options, vx_module *module, const vx_function_info &function,
-                   const SymbolValues &symbols, std::vector<vx_value *> inputs) {
+static int compare(const Options &options, const vx::Module &module, const vx_function_info &function,
+                   const SymbolValues &symbols, std::vector<vx::Value> inputs) {
   const std::vector<std::string> devices = splitList(options.compare);
   ComparisonRequest request;
   request.module = module;
@@ -281,51 +277,38 @@ static int run(const char *name, int argc, char **argv) {
   }
 
   const Clock::time_point loadBegin = Clock::now();
-  const ModuleOwner module = loadModule(options.module);
+  const vx::Module module = loadModule(options.module);
   const double loadTime = millisecondsSince(loadBegin);
 
-  const vx_function_info &function = findFunction(module.get(), options.function);
+  const vx_function_info &function = findFunction(module, options.function);
   const std::vector<OutputFile> files = outputFiles(function, options);
   SymbolValues symbols = parseDims(options.dims);
   checkDims(function, symbols);
-  std::vector<ValueOwner> inputs;
-  std::vector<vx_value *> inputHandles;
-  for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols)) {
+  std::vector<vx::Value> inputs;
+  for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols))
     inputs.push_back(toRuntime(value));
-    inputHandles.push_back(inputs.back().get());
-  }
   if (!options.compare.empty())
-    return compare(options, module.get(), function, symbols, inputHandles);
+    return compare(options, module, function, symbols, std::move(inputs));
 
   const Clock::time_point instanceBegin = Clock::now();
-  vx_instance_options instanceOptions{};
-  instanceOptions.struct_size = sizeof(instanceOptions);
-  instanceOptions.device = options.device.c_str();
-  instanceOptions.no_fallback = options.noFallback;
+  vx::InstanceOptions instanceOptions;
+  instanceOptions.device = options.device;
+  instanceOptions.noFallback = options.noFallback;
   instanceOptions.threads = options.threads;
-  instanceOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
-  vx_instance *createdInstance = nullptr;
-  check(vx_instance_create(module.get(), &instanceOptions, &createdInstance));
-  const InstanceOwner instance(createdInstance);
+  instanceOptions.variant = options.variant;
+  const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
-    tellFallback(options.device, instance.get());
-  vx_call *createdCall = nullptr;
-  check(vx_call_create(instance.get(), function.name, &createdCall));
-  const CallOwner call(createdCall);
+    tellFallback(options.device, instance);
+  vx::Call call(instance, function);
   const double instanceTime = millisecondsSince(instanceBegin);
-  if (options.profile)
-    vx_call_set_profile(call.get(), 1);
+  call.setProfile(options.profile);
 
   const Clock::time_point callBegin = Clock::now();
-  std::vector<vx_value *> outputHandles(function.output_count, nullptr);
-  check(vx_call_run(call.get(), inputHandles.size(), inputHandles.data(), outputHandles.size(), outputHandles.data()));
-  std::vector<ValueOwner> outputOwners;
-  for (vx_value *handle : outputHandles)
-    outputOwners.emplace_back(handle);
+  const std::vector<vx::Value> results = call.run(inputs);
   const double callTime = millisecondsSince(callBegin);
   std::vector<Value> outputs;
-  for (const ValueOwner &output : outputOwners)
-    outputs.push_back(fromRuntime(output.get()));
+  for (const vx::Value &result : results)
+    outputs.push_back(fromRuntime(result));
 
   for (const OutputFile &file : files) {
     const Value &value = outputs[file.output];
@@ -336,26 +319,21 @@ static int run(const char *name, int argc, char **argv) {
                                   : formatTensorFile(function.outputs[file.output].name, value));
   }
 
-  char *text = nullptr;
-  check(vx_instance_report(instance.get(), options.report == "json" ? VX_REPORT_JSON : VX_REPORT_TEXT, &text));
-  const std::string deviceReport = takeString(text);
   if (options.report == "json") {
-    check(vx_call_report(call.get(), &text));
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
-    report["device"] = Json::parse(deviceReport);
+    report["device"] = Json::parse(instance.report(VX_REPORT_JSON));
     report["dims"] = symbols;
     report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
-    report["call"] = Json::parse(takeString(text));
+    report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);
     fmt::print("{}\n", report.dump(2));
     return 0;
   }
   printOutputs(function, outputs, options.print);
   if (options.report == "text") {
-    check(vx_call_report(call.get(), &text));
-    fmt::print("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", deviceReport, loadTime, instanceTime,
+    fmt::print("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", instance.report(), loadTime, instanceTime,
                callTime);
-    printKernels(Json::parse(takeString(text)));
+    printKernels(Json::parse(call.report()));
   }
   return 0;
 }

@@ -24,6 +24,15 @@ int main(int argc, char **argv) {
     vx::Value x = vx::Value::tensor<int32_t>({3}, {1, 2, 3});
     std::vector<vx::Value> outputs = call.run({x});
     wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
+    wrong += check(vx::listDevices().starts_with("{\"version\":1,"), "devices");
+    call.setStream(nullptr);
+    try {
+      call.setStream(&call);
+      wrong += check(false, "a stream on the CPU");
+    } catch (const vx::Error &error) {
+      wrong += check(error.code() == VX_UNSUPPORTED, error.what());
+    }
+    wrong += check(vx::Value::share(x.get()).data<int32_t>()[1] == 2, "one more reference");
     vx::Value kept = outputs[0];
     outputs.clear();
     wrong += check(kept.dims()[0] == 3 && kept.data<int32_t>()[0] == 10, "kept result");

@@ -144,6 +144,12 @@ public:
     return value;
   }
 
+  // One more reference to a value that is borrowed, as an observer's are.
+  static Value share(vx_value *borrowed) {
+    vx_value_retain(borrowed);
+    return Value(borrowed);
+  }
+
   vx_value_info info() const { return vx_value_get_info(object); }
   std::span<const int64_t> dims() const {
     vx_value_info facts = info();
@@ -194,6 +200,13 @@ public:
   }
   void verify() const { check(vx_module_verify(object)); }
 };
+
+// Every backend with its devices or the reason why it has none, as JSON.
+inline std::string listDevices() {
+  char *json = nullptr;
+  check(vx_list_devices(&json));
+  return takeString(json);
+}
 
 struct InstanceOptions {
   std::string device = "auto";
