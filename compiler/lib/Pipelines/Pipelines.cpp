@@ -64,7 +64,8 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
 void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGraphPass()); }
 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
-  pm.addNestedPass<func::FuncOp>(createDecomposePass([&backend](Operation *op) { return backend.decomposes(op); }));
+  pm.addNestedPass<func::FuncOp>(
+      createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addPass(createCSEPass());
   LayoutPolicy layouts = backend.layouts();
   if (layouts.channelsLast)

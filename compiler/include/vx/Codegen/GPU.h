@@ -13,6 +13,9 @@ struct TargetSpec;
 /// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
 StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
 
+/// See TargetBackend::decomposes. Thread-safe.
+bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);
+
 /// Appends the passes from a module with one `vx.kernel` to one with a function of memref, scf and arith ops that knows
 /// its workgroup and its thread.
 void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
@@ -21,6 +24,7 @@ void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 void buildGPUKernelPipeline(mlir::OpPassManager &pm);
 
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
+std::unique_ptr<mlir::Pass> createGPULowerAttentionPass();
 std::unique_ptr<mlir::Pass> createLowerContractionPass();
 std::unique_ptr<mlir::Pass> createLowerElementwisePass();
 std::unique_ptr<mlir::Pass> createLowerReductionsPass();

@@ -67,8 +67,7 @@ public:
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
   /// True for a composite op (a softmax, a norm, attention) that this target wants in parts. The others stay whole.
-  /// Attention is in parts unless a target has a kernel for it.
-  virtual bool decomposes(mlir::Operation *composite) const { return llvm::isa<AttentionOp>(composite); }
+  virtual bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const = 0;
 
   virtual LayoutPolicy layouts() const { return {}; }
 

@@ -9,6 +9,7 @@
 //   each region, which avoids that.
 // - "matmul" and "conv" want one contraction and an epilogue that reads its result in place; other regions with these
 //   strategies are computed by loops over the same tile.
+#include "AttentionTile.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Target/TargetBackend.h"
 #include "llvm/Support/MathExtras.h"
@@ -279,6 +280,47 @@ StrategyAttr vectorStrategy(ContractOp op, RankedTensorType result) {
   return rowsStrategy(op.getContext(), result, rows);
 }
 
+/// The tile of attention for which there is a kernel, or nothing: both depths must be known, and so small that
+/// workgroup memory holds some rows of each factor.
+std::optional<AttentionTile> chooseAttentionTile(AttentionOp op, const TargetSpec &spec) {
+  constexpr int64_t kThreads = AttentionTile::kThreadRows * AttentionTile::kThreadColumns;
+  // Of one query and the like, the products are those of a matrix and a vector.
+  constexpr int64_t kFewQueries = 4, kBusy = 96;
+  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  RankedTensorType query = typeOf(op.getQuery()), value = typeOf(op.getValue());
+  ArrayRef<int64_t> dims = op.getQueryDims();
+  int64_t depth = query.getDimSize(dims[AttentionOp::Depth]);
+  int64_t valueDepth = value.getDimSize(op.getValueDims()[AttentionOp::Depth]);
+  int64_t length = query.getDimSize(dims[AttentionOp::Length]);
+  if (ShapedType::isDynamic(depth) || ShapedType::isDynamic(valueDepth) || depth == 0 || valueDepth == 0 ||
+      (!ShapedType::isDynamic(length) && length < kFewQueries) || spec.maxThreads < kThreads)
+    return std::nullopt;
+  int64_t outer = plannedSize(query, dims[AttentionOp::Batch]) * plannedSize(query, dims[AttentionOp::Heads]);
+  length = plannedSize(query, dims[AttentionOp::Length]);
+  for (int64_t queries : {32, 16})
+    for (int64_t keys : {32, 16, 8}) {
+      AttentionTile tile{queries, keys, depth, valueDepth, stagedBytes(query)};
+      bool isBusy = queries == AttentionTile::kThreadRows || outer * llvm::divideCeil(length, queries) >= kBusy;
+      // A block of few keys waits at as many barriers; rather fewer queries.
+      bool isWide = queries == AttentionTile::kThreadRows || keys > AttentionTile::kThreadColumns;
+      if (isBusy && isWide && tile.memory() <= spec.workgroupMemory)
+        return tile;
+    }
+  return std::nullopt;
+}
+
+StrategyAttr attentionStrategy(AttentionOp op, const TargetSpec &spec) {
+  std::optional<AttentionTile> tile = chooseAttentionTile(op, spec);
+  if (!tile)
+    return {};
+  ArrayRef<int64_t> dims = op.getResultDims();
+  SmallVector<int64_t> workgroup(4, 1);
+  workgroup[dims[AttentionOp::Length]] = tile->queries;
+  workgroup[dims[AttentionOp::Depth]] = 0;
+  return StrategyAttr::get(op.getContext(), "attention", workgroup, {}, {tile->keys},
+                           AttentionTile::kThreadRows * AttentionTile::kThreadColumns);
+}
+
 /// The elements of a tile are shared out to threads.
 StrategyAttr loopsStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
   int64_t threads = std::min<int64_t>(spec.maxThreads, 128);
@@ -325,6 +367,11 @@ bool isElementwise(FusionOp region) {
 
 } // namespace
 
+bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
+  auto attention = dyn_cast<AttentionOp>(composite);
+  return attention && !chooseAttentionTile(attention, spec);
+}
+
 StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
   auto result = dyn_cast<RankedTensorType>(region.getResult(0).getType());
@@ -338,7 +385,9 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
     int64_t rank = result.getRank();
     auto isLikeResult = [&] { return cast<RankedTensorType>(op.getResult(0).getType()).getRank() == rank; };
     auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
-    if (auto contract = dyn_cast<ContractOp>(op)) {
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      strategy = attentionStrategy(attention, spec);
+    } else if (auto contract = dyn_cast<ContractOp>(op)) {
       strategy = vectorStrategy(contract, result);
       if (!strategy)
         strategy = contractStrategy(contract, result, spec);

@@ -12,6 +12,7 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
+  function.addPass(createGPULowerAttentionPass());
   function.addPass(createLowerContractionPass());
   function.addPass(createLowerReductionsPass());
   function.addPass(createLowerElementwisePass());

@@ -60,14 +60,18 @@ private:
     SmallVector<DimAttr> sizes = AttentionOp::getSizes(tensor, dims);
     sizes[AttentionOp::Heads] = heads;
     auto type = getTensorType(sizes, typeOf(tensor).getElementType());
-    Value headsOfGroup = lowering.dim(loc, DimAttr::floorDiv(heads, own));
+    // Heads are few: 32 bits are enough, and cheaper on a GPU. A driver of NVIDIA's got a 64-bit division wrong here.
+    Value headsOfGroup = arith::IndexCastOp::create(lowering.builder, loc, lowering.builder.getI32Type(),
+                                                    lowering.dim(loc, DimAttr::floorDiv(heads, own)));
     Value expanded = lowering.elementwise(loc, type, getBodyType(type.getElementType()), {},
                                           [&](OpBuilder &b, Location l, ValueRange) -> Value {
                                             SmallVector<Value> at(4);
                                             for (auto [loop, place] : llvm::enumerate(dims))
                                               at[place] = linalg::IndexOp::create(b, l, loop);
                                             Value &head = at[dims[AttentionOp::Heads]];
-                                            head = arith::DivUIOp::create(b, l, head, headsOfGroup);
+                                            Value number = arith::IndexCastOp::create(b, l, b.getI32Type(), head);
+                                            number = arith::DivUIOp::create(b, l, number, headsOfGroup);
+                                            head = arith::IndexCastOp::create(b, l, b.getIndexType(), number);
                                             return tensor::ExtractOp::create(b, l, lowered, at);
                                           });
     return {expanded, {0, 1, 2, 3}};

@@ -26,6 +26,10 @@ public:
     return checkLLVMGPUSupported(op, spec.target);
   }
 
+  bool decomposes(Operation *composite, const TargetSpec &spec) const override {
+    return decomposesOnGPU(composite, spec);
+  }
+
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
     return chooseGPUStrategy(region, spec);
   }

@@ -26,7 +26,7 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
 
-  bool decomposes(Operation *composite) const override {
+  bool decomposes(Operation *composite, const TargetSpec &) const override {
     auto attention = llvm::dyn_cast<AttentionOp>(composite);
     return attention && !cpu::hasKernelFor(attention);
   }

@@ -57,6 +57,10 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override { return checkElementTypes(op); }
 
+  bool decomposes(Operation *composite, const TargetSpec &spec) const override {
+    return decomposesOnGPU(composite, spec);
+  }
+
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
     return chooseGPUStrategy(region, spec);
   }

@@ -23,6 +23,31 @@ def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::vxk::VXKDialect"];
 }
 
+def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp"> {
+  let summary = "Compute attention block by block of the keys, without the scores in memory";
+  let description = [{
+    For kernels of the strategy `attention`. A workgroup has some queries of one head, which it keeps in workgroup memory, and goes through the
+    keys and values in blocks of `reduction[0]`:
+
+        m = -inf, z = 0, result = 0                              (of each query, in registers)
+        for each block of keys:
+          x = scores(queries * keys)                             (in registers)
+          m' = max(m, x)                                         (over the threads that share a query, through workgroup memory)
+          x = e^(x - m'), z = z * e^(m - m') + sum of x          (x into workgroup memory)
+          result = result * e^(m - m') + x * values
+        result = epilogue(result / z)
+
+    Eight neighbouring threads share a query: each has some of the block's keys, its own share of z, and some columns of the result.
+
+    Needs: form 4; both depths are known and not 0. A kernel of another form is left to `vx-lower-to-loops`. Keeps: dynamic sizes, sizes of 0.
+    Numerics: the order of each sum depends on the strategy only, so it is the same on each run. -inf, NaN and rows without keys as
+    `vx.attention` has them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
 def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
