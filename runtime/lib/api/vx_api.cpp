@@ -202,6 +202,7 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
     VX_RETURN_IF_ERROR(parseDeviceRequest(given.device, given.device_order, allDrivers(), request));
     request.noFallback = given.no_fallback != 0;
     request.threads = given.threads;
+    request.waitLimitMs = given.wait_limit_ms;
     request.variant = given.variant ? given.variant : "";
     Ref<Instance> instance;
     VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance));

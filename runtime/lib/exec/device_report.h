@@ -17,6 +17,7 @@ struct DeviceRequest {
   std::vector<std::string> order;
   bool noFallback = false;
   uint32_t threads = 0;
+  uint32_t waitLimitMs = 0;
   std::string variant; // empty: the best
 };
 

@@ -114,6 +114,7 @@ Status Instance::tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &re
   Ref<hal::Device> device;
   hal::DeviceOptions options;
   options.threads = deviceReport.request.threads;
+  options.waitLimitMs = deviceReport.request.waitLimitMs;
   if (Status status = driver.open(index, options, device); !status.ok()) {
     refusal = {hal::RefusalCode::DeviceFailed, std::string(status.message())};
     return okStatus();

@@ -37,6 +37,9 @@ struct DeviceOptions {
   // CPU threads that work on one call, the caller's included. 0: one per core that this process may use. Other devices
   // ignore it.
   uint32_t threads = 0;
+  // The most milliseconds that a wait for work of a GPU may take. A device that takes longer is lost, and nothing that
+  // its work may still use is given back. 0: no limit. The CPU ignores it.
+  uint32_t waitLimitMs = 0;
 };
 
 // Finds and opens devices of one kind. There is one object per kind for the life of the process; thread-safe.

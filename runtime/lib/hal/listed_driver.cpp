@@ -16,7 +16,7 @@ Refusal ListedDriver::enumerate(std::vector<DeviceInfo> &devices) {
   return answer;
 }
 
-Status ListedDriver::open(uint32_t index, const DeviceOptions &, Ref<Device> &device) {
+Status ListedDriver::open(uint32_t index, const DeviceOptions &options, Ref<Device> &device) {
   device = nullptr;
   {
     std::lock_guard lock(mutex);
@@ -26,7 +26,7 @@ Status ListedDriver::open(uint32_t index, const DeviceOptions &, Ref<Device> &de
       return failure(VX_NO_DEVICE, "asked for device '{}:{}', but there are {}", name(), index, found.size());
   }
   // What was found does not change any more.
-  return openFound(index, device);
+  return openFound(index, options, device);
 }
 
 } // namespace vx::hal

@@ -18,7 +18,7 @@ protected:
   // there are none.
   virtual Refusal find(std::vector<DeviceInfo> &devices) = 0;
   // Opens a device that `find` has found.
-  virtual Status openFound(uint32_t index, Ref<Device> &device) = 0;
+  virtual Status openFound(uint32_t index, const DeviceOptions &options, Ref<Device> &device) = 0;
 
 private:
   // Needs the mutex.

@@ -223,6 +223,10 @@ typedef struct vx_instance_options {
   /* Name of the code variant to take, e.g. "x86-64-v3"; it must exist and its requirements must hold. NULL: the best.
    */
   const char *variant;
+  /* The most milliseconds that the runtime waits for work of a GPU. After that the device is lost (VX_DEVICE_LOST, with
+   * the kernels that may hang), and what its work may still use is not given back. 0: no limit but that of the device's
+   * own driver. The CPU ignores it. */
+  uint32_t wait_limit_ms;
 } vx_instance_options;
 
 /* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.

@@ -213,7 +213,8 @@ struct InstanceOptions {
   std::string deviceOrder; // empty: VX_DEVICE_ORDER or the default
   bool noFallback = false;
   uint32_t threads = 0;
-  std::string variant; // empty: the best
+  std::string variant;      // empty: the best
+  uint32_t waitLimitMs = 0; // 0: no limit
 };
 
 class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
@@ -227,6 +228,7 @@ public:
     given.no_fallback = options.noFallback;
     given.threads = options.threads;
     given.variant = options.variant.empty() ? nullptr : options.variant.c_str();
+    given.wait_limit_ms = options.waitLimitMs;
     check(vx_instance_create(module.get(), &given, &object));
   }
 

@@ -35,6 +35,7 @@ enum Result : int {
   ErrorContained = 226,
   ErrorInvalidHandle = 400,
   ErrorNotFound = 500,
+  ErrorNotReady = 600,
   ErrorIllegalAddress = 700,
   ErrorLaunchTimeout = 702,
   ErrorContextIsDestroyed = 709,
@@ -152,10 +153,12 @@ struct Memcpy3D {
   X(StreamCreate, "cuStreamCreate", "", Result, (Stream * stream, unsigned flags))                                     \
   X(StreamDestroy, "cuStreamDestroy", "_v2", Result, (Stream stream))                                                  \
   X(StreamSynchronize, "cuStreamSynchronize", "", Result, (Stream stream))                                             \
+  X(StreamQuery, "cuStreamQuery", "", Result, (Stream stream))                                                         \
   X(EventCreate, "cuEventCreate", "", Result, (Event * event, unsigned flags))                                         \
   X(EventDestroy, "cuEventDestroy", "_v2", Result, (Event event))                                                      \
   X(EventRecord, "cuEventRecord", "", Result, (Event event, Stream stream))                                            \
   X(EventSynchronize, "cuEventSynchronize", "", Result, (Event event))                                                 \
+  X(EventQuery, "cuEventQuery", "", Result, (Event event))                                                             \
   X(EventElapsedTime, "cuEventElapsedTime", "", Result, (float *milliseconds, Event begin, Event end))                 \
   X(LinkCreate, "cuLinkCreate", "_v2", Result,                                                                         \
     (unsigned numOptions, JitOption *options, void **optionValues, LinkState *state))                                  \

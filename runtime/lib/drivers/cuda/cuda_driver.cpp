@@ -74,8 +74,9 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
   return {};
 }
 
-Status CudaDriver::openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const {
-  return CudaFunctions::open(*library, device, cacheFolder, api);
+Status CudaDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+                           std::unique_ptr<hal::gpu::Api> &api) const {
+  return CudaFunctions::open(*library, device, options, cacheFolder, api);
 }
 
 hal::Driver &driver() {

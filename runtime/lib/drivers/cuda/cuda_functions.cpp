@@ -10,9 +10,9 @@ using hal::gpu::Transfer;
 //===-- Life
 //----------------------------------------------------------------------------------------------------------===//
 
-Status CudaFunctions::open(const Library &library, const PhysicalDevice &physical, const std::string &cacheFolder,
-                           std::unique_ptr<hal::gpu::Api> &api) {
-  std::unique_ptr<CudaFunctions> opened(new CudaFunctions(library, physical, cacheFolder));
+Status CudaFunctions::open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+                           const std::string &cacheFolder, std::unique_ptr<hal::gpu::Api> &api) {
+  std::unique_ptr<CudaFunctions> opened(new CudaFunctions(library, physical, options, cacheFolder));
   VX_RETURN_IF_ERROR(opened->initialise());
   api = std::move(opened);
   return okStatus();
@@ -26,7 +26,7 @@ Status CudaFunctions::initialise() {
 }
 
 CudaFunctions::~CudaFunctions() {
-  if (!context)
+  if (!context || isHung())
     return;
   enter();
   destroyPool();

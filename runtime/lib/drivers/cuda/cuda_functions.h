@@ -16,8 +16,8 @@ public:
   using Transfer = hal::gpu::Transfer;
 
   // `library` lives until the process ends.
-  static Status open(const Library &library, const PhysicalDevice &physical, const std::string &cacheFolder,
-                     std::unique_ptr<hal::gpu::Api> &api);
+  static Status open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+                     const std::string &cacheFolder, std::unique_ptr<hal::gpu::Api> &api);
   ~CudaFunctions() override;
 
   void enter() override;
@@ -30,8 +30,9 @@ public:
   Status load(const hal::CodeImage &image, hal::gpu::LoadedCode &code) override;
 
 private:
-  CudaFunctions(const Library &library, const PhysicalDevice &physical, const std::string &cacheFolder)
-      : VendorApi(library, physical.info.name), physical(physical), cache(cacheFolder) {}
+  CudaFunctions(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+                const std::string &cacheFolder)
+      : VendorApi(library, physical.info.name, options), physical(physical), cache(cacheFolder) {}
 
   Status initialise();
   // Assembles all kernels of an image to one cubin.

@@ -29,6 +29,7 @@ enum Result : int {
   ErrorEccNotCorrectable = 214,
   ErrorInvalidHandle = 400,
   ErrorNotFound = 500,
+  ErrorNotReady = 600,
   ErrorIllegalAddress = 700,
   ErrorLaunchTimeOut = 702,
   ErrorContextIsDestroyed = 709,
@@ -134,10 +135,12 @@ struct KernelNodeParams {
   X(StreamCreate, "hipStreamCreateWithFlags", "", Result, (Stream * stream, unsigned flags))                           \
   X(StreamDestroy, "hipStreamDestroy", "", Result, (Stream stream))                                                    \
   X(StreamSynchronize, "hipStreamSynchronize", "", Result, (Stream stream))                                            \
+  X(StreamQuery, "hipStreamQuery", "", Result, (Stream stream))                                                        \
   X(EventCreate, "hipEventCreateWithFlags", "", Result, (Event * event, unsigned flags))                               \
   X(EventDestroy, "hipEventDestroy", "", Result, (Event event))                                                        \
   X(EventRecord, "hipEventRecord", "", Result, (Event event, Stream stream))                                           \
   X(EventSynchronize, "hipEventSynchronize", "", Result, (Event event))                                                \
+  X(EventQuery, "hipEventQuery", "", Result, (Event event))                                                            \
   X(EventElapsedTime, "hipEventElapsedTime", "", Result, (float *milliseconds, Event begin, Event end))                \
   X(ModuleLoadData, "hipModuleLoadData", "", Result, (Module * module, const void *image))                             \
   X(ModuleUnload, "hipModuleUnload", "", Result, (Module module))                                                      \

@@ -28,8 +28,9 @@ std::string HipDriver::inspect(int ordinal, PhysicalDevice &device) const {
   return {};
 }
 
-Status HipDriver::openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const {
-  return HipFunctions::open(*library, device, api);
+Status HipDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+                          std::unique_ptr<hal::gpu::Api> &api) const {
+  return HipFunctions::open(*library, device, options, api);
 }
 
 hal::Driver &driver() {

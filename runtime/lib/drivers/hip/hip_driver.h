@@ -24,7 +24,8 @@ public:
 
 private:
   std::string inspect(int ordinal, PhysicalDevice &device) const override;
-  Status openApi(const PhysicalDevice &device, std::unique_ptr<hal::gpu::Api> &api) const override;
+  Status openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+                 std::unique_ptr<hal::gpu::Api> &api) const override;
 };
 
 // The driver of the process.

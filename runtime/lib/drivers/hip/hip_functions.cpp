@@ -8,8 +8,9 @@ using hal::gpu::Transfer;
 //===-- Life
 //----------------------------------------------------------------------------------------------------------===//
 
-Status HipFunctions::open(const Library &library, const PhysicalDevice &physical, std::unique_ptr<hal::gpu::Api> &api) {
-  std::unique_ptr<HipFunctions> opened(new HipFunctions(library, physical));
+Status HipFunctions::open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+                          std::unique_ptr<hal::gpu::Api> &api) {
+  std::unique_ptr<HipFunctions> opened(new HipFunctions(library, physical, options));
   {
     hal::gpu::Scope scope(*opened);
     VX_RETURN_IF_ERROR(opened->createPool(physical.ordinal));

@@ -15,7 +15,8 @@ public:
   using Transfer = hal::gpu::Transfer;
 
   // `library` lives until the process ends.
-  static Status open(const Library &library, const PhysicalDevice &physical, std::unique_ptr<hal::gpu::Api> &api);
+  static Status open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+                     std::unique_ptr<hal::gpu::Api> &api);
   ~HipFunctions() override;
 
   void enter() override;
@@ -28,8 +29,8 @@ public:
   Status load(const hal::CodeImage &image, hal::gpu::LoadedCode &code) override;
 
 private:
-  HipFunctions(const Library &library, const PhysicalDevice &physical)
-      : VendorApi(library, physical.info.name), ordinal(physical.ordinal) {}
+  HipFunctions(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options)
+      : VendorApi(library, physical.info.name, options), ordinal(physical.ordinal) {}
 
   const int ordinal;
 };

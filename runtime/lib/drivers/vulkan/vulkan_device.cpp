@@ -21,19 +21,23 @@ VulkanMemory::VulkanMemory(Ref<VulkanDevice> owner, api::Buffer buffer, api::Dev
       serialNumber(nextSerial.fetch_add(1, std::memory_order_relaxed)) {}
 
 VulkanMemory::~VulkanMemory() {
+  if (owner->isHung())
+    return;
   owner->functions().DestroyBuffer(owner->handle(), bufferHandle, nullptr);
   owner->functions().FreeMemory(owner->handle(), memoryHandle, nullptr);
 }
 
 VulkanExecutable::~VulkanExecutable() {
+  if (owner->isHung())
+    return;
   for (const Kernel &kernel : kernels)
     if (kernel.pipeline)
       owner->functions().DestroyPipeline(owner->handle(), kernel.pipeline, nullptr);
 }
 
 Status VulkanDevice::open(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory,
-                          Ref<VulkanDevice> &device) {
-  auto opened = Ref<VulkanDevice>::adopt(new VulkanDevice(library, physical, mapDeviceMemory));
+                          const hal::DeviceOptions &options, Ref<VulkanDevice> &device) {
+  auto opened = Ref<VulkanDevice>::adopt(new VulkanDevice(library, physical, mapDeviceMemory, options));
   if (Status status = opened->initialise(); !status.ok())
     return std::move(status).addContext(fmt::format("device '{}'", physical.info.name));
   device = std::move(opened);
@@ -85,7 +89,7 @@ Status VulkanDevice::initialise() {
 }
 
 VulkanDevice::~VulkanDevice() {
-  if (!device)
+  if (!device || isHung())
     return;
   // Opening may have stopped before the functions were there.
   if (vk.DestroyPipelineCache && pipelineCache)
@@ -365,6 +369,24 @@ Status VulkanDevice::submit(const std::vector<api::CommandBuffer> &commands, api
     result = vk.QueueSubmit(queue, 1, &info, nullptr);
   }
   return check(result, "vkQueueSubmit");
+}
+
+Status VulkanDevice::wait(api::Semaphore semaphore, uint64_t value) {
+  if (isHung())
+    return checkHealth();
+  api::SemaphoreWaitInfo info{};
+  info.sType = api::StructureTypeSemaphoreWaitInfo;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &semaphore;
+  info.pValues = &value;
+  const uint64_t limit = waitLimitMs ? uint64_t(waitLimitMs) * 1000000 : UINT64_MAX;
+  const api::Result result = vk.WaitSemaphores(device, &info, limit);
+  if (result != api::Timeout)
+    return check(result, "vkWaitSemaphores");
+  hung.store(true, std::memory_order_relaxed);
+  lost.store(true, std::memory_order_relaxed);
+  return failure(VX_DEVICE_LOST, "device '{}' was lost: its work was not done after {} ms", physical.info.name,
+                 waitLimitMs);
 }
 
 } // namespace vx::vulkan

@@ -4,7 +4,7 @@
 
 #include "vulkan_physical_device.h"
 
-#include "hal/device.h"
+#include "hal/driver.h"
 
 #include <atomic>
 #include <mutex>
@@ -63,7 +63,8 @@ public:
   };
 
   // `library` and `physical` live until the process ends.
-  static Status open(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory, Ref<VulkanDevice> &device);
+  static Status open(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory,
+                     const hal::DeviceOptions &options, Ref<VulkanDevice> &device);
   ~VulkanDevice() override;
 
   const hal::DeviceInfo &info() const override { return physical.info; }
@@ -80,6 +81,10 @@ public:
   // Fails when the device was lost before, or when the validation layer has reported something since the last look.
   Status checkHealth();
 
+  // Waits until `semaphore` has `value`, or until the limit.
+  Status wait(api::Semaphore semaphore, uint64_t value);
+  // A wait took too long. Whatever the device's work may still use stays as it is.
+  bool isHung() const { return hung.load(std::memory_order_relaxed); }
   bool isLost() const { return lost.load(std::memory_order_relaxed); }
 
   const api::DeviceFunctions &functions() const { return vk; }
@@ -93,8 +98,9 @@ public:
   }
 
 private:
-  VulkanDevice(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory)
-      : library(library), physical(physical), mapDeviceMemory(mapDeviceMemory) {}
+  VulkanDevice(Library &library, const PhysicalDevice &physical, bool mapDeviceMemory,
+               const hal::DeviceOptions &options)
+      : library(library), physical(physical), mapDeviceMemory(mapDeviceMemory), waitLimitMs(options.waitLimitMs) {}
 
   Status initialise();
   Status loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel, VulkanExecutable::Kernel &loaded);
@@ -106,6 +112,7 @@ private:
   Library &library;
   const PhysicalDevice &physical;
   const bool mapDeviceMemory;
+  const uint32_t waitLimitMs;
   api::DeviceFunctions vk;
   api::Device device = nullptr;
   api::Queue queue = nullptr;
@@ -113,6 +120,7 @@ private:
   api::PipelineLayout layout = nullptr;
   api::PipelineCache pipelineCache = nullptr;
   std::atomic<bool> lost{false};
+  std::atomic<bool> hung{false};
 };
 
 } // namespace vx::vulkan

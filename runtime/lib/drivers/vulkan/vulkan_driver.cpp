@@ -69,9 +69,10 @@ Refusal VulkanDriver::find(std::vector<hal::DeviceInfo> &devices) {
   return {};
 }
 
-Status VulkanDriver::openFound(uint32_t index, Ref<hal::Device> &device) {
+Status VulkanDriver::openFound(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) {
   Ref<VulkanDevice> opened;
-  VX_RETURN_IF_ERROR(VulkanDevice::open(*library, physicalDevices[index], options.mapDeviceMemory, opened));
+  VX_RETURN_IF_ERROR(
+      VulkanDevice::open(*library, physicalDevices[index], options.mapDeviceMemory, deviceOptions, opened));
   device = std::move(opened);
   return okStatus();
 }

@@ -25,7 +25,7 @@ public:
 
 private:
   hal::Refusal find(std::vector<hal::DeviceInfo> &devices) override;
-  Status openFound(uint32_t index, Ref<hal::Device> &device) override;
+  Status openFound(uint32_t index, const hal::DeviceOptions &deviceOptions, Ref<hal::Device> &device) override;
 
   const DriverOptions options;
   Library *library = nullptr;

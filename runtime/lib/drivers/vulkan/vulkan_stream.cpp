@@ -89,6 +89,8 @@ VulkanStream::~VulkanStream() {
   // Work that is still running must not lose what it uses. A lost device has stopped by itself.
   if (timeline)
     (void)waitFor(submitted).ok();
+  if (device->isHung())
+    return;
   if (pool)
     vk.DestroyCommandPool(device->handle(), pool, nullptr);
   if (timeline)
@@ -138,13 +140,7 @@ Status VulkanStream::submit(api::CommandBuffer commands, uint64_t &finishedAt) {
 
 Status VulkanStream::waitFor(uint64_t value) {
   if (value > finished) {
-    api::SemaphoreWaitInfo info{};
-    info.sType = api::StructureTypeSemaphoreWaitInfo;
-    info.semaphoreCount = 1;
-    info.pSemaphores = &timeline;
-    info.pValues = &value;
-    VX_RETURN_IF_ERROR(describe(
-        device->check(device->functions().WaitSemaphores(device->handle(), &info, UINT64_MAX), "vkWaitSemaphores")));
+    VX_RETURN_IF_ERROR(describe(device->wait(timeline, value)));
     finished = value;
   }
   if (finished == submitted)
@@ -376,6 +372,8 @@ Status VulkanStream::makeRecording(VulkanCommandList &list, VulkanCommandList::R
 void VulkanStream::releaseRecording(VulkanCommandList::Recording &recording) {
   const api::DeviceFunctions &vk = device->functions();
   (void)waitFor(recording.finishedAt).ok();
+  if (device->isHung())
+    return;
   if (recording.commands)
     vk.FreeCommandBuffers(device->handle(), pool, 1, &recording.commands);
   if (recording.timestamps)

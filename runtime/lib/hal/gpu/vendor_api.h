@@ -10,7 +10,10 @@
 #include "hal/gpu/api.h"
 #include "hal/gpu/vendor_library.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace vx::hal::gpu {
 
@@ -24,15 +27,15 @@ public:
 
   Status allocate(uint64_t size, uint64_t &address) override {
     VX_RETURN_IF_ERROR(call(vendor.MemAllocFromPoolAsync, &address, size, pool, allocations));
-    Status status = call(vendor.StreamSynchronize, allocations);
+    Status status = synchronize(allocations);
     if (!status.ok())
       free(address);
     return status;
   }
-  void free(uint64_t address) override { vendor.MemFreeAsync(address, allocations); }
+  void free(uint64_t address) override { give(vendor.MemFreeAsync, address, allocations); }
   void trim() override {
-    vendor.StreamSynchronize(allocations);
-    vendor.MemPoolTrimTo(pool, 0);
+    give(vendor.StreamSynchronize, allocations);
+    give(vendor.MemPoolTrimTo, pool, 0U);
   }
   Status memoryInfo(uint64_t &available, uint64_t &total) override {
     size_t freeBytes = 0, totalBytes = 0;
@@ -48,20 +51,24 @@ public:
       freeHost(host);
     return status;
   }
-  void freeHost(void *host) override { vendor.MemFreeHost(host); }
+  void freeHost(void *host) override { give(vendor.MemFreeHost, host); }
 
   //===-- Streams and events
   //------------------------------------------------------------------------------------------===//
 
   Status createStream(Handle &stream) override { return call(vendor.StreamCreate, &stream, Vendor::StreamNonBlocking); }
-  void destroyStream(Handle stream) override { vendor.StreamDestroy(stream); }
-  Status synchronize(Handle stream) override { return call(vendor.StreamSynchronize, stream); }
+  void destroyStream(Handle stream) override { give(vendor.StreamDestroy, stream); }
+  Status synchronize(Handle stream) override {
+    return waitLimit.count() ? waitWithLimit(vendor.StreamQuery, stream) : call(vendor.StreamSynchronize, stream);
+  }
   Status createEvent(bool timed, Handle &event) override {
     return call(vendor.EventCreate, &event, timed ? Vendor::EventDefault : Vendor::EventDisableTiming);
   }
-  void destroyEvent(Handle event) override { vendor.EventDestroy(event); }
+  void destroyEvent(Handle event) override { give(vendor.EventDestroy, event); }
   Status recordEvent(Handle event, Handle stream) override { return call(vendor.EventRecord, event, stream); }
-  Status waitForEvent(Handle event) override { return call(vendor.EventSynchronize, event); }
+  Status waitForEvent(Handle event) override {
+    return waitLimit.count() ? waitWithLimit(vendor.EventQuery, event) : call(vendor.EventSynchronize, event);
+  }
   Status elapsed(Handle begin, Handle end, double &nanoseconds) override {
     float milliseconds = 0;
     VX_RETURN_IF_ERROR(call(vendor.EventElapsedTime, &milliseconds, begin, end));
@@ -85,13 +92,13 @@ public:
   //===-- Code
   //--------------------------------------------------------------------------------------------------------===//
 
-  void unload(Handle module) override { vendor.ModuleUnload(module); }
+  void unload(Handle module) override { give(vendor.ModuleUnload, module); }
 
   //===-- Graphs
   //------------------------------------------------------------------------------------------------------===//
 
   Status createGraph(Handle &graph) override { return call(vendor.GraphCreate, &graph, 0U); }
-  void destroyGraph(Handle graph) override { vendor.GraphDestroy(graph); }
+  void destroyGraph(Handle graph) override { give(vendor.GraphDestroy, graph); }
   Status addKernel(Handle graph, std::span<const Handle> after, const Launch &launch, Handle &node) override {
     uint64_t block = launch.block;
     void *parameters[] = {&block};
@@ -104,7 +111,7 @@ public:
   Status instantiate(Handle graph, Handle &executable) override {
     return call(vendor.GraphInstantiate, &executable, graph, 0ULL);
   }
-  void destroyExecutable(Handle executable) override { vendor.GraphExecDestroy(executable); }
+  void destroyExecutable(Handle executable) override { give(vendor.GraphExecDestroy, executable); }
   Status setKernel(Handle executable, Handle node, const Launch &launch) override {
     uint64_t block = launch.block;
     void *parameters[] = {&block};
@@ -117,8 +124,12 @@ public:
   Status launchGraph(Handle executable, Handle stream) override { return call(vendor.GraphLaunch, executable, stream); }
 
 protected:
-  VendorApi(const VendorLibrary<Vendor> &library, std::string deviceName)
-      : library(library), vendor(library.functions()), deviceName(std::move(deviceName)) {}
+  VendorApi(const VendorLibrary<Vendor> &library, std::string deviceName, const DeviceOptions &options)
+      : library(library), vendor(library.functions()), deviceName(std::move(deviceName)),
+        waitLimit(options.waitLimitMs) {}
+
+  // A wait took too long. Whatever the device's work may still use stays as it is, since giving it back would wait too.
+  bool isHung() const { return hung.load(std::memory_order_relaxed); }
 
   // Calls a function of the table; a failure has its name and the vendor's words.
   template <typename Function, typename... Arguments>
@@ -137,6 +148,13 @@ protected:
                    library.failed(function.name, result));
   }
 
+  // Calls a function that gives something back.
+  template <typename Function, typename... Arguments>
+  void give(const Function &function, Arguments... arguments) {
+    if (!isHung())
+      (void)function(arguments...);
+  }
+
   // A pool of our own, since how much the common one keeps is not ours to say. Needs the device's context.
   Status createPool(int ordinal) {
     VX_RETURN_IF_ERROR(createStream(allocations));
@@ -148,11 +166,11 @@ protected:
   }
   void destroyPool() {
     if (allocations)
-      vendor.StreamSynchronize(allocations);
+      give(vendor.StreamSynchronize, allocations);
     if (pool)
-      vendor.MemPoolDestroy(pool);
+      give(vendor.MemPoolDestroy, pool);
     if (allocations)
-      vendor.StreamDestroy(allocations);
+      give(vendor.StreamDestroy, allocations);
   }
 
   // The function of a kernel in loaded code.
@@ -169,6 +187,30 @@ protected:
   const std::string deviceName;
 
 private:
+  // Asks again and again, in ever longer steps, up to a millisecond.
+  template <typename Function>
+  Status waitWithLimit(const Function &query, Handle object) {
+    using Clock = std::chrono::steady_clock;
+    if (isHung())
+      return failure(VX_DEVICE_LOST, "device '{}' was lost in an earlier call", deviceName);
+    const Clock::time_point end = Clock::now() + waitLimit;
+    for (std::chrono::microseconds step{0};; step = std::min(2 * step + std::chrono::microseconds(1), longestStep)) {
+      const auto result = query(object);
+      if (result != Vendor::Result::ErrorNotReady)
+        return check(query, result);
+      if (Clock::now() >= end)
+        break;
+      std::this_thread::sleep_for(step);
+    }
+    hung.store(true, std::memory_order_relaxed);
+    lost.store(true, std::memory_order_relaxed);
+    return failure(VX_DEVICE_LOST, "device '{}' was lost: its work was not done after {} ms", deviceName,
+                   waitLimit.count());
+  }
+
+  static constexpr std::chrono::microseconds longestStep{1000};
+  const std::chrono::milliseconds waitLimit;
+  std::atomic<bool> hung{false};
   Handle pool = nullptr;
   Handle allocations = nullptr; // a stream that orders what the pool gives and takes
   std::atomic<bool> lost{false};

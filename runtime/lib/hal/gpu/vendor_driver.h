@@ -21,7 +21,8 @@ protected:
   // Fills in what is known of device `ordinal`; the answer says why it cannot be used, or nothing.
   virtual std::string inspect(int ordinal, PhysicalDevice &device) const = 0;
   // Opens it.
-  virtual Status openApi(const PhysicalDevice &device, std::unique_ptr<Api> &api) const = 0;
+  virtual Status openApi(const PhysicalDevice &device, const DeviceOptions &options,
+                         std::unique_ptr<Api> &api) const = 0;
 
   Refusal find(std::vector<DeviceInfo> &devices) final {
     Refusal refusal;
@@ -48,10 +49,10 @@ protected:
     return {RefusalCode::NoDevice, reasons.empty() ? fmt::format("{} found no device", Vendor::text) : reasons};
   }
 
-  Status openFound(uint32_t index, Ref<Device> &device) final {
+  Status openFound(uint32_t index, const DeviceOptions &options, Ref<Device> &device) final {
     const PhysicalDevice &physical = physicalDevices[index];
     std::unique_ptr<Api> api;
-    if (Status status = openApi(physical, api); !status.ok())
+    if (Status status = openApi(physical, options, api); !status.ok())
       return std::move(status).addContext(fmt::format("device '{}'", physical.info.name));
     device = makeRef<GpuDevice>(physical.info, std::move(api));
     return okStatus();

@@ -42,6 +42,7 @@ SAME_VALUE(ErrorNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE);
 SAME_VALUE(ErrorContained, CUDA_ERROR_CONTAINED);
 SAME_VALUE(ErrorInvalidHandle, CUDA_ERROR_INVALID_HANDLE);
 SAME_VALUE(ErrorNotFound, CUDA_ERROR_NOT_FOUND);
+SAME_VALUE(ErrorNotReady, CUDA_ERROR_NOT_READY);
 SAME_VALUE(ErrorIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
 SAME_VALUE(ErrorLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT);
 SAME_VALUE(ErrorContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -102,6 +103,8 @@ SAME_VALUE(Flags::PoolAttributeReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHO
   X(MemsetAsync, cuMemsetD8Async)                                                                                      \
   X(StreamCreate, cuStreamCreate)                                                                                      \
   X(StreamDestroy, cuStreamDestroy)                                                                                    \
+  X(StreamQuery, cuStreamQuery)                                                                                        \
+  X(EventQuery, cuEventQuery)                                                                                          \
   X(StreamSynchronize, cuStreamSynchronize)                                                                            \
   X(EventCreate, cuEventCreate)                                                                                        \
   X(EventDestroy, cuEventDestroy)                                                                                      \

@@ -100,13 +100,12 @@ Result DeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
 }
 Result DevicePrimaryCtxRetain(Context *context, Device device) {
   CALL(DevicePrimaryCtxRetain, device);
-  count(1);
-  *context = contexts + device;
+  *context = vx_stand_in()->made(contexts + device);
   return Success;
 }
 Result DevicePrimaryCtxRelease(Device device) {
   CALL(DevicePrimaryCtxRelease, device);
-  count(-1);
+  vx_stand_in()->givenBack(contexts + device);
   return Success;
 }
 Result CtxPushCurrent(Context context) {

@@ -461,7 +461,8 @@ struct OneInstance {
 
   explicit OneInstance(const typename Traits::Options &options) : driver(options) {}
 
-  Status create(const char *device, std::vector<std::span<const uint8_t>> codes, const std::string &requirement) {
+  Status create(const char *device, std::vector<std::span<const uint8_t>> codes, const std::string &requirement,
+                uint32_t waitLimitMs = 0) {
     ModuleBuilder builder;
     addAccumulate(builder);
     builder.addGpuTarget(Traits::backend, requirement, codes);
@@ -471,6 +472,7 @@ struct OneInstance {
     DeviceRequest request;
     VX_RETURN_IF_ERROR(parseDeviceRequest(device, Traits::backend, drivers, request));
     request.noFallback = true;
+    request.waitLimitMs = waitLimitMs;
     return Instance::create(std::move(module), request, drivers, instance);
   }
   Status run(std::vector<int32_t> &sum) {
@@ -508,7 +510,7 @@ TYPED_TEST(GpuDriver, weightsThatDoNotFit) {
   ASSERT_OK(Instance::create(module, request, drivers, one.instance));
 }
 
-TYPED_TEST(GpuDriver, hungKernelFailsTheCallsOfItsDeviceOnly) {
+TYPED_TEST(GpuDriver, kernelThatTheDriverStopsFailsTheCallsOfItsDeviceOnly) {
   const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
                                                        this->bytes(TypeParam::gather)};
   OneInstance<TypeParam> first(this->options), second(this->options);
@@ -534,6 +536,34 @@ TYPED_TEST(GpuDriver, hungKernelFailsTheCallsOfItsDeviceOnly) {
   ASSERT_OK(second.run(sum));
   EXPECT_EQ(sum, (std::vector<int32_t>{2, 4, 6, 8}));
   this->gpu->failures.clear();
+}
+
+// The driver waits for ever, and so it is not asked to.
+TYPED_TEST(GpuDriver, kernelThatHangsFailsTheCallsOfItsDeviceOnly) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> first(this->options), second(this->options);
+  ASSERT_OK(first.create(fmt::format("{}:0", TypeParam::backend).c_str(), codes, TypeParam::common, 20));
+  ASSERT_OK(second.create(fmt::format("{}:1", TypeParam::backend).c_str(), codes, TypeParam::common, 20));
+  std::vector<int32_t> sum;
+  ASSERT_OK(first.run(sum));
+  EXPECT_EQ(this->gpu->count(this->names.StreamSynchronize.name), 0);
+  EXPECT_EQ(this->gpu->count(this->names.EventSynchronize.name), 0);
+  this->gpu->fail(this->names.EventQuery.name, 600, 0, /*device=*/0);
+  EXPECT_FAILS(first.run(sum), VX_DEVICE_LOST,
+               "device 'Stand-in 0' was lost: its work was not done after 20 ms; running since the last wait: "
+               "'scale_add' (scale_add_node (Test))");
+  EXPECT_FAILS(first.run(sum), VX_DEVICE_LOST, "device 'Stand-in 0' was lost in an earlier call");
+  ASSERT_OK(second.run(sum));
+  ASSERT_OK(second.run(sum));
+  EXPECT_EQ(sum, (std::vector<int32_t>{2, 4, 6, 8}));
+  second.instance = nullptr;
+  EXPECT_GT(this->gpu->count(this->names.MemFreeAsync.name), 0);
+  // What the kernel may still use is not given back.
+  this->gpu->forget();
+  first.instance = nullptr;
+  EXPECT_TRUE(this->gpu->calls.empty()) << this->gpu->calls.front();
+  this->liveBefore = this->gpu->live.size();
 }
 
 TYPED_TEST(GpuDriver, callTakesTheCallersStreamAndItsPlaceGoesBackWithoutIt) {

@@ -98,14 +98,15 @@ protected:
     gpu->jitLog.clear();
     gpu->launchStreams.clear();
     gpu->foreignStream = nullptr;
-    liveBefore = gpu->live;
+    liveBefore = gpu->live.size();
     options.library.names = {path};
   }
 
   // Everything that was made was given back.
   void TearDown() override {
-    EXPECT_EQ(gpu->live, liveBefore);
+    EXPECT_EQ(gpu->live.size(), liveBefore);
     EXPECT_EQ(gpu->count("no device is current"), 0);
+    EXPECT_EQ(gpu->count("no such object is given back"), 0);
   }
 
   static std::span<const uint8_t> bytes(const char *text) {
@@ -158,7 +159,7 @@ protected:
   // The functions' names.
   const typename Traits::Vendor::Functions names;
   GpuStandIn *gpu = nullptr;
-  int64_t liveBefore = 0;
+  size_t liveBefore = 0;
 };
 
 } // namespace vx::test

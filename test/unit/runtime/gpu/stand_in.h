@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct StandIn {
   std::mutex mutex;
   std::vector<std::string> calls;          // "cuMemsetD8Async 32"
   std::map<std::string, Failure> failures; // by function
-  int64_t live = 0;                        // objects of any kind that were made and not destroyed
+  std::multiset<const void *> live;        // objects of any kind that were made and not given back
 
   int count(const std::string &prefix) {
     std::lock_guard lock(mutex);
@@ -41,9 +42,19 @@ struct StandIn {
       return 0;
     return failure.result;
   }
-  void made(int number) {
+  template <typename T>
+  T *made(T *object) {
     std::lock_guard lock(mutex);
-    live += number;
+    live.insert(object);
+    return object;
+  }
+  // What was not made, or was given back before, is a call that a test sees.
+  void givenBack(const void *object) {
+    std::lock_guard lock(mutex);
+    if (auto found = live.find(object); found != live.end())
+      live.erase(found);
+    else
+      calls.emplace_back("no such object is given back");
   }
   void forget() {
     std::lock_guard lock(mutex);

@@ -54,15 +54,10 @@ Result record(const char *name, Numbers... numbers) {
   }                                                                                                                    \
   CALL(MEMBER __VA_OPT__(, ) __VA_ARGS__)
 
-void count(int change) { vx_stand_in()->made(change); }
-
 // An object that nothing is known of.
-void *make() {
-  count(1);
-  return new char;
-}
+void *make() { return vx_stand_in()->made(new char); }
 Result drop(void *object) {
-  count(-1);
+  vx_stand_in()->givenBack(object);
   delete static_cast<char *>(object);
   return Success;
 }
@@ -177,25 +172,23 @@ Result MemPoolTrimTo(MemoryPool, size_t keep) { return record(names.MemPoolTrimT
 Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream) {
   CALL_ON_DEVICE(MemAllocFromPoolAsync, size);
   record("allocated on device", currentDevice());
-  count(1);
-  *address = reinterpret_cast<uint64_t>(std::aligned_alloc(512, (size + 511) / 512 * 512));
+  *address = reinterpret_cast<uint64_t>(vx_stand_in()->made(std::aligned_alloc(512, (size + 511) / 512 * 512)));
   return Success;
 }
 Result MemFreeAsync(DevicePtr address, Stream) {
   CALL_ON_DEVICE(MemFreeAsync);
-  count(-1);
+  vx_stand_in()->givenBack(reinterpret_cast<void *>(address));
   std::free(reinterpret_cast<void *>(address));
   return Success;
 }
 Result MemHostAlloc(void **host, size_t size, unsigned flags) {
   CALL_ON_DEVICE(MemHostAlloc, size, flags);
-  count(1);
-  *host = std::aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+  *host = vx_stand_in()->made(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
   return Success;
 }
 Result MemFreeHost(void *host) {
   CALL_ON_DEVICE(MemFreeHost);
-  count(-1);
+  vx_stand_in()->givenBack(host);
   std::free(host);
   return Success;
 }
@@ -231,6 +224,14 @@ Result StreamSynchronize(Stream) {
   CALL_ON_DEVICE(StreamSynchronize);
   return Success;
 }
+Result StreamQuery(Stream) {
+  CALL_ON_DEVICE(StreamQuery);
+  return Success;
+}
+Result EventQuery(Event) {
+  CALL_ON_DEVICE(EventQuery);
+  return Success;
+}
 Result EventCreate(Event *event, unsigned flags) {
   CALL_ON_DEVICE(EventCreate, flags);
   *event = make();
@@ -255,12 +256,11 @@ Result EventElapsedTime(float *milliseconds, Event, Event) {
 //------------------------------------------------===//
 
 static Module makeModule(const void *image) {
-  count(1);
-  return new std::string(static_cast<const char *>(image));
+  return vx_stand_in()->made(new std::string(static_cast<const char *>(image)));
 }
 Result ModuleUnload(Module module) {
   CALL_ON_DEVICE(ModuleUnload);
-  count(-1);
+  vx_stand_in()->givenBack(module);
   delete static_cast<std::string *>(module);
   return Success;
 }
@@ -290,13 +290,12 @@ Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned,
 
 Result GraphCreate(Graph *graph, unsigned) {
   CALL(GraphCreate);
-  count(1);
-  *graph = new GraphData();
+  *graph = vx_stand_in()->made(new GraphData());
   return Success;
 }
 Result GraphDestroy(Graph graph) {
   CALL(GraphDestroy);
-  count(-1);
+  vx_stand_in()->givenBack(graph);
   delete static_cast<GraphData *>(graph);
   return Success;
 }
@@ -320,8 +319,7 @@ Result GraphAddEmptyNode(GraphNode *node, Graph graph, const GraphNode *, size_t
 }
 Result GraphInstantiate(GraphExec *executable, Graph graph, unsigned long long) {
   CALL_ON_DEVICE(GraphInstantiate);
-  count(1);
-  auto *data = new ExecData();
+  auto *data = vx_stand_in()->made(new ExecData());
   for (const auto &node : static_cast<GraphData *>(graph)->nodes)
     data->nodes.emplace_back(node.get(), *node);
   *executable = data;
@@ -329,7 +327,7 @@ Result GraphInstantiate(GraphExec *executable, Graph graph, unsigned long long) 
 }
 Result GraphExecDestroy(GraphExec executable) {
   CALL(GraphExecDestroy);
-  count(-1);
+  vx_stand_in()->givenBack(executable);
   delete static_cast<ExecData *>(executable);
   return Success;
 }

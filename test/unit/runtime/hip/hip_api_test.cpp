@@ -46,6 +46,7 @@ SAME_VALUE(ErrorNoDevice, hipErrorNoDevice);
 SAME_VALUE(ErrorEccNotCorrectable, hipErrorECCNotCorrectable);
 SAME_VALUE(ErrorInvalidHandle, hipErrorInvalidHandle);
 SAME_VALUE(ErrorNotFound, hipErrorNotFound);
+SAME_VALUE(ErrorNotReady, hipErrorNotReady);
 SAME_VALUE(ErrorIllegalAddress, hipErrorIllegalAddress);
 SAME_VALUE(ErrorLaunchTimeOut, hipErrorLaunchTimeOut);
 SAME_VALUE(ErrorContextIsDestroyed, hipErrorContextIsDestroyed);
@@ -82,6 +83,8 @@ SAME_VALUE(Flags::PoolAttributeReleaseThreshold, hipMemPoolAttrReleaseThreshold)
   X(MemsetAsync, hipMemsetAsync)                                                                                       \
   X(StreamCreate, hipStreamCreateWithFlags)                                                                            \
   X(StreamDestroy, hipStreamDestroy)                                                                                   \
+  X(StreamQuery, hipStreamQuery)                                                                                       \
+  X(EventQuery, hipEventQuery)                                                                                         \
   X(StreamSynchronize, hipStreamSynchronize)                                                                           \
   X(EventCreate, hipEventCreateWithFlags)                                                                              \
   X(EventDestroy, hipEventDestroy)                                                                                     \

@@ -82,14 +82,13 @@ Result record(const char *name, const First &first, const Rest &...) {
 
 template <typename T>
 void make(T *&handle) {
-  vx_stand_in_vulkan()->made(1);
-  handle = new T();
+  handle = vx_stand_in_vulkan()->made(new T());
 }
 template <typename T>
 void drop(T *handle) {
   if (!handle)
     return;
-  vx_stand_in_vulkan()->made(-1);
+  vx_stand_in_vulkan()->givenBack(handle);
   delete handle;
 }
 
@@ -154,14 +153,13 @@ struct Plain<name, R (*)(Arguments...)> {
   }
   template <typename T>
   static void makeLast(Device, const void *, const void *, T **handle) {
-    vx_stand_in_vulkan()->made(1);
-    *handle = reinterpret_cast<T *>(new char);
+    *handle = reinterpret_cast<T *>(vx_stand_in_vulkan()->made(new char));
   }
   template <typename T>
   static void dropSecond(Device, T *handle, const void *) {
     if (!handle)
       return;
-    vx_stand_in_vulkan()->made(-1);
+    vx_stand_in_vulkan()->givenBack(handle);
     delete reinterpret_cast<char *>(handle);
   }
 };

@@ -29,7 +29,7 @@ protected:
     stand = function();
     libraryPath = path;
     reset();
-    liveBefore = stand->live;
+    liveBefore = stand->live.size();
   }
 
   // Everything that was made was given back.
@@ -37,7 +37,8 @@ protected:
     device = nullptr;
     code = nullptr;
     stream = nullptr;
-    EXPECT_EQ(stand->live, liveBefore);
+    EXPECT_EQ(stand->live.size(), liveBefore);
+    EXPECT_EQ(stand->count("no such object is given back"), 0);
   }
 
   void reset() {
@@ -101,7 +102,7 @@ protected:
 
   VulkanStandIn *stand = nullptr;
   std::string libraryPath;
-  int64_t liveBefore = 0;
+  size_t liveBefore = 0;
   std::unique_ptr<vulkan::VulkanDriver> driver;
   Ref<hal::Device> device;
   Ref<hal::Executable> code;
@@ -382,6 +383,32 @@ TEST_F(VulkanFailures, replaysThatNoDriverCanDo) {
   Ref<hal::CommandList> list;
   EXPECT_FAILS(stream->record({{{CommandKind::Dispatch, true, 7, 2, 2}}}, code, list), VX_INVALID_ARGUMENT,
                "asked for kernel 7, but the code has 2");
+}
+
+TEST_F(VulkanFailures, workThatHangs) {
+  driver = makeDriver();
+  hal::DeviceOptions options;
+  options.waitLimitMs = 20;
+  ASSERT_OK(driver->open(0, options, device));
+  std::vector<hal::KernelImage> kernels;
+  ASSERT_OK(device->load(image(kernels), code));
+  ASSERT_OK(device->createStream(stream));
+  OneVulkanDispatch one;
+  ASSERT_OK(one.record(*device, *stream, code));
+  ASSERT_OK(one.replay(*stream));
+  fail("vkWaitSemaphores", vulkan::api::Timeout);
+  EXPECT_FAILS(stream->wait(), VX_DEVICE_LOST,
+               "device 'Stand-in 0' was lost: its work was not done after 20 ms; running since the last wait: 'scale "
+               "and add' (scale_1 (Mul), add_1 (Add))");
+  EXPECT_FAILS(stream->wait(), VX_DEVICE_LOST, "device 'Stand-in 0' was lost in an earlier call");
+  // What the kernel may still use is not given back.
+  const size_t before = stand->live.size();
+  one = {};
+  code = nullptr;
+  stream = nullptr;
+  device = nullptr;
+  EXPECT_EQ(stand->live.size(), before);
+  liveBefore = before;
 }
 
 TEST_F(VulkanFailures, lostDeviceIsNamedWithWhatRanAndOtherDevicesGoOn) {
