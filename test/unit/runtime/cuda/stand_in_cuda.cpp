@@ -5,6 +5,7 @@
 
 #define VX_STAND_IN_FUNCTIONS VX_CUDA_FUNCTIONS
 #define VX_STAND_IN_GET_VERSION "cuDriverGetVersion"
+#define VX_STAND_IN_VERSION 12020
 
 namespace vx::test {
 

@@ -4,7 +4,8 @@
 //
 // A stand-in includes this once, after it has
 //   included its declarations and made them known in vx::test,
-//   defined VX_STAND_IN_FUNCTIONS as the list of its functions and VX_STAND_IN_GET_VERSION as the one for the version,
+//   defined VX_STAND_IN_FUNCTIONS as the list of its functions, VX_STAND_IN_GET_VERSION as the one for the version, and
+//   VX_STAND_IN_VERSION as what it answers,
 //   defined currentDevice(), whose calls without a device (-1) fail, and gridOf(params).
 // It adds the functions that only its vendor has.
 #ifndef VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_FUNCTIONS_H
@@ -366,7 +367,11 @@ Result GraphLaunch(GraphExec executable, Stream stream) {
 } // namespace vx::test
 
 vx::test::GpuStandIn *vx_stand_in() {
-  static auto &instance = *new vx::test::GpuStandIn();
+  static auto &instance = *[] {
+    auto *made = new vx::test::GpuStandIn();
+    made->version = VX_STAND_IN_VERSION;
+    return made;
+  }();
   return &instance;
 }
 

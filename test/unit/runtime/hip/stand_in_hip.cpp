@@ -3,6 +3,7 @@
 
 #define VX_STAND_IN_FUNCTIONS VX_HIP_FUNCTIONS
 #define VX_STAND_IN_GET_VERSION "hipRuntimeGetVersion"
+#define VX_STAND_IN_VERSION 60200000
 
 namespace vx::test {
 
