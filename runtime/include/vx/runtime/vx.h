@@ -224,8 +224,9 @@ typedef struct vx_instance_options {
    */
   const char *variant;
   /* The most milliseconds that the runtime waits for work of a GPU. After that the device is lost (VX_DEVICE_LOST, with
-   * the kernels that may hang), and what its work may still use is not given back. 0: no limit but that of the device's
-   * own driver. The CPU ignores it. */
+   * the kernels that may hang), and what its work may still use is not given back; on cuda and rocm all calls of this
+   * process on that GPU are lost with it, and it is refused to new instances. 0: no limit but that of the device's own
+   * driver. The CPU ignores it. */
   uint32_t wait_limit_ms;
 } vx_instance_options;
 

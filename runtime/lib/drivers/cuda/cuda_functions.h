@@ -32,7 +32,7 @@ public:
 private:
   CudaFunctions(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
                 const std::string &cacheFolder)
-      : VendorApi(library, physical.info.name, options), physical(physical), cache(cacheFolder) {}
+      : VendorApi(library, physical, options), physical(physical), cache(cacheFolder) {}
 
   Status initialise();
   // Assembles all kernels of an image to one cubin.

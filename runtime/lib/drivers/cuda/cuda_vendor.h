@@ -10,12 +10,9 @@
 
 namespace vx::cuda {
 
-// What is known of a GPU before it is opened.
-struct PhysicalDevice {
-  int ordinal = 0;
+struct PhysicalDevice : hal::gpu::GpuFacts {
   api::Device handle = 0;
   int major = 0, minor = 0; // compute capability
-  hal::DeviceInfo info;
 };
 
 struct Vendor : api::Flags {

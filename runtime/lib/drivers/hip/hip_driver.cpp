@@ -10,7 +10,7 @@ DriverOptions DriverOptions::fromEnvironment() {
   return options;
 }
 
-std::string HipDriver::inspect(int ordinal, PhysicalDevice &device) const {
+std::string HipDriver::inspect(int ordinal, hal::gpu::GpuFacts &device) const {
   const api::Functions &hip = library->functions();
   auto properties = std::make_unique<api::DeviceProperties>();
   if (api::Result result = hip.GetDeviceProperties(properties.get(), ordinal); result != api::Success)
@@ -28,7 +28,7 @@ std::string HipDriver::inspect(int ordinal, PhysicalDevice &device) const {
   return {};
 }
 
-Status HipDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+Status HipDriver::openApi(const hal::gpu::GpuFacts &device, const hal::DeviceOptions &options,
                           std::unique_ptr<hal::gpu::Api> &api) const {
   return HipFunctions::open(*library, device, options, api);
 }

@@ -23,8 +23,8 @@ public:
   std::string_view target() const override { return "rocm"; }
 
 private:
-  std::string inspect(int ordinal, PhysicalDevice &device) const override;
-  Status openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
+  std::string inspect(int ordinal, hal::gpu::GpuFacts &device) const override;
+  Status openApi(const hal::gpu::GpuFacts &device, const hal::DeviceOptions &options,
                  std::unique_ptr<hal::gpu::Api> &api) const override;
 };
 

@@ -8,7 +8,7 @@ using hal::gpu::Transfer;
 //===-- Life
 //----------------------------------------------------------------------------------------------------------===//
 
-Status HipFunctions::open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+Status HipFunctions::open(const Library &library, const hal::gpu::GpuFacts &physical, const hal::DeviceOptions &options,
                           std::unique_ptr<hal::gpu::Api> &api) {
   std::unique_ptr<HipFunctions> opened(new HipFunctions(library, physical, options));
   {

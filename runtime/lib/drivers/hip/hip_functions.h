@@ -15,7 +15,7 @@ public:
   using Transfer = hal::gpu::Transfer;
 
   // `library` lives until the process ends.
-  static Status open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
+  static Status open(const Library &library, const hal::gpu::GpuFacts &physical, const hal::DeviceOptions &options,
                      std::unique_ptr<hal::gpu::Api> &api);
   ~HipFunctions() override;
 
@@ -29,8 +29,8 @@ public:
   Status load(const hal::CodeImage &image, hal::gpu::LoadedCode &code) override;
 
 private:
-  HipFunctions(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options)
-      : VendorApi(library, physical.info.name, options), ordinal(physical.ordinal) {}
+  HipFunctions(const Library &library, const hal::gpu::GpuFacts &physical, const hal::DeviceOptions &options)
+      : VendorApi(library, physical, options), ordinal(physical.ordinal) {}
 
   const int ordinal;
 };

@@ -10,18 +10,12 @@
 
 namespace vx::hip {
 
-// What is known of a GPU before it is opened.
-struct PhysicalDevice {
-  int ordinal = 0;
-  hal::DeviceInfo info;
-};
-
 struct Vendor : api::Flags {
   using Functions = api::Functions;
   using Result = api::Result;
   using VersionFunction = api::GetVersion;
   using MemoryPoolProps = api::MemoryPoolProps;
-  using PhysicalDevice = hip::PhysicalDevice;
+  using PhysicalDevice = hal::gpu::GpuFacts;
 
   static constexpr const char *text = "the HIP runtime";
   // The first that loads code objects of version 5, and whose graphs can switch a node off.

@@ -6,7 +6,9 @@
 
 #include "hal/device.h"
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,6 +39,14 @@ struct Transfer {
 struct LoadedCode {
   std::vector<Handle> modules;
   std::vector<Handle> functions;
+};
+
+// What is known of a GPU before it is opened.
+struct GpuFacts {
+  int ordinal = 0; // the library's own number
+  DeviceInfo info;
+  // Whether a wait for it took too long in this process.
+  std::shared_ptr<std::atomic<bool>> hung = std::make_shared<std::atomic<bool>>(false);
 };
 
 // The vendor's driver for one open device. All functions but the two of the scope want the device's context to be

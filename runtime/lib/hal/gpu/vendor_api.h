@@ -20,7 +20,7 @@ namespace vx::hal::gpu {
 template <typename Vendor>
 class VendorApi : public Api {
 public:
-  bool isLost() const override { return lost.load(std::memory_order_relaxed); }
+  bool isLost() const override { return lost.load(std::memory_order_relaxed) || isHung(); }
 
   //===-- Memory
   //------------------------------------------------------------------------------------------------------===//
@@ -124,12 +124,13 @@ public:
   Status launchGraph(Handle executable, Handle stream) override { return call(vendor.GraphLaunch, executable, stream); }
 
 protected:
-  VendorApi(const VendorLibrary<Vendor> &library, std::string deviceName, const DeviceOptions &options)
-      : library(library), vendor(library.functions()), deviceName(std::move(deviceName)),
-        waitLimit(options.waitLimitMs) {}
+  VendorApi(const VendorLibrary<Vendor> &library, const typename Vendor::PhysicalDevice &physical,
+            const DeviceOptions &options)
+      : library(library), vendor(library.functions()), deviceName(physical.info.name), waitLimit(options.waitLimitMs),
+        hung(physical.hung) {}
 
   // A wait took too long. Whatever the device's work may still use stays as it is, since giving it back would wait too.
-  bool isHung() const { return hung.load(std::memory_order_relaxed); }
+  bool isHung() const { return hung->load(std::memory_order_relaxed); }
 
   // Calls a function of the table; a failure has its name and the vendor's words.
   template <typename Function, typename... Arguments>
@@ -202,15 +203,14 @@ private:
         break;
       std::this_thread::sleep_for(step);
     }
-    hung.store(true, std::memory_order_relaxed);
-    lost.store(true, std::memory_order_relaxed);
+    hung->store(true, std::memory_order_relaxed);
     return failure(VX_DEVICE_LOST, "device '{}' was lost: its work was not done after {} ms", deviceName,
                    waitLimit.count());
   }
 
   static constexpr std::chrono::microseconds longestStep{1000};
   const std::chrono::milliseconds waitLimit;
-  std::atomic<bool> hung{false};
+  const std::shared_ptr<std::atomic<bool>> hung;
   Handle pool = nullptr;
   Handle allocations = nullptr; // a stream that orders what the pool gives and takes
   std::atomic<bool> lost{false};

@@ -6,10 +6,11 @@
 #include "hal/gpu/vendor_library.h"
 #include "hal/listed_driver.h"
 
+#include <atomic>
+
 namespace vx::hal::gpu {
 
-// A driver adds what it knows of one GPU, `Vendor::PhysicalDevice`, which has at least `ordinal`, the library's own
-// number, and `info`.
+// A driver adds what it knows of one GPU, `Vendor::PhysicalDevice`, which is a GpuFacts.
 template <typename Vendor>
 class VendorDriver : public ListedDriver {
 public:
@@ -51,6 +52,11 @@ protected:
 
   Status openFound(uint32_t index, const DeviceOptions &options, Ref<Device> &device) final {
     const PhysicalDevice &physical = physicalDevices[index];
+    // All of a process share one context, which whatever still runs in it would block.
+    if (physical.hung->load(std::memory_order_relaxed))
+      return failure(VX_DEVICE_LOST,
+                     "device '{}' hangs since an earlier call, and with it all that this process asks of it",
+                     physical.info.name);
     std::unique_ptr<Api> api;
     if (Status status = openApi(physical, options, api); !status.ok())
       return std::move(status).addContext(fmt::format("device '{}'", physical.info.name));

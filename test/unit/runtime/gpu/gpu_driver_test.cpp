@@ -554,6 +554,13 @@ TYPED_TEST(GpuDriver, kernelThatHangsFailsTheCallsOfItsDeviceOnly) {
                "device 'Stand-in 0' was lost: its work was not done after 20 ms; running since the last wait: "
                "'scale_add' (scale_add_node (Test))");
   EXPECT_FAILS(first.run(sum), VX_DEVICE_LOST, "device 'Stand-in 0' was lost in an earlier call");
+  // The driver's next answer from that device may never come, so that it is not asked any more.
+  this->gpu->failures.clear();
+  this->gpu->forget();
+  Ref<hal::Device> again;
+  EXPECT_FAILS(first.driver.open(0, {}, again), VX_DEVICE_LOST,
+               "device 'Stand-in 0' hangs since an earlier call, and with it all that this process asks of it");
+  EXPECT_TRUE(this->gpu->calls.empty()) << this->gpu->calls.front();
   ASSERT_OK(second.run(sum));
   ASSERT_OK(second.run(sum));
   EXPECT_EQ(sum, (std::vector<int32_t>{2, 4, 6, 8}));
