@@ -76,7 +76,7 @@ std::string CudaDriver::inspect(int ordinal, PhysicalDevice &device) const {
 
 Status CudaDriver::openApi(const PhysicalDevice &device, const hal::DeviceOptions &options,
                            std::unique_ptr<hal::gpu::Api> &api) const {
-  return CudaFunctions::open(*library, device, options, cacheFolder, api);
+  return CudaFunctions::open(library, device, options, cacheFolder, api);
 }
 
 hal::Driver &driver() {

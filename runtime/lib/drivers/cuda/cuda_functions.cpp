@@ -122,7 +122,7 @@ Status CudaFunctions::load(const hal::CodeImage &image, hal::gpu::LoadedCode &co
   if (image.kernels.empty())
     return okStatus();
   const std::string assembler =
-      fmt::format("CUDA {} {}.{} {}", library.version(), physical.major, physical.minor, image.variant);
+      fmt::format("CUDA {} {}.{} {}", library->version(), physical.major, physical.minor, image.variant);
   std::optional<std::vector<uint8_t>> cached = cache.load(image.bytes, assembler);
   std::vector<uint8_t> cubin;
   api::Module module = nullptr;

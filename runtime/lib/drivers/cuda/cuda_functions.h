@@ -11,11 +11,10 @@ namespace vx::cuda {
 
 class CudaFunctions final : public hal::gpu::VendorApi<Vendor> {
 public:
-  using Library = hal::gpu::VendorLibrary<Vendor>;
+  using Library = std::shared_ptr<const hal::gpu::VendorLibrary<Vendor>>;
   using Handle = hal::gpu::Handle;
   using Transfer = hal::gpu::Transfer;
 
-  // `library` lives until the process ends.
   static Status open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
                      const std::string &cacheFolder, std::unique_ptr<hal::gpu::Api> &api);
   ~CudaFunctions() override;

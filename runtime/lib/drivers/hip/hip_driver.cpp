@@ -30,7 +30,7 @@ std::string HipDriver::inspect(int ordinal, hal::gpu::GpuFacts &device) const {
 
 Status HipDriver::openApi(const hal::gpu::GpuFacts &device, const hal::DeviceOptions &options,
                           std::unique_ptr<hal::gpu::Api> &api) const {
-  return HipFunctions::open(*library, device, options, api);
+  return HipFunctions::open(library, device, options, api);
 }
 
 hal::Driver &driver() {

@@ -10,11 +10,10 @@ namespace vx::hip {
 
 class HipFunctions final : public hal::gpu::VendorApi<Vendor> {
 public:
-  using Library = hal::gpu::VendorLibrary<Vendor>;
+  using Library = std::shared_ptr<const hal::gpu::VendorLibrary<Vendor>>;
   using Handle = hal::gpu::Handle;
   using Transfer = hal::gpu::Transfer;
 
-  // `library` lives until the process ends.
   static Status open(const Library &library, const hal::gpu::GpuFacts &physical, const hal::DeviceOptions &options,
                      std::unique_ptr<hal::gpu::Api> &api);
   ~HipFunctions() override;

@@ -124,10 +124,10 @@ public:
   Status launchGraph(Handle executable, Handle stream) override { return call(vendor.GraphLaunch, executable, stream); }
 
 protected:
-  VendorApi(const VendorLibrary<Vendor> &library, const typename Vendor::PhysicalDevice &physical,
+  VendorApi(std::shared_ptr<const VendorLibrary<Vendor>> given, const typename Vendor::PhysicalDevice &physical,
             const DeviceOptions &options)
-      : library(library), vendor(library.functions()), deviceName(physical.info.name), waitLimit(options.waitLimitMs),
-        hung(physical.hung) {}
+      : library(std::move(given)), vendor(library->functions()), deviceName(physical.info.name),
+        waitLimit(options.waitLimitMs), hung(physical.hung) {}
 
   // A wait took too long. Whatever the device's work may still use stays as it is, since giving it back would wait too.
   bool isHung() const { return hung->load(std::memory_order_relaxed); }
@@ -143,10 +143,10 @@ protected:
       return okStatus();
     if (Vendor::isFatal(result)) {
       lost.store(true, std::memory_order_relaxed);
-      return failure(VX_DEVICE_LOST, "device '{}' was lost: {}", deviceName, library.failed(function.name, result));
+      return failure(VX_DEVICE_LOST, "device '{}' was lost: {}", deviceName, library->failed(function.name, result));
     }
     return failure(result == Vendor::Result::ErrorOutOfMemory ? VX_OUT_OF_MEMORY : VX_INTERNAL, "{}",
-                   library.failed(function.name, result));
+                   library->failed(function.name, result));
   }
 
   // Calls a function that gives something back.
@@ -183,7 +183,7 @@ protected:
     return check(vendor.ModuleGetFunction, result);
   }
 
-  const VendorLibrary<Vendor> &library;
+  const std::shared_ptr<const VendorLibrary<Vendor>> library;
   const typename Vendor::Functions &vendor;
   const std::string deviceName;
 

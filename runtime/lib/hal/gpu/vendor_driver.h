@@ -65,7 +65,7 @@ protected:
   }
 
   // Null until devices were found.
-  VendorLibrary<Vendor> *library = nullptr;
+  std::shared_ptr<const VendorLibrary<Vendor>> library;
 
 private:
   const LibraryNames names;

@@ -17,15 +17,15 @@
 
 namespace vx::hal::gpu {
 
-// Lives until the process ends: the library's own threads may outlast everything that is destroyed.
+// The library stays open until the process ends: its own threads may outlast everything that is destroyed.
 template <typename Vendor>
 class VendorLibrary {
 public:
   // Null with a reason when that fails.
-  static VendorLibrary *open(const LibraryNames &names, Refusal &refusal) {
-    auto library = std::make_unique<VendorLibrary>();
+  static std::shared_ptr<const VendorLibrary> open(const LibraryNames &names, Refusal &refusal) {
+    auto library = std::make_shared<VendorLibrary>();
     refusal = library->load(names);
-    return refusal.code == RefusalCode::None ? library.release() : nullptr;
+    return refusal.code == RefusalCode::None ? library : nullptr;
   }
 
   const typename Vendor::Functions &functions() const { return table; }
