@@ -4,7 +4,11 @@
 
 // The packaged LLVM and protobuf are not instrumented, but the allocators in their headers mark memory as poisoned in
 // the code that we compile. The library's half of the same allocator never takes the mark away again.
-VX_DEFAULT __asan_default_options() { return "allow_user_poisoning=0:detect_stack_use_after_return=1"; }
+// LLVM gives a thread that takes part in a link a signal stack of its own, which the sanitizer would take for the one
+// that it made.
+VX_DEFAULT __asan_default_options() {
+  return "allow_user_poisoning=0:detect_stack_use_after_return=1:use_sigaltstack=0";
+}
 
 VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
 

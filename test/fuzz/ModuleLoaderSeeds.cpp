@@ -1,4 +1,4 @@
-// Writes the seed corpus of ModuleLoaderFuzzer into a folder: `module_loader_seeds test/fuzz/corpus/module_loader`. The
+// Writes the seed corpus of ModuleLoaderFuzzer into a folder: `module_loader_seeds FOLDER`. The
 // code sections hold a few bytes only, since the loader does not look inside.
 #include "programs.h"
 

@@ -1,9 +1,12 @@
 #include "device_probe.h"
 
 #include "call_inputs.h"
+#include "temporary_path.h"
 #include "tool_error.h"
 
-#include "kernels.ptx.h"
+#include "copy.ptx.h"
+#include "fma.ptx.h"
+#include "read.ptx.h"
 #ifdef VX_BENCH_VULKAN_KERNELS
 #include "copy.spv.h"
 #include "fma.spv.h"
@@ -15,10 +18,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <unistd.h>
 
 namespace vx::tools {
@@ -32,8 +36,9 @@ static constexpr uint64_t Threads = Workgroups * 64;
 // Of the fma kernel: 32 chains, a multiply-add each.
 static constexpr uint64_t OperationsPerStep = 32 * 2;
 static constexpr uint64_t PassBytes = uint64_t(256) << 20;
-// Reads or copies in one call, so that starting it does not count.
-static constexpr int PassesPerCall = 16;
+// Reads or copies in one call of a fast device, so that starting it does not count; of a slow one, a software device
+// say, one is long enough.
+static constexpr int ManyPasses = 16;
 static constexpr double EnoughSeconds = 0.02;
 
 static std::unique_ptr<format::InstructionT> instruction(Op op, std::vector<uint32_t> operands, int64_t imm = 0) {
@@ -114,29 +119,29 @@ static void addKernel(format::TargetT &target, const char *name, std::vector<for
 
 // The code section of the three kernels, empty when this tool has none for the target.
 static std::vector<uint8_t> addVariant(format::TargetT &target) {
-  std::vector<uint8_t> code;
+  std::vector<std::span<const uint8_t>> kernels;
   target.variants.push_back(std::make_unique<format::VariantT>());
   format::VariantT &variant = *target.variants.front();
   if (target.name == "cuda") {
     // What every GPU that vx has CUDA code for takes.
     variant.name = "sm_80";
     variant.requires_ = {"sm_80", "ptx76"};
-    code.assign(std::begin(kernels_ptx), std::end(kernels_ptx));
-    code.push_back(0); // The driver wants a string.
+    kernels = {fma_ptx, read_ptx, copy_ptx};
   }
 #ifdef VX_BENCH_VULKAN_KERNELS
   if (target.name == "vulkan") {
     variant.name = "baseline";
     variant.requires_ = {"bda", "int64"};
-    variant.offsets = {0};
-    for (const std::span<const uint8_t> kernel :
-         {std::span<const uint8_t>(fma_spirv), std::span<const uint8_t>(read_spirv),
-          std::span<const uint8_t>(copy_spirv)}) {
-      code.insert(code.end(), kernel.begin(), kernel.end());
-      variant.offsets.push_back(code.size());
-    }
+    kernels = {fma_spirv, read_spirv, copy_spirv};
   }
 #endif
+  std::vector<uint8_t> code;
+  variant.offsets = {0};
+  for (const std::span<const uint8_t> kernel : kernels) {
+    code.insert(code.end(), kernel.begin(), kernel.end());
+    code.resize((code.size() + 3) / 4 * 4, '\n'); // SPIR-V is words already, and a text may end so.
+    variant.offsets.push_back(code.size());
+  }
   addKernel(target, "fma", {format::Access::Write});
   addKernel(target, "read", {format::Access::Read, format::Access::Write});
   addKernel(target, "copy", {format::Access::Read, format::Access::Write});
@@ -144,12 +149,12 @@ static std::vector<uint8_t> addVariant(format::TargetT &target) {
 }
 
 // A program that runs `kernel` over the variable in buffer 0, with its results in buffer `output`.
-static std::unique_ptr<format::ProgramT> passes(const char *name, uint32_t kernel, uint32_t output) {
+static std::unique_ptr<format::ProgramT> passes(const char *name, uint32_t kernel, uint32_t output, int count) {
   auto result = program(name);
   auto &body = result->body->instructions;
   body.push_back(instruction(Op::Variable, {0}, 0));
   auto work = instruction(Op::Segment, {});
-  for (int i = 0; i < PassesPerCall; ++i)
+  for (int i = 0; i < count; ++i)
     work->commands.push_back(dispatch(kernel, 1, {0, output}, 4));
   body.push_back(std::move(work));
   return result;
@@ -186,18 +191,21 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
   variable->dims = {PassBytes};
   variable->size = PassBytes;
   module.variables.push_back(std::move(variable));
-  addFunction(module, "read", format::ElementType::U32, passes("read", 1, 1));
-  auto copy = passes("copy", 2, 2);
-  copy->buffer_registers = 3;
-  copy->i64_registers = 7;
-  auto &body = copy->body->instructions;
-  std::vector<std::unique_ptr<format::InstructionT>> begin;
-  begin.push_back(instruction(Op::ConstI64, {5}, PassBytes));
-  begin.push_back(instruction(Op::ConstI64, {6}, 0));
-  begin.push_back(instruction(Op::ArenaReserve, {5}));
-  begin.push_back(instruction(Op::ArenaSlice, {2, 6, 5}));
-  body.insert(body.begin(), std::make_move_iterator(begin.begin()), std::make_move_iterator(begin.end()));
-  addFunction(module, "copy", format::ElementType::U32, std::move(copy));
+  for (const auto &[readName, copyName, count] :
+       {std::tuple("read", "copy", 1), std::tuple("reads", "copies", ManyPasses)}) {
+    addFunction(module, readName, format::ElementType::U32, passes(readName, 1, 1, count));
+    auto copy = passes(copyName, 2, 2, count);
+    copy->buffer_registers = 3;
+    copy->i64_registers = 7;
+    auto &body = copy->body->instructions;
+    std::vector<std::unique_ptr<format::InstructionT>> begin;
+    begin.push_back(instruction(Op::ConstI64, {5}, PassBytes));
+    begin.push_back(instruction(Op::ConstI64, {6}, 0));
+    begin.push_back(instruction(Op::ArenaReserve, {5}));
+    begin.push_back(instruction(Op::ArenaSlice, {2, 6, 5}));
+    body.insert(body.begin(), std::make_move_iterator(begin.begin()), std::make_move_iterator(begin.end()));
+    addFunction(module, copyName, format::ElementType::U32, std::move(copy));
+  }
 
   auto section = std::make_unique<format::SectionT>();
   section->kind = format::SectionKind::Code;
@@ -226,8 +234,7 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
 
 // The runtime loads modules from files only; the name is gone as soon as the file is mapped.
 static vx::Module loadProbeModule(const std::vector<uint8_t> &bytes) {
-  const char *folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/vx-bench-probes-XXXXXX";
+  std::string path = temporaryPattern("vx-bench-probes");
   const int file = ::mkstemp(path.data());
   if (file < 0)
     throw workError("cannot make a temporary file '{}': {}", path, std::strerror(errno));
@@ -272,17 +279,20 @@ public:
       if (seconds >= EnoughSeconds || steps >= (int64_t(1) << 30))
         break;
     }
-    constexpr double bytes = static_cast<double>(PassBytes) * PassesPerCall;
-    round.readGbs = bytes / timeCall(calls[1], {}) / 1e9;
-    round.copyGbs = 2 * bytes / timeCall(calls[2], {}) / 1e9;
+    if (!isFast)
+      isFast = timeCall(calls[1], {}) < EnoughSeconds / 4;
+    const double bytes = static_cast<double>(PassBytes) * (*isFast ? ManyPasses : 1);
+    round.readGbs = bytes / timeCall(calls[*isFast ? 3 : 1], {}) / 1e9;
+    round.copyGbs = 2 * bytes / timeCall(calls[*isFast ? 4 : 2], {}) / 1e9;
     return round;
   }
 
 private:
-  static constexpr const char *Functions[] = {"fma", "read", "copy"};
+  static constexpr const char *Functions[] = {"fma", "read", "copy", "reads", "copies"};
 
   vx::Call calls[std::size(Functions)];
   int64_t steps = 8;
+  std::optional<bool> isFast; // known from the first round on
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "npy.h"
 #include "output_file.h"
 #include "peer.h"
+#include "temporary_path.h"
 
 #include <CLI/CLI.hpp>
 
@@ -74,7 +75,7 @@ struct ProbeEntry {
 class ScratchFolder {
 public:
   ScratchFolder() {
-    std::string pattern = fs::temp_directory_path() / "vx-bench-XXXXXX";
+    std::string pattern = temporaryPattern("vx-bench");
     if (!::mkdtemp(pattern.data()))
       throw workError("cannot make a temporary folder '{}': {}", pattern, std::strerror(errno));
     path = pattern;

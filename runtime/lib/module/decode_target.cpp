@@ -120,6 +120,7 @@ Status Decoder::variant(const format::Variant &source, const Target &owner, Vari
     if (source.offsets()->size() != entryCount + 1)
       return failure(VX_INVALID_MODULE, "variant has {} offsets, wanted are {}", source.offsets()->size(),
                      entryCount + 1);
+    VX_RETURN_IF_ERROR(checkAligned(*source.offsets(), "offsets of kernels"));
     VX_RETURN_IF_ERROR(spend(source.offsets()->size() * sizeof(uint64_t)));
     uint64_t previous = 0;
     for (uint64_t offset : *source.offsets()) {

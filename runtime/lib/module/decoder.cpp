@@ -45,6 +45,7 @@ Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expre
   const auto &nodes = *source->nodes();
   if (nodes.size() > Expression::maxNodes)
     return failure(VX_INVALID_MODULE, "expression has {} nodes, allowed are {}", nodes.size(), Expression::maxNodes);
+  VX_RETURN_IF_ERROR(checkAligned(nodes, "nodes of an expression"));
   VX_RETURN_IF_ERROR(spend(nodes.size() * sizeof(Expression::Node)));
   std::vector<Expression::Node> decoded;
   decoded.reserve(nodes.size());
@@ -155,6 +156,7 @@ Status Decoder::variable(const format::Variable &source, Variable &result) {
   if (source.dims()) {
     if (source.dims()->size() > maxRank)
       return failure(VX_INVALID_MODULE, "rank is {}, allowed are {}", source.dims()->size(), maxRank);
+    VX_RETURN_IF_ERROR(checkAligned(*source.dims(), "dims"));
     for (int64_t dim : *source.dims())
       result.dims.push_back(dim);
   }

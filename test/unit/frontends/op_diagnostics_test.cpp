@@ -291,6 +291,57 @@ TEST(ImportSlices, ReasonsOfPad) {
       "expects a number that 'i64' can hold, got 1.500000");
 }
 
+TEST(ImportQuantization, Reasons) {
+  TypeProto input = f32({2, 3}), bytes = tensorType(TensorProto::UINT8, {2, 3});
+  auto quantize = [](const TypeProto &a, const TypeProto &scale, std::vector<AttributeProto> attributes = {}) {
+    return one(node("QuantizeLinear", {"a", "b"}, {"y"}, attributes), {a, scale});
+  };
+  expectUnsupported(quantize(i64({2, 3}), f32({})), "expects floats to quantise, got 'tensor<2x3xi64>'");
+  expectUnsupported(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(3))}),
+                    "quantisation in blocks is not imported");
+  expectUnsupported(quantize(input, f32({}), {attribute("output_dtype", int64_t(TensorProto::INT8))}),
+                    "'output_dtype' without a zero point is not imported");
+  expectInvalid(quantize(input, f32({2, 3})),
+                "expects a scale with one number or one for each place of 'axis', got 'tensor<2x3xf32>'");
+  expectInvalid(quantize(input, f32({5})),
+                "expects a scale with one number or one for each of the 3 places of 'axis', got 'tensor<5xf32>'");
+  expectInvalid(
+      one(node("QuantizeLinear", {"a", "b", "c"}, {"y"}), {input, f32({}), tensorType(TensorProto::UINT8, {5})}),
+      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'tensor<5xf32>'");
+  expectInvalid(
+      one(node("DequantizeLinear", {"a", "b", "c"}, {"y"}), {bytes, f32({}), tensorType(TensorProto::UINT8, {5})}),
+      "expects a zero point with one number or one for each of the 3 places of 'axis', got 'tensor<5xf32>'");
+  expectUnsupported(one(node("DequantizeLinear", {"a", "b"}, {"y"}), {i64({2, 3}), f32({})}),
+                    "expects integers of 8 or 16 bits, got 'i64'");
+}
+
+TEST(ImportResize, Reasons) {
+  TypeProto input = f32({1, 2, 8, 8});
+  auto resize = [](const TypeProto &a, std::vector<float> scales, std::vector<AttributeProto> attributes = {}) {
+    return one(node("Resize", {"a", "", "scales"}, {"y"}, attributes), {a},
+               {floats("scales", {int64_t(scales.size())}, scales)});
+  };
+  std::vector<float> twice = {1, 1, 2, 2};
+  expectUnsupported(resize(i64({1, 2, 8, 8}), twice), "expects floats to resize, got 'tensor<1x2x8x8xi64>'");
+  expectUnsupported(resize(input, twice, {attribute("mode", "cubic")}),
+                    "expects 'mode' to be nearest or linear, got 'cubic'");
+  expectUnsupported(resize(input, twice, {attribute("antialias", int64_t(1))}),
+                    "'antialias' and 'keep_aspect_ratio_policy' are not imported");
+  expectUnsupported(resize(input, twice, {attribute("exclude_outside", int64_t(1))}),
+                    "'exclude_outside' is not imported");
+  expectUnsupported(resize(input, twice, {attribute("coordinate_transformation_mode", "tf_crop_and_resize")}),
+                    "expects 'coordinate_transformation_mode' to be half_pixel, pytorch_half_pixel, align_corners or "
+                    "asymmetric, got 'tf_crop_and_resize'");
+  expectInvalid(resize(input, twice, {attribute("nearest_mode", "middle")}),
+                "expects 'nearest_mode' to be round_prefer_floor, round_prefer_ceil, floor or ceil, got 'middle'");
+  expectInvalid(resize(input, {2, 2}), "expects one entry of 'scales' for each of the 4 axes, got 2");
+  expectInvalid(resize(input, {1, 1, 0, 2}), "expects 'scales' above 0, got 0.000000");
+  expectUnsupported(resize(input, {1, 1, 1e20f, 2}),
+                    "expects 'scales' between 2^-30 and 2^30, got 100000002004087734272.000000");
+  expectInvalid(one(node("Resize", {"a"}, {"y"}), {input}), "expects 'scales' or 'sizes', got neither");
+  expectUnsupported(one(node("Resize", {"a", "", "b"}, {"y"}), {input, f32({4})}), "expects 'scales' to be constant");
+}
+
 TEST(ImportWindows, ReasonsOfConv) {
   auto conv = [](const TypeProto &input, const TypeProto &filter, std::vector<AttributeProto> attributes = {}) {
     return one(node("Conv", {"a", "b"}, {"y"}, attributes), {input, filter});
@@ -312,6 +363,28 @@ TEST(ImportWindows, ReasonsOfConv) {
   expectInvalid(conv(input, filter, {attribute("auto_pad", "EVEN")}),
                 "expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'EVEN'");
   expectInvalid(one(node("Conv", {"a", "b", "c"}, {"y"}), {input, filter, f32({4, 1})}),
+                "expects a bias of one value for each filter, got 'tensor<4x1xf32>'");
+}
+
+TEST(ImportWindows, ReasonsOfConvTranspose) {
+  auto conv = [](const TypeProto &input, const TypeProto &filter, std::vector<AttributeProto> attributes = {}) {
+    return one(node("ConvTranspose", {"a", "b"}, {"y"}, attributes), {input, filter});
+  };
+  TypeProto input = f32({1, 4, 8, 8}), filter = f32({4, 2, 3, 3});
+  auto list = [](const char *name, std::vector<int64_t> values) { return attribute(name, values); };
+  expectInvalid(conv(f32({1, 4}), filter),
+                "expects an input and a filter of one rank, 3 or more, and known filter sizes, got 'tensor<1x4xf32>' "
+                "and 'tensor<4x2x3x3xf32>'");
+  expectInvalid(conv(input, filter, {list("kernel_shape", {5, 5})}),
+                "expects 'kernel_shape' to be the filter's, which is 'tensor<4x2x3x3xf32>'");
+  expectInvalid(conv(input, filter, {attribute("group", int64_t(3))}),
+                "expects 'group' to divide the 4 channels of the filter, got 3");
+  expectInvalid(conv(input, filter, {list("output_shape", {16})}), "expects 'output_shape' with 2 entries, got 1");
+  expectInvalid(conv(input, filter, {attribute("auto_pad", "EVEN")}),
+                "expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'EVEN'");
+  expectUnsupported(conv(f32({1, 4, "h", 8}), filter, {list("output_shape", {16, 16})}),
+                    "expects 'output_shape' only where the input's sizes are known");
+  expectInvalid(one(node("ConvTranspose", {"a", "b", "c"}, {"y"}), {input, filter, f32({4, 1})}),
                 "expects a bias of one value for each filter, got 'tensor<4x1xf32>'");
 }
 

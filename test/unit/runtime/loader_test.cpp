@@ -470,6 +470,26 @@ TEST(ModuleLoader, sharedTablesDoNotExplode) {
             fmt::format("metadata of {} bytes is not well-formed", metadata.size()));
 }
 
+// A list of 8-byte numbers that begins between two of them is well-formed for FlatBuffers.
+TEST(ModuleLoader, misplacedNumbers) {
+  format::ModuleT module;
+  module.producer = module.name = "test";
+  module.variables.push_back(std::make_unique<format::VariableT>());
+  module.variables.front()->name = "state";
+  module.variables.front()->element_type = format::ElementType::I8;
+  module.variables.front()->dims = {1, 1};
+  module.variables.front()->size = 1;
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(format::Module::Pack(builder, &module), format::ModuleIdentifier());
+  const auto *variable =
+      reinterpret_cast<const flatbuffers::Table *>(format::GetModule(builder.GetBufferPointer())->variables()->Get(0));
+  // 4 bytes on lie the first number's lower half as the count, 1, and its upper half as the begin of the first number.
+  auto *place = const_cast<uint8_t *>(variable->GetAddressOf(format::Variable::VT_DIMS));
+  flatbuffers::WriteScalar(place, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(place) + 4);
+  EXPECT_EQ(messageFor(packFile({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()}, {}, {})),
+            "variable 'state': dims lie 4 bytes behind a multiple of 8, wanted is 0");
+}
+
 TEST(ModuleLoader, damagedSectionIsFoundBeforeItRuns) {
   std::unique_ptr<ModuleBuilder> builder = soundBuilder();
   std::vector<uint8_t> bytes = builder->bytes();

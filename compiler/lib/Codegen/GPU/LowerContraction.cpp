@@ -196,6 +196,8 @@ private:
         rowDims.push_back(d);
       else if (second)
         columnDims.push_back(d);
+      else if (d < strategy.getWorkgroup().size() && strategy.getWorkgroup()[d] == 1)
+        batchDims.push_back(d); // a batch of one, whose place is a constant
       else
         return false;
     }

@@ -213,7 +213,7 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
     if (failed(lowerOp(&op)))
       return failure();
   for (auto [result, output] : llvm::zip(yield.getValues(), outputs)) {
-    Value tensor = get(result);
+    Value tensor = values.lookupOrNull(result);
     if (!tensor)
       continue; // The op wrote its destination itself.
     auto type = cast<RankedTensorType>(result.getType());

@@ -106,7 +106,8 @@ void KernelTest::run(const Compiled &kernel, std::vector<Bytes> &buffers, const 
                                             static_cast<uint32_t>(buffers.size()),
                                             static_cast<uint32_t>(scalars.size()),
                                             {kernel.threads, 1, 1},
-                                            {words, kernel.binary.code.size()}}};
+                                            {words, kernel.binary.code.size()},
+                                            {}}};
   hal::CodeImage image;
   image.file = "test.vxm";
   image.variant = "baseline";
