@@ -13,3 +13,7 @@ VX_DEFAULT __asan_default_options() {
 VX_DEFAULT __ubsan_default_options() { return "print_stacktrace=1"; }
 
 VX_DEFAULT __tsan_default_options() { return "second_deadlock_stack=1"; }
+
+// The validation layers follow queues on a thread of their own, and are not instrumented: what they do among themselves
+// is theirs.
+VX_DEFAULT __tsan_default_suppressions() { return "race:libVkLayer_khronos_validation.so\n"; }

@@ -77,6 +77,11 @@ struct GpuStandIn : StandIn {
   int capability = 90;
   bool hasPools = true, isUnified = true;
   std::string jitLog; // what the assembler says
+
+  void launched(const void *stream) {
+    std::lock_guard lock(mutex);
+    launchStreams.push_back(stream);
+  }
 };
 using StandInFunction = GpuStandIn *(*)();
 

@@ -358,7 +358,7 @@ Result GraphNodeSetEnabled(GraphExec executable, GraphNode node, unsigned enable
 }
 Result GraphLaunch(GraphExec executable, Stream stream) {
   CALL_ON_DEVICE(GraphLaunch);
-  vx_stand_in()->launchStreams.push_back(stream);
+  vx_stand_in()->launched(stream);
   for (const auto &[original, node] : static_cast<ExecData *>(executable)->nodes)
     node.run();
   return Success;
