@@ -1,53 +1,14 @@
 #include "call_inputs.h"
 
 #include "command_line.h"
+#include "described_tensor.h"
 #include "npy.h"
 #include "tensor_file.h"
 #include "tool_error.h"
 
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 namespace vx::tools {
-
-// The generator of made-up inputs, which the compiler's interpreter has too, so that their results can be compared:
-//   r(i) = mix(key + (i + 1) * step) with key = mix(seed + step) ^ hash(name).
-static constexpr uint64_t Step = 0x9e3779b97f4a7c15;
-
-static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
-
-static uint64_t hashName(std::string_view name) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char letter : name)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  return hash;
-}
-
-void fillRandom(Tensor &tensor, std::string_view name, uint64_t seed) {
-  const uint64_t key = mix(seed + Step) ^ hashName(name);
-  const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t random = mix(key + (i + 1) * Step);
-    if (isFloat(tensor.type))
-      setElement(tensor, i, std::ldexp(static_cast<double>(random >> 40), -23) - 1);
-    else if (tensor.type == VX_BOOL)
-      setElement(tensor, i, static_cast<double>(random >> 63));
-    else
-      setElement(tensor, i, static_cast<double>((random >> 32) % 4));
-  }
-}
-
-static Tensor makeTensor(const std::string &name, vx_element_type type, std::vector<int64_t> dims) {
-  const std::optional<uint64_t> count = elementCount(type, dims);
-  if (!count)
-    throw usageError("input '{}': {} is negative or too large", name, typeText(type, dims));
-  return {type, std::move(dims), std::vector<uint8_t>(byteCount(type, *count))};
-}
 
 static Value single(const vx_argument_info &argument, Tensor tensor) {
   Value value;
@@ -72,36 +33,9 @@ static Value fromFile(const vx_argument_info &argument, const std::string &path)
   throw usageError("input '{}': want a file that ends with .npy or .pb, got '{}'", argument.name, path);
 }
 
-// "f32[2,3]:random"
 static Value fromText(const vx_argument_info &argument, const std::string &text, uint64_t seed) {
-  const size_t open = text.find('[');
-  const size_t close = text.find("]:");
-  if (open == std::string::npos || close == std::string::npos || close < open)
-    throw usageError("input '{}': want @FILE or TYPE[DIMS]:random|zeros|ones, got '{}'", argument.name, text);
-  const std::optional<vx_element_type> type = elementTypeFromName(text.substr(0, open));
-  if (!type)
-    throw usageError("input '{}': unknown element type '{}'", argument.name, text.substr(0, open));
-  std::vector<int64_t> dims;
-  for (const std::string &piece : splitList(text.substr(open + 1, close - open - 1))) {
-    int64_t dim = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), dim);
-    if (error != std::errc() || end != piece.data() + piece.size() || dim < 0)
-      throw usageError("input '{}': want a size of 0 or more, got '{}'", argument.name, piece);
-    dims.push_back(dim);
-  }
-  Tensor tensor = makeTensor(argument.name, *type, std::move(dims));
-  const std::string fill = text.substr(close + 2);
-  if (fill == "random") {
-    fillRandom(tensor, argument.name, seed);
-  } else if (fill == "ones") {
-    const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
-    for (uint64_t i = 0; i < count; ++i)
-      setElement(tensor, i, 1);
-  } else if (fill != "zeros") {
-    throw usageError("input '{}': want random, zeros or ones, got '{}'", argument.name, fill);
-  }
-  Value value = single(argument, std::move(tensor));
-  value.type = *type;
+  Value value = single(argument, makeDescribedTensor(argument.name, text, seed));
+  value.type = value.tensors.front().type;
   return value;
 }
 

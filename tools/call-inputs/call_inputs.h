@@ -6,7 +6,6 @@
 #include "tensor.h"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace vx::tools {
@@ -26,10 +25,6 @@ vx::Value toRuntime(const Value &value);
 
 // Takes a copy of a value of the runtime.
 Value fromRuntime(const vx::Value &value);
-
-// Numbers that depend on the input's name and the seed alone: floats in [-1, 1), integers in [0, 4), which are right as
-// indices of nearly every table, and booleans.
-void fillRandom(Tensor &tensor, std::string_view name, uint64_t seed);
 
 } // namespace vx::tools
 

@@ -1,5 +1,6 @@
 #include "signature.h"
 
+#include "command_line.h"
 #include "tool_error.h"
 
 #include <algorithm>
@@ -26,11 +27,11 @@ std::string argumentText(const vx_argument_info &argument) {
 }
 
 template <typename Named>
-static std::string names(const Named *items, size_t count) {
-  std::string text;
+static std::vector<std::string> names(const Named *items, size_t count) {
+  std::vector<std::string> result;
   for (size_t i = 0; i < count; ++i)
-    text += fmt::format("{}'{}'", i ? ", " : "", items[i].name);
-  return text.empty() ? "none" : text;
+    result.emplace_back(items[i].name);
+  return result;
 }
 
 const vx_function_info &findFunction(const vx::Module &module, const std::string &name) {
@@ -42,28 +43,22 @@ const vx_function_info &findFunction(const vx::Module &module, const std::string
       return function;
   if (name.empty())
     throw fileError("the module has no function");
-  throw usageError("unknown function '{}', the module has {}", name, names(functions.data(), functions.size()));
+  throw usageError("unknown function '{}', the module has {}", name,
+                   quoteNames(names(functions.data(), functions.size())));
 }
 
 size_t findArgument(std::string_view what, std::string_view name, const vx_argument_info *arguments, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    if (name == arguments[i].name)
-      return i;
-  throw usageError("unknown {0} '{1}', the {0}s are {2}", what, name, names(arguments, count));
+  return findName(what, name, names(arguments, count));
 }
 
 void checkDims(const vx_function_info &function, const SymbolValues &dims) {
   for (const auto &[name, value] : dims) {
-    const auto *end = function.symbols + function.symbol_count;
-    const auto *found = std::find_if(function.symbols, end,
-                                     [&wanted = name](const vx_symbol_info &symbol) { return wanted == symbol.name; });
-    if (found == end)
-      throw usageError("--dim: unknown dimension '{}', the dimensions are {}", name,
-                       names(function.symbols, function.symbol_count));
-    if (value < found->min || value > found->max)
-      throw usageError("--dim {}: want a size from {} to {}, got {}", name, found->min, found->max, value);
-    if (found->multiple > 1 && value % found->multiple != 0)
-      throw usageError("--dim {}: want a multiple of {}, got {}", name, found->multiple, value);
+    const size_t index = findName("dimension", name, names(function.symbols, function.symbol_count));
+    const vx_symbol_info &symbol = function.symbols[index];
+    if (value < symbol.min || value > symbol.max)
+      throw usageError("--dim {}: want a size from {} to {}, got {}", name, symbol.min, symbol.max, value);
+    if (symbol.multiple > 1 && value % symbol.multiple != 0)
+      throw usageError("--dim {}: want a multiple of {}, got {}", name, symbol.multiple, value);
   }
 }
 

@@ -197,6 +197,20 @@ std::string joinWords(const std::vector<std::string> &words, std::string_view la
   return text;
 }
 
+std::string quoteNames(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
+  return text.empty() ? "none" : text;
+}
+
+size_t findName(std::string_view what, std::string_view name, const std::vector<std::string> &names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw usageError("unknown {0} '{1}', the {0}s are {2}", what, name, quoteNames(names));
+  return static_cast<size_t>(found - names.begin());
+}
+
 ValueCheck oneOf(std::vector<std::string> words) {
   return [words = std::move(words)](const std::string &value) {
     if (std::find(words.begin(), words.end(), value) != words.end())

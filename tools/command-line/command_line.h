@@ -42,6 +42,13 @@ ValueCheck numberAbove(double least);
 // "a, b or c"
 std::string joinWords(const std::vector<std::string> &words, std::string_view last);
 
+// "'a', 'b'", or "none".
+std::string quoteNames(const std::vector<std::string> &names);
+
+// The place of `name` among `names`. Throws a usage error with the names there are: "unknown output 'z', the outputs
+// are 'y'" where `what` is "output".
+size_t findName(std::string_view what, std::string_view name, const std::vector<std::string> &names);
+
 // Splits at commas; empty pieces are dropped.
 std::vector<std::string> splitList(std::string_view text);
 

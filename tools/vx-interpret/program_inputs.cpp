@@ -1,12 +1,11 @@
 #include "program_inputs.h"
 
 #include "command_line.h"
+#include "described_tensor.h"
 #include "npy.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
-#include "vx/Reference/RandomTensor.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace vx::tools {
 
@@ -44,11 +43,9 @@ static vx_element_type toRuntimeType(ElementType type) {
   return std::find_if(std::begin(types), std::end(types), [&](auto &pair) { return pair.second == type; })->first;
 }
 
+// Of a tensor's type: none of a tool's tensors holds strings.
 static ElementType toHostType(vx_element_type type) {
-  const auto *found = std::find_if(std::begin(types), std::end(types), [&](auto &pair) { return pair.first == type; });
-  if (found == std::end(types))
-    throw fileError("want a tensor of numbers or bools, got element type {}", vx_element_type_name(type));
-  return found->second;
+  return std::find_if(std::begin(types), std::end(types), [&](auto &pair) { return pair.first == type; })->second;
 }
 
 Tensor toTensor(const HostTensor &tensor) {
@@ -61,68 +58,47 @@ HostTensor toHostTensor(const Tensor &tensor) {
   return result;
 }
 
+static std::string typeText(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 static std::string nameOr(mlir::StringAttr name, unsigned index) {
   return name ? name.getValue().str() : std::to_string(index);
 }
 
-std::string argumentName(mlir::func::FuncOp function, unsigned index) {
-  return nameOr(function.getArgAttrOfType<mlir::StringAttr>(index, "vx.name"), index);
+std::vector<std::string> argumentNames(mlir::func::FuncOp function) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    names.push_back(nameOr(function.getArgAttrOfType<mlir::StringAttr>(i, "vx.name"), i));
+  return names;
 }
 
-std::string resultName(mlir::func::FuncOp function, unsigned index) {
-  return nameOr(function.getResultAttrOfType<mlir::StringAttr>(index, "vx.name"), index);
+std::vector<std::string> resultNames(mlir::func::FuncOp function) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    names.push_back(nameOr(function.getResultAttrOfType<mlir::StringAttr>(i, "vx.name"), i));
+  return names;
 }
 
-// "f32[2,3]:random"
-static HostTensor fromText(const std::string &name, const std::string &text, uint64_t seed, uint64_t index) {
-  const size_t open = text.find('['), close = text.find("]:");
-  if (open == std::string::npos || close == std::string::npos || close < open)
-    throw usageError("input '{}': want @FILE or TYPE[DIMS]:random|zeros|ones, got '{}'", name, text);
-  const std::optional<vx_element_type> type = elementTypeFromName(text.substr(0, open));
-  if (!type)
-    throw usageError("input '{}': unknown element type '{}'", name, text.substr(0, open));
-  std::vector<int64_t> dims;
-  for (const std::string &piece : splitList(text.substr(open + 1, close - open - 1))) {
-    int64_t dim = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), dim);
-    if (error != std::errc() || end != piece.data() + piece.size() || dim < 0)
-      throw usageError("input '{}': want a size of 0 or more, got '{}'", name, piece);
-    dims.push_back(dim);
-  }
-  if (!elementCount(*type, dims))
-    throw usageError("input '{}': {} is too large", name, typeText(*type, dims));
-  const std::string fill = text.substr(close + 2);
-  const ElementType hostType = toHostType(*type);
-  if (fill == "random")
-    return reference::makeRandomTensor(hostType, dims, seed, index);
-  HostTensor tensor(hostType, dims);
-  if (fill == "ones") {
-    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
-      reference::isFloat(hostType) ? tensor.setFloat(i, 1) : tensor.setInt(i, 1);
-  } else if (fill != "zeros") {
-    throw usageError("input '{}': want random, zeros or ones, got '{}'", name, fill);
-  }
-  return tensor;
-}
-
-static HostTensor fromFile(mlir::func::FuncOp function, unsigned index, const std::string &path) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[index]);
-  if (!type)
-    throw usageError("input '{}': only tensors are read from files", argumentName(function, index));
-  const std::optional<ElementType> wanted = reference::getElementType(type.getElementType());
+static HostTensor fromFile(const std::string &name, mlir::Type argumentType, const std::string &path) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(argumentType);
+  const std::optional<ElementType> wanted = type ? reference::getElementType(type.getElementType()) : std::nullopt;
   if (!wanted)
-    throw fileError("input '{}': want a tensor of numbers or bools", argumentName(function, index));
+    throw usageError("input '{}' is {}: only tensors of numbers or bools are read from files, got '{}'", name,
+                     typeText(argumentType), path);
   return toHostTensor(readNpy(path, toRuntimeType(*wanted)));
 }
 
 // The sizes of an input that nothing states: symbols without a value take the least size above 0 that they allow.
-static HostTensor makeDefault(mlir::func::FuncOp function, unsigned index, reference::SymbolValues &symbols,
-                              uint64_t seed) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[index]);
+static HostTensor makeDefault(mlir::func::FuncOp function, unsigned index, const std::string &name,
+                              reference::SymbolValues &symbols, uint64_t seed) {
+  const mlir::Type argumentType = function.getArgumentTypes()[index];
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(argumentType);
   const std::optional<ElementType> elementType = type ? reference::getElementType(type.getElementType()) : std::nullopt;
   if (!elementType)
-    throw usageError("input '{}': want --input, for it is no tensor of numbers or bools",
-                     argumentName(function, index));
+    throw usageError("input '{}' is {}: only tensors of numbers or bools are made up", name, typeText(argumentType));
   auto module = function->getParentOfType<mlir::ModuleOp>();
   for (auto symbol : module.getOps<SymbolOp>()) {
     const int64_t least = std::max<int64_t>(symbol.getMin(), 1), multiple = std::max<int64_t>(symbol.getMultiple(), 1);
@@ -133,26 +109,38 @@ static HostTensor makeDefault(mlir::func::FuncOp function, unsigned index, refer
   }
   llvm::Expected<llvm::SmallVector<int64_t>> shape = reference::evaluateShape(type, symbols);
   if (!shape)
-    throw fileError("input '{}': {}", argumentName(function, index), llvm::toString(shape.takeError()));
-  return reference::makeRandomTensor(*elementType, *shape, seed, index);
+    throw usageError("input '{}' is {}: {}; give it with --input", name, typeText(type),
+                     llvm::toString(shape.takeError()));
+  Tensor tensor = makeTensor(name, toRuntimeType(*elementType), {shape->begin(), shape->end()});
+  fillRandom(tensor, name, seed);
+  return toHostTensor(tensor);
+}
+
+static reference::SymbolValues bindDims(mlir::ModuleOp module, const std::map<std::string, int64_t> &dims) {
+  std::vector<std::string> known;
+  for (auto symbol : module.getOps<SymbolOp>())
+    if (!symbol.getDataDependent())
+      known.push_back(symbol.getName().str());
+  reference::SymbolValues symbols;
+  for (const auto &[name, value] : dims) {
+    (void)findName("dimension", name, known);
+    symbols[name] = value;
+  }
+  return symbols;
 }
 
 std::vector<HostValue> makeProgramInputs(mlir::func::FuncOp function, const std::vector<std::string> &specifications,
                                          const std::map<std::string, int64_t> &dims, uint64_t seed) {
-  std::vector<std::optional<HostTensor>> given(function.getNumArguments());
-  reference::SymbolValues symbols;
-  for (const auto &[name, value] : dims)
-    symbols[name] = value;
+  const std::vector<std::string> names = argumentNames(function);
+  std::vector<std::optional<HostTensor>> given(names.size());
+  reference::SymbolValues symbols = bindDims(function->getParentOfType<mlir::ModuleOp>(), dims);
   for (const std::string &specification : specifications) {
     const auto [name, text] = splitAssignment("--input", specification);
-    unsigned index = 0;
-    while (index < given.size() && argumentName(function, index) != name)
-      ++index;
-    if (index == given.size())
-      throw usageError("unknown input '{}'", name);
+    const auto index = static_cast<unsigned>(findName("input", name, names));
     if (given[index])
       throw usageError("input '{}' is given twice", name);
-    given[index] = text[0] == '@' ? fromFile(function, index, text.substr(1)) : fromText(name, text, seed, index);
+    given[index] = text[0] == '@' ? fromFile(name, function.getArgumentTypes()[index], text.substr(1))
+                                  : toHostTensor(makeDescribedTensor(name, text, seed));
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[index]);
     if (type && type.getRank() == given[index]->getRank())
       for (auto [dim, size] : llvm::zip(getDims(type), given[index]->getShape()))
@@ -161,7 +149,7 @@ std::vector<HostValue> makeProgramInputs(mlir::func::FuncOp function, const std:
   }
   std::vector<HostValue> inputs;
   for (unsigned i = 0; i < given.size(); ++i)
-    inputs.emplace_back(given[i] ? *given[i] : makeDefault(function, i, symbols, seed));
+    inputs.emplace_back(given[i] ? *given[i] : makeDefault(function, i, names[i], symbols, seed));
   return inputs;
 }
 

@@ -12,12 +12,11 @@
 namespace vx::tools {
 
 Tensor toTensor(const reference::HostTensor &tensor);
-// Throws a ToolError for a string tensor.
 reference::HostTensor toHostTensor(const Tensor &tensor);
 
-// The name of an argument or result: its attribute `vx.name`, or its number.
-std::string argumentName(mlir::func::FuncOp function, unsigned index);
-std::string resultName(mlir::func::FuncOp function, unsigned index);
+// The names of the arguments or results: the attribute `vx.name`, or the number.
+std::vector<std::string> argumentNames(mlir::func::FuncOp function);
+std::vector<std::string> resultNames(mlir::func::FuncOp function);
 
 // One value per argument of `function`, from texts NAME=@x.npy and NAME=f32[2,3]:random|zeros|ones. What none of them
 // names is random, with symbols of `dims`, of other inputs, or of the least size above 0. Throws a ToolError.

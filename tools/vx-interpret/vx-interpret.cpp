@@ -2,6 +2,7 @@
 // exact answer that tests compare devices with.
 
 #include "command_line.h"
+#include "input_file.h"
 #include "npy.h"
 #include "output_file.h"
 #include "program_inputs.h"
@@ -9,6 +10,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -36,10 +38,30 @@ struct Options {
   bool print = false;
 };
 
-static void writeOutputs(mlir::func::FuncOp function, const std::vector<vx::reference::HostValue> &values,
+struct OutputFile {
+  size_t output;
+  std::string path;
+};
+
+static std::vector<OutputFile> parseOutputs(mlir::func::FuncOp function, const std::vector<std::string> &texts) {
+  std::vector<OutputFile> files;
+  for (const std::string &text : texts) {
+    const auto [name, file] = splitAssignment("--output", text);
+    const size_t output = findName("output", name, resultNames(function));
+    if (!llvm::isa<mlir::RankedTensorType>(function.getResultTypes()[output]))
+      throw usageError("output '{}' is no tensor: only tensors are written to files, got '{}'", name, file);
+    if (file.size() < 2 || file[0] != '@')
+      throw usageError("output '{}': want @FILE, got '{}'", name, file);
+    files.push_back({output, file.substr(1)});
+  }
+  return files;
+}
+
+static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::reference::HostValue> &values,
                          const Options &options) {
-  for (unsigned i = 0; i < values.size(); ++i) {
-    const std::string name = resultName(function, i);
+  const std::vector<std::string> names = resultNames(function);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string &name = names[i];
     if (const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[i])) {
       fmt::print("{}: {}\n", name, tensor->describe());
       if (options.print)
@@ -53,18 +75,6 @@ static void writeOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
       if (options.print)
         fmt::print("{}", tensorText(toTensor(sequence[j]), PrintLimit));
     }
-  }
-  for (const std::string &text : options.outputs) {
-    const auto [name, file] = splitAssignment("--output", text);
-    unsigned index = 0;
-    while (index < values.size() && resultName(function, index) != name)
-      ++index;
-    if (index == values.size())
-      throw usageError("unknown output '{}'", name);
-    const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[index]);
-    if (!tensor || file.size() < 2 || file[0] != '@')
-      throw usageError("output '{}': want a tensor and @FILE.npy, got '{}'", name, file);
-    writeFile(file.substr(1), formatNpy(toTensor(*tensor)));
   }
 }
 
@@ -95,15 +105,19 @@ static int run(const char *name, int argc, char **argv) {
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     llvm::raw_string_ostream os(diagnostics);
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-      os << (diagnostics.empty() ? "" : "; ") << diagnostic.getLocation() << ": " << diagnostic.str();
+      os << (diagnostics.empty() ? "" : "; ") << vx::describeSource(diagnostic.getLocation()) << ": "
+         << diagnostic.str();
     return mlir::success();
   });
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context);
+  const std::vector<uint8_t> text = readFile(options.path);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(
+      llvm::StringRef(reinterpret_cast<const char *>(text.data()), text.size()), &context, options.path);
   if (!module)
-    throw fileError("{}: {}", options.path, diagnostics);
+    throw fileError("{}", diagnostics);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(options.function);
   if (!function)
     throw usageError("{} has no function '{}'", options.path, options.function);
+  const std::vector<OutputFile> files = parseOutputs(function, options.outputs);
 
   const std::vector<vx::reference::HostValue> inputs =
       makeProgramInputs(function, options.inputs, parseDims(options.dims), options.seed);
@@ -115,7 +129,9 @@ static int run(const char *name, int argc, char **argv) {
       throw workError("{}", llvm::toString(values.takeError()));
     results.assign(values->begin(), values->end());
   }
-  writeOutputs(function, results, options);
+  printOutputs(function, results, options);
+  for (const OutputFile &file : files)
+    writeFile(file.path, formatNpy(toTensor(std::get<vx::reference::HostTensor>(results[file.output]))));
   return 0;
 }
 

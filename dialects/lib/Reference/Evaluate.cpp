@@ -4,6 +4,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -76,6 +77,11 @@ llvm::Expected<Shape> evaluateShape(RankedTensorType type, const SymbolValues &s
       return dimError("dimension '" + dim.str() + "' is " + llvm::Twine(*size) + ", below 0");
     shape.push_back(*size);
   }
+  // In bytes of the widest element, so that offsets fit too.
+  int64_t bytes = 8;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return dimError("a tensor of the shape " + describeShape(shape) + " has more bytes than 64 bits count");
   return shape;
 }
 
@@ -95,10 +101,17 @@ bool canEvaluate(Operation *op) {
                    RmsNormOp, AttentionOp, GatherOp, CountNonzeroOp, NonzeroOp>(op);
 }
 
-static llvm::Expected<Shape> evaluateDims(ArrayAttr dims, const SymbolValues &symbols) {
+static llvm::Expected<int64_t> evaluateDimOf(Operation *op, DimAttr dim, const SymbolValues &symbols) {
+  llvm::Expected<int64_t> value = evaluateDim(dim, symbols);
+  if (!value)
+    return callError(op, llvm::toString(value.takeError()));
+  return value;
+}
+
+static llvm::Expected<Shape> evaluateDimsOf(Operation *op, ArrayAttr dims, const SymbolValues &symbols) {
   Shape values;
   for (auto dim : dims.getAsRange<DimAttr>()) {
-    llvm::Expected<int64_t> value = evaluateDim(dim, symbols);
+    llvm::Expected<int64_t> value = evaluateDimOf(op, dim, symbols);
     if (!value)
       return value.takeError();
     values.push_back(*value);
@@ -118,9 +131,14 @@ public:
     if (isElementwise(op))
       return evaluateElementwise(op, operands);
     return llvm::TypeSwitch<Operation *, Result>(op)
-        .Case([&](ConstantOp o) { return getHostTensor(o.getValue()); })
+        .Case([&](ConstantOp o) -> Result {
+          Result value = getHostTensor(o.getValue());
+          if (!value)
+            return callError(o, llvm::toString(value.takeError()));
+          return value;
+        })
         .Case([&](DimValueOp o) -> Result {
-          llvm::Expected<int64_t> value = evaluateDim(o.getValue(), symbols);
+          llvm::Expected<int64_t> value = evaluateDimOf(o, o.getValue(), symbols);
           if (!value)
             return value.takeError();
           return HostTensor::scalar(*value);
@@ -140,17 +158,17 @@ public:
         })
         .Case([&](SliceOp o) {
           return withResultShape([&](llvm::ArrayRef<int64_t> shape) -> Result {
-            llvm::Expected<Shape> starts = evaluateDims(o.getStarts(), symbols);
+            llvm::Expected<Shape> starts = evaluateDimsOf(o, o.getStarts(), symbols);
             if (!starts)
               return starts.takeError();
             return evaluateSlice(o, operands[0], *starts, shape);
           });
         })
         .Case([&](PadOp o) -> Result {
-          llvm::Expected<Shape> low = evaluateDims(o.getLow(), symbols);
+          llvm::Expected<Shape> low = evaluateDimsOf(o, o.getLow(), symbols);
           if (!low)
             return low.takeError();
-          llvm::Expected<Shape> high = evaluateDims(o.getHigh(), symbols);
+          llvm::Expected<Shape> high = evaluateDimsOf(o, o.getHigh(), symbols);
           if (!high)
             return high.takeError();
           return evaluatePad(o, operands[0], operands[1], *low, *high);
@@ -170,10 +188,8 @@ public:
         .Case([&](LayerNormOp o) { return evaluateLayerNorm(o, operands[0], operands[1], operands[2]); })
         .Case([&](RmsNormOp o) { return evaluateRmsNorm(o, operands[0], operands[1]); })
         .Case([&](GatherOp o) { return evaluateGather(o, operands[0], operands[1]); })
-        .Case([&](CountNonzeroOp o) { return evaluateCountNonzero(o, operands[0]); })
-        .Default([&](Operation *o) -> Result {
-          return callError(o, "the reference evaluator does not know '" + o->getName().getStringRef() + "'");
-        });
+        // What else `canEvaluate` knows.
+        .Default([&](Operation *o) { return evaluateCountNonzero(llvm::cast<CountNonzeroOp>(o), operands[0]); });
   }
 
 private:
@@ -193,6 +209,8 @@ private:
 
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols) {
+  if (!canEvaluate(op))
+    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()))) {
     auto tensor = llvm::dyn_cast<TensorType>(type);
     if (tensor && !getElementType(tensor.getElementType())) {
@@ -211,9 +229,9 @@ llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::Array
   for (const HostValue &operand : operands)
     tensors.push_back(std::get<HostTensor>(operand));
   if (auto attention = llvm::dyn_cast<AttentionOp>(op)) {
-    llvm::Expected<int64_t> past = evaluateDim(attention.getPastOrZero(), symbols);
+    llvm::Expected<int64_t> past = evaluateDimOf(op, attention.getPastOrZero(), symbols);
     if (!past)
-      return callError(op, llvm::toString(past.takeError()));
+      return past.takeError();
     const HostTensor *mask = attention.getMask() ? &tensors[3] : nullptr;
     const HostTensor *bias = attention.getBias() ? &tensors.back() : nullptr;
     auto results = evaluateAttention(attention, tensors[0], tensors[1], tensors[2], mask, bias, *past);

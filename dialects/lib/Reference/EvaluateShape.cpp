@@ -1,5 +1,7 @@
 #include "OpEvaluators.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace vx::reference {
@@ -40,6 +42,15 @@ Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
   return result;
 }
 
+static Shape getPackedShape(llvm::ArrayRef<int64_t> shape, int64_t dim, int64_t tile,
+                            llvm::ArrayRef<int64_t> permutation) {
+  Shape packed;
+  for (int64_t from : permutation)
+    packed.push_back(from == dim ? llvm::divideCeil(shape[from], tile) : shape[from]);
+  packed.push_back(tile);
+  return packed;
+}
+
 /// Calls back with the linear places of each element in the tensor and in the packed form of it.
 static void forEachPacked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> packedShape, int64_t dim,
                           llvm::ArrayRef<int64_t> permutation,
@@ -57,12 +68,7 @@ static void forEachPacked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t>
 }
 
 Result evaluatePack(PackOp op, const HostTensor &input) {
-  Shape shape;
-  for (int64_t from : op.getPermutation())
-    shape.push_back(from == static_cast<int64_t>(op.getDim())
-                        ? llvm::divideCeil(input.getShape()[from], static_cast<int64_t>(op.getTile()))
-                        : input.getShape()[from]);
-  shape.push_back(op.getTile());
+  Shape shape = getPackedShape(input.getShape(), op.getDim(), op.getTile(), op.getPermutation());
   HostTensor result(input.getElementType(), shape); // zeros
   forEachPacked(input.getShape(), shape, op.getDim(), op.getPermutation(),
                 [&](int64_t linear, int64_t packed) { copyElement(result, packed, input, linear); });
@@ -70,6 +76,9 @@ Result evaluatePack(PackOp op, const HostTensor &input) {
 }
 
 Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+  if (getPackedShape(resultShape, op.getDim(), input.getShape().back(), op.getPermutation()) != input.getShape())
+    return callError(op, "the shape " + describeShape(input.getShape()) + " does not unpack to " +
+                             describeShape(resultShape));
   HostTensor result(input.getElementType(), resultShape);
   forEachPacked(resultShape, input.getShape(), op.getDim(), op.getPermutation(),
                 [&](int64_t linear, int64_t packed) { copyElement(result, linear, input, packed); });
@@ -99,7 +108,9 @@ Result evaluateSlice(SliceOp op, const HostTensor &input, llvm::ArrayRef<int64_t
   for (auto [d, size] : llvm::enumerate(resultShape)) {
     if (result.getNumElements() == 0)
       break;
-    int64_t last = starts[d] + (size - 1) * op.getStrides()[d];
+    int64_t stride = op.getStrides()[d], last;
+    if (llvm::MulOverflow(size - 1, stride, last) || llvm::AddOverflow(starts[d], last, last))
+      last = stride < 0 ? INT64_MIN : INT64_MAX;
     if (std::min(starts[d], last) < 0 || std::max(starts[d], last) >= input.getShape()[d])
       return callError(op, "the indices " + llvm::Twine(starts[d]) + " to " + llvm::Twine(last) +
                                " are out of range [0, " + llvm::Twine(input.getShape()[d]) + ")");
@@ -143,10 +154,11 @@ Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, l
                    llvm::ArrayRef<int64_t> high) {
   Shape shape;
   for (auto [d, size] : llvm::enumerate(input.getShape())) {
-    shape.push_back(size + low[d] + high[d]);
-    if (shape.back() < 0)
-      return callError(op, "the padded size of dimension " + llvm::Twine(d) + " is " + llvm::Twine(shape.back()) +
-                               ", below 0");
+    int64_t padded;
+    if (llvm::AddOverflow(size, low[d], padded) || llvm::AddOverflow(padded, high[d], padded) || padded < 0)
+      return callError(op, "the padded size of dimension " + llvm::Twine(d) + " is below 0 or does not fit 64 bits: " +
+                               llvm::Twine(low[d]) + " + " + llvm::Twine(size) + " + " + llvm::Twine(high[d]));
+    shape.push_back(padded);
   }
   HostTensor result(input.getElementType(), shape);
   Shape strides = getStrides(input.getShape());

@@ -5,6 +5,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <bit>
 #include <cstring>
 
@@ -15,14 +16,15 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace vx::reference {
 
-static size_t getByteSize(ElementType type, int64_t numElements) {
-  return (static_cast<size_t>(numElements) * getStorageBits(type) + 7) / 8;
-}
-
 HostTensor::HostTensor(ElementType type, llvm::ArrayRef<int64_t> dims) : elementType(type), shape(dims) {
-  for (int64_t size : dims)
-    numElements *= size;
-  bytes = std::make_shared<std::vector<uint8_t>>(getByteSize(type, numElements));
+  int64_t numBits = getStorageBits(type);
+  bool fits = true;
+  for (int64_t size : dims) {
+    fits = fits && !llvm::MulOverflow(numBits, size, numBits);
+    numElements = fits ? numElements * size : 0;
+  }
+  // What 64 bits do not count no allocator has: it then fails as for any tensor that is too large.
+  bytes = std::make_shared<std::vector<uint8_t>>(fits ? llvm::divideCeil(numBits, int64_t(8)) : PTRDIFF_MAX);
 }
 
 HostTensor HostTensor::scalar(int64_t value) {

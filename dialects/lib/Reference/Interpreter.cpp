@@ -3,6 +3,7 @@
 #include "OpEvaluators.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -70,12 +71,18 @@ llvm::StringMap<Operation *> findBinders(func::FuncOp function, const SymbolTabl
   return binders;
 }
 
+/// The functions whose calls are under way, the innermost one last.
+using CallStack = llvm::SmallVector<func::FuncOp>;
+
+llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state,
+                                    CallStack &stack);
+
 /// One activation of a function or a kernel: the values and symbols that its body sees.
 class Frame {
 public:
   Frame(ModuleOp module, const SymbolTableOfDims &table, const llvm::StringMap<Operation *> &binders,
-        ProgramState &state, SymbolValues symbols)
-      : module(module), table(table), binders(binders), state(state), symbols(std::move(symbols)) {}
+        ProgramState &state, CallStack &stack, SymbolValues symbols)
+      : module(module), table(table), binders(binders), state(state), stack(stack), symbols(std::move(symbols)) {}
 
   SymbolValues &getSymbols() { return symbols; }
 
@@ -154,8 +161,6 @@ private:
   }
 
   llvm::Expected<Values> run(Operation *op) {
-    if (canEvaluate(op))
-      return nameSite(op, evaluate(op, getValues(op->getOperands()), symbols));
     if (auto bind = llvm::dyn_cast<BindSymbolOp>(op))
       return runBindSymbol(bind);
     if (auto ifOp = llvm::dyn_cast<IfOp>(op)) {
@@ -164,12 +169,8 @@ private:
     }
     if (auto loop = llvm::dyn_cast<LoopOp>(op))
       return runLoop(loop);
-    if (auto load = llvm::dyn_cast<VariableLoadOp>(op)) {
-      llvm::Expected<HostTensor> value = getVariable(module, load.getVariable(), state);
-      if (!value)
-        return value.takeError();
-      return Values{std::move(*value)};
-    }
+    if (auto load = llvm::dyn_cast<VariableLoadOp>(op))
+      return runLoad(load);
     if (auto store = llvm::dyn_cast<VariableStoreOp>(op)) {
       state.variables[store.getVariable()] = std::get<HostTensor>(values.lookup(store.getValue()));
       return Values{};
@@ -180,7 +181,7 @@ private:
       return runDispatch(dispatch);
     if (auto call = llvm::dyn_cast<func::CallOp>(op))
       return runCall(call);
-    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
+    return nameSite(op, evaluate(op, getValues(op->getOperands()), symbols));
   }
 
   /// Equal kernels share their ops, so that the dispatch knows which node an error comes from.
@@ -193,6 +194,23 @@ private:
     std::string shared = "'" + describeSource(op->getLoc()) + "'";
     text.consume_back(shared);
     return llvm::createStringError(llvm::inconvertibleErrorCode(), text + "'" + site->second + "'");
+  }
+
+  llvm::Expected<Values> runLoad(VariableLoadOp op) {
+    if (auto stored = state.variables.find(op.getVariable()); stored != state.variables.end())
+      return Values{stored->second};
+    auto variable = module.lookupSymbol<VariableOp>(op.getVariable()); // there: the load's verifier sees to it
+    if (variable.getInitial()) {
+      llvm::Expected<HostTensor> initial = getHostTensor(*variable.getInitial());
+      if (!initial)
+        return callError(variable, llvm::toString(initial.takeError()));
+      return Values{std::move(*initial)};
+    }
+    auto type = llvm::cast<RankedTensorType>(variable.getType());
+    std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
+    if (!elementType)
+      return callError(op, "variable '" + op.getVariable() + "' holds neither numbers nor bools");
+    return Values{HostTensor(*elementType, type.getShape())};
   }
 
   llvm::Expected<Values> runBindSymbol(BindSymbolOp op) {
@@ -223,16 +241,16 @@ private:
   }
 
   llvm::Expected<Values> runCall(func::CallOp op) {
+    // The function is there and takes these operands: the call's verifier sees to it.
     auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
-    if (!callee)
-      return callError(op, "function '" + op.getCallee() + "' is not there");
-    return evaluateFunction(callee, getValues(op.getOperands()), state);
+    if (llvm::is_contained(stack, callee))
+      return callError(op, "function '" + op.getCallee() + "' calls itself");
+    return callFunction(callee, getValues(op.getOperands()), state, stack);
   }
 
   llvm::Expected<Values> runDispatch(DispatchOp op) {
+    // The kernel is there and has as many symbols: the dispatch's verifier sees to it.
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
-    if (!kernel)
-      return callError(op, "kernel '" + op.getKernel() + "' is not there");
     SymbolValues inner;
     for (auto [name, dim] : llvm::zip(kernel.getSymbols().getAsValueRange<StringAttr>(), op.getSymbols())) {
       llvm::Expected<int64_t> value = evaluateDim(llvm::cast<DimAttr>(dim), symbols);
@@ -241,7 +259,7 @@ private:
       inner[name] = *value;
     }
     static const llvm::StringMap<Operation *> noBinders;
-    Frame frame(module, table, noBinders, state, std::move(inner));
+    Frame frame(module, table, noBinders, state, stack, std::move(inner));
     if (auto sites = op->getAttrOfType<ArrayAttr>(kFaultSitesAttr)) {
       size_t next = 0;
       kernel.getBody().walk([&](Operation *inside) {
@@ -261,6 +279,7 @@ private:
   const SymbolTableOfDims &table;
   const llvm::StringMap<Operation *> &binders;
   ProgramState &state;
+  CallStack &stack;
   SymbolValues symbols;
   llvm::DenseMap<Value, HostValue> values;
   llvm::DenseMap<Operation *, llvm::StringRef> faultSites; // of a dispatched kernel
@@ -280,7 +299,8 @@ llvm::Error inputError(func::FuncOp function, unsigned index, const llvm::Twine 
 llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, const SymbolTableOfDims &table,
                        SymbolValues &symbols) {
   if (inputs.size() != function.getNumArguments())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "want " + llvm::Twine(function.getNumArguments()) +
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), "function '" + function.getName() + "' wants " +
+                                                                       llvm::Twine(function.getNumArguments()) +
                                                                        " inputs, got " + llvm::Twine(inputs.size()));
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensorType = llvm::dyn_cast<RankedTensorType>(type);
@@ -311,26 +331,8 @@ llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, 
   return llvm::Error::success();
 }
 
-} // namespace
-
-llvm::Expected<HostTensor> getVariable(ModuleOp module, llvm::StringRef name, const ProgramState &state) {
-  auto known = state.variables.find(name);
-  if (known != state.variables.end())
-    return known->second;
-  auto variable = module.lookupSymbol<VariableOp>(name);
-  if (!variable)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), "variable '" + name + "' is not declared");
-  if (variable.getInitial())
-    return getHostTensor(*variable.getInitial());
-  auto type = llvm::cast<RankedTensorType>(variable.getType());
-  std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
-  if (!elementType)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   "variable '" + name + "' holds neither numbers nor bools");
-  return HostTensor(*elementType, type.getShape());
-}
-
-llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state) {
+llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state,
+                                    CallStack &stack) {
   auto module = function->getParentOfType<ModuleOp>();
   SymbolTableOfDims table(module);
   if (!function.getBody().hasOneBlock())
@@ -341,7 +343,9 @@ llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<Ho
     return error;
   llvm::StringMap<Operation *> binders = findBinders(function, table);
   ProgramState changed = state;
-  Frame frame(module, table, binders, changed, std::move(symbols));
+  stack.push_back(function);
+  llvm::scope_exit leave([&] { stack.pop_back(); });
+  Frame frame(module, table, binders, changed, stack, std::move(symbols));
   Block &body = function.getBody().front();
   if (llvm::Error error = frame.bindAndCheck(function, body.getArgumentTypes(), inputs))
     return error;
@@ -349,6 +353,13 @@ llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<Ho
   if (results)
     state = std::move(changed);
   return results;
+}
+
+} // namespace
+
+llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state) {
+  CallStack stack;
+  return callFunction(function, inputs, state, stack);
 }
 
 } // namespace vx::reference

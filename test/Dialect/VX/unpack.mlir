@@ -10,7 +10,7 @@ func.func @unpack(%a: tensor<2x5x5x3x16xf32>) -> tensor<20x3x5x5xf32> {
 // -----
 
 func.func @c1_rank(%a: tensor<2x16xf32>) {
-  // expected-error @+1 {{'vx.unpack' op expects an 'input' of 3 dimensions, the last one static, and a 'dim' below 2, got 'tensor<2x16xf32>' and 0}}
+  // expected-error @+1 {{'vx.unpack' op expects an 'input' of 3 dimensions, the last one static and at least 1, and a 'dim' below 2, got 'tensor<2x16xf32>' and 0}}
   %0 = vx.unpack %a dim = 0 permutation = [0, 1] : tensor<2x16xf32> -> tensor<20x3xf32>
   return
 }

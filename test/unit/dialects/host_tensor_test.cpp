@@ -1,5 +1,4 @@
 #include "vx/Reference/HostTensor.h"
-#include "vx/Reference/RandomTensor.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinDialect.h"
@@ -89,19 +88,6 @@ TEST(HostTensorTest, ResourcesOfAnotherSizeAreRefused) {
   ASSERT_FALSE(bool(tensor));
   EXPECT_EQ(llvm::toString(tensor.takeError()),
             "expects 12 bytes in the resource 'short' of type 'tensor<3xf32>', got 8");
-}
-
-// The numbers that vx-run makes up for the same seed.
-TEST(RandomTensorTest, IsStable) {
-  HostTensor ints = makeRandomTensor(ElementType::I64, {8}, 0, 0);
-  std::vector<int64_t> values;
-  for (int i = 0; i < 8; ++i)
-    values.push_back(ints.getInt(i));
-  EXPECT_EQ(values, (std::vector<int64_t>{1, 0, 0, 1, 0, 0, 0, 1}));
-  HostTensor floats = makeRandomTensor(ElementType::F32, {2}, 0, 0);
-  EXPECT_FALSE(floats.getFloat(0) == floats.getFloat(1));
-  EXPECT_FALSE(floats == makeRandomTensor(ElementType::F32, {2}, 0, 1));
-  EXPECT_TRUE(floats == makeRandomTensor(ElementType::F32, {2}, 0, 0));
 }
 
 } // namespace

@@ -79,6 +79,11 @@ TEST(Npy, badFiles) {
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }", {})),
             "x.npy: .npy header wants a size at character 51, got '-2,), }'");
   EXPECT_EQ(errorOf(npyFile("{'descr': '<f4", {})), "x.npy: .npy header has a string without end at character 10");
+  EXPECT_EQ(errorOf(npyFile("['descr']", {})), "x.npy: .npy header wants '{' at character 0, got '['descr''");
+  EXPECT_EQ(errorOf(npyFile("{'descr' '<f4'}", {})), "x.npy: .npy header wants ':' at character 9, got ''<f4'}'");
+  EXPECT_EQ(errorOf(npyFile("{descr: '<f4'}", {})),
+            "x.npy: .npy header wants a string at character 1, got 'descr: '<f4'}'");
+  EXPECT_EQ(errorOf(npyFile("{'shape': [2]}", {})), "x.npy: .npy header wants '(' at character 10, got '[2]}'");
   EXPECT_EQ(errorOf(npyFile("{'more': 1}", {})), "x.npy: .npy header has the unknown key 'more'");
   EXPECT_EQ(errorOf(npyFile(
                 "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4611686018427387904), }", {})),

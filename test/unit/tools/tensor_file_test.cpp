@@ -60,6 +60,13 @@ TEST(TensorFile, badFiles) {
   EXPECT_EQ(errorOf({0x08, 2, 0x10, 1}), "x.pb: tensor '' of f32[2] wants 8 bytes of data, got 0");
   EXPECT_EQ(errorOf({0x08, 2, 0x10, 1, 0x70, 1}),
             "x.pb: tensor '' has its data in another file, which is not supported here");
+  EXPECT_EQ(errorOf({0x10, 1, 0x1a, 0}), "x.pb: tensor '' is a segment, which is not supported");
+  // Field 2 is the kind of the elements: 2 is a sparse tensor.
+  EXPECT_EQ(errorOf({0x0a, 1, 's', 0x10, 2}, VX_SEQUENCE),
+            "x.pb: sequence 's' has elements of kind 2, supported are tensors");
+  EXPECT_EQ(errorOf({0x0a, 1, 'o', 0x10, 2}, VX_OPTIONAL),
+            "x.pb: optional 'o' has an element of kind 2, supported are tensors");
+  EXPECT_EQ(errorOf({0xff, 0xff}, VX_OPTIONAL), "x.pb: not a OptionalProto of ONNX");
   EXPECT_EQ(errorOf({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x10, 1}),
             "x.pb: tensor '' of f32[-1] has a negative or too large size");
 }

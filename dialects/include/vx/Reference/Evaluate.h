@@ -19,7 +19,8 @@ using SymbolValues = llvm::StringMap<int64_t>;
 /// The value of an expression; fails with the first symbol that has no value, on overflow and on division by zero.
 llvm::Expected<int64_t> evaluateDim(DimAttr dim, const SymbolValues &symbols);
 
-/// The sizes of a tensor type. Fails when a dimension is unknown or negative.
+/// The sizes of a tensor type. Fails when a dimension is unknown or negative, and when they are too many bytes to
+/// count.
 llvm::Expected<llvm::SmallVector<int64_t>> evaluateShape(mlir::RankedTensorType type, const SymbolValues &symbols);
 
 /// True for the ops that `evaluate` knows: those whose results follow from operands, attributes and symbols alone.

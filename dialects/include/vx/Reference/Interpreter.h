@@ -18,9 +18,6 @@ struct ProgramState {
 llvm::Expected<llvm::SmallVector<HostValue>> evaluateFunction(mlir::func::FuncOp function,
                                                               llvm::ArrayRef<HostValue> inputs, ProgramState &state);
 
-/// The value of variable `name`, from `state` or as it is declared.
-llvm::Expected<HostTensor> getVariable(mlir::ModuleOp module, llvm::StringRef name, const ProgramState &state);
-
 } // namespace vx::reference
 
 #endif

@@ -86,9 +86,11 @@ LogicalResult PackOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 LogicalResult UnpackOp::verify() {
   RankedTensorType packed = getInput().getType(), type = getResult().getType();
   int64_t dim = getDim();
-  if (dim < 0 || dim >= type.getRank() || packed.getRank() != type.getRank() + 1 || packed.isDynamicDim(type.getRank()))
-    return emitOpError() << "expects an 'input' of " << type.getRank() + 1 << " dimensions, the last one static, and a "
-                         << "'dim' below " << type.getRank() << ", got " << packed << " and " << dim; // C1
+  if (dim < 0 || dim >= type.getRank() || packed.getRank() != type.getRank() + 1 ||
+      packed.isDynamicDim(type.getRank()) || packed.getShape().back() < 1)
+    return emitOpError() << "expects an 'input' of " << type.getRank() + 1
+                         << " dimensions, the last one static and at least 1, and a 'dim' below " << type.getRank()
+                         << ", got " << packed << " and " << dim; // C1
   if (failed(checkPermutation(getLoc(), "vx.unpack", type, getPermutation())))
     return failure();
   SmallVector<DimAttr> dims = getPackedDims(type, dim, packed.getShape().back(), getPermutation());
