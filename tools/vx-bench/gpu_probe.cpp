@@ -1,7 +1,9 @@
 #include "device_probe.h"
 
 #include "call_inputs.h"
-#include "temporary_path.h"
+#include "load_module.h"
+#include "output_file.h"
+#include "temporary_folder.h"
 #include "tool_error.h"
 
 #include "copy.ptx.h"
@@ -23,7 +25,6 @@
 #include <optional>
 #include <span>
 #include <tuple>
-#include <unistd.h>
 
 namespace vx::tools {
 
@@ -232,23 +233,12 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
   return file;
 }
 
-// The runtime loads modules from files only; the name is gone as soon as the file is mapped.
+// The runtime loads modules from files only; the file is gone as soon as it is mapped.
 static vx::Module loadProbeModule(const std::vector<uint8_t> &bytes) {
-  std::string path = temporaryPattern("vx-bench-probes");
-  const int file = ::mkstemp(path.data());
-  if (file < 0)
-    throw workError("cannot make a temporary file '{}': {}", path, std::strerror(errno));
-  const ssize_t written = ::write(file, bytes.data(), bytes.size());
-  ::close(file);
-  vx_module *module = nullptr;
-  vx_status status = nullptr;
-  if (written == static_cast<ssize_t>(bytes.size()))
-    status = vx_module_load(path.c_str(), &module);
-  ::unlink(path.c_str());
-  vx::check(status);
-  if (!module)
-    throw workError("cannot write the temporary file '{}'", path);
-  return vx::Module(module);
+  const TemporaryFolder folder;
+  const std::string path = folder.path / "probes.vxm";
+  writeFile(path, bytes);
+  return loadModule(path);
 }
 
 static double timeCall(vx::Call &call, std::initializer_list<vx::Value> inputs) {

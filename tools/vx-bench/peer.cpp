@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 extern char **environ;
 
@@ -35,26 +36,48 @@ static std::string findScript(const PeerRequest &request) {
 
 namespace {
 
+// Both ends of a pipe; those that nobody took close with it.
+class Pipe {
+public:
+  Pipe() {
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw workError("cannot make a pipe: {}", std::strerror(errno));
+  }
+  ~Pipe() {
+    for (int end : ends)
+      if (end >= 0)
+        ::close(end);
+  }
+  Pipe(const Pipe &) = delete;
+  Pipe &operator=(const Pipe &) = delete;
+
+  int readEnd() const { return ends[0]; }
+  int writeEnd() const { return ends[1]; }
+  int takeReadEnd() { return std::exchange(ends[0], -1); }
+  int takeWriteEnd() { return std::exchange(ends[1], -1); }
+
+private:
+  int ends[2] = {-1, -1};
+};
+
 // A running script: one line of JSON goes in, one comes out.
 class ScriptProcess {
 public:
   ScriptProcess(const std::string &script, const std::string &name);
   ~ScriptProcess() {
     // The script ends with its input.
-    close();
+    ::close(requests);
+    std::fclose(replies);
     ::waitpid(process, nullptr, 0);
   }
   ScriptProcess(const ScriptProcess &) = delete;
   ScriptProcess &operator=(const ScriptProcess &) = delete;
 
-  json ask(const json &request);
+  // Hands the answer to `read`, which may look up what is not there.
+  template <typename F>
+  void ask(const json &request, F &&read);
 
 private:
-  void close() {
-    ::close(requests);
-    std::fclose(replies);
-  }
-
   const std::string name;
   pid_t process = -1;
   int requests = -1;
@@ -64,33 +87,22 @@ private:
 ScriptProcess::ScriptProcess(const std::string &script, const std::string &name) : name(name) {
   // A peer that has ended is an error of the write.
   std::signal(SIGPIPE, SIG_IGN);
-  int toPeer[2], fromPeer[2];
-  if (::pipe2(toPeer, O_CLOEXEC) != 0)
-    throw workError("cannot make a pipe: {}", std::strerror(errno));
-  if (::pipe2(fromPeer, O_CLOEXEC) != 0) {
-    const int error = errno;
-    ::close(toPeer[0]);
-    ::close(toPeer[1]);
-    throw workError("cannot make a pipe: {}", std::strerror(error));
-  }
-  requests = toPeer[1];
-  replies = ::fdopen(fromPeer[0], "r");
+  Pipe toPeer, fromPeer;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, toPeer[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fromPeer[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, toPeer.readEnd(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fromPeer.writeEnd(), STDOUT_FILENO);
   char *const arguments[] = {const_cast<char *>(script.c_str()), const_cast<char *>(name.c_str()), nullptr};
   const int error = ::posix_spawn(&process, script.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
-  ::close(toPeer[0]);
-  ::close(fromPeer[1]);
-  if (error) {
-    close();
+  if (error)
     throw workError("cannot start '{}': {}", script, std::strerror(error));
-  }
+  requests = toPeer.takeWriteEnd();
+  replies = ::fdopen(fromPeer.takeReadEnd(), "r");
 }
 
-json ScriptProcess::ask(const json &request) {
+template <typename F>
+void ScriptProcess::ask(const json &request, F &&read) {
   const std::string line = request.dump() + "\n";
   for (size_t written = 0; written < line.size();) {
     const ssize_t count = ::write(requests, line.data() + written, line.size() - written);
@@ -107,32 +119,38 @@ json ScriptProcess::ask(const json &request) {
   if (length <= 0)
     throw workError("peer '{}' has ended without an answer", name);
   const std::string_view answer(text, static_cast<size_t>(length));
-  const json reply = json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  if (!reply.is_object())
-    throw workError("peer '{}': want an answer in JSON, got '{}'", name, answer.substr(0, answer.find('\n')));
-  if (reply.contains("error"))
-    throw fileError("peer '{}': {}", name, reply.value("error", ""));
-  return reply;
+  try {
+    const json reply = json::parse(answer);
+    if (const std::string error = reply.value("error", ""); !error.empty())
+      throw fileError("peer '{}': {}", name, error);
+    read(reply);
+  } catch (const json::exception &) {
+    throw workError("peer '{}': want an answer in JSON as scripts/bench-peer gives it, got '{}'", name,
+                    answer.substr(0, answer.find('\n')));
+  }
 }
 
 class PeerContestant final : public Contestant {
 public:
   explicit PeerContestant(const PeerRequest &request) : script(findScript(request), request.name) {
-    const json reply = script.ask(
-        {{"op", "load"}, {"model", request.model}, {"threads", request.threads}, {"inputs", json(request.inputs)}});
+    script.ask(
+        {{"op", "load"}, {"model", request.model}, {"threads", request.threads}, {"inputs", json(request.inputs)}},
+        [&](const json &reply) {
+          facts.runnerVersion = reply.value("version", "");
+          facts.deviceName = reply.value("device", "");
+        });
     facts.module = request.module;
     facts.runner = request.name;
-    facts.runnerVersion = reply.value("version", "");
     facts.device = "cpu";
-    facts.deviceName = reply.value("device", "");
     facts.threads = request.threads;
     facts.dims = request.dims;
   }
 
   void run(double seconds, uint32_t minRuns, std::vector<double> &times) override {
-    const json reply = script.ask({{"op", "run"}, {"seconds", seconds}, {"min_runs", minRuns}});
-    for (const json &one : reply.at("seconds"))
-      times.push_back(one.get<double>());
+    script.ask({{"op", "run"}, {"seconds", seconds}, {"min_runs", minRuns}}, [&](const json &reply) {
+      for (const json &one : reply.at("seconds"))
+        times.push_back(one.get<double>());
+    });
   }
   Measurement describe() override { return facts; }
 

@@ -8,16 +8,13 @@
 #include "npy.h"
 #include "output_file.h"
 #include "peer.h"
-#include "temporary_path.h"
+#include "temporary_folder.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <unistd.h>
@@ -69,25 +66,6 @@ struct ProbeEntry {
   uint32_t threads = 0;
   std::unique_ptr<DeviceProbe> probe;
   std::vector<double> fmaGflops, readGbs, copyGbs;
-};
-
-// A folder of this process for files that a peer reads; it is removed with what is in it.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::string pattern = temporaryPattern("vx-bench");
-    if (!::mkdtemp(pattern.data()))
-      throw workError("cannot make a temporary folder '{}': {}", pattern, std::strerror(errno));
-    path = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
-
-  fs::path path;
 };
 
 } // namespace
@@ -294,7 +272,7 @@ static int run(const char *name, int argc, char **argv) {
   if (splitList(options.devices).empty())
     throw usageError("--device: want a device, got '{}'", options.devices);
   threadCounts(options.threads);
-  std::optional<ScratchFolder> scratch;
+  std::optional<TemporaryFolder> scratch;
   if (!options.peer.empty())
     scratch.emplace();
 

@@ -1,8 +1,13 @@
 #include "base/thread_pool.h"
 
+#include <condition_variable>
+#include <cstring>
 #include <mutex>
+#include <new>
 #include <thread>
+#include <vector>
 
+#include <pthread.h>
 #include <pthreadpool.h>
 #include <sched.h>
 
@@ -40,6 +45,39 @@ ThreadPool::~ThreadPool() {
     pthreadpool_destroy(pool);
 }
 
+// Starts `count` threads that are there at one time, and ends them. The error number of the first that the system does
+// not start, or 0.
+static int rehearse(uint32_t count) {
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable opened;
+    bool isOpen = false;
+  } gate;
+  auto wait = [](void *argument) -> void * {
+    Gate &gate = *static_cast<Gate *>(argument);
+    std::unique_lock lock(gate.mutex);
+    gate.opened.wait(lock, [&] { return gate.isOpen; });
+    return nullptr;
+  };
+  std::vector<pthread_t> started;
+  started.reserve(count);
+  int error = 0;
+  while (!error && started.size() < count) {
+    pthread_t thread;
+    error = pthread_create(&thread, nullptr, wait, &gate);
+    if (!error)
+      started.push_back(thread);
+  }
+  {
+    std::lock_guard lock(gate.mutex);
+    gate.isOpen = true;
+  }
+  gate.opened.notify_all();
+  for (pthread_t thread : started)
+    pthread_join(thread, nullptr);
+  return error;
+}
+
 Status ThreadPool::create(uint32_t threads, std::unique_ptr<ThreadPool> &result) {
   if (threads == 0)
     threads = usableCores();
@@ -48,9 +86,12 @@ Status ThreadPool::create(uint32_t threads, std::unique_ptr<ThreadPool> &result)
     return failure(VX_INVALID_ARGUMENT, "asked for {} threads, allowed are at most {}", threads, limit);
   pthreadpool *pool = nullptr;
   if (threads > 1) {
+    // The pool waits for all its threads, for ever when the system does not start one of them. The caller is one.
+    if (int error = rehearse(threads - 1))
+      return failure(VX_OUT_OF_MEMORY, "cannot start {} threads: {}", threads, std::strerror(error));
     pool = pthreadpool_create(threads);
     if (!pool)
-      return failure(VX_OUT_OF_MEMORY, "cannot start {} threads", threads);
+      throw std::bad_alloc();
   }
   result.reset(new ThreadPool(pool, threads));
   return okStatus();

@@ -19,8 +19,7 @@ Refusal openLibrary(const LibraryNames &names, OpenLibrary &library) {
     library = {dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL), name};
     if (library.handle)
       return {};
-    const char *text = dlerror();
-    const std::string error = text ? text : "no reason given";
+    const std::string error = dlerror();
     // One that is there but lacks something says more than one that is not there.
     if (reason.empty() || !error.starts_with(name + ": cannot open"))
       reason = error;

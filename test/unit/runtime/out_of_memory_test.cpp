@@ -1,4 +1,5 @@
 // What is said when the system has no more memory. Each test runs in a process of its own with a limit.
+#include "base/thread_pool.h"
 #include "programs.h"
 #include "runtime_test.h"
 
@@ -89,6 +90,16 @@ TEST(OutOfMemory, files) {
         return Module::load(path, module);
       },
       "^8: .*large.vxm: cannot be mapped: Cannot allocate memory");
+}
+
+// Each thread wants a stack: some of them start.
+TEST(OutOfMemory, threads) {
+  EXPECT_SAYS(
+      [&] {
+        std::unique_ptr<ThreadPool> pool;
+        return ThreadPool::create(1024, pool);
+      },
+      "^6: cannot start 1024 threads: Resource temporarily unavailable");
 }
 
 // Whatever the C++ library runs out of memory for leaves the C interface as a status.
