@@ -43,8 +43,6 @@ Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expre
     return okStatus();
   }
   const auto &nodes = *source->nodes();
-  if (nodes.size() > Expression::maxNodes)
-    return failure(VX_INVALID_MODULE, "expression has {} nodes, allowed are {}", nodes.size(), Expression::maxNodes);
   VX_RETURN_IF_ERROR(checkAligned(nodes, "nodes of an expression"));
   VX_RETURN_IF_ERROR(spend(nodes.size() * sizeof(Expression::Node)));
   std::vector<Expression::Node> decoded;

@@ -21,8 +21,8 @@ static int refused(vx_status status, vx_code code, const char *message) {
 int main(int argc, char **argv) {
   vx_module *module = NULL;
   vx_instance *instance = NULL;
-  vx_call *call = NULL;
-  vx_value *x = NULL, *y = NULL, *two[2];
+  vx_call *call = NULL, *none = NULL;
+  vx_value *x = NULL, *y = NULL, *sequence = NULL, *two[2];
   char message[128];
   vx_status status;
   size_t count = 0;
@@ -90,8 +90,22 @@ int main(int argc, char **argv) {
       refused(vx_instance_report(instance, (vx_report_format)7, &text), VX_INVALID_ARGUMENT,
               "vx_instance_report: report format has the unknown number 7") ||
       refused(vx_value_element(x, 0, &y), VX_INVALID_ARGUMENT,
-              "vx_value_element: want a sequence or an optional, got i32[3]"))
+              "vx_value_element: want a sequence or an optional, got i32[3]") ||
+      refused(vx_call_create(instance, "other", &none), VX_NOT_FOUND,
+              "vx_call_create: function 'other' does not exist, there are: main") ||
+      refused(vx_sequence_create(VX_STRING, 0, NULL, &y), VX_UNSUPPORTED,
+              "vx_sequence_create: string tensors are not supported by this runtime") ||
+      refused(vx_optional_create((vx_element_type)50, NULL, &y), VX_INVALID_ARGUMENT,
+              "vx_optional_create: element type has the unknown number 50"))
     return 1;
+  if ((status = vx_sequence_create(VX_I32, 1, &x, &sequence)))
+    return failed("sequence", status);
+  if (refused(vx_value_element(sequence, 1, &y), VX_INVALID_ARGUMENT,
+              "vx_value_element: element 1 does not exist, there are 1") ||
+      refused(vx_tensor_data(sequence, &data), VX_INVALID_ARGUMENT,
+              "vx_tensor_data: want a tensor, got sequence of i32"))
+    return 1;
+  vx_value_release(sequence);
   if ((status = vx_call_set_stream(call, NULL)))
     return failed("the call's own stream", status);
   vx_call_release(call);

@@ -269,7 +269,7 @@ TEST(Calls, bucketIsChosenByTheSymbols) {
 
 // main(list: sequence of i32, x: i32[n]) -> longer: sequence; first: i32[m]; count of elements is checked by ListGet at
 // `at`.
-static void addLists(ModuleBuilder &builder, int64_t at) {
+static void addLists(ModuleBuilder &builder, int64_t at, int32_t site = 2) {
   builder.addFaultSites(4);
   format::FunctionT &main = builder.function();
   main.symbols.push_back(symbol("n"));
@@ -281,7 +281,7 @@ static void addLists(ModuleBuilder &builder, int64_t at) {
   main.outputs.push_back(listArgument("maybe", ElementType::I32, format::ValueKind::Optional));
   // i64: 0 n, 1 m, 2 position, 3 size; objects: 0 list, 1 longer, 2 maybe
   BlockPtr body = block(instruction(Op::ListSize, {3, 0}), instruction(Op::ListInsert, {1, 0, 3, 0, 0}),
-                        instruction(Op::ConstI64, {2}, at), instruction(Op::ListGet, {1, 1, 2, 1}, 0, 2),
+                        instruction(Op::ConstI64, {2}, at), instruction(Op::ListGet, {1, 1, 2, 1}, 0, site),
                         instruction(Op::ConstI64, {2}, 0), instruction(Op::ListErase, {1, 1, 2}, 0, 1),
                         instruction(Op::ListEmpty, {2}, VX_I32), instruction(Op::ListInsert, {2, 2, 2, 0, 0}),
                         instruction(Op::MoveObject, {3, 2}));
@@ -325,6 +325,13 @@ TEST(Calls, listErrorsNameTheNode) {
   std::vector<Ref<Value>> outputs;
   EXPECT_FAILS(runMain(*instance, {list, vectorValue({7})}, outputs), VX_FAULT,
                "node_2 (Gather): index is 5, allowed is [0, 1)");
+  // Without a site there is no node to name.
+  ModuleBuilder nameless;
+  addLists(nameless, 5, -1);
+  nameless.addCpuTarget();
+  ASSERT_OK(makeInstance(nameless.write(), "cpu", instance));
+  EXPECT_FAILS(runMain(*instance, {list, vectorValue({7})}, outputs), VX_FAULT,
+               "ListGet: position is 5, allowed is [0, 1)");
   ModuleBuilder ranks;
   addLists(ranks, 0);
   ranks.addCpuTarget();

@@ -277,6 +277,14 @@ TEST_P(Driver, gridsBeyondOneRow) {
   expectContents(views[1], std::vector<int32_t>(n, 7));
 }
 
+TEST_P(Driver, kernelThatTheCodeLacksIsRefused) {
+  if (!GetParam().computes)
+    GTEST_SKIP() << "no code is read";
+  Ref<hal::CommandList> list;
+  EXPECT_FAILS(stream->record({{{CommandKind::Dispatch, true, 7, 2, 2}}}, code, list), VX_INVALID_ARGUMENT,
+               "asked for kernel 7, but the code has 2");
+}
+
 TEST_P(Driver, faultRecordKeepsTheFirstAndIsReset) {
   if (!GetParam().computes)
     GTEST_SKIP() << "no kernel runs, so none faults";

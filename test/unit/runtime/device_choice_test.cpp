@@ -271,6 +271,9 @@ TEST_F(DeviceChoice, stringsInTheSignatureAreRefused) {
   builder.module.functions[0]->outputs[0]->type->element_type = format::ElementType::String;
   EXPECT_FAILS(choose("cpu"), VX_UNSUPPORTED,
                path + ": output 'y' of function 'main' has strings, which this runtime does not support");
+  builder.module.functions[0]->inputs[0]->type->element_type = format::ElementType::String;
+  EXPECT_FAILS(choose("cpu"), VX_UNSUPPORTED,
+               path + ": input 'x' of function 'main' has strings, which this runtime does not support");
 }
 
 TEST(DeviceList, namesEveryBackend) {

@@ -215,6 +215,10 @@ TEST(ModuleLoader, functions) {
             "function 'main': input 'x': tensor has no rank");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = symbolExpr(5); }),
             "function 'main': input 'x': dim 0: expression uses symbol 5, there are 1");
+  EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
+              b.module.functions[0]->inputs[0]->type->dims[0]->nodes.resize(1025, {format::ExprOp::Constant, 1});
+            }),
+            "function 'main': input 'x': dim 0: expression has 1025 nodes, allowed are 1024");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = constantExpr(-4); }),
             "function 'main': input 'x': dim 0 has the negative size -4");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
@@ -256,6 +260,7 @@ TEST(ModuleLoader, constantsAndVariables) {
   EXPECT_EQ(variable(16, -2, {4}), "variable 'v': initial constant -2 does not exist, there are 1");
   EXPECT_EQ(variable(16, 0, {4}), "variable 'v': initial constant 0 has 256 bytes, the variable has 16");
   EXPECT_EQ(variable(16, -1, {-4}), "variable 'v': dims [-4] have the negative size -4");
+  EXPECT_EQ(variable(4, -1, std::vector<int64_t>(65, 1)), "variable 'v': rank is 65, allowed are 64");
 }
 
 TEST(ModuleLoader, targets) {
@@ -396,6 +401,8 @@ TEST(ModuleLoader, instructions) {
             "Segment: command 0: workspace: buffer register 9 does not exist, there are 5");
   EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, -2))),
             "Segment: command 0: workspace is -2, wanted is a register or -1");
+  EXPECT_EQ(with(segment(dispatch(ScaleAdd, 0, std::vector<uint32_t>(4097, 0), {0, 0}))),
+            "Segment: command 0: there are 4097 buffers, allowed are 4096");
   InstructionPtr oneSided = segment(copy(0, 1));
   oneSided->commands[0]->buffers.pop_back();
   EXPECT_EQ(with(std::move(oneSided)), "Segment: command 0: copy has 1 buffers, wanted are 2");

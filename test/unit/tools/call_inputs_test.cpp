@@ -78,6 +78,9 @@ TEST(Dims, expressions) {
            {"b", "size expression 'b': 'b' has no value; give it with --dim b=N"},
            {"a +", "size expression 'a +' is not understood at character 2"},
            {"(a", "size expression '(a' is not understood at character 2"},
+           {"a b", "size expression 'a b' is not understood at character 2"},
+           {"max(a b)", "size expression 'max(a b)' is not understood at character 6"},
+           {"min(a, 1", "size expression 'min(a, 1' is not understood at character 8"},
            {"a floordiv 0", "size expression 'a floordiv 0' has no 64-bit value"},
            {"9223372036854775807 + 1", "size expression '9223372036854775807 + 1' has no 64-bit value"}})
     try {

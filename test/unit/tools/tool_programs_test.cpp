@@ -1,6 +1,7 @@
 // vx-run, vx-info and vx-bench by their command lines: output, messages and exit codes.
 #include "module_builder.h"
 #include "programs.h"
+#include "vx/runtime/vx.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <sys/wait.h>
 
+namespace format = vx::format;
 namespace fs = std::filesystem;
 using nlohmann::json;
 using namespace vx::test;
@@ -183,6 +185,32 @@ TEST_F(ToolPrograms, faultNamesTheNode) {
   const Outcome outcome = vxRun("gather.vxm --device=cpu --input x=i32[1]:ones --input indices=i32[2]:ones");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("(Gather)"), std::string::npos) << outcome.err;
+}
+
+// main(list: sequence of i32) -> maybe: an optional without a value
+TEST_F(ToolPrograms, sequencesAndOptionalsWantTheirOwnFiles) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.inputs.push_back(listArgument("list", format::ElementType::I32, format::ValueKind::Sequence));
+  main.outputs.push_back(listArgument("maybe", format::ElementType::I32, format::ValueKind::Optional));
+  format::ProgramT &program = builder.program("none", 1, 1, 2, block(instruction(Op::ListEmpty, {1}, VX_I32)));
+  program.results.push_back(listResult(1));
+  builder.addCpuTarget();
+  writeFile("none.vxm", builder.bytes());
+  makeAffine();
+  const std::string call = "none.vxm --device=cpu --input list=@list.pb ";
+  writeFile("list.pb", {0x10, 1}); // a sequence of no tensor
+  EXPECT_EQ(vxRun(call + "--output maybe=@maybe.pb").code, 0);
+  expectError(vxRun(call + "--output maybe=@maybe.npy"), 2,
+              "vx-run: error: output 'maybe' is an optional without a value: want a .pb file, got 'maybe.npy'");
+  expectError(vxRun("none.vxm --device=cpu --input list=@list.npy"), 2,
+              "vx-run: error: input 'list' is a sequence: want a .pb file, got 'list.npy'");
+}
+
+TEST_F(ToolPrograms, modulesWithoutFunctions) {
+  ModuleBuilder builder;
+  writeFile("empty.vxm", builder.bytes());
+  expectError(vxRun("empty.vxm"), 3, "vx-run: error: the module has no function");
 }
 
 TEST_F(ToolPrograms, fullDiskLeavesNothing) {

@@ -198,7 +198,7 @@ Status HostStream::record(const hal::SegmentShape &shape, const Ref<hal::Executa
     if (command.kind != hal::CommandKind::Dispatch)
       continue;
     if (command.kernel >= recorded->executable->kernels.size())
-      return failure(VX_INTERNAL, "kernel {} does not exist, there are {}", command.kernel,
+      return failure(VX_INVALID_ARGUMENT, "asked for kernel {}, but the code has {}", command.kernel,
                      recorded->executable->kernels.size());
     entry.kernel = recorded->executable->kernels[command.kernel];
     entry.block = words;
