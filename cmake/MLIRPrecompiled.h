@@ -1,4 +1,4 @@
-// The MLIR headers that nearly every compiler source reads, parsed once (cmake/VxMLIR.cmake).
+// The MLIR headers that nearly every compiler source reads, parsed once (cmake/VxPrecompile.cmake).
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -21,21 +21,6 @@ separate_arguments(vx_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(vx_mlir INTERFACE ${vx_llvm_definitions})
 target_link_libraries(vx_mlir INTERFACE MLIR LLVM)
 
-# One precompiled header for all libraries that see MLIR: the first one built makes it, the others reuse it.
-function(vx_precompile_mlir target)
-  if(NOT TARGET vx_mlir_pch)
-    file(WRITE ${CMAKE_BINARY_DIR}/pch/vx_mlir_pch.cpp "// Carries the precompiled header of the MLIR libraries.\n")
-    add_library(vx_mlir_pch OBJECT ${CMAKE_BINARY_DIR}/pch/vx_mlir_pch.cpp)
-    target_link_libraries(vx_mlir_pch PRIVATE vx_mlir vx_build_flags)
-    target_precompile_headers(vx_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/MLIRPrecompiled.h)
-    # The same headers make the same file, so that ccache finds what another build folder compiled with it.
-    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      target_compile_options(vx_mlir_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-    endif()
-  endif()
-  target_precompile_headers(${target} REUSE_FROM vx_mlir_pch)
-endfunction()
-
 # vx_tablegen(<target> <file.td> INCLUDE dir... OUT <file> -gen-... [OUT <file> -gen-...]...)
 #
 # Generated files land under the build folder's copy of the source tree's include root, so that "vx/..." finds them. One whose

@@ -129,10 +129,10 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
   case Op::ReadI64:
     if (instruction.imm != VX_BOOL && instruction.imm != VX_I32 && instruction.imm != VX_I64)
       return failure(VX_INVALID_MODULE, "element type is {}, allowed are bool, i32 and i64",
-                     elementTypeName(static_cast<vx_element_type>(instruction.imm)));
+                     elementTypeName(elementTypeOf(instruction.imm).value_or(VX_ELEMENT_NONE)));
     return okStatus();
   case Op::ListEmpty:
-    if (instruction.imm < 0 || elementTypeBits(static_cast<vx_element_type>(instruction.imm)) == 0)
+    if (elementTypeBits(elementTypeOf(instruction.imm).value_or(VX_ELEMENT_NONE)) == 0)
       return failure(VX_INVALID_MODULE, "element type {} is none of a list's", instruction.imm);
     return okStatus();
   default:

@@ -72,10 +72,10 @@ Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
       source.buffer_types(), result.bufferTypes,
       [&](const format::BufferType &type, BufferType &out, uint32_t i) -> Status {
         VX_RETURN_IF_ERROR(spend(sizeof(BufferType)));
-        out.elementType = static_cast<vx_element_type>(type.element_type());
+        auto number = static_cast<int>(type.element_type());
+        out.elementType = elementTypeOf(number).value_or(VX_ELEMENT_NONE);
         if (elementTypeBits(out.elementType) == 0)
-          return failure(VX_INVALID_MODULE, "buffer {} has the element type {}, which no kernel takes", i,
-                         static_cast<int>(out.elementType));
+          return failure(VX_INVALID_MODULE, "buffer {} has the element type {}, which no kernel takes", i, number);
         if (type.dims() && type.dims()->size() > maxRank)
           return failure(VX_INVALID_MODULE, "buffer {}: rank is {}, allowed are {}", i, type.dims()->size(), maxRank);
         VX_RETURN_IF_ERROR(text(type.layout(), out.layout));

@@ -53,9 +53,12 @@ Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expre
   return result.check(symbolCount);
 }
 
-static Status checkElementType(vx_element_type type) {
-  if (type == VX_ELEMENT_NONE || type > VX_STRING)
-    return failure(VX_INVALID_MODULE, "element type has the unknown number {}", static_cast<int>(type));
+static Status decodeElementType(format::ElementType source, vx_element_type &result) {
+  auto number = static_cast<int>(source);
+  std::optional<vx_element_type> type = elementTypeOf(number);
+  if (!type)
+    return failure(VX_INVALID_MODULE, "element type has the unknown number {}", number);
+  result = *type;
   return okStatus();
 }
 
@@ -65,8 +68,7 @@ Status Decoder::valueType(const format::ValueType *source, size_t symbolCount, V
   if (source->kind() > format::ValueKind::Optional)
     return failure(VX_INVALID_MODULE, "kind of value has the unknown number {}", static_cast<int>(source->kind()));
   result.kind = static_cast<vx_value_kind>(source->kind());
-  result.elementType = static_cast<vx_element_type>(source->element_type());
-  VX_RETURN_IF_ERROR(checkElementType(result.elementType));
+  VX_RETURN_IF_ERROR(decodeElementType(source->element_type(), result.elementType));
   result.ranked = source->ranked();
   if (!result.ranked && result.kind == VX_TENSOR)
     return failure(VX_INVALID_MODULE, "tensor has no rank");
@@ -148,8 +150,7 @@ Status Decoder::constant(const format::Constant &source, Constant &result) {
 
 Status Decoder::variable(const format::Variable &source, Variable &result) {
   VX_RETURN_IF_ERROR(name(source.name(), "variable", result.name));
-  result.elementType = static_cast<vx_element_type>(source.element_type());
-  VX_RETURN_IF_ERROR(checkElementType(result.elementType));
+  VX_RETURN_IF_ERROR(decodeElementType(source.element_type(), result.elementType));
   result.size = source.size();
   if (source.dims()) {
     if (source.dims()->size() > maxRank)

@@ -20,6 +20,12 @@ constexpr size_t typeCount = sizeof(facts) / sizeof(facts[0]);
 static_assert(typeCount == VX_STRING + 1);
 } // namespace
 
+std::optional<vx_element_type> elementTypeOf(int64_t number) {
+  if (number <= VX_ELEMENT_NONE || number > VX_STRING)
+    return std::nullopt;
+  return static_cast<vx_element_type>(number);
+}
+
 const char *elementTypeName(vx_element_type type) {
   auto number = static_cast<size_t>(type);
   return number < typeCount ? facts[number].name : "unknown";

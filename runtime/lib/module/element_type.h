@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace vx {
 
 // Rank limit of every tensor, so that a damaged count cannot make the runtime allocate.
 inline constexpr uint32_t maxRank = 64;
+
+// The type that has this number in a file; none when it is no type's.
+std::optional<vx_element_type> elementTypeOf(int64_t number);
 
 // "f32"; "unknown" for a number that is no type.
 const char *elementTypeName(vx_element_type type);

@@ -388,6 +388,8 @@ TEST(ModuleLoader, instructions) {
   EXPECT_EQ(with(instruction(Op::CheckFaults, {}, 0, 4)), "CheckFaults: site 4 does not exist, there are 0");
   EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, VX_F32)),
             "ReadI64: element type is f32, allowed are bool, i32 and i64");
+  EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, int64_t(-1))),
+            "ReadI64: element type is none, allowed are bool, i32 and i64");
   EXPECT_EQ(with(instruction(Op::If, {0})), "If: there are 0 blocks, wanted are 2");
   EXPECT_EQ(with(ifElse(0, block(), block(instruction(Op::MoveI64, {0, 9})))),
             "If: block 1: instruction 0 MoveI64: operand 1: i64 register 9 does not exist, there are 6");

@@ -107,6 +107,13 @@ TEST(ModuleErrors, programs) {
     builder.program("main", 0, 0, 1, block(instruction(Op::ListEmpty, {0}, 99)));
     expectRefused(builder, "element type 99 is none of a list's");
   }
+  // Wider than the type's own numbers; the low 32 bits are those of f32.
+  {
+    ModuleBuilder builder;
+    builder.function();
+    builder.program("main", 0, 0, 1, block(instruction(Op::ListEmpty, {0}, (int64_t(1) << 32) + VX_F32)));
+    expectRefused(builder, "element type 4294967308 is none of a list's");
+  }
   {
     ModuleBuilder builder;
     builder.function();

@@ -521,8 +521,7 @@ struct LowerAttentionPass : impl::LowerAttentionPassBase<LowerAttentionPass> {
     if (!strategy || strategy.getName() != "attention")
       return;
     std::optional<Attention> attention = matchAttention(function);
-    if (!attention || ShapedType::isDynamic(attention->depth) || ShapedType::isDynamic(attention->valueDepth) ||
-        attention->depth == 0 || attention->valueDepth == 0)
+    if (!attention)
       return;
     AttentionBlocking blocking = chooseBlocking(*attention, strategy, vectorBits, registers);
     if (failed(AttentionEmitter(function, *attention, blocking).run()))

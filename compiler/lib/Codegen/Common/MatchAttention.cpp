@@ -62,6 +62,9 @@ std::optional<Attention> matchAttention(func::FuncOp function) {
     found.resultDims.push_back(cast<AffineDimExpr>(expr).getPosition());
   found.depth = getLoopSize(found.dots, 4);
   found.valueDepth = getLoopSize(found.values, 3);
+  for (int64_t depth : {found.depth, found.valueDepth})
+    if (ShapedType::isDynamic(depth) || depth == 0)
+      return std::nullopt;
   return found;
 }
 

@@ -24,7 +24,8 @@ struct Attention {
   int64_t depth = 0, valueDepth = 0;
 };
 
-/// The attention that the kernel's results are elementwise functions of, or nothing.
+/// The attention that the kernel's results are elementwise functions of, if there is one and its depths are known and
+/// not 0.
 std::optional<Attention> matchAttention(mlir::func::FuncOp function);
 
 } // namespace vx

@@ -2,6 +2,7 @@
 #include "../Common/MatchAttention.h"
 #include "../Common/WorkgroupTile.h"
 #include "AttentionTile.h"
+#include "EraseTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -437,15 +438,11 @@ struct GPULowerAttention : impl::GPULowerAttentionPassBase<GPULowerAttention> {
     if (!strategy || strategy.getName() != "attention")
       return;
     std::optional<Attention> attention = matchAttention(function);
-    if (!attention || ShapedType::isDynamic(attention->depth) || ShapedType::isDynamic(attention->valueDepth) ||
-        attention->depth == 0 || attention->valueDepth == 0)
+    if (!attention)
       return;
     if (failed(AttentionEmitter(function, strategy, *attention).run()))
       return signalPassFailure();
-    // The tensor ops have no user left.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
-      if (op.use_empty() && op.getNumResults() != 0 && isa<TensorType>(op.getResult(0).getType()))
-        op.erase();
+    eraseTensorOps(function);
   }
 };
 

@@ -1,5 +1,6 @@
 #include "../Common/ElementEvaluator.h"
 #include "../Common/WorkgroupTile.h"
+#include "EraseTensorOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -643,10 +644,7 @@ struct LowerReductions : impl::LowerReductionsPassBase<LowerReductions> {
       return signalPassFailure();
     if (!*lowered)
       return;
-    // The tensor ops have no user left.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.getBody().front())))
-      if (op.use_empty() && op.getNumResults() != 0 && isa<TensorType>(op.getResult(0).getType()))
-        op.erase();
+    eraseTensorOps(function);
   }
 };
 
