@@ -13,6 +13,13 @@
 // CHECK-COUNT-4:   vector.load %[[COLUMNS]]
 // CHECK-COUNT-24:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
 // CHECK:           vector.store %{{.+}}, %[[SUMS]]
+// Of up to five rows that are left, as many as a power of two have at once.
+// CHECK:         scf.for {{.*}} step %c4
+// CHECK-COUNT-16:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK:         scf.for {{.*}} step %c2
+// CHECK-COUNT-8:   arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK:         scf.for {{.*}} step %c1
+// CHECK-COUNT-4:   arith.addf {{.*}} fastmath<contract> : vector<16xf32>
 // CHECK:         arith.maximumf
 // CHECK:         vector.store
 // CHECK-NOT:     memref.alloc(

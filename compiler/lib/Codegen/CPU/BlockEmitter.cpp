@@ -30,10 +30,10 @@ LogicalResult BlockEmitter::forBlocks(Range range, int64_t block, function_ref<L
   });
 }
 
-LogicalResult BlockEmitter::forHalves(Range range, int64_t count, MutableArrayRef<Value> carried,
-                                      function_ref<LogicalResult(Value, int64_t)> body) {
+LogicalResult BlockEmitter::forDecreasing(Range range, int64_t count, MutableArrayRef<Value> carried,
+                                          function_ref<LogicalResult(Value, int64_t)> body) {
   Value lower = range.lower;
-  for (; count > 0; count /= 2) {
+  for (; count > 0; count = count == 1 ? 0 : llvm::bit_floor<uint64_t>(count - 1)) {
     Value upper = range.upper;
     if (count > 1)
       upper = minus(range.upper, builder.createOrFold<arith::RemUIOp>(loc, minus(range.upper, lower), index(count)));

@@ -34,9 +34,10 @@ protected:
                               llvm::function_ref<llvm::LogicalResult(mlir::Value)> body);
   /// Loops over [range.lower, range.upper) in blocks.
   llvm::LogicalResult forBlocks(Range range, int64_t block, llvm::function_ref<llvm::LogicalResult(Range)> body);
-  /// Loops over a range, `count` places at once, then half as many, and so on. The body may replace what is carried.
-  llvm::LogicalResult forHalves(Range range, int64_t count, llvm::MutableArrayRef<mlir::Value> carried,
-                                llvm::function_ref<llvm::LogicalResult(mlir::Value, int64_t)> body);
+  /// Loops over a range, `count` places at once, and over what is left by the next smaller powers of two: few places at
+  /// once are few independent sums. The body may replace what is carried.
+  llvm::LogicalResult forDecreasing(Range range, int64_t count, llvm::MutableArrayRef<mlir::Value> carried,
+                                    llvm::function_ref<llvm::LogicalResult(mlir::Value, int64_t)> body);
   /// Loops over a range with values that the body may replace.
   llvm::LogicalResult forCarrying(Range range, int64_t step, llvm::MutableArrayRef<mlir::Value> carried,
                                   llvm::function_ref<llvm::LogicalResult(mlir::Value)> body);

@@ -308,7 +308,7 @@ LogicalResult AttentionEmitter::emitGroup(Range rows, Range keyRange, Value vect
       }
     return success();
   };
-  if (failed(forHalves({index(0), keysHere}, blocking.keyRows, maximum, tile)))
+  if (failed(forDecreasing({index(0), keysHere}, blocking.keyRows, maximum, tile)))
     return failure();
 
   // e^(score - maximum). While nothing takes part, the maximum is -inf, and its difference to itself would be NaN.

@@ -33,7 +33,7 @@ struct Blocking {
 struct BlockLimits {
   int64_t rows, columns, depth;
 };
-constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {128, 192, 256};
+constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {132, 192, 256};
 
 /// The loops of a blocked matrix product. A block of A is packed row by row, which is where its prologue, its padding
 /// and the patches of a convolution are computed; B is packed in columns of one vector each, or lies so in memory
@@ -272,7 +272,7 @@ LogicalResult ProductEmitter::multiplyBlock(Range rows, Range columns, Range dep
 }
 
 LogicalResult ProductEmitter::multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors) {
-  return forHalves(rows, blocking.rows, {}, [&](Value row, int64_t count) {
+  return forDecreasing(rows, blocking.rows, {}, [&](Value row, int64_t count) {
     multiplyTile(rows, columns, depth, row, column, count, vectors);
     return success();
   });

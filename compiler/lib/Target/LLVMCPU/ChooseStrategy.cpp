@@ -59,9 +59,10 @@ Operation *findProduct(FusionOp region) {
   return product;
 }
 
-/// Tiles of a matrix product. Columns are cut at multiples of every variant's panel.
+/// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
+/// registers hold.
 StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
-  constexpr int64_t rowTile = 128, columnTile = 192, leastWorkgroups = 4;
+  constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
   auto rhs = llvm::cast<RankedTensorType>(op.getRhs().getType());
