@@ -80,11 +80,11 @@ class Case:
     """`body` is vx text over `%name` of the inputs, and defines `%name` of the results.
 
     `header` stands at module level (symbols, variables). `runs` are the sizes of the symbols, one run each: the module is
-    compiled once. `fault` is the message that each run fails with."""
+    compiled once. `fault` is the message that each run fails with, `precision` the one that it is compiled with."""
 
-    def __init__(self, name, inputs, body, results, header="", runs=({},), fault=None):
+    def __init__(self, name, inputs, body, results, header="", runs=({},), fault=None, precision=None):
         self.name, self.inputs, self.body, self.results = name, inputs, body, results
-        self.header, self.runs, self.fault = header, list(runs), fault
+        self.header, self.runs, self.fault, self.precision = header, list(runs), fault, precision
 
     @property
     def can_share(self):
@@ -93,8 +93,8 @@ class Case:
 
     def runs_on(self, device):
         """Shaders have no bf16; test/Tools/compile-unsupported.test quotes the refusal."""
-        return device != "vulkan" or not any(
-            value.dtype == "bf16" for value in (*self.inputs.values(), *self.results.values()))
+        types = {value.dtype for value in (*self.inputs.values(), *self.results.values())}
+        return device != "vulkan" or "bf16" not in types | {self.precision}
 
     def arrays(self, sizes):
         rng = np.random.default_rng(zlib.crc32(f"{self.name} {sorted(sizes.items())}".encode()))

@@ -181,7 +181,10 @@ def run_cases(tools, root, cases, devices):
     problems = {device: {} for device in devices}
     try:
         write_program(folder, cases)
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--target={','.join((*devices, *tools.also))}", "--no-cache", "--threads=1",
+        precision = cases[0].precision or "f32"
+        with open(f"{folder}/precision", "w") as file:
+            file.write(precision)
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join((*devices, *tools.also))}", "--no-cache", "--threads=1",
                    "-o", f"{folder}/program.vxm")
     except Failure as failure:
         if len(cases) > 1:
@@ -226,8 +229,8 @@ def batches(cases, devices):
     for case in cases:
         able = tuple(device for device in devices if case.runs_on(device))
         if able:
-            groups.setdefault((able, None if case.can_share else case.name), []).append(case)
-    for (able, _), group in groups.items():
+            groups.setdefault((able, case.precision, None if case.can_share else case.name), []).append(case)
+    for (able, *_), group in groups.items():
         for begin in range(0, len(group), SHARED):
             yield group[begin:begin + SHARED], able
 

@@ -23,6 +23,7 @@ Examples:
   Targets:  vx-compile model.onnx --target=cpu --cpu=avx512,x86-64-v3
   Sizes:    vx-compile model.onnx --target=cpu --dim batch=1,32 --dim sequence=1..512
   Numbers:  vx-compile model.onnx --target=cpu --strict-math
+            vx-compile model.onnx --target=cuda --precision=f16
   Show:     vx-compile model.onnx --target=cpu --report=json
             vx-compile model.onnx --target=cpu --stop-after=graph -o -
             vx-compile model.onnx --target=cpu,vulkan --check
@@ -122,8 +123,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
          "--dim", options.dims,
          "NAME=N: specialise a dimension; NAME=N,N: a version each beside the general one; NAME=N..N: its range")
       ->group("Sizes");
-  app.add_option("--precision", options.precision, "Arithmetic of float contractions: f32")
-      ->check(oneOf({"f32"}))
+  app.add_option("--precision", options.precision,
+                 "Factors of f32 contractions and convolutions: f32, tf32, f16 or bf16; sums stay f32")
+      ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
       ->group("Numbers");
   app.add_flag("--strict-math", options.strictMath, "Keep every rounding step of the model")->group("Numbers");
 
@@ -196,6 +198,7 @@ static int run(const char *name, int argc, char **argv) {
   request.threads = options.threads;
   request.check_only = options.check;
   request.strict_math = options.strictMath;
+  request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {
     static_cast<Sink *>(data)->console.say(severity, message);

@@ -27,7 +27,10 @@ std::string getTextReport(const CompilationReport &report) {
        << " dispatches";
     if (kernel.dispatchesAtLoad > 0)
       os << " and " << kernel.dispatchesAtLoad << " at load";
-    os << ", each " << kernel.flops << " flops and " << kernel.bytes << " bytes\n         from ";
+    os << ", each " << kernel.flops << " flops and " << kernel.bytes << " bytes";
+    if (!kernel.products.empty())
+      os << ", products of " << kernel.products;
+    os << "\n         from ";
     llvm::interleaveComma(kernel.sources, os);
     os << "\n";
   }
@@ -65,6 +68,8 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("name", kernel.name);
           json.attribute("key", kernel.key);
           json.attribute("strategy", kernel.strategy);
+          if (!kernel.products.empty())
+            json.attribute("products", kernel.products);
           json.attributeArray("sources", [&] {
             for (const std::string &source : kernel.sources)
               json.value(source);

@@ -8,6 +8,7 @@
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/ROCM.h"
 #include "vx/Target/Vulkan.h"
+#include "vx/Transforms/Passes.h"
 #include "vx/abi/version.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -131,6 +132,11 @@ vxc_result Call::parseOptions() {
                   std::string("--stop-after: want import, graph, grad, fused, kernels, schedule or target, got '") +
                       options.stop_after + "'");
     compilation.stopAfter = *phase;
+  }
+  if (options.precision) {
+    if (!vx::parsePrecision(options.precision))
+      return fail(VXC_USAGE, std::string("--precision: want f32, tf32, f16 or bf16, got '") + options.precision + "'");
+    compilation.precision = options.precision;
   }
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
   compilation.threads = options.threads;

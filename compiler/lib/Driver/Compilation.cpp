@@ -138,6 +138,7 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
     bucket.module = cast<ModuleOp>(module->clone());
     GraphOptions graph;
     graph.strictMath = options.strictMath;
+    graph.precision = options.precision;
     graph.dims = always;
     for (auto &[name, value] : constraints)
       graph.dims.push_back(name + "=" + std::to_string(value));
@@ -221,6 +222,28 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
 }
 
 namespace {
+
+/// How the products of a kernel are computed on a GPU or CPU with these facts, where their precision was chosen or
+/// their factors are narrow. The last such op of a kernel decides; a kernel has one.
+std::string describeProducts(KernelOp kernel, const TargetSpec &spec) {
+  std::string text;
+  kernel.walk([&](Operation *op) {
+    if (!isa<ContractOp, ConvOp>(op))
+      return;
+    Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+    if (auto factors = op->getAttrOfType<TypeAttr>("factors"))
+      element = factors.getValue();
+    text.clear();
+    llvm::raw_string_ostream os(text);
+    bool isNarrow = isa<FloatTF32Type, Float16Type, BFloat16Type>(element);
+    os << element;
+    if (isNarrow && kernel.getStrategy().getName() == "mma" && spec.matrixUnit.depthOf(element) != 0)
+      os << " in matrix units";
+    else if (isNarrow)
+      os << (element.isTF32() ? " computed as f32" : " widened to f32");
+  });
+  return text;
+}
 
 /// How the schedule of a model uses a kernel.
 struct KernelUse {
@@ -351,6 +374,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       job.report.name = job.name;
       job.report.key = job.key;
       llvm::raw_string_ostream(job.report.strategy) << kernel.getStrategyAttr();
+      job.report.products = describeProducts(kernel, spec);
       for (std::string &node : getSourceNodes(kernel.getLoc()))
         job.report.sources.push_back(std::move(node));
       const KernelUse &use = uses[job.key];

@@ -54,6 +54,9 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   // What the last passes left of views, comparisons and constants.
   pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
   pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
+  ApplyPrecisionPassOptions applyPrecision;
+  applyPrecision.precision = options.precision;
+  pm.addNestedPass<func::FuncOp>(createApplyPrecisionPass(applyPrecision));
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   pm.addPass(createCanonicalizerPass());

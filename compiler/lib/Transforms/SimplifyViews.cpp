@@ -145,7 +145,7 @@ ContractOp contractWith(PatternRewriter &rewriter, ContractOp op, const Side &si
     dims.push_back(getDim(rhsType, d));
   RankedTensorType type = getTensorType(dims, op.getResult().getType().getElementType());
   return ContractOp::create(rewriter, op.getLoc(), type, lhs.value, rhs.value, lhs.batch, rhs.batch, lhs.contracting,
-                            rhs.contracting);
+                            rhs.contracting, op.getSumsAttr(), op.getFactorsAttr());
 }
 
 /// contract(transpose(x), y) -> contract(x, y), transposed behind where the order of the free dimensions changes.

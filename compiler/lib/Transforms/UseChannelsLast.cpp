@@ -80,7 +80,8 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
     int64_t rank = typeOf(op.getInput()).getRank();
     Value input = transposed(rewriter, op.getLoc(), op.getInput(), toChannelsLast(rank));
     Value result = ConvOp::create(rewriter, op.getLoc(), input, op.getFilter(), op.getStrides(), op.getDilations(),
-                                  op.getPadsLow(), op.getPadsHigh(), op.getGroups(), /*channels_last=*/true);
+                                  op.getPadsLow(), op.getPadsHigh(), op.getGroups(), /*channels_last=*/true,
+                                  op.getSumsAttr(), op.getFactorsAttr());
     return replaceWithView(rewriter, op, result);
   }
 };

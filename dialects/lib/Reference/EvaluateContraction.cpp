@@ -62,7 +62,7 @@ Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &
   for (int64_t dim : rhsFree)
     shape.push_back(rhs.getShape()[dim]);
 
-  HostTensor result(lhs.getElementType(), shape);
+  HostTensor result(op.getSums() ? ElementType::F32 : lhs.getElementType(), shape);
   std::vector<int64_t> lhsRows = getOffsets(lhs, lhsFree), rhsColumns = getOffsets(rhs, rhsFree);
   std::vector<int64_t> lhsBatches = getOffsets(lhs, op.getLhsBatch()), rhsBatches = getOffsets(rhs, op.getRhsBatch());
   std::vector<int64_t> lhsSteps = getOffsets(lhs, op.getLhsContracting());
@@ -105,7 +105,7 @@ Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter
   for (size_t d = 0; d < spatial; ++d)
     shape[firstSpatial + d] = getWindowCount(inputShape[firstSpatial + d], filterShape[d + 2], op.getStrides()[d],
                                              op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]);
-  HostTensor result(input.getElementType(), shape);
+  HostTensor result(op.getSums() ? ElementType::F32 : input.getElementType(), shape);
   std::vector<double> inputs = toFloats(input), weights = toFloats(filter);
   Shape inputStrides = getStrides(inputShape), filterStrides = getStrides(filterShape);
   IndexSpace kernel(filterShape.drop_front(2));

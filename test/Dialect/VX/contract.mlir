@@ -55,3 +55,39 @@ func.func @c3_sizes(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) {
   %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<2x3xf32>, tensor<4x5xf32>
   return
 }
+
+// -----
+
+// The sums of narrow factors as they were accumulated, and factors that may be rounded.
+// CHECK-LABEL: func.func @precision(
+func.func @precision(%a: tensor<2x3xf16>, %b: tensor<3x4xf16>, %c: tensor<2x3xf32>, %d: tensor<3x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  // CHECK: vx.contract %{{.*}}, %{{.*}} batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<2x3xf16>, tensor<3x4xf16>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<2x3xf16>, tensor<3x4xf16>
+  // CHECK: vx.contract %{{.*}}, %{{.*}} batch = [] x [] contracting = [1] x [0] factors = tf32 : tensor<2x3xf32>, tensor<3x4xf32>
+  %1 = vx.contract %c, %d batch = [] x [] contracting = [1] x [0] factors = tf32 : tensor<2x3xf32>, tensor<3x4xf32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+func.func @c4_operands(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects 'sums' of f32 for operands of f16 or bf16: got 'f32' for operands of 'f32'}}
+  %0 = vx.contract %a, %a batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<2x2xf32>, tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @c4_type(%a: tensor<2x2xf16>) {
+  // expected-error @+1 {{'vx.contract' op expects 'sums' of f32 for operands of f16 or bf16: got 'f64' for operands of 'f16'}}
+  %0 = vx.contract %a, %a batch = [] x [] contracting = [1] x [0] sums = f64 : tensor<2x2xf16>, tensor<2x2xf16>
+  return
+}
+
+// -----
+
+func.func @c5_factors(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{'vx.contract' op expects 'factors' of tf32 for operands of f32: got 'bf16' for operands of 'f32'}}
+  %0 = vx.contract %a, %a batch = [] x [] contracting = [1] x [0] factors = bf16 : tensor<2x2xf32>, tensor<2x2xf32>
+  return
+}

@@ -79,3 +79,30 @@ func.func @c4_padded_size(%x: tensor<1x4x8xf32>, %w: tensor<6x4x3xf32>) {
   %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [-9] x [0] groups = 1 : tensor<1x4x8xf32>, tensor<6x4x3xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @precision(
+func.func @precision(%x: tensor<1x4x8xbf16>, %w: tensor<6x4x3xbf16>, %y: tensor<1x4x8xf32>, %v: tensor<6x4x3xf32>) -> (tensor<1x6x6xf32>, tensor<1x6x6xf32>) {
+  // CHECK: vx.conv {{.*}} groups = 1 sums = f32 : tensor<1x4x8xbf16>, tensor<6x4x3xbf16>
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 sums = f32 : tensor<1x4x8xbf16>, tensor<6x4x3xbf16>
+  // CHECK: vx.conv {{.*}} groups = 1 factors = tf32 : tensor<1x4x8xf32>, tensor<6x4x3xf32>
+  %1 = vx.conv %y, %v strides = [1] dilations = [1] pads = [0] x [0] groups = 1 factors = tf32 : tensor<1x4x8xf32>, tensor<6x4x3xf32>
+  return %0, %1 : tensor<1x6x6xf32>, tensor<1x6x6xf32>
+}
+
+// -----
+
+func.func @c5_sums(%x: tensor<1x4x8xf64>, %w: tensor<6x4x3xf64>) {
+  // expected-error @+1 {{'vx.conv' op expects 'sums' of f32 for operands of f16 or bf16: got 'f32' for operands of 'f64'}}
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 sums = f32 : tensor<1x4x8xf64>, tensor<6x4x3xf64>
+  return
+}
+
+// -----
+
+func.func @c6_factors(%x: tensor<1x4x8xf16>, %w: tensor<6x4x3xf16>) {
+  // expected-error @+1 {{'vx.conv' op expects 'factors' of tf32 for operands of f32: got 'tf32' for operands of 'f16'}}
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 factors = tf32 : tensor<1x4x8xf16>, tensor<6x4x3xf16>
+  return
+}

@@ -48,6 +48,7 @@ struct CompilationOptions {
   std::vector<DimOption> dims;
   Phase stopAfter = Phase::Module;
   bool strictMath = false;
+  std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;
   std::string cacheFolder;                           // empty: no cache
   unsigned threads = 0;                              // 0: one for each processor
@@ -57,6 +58,7 @@ struct CompilationOptions {
 /// What the compilation of one kernel for one variant gave, for reports.
 struct KernelReport {
   std::string target, variant, name, key, strategy;
+  std::string products; // how contractions and convolutions multiply; empty for kernels without
   std::vector<std::string> sources;
   uint64_t dispatches = 0;       // of the general version, or of the special one that alone has the kernel
   uint64_t dispatchesAtLoad = 0; // likewise, for derived constants

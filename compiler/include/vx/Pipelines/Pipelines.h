@@ -19,6 +19,7 @@ llvm::StringRef getPhaseName(Phase phase);
 struct GraphOptions {
   std::vector<std::string> dims; // symbols to specialise: "batch=1"
   bool strictMath = false;       // keep every rounding step of the model
+  std::string precision = "f32"; // of contractions: f32, tf32, f16 or bf16
 };
 
 /// import -> graph

@@ -10,11 +10,37 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace vx {
+
+/// The matrix instructions of a GPU: a subgroup multiplies fragments of 16 rows and 16 columns (!vxk.fragment) and adds
+/// the products to f32.
+struct MatrixUnit {
+  static constexpr int64_t rows = 16, columns = 16;
+
+  /// The depth of the product of two fragments by their element type: "f16", "bf16", "tf32". Empty: there is no unit.
+  std::map<std::string, int64_t> depths;
+  int64_t subgroup = 32; // threads that hold a fragment together
+  /// Where thread t holds the elements of an accumulator, in the order of `vxk.fragment_elements`: in row
+  /// t / laneColumns * rowStep + first and column t % laneColumns * columnStep + second.
+  std::vector<std::pair<int64_t, int64_t>> elements;
+  int64_t laneColumns = 1, rowStep = 1, columnStep = 1;
+  /// Factors are read as well from memory in which neighbours lie across the sum, not along it.
+  bool readsAcross = false;
+
+  /// The depth for factors of this type, 0 where there is none.
+  int64_t depthOf(mlir::Type element) const {
+    std::string name;
+    llvm::raw_string_ostream(name) << element;
+    auto found = depths.find(name);
+    return found == depths.end() ? 0 : found->second;
+  }
+};
 
 /// One variant of a target: the facts that code generation may rely on, as data.
 struct TargetSpec {
@@ -29,6 +55,8 @@ struct TargetSpec {
   int64_t l1Bytes = 32 << 10, l2Bytes = 1 << 20;
   int64_t maxThreads = 1;      // threads of a workgroup, GPU
   int64_t workgroupMemory = 0; // bytes of workgroup memory, GPU
+  MatrixUnit matrixUnit;
+  int64_t asyncCopyBytes = 0; // the largest `vxk.async_copy`; 0: there is none
 };
 
 /// The code of one kernel for one variant: an object file (cpu) or a SPIR-V module (vulkan).

@@ -160,6 +160,28 @@ def RecognizeAttentionPass : Pass<"vx-recognize-attention", "::mlir::func::FuncO
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ApplyPrecisionPass : Pass<"vx-apply-precision", "::mlir::func::FuncOp"> {
+  let summary = "Multiply in the precision that the user chose";
+  let description = [{
+    For contractions and convolutions of f32. With f16 and bf16 their operands are rounded to that type, and the sums stay f32; constants are
+    then cast once, at compile time or at load:
+
+        %r = vx.contract %x, %w ...   ->    %a = vx.cast %x : tensor<7x16xf32> -> tensor<7x16xf16>
+                                            %b = vx.cast %w : tensor<16x5xf32> -> tensor<16x5xf16>
+                                            %r = vx.contract %a, %b ... sums = f32
+
+    With tf32 the operands stay f32, and a device that has products of tf32 may take them:
+
+        %r = vx.contract %x, %w ... factors = tf32
+
+    Leaves alone `vx.attention`, whose products stay f32, and what is not f32. Needs: `vx-simplify-views` and `vx-recognize-attention` before,
+    whose forms the casts would hide. Keeps: dynamic shapes. Idempotent. Numerics: rounds each factor once, to 11 (f16, tf32) or 8 (bf16) bits;
+    f16 ends at 65504. `precision=f32` switches the pass off.
+  }];
+  let options = [Option<"precision", "precision", "std::string", /*default=*/"\"f32\"", "f32, tf32, f16 or bf16">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
   let summary = "Expand composite ops into reductions and elementwise ops";
   let description = [{

@@ -45,6 +45,7 @@ typedef struct vxc_options {
   vxc_message_fn on_message; // may be NULL
   vxc_text_fn on_text;       // may be NULL
   void *user_data;
+  const char *precision; // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

@@ -69,6 +69,8 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
         }
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, left, right, args[2], vxResult));
       });
+  if (op.getFactors())
+    generic->setAttr(vxk::kTF32Attr, lowering.builder.getUnitAttr());
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 
@@ -147,6 +149,8 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
   if (op.getChannelsLast())
     window.push_back(builder.getNamedAttr("channels_last", builder.getUnitAttr()));
   generic->setAttr(vxk::kConvAttr, builder.getDictionaryAttr(window));
+  if (op.getFactors())
+    generic->setAttr(vxk::kTF32Attr, builder.getUnitAttr());
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 

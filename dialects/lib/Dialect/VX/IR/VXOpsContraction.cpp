@@ -11,6 +11,18 @@ using namespace mlir;
 
 namespace vx {
 
+/// The element type of a sum of products of `operand`, by the attributes `sums` and `factors`.
+static FailureOr<Type> inferSumType(std::optional<Location> location, StringRef op, Type operand,
+                                    std::optional<Type> sums, std::optional<Type> factors) {
+  if (sums && (!sums->isF32() || !isa<Float16Type, BFloat16Type>(operand)))
+    return emitOptionalError(location, "'", op, "' op expects 'sums' of f32 for operands of f16 or bf16: got ", *sums,
+                             " for operands of ", operand);
+  if (factors && (!factors->isTF32() || !operand.isF32()))
+    return emitOptionalError(location, "'", op, "' op expects 'factors' of tf32 for operands of f32: got ", *factors,
+                             " for operands of ", operand);
+  return sums ? *sums : operand;
+}
+
 LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {
   auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType()),
@@ -59,7 +71,11 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
   }
   llvm::append_range(dims, lhsFree);
   llvm::append_range(dims, rhsFree);
-  types.push_back(getTensorType(dims, lhs.getElementType()));
+  FailureOr<Type> element = inferSumType(location, getOperationName(), lhs.getElementType(), adaptor.getSums(),
+                                         adaptor.getFactors()); // C4, C5
+  if (failed(element))
+    return failure();
+  types.push_back(getTensorType(dims, *element));
   return success();
 }
 
@@ -103,7 +119,11 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   }
   if (isLast)
     dims.push_back(filters);
-  types.push_back(getTensorType(dims, input.getElementType()));
+  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(), adaptor.getSums(),
+                                         adaptor.getFactors()); // C5, C6
+  if (failed(element))
+    return failure();
+  types.push_back(getTensorType(dims, *element));
   return success();
 }
 

@@ -1,6 +1,7 @@
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -8,12 +9,19 @@ using namespace mlir;
 #include "vx/Dialect/VXK/IR/VXKDialect.cpp.inc"
 #include "vx/Dialect/VXK/IR/VXKEnums.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "vx/Dialect/VXK/IR/VXKTypes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "vx/Dialect/VXK/IR/VXKOps.cpp.inc"
 
 namespace vxk {
 
 void VXKDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "vx/Dialect/VXK/IR/VXKTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "vx/Dialect/VXK/IR/VXKOps.cpp.inc"
@@ -27,6 +35,114 @@ LogicalResult BufferOp::verify() {
   if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
     return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
                          << ", got " << getSizes().size();
+  return success();
+}
+
+//===-- Matrix fragments
+//--------------------------------------------------------------------------------------------===//
+
+Type FragmentType::parse(AsmParser &parser) {
+  SmallVector<int64_t> sizes;
+  Type element;
+  llvm::SMLoc location = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseLess() || parser.parseKeyword(&name) || parser.parseComma())
+    return {};
+  std::optional<FragmentRole> role = symbolizeFragmentRole(name);
+  if (!role)
+    return parser.emitError(location, "expects lhs, rhs or accumulator, got '") << name << "'", Type();
+  if (parser.parseDimensionList(sizes, /*allowDynamic=*/false, /*withTrailingX=*/false) || parser.parseComma() ||
+      parser.parseType(element) || parser.parseGreater())
+    return {};
+  if (sizes.size() != 3)
+    return parser.emitError(location, "expects rows, columns and depth, got ") << sizes.size() << " sizes", Type();
+  return getChecked([&] { return parser.emitError(location); }, parser.getContext(), *role, sizes[0], sizes[1],
+                    sizes[2], element);
+}
+
+void FragmentType::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyFragmentRole(getRole()) << ", " << getRows() << "x" << getColumns() << "x" << getDepth()
+          << ", " << getElementType() << ">";
+}
+
+LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError, FragmentRole role, int64_t rows,
+                                   int64_t columns, int64_t depth, Type element) {
+  if (rows < 1 || columns < 1 || depth < 1) // C1
+    return emitError() << "'!vxk.fragment' expects sizes of at least 1: got " << rows << "x" << columns << "x" << depth;
+  bool isAccumulator = role == FragmentRole::accumulator;
+  bool isFactorType = isa<Float16Type, BFloat16Type, FloatTF32Type>(element);
+  if (isAccumulator ? !element.isF32() : !isFactorType) // C2
+    return emitError() << "'!vxk.fragment' expects " << (isAccumulator ? "f32" : "f16, bf16 or tf32") << " for '"
+                       << stringifyFragmentRole(role) << "', got " << element;
+  return success();
+}
+
+LogicalResult FillFragmentOp::verify() {
+  if (getResult().getType().getRole() != FragmentRole::accumulator) // C1
+    return emitOpError() << "expects an accumulator as its result, got " << getResult().getType();
+  return success();
+}
+
+LogicalResult LoadFragmentOp::verify() {
+  FragmentType type = getResult().getType();
+  if (type.getRole() == FragmentRole::accumulator) // C1
+    return emitOpError() << "expects a factor as its result, got " << type;
+  Type element = cast<MemRefType>(getMemory().getType()).getElementType(), stored = type.getElementType();
+  if (stored.isTF32())
+    stored = Float32Type::get(getContext());
+  if (element != stored) // C1
+    return emitOpError() << "expects memory of " << stored << " for " << type << ", got " << element;
+  int64_t across = type.getRole() == FragmentRole::lhs ? type.getRows() : type.getColumns();
+  int64_t least = getAlongSum() ? type.getDepth() : across, step = 128 / stored.getIntOrFloatBitWidth();
+  if (getStride() < static_cast<uint64_t>(least) || getStride() % step != 0) // C2
+    return emitOpError() << "expects a stride of at least " << least << " and a multiple of " << step << ", got "
+                         << getStride();
+  return success();
+}
+
+LogicalResult MultiplyAccumulateOp::verify() {
+  FragmentType lhs = getLhs().getType(), rhs = getRhs().getType(), sum = getAccumulator().getType();
+  auto shape = [](FragmentType type) { return std::tuple(type.getRows(), type.getColumns(), type.getDepth()); };
+  if (lhs.getRole() != FragmentRole::lhs || rhs.getRole() != FragmentRole::rhs ||
+      sum.getRole() != FragmentRole::accumulator || shape(lhs) != shape(rhs) || shape(lhs) != shape(sum) ||
+      lhs.getElementType() != rhs.getElementType()) // C1
+    return emitOpError() << "expects a lhs, a rhs and an accumulator of one shape: got " << lhs << ", " << rhs
+                         << " and " << sum;
+  return success();
+}
+
+LogicalResult FragmentElementsOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (type.getRole() != FragmentRole::accumulator) // C1
+    return emitOpError() << "expects an accumulator, got " << type;
+  int64_t all = type.getRows() * type.getColumns(), own = getNumResults();
+  if (own == 0 || all % own != 0 || !llvm::isPowerOf2_64(all / own)) // C1
+    return emitOpError() << "expects a part of " << type << " for each of a power of 2 of threads, got " << own
+                         << " elements of " << all;
+  return success();
+}
+
+//===-- Asynchronous stages
+//-----------------------------------------------------------------------------------------===//
+
+LogicalResult AsyncCopyOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType()), target = cast<MemRefType>(getTarget().getType());
+  if (source.getElementType() != target.getElementType() || source.getMemorySpace() || !target.getMemorySpace()) // C1
+    return emitOpError() << "expects a buffer and workgroup memory of one element type: got " << source << " and "
+                         << target;
+  int64_t bytes = getCount() * target.getElementType().getIntOrFloatBitWidth() / 8;
+  if (bytes != 4 && bytes != 8 && bytes != 16) // C2
+    return emitOpError() << "expects to copy 4, 8 or 16 bytes, got " << getCount() << " elements of "
+                         << target.getElementType();
+  if (static_cast<int64_t>(getIndices().size()) != source.getRank()) // C3
+    return emitOpError() << "expects one index for each dimension of " << source << ": want " << source.getRank()
+                         << ", got " << getIndices().size();
+  return success();
+}
+
+LogicalResult AsyncWaitOp::verify() {
+  if (static_cast<int64_t>(getStages()) < 0) // C1
+    return emitOpError() << "expects 0 or more stages, got " << static_cast<int64_t>(getStages());
   return success();
 }
 

@@ -14,21 +14,36 @@ def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs"
     - C1: the batch lists are equally long, as are the contracting lists; no dimension is named twice.
     - C2: every dimension named exists.
     - C3: paired dimensions have the same size.
+    - C4: `sums`, where given, is f32, and the operands' elements are f16 or bf16.
+    - C5: `factors`, where given, is tf32, and the operands' elements are f32.
 
     Numerics: sums of f32 and narrower floats are accumulated in f32, of f64 in f64, of integers in the result's type; the
-    order of a sum is not specified but does not depend on threads. An empty sum is 0.
+    order of a sum is not specified but does not depend on threads. An empty sum is 0. With `sums` the result is the sum as it was
+    accumulated, else it is rounded to the operands' type. With `factors` a device may round each factor to that type, to nearest, before it
+    multiplies. Matrix instructions, which a device may use for factors of f16, bf16 and tf32, add some products at a time to an f32 and may
+    round each such sum towards zero.
+
+    Example:
+
+        %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<7x16xf16>, tensor<16x5xf16>
   }];
   let arguments = (ins VX_NumberTensor:$lhs, VX_NumberTensor:$rhs,
                        DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
-                       DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting);
+                       DenseI64ArrayAttr:$lhs_contracting, DenseI64ArrayAttr:$rhs_contracting,
+                       OptionalAttr<TypeAttr>:$sums, OptionalAttr<TypeAttr>:$factors);
   let results = (outs VX_NumberTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `batch` `=` $lhs_batch `x` $rhs_batch `contracting` `=` $lhs_contracting `x` $rhs_contracting
-    attr-dict `:` type($lhs) `,` type($rhs)
+    (`sums` `=` $sums^)? (`factors` `=` $factors^)? attr-dict `:` type($lhs) `,` type($rhs)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::llvm::ArrayRef<int64_t>":$lhs_batch,
+                                 "::llvm::ArrayRef<int64_t>":$rhs_batch, "::llvm::ArrayRef<int64_t>":$lhs_contracting,
+                                 "::llvm::ArrayRef<int64_t>":$rhs_contracting), [{
+    build($_builder, $_state, result, lhs, rhs, lhs_batch, rhs_batch, lhs_contracting, rhs_contracting, {}, {});
+  }]>];
 }
 
-def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "filter", "result"]>]> {
+def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "filter"]>]> {
   let summary = "convolution (cross-correlation) over spatial dimensions";
   let description = [{
     `input` is [N, C, spatial...], `filter` [M, C / groups, kernel...], `result` [N, M, spatial...]:
@@ -43,17 +58,24 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
           least 1.
     - C3: `groups` is at least 1 and divides C and M; `filter` has C / groups channels.
     - C4: no spatial dimension of the result is negative.
+    - C5: `sums`, where given, is f32, and the operands' elements are f16 or bf16.
+    - C6: `factors`, where given, is tf32, and the operands' elements are f32.
 
-    Numerics: as `vx.contract`.
+    Numerics: as `vx.contract`, with `sums` and `factors` too.
   }];
   let arguments = (ins VX_FloatTensor:$input, VX_FloatTensor:$filter, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high, I64Attr:$groups,
-                       UnitAttr:$channels_last);
+                       UnitAttr:$channels_last, OptionalAttr<TypeAttr>:$sums, OptionalAttr<TypeAttr>:$factors);
   let results = (outs VX_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $filter `strides` `=` $strides `dilations` `=` $dilations `pads` `=` $pads_low `x` $pads_high `groups` `=` $groups
-    (`channels_last` $channels_last^)? attr-dict `:` type($input) `,` type($filter)
+    (`channels_last` $channels_last^)? (`sums` `=` $sums^)? (`factors` `=` $factors^)? attr-dict `:` type($input) `,` type($filter)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$filter, "::llvm::ArrayRef<int64_t>":$strides,
+                                 "::llvm::ArrayRef<int64_t>":$dilations, "::llvm::ArrayRef<int64_t>":$pads_low,
+                                 "::llvm::ArrayRef<int64_t>":$pads_high, "int64_t":$groups), [{
+    build($_builder, $_state, result, input, filter, strides, dilations, pads_low, pads_high, groups, /*channels_last=*/false, {}, {});
+  }]>];
   let extraClassDeclaration = [{
     /// The dimension of `input` and of `result` that holds the channels.
     int64_t getChannelDim() { return getChannelsLast() ? getInput().getType().getRank() - 1 : 1; }

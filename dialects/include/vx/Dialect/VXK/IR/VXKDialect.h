@@ -14,6 +14,9 @@
 #include "vx/Dialect/VXK/IR/VXKDialect.h.inc"
 #include "vx/Dialect/VXK/IR/VXKEnums.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "vx/Dialect/VXK/IR/VXKTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "vx/Dialect/VXK/IR/VXKOps.h.inc"
 
@@ -27,6 +30,8 @@ inline constexpr llvm::StringLiteral kThreadsAttr = "vxk.threads";
 inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
 /// Of a linalg op that is a convolution: its strides, dilations, pads_low, pads_high and groups, and channels_last.
 inline constexpr llvm::StringLiteral kConvAttr = "vxk.conv";
+/// Unit attribute of a linalg op whose factors may be rounded to tf32.
+inline constexpr llvm::StringLiteral kTF32Attr = "vxk.tf32";
 /// Of a linalg op that undoes a packing: the `dim` and `permutation` of its vx.unpack.
 inline constexpr llvm::StringLiteral kUnpackAttr = "vxk.unpack";
 /// Of a linalg op that is a part of attention: its name, "dots", "scores", "max", "sum", "values", "result" or

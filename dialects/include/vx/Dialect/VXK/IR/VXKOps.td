@@ -2,6 +2,7 @@
 #ifndef VX_DIALECT_VXK_IR_VXKOPS
 #define VX_DIALECT_VXK_IR_VXKOPS
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
@@ -14,9 +15,10 @@ def VXK_Dialect : Dialect {
   let summary = "the inside of kernels: parameters, workgroups, faults";
   let description = [{
     A kernel is a `func.func` without arguments and results, with the attribute `vxk.kernel`, in a module of its own. It reads its
-    buffers and scalars from the parameter block (runtime/include/vx/abi/kernel.h). Producer and consumer stages, barriers
-    with roles and matrix fragments will be ops and types of this dialect.
+    buffers and scalars from the parameter block (runtime/include/vx/abi/kernel.h). Asynchronous copies come in stages: `vxk.async_copy`,
+    `vxk.async_commit`, `vxk.async_wait`. Barriers with roles will be ops of this dialect.
   }];
+  let useDefaultTypePrinterParser = 1;
 }
 
 /// An index whose range is known, so that arithmetic on it may be done in fewer bits.
@@ -81,6 +83,122 @@ def VXK_ThreadIdOp : VXK_Op<"thread_id", [Pure, VXK_KnownRange]> {
 def VXK_BarrierOp : VXK_Op<"barrier"> {
   let summary = "waits for all threads of the workgroup, and makes their writes visible to each other";
   let assemblyFormat = "attr-dict";
+}
+
+//===-- Matrix fragments -------------------------------------------------------------------------------------------===//
+
+def VXK_FragmentRole : I32EnumAttr<"FragmentRole", "what a matrix fragment is in a product", [
+    I32EnumAttrCase<"lhs", 0>, I32EnumAttrCase<"rhs", 1>, I32EnumAttrCase<"accumulator", 2>]> {
+  let cppNamespace = "::vxk";
+}
+
+def VXK_FragmentType : TypeDef<VXK_Dialect, "Fragment"> {
+  let mnemonic = "fragment";
+  let summary = "a small matrix that the threads of a subgroup hold together";
+  let description = [{
+    `!vxk.fragment<lhs, 16x16x8, f16>` is the left factor of a product of 16 rows, 16 columns and a sum of 8: a matrix of 16 x 8. `rhs` is 8 x 16,
+    `accumulator` 16 x 16. Which thread holds which element is the target's: its last lowering makes registers of a fragment, and what others need
+    to know of an accumulator is a fact of the target (`MatrixUnit` of a TargetSpec).
+
+    - C1: the sizes are at least 1.
+    - C2: factors are f16, bf16 or tf32, accumulators f32.
+  }];
+  let parameters = (ins "::vxk::FragmentRole":$role, "int64_t":$rows, "int64_t":$columns, "int64_t":$depth, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def VXK_FillFragmentOp : VXK_Op<"fill_fragment", [Pure]> {
+  let summary = "an accumulator whose elements are all one value";
+  let description = [{
+    - C1: the result is an accumulator, of the value's type.
+  }];
+  let arguments = (ins F32:$value);
+  let results = (outs VXK_FragmentType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def VXK_LoadFragmentOp : VXK_Op<"load_fragment", []> {
+  let summary = "reads a factor from workgroup memory";
+  let description = [{
+    Element k along the sum of row (column, of the right factor) i is `memory[at + k * stride + i]`, or with `along_sum`
+    `memory[at + i * stride + k]`. All threads of a subgroup take part, with the same place. Elements of tf32 lie in memory as f32 and are rounded to
+    nearest, ties away from zero.
+
+    - C1: the result is a factor; the memory has its element type, or f32 for tf32.
+    - C2: `stride` is at least as large as what lies between two of its steps; `at` and `stride` are multiples of 16 bytes.
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[F16, BF16, F32], [1]>, "", [MemRead]>:$memory, Index:$at, I64Attr:$stride, UnitAttr:$along_sum);
+  let results = (outs VXK_FragmentType:$result);
+  let assemblyFormat = [{
+    $memory `[` $at `]` `stride` $stride (`along_sum` $along_sum^)? attr-dict `:` type($memory) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def VXK_MultiplyAccumulateOp : VXK_Op<"multiply_accumulate", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "adds the product of two fragments to a third";
+  let description = [{
+    result = accumulator + lhs * rhs. All threads of a subgroup take part. How the products of one element are grouped and rounded on their way
+    into the f32 is the device's.
+
+    - C1: the operands are a `lhs`, a `rhs` and an `accumulator` of one shape, the factors of one element type.
+  }];
+  let arguments = (ins VXK_FragmentType:$lhs, VXK_FragmentType:$rhs, VXK_FragmentType:$accumulator);
+  let results = (outs VXK_FragmentType:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $accumulator attr-dict `:` type($lhs) `,` type($rhs) `,` type($accumulator)";
+  let hasVerifier = 1;
+}
+
+def VXK_FragmentElementsOp : VXK_Op<"fragment_elements", [Pure]> {
+  let summary = "the elements of an accumulator that this thread holds";
+  let description = [{
+    In the order in which the target's `MatrixUnit` tells their rows and columns.
+
+    - C1: the operand is an accumulator, whose elements a power of 2 of threads share evenly.
+  }];
+  let arguments = (ins VXK_FragmentType:$fragment);
+  let results = (outs Variadic<F32>:$elements);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($elements)";
+  let hasVerifier = 1;
+}
+
+//===-- Asynchronous stages ----------------------------------------------------------------------------------------===//
+
+def VXK_AsyncCopyOp : VXK_Op<"async_copy", []> {
+  let summary = "copies neighbouring elements from a buffer to workgroup memory, some time before a wait for it ends";
+  let description = [{
+    `count` elements, or as many zeros where `valid` is false; then nothing is read. Belongs to the stage that the next `vxk.async_commit` of this
+    thread closes.
+
+    - C1: both memrefs have one element type; the source is a buffer, the target one-dimensional workgroup memory.
+    - C2: `count` elements take 4, 8 or 16 bytes, and both places are multiples of that.
+    - C3: there is one index for each dimension of the source.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Variadic<Index>:$indices, Arg<MemRefRankOf<[AnyType], [1]>, "", [MemWrite]>:$target,
+                       Index:$at, I64Attr:$count, I1:$valid);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `to` $target `[` $at `]` `count` $count `if` $valid attr-dict `:` type($source) `to` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def VXK_AsyncCommitOp : VXK_Op<"async_commit"> {
+  let summary = "closes a stage: what this thread copied since the last one";
+  let assemblyFormat = "attr-dict";
+}
+
+def VXK_AsyncWaitOp : VXK_Op<"async_wait"> {
+  let summary = "waits until all but the last stages of this thread have arrived";
+  let description = [{
+    What other threads copied can be read after a `vxk.barrier` behind their waits.
+
+    - C1: `stages` is 0 or more.
+  }];
+  let arguments = (ins I64Attr:$stages);
+  let assemblyFormat = "$stages attr-dict";
+  let hasVerifier = 1;
 }
 
 def VXK_ReportFaultOp : VXK_Op<"report_fault"> {
