@@ -66,8 +66,15 @@ for browser in ("chromium-headless-shell", "chromium", "chromium-browser", "goog
         config.available_features.add("browser")
         config.substitutions.append(("%browser", shutil.which(browser)))
         break
-# A Python with ONNX Runtime: the one that scripts/test makes, or one of the PATH.
-for python in (os.path.join(config.vx_source_dir, "build", "venv", "bin", "python"), config.python, "python3"):
+pythons = [os.path.join(config.vx_source_dir, "build", "venv", "bin", "python"), config.python, "python3"]
+# A Python with NumPy, and one with ONNX Runtime too: the one that scripts/test makes, or one of the PATH.
+for python in pythons:
+    found = shutil.which(python)
+    if found and subprocess.run([found, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0:
+        config.available_features.add("numpy")
+        config.substitutions.append(("%numpy_python", found))
+        break
+for python in pythons:
     probe = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ('numpy', 'onnxruntime'))))"
     found = shutil.which(python)
     if found and subprocess.run([found, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:

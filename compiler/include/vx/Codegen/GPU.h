@@ -21,11 +21,13 @@ bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);
 void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
 /// The part of it from a function of linalg ops on tensors on (what conversion to linalg leaves).
-void buildGPUKernelPipeline(mlir::OpPassManager &pm);
+void buildGPUKernelPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
 std::unique_ptr<mlir::Pass> createGPULowerAttentionPass();
 std::unique_ptr<mlir::Pass> createLowerContractionPass();
+/// Uses the matrix fragments and asynchronous copies that `spec` has.
+std::unique_ptr<mlir::Pass> createLowerContractionPass(const TargetSpec &spec);
 std::unique_ptr<mlir::Pass> createLowerElementwisePass();
 std::unique_ptr<mlir::Pass> createLowerReductionsPass();
 std::unique_ptr<mlir::Pass> createUnrollShortLoopsPass();

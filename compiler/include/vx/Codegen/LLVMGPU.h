@@ -28,6 +28,10 @@ namespace vx {
 /// Attribute of the function that the runtime starts: it takes the address of the parameter block.
 inline constexpr llvm::StringLiteral kGPUEntryAttr = "vxk.entry";
 
+/// #llvm.loop_annotation of a loop. The conversions to cf and to the LLVM dialect hand attributes on from it to its
+/// last branch.
+inline constexpr llvm::StringLiteral kLoopAnnotationAttr = "llvm.loop_annotation";
+
 /// Address spaces, the same numbers on both targets.
 inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
 

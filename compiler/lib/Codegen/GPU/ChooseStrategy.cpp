@@ -7,12 +7,13 @@
 //   region whose reduction is read along a dimension that it does not reduce over (a contraction behind a softmax) is
 //   right too, but computes the reduction once for each element that reads it. The fusion pass keeps one anchor for
 //   each region, which avoids that.
-// - "matmul" and "conv" want one contraction and an epilogue that reads its result in place; other regions with these
-//   strategies are computed by loops over the same tile.
+// - "matmul", "conv" and "mma" (either one, by matrix fragments) want one contraction and an epilogue that reads its
+//   result in place; other regions with these strategies are computed by loops over the same tile.
 #include "AttentionTile.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Target/TargetBackend.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -89,6 +90,82 @@ std::optional<Tile> chooseTile(int64_t length, ArrayRef<int64_t> batches, int64_
   return best;
 }
 
+/// The tile of a contraction by matrix fragments.
+struct FragmentTile {
+  int64_t rows = 0, columns = 0, threads = 0, step = 0, stages = 2;
+  /// Of all buffers, with their gaps.
+  int64_t memory(int64_t elementBytes) const {
+    return stages * (rows + columns) * (step + 16 / elementBytes) * elementBytes;
+  }
+};
+
+/// As above, for subgroups that multiply fragments.
+double estimateCycles(const FragmentTile &tile, int64_t length, int64_t elementBytes, int64_t workgroups) {
+  constexpr int64_t kProcessors = 128, kResidentThreads = 1024, kWorkgroupMemory = 160 << 10;
+  constexpr double kLatency = 800, kCacheBytes = 2500;
+  // What a subgroup reads from workgroup memory for its products decides how busy the matrix units are.
+  double area = static_cast<double>(tile.rows * tile.columns) / static_cast<double>(tile.threads / 32);
+  double efficiency = area / (area + 32 * std::sqrt(area));
+  double units = elementBytes == 2 ? 1024 : 512; // products in a cycle
+  int64_t waves = llvm::divideCeil(workgroups, kProcessors);
+  int64_t fitting = std::min(kResidentThreads / tile.threads, kWorkgroupMemory / tile.memory(elementBytes));
+  double resident = static_cast<double>(std::clamp<int64_t>(fitting, 1, waves));
+  double steps = static_cast<double>(llvm::divideCeil(length, tile.step)) + 2;
+  double products = static_cast<double>(tile.rows * tile.columns * tile.step) / units / efficiency;
+  double step = std::max(products, kLatency / resident / static_cast<double>(tile.stages - 1)) + products / 16;
+  double traffic = static_cast<double>(workgroups * (tile.rows + tile.columns) * length * elementBytes);
+  return std::max(static_cast<double>(waves) * steps * step, traffic / kCacheBytes);
+}
+
+std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes,
+                                               int64_t mostStages, const TargetSpec &spec,
+                                               function_ref<int64_t(int64_t rows, int64_t columns)> countWorkgroups) {
+  // A workgroup of the narrowest subgroups must have a fragment for each.
+  constexpr int64_t kSubgroup = 32, kFragment = MatrixUnit::rows * MatrixUnit::columns, kStepBytes = 64;
+  // Of the accumulators, what a thread holds in registers.
+  constexpr int64_t kMostSums = 64;
+  std::optional<FragmentTile> best;
+  double bestCycles = 0;
+  for (int64_t rows : {128, 64, 32, 16})
+    for (int64_t columns : {128, 64, 32, 16})
+      for (int64_t threads : {256, 128, 64}) {
+        FragmentTile tile{rows, columns, threads, kStepBytes / elementBytes};
+        if (threads > spec.maxThreads || rows * columns < threads / kSubgroup * kFragment ||
+            rows * columns > kMostSums * threads || tile.memory(elementBytes) > spec.workgroupMemory)
+          continue;
+        while (tile.stages < mostStages) {
+          ++tile.stages;
+          if (tile.memory(elementBytes) > spec.workgroupMemory) {
+            --tile.stages;
+            break;
+          }
+        }
+        double cycles = 1;
+        for (int64_t batch : batches)
+          cycles *= estimateCycles(tile, length, elementBytes, batch * countWorkgroups(rows, columns));
+        if (best && cycles >= bestCycles)
+          continue;
+        best = tile;
+        bestCycles = cycles;
+      }
+  return best;
+}
+
+StrategyAttr fragmentStrategy(MLIRContext *context, ArrayRef<int64_t> workgroup, const FragmentTile &tile) {
+  return StrategyAttr::get(context, "mma", workgroup, {}, {tile.step, tile.stages}, tile.threads);
+}
+
+/// Bytes of a factor's element as fragments take it; 0 where the target has none for it, or where a result of few rows
+/// or columns would leave most of a fragment empty.
+int64_t fragmentBytes(Value factor, std::optional<Type> products, int64_t rows, int64_t columns,
+                      const TargetSpec &spec) {
+  constexpr int64_t kFew = 8;
+  Type element = getElementTypeOrSelf(factor.getType());
+  if (std::min(rows, columns) < kFew || spec.matrixUnit.depthOf(products.value_or(element)) == 0)
+    return 0;
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
 StrategyAttr tiledStrategy(MLIRContext *context, StringRef name, ArrayRef<int64_t> workgroup, const Tile &tile) {
   return StrategyAttr::get(context, name, workgroup, {tile.blockRows, tile.blockColumns}, {tile.step, tile.slices},
                            tile.threads());
@@ -114,24 +191,36 @@ StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const Targ
       count *= plannedSize(result, d);
   for (int64_t d : op.getLhsContracting())
     length *= plannedSize(lhs, d);
+  auto countWorkgroups = [&](int64_t rows, int64_t columns) {
+    return count * llvm::divideCeil(plannedSize(result, row), rows) *
+           llvm::divideCeil(plannedSize(result, column), columns);
+  };
+  SmallVector<int64_t> workgroup(rank, 1);
+  if (int64_t bytes =
+          fragmentBytes(op.getLhs(), op.getFactors(), plannedSize(result, row), plannedSize(result, column), spec)) {
+    constexpr int64_t kMostStages = 4;
+    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, spec, countWorkgroups)) {
+      workgroup[row] = tile->rows;
+      workgroup[column] = tile->columns;
+      return fragmentStrategy(op.getContext(), workgroup, *tile);
+    }
+  }
   std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
-    return count * llvm::divideCeil(plannedSize(result, row), candidate.rows) *
-           llvm::divideCeil(plannedSize(result, column), candidate.columns);
+    return countWorkgroups(candidate.rows, candidate.columns);
   });
   if (!tile)
     return {};
-  SmallVector<int64_t> workgroup(rank, 1);
   workgroup[row] = tile->rows;
   workgroup[column] = tile->columns;
   return tiledStrategy(op.getContext(), "matmul", workgroup, *tile);
 }
 
 /// A box of places as large as the columns of a tile: as wide as the rows are, then high.
-SmallVector<int64_t> convWorkgroup(RankedTensorType result, const Tile &tile) {
+SmallVector<int64_t> convWorkgroup(RankedTensorType result, int64_t rows, int64_t columns) {
   int64_t rank = result.getRank();
   SmallVector<int64_t> workgroup(rank, 1);
-  workgroup[1] = tile.rows;
-  int64_t left = tile.columns;
+  workgroup[1] = rows;
+  int64_t left = columns;
   for (int64_t d = rank; d-- > 2;) {
     workgroup[d] = d == 2 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(plannedSize(result, d)));
     left /= workgroup[d];
@@ -149,16 +238,28 @@ StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &
   int64_t length = 1;
   for (int64_t d = 1; d < rank; ++d)
     length *= plannedSize(filter, d);
-  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
-    SmallVector<int64_t> workgroup = convWorkgroup(result, candidate);
+  auto countWorkgroups = [&](int64_t rows, int64_t columns) {
+    SmallVector<int64_t> workgroup = convWorkgroup(result, rows, columns);
     int64_t count = batches.size() > 1 ? 1 : plannedSize(result, 0);
     for (int64_t d = 1; d < rank; ++d)
       count *= llvm::divideCeil(plannedSize(result, d), workgroup[d]);
     return count;
+  };
+  int64_t places = 1;
+  for (int64_t d = 2; d < rank; ++d)
+    places *= plannedSize(result, d);
+  if (int64_t bytes = fragmentBytes(op.getInput(), op.getFactors(), plannedSize(result, 1), places, spec)) {
+    // Patches come through registers, which hold one part ahead.
+    constexpr int64_t kMostStages = 2;
+    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, spec, countWorkgroups))
+      return fragmentStrategy(op.getContext(), convWorkgroup(result, tile->rows, tile->columns), *tile);
+  }
+  std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
+    return countWorkgroups(candidate.rows, candidate.columns);
   });
   if (!tile)
     return {};
-  return tiledStrategy(op.getContext(), "conv", convWorkgroup(result, *tile), *tile);
+  return tiledStrategy(op.getContext(), "conv", convWorkgroup(result, tile->rows, tile->columns), *tile);
 }
 
 /// A reduction, or an op of rows such as softmax, in terms of the kernel's result.

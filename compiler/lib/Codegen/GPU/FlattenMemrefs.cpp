@@ -31,7 +31,8 @@ public:
   LogicalResult run() {
     SmallVector<Operation *> accesses;
     func.walk([&](Operation *op) {
-      if (isa<memref::LoadOp, memref::StoreOp, memref::DimOp, vector::LoadOp, vector::StoreOp>(op))
+      if (isa<memref::LoadOp, memref::StoreOp, memref::DimOp, vector::LoadOp, vector::StoreOp, vxk::LoadFragmentOp,
+              vxk::AsyncCopyOp>(op))
         accesses.push_back(op);
     });
     for (Operation *op : accesses)
@@ -263,9 +264,22 @@ private:
       op->erase();
       return success();
     }
+    if (auto copy = dyn_cast<vxk::AsyncCopyOp>(op)) {
+      auto source = address(op, copy.getSource(), copy.getIndices());
+      auto target = address(op, copy.getTarget(), copy.getAt());
+      if (failed(source) || failed(target))
+        return failure();
+      vxk::AsyncCopyOp::create(builder, op->getLoc(), source->first, source->second, target->first, target->second,
+                               copy.getCount(), copy.getValid());
+      op->erase();
+      return success();
+    }
     Value memref;
     ValueRange indices;
-    if (auto load = dyn_cast<memref::LoadOp>(op))
+    Value place; // of an op with one index
+    if (auto load = dyn_cast<vxk::LoadFragmentOp>(op))
+      memref = load.getMemory(), place = load.getAt(), indices = place;
+    else if (auto load = dyn_cast<memref::LoadOp>(op))
       memref = load.getMemRef(), indices = load.getIndices();
     else if (auto store = dyn_cast<memref::StoreOp>(op))
       memref = store.getMemRef(), indices = store.getIndices();
@@ -280,6 +294,9 @@ private:
     Location loc = op->getLoc();
     if (isa<memref::LoadOp>(op))
       op->getResult(0).replaceAllUsesWith(memref::LoadOp::create(builder, loc, root, index));
+    else if (auto load = dyn_cast<vxk::LoadFragmentOp>(op))
+      op->getResult(0).replaceAllUsesWith(
+          vxk::LoadFragmentOp::create(builder, loc, load.getType(), root, index, load.getStride(), load.getAlongSum()));
     else if (auto store = dyn_cast<memref::StoreOp>(op))
       memref::StoreOp::create(builder, loc, store.getValueToStore(), root, index);
     else if (auto load = dyn_cast<vector::LoadOp>(op))

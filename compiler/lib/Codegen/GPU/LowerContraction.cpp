@@ -17,6 +17,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "vx/Target/TargetBackend.h"
 
 namespace vx {
 #define GEN_PASS_DEF_LOWERCONTRACTIONPASS
@@ -35,6 +36,9 @@ struct Factor {
   SmallVector<unsigned> loops;
   /// Neighbours in memory are neighbours along a summed loop.
   bool isContiguousAlongSum = false;
+  /// The buffer that the factor is, by the contraction's loops; null where its elements are computed.
+  Value buffer;
+  AffineMap bufferMap;
 };
 
 /// A `linalg.generic` that sums products.
@@ -65,8 +69,9 @@ struct Contraction {
 
 class ContractionEmitter {
 public:
-  ContractionEmitter(func::FuncOp function, StrategyAttr strategy)
-      : function(function), strategy(strategy), builder(function.getContext()) {}
+  ContractionEmitter(func::FuncOp function, StrategyAttr strategy, const TargetSpec &spec)
+      : function(function), strategy(strategy), spec(spec), matrixUnit(spec.matrixUnit),
+        builder(function.getContext()) {}
 
   /// True when the kernel has been lowered, false when its form is another one.
   FailureOr<bool> run() {
@@ -74,6 +79,8 @@ public:
                    function.getOps<MaterializeInDestinationOp>().end());
     if (results.empty() || !findContraction() || !classifyLoops())
       return false;
+    if (strategy.getName() == "mma")
+      findProduct();
     if (failed(checkStrategy()))
       return failure();
     if (failed(emit()))
@@ -214,14 +221,35 @@ private:
     return true;
   }
 
+  /// A product of two fragments, where the kernel's is one that the target has.
+  struct Product {
+    Type element; // f16, bf16 or tf32
+    int64_t depth;
+  };
+
+  /// A factor as it is stored, before the product widens it.
+  static Value unwidened(Value factor) {
+    auto extend = factor.getDefiningOp<arith::ExtFOp>();
+    return extend ? extend.getIn() : factor;
+  }
+
+  void findProduct() {
+    Value lhs = unwidened(contraction->multiply->getOperand(0)), rhs = unwidened(contraction->multiply->getOperand(1));
+    Type element = lhs.getType();
+    if (rhs.getType() != element || !contraction->init.getType().isF32())
+      return;
+    if (element.isF32() && contraction->op->hasAttr(vxk::kTF32Attr))
+      element = FloatTF32Type::get(builder.getContext());
+    if (int64_t depth = matrixUnit.depthOf(element))
+      product = Product{element, depth};
+  }
+
   LogicalResult checkStrategy() {
     auto type = cast<RankedTensorType>(sum().getType());
     ArrayRef<int64_t> workgroup = strategy.getWorkgroup();
     auto error = [&] {
       return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its contraction: ";
     };
-    if (strategy.getVector().size() != 2 || strategy.getReduction().size() != 2)
-      return error() << "want 2 sizes in 'vector' and 2 in 'reduction', got " << strategy;
     for (int64_t d = 0; d < type.getRank(); ++d) {
       int64_t size = d < static_cast<int64_t>(workgroup.size()) ? workgroup[d] : 0;
       if (size == 0 && type.isDynamicDim(d))
@@ -235,11 +263,34 @@ private:
       rows *= tileSizes[d];
     for (unsigned d : columnDims)
       columns *= tileSizes[d];
+    threads = strategy.getThreads();
+    if (strategy.getName() != "mma")
+      return checkBlocks(error);
+    if (strategy.getReduction().size() != 2)
+      return error() << "want 2 sizes in 'reduction', got " << strategy;
+    if (product)
+      return checkFragments(error);
+    // A GPU without the instructions has the same tile, in blocks.
+    constexpr int64_t kThreadColumns = 16;
+    blockRows = rows * kThreadColumns / std::max(threads, kThreadColumns);
+    blockColumns = columns / kThreadColumns;
+    step = 8;
+    return checkBlockShape(error);
+  }
+
+  using Complaint = function_ref<InFlightDiagnostic()>;
+
+  LogicalResult checkBlocks(Complaint error) {
+    if (strategy.getVector().size() != 2 || strategy.getReduction().size() != 2)
+      return error() << "want 2 sizes in 'vector' and 2 in 'reduction', got " << strategy;
     blockRows = strategy.getVector()[0];
     blockColumns = strategy.getVector()[1];
     step = strategy.getReduction()[0];
     slices = strategy.getReduction()[1];
-    threads = strategy.getThreads();
+    return checkBlockShape(error);
+  }
+
+  LogicalResult checkBlockShape(Complaint error) {
     if (blockRows < 1 || blockColumns < 1 || step < 1 || slices < 1 || rows % blockRows != 0 ||
         columns % blockColumns != 0 || rows / blockRows * (columns / blockColumns) * slices != threads)
       return error() << "want one block for each of " << threads << " threads, got a tile of " << rows << " x "
@@ -247,6 +298,33 @@ private:
     for (int64_t block : {blockRows, blockColumns})
       if (block != 1 && block != 2 && block % 4 != 0)
         return error() << "want blocks of 1, 2 or a multiple of 4, got " << strategy;
+    return success();
+  }
+
+  /// Cuts the tile into one part for each subgroup, as square as it can be.
+  LogicalResult checkFragments(Complaint error) {
+    step = strategy.getReduction()[0];
+    stages = strategy.getReduction()[1];
+    if (step < 1 || step % product->depth != 0 || stages < 2)
+      return error() << "want steps of a multiple of " << product->depth << " in 2 or more stages, got " << strategy;
+    int64_t subgroups = threads / matrixUnit.subgroup;
+    std::optional<int64_t> across; // subgroups that share the columns
+    for (int64_t count = 1; count <= subgroups; ++count) {
+      int64_t down = subgroups / count;
+      if (subgroups % count != 0 || rows % (down * MatrixUnit::rows) != 0 ||
+          columns % (count * MatrixUnit::columns) != 0)
+        continue;
+      auto edge = [&](int64_t wide) { return rows * wide / subgroups + columns / wide; };
+      if (!across || edge(count) < edge(*across))
+        across = count;
+    }
+    if (threads % matrixUnit.subgroup != 0 || !across)
+      return error() << "want fragments of " << MatrixUnit::rows << " x " << MatrixUnit::columns
+                     << " for each subgroup of " << matrixUnit.subgroup << " threads, got a tile of " << rows << " x "
+                     << columns << " in " << strategy;
+    subgroupColumns = *across;
+    blockRows = rows / (subgroups / *across);
+    blockColumns = columns / *across;
     return success();
   }
 
@@ -315,6 +393,12 @@ private:
       if (isUsed && map.getNumResults() != 0)
         if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back()))
           factor.isContiguousAlongSum = llvm::is_contained(sumLoops, last.getPosition());
+      if (value == op.getMatchingBlockArgument(input))
+        if (auto tensor = input->get().getDefiningOp<bufferization::ToTensorOp>())
+          if (tensor.getBuffer().getDefiningOp<vxk::BufferOp>()) {
+            factor.buffer = tensor.getBuffer();
+            factor.bufferMap = map;
+          }
       maps.push_back(map.replaceDimsAndSymbols(dims, {}, rank, 0));
     }
     maps.push_back(builder.getMultiDimIdentityMap(rank));
@@ -337,13 +421,24 @@ private:
     factor.tensor = generic.getResult(0);
   }
 
-  /// A factor in workgroup memory: [slice][buffer][step][stride], the rows or columns of the tile last.
+  /// A factor in workgroup memory: [slice][buffer][step][stride] with the rows or columns of the tile last, or the
+  /// other way round.
   struct Staged {
-    int64_t width = 0;  // rows or columns of the tile
-    int64_t stride = 0; // elements from one place of the sum to the next
-    int64_t lanes = 1;  // neighbours that each access takes
+    int64_t width = 0;       // rows or columns of the tile
+    int64_t stride = 0;      // elements from one place of the sum to the next, or from one row or column to the next
+    int64_t lanes = 1;       // neighbours that each access takes
+    bool isAlongSum = false; // neighbours in workgroup memory are neighbours along the sum
+    bool isUnitAlongSum = false; // so are those that a thread brings at once
+    bool isSumWhole = false;     // these are inside of the sum or outside, and neighbours in memory too
+    bool isAsync = false;        // brought by asynchronous copies
     Value memory;
   };
+
+  int64_t bufferSize(const Staged &part) { return part.stride * (part.isAlongSum ? part.width : step); }
+
+  Value placeOf(const Staged &part, Value along, Value across) {
+    return part.isAlongSum ? plus(times(across, part.stride), along) : plus(times(along, part.stride), across);
+  }
 
   Value workgroupMemory(Type element, int64_t size) {
     OpBuilder::InsertionGuard guard(builder);
@@ -352,18 +447,65 @@ private:
     return memref::AllocOp::create(builder, loc, MemRefType::get({size}, element, MemRefLayoutAttrInterface(), space));
   }
 
-  void layOutMemory(Type element) {
+  void layOutBlocks(Type element) {
     for (int which : {0, 1}) {
       Staged &part = staged[which];
       part.width = which == 0 ? rows : columns;
       part.lanes = std::min<int64_t>(4, which == 0 ? blockRows : blockColumns);
       // Where neighbouring threads hold neighbours along the sum, a gap keeps their stores off each other's banks.
       part.stride = part.width + (factors[which].isContiguousAlongSum ? part.lanes : 0);
-      part.memory = workgroupMemory(element, slices * 2 * step * part.stride);
+      part.memory = workgroupMemory(element, slices * 2 * bufferSize(part));
     }
     if (slices > 1)
       // One more than needed: a type of its own, for memory that no vectors are read from.
       partialSums = workgroupMemory(element, (slices - 1) * rows * columns + 1);
+  }
+
+  void layOutFragments(Type element) {
+    constexpr int64_t kAccessBytes = 16;
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8, wide = kAccessBytes / bytes;
+    for (int which : {0, 1}) {
+      Staged &part = staged[which];
+      part.width = which == 0 ? rows : columns;
+      part.isUnitAlongSum = factors[which].isContiguousAlongSum;
+      part.isAlongSum = part.isUnitAlongSum || !matrixUnit.readsAcross;
+      part.lanes = factors[which].buffer ? wide : 4;
+      if (std::optional<int64_t> last = getConstantIntValue(loopSizes[sumLoops.back()]))
+        part.isSumWhole = part.isUnitAlongSum && *last % part.lanes == 0;
+      part.isAsync = isAligned(which, wide) && spec.asyncCopyBytes >= kAccessBytes;
+      // The gap makes the stride an odd number of accesses, so that rows below each other are in other banks. Single
+      // elements of 32 bits across the sum are read by 4 threads below and 8 beside each other.
+      part.stride = part.isAlongSum ? step + wide : part.width + (bytes == 4 ? 8 : wide);
+      part.memory = workgroupMemory(element, stages * bufferSize(part));
+    }
+  }
+
+  /// True when `wide` neighbours that a thread brings at once are neighbours in a buffer, at a multiple of their size.
+  bool isAligned(int which, int64_t wide) {
+    const Factor &factor = factors[which];
+    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
+    if (!factor.buffer || factor.bufferMap.getNumResults() == 0)
+      return false;
+    auto type = cast<MemRefType>(factor.buffer.getType());
+    auto loopOf = [&](int64_t result) -> std::optional<unsigned> {
+      auto dim = dyn_cast<AffineDimExpr>(factor.bufferMap.getResult(result));
+      return dim ? std::optional(dim.getPosition()) : std::nullopt;
+    };
+    for (unsigned result = 0; result < factor.bufferMap.getNumResults(); ++result)
+      if (!loopOf(result))
+        return false;
+    int64_t last = type.getRank() - 1;
+    if (!staged[which].isUnitAlongSum)
+      return !dims.empty() && loopOf(last) == resultLoops[dims.back()] && !type.isDynamicDim(last) &&
+             type.getDimSize(last) % wide == 0 && tileSizes[dims.back()] % wide == 0;
+    // Loops of the sum that the buffer has in the same order are one run of memory.
+    int64_t run = 1;
+    for (unsigned loop : llvm::reverse(sumLoops)) {
+      if (last < 0 || loopOf(last) != loop || type.isDynamicDim(last))
+        break;
+      run *= type.getDimSize(last--);
+    }
+    return run % wide == 0 && run != 0;
   }
 
   LogicalResult emit() {
@@ -377,26 +519,23 @@ private:
     evaluator = &elements;
     findLoopSizes();
     Value operands[2] = {contraction->multiply->getOperand(0), contraction->multiply->getOperand(1)};
+    if (product)
+      for (Value &operand : operands)
+        operand = unwidened(operand);
     if (isSwapped)
       std::swap(operands[0], operands[1]);
     buildFactor(factors[0], operands[0]);
     buildFactor(factors[1], operands[1]);
-    layOutMemory(operands[0].getType());
+    if (product)
+      layOutFragments(operands[0].getType());
+    else
+      layOutBlocks(operands[0].getType());
 
     SmallVector<Value> sizes;
     for (unsigned loop : resultLoops)
       sizes.push_back(loopSizes[loop]);
     tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
-    int64_t threadsOfSlice = threads / slices, threadColumns = columns / blockColumns;
     own = vxk::ThreadIdOp::create(builder, loc);
-    slice = index(0);
-    if (slices > 1) {
-      slice = arith::DivUIOp::create(builder, loc, own, index(threadsOfSlice));
-      own = arith::RemUIOp::create(builder, loc, own, index(threadsOfSlice));
-    }
-    threadRow = builder.createOrFold<arith::DivUIOp>(loc, own, index(threadColumns));
-    threadColumn = builder.createOrFold<arith::RemUIOp>(loc, own, index(threadColumns));
-
     Value length = index(1);
     for (unsigned loop : sumLoops) {
       sumSizes.push_back(loopSizes[loop]);
@@ -406,23 +545,52 @@ private:
     std::optional<int64_t> known = getConstantIntValue(length);
     needsZeros = !known || *known % (step * slices) != 0;
 
+    return product ? emitFragments() : emitBlocks();
+  }
+
+  /// Code that a thread runs only where there is something to sum.
+  template <typename Body>
+  LogicalResult emitUnlessEmpty(Body body) {
+    std::optional<int64_t> known = getConstantIntValue(sumLength);
+    if (known == 0)
+      return success();
+    if (!known) {
+      Value isAny = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, sumLength, index(0));
+      evaluator->enterIf(loc, isAny);
+    }
+    if (failed(body()))
+      return failure();
+    if (!known)
+      evaluator->leaveIf();
+    return success();
+  }
+
+  //===-- Blocks of each thread -----------------------------------------------------------------------------------===//
+
+  LogicalResult emitBlocks() {
+    int64_t threadsOfSlice = threads / slices, threadColumns = columns / blockColumns;
+    slice = index(0);
+    if (slices > 1) {
+      slice = arith::DivUIOp::create(builder, loc, own, index(threadsOfSlice));
+      own = arith::RemUIOp::create(builder, loc, own, index(threadsOfSlice));
+    }
+    threadRow = builder.createOrFold<arith::DivUIOp>(loc, own, index(threadColumns));
+    threadColumn = builder.createOrFold<arith::RemUIOp>(loc, own, index(threadColumns));
+
     // While the products of one slice of the factors are added, the next one is on its way from memory.
-    if (known != 0) {
-      if (!known) {
-        Value isAny = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, length, index(0));
-        evaluator->enterIf(loc, isAny);
-      }
+    auto bringFirst = [&]() -> LogicalResult {
       SmallVector<Value> first;
       if (failed(loadNext(index(0), first)))
         return failure();
       storeNext(first, index(0));
-      if (!known)
-        evaluator->leaveIf();
-      vxk::BarrierOp::create(builder, loc);
-    }
+      return success();
+    };
+    if (failed(emitUnlessEmpty(bringFirst)))
+      return failure();
+    vxk::BarrierOp::create(builder, loc);
     SmallVector<Value> carried(blockRows * blockColumns, contraction->init);
     carried.push_back(index(0));
-    scf::ForOp steps = elements.enterLoop(loc, index(0), length, index(step * slices), carried);
+    scf::ForOp steps = evaluator->enterLoop(loc, index(0), sumLength, index(step * slices), carried);
     Value buffer = steps.getRegionIterArgs().back();
     Value otherBuffer = arith::SubIOp::create(builder, loc, index(1), buffer);
     SmallVector<Value> next;
@@ -432,15 +600,151 @@ private:
     storeNext(next, otherBuffer);
     vxk::BarrierOp::create(builder, loc);
     sums.push_back(otherBuffer);
-    elements.leaveLoop(sums);
+    evaluator->leaveLoop(sums);
     sums.assign(steps.getResults().begin(), std::prev(steps.getResults().end()));
     return storeSums(sums);
   }
 
+  //===-- Fragments of each subgroup ------------------------------------------------------------------------------===//
+
+  vxk::FragmentType fragmentType(vxk::FragmentRole role) {
+    Type element = role == vxk::FragmentRole::accumulator ? builder.getF32Type() : product->element;
+    return vxk::FragmentType::get(builder.getContext(), role, MatrixUnit::rows, MatrixUnit::columns, product->depth,
+                                  element);
+  }
+
+  /// A ring of `stages` buffers. While the products of one are added, the others are on their way: by asynchronous
+  /// copies where a factor lies in memory as it is staged, else through registers.
+  LogicalResult emitFragments() {
+    Value subgroup = arith::DivUIOp::create(builder, loc, own, index(matrixUnit.subgroup));
+    subgroupRow = times(builder.createOrFold<arith::DivUIOp>(loc, subgroup, index(subgroupColumns)), blockRows);
+    subgroupColumn = times(builder.createOrFold<arith::RemUIOp>(loc, subgroup, index(subgroupColumns)), blockColumns);
+    bool isAsync = staged[0].isAsync || staged[1].isAsync;
+
+    auto bringFirst = [&]() -> LogicalResult {
+      for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+        SmallVector<Value> values;
+        copyNext(index(stage * step), index(stage));
+        if (failed(loadNext(index(stage * step), values)))
+          return failure();
+        storeNext(values, index(stage));
+      }
+      return success();
+    };
+    if (failed(emitUnlessEmpty(bringFirst)))
+      return failure();
+
+    int64_t blocks = blockRows / MatrixUnit::rows * (blockColumns / MatrixUnit::columns);
+    Value zero =
+        vxk::FillFragmentOp::create(builder, loc, fragmentType(vxk::FragmentRole::accumulator), contraction->init);
+    SmallVector<Value> carried(blocks, zero);
+    carried.push_back(index(0));
+    scf::ForOp steps = evaluator->enterLoop(loc, index(0), sumLength, index(step), carried);
+    Value buffer = steps.getRegionIterArgs().back();
+    auto isBuffer = [&](int64_t number) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, buffer, index(number));
+    };
+    // The buffer that was read last is free behind the barrier, which also shows what the others brought.
+    Value last = arith::SelectOp::create(builder, loc, isBuffer(0), index(stages - 1),
+                                         arith::SubIOp::create(builder, loc, buffer, index(1)).getResult());
+    if (isAsync)
+      vxk::AsyncWaitOp::create(builder, loc, stages - 2);
+    vxk::BarrierOp::create(builder, loc);
+    Value from = plus(steps.getInductionVar(), index((stages - 1) * step));
+    copyNext(from, last);
+    SmallVector<Value> values;
+    if (failed(loadNext(from, values)))
+      return failure();
+    SmallVector<Value> sums = addFragments(steps.getRegionIterArgs().drop_back(), buffer);
+    storeNext(values, last);
+    sums.push_back(arith::SelectOp::create(builder, loc, isBuffer(stages - 1), index(0), plus(buffer, index(1))));
+    evaluator->leaveLoop(sums);
+    if (isAsync)
+      vxk::AsyncWaitOp::create(builder, loc, 0); // nothing arrives in memory that is another workgroup's by then
+    return storeFragments(steps.getResults().drop_back());
+  }
+
+  /// Starts the copies of the factors that asynchronous ones bring, as one stage.
+  void copyNext(Value from, Value buffer) {
+    for (int which : {0, 1}) {
+      const Staged &part = staged[which];
+      if (!part.isAsync)
+        continue;
+      Value begin = bufferBegin(which, buffer);
+      for (auto [along, across] : unitsOfThread(which)) {
+        Value number = plus(from, along), isInside = isInSum(which, number, 0);
+        if (!isInside)
+          isInside = arith::ConstantIntOp::create(builder, loc, 1, 1);
+        DenseMap<unsigned, Value> positions = findPositions(which, number, across, 0);
+        SmallVector<Value> indices;
+        for (AffineExpr expr : factors[which].bufferMap.getResults())
+          indices.push_back(positions[cast<AffineDimExpr>(expr).getPosition()]);
+        Value at = plus(placeOf(part, along, across), begin);
+        vxk::AsyncCopyOp::create(builder, loc, factors[which].buffer, indices, part.memory, at, part.lanes, isInside);
+      }
+    }
+    if (staged[0].isAsync || staged[1].isAsync)
+      vxk::AsyncCommitOp::create(builder, loc);
+  }
+
+  SmallVector<Value> addFragments(ValueRange sums, Value buffer) {
+    SmallVector<Value> next(sums);
+    Value begins[2] = {bufferBegin(0, buffer), bufferBegin(1, buffer)}, firsts[2] = {subgroupRow, subgroupColumn};
+    for (int64_t place = 0; place < step; place += product->depth) {
+      SmallVector<Value> fragments[2];
+      for (int which : {0, 1}) {
+        const Staged &part = staged[which];
+        auto type = fragmentType(which == 0 ? vxk::FragmentRole::lhs : vxk::FragmentRole::rhs);
+        int64_t edge = which == 0 ? MatrixUnit::rows : MatrixUnit::columns;
+        for (int64_t k = 0; k < (which == 0 ? blockRows : blockColumns); k += edge) {
+          Value at = plus(placeOf(part, index(place), plus(firsts[which], index(k))), begins[which]);
+          fragments[which].push_back(
+              vxk::LoadFragmentOp::create(builder, loc, type, part.memory, at, part.stride, part.isAlongSum));
+        }
+      }
+      auto sum = next.begin();
+      for (Value lhs : fragments[0])
+        for (Value rhs : fragments[1]) {
+          *sum = vxk::MultiplyAccumulateOp::create(builder, loc, sum->getType(), lhs, rhs, *sum);
+          ++sum;
+        }
+    }
+    return next;
+  }
+
+  /// Computes and stores the kernel's results from the elements of the accumulators that each thread holds.
+  LogicalResult storeFragments(ValueRange sums) {
+    Value lane = builder.createOrFold<arith::RemUIOp>(loc, own, index(matrixUnit.subgroup));
+    Value laneRow =
+        times(builder.createOrFold<arith::DivUIOp>(loc, lane, index(matrixUnit.laneColumns)), matrixUnit.rowStep);
+    Value laneColumn =
+        times(builder.createOrFold<arith::RemUIOp>(loc, lane, index(matrixUnit.laneColumns)), matrixUnit.columnStep);
+    laneRow = plus(subgroupRow, laneRow);
+    laneColumn = plus(subgroupColumn, laneColumn);
+    SmallVector<Type> types(matrixUnit.elements.size(), builder.getF32Type());
+    auto sum = sums.begin();
+    for (int64_t i = 0; i < blockRows; i += MatrixUnit::rows)
+      for (int64_t j = 0; j < blockColumns; j += MatrixUnit::columns, ++sum) {
+        SmallVector<Value> elements = vxk::FragmentElementsOp::create(builder, loc, types, *sum)->getResults();
+        for (size_t e = 0, count; e < elements.size(); e += count) {
+          auto [row, column] = matrixUnit.elements[e];
+          for (count = 1; e + count < elements.size(); ++count)
+            if (matrixUnit.elements[e + count] != std::pair(row, column + static_cast<int64_t>(count)))
+              break;
+          if (failed(storeLanes(plus(laneRow, index(i + row)), plus(laneColumn, index(j + column)),
+                                ArrayRef(elements).slice(e, count))))
+            return failure();
+        }
+      }
+    return success();
+  }
+
+  //===-- Staging -------------------------------------------------------------------------------------------------===//
+
   /// The first element of the memory that holds `which` factor of a buffer, for this thread's slice.
   Value bufferBegin(int which, Value buffer) {
     const Staged &part = staged[which];
-    int64_t size = step * part.stride;
+    int64_t size = bufferSize(part);
     Value begin = times(buffer, size);
     return slices == 1 ? begin : plus(begin, times(slice, 2 * size));
   }
@@ -448,7 +752,9 @@ private:
   /// The units of `lanes` neighbours of a factor that one thread brings: place along the sum, first place across.
   SmallVector<std::pair<Value, Value>> unitsOfThread(int which) {
     const Staged &part = staged[which];
-    int64_t across = part.width / part.lanes, all = across * step, perSlice = threads / slices;
+    int64_t lanesAlong = part.isUnitAlongSum ? part.lanes : 1, lanesAcross = part.lanes / lanesAlong;
+    int64_t along = step / lanesAlong, across = part.width / lanesAcross, all = along * across;
+    int64_t perSlice = threads / slices;
     SmallVector<std::pair<Value, Value>> units;
     for (int64_t first = 0; first < all; first += perSlice) {
       Value unit = plus(own, index(first));
@@ -456,61 +762,81 @@ private:
       if (first + perSlice > all)
         unit = builder.createOrFold<arith::MinUIOp>(loc, unit, index(all - 1));
       bool alongSum = factors[which].isContiguousAlongSum;
-      Value fastest = index(alongSum ? step : across);
+      Value fastest = index(alongSum ? along : across);
       Value fast = builder.createOrFold<arith::RemUIOp>(loc, unit, fastest);
       Value slow = builder.createOrFold<arith::DivUIOp>(loc, unit, fastest);
-      units.emplace_back(alongSum ? fast : slow, times(alongSum ? slow : fast, part.lanes));
+      units.emplace_back(times(alongSum ? fast : slow, lanesAlong), times(alongSum ? slow : fast, lanesAcross));
     }
     return units;
   }
 
-  /// Reads what this thread stages of both factors for the slice of the sum that begins at `from`.
+  /// Reads what this thread stages through registers for the slice of the sum that begins at `from`.
   LogicalResult loadNext(Value from, SmallVectorImpl<Value> &values) {
     if (slices > 1)
       from = plus(from, times(slice, step));
-    for (int which : {0, 1})
+    for (int which : {0, 1}) {
+      if (staged[which].isAsync)
+        continue;
       for (auto [along, across] : unitsOfThread(which))
         if (failed(loadUnit(which, plus(from, along), across, values)))
           return failure();
+    }
     return success();
   }
 
   LogicalResult loadUnit(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
     Factor &factor = factors[which];
-    const Staged &part = staged[which];
-    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
-    // What lies outside of the result is not stored, so any element inside will do for it; behind the end of the sum
-    // zeros are added.
-    Value isInside;
-    if (needsZeros)
-      isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, sumLength);
-    Value last = builder.createOrFold<arith::SubIOp>(loc, sumLength, index(1));
-    number = builder.createOrFold<arith::MinUIOp>(loc, number, last);
-    DenseMap<unsigned, Value> positions;
-    for (auto [sumLoop, position] : llvm::zip(sumLoops, takeApart(number, sumSizes)))
-      positions[sumLoop] = position;
-    for (unsigned d : batchDims)
-      positions[resultLoops[d]] = tile.lower[d];
-    bool inOneRow = !dims.empty() && tileSizes[dims.back()] % part.lanes == 0;
-    for (int64_t lane = 0; lane < part.lanes; ++lane) {
-      Value at = inOneRow ? across : plus(across, index(lane));
-      for (auto [d, local] : llvm::zip(dims, takeApart(at, constants(dims)))) {
-        int64_t offset = inOneRow && d == dims.back() ? lane : 0;
-        positions[resultLoops[d]] = clampedPosition(d, local, offset, part.lanes);
-      }
+    for (int64_t lane = 0; lane < staged[which].lanes; ++lane) {
+      DenseMap<unsigned, Value> positions = findPositions(which, number, across, lane);
       SmallVector<LaneIndex> indices;
       for (unsigned used : factor.loops)
         indices.push_back({positions[used], 0, {}});
       Value value = evaluator->evaluate(factor.tensor, indices);
       if (!value)
         return failure();
-      if (isInside) {
+      if (Value isInside = isInSum(which, number, lane)) {
         Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(value.getType()));
         value = arith::SelectOp::create(builder, loc, isInside, value, zero);
       }
       values.push_back(value);
     }
     return success();
+  }
+
+  /// The place of the sum of a lane of the unit that begins at `number`.
+  Value laneInSum(const Staged &part, Value number, int64_t lane) {
+    return part.isUnitAlongSum && !part.isSumWhole ? plus(number, index(lane)) : number;
+  }
+
+  /// Whether that place is inside of the sum; null where it always is. Behind the end of the sum zeros are added.
+  Value isInSum(int which, Value number, int64_t lane) {
+    if (!needsZeros)
+      return {};
+    Value place = laneInSum(staged[which], number, lane);
+    return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, place, sumLength);
+  }
+
+  /// Where a lane of the unit at `number` and `across` lies along each loop. What lies outside of the result is not
+  /// stored, so any element inside will do for it.
+  DenseMap<unsigned, Value> findPositions(int which, Value number, Value across, int64_t lane) {
+    const Staged &part = staged[which];
+    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
+    DenseMap<unsigned, Value> positions;
+    int64_t atOnce = part.isSumWhole || (part.isAsync && part.isUnitAlongSum) ? part.lanes : 1;
+    Value last = builder.createOrFold<arith::SubIOp>(loc, sumLength, index(atOnce));
+    number = builder.createOrFold<arith::MinUIOp>(loc, laneInSum(part, number, lane), last);
+    for (auto [sumLoop, position] : llvm::zip(sumLoops, takeApart(number, sumSizes)))
+      positions[sumLoop] = position;
+    if (part.isSumWhole)
+      positions[sumLoops.back()] = plus(positions[sumLoops.back()], index(lane));
+    for (unsigned d : batchDims)
+      positions[resultLoops[d]] = tile.lower[d];
+    int64_t lanes = part.isUnitAlongSum ? 1 : part.lanes, offset = part.isUnitAlongSum ? 0 : lane;
+    bool inOneRow = !dims.empty() && tileSizes[dims.back()] % lanes == 0;
+    Value at = inOneRow ? across : plus(across, index(offset));
+    for (auto [d, local] : llvm::zip(dims, takeApart(at, constants(dims))))
+      positions[resultLoops[d]] = clampedPosition(d, local, inOneRow && d == dims.back() ? offset : 0, lanes);
+    return positions;
   }
 
   /// The place `local` + `offset` of the tile along dimension `d`, or another one inside of the result. Neighbours stay
@@ -534,10 +860,12 @@ private:
     int64_t perSlice = threads / slices;
     for (int which : {0, 1}) {
       const Staged &part = staged[which];
+      if (part.isAsync)
+        continue;
       Value begin = bufferBegin(which, buffer);
-      int64_t all = part.width / part.lanes * step;
+      int64_t all = part.width * step / part.lanes;
       for (auto [k, unit] : llvm::enumerate(unitsOfThread(which))) {
-        Value at = plus(plus(times(unit.first, part.stride), unit.second), begin);
+        Value at = plus(placeOf(part, unit.first, unit.second), begin);
         ArrayRef<Value> lanes = values.take_front(part.lanes);
         values = values.drop_front(part.lanes);
         int64_t first = static_cast<int64_t>(k) * perSlice;
@@ -546,17 +874,23 @@ private:
           Value hasUnit = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, index(all - first));
           evaluator->enterIf(loc, hasUnit);
         }
-        if (lanes.size() == 1) {
-          memref::StoreOp::create(builder, loc, lanes.front(), part.memory, at);
-        } else {
-          auto type = VectorType::get(part.lanes, lanes.front().getType());
-          Value packed = vector::FromElementsOp::create(builder, loc, type, lanes);
-          vector::StoreOp::create(builder, loc, packed, part.memory, at);
-        }
+        storeUnit(part, lanes, at);
         if (someIdle)
           evaluator->leaveIf();
       }
     }
+  }
+
+  void storeUnit(const Staged &part, ArrayRef<Value> lanes, Value at) {
+    if (lanes.size() == 1 || part.isAlongSum != part.isUnitAlongSum) {
+      for (auto [lane, value] : llvm::enumerate(lanes))
+        memref::StoreOp::create(builder, loc, value, part.memory,
+                                plus(at, index(static_cast<int64_t>(lane) * part.stride)));
+      return;
+    }
+    auto type = VectorType::get(part.lanes, lanes.front().getType());
+    Value packed = vector::FromElementsOp::create(builder, loc, type, lanes);
+    vector::StoreOp::create(builder, loc, packed, part.memory, at);
   }
 
   /// The place of row or column `k` of this thread's block: groups of neighbours, as far apart as the threads need.
@@ -637,17 +971,19 @@ private:
     int64_t lanes = staged[1].lanes;
     for (int64_t i = 0; i < blockRows; ++i)
       for (int64_t j = 0; j < blockColumns; j += lanes)
-        if (failed(storeLanes(i, j, ArrayRef<Value>(sums).slice(i * blockColumns + j, lanes))))
+        if (failed(storeLanes(plus(blockBegin(0), index(blockOffset(0, i))),
+                              plus(blockBegin(1), index(blockOffset(1, j))),
+                              ArrayRef<Value>(sums).slice(i * blockColumns + j, lanes))))
           return failure();
     if (slices > 1)
       evaluator->leaveIf();
     return success();
   }
 
-  /// The results for neighbouring columns of one row.
-  LogicalResult storeLanes(int64_t i, int64_t j, ArrayRef<Value> sums) {
-    Value row = plus(blockBegin(0), index(blockOffset(0, i)));
-    Value column = plus(blockBegin(1), index(blockOffset(1, j)));
+  //===-- Results -------------------------------------------------------------------------------------------------===//
+
+  /// The results for neighbouring columns of one row of the tile.
+  LogicalResult storeLanes(Value row, Value column, ArrayRef<Value> sums) {
     int64_t lanes = static_cast<int64_t>(sums.size());
     bool inOneRow = !columnDims.empty() && tileSizes[columnDims.back()] % lanes == 0;
     std::optional<int64_t> width;
@@ -711,6 +1047,8 @@ private:
 
   func::FuncOp function;
   StrategyAttr strategy;
+  const TargetSpec &spec;
+  const MatrixUnit &matrixUnit;
   OpBuilder builder;
   Location loc = UnknownLoc::get(builder.getContext());
   SmallVector<MaterializeInDestinationOp> results;
@@ -722,10 +1060,13 @@ private:
   /// The loop of each result dimension, and the dimensions by the factors that depend on them.
   SmallVector<unsigned> resultLoops, batchDims, rowDims, columnDims, sumLoops;
   SmallVector<int64_t> tileSizes;
+  /// The block is a thread's, or with fragments a subgroup's.
   int64_t rows = 1, columns = 1, blockRows = 1, blockColumns = 1, step = 1, slices = 1, threads = 1;
+  std::optional<Product> product;
+  int64_t stages = 2, subgroupColumns = 1;
   ElementEvaluator *evaluator = nullptr;
   Staged staged[2];
-  Value partialSums, own, slice, threadRow, threadColumn, sumLength;
+  Value partialSums, own, slice, threadRow, threadColumn, subgroupRow, subgroupColumn, sumLength;
   SmallVector<Value> sumSizes;
   /// The steps reach over the end of the sum.
   bool needsZeros = false;
@@ -734,19 +1075,29 @@ private:
 };
 
 struct LowerContraction : impl::LowerContractionPassBase<LowerContraction> {
+  LowerContraction() = default;
+  explicit LowerContraction(const TargetSpec &spec) : spec(spec) {}
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || (strategy.getName() != "matmul" && strategy.getName() != "conv"))
+    if (!strategy || !llvm::is_contained({"matmul", "conv", "mma"}, strategy.getName()))
       return;
-    FailureOr<bool> lowered = ContractionEmitter(function, strategy).run();
+    FailureOr<bool> lowered = ContractionEmitter(function, strategy, spec).run();
     if (failed(lowered))
       return signalPassFailure();
     if (!*lowered)
       return;
     eraseTensorOps(function);
   }
+
+  TargetSpec spec; // without one: no fragments
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createLowerContractionPass(const TargetSpec &spec) {
+  return std::make_unique<LowerContraction>(spec);
+}
+
 } // namespace vx

@@ -8,12 +8,12 @@
 
 using namespace mlir;
 
-void vx::buildGPUKernelPipeline(OpPassManager &pm) {
+void vx::buildGPUKernelPipeline(OpPassManager &pm, const TargetSpec &spec) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   function.addPass(createGPULowerAttentionPass());
-  function.addPass(createLowerContractionPass());
+  function.addPass(createLowerContractionPass(spec));
   function.addPass(createLowerReductionsPass());
   function.addPass(createLowerElementwisePass());
   function.addPass(createLowerToLoopsPass());
@@ -29,5 +29,5 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm) {
 void vx::buildGPUCodegenPipeline(OpPassManager &pm, const TargetSpec &spec) {
   pm.addPass(createConvertToLinalgPass());
   pm.addPass(createVerifyNoEncodingPass());
-  buildGPUKernelPipeline(pm);
+  buildGPUKernelPipeline(pm, spec);
 }

@@ -21,6 +21,6 @@ void registerGPUCodegenPasses() {
   mlir::PassPipelineRegistration<>("vx-gpu-codegen", "From a vx.kernel to loops over the threads of a GPU",
                                    [](mlir::OpPassManager &pm) { buildGPUCodegenPipeline(pm, TargetSpec()); });
   mlir::PassPipelineRegistration<>("vx-gpu-kernel", "The same from a kernel of linalg ops on",
-                                   [](mlir::OpPassManager &pm) { buildGPUKernelPipeline(pm); });
+                                   [](mlir::OpPassManager &pm) { buildGPUKernelPipeline(pm, TargetSpec()); });
 }
 } // namespace vx

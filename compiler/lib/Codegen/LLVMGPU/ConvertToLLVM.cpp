@@ -66,6 +66,12 @@ LogicalResult convertToLLVMGPU(ModuleOp module, LLVMTypeConverter &converter, Re
   if (failed(applyFullConversion(module, target, std::move(patterns))))
     return failure();
 
+  module.walk([](LLVM::BrOp branch) {
+    if (auto annotation = branch->getAttrOfType<LLVM::LoopAnnotationAttr>(kLoopAnnotationAttr)) {
+      branch->removeAttr(kLoopAnnotationAttr);
+      branch.setLoopAnnotationAttr(annotation);
+    }
+  });
   auto unit = UnitAttr::get(module.getContext());
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (auto entry = entries.find(function.getName()); entry != entries.end()) {

@@ -44,6 +44,7 @@ public:
     if (failed(placeWorkgroupMemory()))
       return failure();
     func::FuncOp body = createBody();
+    keepRolled(body);
     lower(body);
     createEntry(body);
     return success();
@@ -213,6 +214,17 @@ private:
     LLVM::StoreOp::create(builder, location, report.getValue(), field(offsetof(vx_fault_record, value)));
     LLVM::StoreOp::create(builder, location, report.getLower(), field(offsetof(vx_fault_record, lower)));
     LLVM::StoreOp::create(builder, location, report.getUpper(), field(offsetof(vx_fault_record, upper)));
+  }
+
+  /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are.
+  void keepRolled(func::FuncOp body) {
+    auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+    auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                                    ArrayRef<LLVM::AccessGroupAttr>());
+    body.walk([&](vxk::MultiplyAccumulateOp product) {
+      if (auto loop = product->getParentOfType<scf::ForOp>())
+        loop->setAttr(kLoopAnnotationAttr, annotation);
+    });
   }
 
   void lower(func::FuncOp body) {

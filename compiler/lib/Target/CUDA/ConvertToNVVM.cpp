@@ -1,4 +1,6 @@
 // vx-convert-to-nvvm: what is left of a kernel becomes the LLVM dialect, in one conversion.
+#include "FragmentPatterns.h"
+
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -7,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "vx/Codegen/LLVMGPU.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Target/CUDA.h"
 
 using namespace mlir;
@@ -29,15 +32,21 @@ public:
     configureGpuToNVVMTypeConverter(converter);
     populateLLVMGPUConversion(converter, patterns, /*privateSpace=*/0);
     populateGpuToNVVMConversionPatterns(converter, patterns);
+    cuda::populateFragmentConversion(converter, patterns);
     LLVMConversionTarget target(*context);
     target.addLegalDialect<NVVM::NVVMDialect>();
     target.addIllegalDialect<gpu::GPUDialect>();
+    bool multipliesFragments = false;
+    getOperation().walk([&](vxk::MultiplyAccumulateOp) { multipliesFragments = true; });
     auto mark = [&](Operation *kernel, int64_t threads) {
       kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(context));
       kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       DenseI32ArrayAttr::get(context, {static_cast<int32_t>(threads), 1, 1}));
-      // Without it the assembler keeps to few registers, and spills, so that more workgroups fit.
-      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), IntegerAttr::get(IntegerType::get(context, 32), 1));
+      // Without it the assembler keeps to few registers, and spills, so that more workgroups fit. Two large ones with
+      // matrix instructions fit without spills: while one waits at its barrier the other multiplies.
+      int64_t resident = multipliesFragments && threads >= 256 ? 2 : 1;
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      IntegerAttr::get(IntegerType::get(context, 32), resident));
     };
     if (failed(convertToLLVMGPU(getOperation(), converter, std::move(patterns), target, mark)))
       signalPassFailure();

@@ -27,6 +27,22 @@ constexpr Variant known[] = {{"sm_80", 76},  {"sm_86", 76},  {"sm_87", 76},   {"
                              {"sm_90a", 80}, {"sm_100", 86}, {"sm_100a", 86}, {"sm_120", 87}, {"sm_120a", 87}};
 constexpr StringLiteral defaults[] = {"sm_90a", "sm_80"};
 
+/// mma.sync, which every GPU since sm_80 has, with two products of 8 columns side by side. The tables are those of the
+/// PTX manual for m16n8k16 (f16, bf16) and m16n8k8 (tf32): four neighbouring threads share a row, of which each holds
+/// two neighbours.
+MatrixUnit getMatrixUnit() {
+  MatrixUnit unit;
+  unit.depths = {{"f16", 16}, {"bf16", 16}, {"tf32", 8}};
+  unit.laneColumns = 4;
+  unit.columnStep = 2;
+  for (int64_t column : {0, 8})
+    for (int64_t row : {0, 8})
+      for (int64_t neighbour : {0, 1})
+        unit.elements.emplace_back(row, column + neighbour);
+  unit.readsAcross = true;
+  return unit;
+}
+
 void initializeTarget() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -63,6 +79,8 @@ FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::
     spec.maxThreads = 256;
     // What a kernel may have without asking the driver for more.
     spec.workgroupMemory = 48 << 10;
+    spec.asyncCopyBytes = 16;
+    spec.matrixUnit = getMatrixUnit();
     specs.push_back(std::move(spec));
   }
   return specs;

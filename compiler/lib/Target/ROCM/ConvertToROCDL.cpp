@@ -1,4 +1,6 @@
 // vx-convert-to-rocdl: what is left of a kernel becomes the LLVM dialect, in one conversion.
+#include "FragmentPatterns.h"
+
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
 #include "mlir/Conversion/GPUToROCDL/Runtimes.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -41,6 +43,7 @@ public:
     RewritePatternSet patterns(context);
     populateLLVMGPUConversion(converter, patterns, privateAddressSpace);
     populateGpuToROCDLConversionPatterns(converter, patterns, gpu::amd::Runtime::Unknown, *chipset);
+    rocm::populateFragmentConversion(converter, patterns, wavefront);
     LLVMConversionTarget target(*context);
     target.addLegalDialect<ROCDL::ROCDLDialect>();
     target.addIllegalDialect<gpu::GPUDialect>();

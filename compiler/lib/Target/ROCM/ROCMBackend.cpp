@@ -78,7 +78,7 @@ std::unique_ptr<TargetBackend> createROCMBackend() { return std::make_unique<ROC
 
 void buildROCMLoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
   buildLLVMGPUPipeline(pm, rocm::getWavefrontSize(spec));
-  pm.addPass(createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu}));
+  pm.addPass(createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu, rocm::getWavefrontSize(spec)}));
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

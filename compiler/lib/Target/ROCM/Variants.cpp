@@ -11,18 +11,40 @@ namespace vx::rocm {
 
 namespace {
 
+enum class Unit { None, WMMA, MFMA };
+
 struct Variant {
   StringLiteral name;
   int wavefront;
+  Unit unit;
 };
 
-constexpr Variant known[] = {{"gfx90a", 64},  {"gfx942", 64},  {"gfx1030", 32}, {"gfx1100", 32}, {"gfx1101", 32},
-                             {"gfx1102", 32}, {"gfx1150", 32}, {"gfx1151", 32}, {"gfx1200", 32}, {"gfx1201", 32}};
+// RDNA 4 has a WMMA whose fragments lie otherwise; there is no code for it yet.
+constexpr Variant known[] = {{"gfx90a", 64, Unit::MFMA},  {"gfx942", 64, Unit::MFMA},  {"gfx1030", 32, Unit::None},
+                             {"gfx1100", 32, Unit::WMMA}, {"gfx1101", 32, Unit::WMMA}, {"gfx1102", 32, Unit::WMMA},
+                             {"gfx1150", 32, Unit::WMMA}, {"gfx1151", 32, Unit::WMMA}, {"gfx1200", 32, Unit::None},
+                             {"gfx1201", 32, Unit::None}};
 constexpr StringLiteral defaults[] = {"gfx1100", "gfx1151", "gfx942"};
 
 const Variant *find(StringRef name) {
   const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
   return found == std::end(known) ? nullptr : found;
+}
+
+/// Fragments of 16 x 16 x 16. A thread holds a part of one column of an accumulator: with WMMA every second row, from
+/// row t / 16 on; with MFMA four rows below each other.
+MatrixUnit getMatrixUnit(const Variant &variant) {
+  MatrixUnit unit;
+  if (variant.unit == Unit::None)
+    return unit;
+  bool isWMMA = variant.unit == Unit::WMMA;
+  unit.depths = {{"f16", 16}, {"bf16", 16}};
+  unit.subgroup = variant.wavefront;
+  unit.laneColumns = 16;
+  unit.rowStep = isWMMA ? 1 : 4;
+  for (int64_t k = 0; k < MatrixUnit::rows * MatrixUnit::columns / unit.subgroup; ++k)
+    unit.elements.emplace_back(isWMMA ? 2 * k : k, 0);
+  return unit;
 }
 
 void initializeTarget() {
@@ -61,6 +83,7 @@ FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::
     spec.requires_ = {name};
     spec.maxThreads = 256;
     spec.workgroupMemory = 48 << 10;
+    spec.matrixUnit = getMatrixUnit(*found);
     specs.push_back(std::move(spec));
   }
   return specs;

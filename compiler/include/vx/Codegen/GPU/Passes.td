@@ -51,7 +51,7 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
 def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
-    For kernels of the strategies `matmul` and `conv`. Each step over the summed dimensions (`reduction[0]` of the strategy) brings a
+    For kernels of the strategies `matmul`, `conv` and `mma`. Each step over the summed dimensions (`reduction[0]` of the strategy) brings a
     part of both factors into workgroup memory, with whatever produces them computed on the way; then each thread adds the
     products of a block (`vector`) of rows and columns of the tile to accumulators that it keeps in registers. There are two
     buffers: the next part is on its way while the products of one are added. What reads the contraction's result is computed from
@@ -61,6 +61,16 @@ def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> 
     are added in workgroup memory. That keeps a device busy when the result is small.
 
     A convolution is the same with the filter as one factor and the patches of the input as the other one.
+
+    With the strategy `mma` each subgroup has a part of the tile, in accumulators of matrix fragments (`!vxk.fragment`), and adds products of
+    fragments that it reads from workgroup memory:
+
+        %a = vxk.load_fragment %m[...] ..., %b = vxk.load_fragment %n[...] ...
+        %d = vxk.multiply_accumulate %a, %b, %c
+
+    `reduction[1]` buffers form a ring. A factor that lies in a buffer as it is multiplied, at addresses that are known to be aligned, comes by
+    `vxk.async_copy` where the target has it, else through registers. A target without fragments for the factors computes the same tile in
+    blocks. `createLowerContractionPass` takes what the target has; the pass by its name knows of none.
 
     A kernel whose contraction has another form (another reduction than a sum of products, groups, a result that is read across
     elements) is left to `vx-lower-to-loops`. Needs: form 4. Keeps: dynamic sizes.

@@ -14,7 +14,8 @@ def ConvertToROCDLPass : Pass<"vx-convert-to-rocdl", "::mlir::ModuleOp"> {
     Numerics: no float operation is contracted that does not say so; division and square root are rounded correctly; denormals are
     kept. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
   }];
-  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"gfx942\"", "The GPU, as LLVM names it">];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"\"gfx942\"", "The GPU, as LLVM names it">,
+                 Option<"wavefront", "wavefront", "int64_t", /*default=*/"64", "Threads of a wavefront: 32 or 64">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect"];
 }
 
