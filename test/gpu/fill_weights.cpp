@@ -3,7 +3,7 @@
 //
 // STATISTICS is what scripts/weight-statistics prints, a line each:
 //   size BYTES
-//   f32 OFFSET COUNT MEAN DEVIATION LOW HIGH
+//   f32 OFFSET COUNT MEAN DEVIATION LOW HIGH      (or f16, bf16)
 //   bytes OFFSET HEXADECIMAL
 #include <algorithm>
 #include <bit>
@@ -46,6 +46,26 @@ private:
   uint64_t state;
 };
 
+// The upper half, rounded to nearest even.
+uint16_t toBF16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// Rounded to nearest even; what is too large becomes infinite.
+uint16_t toF16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  const float magnitude = std::abs(value);
+  if (magnitude >= 65520)
+    return sign | 0x7c00;
+  if (magnitude < 0x1p-14f) // in steps of 2^-24
+    return sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24f));
+  const uint32_t exponentBias = (127 - 15) << 10;
+  const uint32_t rounded = (bits & 0x7fffffff) + 0xfff + (bits >> 13 & 1);
+  return sign | static_cast<uint16_t>((rounded >> 13) - exponentBias);
+}
+
 int fail(const std::string &message) {
   std::cerr << "fill-weights: error: " << message << '\n';
   return 1;
@@ -68,16 +88,20 @@ int main(int argc, char **argv) {
     words >> kind;
     if (uint64_t size = 0; kind == "size" && words >> size) {
       file.resize(size);
-    } else if (uint64_t offset = 0, count = 0; kind == "f32" && words >> offset >> count) {
+    } else if (uint64_t offset = 0, count = 0;
+               (kind == "f32" || kind == "f16" || kind == "bf16") && words >> offset >> count) {
+      const uint64_t size = kind == "f32" ? 4 : 2;
       float mean = 0, deviation = 0, low = 0, high = 0;
-      if (!(words >> mean >> deviation >> low >> high) || count > file.size() || !fits(offset, count * sizeof(float)))
+      if (!(words >> mean >> deviation >> low >> high) || count > file.size() || !fits(offset, count * size))
         return fail("wrong line: " + line);
       Random random(offset);
       for (uint64_t i = 0; i < count; ++i) {
         const float value = std::clamp(random.normal() * deviation + mean, low, high);
-        const auto bits = std::bit_cast<uint32_t>(value);
-        for (int byte = 0; byte < 4; ++byte)
-          file[offset + i * 4 + byte] = static_cast<uint8_t>(bits >> 8 * byte);
+        const uint32_t bits = kind == "f32"   ? std::bit_cast<uint32_t>(value)
+                              : kind == "f16" ? toF16(value)
+                                              : toBF16(value);
+        for (uint64_t byte = 0; byte < size; ++byte)
+          file[offset + i * size + byte] = static_cast<uint8_t>(bits >> 8 * byte);
       }
     } else if (std::string digits; kind == "bytes" && words >> offset >> digits) {
       if (digits.size() % 2 != 0 || !fits(offset, digits.size() / 2))
