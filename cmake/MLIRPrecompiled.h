@@ -1,6 +1,8 @@
-// The MLIR headers that nearly every compiler source reads, parsed once (cmake/VxPrecompile.cmake).
+// The MLIR headers that many compiler sources read, parsed once (cmake/VxPrecompile.cmake).
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
