@@ -81,6 +81,10 @@ for python in pythons:
         config.available_features.add("onnxruntime")
         config.substitutions.append(("%onnxruntime_bin", os.path.dirname(found)))
         break
+# Kernels that refuse system calls on request, by which tests break disks.
+refuse_call = os.path.join(config.vx_source_dir, "test", "Tools", "Inputs", "refuse_call.py")
+if subprocess.run([config.python, refuse_call, "rename", "EIO", "true"], stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("seccomp")
 if count_vulkan_devices() > 0:
     config.available_features.add("vulkan")
 config.available_features.add(platform.machine().replace("amd64", "x86_64"))

@@ -110,12 +110,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Model");
 
   app.add_option("--target", options.targets, "Targets, of " + joinWords(built, "and"))->group("Targets");
-  // A target that this compiler was built without has its flag too, for a clear answer.
-  std::vector<std::string> known = built;
-  for (const char *target : {"cpu", "cuda", "rocm"})
-    if (std::find(known.begin(), known.end(), target) == known.end())
-      known.emplace_back(target);
-  for (const std::string &target : known)
+  for (const std::string &target : built)
     app.add_option("--" + target, options.variants[target], "Variants of target " + target + ", best first")
         ->group("Targets");
 
@@ -157,8 +152,6 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   for (const auto &[target, list] : options.variants) {
     if (list.empty())
       continue;
-    if (std::find(built.begin(), built.end(), target) == built.end())
-      throw usageError("--{}: this compiler has no target '{}', it has {}", target, target, joinWords(built, "and"));
     if (std::find(chosen.begin(), chosen.end(), target) == chosen.end())
       throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targets);
   }

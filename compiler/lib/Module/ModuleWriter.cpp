@@ -22,24 +22,20 @@ namespace {
 uint64_t alignTo(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 /// Calls `sink` with the bytes of a constant, in the form of the module file.
-LogicalResult emitBytes(ElementsAttr value, llvm::function_ref<void(ArrayRef<char>)> sink) {
+void emitBytes(ElementsAttr value, llvm::function_ref<void(ArrayRef<char>)> sink) {
+  // The import phase promises that a resource has its bytes, and that what is none is inline.
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    if (!blob)
-      return failure();
-    sink(blob->getData());
-    return success();
+    sink(resource.getRawHandle().getBlob()->getData());
+    return;
   }
-  auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense)
-    return failure();
+  auto dense = cast<DenseElementsAttr>(value);
   Type element = dense.getElementType();
   if (element.isInteger(1)) { // one byte for each
     std::vector<char> bytes;
     for (bool bit : dense.getValues<bool>())
       bytes.push_back(bit);
     sink(bytes);
-    return success();
+    return;
   }
   unsigned bits = element.getIntOrFloatBitWidth();
   if (bits < 8) { // packed, low bits first
@@ -56,18 +52,17 @@ LogicalResult emitBytes(ElementsAttr value, llvm::function_ref<void(ArrayRef<cha
       for (const APInt &number : dense.getValues<APInt>())
         append(number);
     sink(bytes);
-    return success();
+    return;
   }
   ArrayRef<char> raw = dense.getRawData();
   if (!dense.isSplat()) {
     sink(raw);
-    return success();
+    return;
   }
   std::vector<char> bytes;
   for (int64_t i = 0; i < dense.getNumElements(); ++i)
     bytes.insert(bytes.end(), raw.begin(), raw.begin() + bits / 8);
   sink(bytes);
-  return success();
 }
 
 /// vx_hash64 of bytes that come in pieces, so that gigabytes of weights are not held twice. The whole size is known
@@ -431,18 +426,10 @@ private:
       const format::ConstantT &constant = *root.constants[number];
       hash.appendZeros(begin + constant.offset - file.tell());
       file.padTo(begin + constant.offset);
-      uint64_t got = 0;
-      if (failed(emitBytes(value,
-                           [&](ArrayRef<char> bytes) {
-                             file.write(bytes.data(), bytes.size());
-                             hash.append(bytes);
-                             got += bytes.size();
-                           })) ||
-          got != constant.size) {
-        error = "the weight '" + constant.name + "' has no data of its size: want " + std::to_string(constant.size) +
-                " bytes, got " + std::to_string(got);
-        return failure();
-      }
+      emitBytes(value, [&](ArrayRef<char> bytes) {
+        file.write(bytes.data(), bytes.size());
+        hash.append(bytes);
+      });
     }
     format::SectionT &entry = *root.sections[section];
     entry.offset = begin;

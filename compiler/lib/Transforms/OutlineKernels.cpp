@@ -117,8 +117,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       DimAttr workgroups = getWorkgroupCount(resultType, fusion.getStrategy());
       if (!workgroups) {
         fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
-                             << " has a result of unknown size, so its number of workgroups is not known: '"
-                             << resultType << "'";
+                             << " has a result of unknown size, so its number of workgroups is not known: "
+                             << resultType;
         return signalPassFailure();
       }
       builder.setInsertionPointToStart(module.getBody());

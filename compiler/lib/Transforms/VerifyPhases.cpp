@@ -1,8 +1,11 @@
 // What holds after the `import` and the `graph` phase, as checks.
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Reference/HostTensor.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -25,9 +28,15 @@ Declarations getDeclarations(ModuleOp module) {
 
 /// Both phases' C1.
 LogicalResult checkKind(Operation *op, StringRef phase) {
-  bool isKnown = isa<ModuleOp>(op) || isa_and_present<VXDialect, func::FuncDialect>(op->getDialect());
+  bool isKnown = isa<func::FuncOp, func::ReturnOp>(op) || isa_and_present<VXDialect>(op->getDialect()) ||
+                 (isa<ModuleOp>(op) && !op->getParentOp());
   if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op))
     return op->emitError() << "'" << op->getName() << "' does not belong to the '" << phase << "' phase";
+  auto function = dyn_cast<func::FuncOp>(op);
+  if (function &&
+      (!function.getBody().hasOneBlock() || !isa<func::ReturnOp>(function.getBody().front().getTerminator())))
+    return op->emitError() << "expects function '" << function.getName()
+                           << "' to have a body of one block that ends with 'func.return'";
   return success();
 }
 
@@ -57,15 +66,54 @@ LogicalResult checkSymbols(Operation *op, const Declarations &declarations) {
   return success();
 }
 
-/// The graph phase's C3.
-LogicalResult checkSizes(Operation *op) {
-  auto check = [&](Type type) -> LogicalResult {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !llvm::is_contained(getDims(tensor), DimAttr()))
-      return success();
-    return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
-                           << " has a value of unknown size, want an expression for each dimension: " << type;
-  };
+/// What a call can hand over: of a known element type, and stored as we store it.
+bool isCallValue(Type type) {
+  if (auto optional = dyn_cast<OptionalType>(type))
+    return isCallValue(optional.getValueType());
+  auto sequence = dyn_cast<SequenceType>(type);
+  if (!sequence && !isa<RankedTensorType>(type))
+    return false;
+  TensorType tensor = sequence ? sequence.getElementType() : cast<TensorType>(type);
+  auto ranked = dyn_cast<RankedTensorType>(tensor);
+  if (ranked && ranked.getEncoding() && !isa<EncodingAttr>(ranked.getEncoding()))
+    return false;
+  return isa<StringType>(tensor.getElementType()) || reference::getElementType(tensor.getElementType());
+}
+
+/// The import phase's C4, of the inputs or the results.
+LogicalResult checkSignature(func::FuncOp function, StringRef what, TypeRange types,
+                             function_ref<DictionaryAttr(unsigned)> attributesOf) {
+  llvm::StringSet<> names;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    if (!isCallValue(type))
+      return function.emitError() << "expects a tensor, a sequence or an optional as " << what << " " << index
+                                  << " of function '" << function.getName() << "', got " << type;
+    DictionaryAttr attributes = attributesOf(index);
+    Attribute given = attributes ? attributes.get("vx.name") : Attribute();
+    if (given && !isa<StringAttr>(given))
+      return function.emitError() << "expects a string as the name of " << what << " " << index << " of function '"
+                                  << function.getName() << "', got " << given;
+    std::string name = given ? cast<StringAttr>(given).getValue().str() : std::to_string(index);
+    if (name.empty() || !names.insert(name).second)
+      return function.emitError() << "expects another name for each " << what << " of function '" << function.getName()
+                                  << "', got '" << name << "' for number " << index;
+  }
+  return success();
+}
+
+/// The import phase's C4.
+LogicalResult checkFunction(func::FuncOp function) {
+  if (function.getName().empty())
+    return function.emitError() << "expects a function to have a name, got ''";
+  if (failed(checkSignature(function, "input", function.getArgumentTypes(),
+                            [&](unsigned i) { return function.getArgAttrDict(i); })))
+    return failure();
+  return checkSignature(function, "result", function.getResultTypes(),
+                        [&](unsigned i) { return function.getResultAttrDict(i); });
+}
+
+/// Calls `check` for each value that `op` makes, region arguments included.
+LogicalResult checkValues(Operation *op, function_ref<LogicalResult(Type)> check) {
   for (Type type : op->getResultTypes())
     if (failed(check(type)))
       return failure();
@@ -75,6 +123,43 @@ LogicalResult checkSizes(Operation *op) {
         if (failed(check(type)))
           return failure();
   return success();
+}
+
+/// The import phase's C5.
+LogicalResult checkCounts(Operation *op) {
+  return checkValues(op, [&](Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    int64_t bytes = 8; // of the widest element
+    for (int64_t size : tensor ? tensor.getShape() : ArrayRef<int64_t>())
+      if (size > 0 && llvm::MulOverflow(bytes, size, bytes))
+        return op->emitError() << "'" << op->getName() << "' has a value of more bytes than 64 bits count: " << type;
+    return success();
+  });
+}
+
+/// The import phase's C6.
+LogicalResult checkValue(Operation *op) {
+  ElementsAttr value;
+  if (auto constant = dyn_cast<ConstantOp>(op))
+    value = constant.getValue();
+  else if (auto variable = dyn_cast<VariableOp>(op); variable && variable.getInitial())
+    value = *variable.getInitial();
+  if (!value || isa<StringType>(value.getElementType())) // whether it takes strings is for the target to say
+    return success();
+  if (llvm::Error error = reference::checkConstant(value))
+    return op->emitOpError() << llvm::toString(std::move(error));
+  return success();
+}
+
+/// The graph phase's C3.
+LogicalResult checkSizes(Operation *op) {
+  return checkValues(op, [&](Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !llvm::is_contained(getDims(tensor), DimAttr()))
+      return success();
+    return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
+                           << " has a value of unknown size, want an expression for each dimension: " << type;
+  });
 }
 
 /// The graph phase's C4.
@@ -117,7 +202,9 @@ struct VerifyImportPass : impl::VerifyImportPassBase<VerifyImportPass> {
         op->emitError() << "'" << op->getName() << "' has a location that names no source";
         return WalkResult::interrupt();
       }
-      return WalkResult::advance();
+      auto function = dyn_cast<func::FuncOp>(op);
+      return WalkResult(
+          failure((function && failed(checkFunction(function))) || failed(checkCounts(op)) || failed(checkValue(op))));
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -112,7 +112,7 @@ HostTensor HostTensor::reshaped(llvm::ArrayRef<int64_t> newShape) const {
   return result;
 }
 
-llvm::Expected<HostTensor> getHostTensor(ElementsAttr attribute) {
+llvm::Error checkConstant(ElementsAttr attribute) {
   auto type = llvm::cast<ShapedType>(attribute.getType());
   auto fail = [&](const llvm::Twine &message) {
     return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
@@ -122,25 +122,39 @@ llvm::Expected<HostTensor> getHostTensor(ElementsAttr attribute) {
   llvm::raw_string_ostream(typeText) << Type(type);
   if (!elementType)
     return fail("expects a constant of numbers or bools, got '" + typeText + "'");
-  HostTensor tensor(*elementType, type.getShape());
+  auto resource = llvm::dyn_cast<DenseResourceElementsAttr>(attribute);
+  if (!resource && !llvm::isa<DenseIntOrFPElementsAttr>(attribute))
+    return fail("expects an inline constant or a resource for '" + typeText + "'");
+  if (!resource)
+    return llvm::Error::success();
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  if (!blob)
+    return fail("expects the resource '" + resource.getRawHandle().getKey() + "', it is not there");
+  // With 128 bits no shape that a text can state is too large to count.
+  __int128 bits = getStorageBits(*elementType);
+  for (int64_t size : type.getShape())
+    bits = std::min(bits * size, __int128(1) << 64);
+  uint64_t want = static_cast<uint64_t>((bits + 7) / 8), got = blob->getData().size();
+  if (got != want)
+    return fail(llvm::formatv("expects {0} bytes in the resource '{1}' of type '{2}', got {3}", want,
+                              resource.getRawHandle().getKey(), typeText, got));
+  return llvm::Error::success();
+}
 
+llvm::Expected<HostTensor> getHostTensor(ElementsAttr attribute) {
+  if (llvm::Error error = checkConstant(attribute))
+    return error;
+  auto type = llvm::cast<ShapedType>(attribute.getType());
+  ElementType elementType = *getElementType(type.getElementType());
+  HostTensor tensor(elementType, type.getShape());
   if (auto resource = llvm::dyn_cast<DenseResourceElementsAttr>(attribute)) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    if (!blob)
-      return fail("expects the resource '" + resource.getRawHandle().getKey() + "', it is not there");
-    llvm::ArrayRef<char> data = blob->getData();
-    if (data.size() != tensor.getBytes().size())
-      return fail(llvm::formatv("expects {0} bytes in the resource '{1}' of type '{2}', got {3}",
-                                tensor.getBytes().size(), resource.getRawHandle().getKey(), typeText, data.size()));
+    llvm::ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
     if (!data.empty())
       std::memcpy(tensor.getMutableBytes().data(), data.data(), data.size());
     return tensor;
   }
-
-  auto dense = llvm::dyn_cast<DenseIntOrFPElementsAttr>(attribute);
-  if (!dense)
-    return fail("expects an inline constant or a resource for '" + typeText + "'");
-  bool hasOurStorage = *elementType != ElementType::Bool && getStorageBits(*elementType) >= 8;
+  auto dense = llvm::cast<DenseIntOrFPElementsAttr>(attribute);
+  bool hasOurStorage = elementType != ElementType::Bool && getStorageBits(elementType) >= 8;
   if (hasOurStorage && !dense.isSplat()) {
     llvm::ArrayRef<char> data = dense.getRawData();
     if (!data.empty())
@@ -157,7 +171,7 @@ llvm::Expected<HostTensor> getHostTensor(ElementsAttr attribute) {
     for (auto [index, value] : llvm::enumerate(range))
       tensor.setBits(index, bitsOf(value));
   };
-  if (isFloat(*elementType))
+  if (isFloat(elementType))
     copy(dense.getValues<llvm::APFloat>());
   else
     copy(dense.getValues<llvm::APInt>());

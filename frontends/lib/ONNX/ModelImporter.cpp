@@ -45,7 +45,7 @@ void ModelImporter::addIssue(ImportIssue::Kind kind, const NodeProto *node, Stri
 }
 
 std::string ModelImporter::takeDiagnostics() {
-  std::string text = diagnostics.empty() ? "the importer cannot express this node" : diagnostics.front();
+  std::string text = std::move(diagnostics.front()); // a verifier that refuses says why
   diagnostics.clear();
   return text;
 }

@@ -105,10 +105,10 @@ std::shared_ptr<llvm::MemoryBuffer> TensorReader::open(StringRef location, Strin
                  location + "'");
   SmallString<256> file(folder), realFile, realFolder;
   path::append(file, location);
+  if (std::error_code error = fs::real_path(folder, realFolder))
+    throwInvalid("tensor '" + name + "': cannot open the model's folder '" + folder + "': " + error.message());
   if (std::error_code error = fs::real_path(file, realFile))
     throwInvalid("tensor '" + name + "': cannot open external data '" + location + "': " + error.message());
-  if (std::error_code error = fs::real_path(folder, realFolder))
-    throwInvalid("tensor '" + name + "': cannot open the model's folder: " + error.message());
   if (!realFolder.ends_with("/"))
     realFolder += '/';
   if (!realFile.str().starts_with(realFolder))

@@ -16,3 +16,50 @@ vx.kernel @nonzero "x" symbols ["s0"] workgroups <1> #vx.strategy<"serial", work
   %1 = vx.neg %0 : tensor<1x?xi64, #vx.enc<[1, s0]>>
   vx.yield %1 : tensor<1x?xi64, #vx.enc<[1, s0]>>
 }
+
+// -----
+
+vx.kernel @sequence "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3xf32>):
+  // expected-error @+1 {{'vx.sequence_construct' op expects tensors in a kernel, got '!vx.sequence<tensor<3xf32>>'}}
+  %0 = vx.sequence_construct %a : (tensor<3xf32>) -> !vx.sequence<tensor<3xf32>>
+  vx.yield %a : tensor<3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects a size for each dimension in a kernel, got 'tensor<?xf32>'}}
+vx.kernel @size "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<?xf32>):
+  %0 = vx.neg %a : tensor<?xf32>
+  vx.yield %0 : tensor<?xf32>
+}
+
+// -----
+
+vx.kernel @sparse "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3xf32>):
+  // expected-error @+1 {{'vx.constant' op expects inline elements, or a resource of the type's size}}
+  %c = vx.constant sparse<[[1]], [2.0]> : tensor<3xf32>
+  %0 = vx.add %a, %c : tensor<3xf32>, tensor<3xf32>
+  vx.yield %0 : tensor<3xf32>
+}
+
+// -----
+
+vx.kernel @no_kernel_op "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<3xf32>):
+  %c = vx.count_nonzero %a : tensor<3xf32>
+  // expected-error @+1 {{'vx.bind_symbol' op has no lowering to linalg: it is not an op of kernels}}
+  vx.bind_symbol "k" = %c
+  vx.yield %a : tensor<3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects tensors in a kernel, got 'memref<3xf32>'}}
+vx.kernel @memref "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%a: memref<3xf32>):
+  %c = vx.constant dense<1.0> : tensor<3xf32>
+  vx.yield %c : tensor<3xf32>
+}

@@ -51,3 +51,15 @@ func.func @c1_no_terminator(%c: tensor<i1>) {
   }) : (tensor<i1>) -> ()
   return
 }
+
+// -----
+
+func.func @c1_end(%c: tensor<i1>) {
+  // expected-error @+1 {{'vx.if' op expects the first region to end with 'vx.yield'}}
+  "vx.if"(%c) ({
+    func.return
+  }, {
+    vx.yield
+  }) : (tensor<i1>) -> ()
+  return
+}

@@ -79,3 +79,11 @@ func.func @c1_symbols(%a: tensor<2xf32>) {
   %0 = vx.dispatch @copy (%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects the region to end with 'vx.yield'}}
+"vx.kernel"() ({
+^bb0(%x: tensor<2xf32>):
+  "func.return"() : () -> ()
+}) {sym_name = "c1_end", key = "", symbols = [], workgroups = #vx.dim<1>, strategy = #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1>} : () -> ()

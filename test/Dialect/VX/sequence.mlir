@@ -41,3 +41,11 @@ func.func @c1_at(%s: !vx.sequence<tensor<3xf32>>, %p: tensor<i64>) {
   %0 = vx.sequence_at %s, %p : !vx.sequence<tensor<3xf32>> -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @c1_insert_result(%s: !vx.sequence<tensor<2xf32>>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{'vx.sequence_insert' op expects a result of the sequence's type: want '!vx.sequence<tensor<2xf32>>', got '!vx.sequence<tensor<3xf32>>'}}
+  %0 = vx.sequence_insert %s, %x : !vx.sequence<tensor<2xf32>>, tensor<2xf32> -> !vx.sequence<tensor<3xf32>>
+  return
+}

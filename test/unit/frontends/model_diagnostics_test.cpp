@@ -32,6 +32,10 @@ TEST(DimMath, Reasons) {
                 "expects sizes of at least 0, got -1 as dimension 0");
   expectUnsupported(one(node("Gather", {"a", "b"}, {"y"}), {f32(Dims(32, int64_t(1))), i64({1, 1})}),
                     "expects tensors of at most 32 dimensions, got 33");
+  // Each may be a size for some n, but their sum is always -3.
+  expectInvalid(model(graph({value("n", f32({"n"})), value("x", f32({"n - 5"})), value("y", f32({"2 - n"}))},
+                            {node("Concat", {"x", "y"}, {"z"}, {attribute("axis", int64_t(0))})}, {value("z")})),
+                "expects sizes of at least 0, got a negative dimension 0");
 }
 
 TEST(ModelImporter, ReasonsOfTypes) {
@@ -207,6 +211,8 @@ TEST_F(ExternalData, Reasons) {
   expect({{"location", "w.bin"}}, "tensor 'w': its data is in 'w.bin', but the model has no folder", "");
   expect({{"location", "../w.bin"}},
          "tensor 'w': expects external data at a plain path inside of the model's folder, got '../w.bin'");
+  expect({{"location", "w.bin"}}, "tensor 'w': cannot open the model's folder '/no/such': No such file or directory",
+         "/no/such");
   expect({{"location", "none.bin"}}, "tensor 'w': cannot open external data 'none.bin': No such file or directory");
   expect({{"location", "sub"}}, "tensor 'w': expects external data 'sub' to be a regular file");
   expect({{"location", "w.bin"}, {"offset", "far"}},

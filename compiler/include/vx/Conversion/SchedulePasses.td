@@ -15,7 +15,7 @@ def ConvertToSchedulePass : Pass<"vx-convert-to-schedule", "::mlir::ModuleOp"> {
 
     Every intermediate is a `vxrt.allocate` of its own; `vx-plan-arena` comes next. Needs: the kernels phase. Numerics: none.
   }];
-  let dependentDialects = ["::vxrt::VXRTDialect"];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
 
 #endif

@@ -106,8 +106,10 @@ public:
   /// Appends the passes from the `kernels` phase (a module with one vx.kernel) to the target's own dialect.
   virtual void buildPipeline(mlir::OpPassManager &pm, const TargetSpec &spec) const = 0;
 
-  /// Serialises a module that `buildPipeline` produced. Touches no device.
-  virtual mlir::FailureOr<KernelBinary> serialize(mlir::ModuleOp kernel, const TargetSpec &spec) const = 0;
+  /// Serialises a module that `buildPipeline` produced. Touches no device. Fails with a diagnostic where the kernel is
+  /// the reason, and with `error` set where this machine is.
+  virtual mlir::FailureOr<KernelBinary> serialize(mlir::ModuleOp kernel, const TargetSpec &spec,
+                                                  std::string &error) const = 0;
 
   /// Joins kernels to one code section, in order.
   virtual mlir::FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSpec &spec,

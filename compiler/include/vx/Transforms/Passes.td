@@ -202,9 +202,14 @@ def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
 def VerifyImportPass : Pass<"vx-verify-import", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the import phase";
   let description = [{
-    - C1: only ops of the `vx` and `func` dialects, and none of the later phases (`vx.fusion`, `vx.kernel`, `vx.dispatch`).
+    - C1: a module of functions, each of one block, with ops of the `vx` dialect and none of the later phases (`vx.fusion`, `vx.kernel`,
+      `vx.dispatch`).
     - C2: every dimension symbol is declared, and every symbol that `vx.bind_symbol` names is data-dependent.
     - C3: the location of every op names its source.
+    - C4: inputs and results are tensors, sequences and optionals of what vx computes with; a function has a name, and so have its inputs and
+      its results, each another one.
+    - C5: 64 bits count the bytes of every static tensor.
+    - C6: every constant of numbers or bools is inline, or a resource that is there with as many bytes as its type has.
 
     Changes nothing.
   }];

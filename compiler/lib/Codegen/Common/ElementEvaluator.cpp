@@ -592,10 +592,9 @@ Value ElementEvaluator::reduceWithLanes(Body &body, ArrayRef<unsigned> dims, uns
   Location loc = op.getLoc();
   Value init = body.accumulators.front();
   auto type = VectorType::get(lanes, init.getType());
-  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
-  if (!neutral)
-    return op->emitOpError() << "has a reduction without a neutral element", Value();
-  Value neutrals = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(*neutral)));
+  // Every op that combines vectors (`matchCombiner`) has a neutral element.
+  Attribute neutral = *arith::getNeutralElement(combiner);
+  Value neutrals = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, neutral));
   body.isVarying = true;
 
   SmallVector<Value> carried = {neutrals};

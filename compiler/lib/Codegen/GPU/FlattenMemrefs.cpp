@@ -117,8 +117,8 @@ private:
       return found->second;
     Operation *op = value.getDefiningOp();
     if (!op) {
-      func.emitError() << "expects memrefs that are made in the kernel, got one that control flow passes on, of type '"
-                       << value.getType() << "'";
+      func.emitError() << "expects memrefs that are made in the kernel, got one that control flow passes on, of type "
+                       << value.getType();
       return failure();
     }
     FailureOr<View> view = resolveOp(op, value);
@@ -131,7 +131,7 @@ private:
     Location loc = op->getLoc();
     auto type = dyn_cast<MemRefType>(value.getType());
     if (!type)
-      return op->emitOpError() << "expects a ranked memref, got '" << value.getType() << "'", failure();
+      return op->emitOpError() << "expects a ranked memref, got " << value.getType(), failure();
 
     if (auto buffer = dyn_cast<vxk::BufferOp>(op)) {
       builder.setInsertionPointAfter(op);
@@ -322,7 +322,7 @@ private:
     WalkResult result = func.walk([&](Operation *op) {
       for (Value operand : op->getOperands())
         if (auto type = dyn_cast<MemRefType>(operand.getType()); type && type.getRank() != 1) {
-          op->emitOpError() << "expects accesses by load and store only, got an operand of type '" << type << "'";
+          op->emitOpError() << "expects accesses by load and store only, got an operand of type " << type;
           return WalkResult::interrupt();
         }
       return WalkResult::advance();

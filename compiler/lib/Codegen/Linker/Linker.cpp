@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -36,18 +37,21 @@ LogicalResult writeFile(llvm::StringRef path, llvm::ArrayRef<char> bytes, std::s
   return failure();
 }
 
-/// One link at a time, and none after one that crashed.
+/// One link at a time, and none after one that ended in the middle: a fatal error would end the process, were it not
+/// caught as a crash is.
 LogicalResult runLinker(llvm::ArrayRef<const char *> arguments, std::string &error) {
   static std::mutex mutex;
   static bool usable = true;
   std::lock_guard<std::mutex> lock(mutex);
   if (!usable) {
-    error = "the linker crashed before in this process and cannot run again";
+    error = "the linker ended in the middle before, and cannot run again in this process";
     return failure();
   }
   std::string output;
   llvm::raw_string_ostream stream(output);
+  llvm::CrashRecoveryContext::Enable();
   lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  llvm::CrashRecoveryContext::Disable();
   usable = result.canRunAgain;
   if (result.retCode == 0)
     return success();

@@ -163,9 +163,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
 LogicalResult KernelLowering::run(KernelOp kernel) {
   Location loc = kernel.getLoc();
   Block &body = kernel.getBody().front();
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield)
-    return kernel.emitOpError() << "expects the region to end with 'vx.yield'";
+  auto yield = cast<YieldOp>(body.getTerminator()); // the kernel's verifier sees to it
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(body.getArgumentTypes()), SmallVector<Type>(yield.getOperandTypes())))
     if (failed(checkElementType(kernel, type)))

@@ -106,8 +106,7 @@ Value computeElement(Operation *op, OpBuilder &b, Location loc, ValueRange args,
       .Case([&](OrOp) -> Value { return arith::OrIOp::create(b, loc, args[0], args[1]); })
       .Case([&](XorOp) -> Value { return arith::XOrIOp::create(b, loc, args[0], args[1]); })
       .Case([&](CompareOp compare) { return compareScalars(b, loc, compare.getPredicate(), args[0], args[1], vxType); })
-      .Case([&](SelectOp) { return select(args[0], args[1], args[2]); })
-      .Default(Value());
+      .Default([&](Operation *) { return select(args[0], args[1], args[2]); }); // SelectOp
 }
 
 } // namespace
@@ -122,24 +121,16 @@ FailureOr<bool> lowerElementwiseOp(KernelLowering &lowering, Operation *op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(lowering.get(operand));
-  bool known = true;
-  Value result =
-      lowering.elementwise(op->getLoc(), resultType, getBodyType(vxResult), operands,
-                           [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
-                             if (isa<CastOp>(op))
-                               return convertScalar(b, loc, args[0], vxOperand, vxResult);
-                             SmallVector<Value> wide;
-                             for (Value argument : args)
-                               wide.push_back(isa<SelectOp>(op) ? argument : widen(b, loc, argument));
-                             Value value = computeElement(op, b, loc, wide, vxOperand);
-                             if (!value) {
-                               known = false;
-                               return arith::ConstantOp::create(b, loc, b.getZeroAttr(getBodyType(vxResult)));
-                             }
-                             return isa<FloatType>(vxResult) ? narrow(b, loc, value, vxResult) : value;
-                           });
-  if (!known)
-    return op->emitOpError() << "has no lowering of its element to arithmetic";
+  Value result = lowering.elementwise(op->getLoc(), resultType, getBodyType(vxResult), operands,
+                                      [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+                                        if (isa<CastOp>(op))
+                                          return convertScalar(b, loc, args[0], vxOperand, vxResult);
+                                        SmallVector<Value> wide;
+                                        for (Value argument : args)
+                                          wide.push_back(isa<SelectOp>(op) ? argument : widen(b, loc, argument));
+                                        Value value = computeElement(op, b, loc, wide, vxOperand);
+                                        return isa<FloatType>(vxResult) ? narrow(b, loc, value, vxResult) : value;
+                                      });
   lowering.set(op->getResult(0), result);
   return true;
 }

@@ -53,6 +53,7 @@ private:
 
   /// The value of an expression, computed once in each region; null after an error about a symbol that is not bound.
   Value evaluate(DimAttr dim);
+  void reportUnknownSize(Type type);
   Value getSizeInBytes(RankedTensorType type);
   Value allocate(RankedTensorType type);
   /// The scalar that a rank-0 tensor holds, without a round trip where the host knows it.
@@ -115,6 +116,10 @@ Value ScheduleBuilder::getMemory(Value value) {
   return standIn;
 }
 
+void ScheduleBuilder::reportUnknownSize(Type type) {
+  emitError(location) << "the size of " << type << " is not known, in " << describeSource(location);
+}
+
 Value ScheduleBuilder::evaluate(DimAttr dim) {
   auto known = [&](DimAttr part) -> Value {
     if (part.getKind() != DimKind::Symbol)
@@ -132,12 +137,12 @@ Value ScheduleBuilder::evaluate(DimAttr dim) {
 Value ScheduleBuilder::getSizeInBytes(RankedTensorType type) {
   DimAttr elements = getNumElements(type);
   if (!elements) {
-    emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+    reportUnknownSize(type);
     return {};
   }
   unsigned bits = vxrt::getStorageBits(type.getElementType());
   if (bits == 0) {
-    emitError(location) << "tensors of '" << type.getElementType() << "' have no form in device memory, in "
+    emitError(location) << "tensors of " << type.getElementType() << " have no form in device memory, in "
                         << describeSource(location);
     return {};
   }
@@ -191,7 +196,7 @@ Value ScheduleBuilder::matchSymbol(StringAttr symbol, TypeRange patterns, TypeRa
       if (dim && dim.asSymbol() == symbol) {
         DimAttr size = getDim(cast<RankedTensorType>(type), index);
         if (!size) {
-          emitError(location) << "the size '" << symbol.getValue() << "' is not known, in " << describeSource(location);
+          reportUnknownSize(type);
           return {};
         }
         return evaluate(size);
@@ -396,8 +401,7 @@ LogicalResult ScheduleBuilder::buildLoop(LoopOp op) {
         if (!size && argumentDim)
           size = evaluate(argumentDim);
         if (!size)
-          return emitError(location) << "the size '" << symbol.getValue() << "' is not known, in "
-                                     << describeSource(location);
+          return reportUnknownSize(argumentType), failure();
         scopes.back().symbols[symbol] = size;
       }
     }
@@ -435,7 +439,7 @@ LogicalResult ScheduleBuilder::buildSequenceAt(SequenceAtOp op) {
       continue;
     }
     if (!dim)
-      return emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+      return reportUnknownSize(type), failure();
     Value want = evaluate(dim);
     if (!want)
       return failure();
@@ -508,7 +512,7 @@ LogicalResult ScheduleBuilder::buildReturn(func::ReturnOp op) {
     ranks.push_back(type.getRank());
     for (DimAttr dim : getDims(type)) {
       if (!dim)
-        return emitError(location) << "the size of result '" << type << "' is not known";
+        return reportUnknownSize(type), failure();
       values.push_back(evaluate(dim));
       if (!values.back())
         return failure();
@@ -530,7 +534,7 @@ LogicalResult ScheduleBuilder::buildOp(Operation *op) {
     auto type = cast<RankedTensorType>(tensor.getType());
     for (DimAttr dim : getDims(type)) {
       if (!dim) {
-        emitError(location) << "the size of '" << type << "' is not known, in " << describeSource(location);
+        reportUnknownSize(type);
         return {};
       }
       dims.push_back(evaluate(dim));

@@ -39,7 +39,7 @@ public:
     buildCUDALoweringPipeline(pm);
   }
 
-  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec) const override {
+  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec, std::string &) const override {
     FailureOr<std::string> entry = getLLVMGPUEntry(module);
     if (failed(entry))
       return failure();

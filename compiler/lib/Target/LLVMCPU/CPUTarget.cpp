@@ -43,7 +43,7 @@ public:
     buildCPULoweringPipeline(pm, spec);
   }
 
-  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec) const override {
+  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec, std::string &) const override {
     KernelBinary binary;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       if (function.getLinkage() != LLVM::Linkage::External || function.isExternal())

@@ -15,15 +15,11 @@ static std::string refusalOf(Type type) {
       return {};
     return "floating-point elements are f16, bf16, f32 or f64";
   }
-  if (auto integer = llvm::dyn_cast<IntegerType>(type)) {
-    unsigned width = integer.getWidth();
-    if (width == 1 || width == 8 || width == 16 || width == 32 || width == 64)
-      return {};
-    return "integer elements have 1, 8, 16, 32 or 64 bits";
-  }
-  if (type.isIndex())
+  // The ops' verifiers leave integers.
+  unsigned width = llvm::cast<IntegerType>(type).getWidth();
+  if (width == 1 || width == 8 || width == 16 || width == 32 || width == 64)
     return {};
-  return "elements are numbers or bool";
+  return "integer elements have 1, 8, 16, 32 or 64 bits";
 }
 
 LogicalResult checkSupported(Operation *op) {

@@ -76,11 +76,6 @@ FailureOr<LinkedImage> link(llvm::ArrayRef<KernelBinary> kernels, const TargetSp
       error = "support functions of variant '" + spec.variant + "': " + reason;
       return failure();
     }
-    llvm::Expected<std::vector<std::string>> undefined = undefinedSymbols(*support);
-    if (!undefined) {
-      error = "support functions: object code: " + llvm::toString(undefined.takeError());
-      return failure();
-    }
     supportObject = std::move(*support);
     objects.emplace_back(supportObject);
   }

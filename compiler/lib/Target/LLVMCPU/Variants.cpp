@@ -56,24 +56,24 @@ TargetSpec makeSpec(const KnownVariant &variant) {
 FailureOr<TargetSpec> nativeSpec(std::string &error) {
 #if defined(__x86_64__)
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  for (const KnownVariant &variant : known) {
-    if (!llvm::all_of(variant.features, [&](llvm::StringRef feature) { return host.lookup(feature); }))
+  // The last one wants nothing.
+  TargetSpec spec = makeSpec(*llvm::find_if(known, [&](const KnownVariant &variant) {
+    return llvm::all_of(variant.features, [&](llvm::StringRef feature) { return host.lookup(feature); });
+  }));
+  llvm::SmallVector<std::string> enabled;
+  for (llvm::StringRef extra : nativeExtras) {
+    if (!host.lookup(extra))
       continue;
-    TargetSpec spec = makeSpec(variant);
-    llvm::SmallVector<std::string> enabled;
-    for (llvm::StringRef extra : nativeExtras) {
-      if (!host.lookup(extra))
-        continue;
-      spec.requires_.push_back(extra.str());
-      spec.variant += "+" + extra.str();
-      enabled.push_back("+" + extra.str());
-    }
-    spec.features = llvm::join(enabled, ",");
-    return spec;
+    spec.requires_.push_back(extra.str());
+    spec.variant += "+" + extra.str();
+    enabled.push_back("+" + extra.str());
   }
-#endif
+  spec.features = llvm::join(enabled, ",");
+  return spec;
+#else
   error = "variant 'native' of target 'cpu' wants an x86-64 processor to compile on";
   return failure();
+#endif
 }
 
 } // namespace

@@ -41,7 +41,7 @@ public:
     buildROCMLoweringPipeline(pm, spec);
   }
 
-  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec) const override {
+  FailureOr<KernelBinary> serialize(ModuleOp module, const TargetSpec &spec, std::string &error) const override {
     FailureOr<std::string> entry = getLLVMGPUEntry(module);
     if (failed(entry))
       return failure();
@@ -52,10 +52,9 @@ public:
     // A code object of its own for each: what the driver reads of one names the kernels of one object file.
     KernelBinary binary;
     binary.entry = *entry;
-    std::string error;
     const std::string exports[] = {*entry, *entry + ".kd"}; // the kernel, and the descriptor by which it is found
     if (failed(linkImage({"-shared", "--no-undefined"}, {ArrayRef<char>(*object)}, exports, binary.code, error)))
-      return module.emitError() << "target 'rocm' for '" << spec.cpu << "': " << error, failure();
+      return failure();
     return binary;
   }
 

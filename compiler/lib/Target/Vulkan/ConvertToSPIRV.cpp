@@ -292,7 +292,7 @@ private:
     shader.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     reconcileUnrealizedCasts(casts);
     WalkResult left = shader.walk([](UnrealizedConversionCastOp cast) {
-      cast.emitError() << "expects a value that a Vulkan shader can hold, got '" << cast.getResult(0).getType() << "'";
+      cast.emitError() << "expects a value that a Vulkan shader can hold, got " << cast.getResult(0).getType();
       return WalkResult::interrupt();
     });
     return failure(left.wasInterrupted());

@@ -104,7 +104,7 @@ struct BufferPattern : KernelPattern<vxk::BufferOp> {
   LogicalResult matchAndRewrite(vxk::BufferOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Type type = getTypeConverter()->convertType(op.getType());
     if (!type)
-      return op.emitOpError() << "expects elements that a Vulkan shader can store, got '" << op.getType() << "'";
+      return op.emitOpError() << "expects elements that a Vulkan shader can store, got " << op.getType();
     rewriter.replaceOp(
         op, buffer(rewriter, op.getLoc(), VX_BLOCK_FIRST_BUFFER + static_cast<int64_t>(op.getIndex()), type));
     return success();
@@ -161,7 +161,7 @@ struct ShufflePattern : OpConversionPattern<gpu::ShuffleOp> {
   LogicalResult matchAndRewrite(gpu::ShuffleOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (op.getMode() != gpu::ShuffleMode::XOR || op.getValue().getType().getIntOrFloatBitWidth() != 32)
-      return op.emitOpError() << "expects 32 bits to be exchanged by 'xor', got '" << op.getValue().getType() << "'";
+      return op.emitOpError() << "expects 32 bits to be exchanged by 'xor', got " << op.getValue().getType();
     Value result = spirv::GroupNonUniformShuffleXorOp::create(rewriter, op.getLoc(), spirv::Scope::Subgroup,
                                                               adaptor.getValue(), adaptor.getOffset());
     Value valid = spirv::ConstantOp::getOne(rewriter.getI1Type(), op.getLoc(), rewriter);
@@ -248,7 +248,7 @@ struct AllocaPattern : OpConversionPattern<memref::AllocaOp> {
   LogicalResult matchAndRewrite(memref::AllocaOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
     Type element = getTypeConverter()->convertType(op.getType().getElementType());
     if (!element || !op.getType().hasStaticShape())
-      return op.emitOpError() << "expects a static shape for memory of a thread, got '" << op.getType() << "'";
+      return op.emitOpError() << "expects a static shape for memory of a thread, got " << op.getType();
     Type array = spirv::ArrayType::get(element, std::max<int64_t>(1, op.getType().getNumElements()));
     rewriter.replaceOpWithNewOp<spirv::VariableOp>(op, spirv::PointerType::get(array, spirv::StorageClass::Function),
                                                    spirv::StorageClass::Function, nullptr);

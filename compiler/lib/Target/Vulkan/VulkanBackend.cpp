@@ -23,8 +23,7 @@ LogicalResult checkElementTypes(Operation *op) {
       if (!tensor)
         continue;
       Type element = tensor.getElementType();
-      // A sequence's strings never reach a kernel.
-      bool known = element.isF16() || element.isF32() || element.isF64() || isa<StringType>(element);
+      bool known = element.isF16() || element.isF32() || element.isF64();
       if (auto integer = dyn_cast<IntegerType>(element))
         known |= integer.getWidth() == 1 || integer.getWidth() >= 8;
       if (!known)
@@ -70,7 +69,7 @@ public:
     buildVulkanPipeline(pm);
   }
 
-  FailureOr<KernelBinary> serialize(ModuleOp kernel, const TargetSpec &spec) const override {
+  FailureOr<KernelBinary> serialize(ModuleOp kernel, const TargetSpec &spec, std::string &) const override {
     auto shaders = kernel.getOps<spirv::ModuleOp>();
     if (!llvm::hasSingleElement(shaders))
       return kernel.emitError() << "expects one 'spirv.module', got " << std::distance(shaders.begin(), shaders.end()),

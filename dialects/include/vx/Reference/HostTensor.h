@@ -70,8 +70,12 @@ private:
 using HostSequence = std::vector<HostTensor>;
 using HostValue = std::variant<HostTensor, HostSequence>;
 
-/// The value of a constant, inline or resource. The blob of a resource has the storage of HostTensor. Fails for
-/// strings, for a resource whose blob is not there, and for one of another size.
+/// Fails for a constant whose value nobody can read: one of strings, one that is neither inline nor a resource, a
+/// resource whose blob is not there, and one of another size.
+llvm::Error checkConstant(mlir::ElementsAttr attribute);
+
+/// The value of a constant, inline or resource. The blob of a resource has the storage of HostTensor. Fails as
+/// `checkConstant` does.
 llvm::Expected<HostTensor> getHostTensor(mlir::ElementsAttr attribute);
 
 /// `tensor` as an inline constant of static type `type`, which has the tensor's shape.

@@ -49,7 +49,7 @@ FailureOr<KernelBinary> compileKernel(const std::string &text, const TargetSpec 
   buildCPULoweringPipeline(pm, spec);
   if (failed(pm.run(*module)))
     return failure();
-  return createCPUTarget()->serialize(*module, spec);
+  return createCPUTarget()->serialize(*module, spec, error);
 }
 
 FailureOr<LinkedImage> linkKernels(const std::vector<KernelBinary> &kernels, const TargetSpec &spec,

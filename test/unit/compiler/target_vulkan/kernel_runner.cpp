@@ -63,7 +63,7 @@ Compiled compile(const std::string &text, Form form) {
   if (form == Form::Graph)
     buildGPUCodegenPipeline(pm, spec);
   if (form == Form::Linalg)
-    buildGPUKernelPipeline(pm);
+    buildGPUKernelPipeline(pm, spec);
   if (mlir::failed(pm.run(*module))) {
     compiled.error += "code generation failed";
     return compiled;
@@ -77,7 +77,7 @@ Compiled compile(const std::string &text, Form form) {
     compiled.error += "conversion failed";
     return compiled;
   }
-  mlir::FailureOr<KernelBinary> binary = backend->serialize(*module, spec);
+  mlir::FailureOr<KernelBinary> binary = backend->serialize(*module, spec, compiled.error);
   if (mlir::failed(binary))
     return compiled;
   compiled.binary = std::move(*binary);
