@@ -76,3 +76,28 @@ func.func @loops() attributes {vxk.kernel, vxk.threads = 1 : i64} {
   memref.store %t, %r[%c1] : memref<2xf32>
   return
 }
+
+// -----
+
+// An f64 is rounded by a sum, with the sign that it had; an f32 by the instruction.
+// CHECK-LABEL: spirv.func @round
+// CHECK:         %[[BOUND:.+]] = spirv.Constant 4.503{{.+}} : f64
+// CHECK:         spirv.GL.RoundEven %{{.+}} : f32
+// CHECK-NOT:     spirv.GL.RoundEven
+// CHECK:         %[[SUM:.+]] = spirv.FAdd %{{.+}}, %[[BOUND]] {no_contraction} : f64
+// CHECK:         spirv.FSub %[[SUM]], %[[BOUND]] {no_contraction} : f64
+// CHECK:         spirv.BitwiseOr
+func.func @round() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %b = vxk.buffer 1 read () : memref<2xf64>
+  %r = vxk.buffer 2 write () : memref<2xf32>
+  %s = vxk.buffer 3 write () : memref<2xf64>
+  %x = memref.load %a[%i] : memref<2xf32>
+  %y = math.roundeven %x : f32
+  memref.store %y, %r[%i] : memref<2xf32>
+  %z = memref.load %b[%i] : memref<2xf64>
+  %w = math.roundeven %z : f64
+  memref.store %w, %s[%i] : memref<2xf64>
+  return
+}

@@ -1,7 +1,7 @@
-// Division and square root. Vulkan promises 2.5 ulp for an f32 quotient whose divisor lies in [2^-126, 2^126], and less
-// for a square root; a correctly rounded fused multiply-add is not promised either (some software drivers compute it as
-// two operations). So each result is corrected once by its residual, computed from halves of the factors whose products
-// are exact in any implementation.
+// Division, square root and rounding. Vulkan promises 2.5 ulp for an f32 quotient whose divisor lies in [2^-126,
+// 2^126], and less for a square root; a correctly rounded fused multiply-add is not promised either (some software
+// drivers compute it as two operations). So each result is corrected once by its residual, computed from halves of the
+// factors whose products are exact in any implementation.
 #include "SPIRVPatterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,6 +47,16 @@ struct Emitter {
     Value pattern = spirv::BitcastOp::create(builder, loc, bits, value);
     Value cleared = spirv::BitwiseAndOp::create(builder, loc, pattern, mask(clear));
     return spirv::BitcastOp::create(builder, loc, type, cleared);
+  }
+
+  /// |value| with the sign of `sign`, zeros' too.
+  Value copySign(Value value, Value sign) {
+    uint64_t signBit = uint64_t(1) << (type.getWidth() - 1);
+    Value magnitude = spirv::BitwiseAndOp::create(builder, loc, spirv::BitcastOp::create(builder, loc, bits, value),
+                                                  mask(signBit - 1));
+    Value negative =
+        spirv::BitwiseAndOp::create(builder, loc, spirv::BitcastOp::create(builder, loc, bits, sign), mask(signBit));
+    return spirv::BitcastOp::create(builder, loc, type, spirv::BitwiseOrOp::create(builder, loc, magnitude, negative));
   }
 
   /// value - a * b, with a relative error of 2^-10 or less when a * b is near `value`.
@@ -217,10 +227,27 @@ struct TruncPattern : OpConversionPattern<math::TruncOp> {
   }
 };
 
+/// Some software drivers cut f64 off instead of rounding it to the nearest even integer. Adding 2^52 leaves no place
+/// for a fraction, and sums are rounded right everywhere; beyond it all numbers are integers.
+struct RoundEvenPattern : OpConversionPattern<math::RoundEvenOp> {
+  RoundEvenPattern(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/10) {}
+  LogicalResult matchAndRewrite(math::RoundEvenOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isF64())
+      return rewriter.notifyMatchFailure(op, "narrower floats are rounded right as they are");
+    Emitter e(rewriter, op.getLoc(), cast<FloatType>(op.getType()));
+    Value x = adaptor.getOperand(), size = e.abs(x), bound = e.number(0x1p52);
+    Value rounded = e.sub(e.add(size, bound), bound);
+    rewriter.replaceOp(op, e.select(e.less(size, bound), e.copySign(rounded, x), x));
+    return success();
+  }
+};
+
 } // namespace
 
 void populateArithPatterns(const SPIRVTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<DivFPattern, SqrtPattern, TruncPattern, NaNComparePattern, RemSIPattern, RemUIPattern,
+  patterns.add<DivFPattern, SqrtPattern, TruncPattern, RoundEvenPattern, NaNComparePattern, RemSIPattern, RemUIPattern,
                ContractPattern<arith::AddFOp, spirv::FAddOp>, ContractPattern<arith::SubFOp, spirv::FSubOp>,
                ContractPattern<arith::MulFOp, spirv::FMulOp>>(converter, patterns.getContext());
 }
