@@ -81,9 +81,9 @@ func.func @loops() attributes {vxk.kernel, vxk.threads = 1 : i64} {
 
 // An f64 is rounded by a sum, with the sign that it had; an f32 by the instruction.
 // CHECK-LABEL: spirv.func @round
-// CHECK:         %[[BOUND:.+]] = spirv.Constant 4.503{{.+}} : f64
 // CHECK:         spirv.GL.RoundEven %{{.+}} : f32
 // CHECK-NOT:     spirv.GL.RoundEven
+// CHECK:         %[[BOUND:.+]] = spirv.Constant 0x4330000000000000 : f64
 // CHECK:         %[[SUM:.+]] = spirv.FAdd %{{.+}}, %[[BOUND]] {no_contraction} : f64
 // CHECK:         spirv.FSub %[[SUM]], %[[BOUND]] {no_contraction} : f64
 // CHECK:         spirv.BitwiseOr
