@@ -134,8 +134,12 @@ vxc_result Call::parseOptions() {
     compilation.stopAfter = *phase;
   }
   if (options.precision) {
-    if (!vx::parsePrecision(options.precision))
+    std::optional<vx::Precision> precision = vx::parsePrecision(options.precision);
+    if (!precision)
       return fail(VXC_USAGE, std::string("--precision: want f32, tf32, f16 or bf16, got '") + options.precision + "'");
+    for (const std::string &target : compilation.targets)
+      if (precision == vx::Precision::BF16 && !getTargets().lookup(target)->hasBF16())
+        return fail(VXC_UNSUPPORTED, "--precision: want f32, tf32 or f16 for the target '" + target + "', got 'bf16'");
     compilation.precision = options.precision;
   }
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";

@@ -20,12 +20,12 @@ vx.kernel @packed "x" symbols [] workgroups <48> #vx.strategy<"matmul", workgrou
 
 // AVX512:      conv3x3:
 // AVX512-NEXT:   24 multiply-adds, 0 of them scalar, in 3{{[0-9]}} instructions, 0 of them on the stack
-// AVX512-NOT:    {{[1-9]}} of them scalar
-// AVX512-NOT:    {{[1-9]}} of them on the stack
+// AVX512-NOT:    {{[1-9][0-9]*}} of them scalar
+// AVX512-NOT:    {{[1-9][0-9]*}} of them on the stack
 // V3:          conv3x3:
 // V3-NEXT:       12 multiply-adds, 0 of them scalar, in 2{{[0-9]}} instructions, 0 of them on the stack
-// V3-NOT:        {{[1-9]}} of them scalar
-// V3-NOT:        {{[1-9]}} of them on the stack
+// V3-NOT:        {{[1-9][0-9]*}} of them scalar
+// V3-NOT:        {{[1-9][0-9]*}} of them on the stack
 vx.kernel @conv3x3 "x" symbols [] workgroups <28> #vx.strategy<"conv", workgroup = [1, 2, 0, 0], vector = [], reduction = [], threads = 1> {
 ^bb0(%x: tensor<1x56x56x64xf32>, %p: tensor<4x3x3x64x16xf32>):
   %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<4x3x3x64x16xf32> -> tensor<64x64x3x3xf32>

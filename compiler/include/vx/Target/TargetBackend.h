@@ -99,6 +99,9 @@ public:
 
   virtual LayoutPolicy layouts() const { return {}; }
 
+  /// False where no kernel can hold bf16, so that factors cannot be rounded to it.
+  virtual bool hasBF16() const { return true; }
+
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.
   virtual StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;

@@ -37,6 +37,8 @@ class VulkanBackend : public TargetBackend {
 public:
   StringRef name() const override { return "vulkan"; }
 
+  bool hasBF16() const override { return false; }
+
   FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) const override {
     TargetSpec baseline;
     baseline.target = "vulkan";

@@ -1,5 +1,5 @@
 """Computes what a kernel's PTX says, thread by thread, with no GPU: the values that come out show whether fragments, stages
-and places fit together. Written from the PTX manual's tables of registers, not from the compiler's.
+and places fit together. Its tables of registers are its own, apart from the compiler's.
 
 evaluate(text, buffers, scalars, workgroups) runs every workgroup one after the other; `buffers` are numpy arrays and the
 written ones change in place. Instructions are those of the kernels that the tests here evaluate; another one is an error.
