@@ -713,6 +713,7 @@ struct DebugUtilsMessengerCreateInfo {
   X(Result, EndCommandBuffer, CommandBuffer)                                                                           \
   X(void, CmdBindPipeline, CommandBuffer, int32_t, Pipeline)                                                           \
   X(void, CmdPushConstants, CommandBuffer, PipelineLayout, Flags, uint32_t, uint32_t, const void *)                    \
+  X(void, CmdDispatch, CommandBuffer, uint32_t, uint32_t, uint32_t)                                                    \
   X(void, CmdDispatchIndirect, CommandBuffer, Buffer, DeviceSize)                                                      \
   X(void, CmdCopyBuffer, CommandBuffer, Buffer, Buffer, uint32_t, const BufferCopy *)                                  \
   X(void, CmdFillBuffer, CommandBuffer, Buffer, DeviceSize, DeviceSize, uint32_t)                                      \

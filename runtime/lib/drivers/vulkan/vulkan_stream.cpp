@@ -19,12 +19,22 @@ static constexpr uint64_t MinStaging = uint64_t(64) << 10;
 // Replays of one segment that may be in flight, each with its own parameters.
 static constexpr size_t MaxRecordings = 4;
 static constexpr size_t MaxTransfers = 8;
+// A command whose grid has changed this often reads it from memory instead of having it in the command buffer.
+static constexpr uint32_t MaxGridChanges = 2 * MaxRecordings;
+
+// What a stream's commands do on the device.
+static constexpr api::Flags DeviceWork = api::PipelineStageComputeShaderBit | api::PipelineStageTransferBit;
 
 static VulkanMemory &vulkanMemory(const BufferView &view) { return *static_cast<VulkanMemory *>(view.memory); }
 
 static uint8_t *hostBytes(const BufferView &view) {
   void *host = view.memory->host();
   return host ? static_cast<uint8_t *>(host) + view.offset : nullptr;
+}
+
+static api::DispatchIndirectCommand gridOf(uint64_t workgroups) {
+  return {static_cast<uint32_t>(std::min<uint64_t>(workgroups, VX_GRID_X)),
+          static_cast<uint32_t>((workgroups + VX_GRID_X - 1) / VX_GRID_X), 1};
 }
 
 //===-- Command lists
@@ -35,6 +45,7 @@ VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::Segmen
     : stream(std::move(stream)), shape(shape), executable(std::move(executable)), places(shape.commands.size()) {
   for (size_t i = 0; i < shape.commands.size(); ++i) {
     const CommandShape &command = shape.commands[i];
+    hasCopies |= command.kind == CommandKind::Copy;
     if (command.kind != CommandKind::Dispatch)
       continue;
     const uint64_t words = VX_BLOCK_FIRST_BUFFER + uint64_t(command.bufferCount) + command.scalarCount;
@@ -43,6 +54,14 @@ VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::Segmen
     parameterBytes = (places[i].grid + sizeof(api::DispatchIndirectCommand) + VX_BUFFER_ALIGNMENT - 1) /
                      VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
   }
+}
+
+VulkanCommandList::CopyRange VulkanCommandList::rangeOf(const CommandArguments &arguments) {
+  const BufferView &from = arguments.buffers[0], &to = arguments.buffers[1];
+  // Copies of nothing are all alike.
+  if (from.size == 0)
+    return {};
+  return {vulkanMemory(from).serial(), vulkanMemory(to).serial(), from.offset, to.offset, from.size};
 }
 
 VulkanCommandList::~VulkanCommandList() {
@@ -81,6 +100,8 @@ Status VulkanStream::initialise() {
       device->check(vk.CreateSemaphore(device->handle(), &semaphoreInfo, nullptr, &timeline), "vkCreateSemaphore"));
 
   VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Kernels, fault));
+  if (!fault->host())
+    VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Staging, faultCopy));
   return resetFault();
 }
 
@@ -88,7 +109,7 @@ VulkanStream::~VulkanStream() {
   const api::DeviceFunctions &vk = device->functions();
   // Work that is still running must not lose what it uses. A lost device has stopped by itself.
   if (timeline)
-    (void)waitFor(submitted).ok();
+    (void)waitFor(queued()).ok();
   if (device->isHung())
     return;
   if (pool)
@@ -111,41 +132,64 @@ Status VulkanStream::begin(api::CommandBuffer commands) {
   api::CommandBufferBeginInfo info{};
   info.sType = api::StructureTypeCommandBufferBeginInfo;
   VX_RETURN_IF_ERROR(device->check(device->functions().BeginCommandBuffer(commands, &info), "vkBeginCommandBuffer"));
-  fullBarrier(commands);
+  barrier(commands, DeviceWork, DeviceWork);
   return okStatus();
 }
 
 Status VulkanStream::end(api::CommandBuffer commands) {
   // The host may read results once it has waited for the semaphore.
-  fullBarrier(commands);
+  barrier(commands, DeviceWork, api::PipelineStageHostBit);
   return device->check(device->functions().EndCommandBuffer(commands), "vkEndCommandBuffer");
 }
 
-void VulkanStream::fullBarrier(api::CommandBuffer commands) {
-  constexpr api::Flags deviceStages = api::PipelineStageComputeShaderBit | api::PipelineStageTransferBit;
+void VulkanStream::barrier(api::CommandBuffer commands, api::Flags before, api::Flags behind) {
   api::MemoryBarrier barrier{};
   barrier.sType = api::StructureTypeMemoryBarrier;
-  barrier.srcAccessMask = api::AccessShaderWriteBit | api::AccessTransferWriteBit;
-  barrier.dstAccessMask = api::AccessShaderReadBit | api::AccessShaderWriteBit | api::AccessTransferReadBit |
-                          api::AccessTransferWriteBit | api::AccessHostReadBit;
-  device->functions().CmdPipelineBarrier(commands, deviceStages, deviceStages | api::PipelineStageHostBit, 0, 1,
-                                         &barrier, 0, nullptr, 0, nullptr);
+  if (before & api::PipelineStageComputeShaderBit)
+    barrier.srcAccessMask |= api::AccessShaderWriteBit;
+  if (before & api::PipelineStageTransferBit)
+    barrier.srcAccessMask |= api::AccessTransferWriteBit;
+  if (behind & api::PipelineStageComputeShaderBit)
+    barrier.dstAccessMask |= api::AccessShaderReadBit | api::AccessShaderWriteBit;
+  if (behind & api::PipelineStageTransferBit)
+    barrier.dstAccessMask |= api::AccessTransferReadBit | api::AccessTransferWriteBit;
+  if (behind & api::PipelineStageHostBit)
+    barrier.dstAccessMask |= api::AccessHostReadBit;
+  device->functions().CmdPipelineBarrier(commands, before, behind, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-Status VulkanStream::submit(api::CommandBuffer commands, uint64_t &finishedAt) {
-  VX_RETURN_IF_ERROR(describe(device->submit({commands}, timeline, submitted + 1)));
-  finishedAt = ++submitted;
-  return okStatus();
+void VulkanStream::enqueue(api::CommandBuffer commands, uint64_t &finishedAt) {
+  held.push_back(commands);
+  finishedAt = queued();
+}
+
+Status VulkanStream::flush() {
+  if (held.empty())
+    return okStatus();
+  Status status = device->submit(held, timeline, submitted + 1);
+  submitted += status.ok();
+  held.clear();
+  return describe(std::move(status));
 }
 
 Status VulkanStream::waitFor(uint64_t value) {
+  if (value > submitted)
+    VX_RETURN_IF_ERROR(flush());
+  // What the device refused is not waited for.
+  value = std::min(value, submitted);
   if (value > finished) {
     VX_RETURN_IF_ERROR(describe(device->wait(timeline, value)));
     finished = value;
   }
-  if (finished == submitted)
-    running.clear();
+  if (finished == queued())
+    forgetFinished();
   return okStatus();
+}
+
+void VulkanStream::forgetFinished() {
+  running.clear();
+  for (Transfer &transfer : transfers)
+    transfer.memories = {};
 }
 
 Status VulkanStream::describe(Status status) const {
@@ -165,15 +209,15 @@ Status VulkanStream::idle(bool &answer) {
                                "vkGetSemaphoreCounterValue")));
     finished = std::max(finished, std::min(value, submitted));
   }
-  answer = finished == submitted;
+  answer = finished == queued();
   if (answer)
-    running.clear();
+    forgetFinished();
   return okStatus();
 }
 
 Status VulkanStream::wait() {
   const bool wasLost = device->isLost();
-  Status status = waitFor(submitted);
+  Status status = waitFor(queued());
   return status.ok() || wasLost ? device->checkHealth() : std::move(status);
 }
 
@@ -199,12 +243,31 @@ Status VulkanStream::takeTransfer(Transfer *&transfer) {
   return waitFor(transfer->finishedAt);
 }
 
-Status VulkanStream::growStaging(uint64_t size) {
-  const uint64_t wanted = std::min(size, MaxStaging);
-  if (staging && staging->size() >= wanted)
-    return okStatus();
-  staging = nullptr;
-  return device->allocateFor(std::max(wanted, MinStaging), VulkanDevice::Use::Staging, staging);
+Status VulkanStream::enqueue(Transfer &transfer, std::array<hal::Memory *, 2> memories) {
+  VX_RETURN_IF_ERROR(end(transfer.commands));
+  for (size_t i = 0; i < memories.size(); ++i)
+    transfer.memories[i] = Ref<hal::Memory>(memories[i]);
+  enqueue(transfer.commands, transfer.finishedAt);
+  return okStatus();
+}
+
+Status VulkanStream::takeStaging(uint64_t size, uint64_t &offset, uint64_t &piece) {
+  piece = std::min(size, MaxStaging);
+  if (stagingFreeAt <= finished)
+    stagingUsed = 0;
+  offset = (stagingUsed + VX_BUFFER_ALIGNMENT - 1) / VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
+  if (!staging || offset + piece > staging->size()) {
+    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
+    // Larger, so that what did not fit beside this transfer does so the next time.
+    const uint64_t wanted = std::min(std::max(offset + piece, MinStaging), MaxStaging);
+    if (!staging || staging->size() < wanted) {
+      staging = nullptr;
+      VX_RETURN_IF_ERROR(device->allocateFor(wanted, VulkanDevice::Use::Staging, staging));
+    }
+    offset = 0;
+  }
+  stagingUsed = offset + piece;
+  return okStatus();
 }
 
 Status VulkanStream::upload(const BufferView &destination, const void *data) {
@@ -218,18 +281,16 @@ Status VulkanStream::upload(const BufferView &destination, const void *data) {
     return okStatus();
   }
   for (uint64_t done = 0; done < destination.size;) {
-    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
-    VX_RETURN_IF_ERROR(growStaging(destination.size - done));
-    const uint64_t piece = std::min(destination.size - done, staging->size());
-    std::memcpy(staging->host(), static_cast<const uint8_t *>(data) + done, piece);
     Transfer *transfer = nullptr;
     VX_RETURN_IF_ERROR(takeTransfer(transfer));
+    uint64_t offset = 0, piece = 0;
+    VX_RETURN_IF_ERROR(takeStaging(destination.size - done, offset, piece));
+    std::memcpy(static_cast<uint8_t *>(staging->host()) + offset, static_cast<const uint8_t *>(data) + done, piece);
     VX_RETURN_IF_ERROR(begin(transfer->commands));
-    const api::BufferCopy copy{0, destination.offset + done, piece};
+    const api::BufferCopy copy{offset, destination.offset + done, piece};
     device->functions().CmdCopyBuffer(transfer->commands, staging->buffer(), vulkanMemory(destination).buffer(), 1,
                                       &copy);
-    VX_RETURN_IF_ERROR(end(transfer->commands));
-    VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+    VX_RETURN_IF_ERROR(enqueue(*transfer, {staging.get(), destination.memory}));
     stagingFreeAt = transfer->finishedAt;
     done += piece;
   }
@@ -245,19 +306,17 @@ Status VulkanStream::download(const BufferView &source, void *data) {
   }
   VX_RETURN_IF_ERROR(device->checkHealth());
   for (uint64_t done = 0; done < source.size;) {
-    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
-    VX_RETURN_IF_ERROR(growStaging(source.size - done));
-    const uint64_t piece = std::min(source.size - done, staging->size());
     Transfer *transfer = nullptr;
     VX_RETURN_IF_ERROR(takeTransfer(transfer));
+    uint64_t offset = 0, piece = 0;
+    VX_RETURN_IF_ERROR(takeStaging(source.size - done, offset, piece));
     VX_RETURN_IF_ERROR(begin(transfer->commands));
-    const api::BufferCopy copy{source.offset + done, 0, piece};
+    const api::BufferCopy copy{source.offset + done, offset, piece};
     device->functions().CmdCopyBuffer(transfer->commands, vulkanMemory(source).buffer(), staging->buffer(), 1, &copy);
-    VX_RETURN_IF_ERROR(end(transfer->commands));
-    VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+    VX_RETURN_IF_ERROR(enqueue(*transfer, {source.memory, staging.get()}));
     stagingFreeAt = transfer->finishedAt;
     VX_RETURN_IF_ERROR(wait());
-    std::memcpy(static_cast<uint8_t *>(data) + done, staging->host(), piece);
+    std::memcpy(static_cast<uint8_t *>(data) + done, static_cast<const uint8_t *>(staging->host()) + offset, piece);
     done += piece;
   }
   return okStatus();
@@ -273,8 +332,7 @@ Status VulkanStream::copy(const BufferView &source, const BufferView &destinatio
   const api::BufferCopy range{source.offset, destination.offset, source.size};
   device->functions().CmdCopyBuffer(transfer->commands, vulkanMemory(source).buffer(),
                                     vulkanMemory(destination).buffer(), 1, &range);
-  VX_RETURN_IF_ERROR(end(transfer->commands));
-  return submit(transfer->commands, transfer->finishedAt);
+  return enqueue(*transfer, {source.memory, destination.memory});
 }
 
 Status VulkanStream::fillZero(const BufferView &destination) {
@@ -293,37 +351,49 @@ Status VulkanStream::fillZero(const BufferView &destination) {
   const uint64_t wordsFirst = std::min((first + 3) / 4 * 4, last);
   const uint64_t wordsLast = std::max(last / 4 * 4, wordsFirst);
   const bool edges = wordsFirst > first || last > wordsLast;
-  if (edges) {
-    VX_RETURN_IF_ERROR(waitFor(stagingFreeAt));
-    VX_RETURN_IF_ERROR(growStaging(sizeof(uint64_t)));
-    std::memset(staging->host(), 0, sizeof(uint64_t));
-  }
   Transfer *transfer = nullptr;
   VX_RETURN_IF_ERROR(takeTransfer(transfer));
+  uint64_t zeros = 0, zeroBytes = 0;
+  if (edges) {
+    VX_RETURN_IF_ERROR(takeStaging(sizeof(uint64_t), zeros, zeroBytes));
+    std::memset(static_cast<uint8_t *>(staging->host()) + zeros, 0, zeroBytes);
+  }
   VX_RETURN_IF_ERROR(begin(transfer->commands));
   const api::DeviceFunctions &vk = device->functions();
   const api::Buffer buffer = vulkanMemory(destination).buffer();
   if (wordsLast > wordsFirst)
     vk.CmdFillBuffer(transfer->commands, buffer, wordsFirst, wordsLast - wordsFirst, 0);
   if (wordsFirst > first) {
-    const api::BufferCopy copy{0, first, wordsFirst - first};
+    const api::BufferCopy copy{zeros, first, wordsFirst - first};
     vk.CmdCopyBuffer(transfer->commands, staging->buffer(), buffer, 1, &copy);
   }
   if (last > wordsLast) {
-    const api::BufferCopy copy{0, wordsLast, last - wordsLast};
+    const api::BufferCopy copy{zeros, wordsLast, last - wordsLast};
     vk.CmdCopyBuffer(transfer->commands, staging->buffer(), buffer, 1, &copy);
   }
-  VX_RETURN_IF_ERROR(end(transfer->commands));
-  VX_RETURN_IF_ERROR(submit(transfer->commands, transfer->finishedAt));
+  VX_RETURN_IF_ERROR(enqueue(*transfer, {edges ? staging.get() : nullptr, destination.memory}));
   if (edges)
     stagingFreeAt = transfer->finishedAt;
   return okStatus();
 }
 
-Status VulkanStream::resetFault() { return fillZero({fault.get(), 0, sizeof(vx_fault_record)}); }
+Status VulkanStream::resetFault() {
+  if (faultIsKnown && knownFault.count == 0)
+    return okStatus();
+  VX_RETURN_IF_ERROR(fillZero({fault.get(), 0, sizeof(vx_fault_record)}));
+  knownFault = {};
+  faultIsKnown = true;
+  return okStatus();
+}
 
 Status VulkanStream::readFault(vx_fault_record &record) {
-  return download({fault.get(), 0, sizeof(vx_fault_record)}, &record);
+  VX_RETURN_IF_ERROR(wait());
+  if (!faultIsKnown) {
+    std::memcpy(&knownFault, faultCopy ? faultCopy->host() : fault->host(), sizeof(knownFault));
+    faultIsKnown = true;
+  }
+  record = knownFault;
+  return okStatus();
 }
 
 //===-- Segments
@@ -334,20 +404,14 @@ Status VulkanStream::record(const hal::SegmentShape &shape, const Ref<hal::Execu
   list = nullptr;
   VX_RETURN_IF_ERROR(device->checkHealth());
   Ref<VulkanExecutable> code(static_cast<VulkanExecutable *>(executable.get()));
-  bool hasCopies = false;
-  for (const CommandShape &command : shape.commands) {
-    hasCopies |= command.kind == CommandKind::Copy;
+  for (const CommandShape &command : shape.commands)
     if (command.kind == CommandKind::Dispatch && (!code || command.kernel >= code->kernels.size()))
       return failure(VX_INVALID_ARGUMENT, "asked for kernel {}, but the code has {}", command.kernel,
                      code ? code->kernels.size() : 0);
-  }
   auto created = makeRef<VulkanCommandList>(Ref<VulkanStream>(this), shape, std::move(code));
-  // Without copies everything is known now, and errors belong here rather than to the first replay.
-  if (!shape.commands.empty() && !hasCopies) {
-    created->recordings.emplace_back();
-    VX_RETURN_IF_ERROR(makeRecording(*created, created->recordings.back(), false));
-    VX_RETURN_IF_ERROR(recordCommands(*created, created->recordings.back(), {}));
-  }
+  // Errors of too little memory belong here rather than to the first replay.
+  if (!shape.commands.empty())
+    VX_RETURN_IF_ERROR(makeRecording(*created, created->recordings.emplace_back(), false));
   list = std::move(created);
   return okStatus();
 }
@@ -381,18 +445,37 @@ void VulkanStream::releaseRecording(VulkanCommandList::Recording &recording) {
   recording = {};
 }
 
-Status VulkanStream::pickRecording(VulkanCommandList &list, VulkanCommandList::Recording *&recording) {
+bool VulkanCommandList::Recording::holds(const hal::SegmentShape &shape,
+                                         std::span<const CommandArguments> arguments) const {
+  if (!recorded)
+    return false;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (shape.commands[i].kind == CommandKind::Copy ? copies[i] != rangeOf(arguments[i])
+                                                    : grids[i] != IndirectGrid && grids[i] != arguments[i].workgroups)
+      return false;
+  return true;
+}
+
+Status VulkanStream::pickRecording(VulkanCommandList &list, std::span<const CommandArguments> arguments,
+                                   VulkanCommandList::Recording *&recording) {
   bool nothingQueued = false;
   VX_RETURN_IF_ERROR(idle(nothingQueued));
-  for (VulkanCommandList::Recording &candidate : list.recordings)
-    if (candidate.finishedAt <= finished) {
+  recording = nullptr;
+  for (VulkanCommandList::Recording &candidate : list.recordings) {
+    if (candidate.finishedAt > finished)
+      continue;
+    if (candidate.holds(list.shape, arguments)) {
       recording = &candidate;
-      return makeRecording(list, candidate, false);
+      return okStatus();
     }
-  if (list.recordings.size() < MaxRecordings) {
-    recording = &list.recordings.emplace_back();
-    return makeRecording(list, *recording, false);
+    // Of those that are free, an empty one before the one that was of use longest ago.
+    if (!recording || (recording->recorded && candidate.finishedAt < recording->finishedAt))
+      recording = &candidate;
   }
+  if ((!recording || recording->recorded) && list.recordings.size() < MaxRecordings)
+    recording = &list.recordings.emplace_back();
+  if (recording)
+    return makeRecording(list, *recording, false);
   recording = &*std::min_element(list.recordings.begin(), list.recordings.end(),
                                  [](const VulkanCommandList::Recording &a, const VulkanCommandList::Recording &b) {
                                    return a.finishedAt < b.finishedAt;
@@ -404,8 +487,14 @@ Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::
                                     std::span<const CommandArguments> arguments) {
   const api::DeviceFunctions &vk = device->functions();
   const api::CommandBuffer commands = recording.commands;
+  if (recording.recorded)
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (list.shape.commands[i].kind == CommandKind::Dispatch && recording.grids[i] != arguments[i].workgroups)
+        ++list.places[i].gridChanges;
   recording.recorded = false;
-  recording.copies.clear();
+  recording.copies.assign(arguments.size(), {});
+  recording.grids.assign(arguments.size(), VulkanCommandList::IndirectGrid);
+  const api::Flags stages = list.hasCopies ? DeviceWork : api::PipelineStageComputeShaderBit;
   VX_RETURN_IF_ERROR(begin(commands));
   if (recording.timestamps) {
     vk.CmdResetQueryPool(commands, recording.timestamps, 0, static_cast<uint32_t>(list.shape.commands.size() + 1));
@@ -416,7 +505,7 @@ Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::
     const CommandShape &command = list.shape.commands[i];
     // A time is that of one command only when no other overlaps it.
     if (i > 0 && (command.barrier || recording.timestamps))
-      fullBarrier(commands);
+      barrier(commands, stages, stages);
     if (command.kind == CommandKind::Dispatch) {
       const VulkanExecutable::Kernel &kernel = list.executable->kernels[command.kernel];
       if (kernel.pipeline != bound) {
@@ -425,22 +514,27 @@ Status VulkanStream::recordCommands(VulkanCommandList &list, VulkanCommandList::
       }
       const uint64_t block = recording.parameters->address() + list.places[i].block;
       vk.CmdPushConstants(commands, device->pipelineLayout(), api::ShaderStageComputeBit, 0, sizeof(block), &block);
-      vk.CmdDispatchIndirect(commands, recording.parameters->buffer(), list.places[i].grid);
-    } else {
-      const BufferView &source = arguments[i].buffers[0];
-      const BufferView &destination = arguments[i].buffers[1];
-      if (source.size > 0) {
-        const api::BufferCopy copy{source.offset, destination.offset, source.size};
-        vk.CmdCopyBuffer(commands, vulkanMemory(source).buffer(), vulkanMemory(destination).buffer(), 1, &copy);
-        recording.copies.push_back({vulkanMemory(source).serial(), vulkanMemory(destination).serial(), source.offset,
-                                    destination.offset, source.size});
+      if (list.places[i].gridChanges > MaxGridChanges) {
+        vk.CmdDispatchIndirect(commands, recording.parameters->buffer(), list.places[i].grid);
       } else {
-        recording.copies.emplace_back();
+        recording.grids[i] = arguments[i].workgroups;
+        const api::DispatchIndirectCommand grid = gridOf(arguments[i].workgroups);
+        vk.CmdDispatch(commands, grid.x, grid.y, grid.z);
       }
+    } else if (const BufferView &source = arguments[i].buffers[0]; source.size > 0) {
+      const BufferView &destination = arguments[i].buffers[1];
+      const api::BufferCopy copy{source.offset, destination.offset, source.size};
+      vk.CmdCopyBuffer(commands, vulkanMemory(source).buffer(), vulkanMemory(destination).buffer(), 1, &copy);
+      recording.copies[i] = VulkanCommandList::rangeOf(arguments[i]);
     }
     if (recording.timestamps)
       vk.CmdWriteTimestamp(commands, api::PipelineStageBottomOfPipeBit, recording.timestamps,
                            static_cast<uint32_t>(i + 1));
+  }
+  if (faultCopy) {
+    barrier(commands, api::PipelineStageComputeShaderBit, api::PipelineStageTransferBit);
+    const api::BufferCopy copy{0, 0, sizeof(vx_fault_record)};
+    vk.CmdCopyBuffer(commands, fault->buffer(), faultCopy->buffer(), 1, &copy);
   }
   VX_RETURN_IF_ERROR(end(commands));
   recording.recorded = true;
@@ -471,10 +565,7 @@ Status VulkanStream::writeParameters(const VulkanCommandList &list, const Vulkan
     for (uint32_t scalar = 0; scalar < command.scalarCount; ++scalar)
       *word++ = static_cast<uint64_t>(argument.scalars[scalar]);
 
-    auto *grid = reinterpret_cast<api::DispatchIndirectCommand *>(bytes + list.places[i].grid);
-    grid->x = static_cast<uint32_t>(std::min<uint64_t>(argument.workgroups, VX_GRID_X));
-    grid->y = static_cast<uint32_t>((argument.workgroups + VX_GRID_X - 1) / VX_GRID_X);
-    grid->z = 1;
+    *reinterpret_cast<api::DispatchIndirectCommand *>(bytes + list.places[i].grid) = gridOf(argument.workgroups);
   }
   return okStatus();
 }
@@ -495,29 +586,18 @@ Status VulkanStream::replay(hal::CommandList &commandList, std::span<const Comma
     recording = &list.profiled;
     VX_RETURN_IF_ERROR(makeRecording(list, *recording, true));
   } else {
-    VX_RETURN_IF_ERROR(pickRecording(list, recording));
+    VX_RETURN_IF_ERROR(pickRecording(list, arguments, recording));
   }
   VX_RETURN_IF_ERROR(writeParameters(list, *recording, arguments));
 
-  bool recorded = recording->recorded;
-  size_t nextCopy = 0;
-  for (size_t i = 0; i < arguments.size() && recorded; ++i) {
-    if (list.shape.commands[i].kind != CommandKind::Copy)
-      continue;
-    const BufferView &source = arguments[i].buffers[0];
-    const BufferView &destination = arguments[i].buffers[1];
-    VulkanCommandList::CopyRange range;
-    if (source.size > 0)
-      range = {vulkanMemory(source).serial(), vulkanMemory(destination).serial(), source.offset, destination.offset,
-               source.size};
-    recorded = range == recording->copies[nextCopy++];
-  }
-  if (!recorded)
+  if (!recording->holds(list.shape, arguments))
     VX_RETURN_IF_ERROR(recordCommands(list, *recording, arguments));
 
   if (std::find(running.begin(), running.end(), &list) == running.end())
     running.push_back(&list);
-  VX_RETURN_IF_ERROR(submit(recording->commands, recording->finishedAt));
+  faultIsKnown = false;
+  enqueue(recording->commands, recording->finishedAt);
+  VX_RETURN_IF_ERROR(flush());
   if (timings) {
     VX_RETURN_IF_ERROR(wait());
     if (timed)

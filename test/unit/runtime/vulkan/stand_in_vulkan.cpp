@@ -324,6 +324,10 @@ void CmdBindPipeline(CommandBuffer commands, int32_t, Pipeline pipeline) { comma
 void CmdPushConstants(CommandBuffer commands, PipelineLayout, Flags, uint32_t, uint32_t, const void *values) {
   std::memcpy(&commands->block, values, sizeof(commands->block));
 }
+void CmdDispatch(CommandBuffer commands, uint32_t x, uint32_t y, uint32_t) {
+  commands->work.push_back(
+      [kernel = commands->kernel, block = commands->block, x, y] { vx::test::runKernel(kernel, block, x, y); });
+}
 void CmdDispatchIndirect(CommandBuffer commands, Buffer buffer, DeviceSize offset) {
   commands->work.push_back([kernel = commands->kernel, block = commands->block, place = buffer->bytes + offset] {
     const auto *grid = reinterpret_cast<const DispatchIndirectCommand *>(place);
@@ -390,6 +394,7 @@ VoidFunction find(const char *name) {
   WITH_BODY(BeginCommandBuffer)
   WITH_BODY(CmdBindPipeline)
   WITH_BODY(CmdPushConstants)
+  WITH_BODY(CmdDispatch)
   WITH_BODY(CmdDispatchIndirect)
   WITH_BODY(CmdCopyBuffer)
   WITH_BODY(CmdFillBuffer)

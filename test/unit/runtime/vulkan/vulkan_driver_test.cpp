@@ -176,6 +176,21 @@ TEST_P(VulkanDriver, dispatchesAnySize) {
   }
 }
 
+// First each grid is in the command buffer, later it is read from memory.
+TEST_P(VulkanDriver, gridsThatKeepChanging) {
+  Ref<hal::CommandList> list;
+  ASSERT_OK(stream->record({{dispatchShape(ScaleAdd, false)}}, code, list));
+  for (int64_t n = 1; n < 64 * 50; n += 64) {
+    std::vector<int32_t> x(static_cast<size_t>(n), 1);
+    BufferView views[] = {make(x), make(x)};
+    const int64_t scalars[] = {n, 2};
+    const CommandArguments arguments[] = {{views, scalars, {}, groupsFor(n)}};
+    ASSERT_OK(stream->replay(*list, arguments, nullptr));
+    EXPECT_EQ(read(views[1]), std::vector<int32_t>(x.size(), 3)) << n;
+    memories.clear();
+  }
+}
+
 TEST_P(VulkanDriver, tooManyWorkgroups) {
   Ref<hal::CommandList> list;
   ASSERT_OK(stream->record({{dispatchShape(ScaleAdd, false)}}, code, list));
