@@ -207,6 +207,7 @@ public:
     root.producer = "vx " VX_VERSION_STRING;
     root.name = options.modelName;
     ModuleOp first = targets.front().schedules.back().module;
+    dropForeignSymbols(first);
     collectVariables(first);
     collectFunctions(first);
     for (const TargetContents &target : targets)
@@ -249,11 +250,58 @@ private:
                                    [](vxrt::ProgramOp program) { return !isDerived(program); });
   }
 
+  static void collectSymbols(Type type, llvm::SetVector<StringAttr> &symbols) {
+    if (auto optional = dyn_cast<OptionalType>(type))
+      type = optional.getValueType();
+    if (auto sequence = dyn_cast<SequenceType>(type))
+      type = sequence.getElementType();
+    if (auto ranked = dyn_cast<RankedTensorType>(type))
+      for (DimAttr dim : getDims(ranked))
+        dim.collectSymbols(symbols);
+  }
+
+  /// A module's functions share its symbols, but a caller of one function binds only those of its own inputs. The
+  /// versions of a function for some sizes keep the same ones as `general`, where none is fixed.
+  void dropForeignSymbols(ModuleOp general) {
+    for (auto [number, function] : llvm::enumerate(getFunctions(general))) {
+      llvm::SetVector<StringAttr> used;
+      auto type = cast<FunctionType>(function->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
+      for (Type part : llvm::concat<const Type>(type.getInputs(), type.getResults()))
+        collectSymbols(part, used);
+      SmallVector<vxrt::ProgramOp> versions;
+      for (const TargetContents &target : targets)
+        for (const ScheduledModule &schedule : target.schedules)
+          versions.push_back(*std::next(getFunctions(schedule.module).begin(), static_cast<ptrdiff_t>(number)));
+      for (vxrt::ProgramOp version : versions) {
+        if (auto arena = version->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr))
+          arena.collectSymbols(used);
+        for (auto [argument, name] : llvm::zip(version.getBody().getArguments(), version.getSymbols()))
+          if (!argument.use_empty())
+            used.insert(cast<StringAttr>(name));
+      }
+      for (vxrt::ProgramOp version : versions) {
+        ArrayRef<Attribute> symbols = version.getSymbols().getValue();
+        llvm::BitVector foreign(version.getBody().getNumArguments());
+        SmallVector<Attribute> own;
+        for (auto [index, name] : llvm::enumerate(symbols)) {
+          if (used.contains(cast<StringAttr>(name)))
+            own.push_back(name);
+          else
+            foreign.set(index);
+        }
+        version.getBody().front().eraseArguments(foreign);
+        version.setSymbolsAttr(ArrayAttr::get(version.getContext(), own));
+      }
+    }
+  }
+
   void collectFunctions(ModuleOp module) {
     for (vxrt::ProgramOp program : getFunctions(module)) {
       auto function = std::make_unique<format::FunctionT>();
       function->name = program.getSymName().str();
       for (auto declaration : module.getOps<SymbolOp>()) {
+        if (!llvm::is_contained(program.getSymbols(), declaration.getNameAttr()))
+          continue;
         auto symbol = std::make_unique<format::SymbolT>();
         symbol->name = declaration.getName().str();
         symbol->min = declaration.getMin();
