@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the op cases of a family on each device and compares every element with the reference evaluator.
 
-  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--also cuda] [--filter GLOB] [--jobs N] [--keep FOLDER]
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--also cuda] [--variants rocm=gfx942] [--filter GLOB] [--jobs N]
+             [--keep FOLDER]
 
 Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
 compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, 77 no
@@ -34,9 +35,10 @@ class Failure(Exception):
 
 
 class Tools:
-    def __init__(self, folder, also=()):
+    def __init__(self, folder, also=(), variants=()):
         self.folder = folder
         self.also = also  # targets that are compiled for too, and not run
+        self.variants = variants  # "rocm=gfx942": those to compile of a target
         self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
 
     def run(self, name, *arguments):
@@ -179,13 +181,15 @@ def run_cases(tools, root, cases, devices):
     folder = tempfile.mkdtemp(dir=root)
     apart = lambda: list(itertools.chain.from_iterable(run_cases(tools, root, [case], devices) for case in cases))
     problems = {device: {} for device in devices}
+    targets = (*devices, *tools.also)
+    variants = [f"--{variant}" for variant in tools.variants if variant.split("=")[0] in targets]
     try:
         write_program(folder, cases)
         precision = cases[0].precision or "f32"
         with open(f"{folder}/precision", "w") as file:
             file.write(precision)
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join((*devices, *tools.also))}", "--no-cache", "--threads=1",
-                   "-o", f"{folder}/program.vxm")
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(targets)}", *variants, "--no-cache",
+                   "--threads=1", "-o", f"{folder}/program.vxm")
     except Failure as failure:
         if len(cases) > 1:
             return apart()
@@ -247,11 +251,12 @@ def main():
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--also", help="targets to compile for too, whose devices are elsewhere")
+    parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="write programs and tensors here and leave them")
     options = parser.parse_args()
-    tools = Tools(options.bin, options.also.split(",") if options.also else ())
+    tools = Tools(options.bin, options.also.split(",") if options.also else (), options.variants)
     wanted = options.device.split(",")
     devices = present_devices(tools, wanted)
     for name in wanted:

@@ -1,0 +1,81 @@
+// v_pk_*: two results of 16 bits in one register.
+#include "lanes.h"
+#include "operations.h"
+
+namespace vx::rocm_emulator {
+
+namespace {
+
+// Each half of the result has its own halves of the sources, and its own signs.
+template <typename F, typename R, typename... A>
+void runPacked(Wave &wave, const Instruction &instruction) {
+  constexpr unsigned count = sizeof...(A);
+  const Modifiers &modifiers = instruction.modifiers;
+  Vector scratch[count][2], result[1];
+  Source sources[count];
+  for (unsigned k = 0; k < count; ++k)
+    sources[k] = read(wave, instruction, k + 1, k, 1, scratch[k]);
+  const unsigned selectHigh = modifiers.selectHighGiven ? modifiers.selectHigh : 7;
+  auto half = [&](unsigned lane, unsigned select, unsigned negate) {
+    return [&]<size_t... K>(std::index_sequence<K...>) {
+      auto source = [&](unsigned k) {
+        uint32_t bits = (*sources[k].word[0])[lane];
+        if (select >> k & 1)
+          bits >>= 16;
+        return (bits & 0xffff) ^ ((negate >> k & 1) ? 0x8000u : 0u);
+      };
+      uint32_t low = 0, high = 0;
+      auto value = F{}(A::get(source(K), 0)...);
+      if constexpr (std::is_floating_point_v<decltype(value)>)
+        if (modifiers.clamp)
+          value = value > 0 ? (value < 1 ? value : 1) : 0;
+      R::put(value, low, high);
+      return low & 0xffff;
+    }(std::index_sequence_for<A...>{});
+  };
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    result[0][lane] = half(lane, modifiers.select, modifiers.negateLow) | half(lane, selectHigh, modifiers.negateHigh)
+                                                                              << 16;
+  write(wave, instruction, result, 1, false);
+}
+
+template <typename R, typename... A, typename F>
+Operation packed(std::string_view name, F) {
+  constexpr auto type = [](Type of) { return of == Type::F16 ? Type::PackedF16 : Type::B32; };
+  constexpr bool isFloat = R::type == Type::F16;
+  return {name,
+          &runPacked<F, R, A...>,
+          TakesSelect | TakesSelectHigh | (isFloat ? TakesPackedNegate | TakesClamp : 0U),
+          {Type::None, type(A::type)...}};
+}
+
+} // namespace
+
+std::vector<Operation> packedOperations() {
+  return {
+      packed<Half, Half, Half>("v_pk_add_f16", [](float a, float b) { return a + b; }),
+      packed<Half, Half, Half>("v_pk_mul_f16", [](float a, float b) { return a * b; }),
+      packed<Half, Half, Half>("v_pk_min_f16", [](float a, float b) { return smaller(a, b); }),
+      packed<Half, Half, Half>("v_pk_max_f16", [](float a, float b) { return larger(a, b); }),
+      packed<Half, Half, Half, Half>("v_pk_fma_f16", [](float a, float b, float c) { return fusedToHalf(a, b, c); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_add_u16", [](uint16_t a, uint16_t b) { return uint16_t(a + b); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_sub_u16", [](uint16_t a, uint16_t b) { return uint16_t(a - b); }),
+      packed<Short, Short, Short>("v_pk_add_i16", [](int16_t a, int16_t b) { return int16_t(a + b); }),
+      packed<Short, Short, Short>("v_pk_sub_i16", [](int16_t a, int16_t b) { return int16_t(a - b); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_mul_lo_u16",
+                                     [](uint16_t a, uint16_t b) { return uint16_t(uint32_t(a) * b); }),
+      packed<Ushort, Ushort, Ushort, Ushort>(
+          "v_pk_mad_u16", [](uint16_t a, uint16_t b, uint16_t c) { return uint16_t(uint32_t(a) * b + c); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_min_u16", [](uint16_t a, uint16_t b) { return std::min(a, b); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_max_u16", [](uint16_t a, uint16_t b) { return std::max(a, b); }),
+      packed<Short, Short, Short>("v_pk_min_i16", [](int16_t a, int16_t b) { return std::min(a, b); }),
+      packed<Short, Short, Short>("v_pk_max_i16", [](int16_t a, int16_t b) { return std::max(a, b); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_lshlrev_b16",
+                                     [](uint16_t a, uint16_t b) { return uint16_t(b << (a & 15)); }),
+      packed<Ushort, Ushort, Ushort>("v_pk_lshrrev_b16",
+                                     [](uint16_t a, uint16_t b) { return uint16_t(b >> (a & 15)); }),
+      packed<Short, Ushort, Short>("v_pk_ashrrev_i16", [](uint16_t a, int16_t b) { return int16_t(b >> (a & 15)); }),
+  };
+}
+
+} // namespace vx::rocm_emulator
