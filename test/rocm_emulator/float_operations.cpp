@@ -100,7 +100,8 @@ F divisionFix(F quotient, F d, F n) {
     return sign * F(0);
   if (biasedExponent(n) - biasedExponent(d) < Facts::underflow)
     return sign * F(0);
-  return std::copysign(quotient, sign);
+  // What overflowed on the way is infinite, minus itself by now.
+  return std::copysign(quotient != quotient ? infinity : quotient, sign);
 }
 
 template <typename T>
@@ -135,10 +136,15 @@ void divFmas(Wave &wave, const Instruction &instruction) {
     for (unsigned k = 0; k < 3; ++k)
       value[k] = T::get((*sources[k].word[0])[lane], T::words == 2 ? (*sources[k].word[1])[lane] : 0);
     F sum = std::fma(value[0], value[1], value[2]);
-    // A large quotient was made small by its denominator, a small one large by its numerator.
+    // A large quotient was made small by its denominator, a small one large by its numerator. It is rounded once.
     constexpr int scale = DivisionFacts<F>::scale;
-    if (scaled >> lane & 1)
-      sum = std::ldexp(sum, std::abs(value[2]) >= 2 ? scale : -scale);
+    if (scaled >> lane & 1) {
+      const int exponent = std::abs(value[2]) >= 2 ? scale : -scale;
+      if constexpr (sizeof(F) == 4)
+        sum = static_cast<float>(std::ldexp(fusedToOdd(value[0], value[1], value[2]), exponent));
+      else
+        sum = std::ldexp(sum, exponent);
+    }
     T::put(sum, result[0][lane], result[1][lane]);
   }
   write(wave, instruction, result, T::words, false);

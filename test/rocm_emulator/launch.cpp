@@ -107,21 +107,7 @@ private:
         if (wave.at >= instructions.size())
           throw Fault("it runs out of the kernel's code");
         now = &instructions[wave.at];
-        if (!now->secondReadsFirst) {
-          ++wave.at;
-          now->run(wave, *now);
-          continue;
-        }
-        // Both read before either writes.
-        const Instruction &second = instructions[wave.at + 1];
-        Vector &written = wave.v[now->operands[0].index];
-        const Vector before = written;
-        now->run(wave, *now);
-        const Vector after = written;
-        written = before;
-        second.run(wave, second);
-        written = after;
-        wave.at += 2;
+        runNext(wave, kernel.program);
       }
     } catch (const Fault &fault) {
       char offset[24];
@@ -142,6 +128,25 @@ private:
 };
 
 } // namespace
+
+void runNext(Wave &wave, const Program &program) {
+  const Instruction &now = program.instructions[wave.at];
+  if (!now.secondReadsFirst) {
+    ++wave.at;
+    now.run(wave, now);
+    return;
+  }
+  // Both read before either writes.
+  const Instruction &second = program.instructions[wave.at + 1];
+  Vector &written = wave.v[now.operands[0].index];
+  const Vector before = written;
+  now.run(wave, now);
+  const Vector after = written;
+  written = before;
+  second.run(wave, second);
+  written = after;
+  wave.at += 2;
+}
 
 void launch(const Kernel &kernel, Size3 grid, Size3 workgroup, std::span<const uint8_t> arguments, Memory &memory) {
   if (arguments.size() != kernel.argumentBytes)

@@ -14,6 +14,9 @@ struct Size3 {
 // bytes. Throws a Fault with the kernel, the place in its code and the instruction.
 void launch(const Kernel &kernel, Size3 grid, Size3 workgroup, std::span<const uint8_t> arguments, Memory &memory);
 
+// Runs the next instruction of a wavefront, or two that are one.
+void runNext(Wave &wave, const Program &program);
+
 } // namespace vx::rocm_emulator
 
 #endif

@@ -24,16 +24,18 @@ inline float roundToOdd(double value) {
     bits += std::abs(static_cast<double>(rounded)) > std::abs(value) ? -1 : 1;
   return std::bit_cast<float>(bits);
 }
-// a * b + c with one rounding, once the result is rounded to f16. The product of two f32 numbers is exact in f64; of
-// the sum, what is lost makes the last bit odd.
-inline float fusedToHalf(float a, float b, float c) {
+// a * b + c, rounded to f64 so that another rounding is as if there had been one only. The product of two f32 numbers
+// is exact in f64; what is lost of the sum makes it odd.
+inline double fusedToOdd(float a, float b, float c) {
   const double product = double(a) * b, sum = product + c;
   const double lost = std::abs(product) > std::abs(c) ? c - (sum - product) : product - (sum - c);
   auto bits = std::bit_cast<uint64_t>(sum);
   if (lost != 0 && std::isfinite(sum) && !(bits & 1))
     bits += (lost > 0) == (sum > 0) ? 1 : -1;
-  return roundToOdd(std::bit_cast<double>(bits));
+  return std::bit_cast<double>(bits);
 }
+// ... with one rounding once it is rounded to f16.
+inline float fusedToHalf(float a, float b, float c) { return roundToOdd(fusedToOdd(a, b, c)); }
 
 inline float bfloatToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 inline uint16_t floatToBfloat(float value) {
