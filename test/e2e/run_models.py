@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Whole models against ONNX Runtime, on each device.
 
-  run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
+  run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan] [--precision f16] [--variants rocm=gfx942]
 
 MODEL is digits, mlp, program3 or a skeleton of test/models that is compared at several sizes. One module is compiled for each, before its sizes
-are known. --sizes=small leaves the large ones out. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
+are known. --sizes=small leaves the large ones out. With a precision other than f32 it is the CPU, which computes in it too, that a device is
+compared with. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
 """
 import argparse
 import json
@@ -32,6 +33,9 @@ class Bench:
     def __init__(self, options, folder, devices):
         self.bin, self.source, self.folder, self.devices = options.bin, options.source, folder, devices
         self.small = options.sizes == "small"
+        self.precision = options.precision
+        self.targets = devices if self.precision == "f32" or "cpu" in devices else [*devices, "cpu"]
+        self.variants = [f"--{variant}" for variant in options.variants if variant.split("=")[0] in self.targets]
         self.passed = self.failed = 0
 
     def path(self, name):
@@ -45,7 +49,8 @@ class Bench:
         return done.stdout, done.stderr
 
     def compile(self, model, module, *arguments):
-        self.tool("vx-compile", model, f"--target={','.join(self.devices)}", "--no-cache", "-o", module, *arguments)
+        self.tool("vx-compile", model, f"--target={','.join(self.targets)}", f"--precision={self.precision}", *self.variants, "--no-cache", "-o", module,
+                  *arguments)
 
     def run(self, module, device, inputs, outputs, *arguments):
         """The outputs as arrays, and the report."""
@@ -70,13 +75,24 @@ def reference(path):
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
+# What results may differ by on two devices, of the largest one, where both round factors: a value between two may be rounded to either,
+# and layers carry that on.
+ROUNDED = {"f16": 5e-3, "bf16": 4e-2}
+
+
 def compare(bench, what, got, want, terms):
     """`terms` is the number of rounded sums on the longest way through the network: two implementations that sum in
     different orders are at most 2 * terms * epsilon of the largest magnitude apart."""
-    limit = 2 * terms * 2.0**-23 * max(1e-30, float(abs(want).max())) if want.size else 0
+    limit = (ROUNDED.get(bench.precision) or 2 * terms * 2.0**-23) * max(1e-30, float(abs(want).max())) if want.size else 0
     good = got.dtype == want.dtype and got.shape == want.shape and (not got.size or float(abs(got - want).max()) <= limit)
     worst = f"differs by {float(abs(got - want).max())!r}" if got.shape == want.shape and got.size else ""
     bench.check(what, good, f"got {got.dtype} {got.shape}, want {want.dtype} {want.shape} {worst}, allowed {limit!r}")
+
+
+def expected(bench, session, module, inputs, outputs):
+    if bench.precision == "f32":
+        return dict(zip(outputs, session.run(outputs, inputs)))
+    return bench.run(module, "cpu", inputs, outputs)[0]
 
 
 def digits(bench):
@@ -91,7 +107,7 @@ def digits(bench):
     for device in bench.devices:
         for batch in (1, 7, 450):
             got, _ = bench.run(module, device, {inputs: images[:batch]}, [outputs])
-            want = session.run([outputs], {inputs: images[:batch]})[0]
+            want = expected(bench, session, module, {inputs: images[:batch]}, [outputs])[outputs]
             compare(bench, f"digits, batch {batch}, {device}", got[outputs], want, terms)
         right = int((got[outputs].argmax(1) == labels).sum())
         bench.check(f"digits, 448 of 450 right, {device}", right == 448, f"got {right}")
@@ -109,7 +125,8 @@ def filled(bench, name):
 
 def mlp(bench):
     model, module = filled(bench, "mlp"), bench.path("mlp.vxm")
-    bench.compile(model, module, "--dim", "batch=1,32", "--cpu=avx512,x86-64-v3")
+    processors = ["--cpu=avx512,x86-64-v3"] if "cpu" in bench.targets else []
+    bench.compile(model, module, "--dim", "batch=1,32", *processors)
     session = reference(model)
     name, output = session.get_inputs()[0].name, session.get_outputs()[0].name
     random = np.random.default_rng(3)
@@ -120,7 +137,7 @@ def mlp(bench):
             x = random.standard_normal((batch, 784), np.float32)
             got, report = bench.run(module, device, {name: x}, [output])
             entries[batch] = report["call"]["entry"]
-            compare(bench, f"mlp, batch {batch}, {device}", got[output], session.run([output], {name: x})[0], terms)
+            compare(bench, f"mlp, batch {batch}, {device}", got[output], expected(bench, session, module, {name: x}, [output])[output], terms)
         general = {entries[batch] for batch in (2, 7, 33, 450)}
         bench.check(f"mlp, a bucket each for 1 and 32 and the general version for the rest, {device}",
                     len(general) == 1 and len({entries[1], entries[32], *general}) == 3, entries)
@@ -175,7 +192,7 @@ def program3(bench):
             bench.check(f"program3, index {pick} names the node, {device}", errors.strip() == expected, errors.strip())
 
 
-# The sizes of each model's symbols, small ones first. The software device of Vulkan takes only the first.
+# The sizes of each model's symbols, small ones first. The software device of Vulkan and the emulated AMD GPU take only the first.
 BATCHES = [{"batch": 1}, {"batch": 3}, {"batch": 7}]
 TEXTS = [{"batch": 1, "sequence": 11}, {"batch": 3, "sequence": 16}, {"batch": 7, "sequence": 128}]
 NETWORKS = {
@@ -219,15 +236,15 @@ def network(bench, name):
     outputs = [output.name for output in session.get_outputs()]
     for index, sizes in enumerate(NETWORKS[name][:1] if bench.small else NETWORKS[name]):
         inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
-        want = session.run(outputs, inputs)
+        want = expected(bench, session, module, inputs, outputs)
         length = rounding.path_length(model, inputs)
         for device in bench.devices:
-            if device == "vulkan" and index > 0:
+            if device != "cpu" and index > 0:
                 continue
             got, _ = bench.run(module, device, inputs, outputs)
-            for output, expected in zip(outputs, want):
-                compare(bench, " ".join([f"{name}, {output},", *(f"{symbol} {size}," for symbol, size in sizes.items()), device]), got[output], expected,
-                        length / 2)
+            for output in outputs:
+                compare(bench, " ".join([f"{name}, {output},", *(f"{symbol} {size}," for symbol, size in sizes.items()), device]), got[output],
+                        want[output], length / 2)
 
 
 def main():
@@ -237,6 +254,8 @@ def main():
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--sizes", default="all", choices=["small", "all"])
+    parser.add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"])
+    parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
     options = parser.parse_args()
     listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True,
                                        check=True).stdout)
