@@ -6,6 +6,7 @@
 #include "hal/kernel_names.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -15,21 +16,18 @@ namespace vx::vulkan {
 static constexpr uint64_t MinAllocation = VX_BUFFER_ALIGNMENT;
 
 // A wait asks the device this long before it sleeps.
-static constexpr std::chrono::microseconds SpinTime{200};
+static constexpr std::chrono::milliseconds SpinTime{1};
 
 static std::atomic<uint64_t> nextSerial{1};
 
-VulkanMemory::VulkanMemory(Ref<VulkanDevice> owner, api::Buffer buffer, api::DeviceMemory memory, uint64_t address,
-                           uint64_t size, void *host)
-    : Memory(address, size, host), owner(std::move(owner)), bufferHandle(buffer), memoryHandle(memory),
-      serialNumber(nextSerial.fetch_add(1, std::memory_order_relaxed)) {}
+// Blocks that are kept for the next allocation: the largest one, and all together.
+static constexpr uint64_t MaxKeptBlock = uint64_t(32) << 20;
+static constexpr uint64_t MaxKeptBytes = uint64_t(128) << 20;
 
-VulkanMemory::~VulkanMemory() {
-  if (owner->isHung())
-    return;
-  owner->functions().DestroyBuffer(owner->handle(), bufferHandle, nullptr);
-  owner->functions().FreeMemory(owner->handle(), memoryHandle, nullptr);
-}
+VulkanMemory::VulkanMemory(Ref<VulkanDevice> owner, const Block &block, uint64_t size)
+    : Memory(block.address, size, block.host), owner(std::move(owner)), block(block) {}
+
+VulkanMemory::~VulkanMemory() { owner->giveBack(block); }
 
 VulkanExecutable::~VulkanExecutable() {
   if (owner->isHung())
@@ -95,6 +93,7 @@ Status VulkanDevice::initialise() {
 VulkanDevice::~VulkanDevice() {
   if (!device || isHung())
     return;
+  (void)freeKept();
   // Opening may have stopped before the functions were there.
   if (vk.DestroyPipelineCache && pipelineCache)
     vk.DestroyPipelineCache(device, pipelineCache, nullptr);
@@ -198,15 +197,83 @@ Status VulkanDevice::allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memo
   return okStatus();
 }
 
+// Sizes that are close to each other share blocks: an eighth is lost at most.
+static uint64_t capacityFor(uint64_t size, uint64_t maxAllocation) {
+  size = std::max((size + 3) / 4 * 4, MinAllocation);
+  const uint64_t step = std::max(std::bit_floor(size) / 8, MinAllocation);
+  const uint64_t capacity = (size + step - 1) / step * step;
+  return size > MaxKeptBlock || capacity > maxAllocation ? size : capacity;
+}
+
 Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory) {
   VX_RETURN_IF_ERROR(checkHealth());
   if (size > physical.maxAllocation)
     return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' allows at most {} in one buffer", size,
                    physical.info.name, physical.maxAllocation);
+  Block block;
+  block.isForKernels = use == Use::Kernels;
+  block.capacity = capacityFor(size, physical.maxAllocation);
+  if (!block.isForKernels || !takeKept(block.capacity, block)) {
+    Status status = makeBlock(size, use, block);
+    // What is kept may be what is missing.
+    if (status.code() == VX_OUT_OF_MEMORY && freeKept())
+      status = makeBlock(size, use, block);
+    VX_RETURN_IF_ERROR(std::move(status));
+  }
+  memory = makeRef<VulkanMemory>(Ref<VulkanDevice>(this), block, size);
+  return okStatus();
+}
 
+bool VulkanDevice::takeKept(uint64_t capacity, Block &block) {
+  std::lock_guard lock(keptMutex);
+  auto found = kept.find(capacity);
+  if (found == kept.end() || found->second.empty())
+    return false;
+  block = found->second.back();
+  found->second.pop_back();
+  keptBytes -= capacity;
+  return true;
+}
+
+void VulkanDevice::giveBack(const Block &block) {
+  if (isHung())
+    return;
+  if (block.isForKernels && block.capacity <= MaxKeptBlock && !isLost()) {
+    std::lock_guard lock(keptMutex);
+    if (keptBytes + block.capacity <= MaxKeptBytes) {
+      kept[block.capacity].push_back(block);
+      keptBytes += block.capacity;
+      return;
+    }
+  }
+  destroy(block);
+}
+
+bool VulkanDevice::freeKept() {
+  std::map<uint64_t, std::vector<Block>> blocks;
+  {
+    std::lock_guard lock(keptMutex);
+    blocks.swap(kept);
+    keptBytes = 0;
+  }
+  bool any = false;
+  for (const auto &[capacity, list] : blocks)
+    for (const Block &block : list) {
+      destroy(block);
+      any = true;
+    }
+  return any;
+}
+
+void VulkanDevice::destroy(const Block &block) {
+  vk.DestroyBuffer(device, block.buffer, nullptr);
+  vk.FreeMemory(device, block.memory, nullptr);
+}
+
+Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
   api::BufferCreateInfo bufferInfo{};
   bufferInfo.sType = api::StructureTypeBufferCreateInfo;
-  bufferInfo.size = std::max((size + 3) / 4 * 4, MinAllocation);
+  bufferInfo.size = block.capacity;
   bufferInfo.usage = api::BufferUsageTransferSrcBit | api::BufferUsageTransferDstBit |
                      api::BufferUsageStorageBufferBit | api::BufferUsageShaderDeviceAddressBit |
                      (use == Use::Parameters ? api::BufferUsageIndirectBufferBit : 0);
@@ -271,7 +338,11 @@ Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memo
       vk.FreeMemory(device, allocated, nullptr);
     return status;
   }
-  memory = makeRef<VulkanMemory>(Ref<VulkanDevice>(this), buffer, allocated, address, size, host);
+  block.buffer = buffer;
+  block.memory = allocated;
+  block.address = address;
+  block.host = host;
+  block.serial = nextSerial.fetch_add(1, std::memory_order_relaxed);
   return okStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "hal/driver.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -15,22 +16,29 @@ namespace vx::vulkan {
 
 class VulkanDevice;
 
-// One buffer with its own memory. Its serial number tells it from every other one of the process, which its address and
-// its handle do not: those are used again.
+// A buffer with its own memory. Its serial number tells it from every other one of the process, which its address and
+// its handle do not: the driver uses those again.
+struct Block {
+  api::Buffer buffer = nullptr;
+  api::DeviceMemory memory = nullptr;
+  uint64_t address = 0;
+  uint64_t capacity = 0;
+  uint64_t serial = 0;
+  void *host = nullptr; // null where the host does not see it
+  bool isForKernels = false;
+};
+
 class VulkanMemory final : public hal::Memory {
 public:
-  VulkanMemory(Ref<VulkanDevice> owner, api::Buffer buffer, api::DeviceMemory memory, uint64_t address, uint64_t size,
-               void *host);
+  VulkanMemory(Ref<VulkanDevice> owner, const Block &block, uint64_t size);
   ~VulkanMemory() override;
 
-  api::Buffer buffer() const { return bufferHandle; }
-  uint64_t serial() const { return serialNumber; }
+  api::Buffer buffer() const { return block.buffer; }
+  uint64_t serial() const { return block.serial; }
 
 private:
   const Ref<VulkanDevice> owner;
-  const api::Buffer bufferHandle;
-  const api::DeviceMemory memoryHandle;
-  const uint64_t serialNumber;
+  const Block block;
 };
 
 // One pipeline per kernel.
@@ -73,6 +81,8 @@ public:
   Status createStream(Ref<hal::Stream> &stream) override;
 
   Status allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory);
+  // What a memory had. Nothing on the device uses it any more.
+  void giveBack(const Block &block);
   // Submits the commands in order; `signal` gets `value` when all of them are done. Thread-safe.
   Status submit(const std::vector<api::CommandBuffer> &commands, api::Semaphore signal, uint64_t value);
 
@@ -104,6 +114,11 @@ private:
 
   Status initialise();
   Status loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel, VulkanExecutable::Kernel &loaded);
+  Status makeBlock(uint64_t size, Use use, Block &block);
+  void destroy(const Block &block);
+  bool takeKept(uint64_t capacity, Block &block);
+  // True when there was anything to free.
+  bool freeKept();
   // Memory types that fit `use`, best first.
   std::vector<uint32_t> memoryTypes(Use use, uint32_t allowed) const;
   // "1024 of 2048 bytes are free" for the heap, or as much as the device tells.
@@ -119,6 +134,11 @@ private:
   std::mutex queueMutex;
   api::PipelineLayout layout = nullptr;
   api::PipelineCache pipelineCache = nullptr;
+  // Blocks for kernels that were given back, by capacity. A call allocates its results anew, and the driver takes
+  // longer for that than for many a model.
+  std::mutex keptMutex;
+  std::map<uint64_t, std::vector<Block>> kept;
+  uint64_t keptBytes = 0;
   std::atomic<bool> lost{false};
   std::atomic<bool> hung{false};
 };

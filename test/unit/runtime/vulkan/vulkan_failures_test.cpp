@@ -246,6 +246,30 @@ TEST_F(VulkanFailures, fullHeap) {
   }
 }
 
+// What was given back serves the next allocation of its size, or is freed when there is too little for another one.
+TEST_F(VulkanFailures, memoryIsUsedAgain) {
+  open();
+  Ref<hal::Memory> memory;
+  ASSERT_OK(device->allocate(10000, hal::MemoryKind::Device, memory));
+  const uint64_t address = memory->address();
+  memory = nullptr;
+  stand->forget();
+  ASSERT_OK(device->allocate(9999, hal::MemoryKind::Device, memory));
+  EXPECT_EQ(memory->address(), address);
+  EXPECT_EQ(memory->size(), 9999u);
+  EXPECT_EQ(stand->count("vkAllocateMemory"), 0);
+  Ref<hal::Memory> other;
+  ASSERT_OK(device->allocate(9999, hal::MemoryKind::Device, other));
+  EXPECT_NE(other->address(), address);
+  EXPECT_EQ(stand->count("vkAllocateMemory"), 1);
+  memory = other = nullptr;
+
+  const size_t before = stand->live.size();
+  fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory);
+  EXPECT_EQ(device->allocate(50000, hal::MemoryKind::Device, memory).code(), VX_OUT_OF_MEMORY);
+  EXPECT_EQ(stand->live.size(), before - 4) << "two buffers and their memory";
+}
+
 TEST_F(VulkanFailures, memoryThatIsNotAsWanted) {
   stand->memoryTypes = {vulkan::api::MemoryPropertyDeviceLocalBit};
   driver = makeDriver();
@@ -255,7 +279,7 @@ TEST_F(VulkanFailures, memoryThatIsNotAsWanted) {
                "device 'Stand-in 0' has no memory of the kind wanted for 100 bytes");
   EXPECT_OK(device->allocate(100, hal::MemoryKind::Device, memory));
   stand->addressOffset = 8;
-  Status status = device->allocate(100, hal::MemoryKind::Device, memory);
+  Status status = device->allocate(5000, hal::MemoryKind::Device, memory);
   EXPECT_EQ(status.code(), VX_UNSUPPORTED);
   EXPECT_EQ(status.message().find("device 'Stand-in 0' placed a buffer at 0x"), 0u) << status.message();
   EXPECT_TRUE(status.message().ends_with("8, which is not a multiple of 64")) << status.message();
