@@ -1,4 +1,10 @@
 // RUN: vx-opt %s --vx-pack-weights | FileCheck %s
+// RUN: vx-opt %s --vx-pack-weights=tile-bytes=0 | FileCheck %s --check-prefix=ORDER
+
+// Filters alone, in the order of the sum.
+// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
+// ORDER-NEXT: vx.unpack %{{.+}} dim = 0 permutation = [0, 2, 3, 1] : tensor<20x3x3x3x1xf32> -> tensor<20x3x3x3xf32>
+// ORDER-NOT: vx.pack
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {

@@ -1,5 +1,6 @@
 // RUN: vx-opt %s --pass-pipeline='builtin.module(func.func(vx-use-channels-last,vx-canonicalize-graph),cse)' | FileCheck %s
 // RUN: vx-opt %s --pass-pipeline='builtin.module(func.func(vx-use-channels-last,vx-canonicalize-graph,vx-use-channels-last,vx-canonicalize-graph),cse)' | FileCheck %s
+// RUN: vx-opt %s --pass-pipeline='builtin.module(func.func(vx-use-channels-last{factors=f16,tf32}))' | FileCheck %s --check-prefix=FACTORS
 
 // One transpose at the input, none between the layers, and the reduction over the places ends the layout.
 // CHECK-LABEL: func.func @layers
@@ -33,4 +34,29 @@ func.func @other_operand(%x: tensor<1x3x8x8xf32>, %y: tensor<1x4x8x8xf32>, %w: t
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>
   %1 = vx.add %0, %y : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
   return %1 : tensor<1x4x8x8xf32>
+}
+
+// For fragments only: a function with a convolution that reads 8 channels and more together.
+// FACTORS-LABEL: func.func @layers
+// FACTORS-NOT:     channels_last
+// CHECK-LABEL:   func.func @halves
+// FACTORS-LABEL: func.func @halves
+// FACTORS:         vx.conv {{.*}} channels_last
+func.func @halves(%x: tensor<1x16x8x8xf16>, %w: tensor<4x16x3x3xf16>) -> tensor<1x4x6x6xf16> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x16x8x8xf16>, tensor<4x16x3x3xf16>
+  return %0 : tensor<1x4x6x6xf16>
+}
+
+// FACTORS-LABEL: func.func @few_channels
+// FACTORS-NOT:     channels_last
+func.func @few_channels(%x: tensor<1x4x8x8xf16>, %w: tensor<4x4x3x3xf16>) -> tensor<1x4x6x6xf16> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 : tensor<1x4x8x8xf16>, tensor<4x4x3x3xf16>
+  return %0 : tensor<1x4x6x6xf16>
+}
+
+// FACTORS-LABEL: func.func @rounded
+// FACTORS:         vx.conv {{.*}} channels_last factors = tf32
+func.func @rounded(%x: tensor<1x8x8x8xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 factors = tf32 : tensor<1x8x8x8xf32>, tensor<4x8x1x1xf32>
+  return %0 : tensor<1x4x8x8xf32>
 }

@@ -70,15 +70,18 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   pm.addNestedPass<func::FuncOp>(
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
   pm.addPass(createCSEPass());
-  LayoutPolicy layouts = backend.layouts();
-  if (layouts.channelsLast)
-    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
-  if (layouts.packedWeightBytes > 0) {
+  LayoutPolicy layouts = backend.layouts(spec);
+  if (layouts.channelsLast) {
+    UseChannelsLastPassOptions channelsLast;
+    llvm::append_range(channelsLast.factors, layouts.channelsLastFactors);
+    pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass(channelsLast));
+  }
+  if (layouts.packedWeights) {
     PackWeightsPassOptions pack;
     pack.tileBytes = layouts.packedWeightBytes;
     pm.addNestedPass<func::FuncOp>(createPackWeightsPass(pack));
   }
-  if (layouts.channelsLast || layouts.packedWeightBytes > 0) {
+  if (layouts.channelsLast || layouts.packedWeights) {
     pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
     pm.addPass(createCSEPass());
   }

@@ -14,12 +14,12 @@ namespace vx {
 
 namespace {
 
-/// True for a constant and for what only moves the elements of one.
+/// True for a constant and for what only moves or rounds the elements of one.
 bool isWeight(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<ConstantOp>(op))
       return true;
-    if (!isa<TransposeOp, ReshapeOp>(op))
+    if (!isa<TransposeOp, ReshapeOp, CastOp>(op))
       return false;
     value = op->getOperand(0);
   }
@@ -42,7 +42,8 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
 
   void runOnOperation() override {
     getOperation().walk([&](ContractOp op) {
-      if (!op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 || op.getRhsContracting().size() != 1)
+      if (tileBytes == 0 || !op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 ||
+          op.getRhsContracting().size() != 1)
         return;
       int64_t k = op.getRhsContracting().front();
       if (isWeight(op.getRhs()) || repaysPacking(op))
@@ -50,7 +51,7 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
     });
     getOperation().walk([&](ConvOp op) {
       bool isDepthwise = op.getFilter().getType().getDimSize(1) == 1;
-      if (!op.getChannelsLast() || (op.getGroups() != 1 && !isDepthwise))
+      if (!op.getChannelsLast() || (op.getGroups() != 1 && (!isDepthwise || tileBytes == 0)))
         return;
       SmallVector<int64_t> permutation = {0};
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
@@ -66,7 +67,7 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
     auto type = cast<RankedTensorType>(weight.getType());
     if (!type.hasStaticShape() || type.getNumElements() == 0 || !isa<FloatType>(type.getElementType()))
       return;
-    int64_t tile = tileBytes * 8 / type.getElementTypeBitWidth();
+    int64_t tile = std::max<int64_t>(1, tileBytes * 8 / type.getElementTypeBitWidth());
     // Used by several ops: packed once, since the copies are equal and CSE finds them.
     OpBuilder builder(operand.getOwner());
     Location loc = operand.getOwner()->getLoc();

@@ -266,7 +266,24 @@ struct TransposeToReshape : OpRewritePattern<TransposeOp> {
 };
 
 struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> {
+  using UseChannelsLastPassBase::UseChannelsLastPassBase;
+
+  /// True for a convolution that gains: its channels are read as its fragments want them.
+  bool isWanted(ConvOp op) {
+    if (factors.empty())
+      return true;
+    std::string type;
+    llvm::raw_string_ostream(type) << op.getFactors().value_or(typeOf(op.getInput()).getElementType());
+    constexpr int64_t together = 8;
+    int64_t channels = op.getFilter().getType().getDimSize(1);
+    return llvm::is_contained(factors, type) && op.getGroups() == 1 && channels % together == 0;
+  }
+
   void runOnOperation() override {
+    bool isAnyWanted = false;
+    getOperation().walk([&](ConvOp op) { isAnyWanted |= isWanted(op); });
+    if (!isAnyWanted)
+      return;
     RewritePatternSet patterns(&getContext());
     patterns.add<ConvertConv, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce, SinkThroughConcat,
                  SinkThroughPad, TransposeToReshape>(&getContext());

@@ -89,3 +89,25 @@ vx.kernel @conv "x" symbols [] workgroups <8> #vx.strategy<"mma", workgroup = [1
   %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 sums = f32 : tensor<1x16x8x16xf16>, tensor<32x16x3x3xf16>
   vx.yield %r : tensor<1x32x8x16xf32>
 }
+
+// -----
+
+// With the channels last, neighbours in memory are neighbours along the sum: 8 channels of one place come at once, as zeros where the window
+// reaches over the edge. The filter lies in the order of the sum. Where there are no asynchronous copies the same are vectors in registers.
+// CHECK-LABEL: func.func @channels_last
+// CHECK:         scf.for
+// CHECK:           %[[ROW:.+]] = arith.cmpi ult
+// CHECK:           arith.select
+// CHECK:           vxk.async_copy {{.*}} count 8 if {{.*}} : memref<1x8x16x16xf16> to
+// CHECK:           vxk.async_copy {{.*}} count 8 {{.*}} : memref<32x3x3x16x1xf16> to
+// CHECK:           vxk.multiply_accumulate
+// WMMA-LABEL: func.func @channels_last
+// WMMA:         scf.for
+// WMMA:           vector.load {{.*}} memref<1x8x16x16xf16>, vector<8xf16>
+// WMMA:           vxk.multiply_accumulate
+vx.kernel @channels_last "x" symbols [] workgroups <8> #vx.strategy<"mma", workgroup = [1, 2, 16, 16], vector = [], reduction = [32, 3], threads = 64> {
+^bb0(%x: tensor<1x8x16x16xf16>, %p: tensor<32x3x3x16x1xf16>):
+  %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<32x3x3x16x1xf16> -> tensor<32x16x3x3xf16>
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last sums = f32 : tensor<1x8x16x16xf16>, tensor<32x16x3x3xf16>
+  vx.yield %r : tensor<1x8x16x32xf32>
+}

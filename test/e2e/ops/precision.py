@@ -48,8 +48,29 @@ def conv(kind, name, input_dims, filters, kernel, stride, pad):
                 {"r": Result("f32", result, rounded_sum_of(int(np.prod(filter_dims[1:])), kind))}, precision=kind)
 
 
+def weights(kind, name, input_dims, filters, kernel, stride=1, dilation=1, low=(0, 0), high=(0, 0), header="", runs=None):
+    """A convolution by constants, which kernels read in an order of their own. They are positive, as the bound wants magnitudes."""
+    filter_dims = [filters, input_dims[1]] + kernel
+    values = np.random.default_rng(len(name)).uniform(2.0**-4, 1, filter_dims).astype(np.float32)
+    result = [input_dims[0], filters] + [(size + a + b - dilation * (k - 1) - 1) // stride + 1
+                                         for size, k, a, b in zip(input_dims[2:], kernel, low, high)]
+    body = (f"  %w = vx.constant dense<\"0x{values.tobytes().hex()}\"> : {tensor_type('f32', filter_dims)}\n"
+            f"  %r = vx.conv %x, %w strides = {[stride] * 2} dilations = {[dilation] * 2} pads = {list(low)} x {list(high)} groups = 1 : "
+            f"{tensor_type('f32', input_dims)}, {tensor_type('f32', filter_dims)}")
+    more = {"header": header, "runs": runs} if runs else {}
+    return Case(f"{kind}_weights_{name}", {"x": Input("f32", input_dims, apart_from_zero)}, body,
+                {"r": Result("f32", result, rounded_sum_of(int(np.prod(filter_dims[1:])), kind))}, precision=kind, **more)
+
+
 def cases():
     for kind in KINDS:
+        yield weights(kind, "1x1", [1, 32, 9, 7], 24, [1, 1])
+        yield weights(kind, "3x3_padded", [1, 16, 13, 11], 40, [3, 3], low=(1, 1), high=(1, 1))
+        yield weights(kind, "strides_dilations", [2, 8, 17, 19], 17, [3, 2], stride=2, dilation=2, low=(2, 0), high=(1, 3))
+        yield weights(kind, "odd_sum", [1, 24, 7, 10], 33, [3, 3], low=(1, 1), high=(1, 1))
+        yield weights(kind, "few_channels", [1, 12, 8, 8], 16, [3, 3], low=(1, 1), high=(1, 1))
+        yield weights(kind, "batch", ["n", 16, 6, 6], 16, [3, 3], low=(1, 1), high=(1, 1), header='vx.symbol "n" min = 0 max = 64',
+                      runs=({"n": 0}, {"n": 1}, {"n": 5}))
         # Single elements and rows, primes, whole tiles, one more and one less than a tile, aligned rows of no whole tile.
         for m, n, k in ((1, 1, 1), (1, 17, 7), (7, 1, 17), (7, 17, 31), (17, 7, 1), (31, 37, 41), (64, 64, 64), (65, 63, 33), (127, 129, 67), (48, 72, 40),
                         (9, 256, 264), (128, 128, 512), (0, 5, 3), (16, 16, 0)):

@@ -8,7 +8,11 @@
 
 namespace vx {
 
+struct LayoutPolicy;
 struct TargetSpec;
+
+/// With matrix fragments, convolutions read neighbouring channels, as they lie in memory then.
+LayoutPolicy chooseGPULayouts(const TargetSpec &spec);
 
 /// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
 StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec);

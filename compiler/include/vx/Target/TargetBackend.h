@@ -74,8 +74,11 @@ struct LinkedImage {
 
 /// The layouts of tensors that a target's kernels read best.
 struct LayoutPolicy {
-  bool channelsLast = false;     // convolutions with their channels innermost
-  int64_t packedWeightBytes = 0; // a row of a tile of packed weights; 0: weights stay as they are
+  bool channelsLast = false; // convolutions with their channels innermost
+  /// The element types of factors for which that holds; empty: for all.
+  std::vector<std::string> channelsLastFactors;
+  bool packedWeights = false;    // constant weights in the order in which kernels read them
+  int64_t packedWeightBytes = 0; // a row of a tile of them; 0: of filters only, without tiles
 };
 
 class TargetBackend {
@@ -97,7 +100,7 @@ public:
   /// True for a composite op (a softmax, a norm, attention) that this target wants in parts. The others stay whole.
   virtual bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const = 0;
 
-  virtual LayoutPolicy layouts() const { return {}; }
+  virtual LayoutPolicy layouts(const TargetSpec & /*spec*/) const { return {}; }
 
   /// False where no kernel can hold bf16, so that factors cannot be rounded to it.
   virtual bool hasBF16() const { return true; }

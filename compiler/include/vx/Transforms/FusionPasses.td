@@ -52,9 +52,11 @@ def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
                                                        %u = vx.transpose (vx.transpose %1, [0, 3, 1, 2]), [0, 2, 3, 1]
                                                        %2 = vx.conv %u, %v ... channels_last
 
-    `vx-canonicalize-graph` then joins what meets. Leaves alone ops with an operand that would have to be moved in memory. Needs: the
-    graph phase; for targets that read so faster. Keeps: dynamic shapes. Numerics: none.
+    `vx-canonicalize-graph` then joins what meets. Leaves alone ops with an operand that would have to be moved in memory, and with
+    `factors` a function without a convolution whose factors have one of these types. Needs: the graph phase; for targets that read so
+    faster. Keeps: dynamic shapes. Numerics: none.
   }];
+  let options = [ListOption<"factors", "factors", "std::string", "Element types of factors that make it worth while; empty: all">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
@@ -68,10 +70,12 @@ def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
         %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
                                                  %0 = vx.contract %x, (vx.unpack %p ...) ...
 
+    With tiles of 0 bytes only filters are packed: into the order of their convolution's sum, tiles of one element.
+
     Leaves alone other operands that are not constant, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
     convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
   }];
-  let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile">];
+  let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile; 0: filters only, without tiles">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

@@ -93,6 +93,7 @@ std::optional<Tile> chooseTile(int64_t length, ArrayRef<int64_t> batches, int64_
 /// The tile of a contraction by matrix fragments.
 struct FragmentTile {
   int64_t rows = 0, columns = 0, threads = 0, step = 0, stages = 2;
+  double unitCycles = 0; // to find and to bring 16 bytes
   /// Of all buffers, with their gaps.
   int64_t memory(int64_t elementBytes) const {
     return stages * (rows + columns) * (step + 16 / elementBytes) * elementBytes;
@@ -102,23 +103,31 @@ struct FragmentTile {
 /// As above, for subgroups that multiply fragments.
 double estimateCycles(const FragmentTile &tile, int64_t length, int64_t elementBytes, int64_t workgroups) {
   constexpr int64_t kProcessors = 128, kResidentThreads = 1024, kWorkgroupMemory = 160 << 10;
-  constexpr double kLatency = 800, kCacheBytes = 2500;
-  // What a subgroup reads from workgroup memory for its products decides how busy the matrix units are.
-  double area = static_cast<double>(tile.rows * tile.columns) / static_cast<double>(tile.threads / 32);
-  double efficiency = area / (area + 32 * std::sqrt(area));
-  double units = elementBytes == 2 ? 1024 : 512; // products in a cycle
+  // A processor has four parts, which each issue an instruction of one of their subgroups in a cycle.
+  constexpr int64_t kParts = 4, kSubgroup = 32, kAccessBytes = 16;
+  constexpr double kLatency = 800, kCacheBytes = 2500, kLoop = 40;
+  int64_t subgroups = tile.threads / kSubgroup;
+  double area = static_cast<double>(tile.rows * tile.columns) / static_cast<double>(subgroups);
+  // Cycles of a subgroup in a step: its products, its fragments from workgroup memory, and what its threads bring.
+  double products = area * static_cast<double>(tile.step) / (elementBytes == 2 ? 256 : 128);
+  double fragments = 2 * std::sqrt(area) * static_cast<double>(tile.step * elementBytes) / 128;
+  double units = static_cast<double>((tile.rows + tile.columns) * tile.step * elementBytes / kAccessBytes) /
+                 static_cast<double>(tile.threads);
+  double busy = products + fragments + units * tile.unitCycles + kLoop;
   int64_t waves = llvm::divideCeil(workgroups, kProcessors);
   int64_t fitting = std::min(kResidentThreads / tile.threads, kWorkgroupMemory / tile.memory(elementBytes));
-  double resident = static_cast<double>(std::clamp<int64_t>(fitting, 1, waves));
+  int64_t resident = std::clamp<int64_t>(fitting, 1, waves);
   double steps = static_cast<double>(llvm::divideCeil(length, tile.step)) + 2;
-  double products = static_cast<double>(tile.rows * tile.columns * tile.step) / units / efficiency;
-  double step = std::max(products, kLatency / resident / static_cast<double>(tile.stages - 1)) + products / 16;
+  double step = std::max(busy * static_cast<double>(llvm::divideCeil(subgroups * resident, kParts)),
+                         kLatency / static_cast<double>(tile.stages - 1)) /
+                    static_cast<double>(resident) +
+                busy / 16;
   double traffic = static_cast<double>(workgroups * (tile.rows + tile.columns) * length * elementBytes);
   return std::max(static_cast<double>(waves) * steps * step, traffic / kCacheBytes);
 }
 
 std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t> batches, int64_t elementBytes,
-                                               int64_t mostStages, const TargetSpec &spec,
+                                               int64_t mostStages, double unitCycles, const TargetSpec &spec,
                                                function_ref<int64_t(int64_t rows, int64_t columns)> countWorkgroups) {
   // A workgroup of the narrowest subgroups must have a fragment for each.
   constexpr int64_t kSubgroup = 32, kFragment = MatrixUnit::rows * MatrixUnit::columns, kStepBytes = 64;
@@ -130,6 +139,7 @@ std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t>
     for (int64_t columns : {128, 64, 32, 16})
       for (int64_t threads : {256, 128, 64}) {
         FragmentTile tile{rows, columns, threads, kStepBytes / elementBytes};
+        tile.unitCycles = unitCycles;
         if (threads > spec.maxThreads || rows * columns < threads / kSubgroup * kFragment ||
             rows * columns > kMostSums * threads || tile.memory(elementBytes) > spec.workgroupMemory)
           continue;
@@ -199,7 +209,8 @@ StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const Targ
   if (int64_t bytes =
           fragmentBytes(op.getLhs(), op.getFactors(), plannedSize(result, row), plannedSize(result, column), spec)) {
     constexpr int64_t kMostStages = 4;
-    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, spec, countWorkgroups)) {
+    constexpr double kUnitCycles = 12;
+    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, kUnitCycles, spec, countWorkgroups)) {
       workgroup[row] = tile->rows;
       workgroup[column] = tile->columns;
       return fragmentStrategy(op.getContext(), workgroup, *tile);
@@ -215,15 +226,15 @@ StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const Targ
   return tiledStrategy(op.getContext(), "matmul", workgroup, *tile);
 }
 
-/// A box of places as large as the columns of a tile: as wide as the rows are, then high.
-SmallVector<int64_t> convWorkgroup(RankedTensorType result, int64_t rows, int64_t columns) {
-  int64_t rank = result.getRank();
-  SmallVector<int64_t> workgroup(rank, 1);
-  workgroup[1] = rows;
-  int64_t left = columns;
-  for (int64_t d = rank; d-- > 2;) {
-    workgroup[d] = d == 2 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(plannedSize(result, d)));
-    left /= workgroup[d];
+/// A tile of so many filters and a box of so many places: as wide as the rows are, then high.
+SmallVector<int64_t> convWorkgroup(ConvOp op, RankedTensorType result, int64_t filters, int64_t places) {
+  SmallVector<int64_t> workgroup(result.getRank(), 1);
+  workgroup[op.getChannelDim()] = filters;
+  int64_t left = places;
+  for (int64_t d = result.getRank() - 2; d-- > 0;) {
+    int64_t dim = op.getSpatialDim(d);
+    workgroup[dim] = d == 0 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(plannedSize(result, dim)));
+    left /= workgroup[dim];
   }
   return workgroup;
 }
@@ -238,28 +249,37 @@ StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &
   int64_t length = 1;
   for (int64_t d = 1; d < rank; ++d)
     length *= plannedSize(filter, d);
+  // The result's last dimension gives the columns of a tile.
+  bool channelsLast = op.getChannelsLast();
+  auto cut = [&](int64_t rows, int64_t columns) {
+    return channelsLast ? convWorkgroup(op, result, columns, rows) : convWorkgroup(op, result, rows, columns);
+  };
   auto countWorkgroups = [&](int64_t rows, int64_t columns) {
-    SmallVector<int64_t> workgroup = convWorkgroup(result, rows, columns);
+    SmallVector<int64_t> workgroup = cut(rows, columns);
     int64_t count = batches.size() > 1 ? 1 : plannedSize(result, 0);
     for (int64_t d = 1; d < rank; ++d)
       count *= llvm::divideCeil(plannedSize(result, d), workgroup[d]);
     return count;
   };
   int64_t places = 1;
-  for (int64_t d = 2; d < rank; ++d)
-    places *= plannedSize(result, d);
-  if (int64_t bytes = fragmentBytes(op.getInput(), op.getFactors(), plannedSize(result, 1), places, spec)) {
-    // Patches come through registers, which hold one part ahead.
-    constexpr int64_t kMostStages = 2;
-    if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, spec, countWorkgroups))
-      return fragmentStrategy(op.getContext(), convWorkgroup(result, tile->rows, tile->columns), *tile);
+  for (int64_t d = 0; d < rank - 2; ++d)
+    places *= plannedSize(result, op.getSpatialDim(d));
+  int64_t filters = plannedSize(result, op.getChannelDim());
+  if (int64_t bytes = fragmentBytes(op.getInput(), op.getFactors(), filters, places, spec)) {
+    // What comes through registers is one part ahead, asynchronous copies are more.
+    constexpr int64_t kAccessBytes = 16;
+    bool isAsync =
+        channelsLast && spec.asyncCopyBytes >= kAccessBytes && filter.getDimSize(1) * bytes % kAccessBytes == 0;
+    double unitCycles = isAsync ? 20 : 100;
+    if (auto tile = chooseFragmentTile(length, batches, bytes, isAsync ? 4 : 2, unitCycles, spec, countWorkgroups))
+      return fragmentStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
   }
   std::optional<Tile> tile = chooseTile(length, batches, stagedBytes(own), spec, [&](const Tile &candidate) {
     return countWorkgroups(candidate.rows, candidate.columns);
   });
   if (!tile)
     return {};
-  return tiledStrategy(op.getContext(), "conv", convWorkgroup(result, tile->rows, tile->columns), *tile);
+  return tiledStrategy(op.getContext(), "conv", cut(tile->rows, tile->columns), *tile);
 }
 
 /// A reduction, or an op of rows such as softmax, in terms of the kernel's result.
@@ -467,6 +487,14 @@ bool isElementwise(FusionOp region) {
 }
 
 } // namespace
+
+LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
+  LayoutPolicy layouts;
+  layouts.channelsLast = layouts.packedWeights = !spec.matrixUnit.depths.empty();
+  for (const auto &[type, depth] : spec.matrixUnit.depths)
+    layouts.channelsLastFactors.push_back(type);
+  return layouts;
+}
 
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   auto attention = dyn_cast<AttentionOp>(composite);

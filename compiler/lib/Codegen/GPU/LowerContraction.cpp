@@ -39,6 +39,11 @@ struct Factor {
   /// The buffer that the factor is, by the contraction's loops; null where its elements are computed.
   Value buffer;
   AffineMap bufferMap;
+  /// Where the factor is what a convolution reads of the buffer, with the channels last: along each spatial dimension.
+  struct Window {
+    int64_t stride, dilation, padLow, padHigh;
+  };
+  SmallVector<Window> windows;
 };
 
 /// A `linalg.generic` that sums products.
@@ -390,15 +395,12 @@ private:
         return llvm::is_contained(user->getOperands(), op.getMatchingBlockArgument(input));
       });
       isUsed |= value == op.getMatchingBlockArgument(input);
-      if (isUsed && map.getNumResults() != 0)
-        if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back()))
+      AffineMap inMemory = map;
+      if (value == op.getMatchingBlockArgument(input) && findBuffer(input->get(), inMemory, factor.buffer))
+        factor.bufferMap = inMemory;
+      if (isUsed && inMemory.getNumResults() != 0)
+        if (auto last = dyn_cast<AffineDimExpr>(inMemory.getResults().back()))
           factor.isContiguousAlongSum = llvm::is_contained(sumLoops, last.getPosition());
-      if (value == op.getMatchingBlockArgument(input))
-        if (auto tensor = input->get().getDefiningOp<bufferization::ToTensorOp>())
-          if (tensor.getBuffer().getDefiningOp<vxk::BufferOp>()) {
-            factor.buffer = tensor.getBuffer();
-            factor.bufferMap = map;
-          }
       maps.push_back(map.replaceDimsAndSymbols(dims, {}, rank, 0));
     }
     maps.push_back(builder.getMultiDimIdentityMap(rank));
@@ -419,6 +421,51 @@ private:
       position.setDim(llvm::find(factor.loops, position.getDim()) - factor.loops.begin());
     });
     factor.tensor = generic.getResult(0);
+    if (!isa<BlockArgument>(value))
+      findWindows(factor, ops);
+  }
+
+  /// The buffer that a tensor is, and how the contraction's loops index it; `map` is how they index the tensor.
+  static bool findBuffer(Value tensor, AffineMap &map, Value &buffer) {
+    if (auto generic = tensor.getDefiningOp<linalg::GenericOp>()) {
+      auto unpack = generic->getAttrOfType<DictionaryAttr>(vxk::kUnpackAttr);
+      auto read = unpack ? generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>()
+                         : tensor::ExtractOp();
+      auto type = read ? cast<RankedTensorType>(read.getTensor().getType()) : RankedTensorType();
+      // Tiles of one element: another order of the dimensions.
+      if (!type || type.getShape().back() != 1)
+        return false;
+      SmallVector<AffineExpr> results;
+      for (int64_t from : cast<DenseI64ArrayAttr>(unpack.get("permutation")).asArrayRef())
+        results.push_back(map.getResult(from));
+      map = AffineMap::get(map.getNumDims(), 0, results, map.getContext());
+      tensor = read.getTensor();
+    }
+    auto source = tensor.getDefiningOp<bufferization::ToTensorOp>();
+    if (!source || !source.getBuffer().getDefiningOp<vxk::BufferOp>())
+      return false;
+    buffer = source.getBuffer();
+    return true;
+  }
+
+  /// Finds what of a buffer the factor is, when it is the elements under a convolution's window.
+  void findWindows(Factor &factor, const SetVector<Operation *> &ops) {
+    auto conv = contraction->op->getAttrOfType<DictionaryAttr>(vxk::kConvAttr);
+    if (!conv || !conv.get("channels_last") || cast<IntegerAttr>(conv.get("groups")).getInt() != 1)
+      return;
+    factor.isContiguousAlongSum = true;
+    SmallVector<tensor::ExtractOp> reads;
+    for (Operation *op : ops)
+      op->walk([&](tensor::ExtractOp read) { reads.push_back(read); });
+    auto source = reads.size() == 1 ? reads[0].getTensor().getDefiningOp<bufferization::ToTensorOp>()
+                                    : bufferization::ToTensorOp();
+    if (!source || !source.getBuffer().getDefiningOp<vxk::BufferOp>())
+      return;
+    factor.buffer = source.getBuffer();
+    auto list = [&](StringRef name) { return cast<DenseI64ArrayAttr>(conv.get(name)).asArrayRef(); };
+    for (auto [stride, dilation, low, high] :
+         llvm::zip(list("strides"), list("dilations"), list("pads_low"), list("pads_high")))
+      factor.windows.push_back({stride, dilation, low, high});
   }
 
   /// A factor in workgroup memory: [slice][buffer][step][stride] with the rows or columns of the tile last, or the
@@ -484,9 +531,11 @@ private:
   bool isAligned(int which, int64_t wide) {
     const Factor &factor = factors[which];
     ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
-    if (!factor.buffer || factor.bufferMap.getNumResults() == 0)
+    if (!factor.buffer || (factor.windows.empty() && factor.bufferMap.getNumResults() == 0))
       return false;
     auto type = cast<MemRefType>(factor.buffer.getType());
+    if (!factor.windows.empty())
+      return !type.isDynamicDim(type.getRank() - 1) && type.getDimSize(type.getRank() - 1) % wide == 0;
     auto loopOf = [&](int64_t result) -> std::optional<unsigned> {
       auto dim = dyn_cast<AffineDimExpr>(factor.bufferMap.getResult(result));
       return dim ? std::optional(dim.getPosition()) : std::nullopt;
@@ -494,7 +543,7 @@ private:
     for (unsigned result = 0; result < factor.bufferMap.getNumResults(); ++result)
       if (!loopOf(result))
         return false;
-    int64_t last = type.getRank() - 1;
+    int64_t last = static_cast<int64_t>(factor.bufferMap.getNumResults()) - 1;
     if (!staged[which].isUnitAlongSum)
       return !dims.empty() && loopOf(last) == resultLoops[dims.back()] && !type.isDynamicDim(last) &&
              type.getDimSize(last) % wide == 0 && tileSizes[dims.back()] % wide == 0;
@@ -672,19 +721,59 @@ private:
         continue;
       Value begin = bufferBegin(which, buffer);
       for (auto [along, across] : unitsOfThread(which)) {
-        Value number = plus(from, along), isInside = isInSum(which, number, 0);
+        SmallVector<Value> indices;
+        Value isInside = findUnit(which, plus(from, along), across, indices);
         if (!isInside)
           isInside = arith::ConstantIntOp::create(builder, loc, 1, 1);
-        DenseMap<unsigned, Value> positions = findPositions(which, number, across, 0);
-        SmallVector<Value> indices;
-        for (AffineExpr expr : factors[which].bufferMap.getResults())
-          indices.push_back(positions[cast<AffineDimExpr>(expr).getPosition()]);
         Value at = plus(placeOf(part, along, across), begin);
         vxk::AsyncCopyOp::create(builder, loc, factors[which].buffer, indices, part.memory, at, part.lanes, isInside);
       }
     }
     if (staged[0].isAsync || staged[1].isAsync)
       vxk::AsyncCommitOp::create(builder, loc);
+  }
+
+  /// Where in its buffer the unit at `number` and `across` begins, and whether its elements are read: else they are
+  /// zeros. Null where they always are.
+  Value findUnit(int which, Value number, Value across, SmallVectorImpl<Value> &indices) {
+    const Factor &factor = factors[which];
+    DenseMap<unsigned, Value> positions = findPositions(which, number, across, 0);
+    Value isInside = isInSum(which, number, 0);
+    auto type = cast<MemRefType>(factor.buffer.getType());
+    if (factor.windows.empty()) {
+      for (AffineExpr expr : factor.bufferMap.getResults())
+        indices.push_back(positions[cast<AffineDimExpr>(expr).getPosition()]);
+      indices.resize(type.getRank(), index(0)); // tiles of one element
+      return isInside;
+    }
+    // As one number: what depends on the place of the result alone leaves the loop over the sum.
+    unsigned rank = type.getRank(), spatial = factor.windows.size();
+    SmallVector<Value> strides(rank, index(1)), sizes(rank);
+    for (unsigned d = rank; d-- > 0;) {
+      sizes[d] = type.isDynamicDim(d) ? memref::DimOp::create(builder, loc, factor.buffer, d).getResult()
+                                      : index(type.getDimSize(d));
+      if (d != 0)
+        strides[d - 1] = builder.createOrFold<arith::MulIOp>(loc, strides[d], sizes[d]);
+    }
+    Value outer = builder.createOrFold<arith::MulIOp>(loc, positions[0], strides[0]);
+    Value inner = positions[rank + spatial];
+    for (auto [d, window] : llvm::enumerate(factor.windows)) {
+      Value corner = times(positions[1 + d], window.stride), within = times(positions[rank + d], window.dilation);
+      if (window.padLow != 0)
+        corner = arith::SubIOp::create(builder, loc, corner, index(window.padLow));
+      outer = plus(outer, builder.createOrFold<arith::MulIOp>(loc, corner, strides[1 + d]));
+      inner = plus(inner, builder.createOrFold<arith::MulIOp>(loc, within, strides[1 + d]));
+      if (window.padLow == 0 && window.padHigh == 0)
+        continue;
+      // A place before the first one is a large number.
+      Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, plus(corner, within), sizes[1 + d]);
+      isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, below)) : below;
+    }
+    indices.assign(rank, index(0));
+    indices.back() = plus(outer, inner);
+    if (isInside)
+      indices.back() = arith::SelectOp::create(builder, loc, isInside, indices.back(), index(0));
+    return isInside;
   }
 
   SmallVector<Value> addFragments(ValueRange sums, Value buffer) {
@@ -786,6 +875,10 @@ private:
 
   LogicalResult loadUnit(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
     Factor &factor = factors[which];
+    if (!factor.windows.empty() && staged[which].isSumWhole && isAligned(which, staged[which].lanes)) {
+      loadWindow(which, number, across, values);
+      return success();
+    }
     for (int64_t lane = 0; lane < staged[which].lanes; ++lane) {
       DenseMap<unsigned, Value> positions = findPositions(which, number, across, lane);
       SmallVector<LaneIndex> indices;
@@ -801,6 +894,21 @@ private:
       values.push_back(value);
     }
     return success();
+  }
+
+  /// Neighbouring channels under a convolution's window.
+  void loadWindow(int which, Value number, Value across, SmallVectorImpl<Value> &values) {
+    SmallVector<Value> indices;
+    Value isInside = findUnit(which, number, across, indices);
+    Value buffer = factors[which].buffer;
+    Type element = cast<MemRefType>(buffer.getType()).getElementType();
+    auto type = VectorType::get(staged[which].lanes, element);
+    Value unit = vector::LoadOp::create(builder, loc, type, buffer, indices);
+    if (isInside)
+      unit = arith::SelectOp::create(builder, loc, isInside, unit,
+                                     arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)));
+    for (int64_t lane = 0; lane < staged[which].lanes; ++lane)
+      values.push_back(vector::ExtractOp::create(builder, loc, unit, ArrayRef<int64_t>{lane}));
   }
 
   /// The place of the sum of a lane of the unit that begins at `number`.

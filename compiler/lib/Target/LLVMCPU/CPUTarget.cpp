@@ -32,7 +32,9 @@ public:
   }
 
   /// A row of a tile is the widest vector of any variant.
-  LayoutPolicy layouts() const override { return {/*channelsLast=*/true, /*packedWeightBytes=*/64}; }
+  LayoutPolicy layouts(const TargetSpec &) const override {
+    return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
+  }
 
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &) const override {
     return cpu::chooseStrategy(region);

@@ -32,6 +32,8 @@ public:
     return decomposesOnGPU(composite, spec);
   }
 
+  LayoutPolicy layouts(const TargetSpec &spec) const override { return chooseGPULayouts(spec); }
+
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
     return chooseGPUStrategy(region, spec);
   }
