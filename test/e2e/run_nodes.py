@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    options.source, options.sizes = "", "all"
+    options.source, options.sizes, options.precision, options.variants = "", "all", "f32", ()
     listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
     devices = [name for name in options.device.split(",")
                if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
