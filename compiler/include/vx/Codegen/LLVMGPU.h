@@ -37,8 +37,8 @@ inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
 
 /// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that
 /// reads the parameter block: the same for all targets. What follows is the target's own conversion. `subgroupSize` is
-/// the number of threads that run as one: 32 or 64.
-void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize);
+/// the number of threads that run as one: 32 or 64. With `keepStepsRolled` no loop with a barrier is unrolled later on.
+void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled);
 
 /// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not take.
 llvm::LogicalResult checkLLVMGPUSupported(mlir::Operation *op, llvm::StringRef target);

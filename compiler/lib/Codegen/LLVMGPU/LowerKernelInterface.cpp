@@ -33,8 +33,8 @@ struct BufferUse {
 
 class KernelLowering {
 public:
-  explicit KernelLowering(func::FuncOp kernel)
-      : kernel(kernel), context(kernel.getContext()), converter(context), generic(LLVM::LLVMPointerType::get(context)),
+  KernelLowering(func::FuncOp kernel, bool keepStepsRolled)
+      : kernel(kernel), keepStepsRolled(keepStepsRolled), context(kernel.getContext()), converter(context), generic(LLVM::LLVMPointerType::get(context)),
         global(LLVM::LLVMPointerType::get(context, kGlobalAddressSpace)) {}
 
   LogicalResult run() {
@@ -216,13 +216,16 @@ private:
     LLVM::StoreOp::create(builder, location, report.getUpper(), field(offsetof(vx_fault_record, upper)));
   }
 
-  /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are.
+  /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are. So is any
+  /// step between barriers for who moves the loads of all of them to the front.
   void keepRolled(func::FuncOp body) {
     auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
     auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
                                                     ArrayRef<LLVM::AccessGroupAttr>());
-    body.walk([&](vxk::MultiplyAccumulateOp product) {
-      if (auto loop = product->getParentOfType<scf::ForOp>())
+    body.walk([&](Operation *op) {
+      if (!isa<vxk::MultiplyAccumulateOp>(op) && !(keepStepsRolled && isa<vxk::BarrierOp>(op)))
+        return;
+      if (auto loop = op->getParentOfType<scf::ForOp>())
         loop->setAttr(kLoopAnnotationAttr, annotation);
     });
   }
@@ -275,6 +278,7 @@ private:
   }
 
   func::FuncOp kernel;
+  bool keepStepsRolled;
   MLIRContext *context;
   LLVMTypeConverter converter;
   LLVM::LLVMPointerType generic, global;
@@ -283,6 +287,8 @@ private:
 
 class GPULowerKernelInterfacePass : public impl::GPULowerKernelInterfacePassBase<GPULowerKernelInterfacePass> {
 public:
+  using GPULowerKernelInterfacePassBase::GPULowerKernelInterfacePassBase;
+
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -290,7 +296,7 @@ public:
         kernels.push_back(function);
     for (func::FuncOp kernel : kernels) {
       expandRemainders(kernel);
-      if (failed(KernelLowering(kernel).run()))
+      if (failed(KernelLowering(kernel, keepStepsRolled).run()))
         return signalPassFailure();
     }
   }

@@ -20,7 +20,7 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Codegen/LLVMGPU/Passes.h.inc"
 
-void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize) {
+void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createFlattenMemrefsPass());
   function.addPass(createLowerAffinePass());
@@ -36,7 +36,7 @@ void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize) {
   function.addPass(arith::createArithIntRangeNarrowing(narrowing));
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
-  pm.addPass(createGPULowerKernelInterfacePass());
+  pm.addPass(createGPULowerKernelInterfacePass(GPULowerKernelInterfacePassOptions{keepStepsRolled}));
   pm.addPass(createSCFToControlFlowPass());
 }
 

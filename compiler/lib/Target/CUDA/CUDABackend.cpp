@@ -73,7 +73,7 @@ public:
 std::unique_ptr<TargetBackend> createCUDABackend() { return std::make_unique<CUDABackend>(); }
 
 void buildCUDALoweringPipeline(OpPassManager &pm) {
-  buildLLVMGPUPipeline(pm, /*subgroupSize=*/32);
+  buildLLVMGPUPipeline(pm, /*subgroupSize=*/32, /*keepStepsRolled=*/false);
   pm.addPass(createConvertToNVVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());

@@ -78,7 +78,8 @@ public:
 std::unique_ptr<TargetBackend> createROCMBackend() { return std::make_unique<ROCMBackend>(); }
 
 void buildROCMLoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
-  buildLLVMGPUPipeline(pm, rocm::getWavefrontSize(spec));
+  // The loads of several steps at once, moved to the front, take more registers than there are.
+  buildLLVMGPUPipeline(pm, rocm::getWavefrontSize(spec), /*keepStepsRolled=*/true);
   pm.addPass(createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu, rocm::getWavefrontSize(spec)}));
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());

@@ -27,7 +27,11 @@ def GPULowerKernelInterfacePass : Pass<"vx-gpu-lower-kernel-interface", "::mlir:
     Workgroup memory (`memref.alloc` in `#gpu.address_space<workgroup>`) becomes global variables of the module. Threads, workgroups and
     barriers become `gpu` ops, which each target converts. `vxk.report_fault` becomes an atomic addition in line: a call would need a
     stack. Remainders of floats are divided out exactly. Needs: `vx-flatten-memrefs`. Keeps: dynamic sizes.
+
+    Loops over products of fragments are kept from being unrolled later on, with `keep-steps-rolled` all that have a barrier.
   }];
+  let options = [Option<"keepStepsRolled", "keep-steps-rolled", "bool", /*default=*/"false",
+                        "Keep loops with barriers from being unrolled">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect"];
