@@ -63,6 +63,8 @@ struct MachineOptions {
   bool isAssembly = true;
   /// Registers LLVM's back end; called once or more often, from any thread.
   void (*initialize)() = nullptr;
+  /// Null, or what the target does to the optimised code last.
+  void (*finish)(llvm::Module &code) = nullptr;
 };
 
 /// Optimises and compiles a module of the LLVM dialect. Fails with a diagnostic at `module`, also when the code calls a

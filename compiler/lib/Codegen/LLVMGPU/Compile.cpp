@@ -88,6 +88,8 @@ FailureOr<llvm::SmallVector<char, 0>> compileLLVMGPU(ModuleOp module, const Mach
     function.removeFnAttr(llvm::Attribute::UWTable);
   }
   optimize(*code, *machine);
+  if (options.finish)
+    options.finish(*code);
   for (llvm::Function &function : *code)
     if (function.isDeclaration() && !function.isIntrinsic())
       return module.emitError() << "kernel calls '" << function.getName() << "', which vx does not supply on target '"

@@ -34,8 +34,9 @@ struct BufferUse {
 class KernelLowering {
 public:
   KernelLowering(func::FuncOp kernel, bool keepStepsRolled)
-      : kernel(kernel), keepStepsRolled(keepStepsRolled), context(kernel.getContext()), converter(context), generic(LLVM::LLVMPointerType::get(context)),
-        global(LLVM::LLVMPointerType::get(context, kGlobalAddressSpace)) {}
+      : kernel(kernel), keepStepsRolled(keepStepsRolled), context(kernel.getContext()), converter(context),
+        generic(LLVM::LLVMPointerType::get(context)), global(LLVM::LLVMPointerType::get(context, kGlobalAddressSpace)) {
+  }
 
   LogicalResult run() {
     if (kernel.getNumArguments() != 0 || kernel.getNumResults() != 0)
@@ -216,8 +217,8 @@ private:
     LLVM::StoreOp::create(builder, location, report.getUpper(), field(offsetof(vx_fault_record, upper)));
   }
 
-  /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are. So is any
-  /// step between barriers for who moves the loads of all of them to the front.
+  /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are.
+  /// So is any step between barriers, when the loads of all of them are moved to the front.
   void keepRolled(func::FuncOp body) {
     auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
     auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},

@@ -2,6 +2,8 @@
 // (gfx1151) and one for data centres (gfx942).
 #include "Variants.h"
 
+#include "PinProducts.h"
+
 #include "llvm/Support/TargetSelect.h"
 #include <mutex>
 
@@ -99,6 +101,7 @@ MachineOptions getMachineOptions(const TargetSpec &spec, bool isAssembly) {
   options.features = spec.features;
   options.isAssembly = isAssembly;
   options.initialize = initializeTarget;
+  options.finish = pinProducts;
   return options;
 }
 
