@@ -34,9 +34,7 @@ protected:
 
   // Everything that was made was given back.
   void TearDown() override {
-    device = nullptr;
-    code = nullptr;
-    stream = nullptr;
+    close();
     EXPECT_EQ(stand->live.size(), liveBefore);
     EXPECT_EQ(stand->count("no such object is given back"), 0);
   }
@@ -89,11 +87,19 @@ protected:
   }
 
   void open(uint32_t index = 0) {
+    close();
     driver = makeDriver();
     ASSERT_OK(driver->open(index, {}, device));
     std::vector<hal::KernelImage> kernels;
     ASSERT_OK(device->load(image(kernels), code));
     ASSERT_OK(device->createStream(stream));
+  }
+
+  // What a driver has opened is given back before the driver.
+  void close() {
+    stream = nullptr;
+    code = nullptr;
+    device = nullptr;
   }
 
   void fail(const char *function, vulkan::api::Result result, int number = -1) {
