@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -68,6 +69,23 @@ static double decode(const SmallFloat &format, uint32_t code) {
   return negative ? -value : value;
 }
 
+// The code of a magnitude. From one power of two to the next the codes lie at equal distances, and below the least one
+// as there.
+static uint32_t roundToCode(const SmallFloat &format, double magnitude, uint32_t largest) {
+  if (magnitude >= decode(format, largest))
+    return largest;
+  const int least = (format.mantissaBits > 0 ? 1 : 0) - format.bias;
+  const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), least) : least;
+  const double units = std::ldexp(magnitude, format.mantissaBits - exponent);
+  const double whole = std::floor(units);
+  const int64_t below = (int64_t(exponent - least) << format.mantissaBits) + static_cast<int64_t>(whole) -
+                        (format.mantissaBits > 0 ? 0 : 1);
+  if (below < 0)
+    return 0;
+  const double rest = units - whole;
+  return static_cast<uint32_t>(below + (rest > 0.5 || (rest == 0.5 && below % 2 == 1)));
+}
+
 // The code whose value is nearest; ties go to the even code, and what is too large to the largest value there is.
 static uint32_t encode(const SmallFloat &format, double value) {
   const int valueBits = format.exponentBits + format.mantissaBits;
@@ -79,29 +97,17 @@ static uint32_t encode(const SmallFloat &format, double value) {
         return code;
     return 0;
   }
-  // The magnitudes grow with their codes, up to where the special values begin.
   const double magnitude = std::fabs(value);
-  uint32_t low = 0;
-  uint32_t high = codes - 1;
-  while (std::isnan(decode(format, high)) || (std::isinf(decode(format, high)) && !std::isinf(magnitude)))
-    --high;
-  const uint32_t last = high;
-  while (low < high) {
-    const uint32_t middle = low + (high - low + 1) / 2;
-    if (decode(format, middle) <= magnitude)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  if (low < last) {
-    const double below = magnitude - decode(format, low);
-    const double above = decode(format, low + 1) - magnitude;
-    if (above < below || (above == below && low % 2 == 1))
-      ++low;
-  }
-  if (format.specials == SmallFloat::NegativeZeroNan && low == 0)
+  const uint32_t inf = codes - (1u << format.mantissaBits);
+  if (format.specials == SmallFloat::Ieee && std::isinf(magnitude))
+    return sign | inf;
+  const uint32_t largest = format.specials == SmallFloat::Ieee      ? inf - 1
+                           : format.specials == SmallFloat::OnlyNan ? codes - 2
+                                                                    : codes - 1;
+  const uint32_t code = roundToCode(format, magnitude, largest);
+  if (format.specials == SmallFloat::NegativeZeroNan && code == 0)
     return 0;
-  return sign | low;
+  return sign | code;
 }
 
 std::optional<vx_element_type> elementTypeFromName(std::string_view name) {

@@ -32,6 +32,37 @@ TEST(Tensor, smallFloatsRoundTrip) {
   }
 }
 
+static uint32_t codeOf(const Tensor &tensor) {
+  return tensor.bytes[0] | (tensor.bytes.size() > 1 ? uint32_t(tensor.bytes[1]) << 8 : 0);
+}
+
+// Between every two neighbours: the nearer one, and half of the way the even code.
+TEST(Tensor, smallFloatsRoundToTheNearest) {
+  for (vx_element_type type :
+       {VX_F16, VX_BF16, VX_F8E4M3FN, VX_F8E4M3FNUZ, VX_F8E5M2, VX_F8E5M2FNUZ, VX_F8E8M0, VX_F4E2M1}) {
+    const uint32_t bits = vx_element_type_bits(type);
+    Tensor tensor = tensorOf(type, {1});
+    for (uint32_t code = 0; code + 1 < 1u << (type == VX_F8E8M0 ? bits : bits - 1); ++code) {
+      double neighbours[2];
+      for (uint32_t i : {0u, 1u}) {
+        tensor.bytes[0] = static_cast<uint8_t>(code + i);
+        if (bits > 8)
+          tensor.bytes[1] = static_cast<uint8_t>((code + i) >> 8);
+        neighbours[i] = elementAsDouble(tensor, 0);
+      }
+      if (!std::isfinite(neighbours[0]) || !std::isfinite(neighbours[1]))
+        continue;
+      const double half = (neighbours[0] + neighbours[1]) / 2;
+      setElement(tensor, 0, half);
+      EXPECT_EQ(codeOf(tensor), code + code % 2) << vx_element_type_name(type) << " " << half;
+      setElement(tensor, 0, std::nextafter(half, 0));
+      EXPECT_EQ(codeOf(tensor), code) << vx_element_type_name(type) << " below " << half;
+      setElement(tensor, 0, std::nextafter(half, HUGE_VAL));
+      EXPECT_EQ(codeOf(tensor), code + 1) << vx_element_type_name(type) << " above " << half;
+    }
+  }
+}
+
 TEST(Tensor, knownValues) {
   struct {
     vx_element_type type;
@@ -44,10 +75,7 @@ TEST(Tensor, knownValues) {
   for (const auto &known : cases) {
     Tensor tensor = tensorOf(known.type, {1});
     setElement(tensor, 0, known.value);
-    uint16_t code = tensor.bytes[0];
-    if (tensor.bytes.size() > 1)
-      code = static_cast<uint16_t>(code | tensor.bytes[1] << 8);
-    EXPECT_EQ(code, known.code) << vx_element_type_name(known.type);
+    EXPECT_EQ(codeOf(tensor), known.code) << vx_element_type_name(known.type);
     EXPECT_EQ(elementAsDouble(tensor, 0), known.value);
   }
 }
