@@ -112,7 +112,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--peer-script", options.peerScript, "The path of scripts/bench-peer, when it is not above this tool")
       ->group("Peer");
 
-  app.add_option("--json", options.json, "Write the results to a file")->group("Report");
+  app.add_option("--json", options.json, "Write the results to a file, or print them alone with '-'")->group("Report");
   app.add_option("--html", options.html, "Write a page with charts to a file")->group("Report");
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
@@ -296,11 +296,13 @@ static int run(const char *name, int argc, char **argv) {
     report.probes.push_back(
         {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
   progress("");
-  if (!options.json.empty())
-    writeFile(options.json, report.json().dump(2) + "\n");
+  const std::string json = report.json().dump(2) + "\n";
+  const bool jsonOnly = options.json == "-";
+  if (!options.json.empty() && !jsonOnly)
+    writeFile(options.json, json);
   if (!options.html.empty())
     writeFile(options.html, report.html());
-  fmt::print("{}", report.text());
+  fmt::print("{}", jsonOnly ? json : report.text());
   return 0;
 }
 
