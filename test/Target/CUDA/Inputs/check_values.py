@@ -125,6 +125,7 @@ def main(opt):
         good &= conv(opt, rng, kind, (1, 16, 9, 8), 24, 3, 1, 1, ((1, 16, 4, 8), step, 2, 64))
         good &= conv(opt, rng, kind, (2, 3, 11, 11), 17, 3, 2, 0, ((1, 32, 4, 8), step, 2, 64))
     good &= product(opt, rng, "f16", (1, 7, 1), (True, False), ((32, 32), 32, 2, 64))
+    good &= product(opt, rng, "f16", (197, 72, 40), (True, False), ((64, 64), 32, 3, 128), "sm_90a")
     good &= product(opt, rng, "f16", (130, 136, 72), (True, False), ((128, 128), 32, 2, 256))
     return 0 if good else 1
 
