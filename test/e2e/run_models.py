@@ -35,6 +35,7 @@ class Bench:
         self.small = options.sizes == "small"
         self.precision = options.precision
         self.targets = devices if self.precision == "f32" or "cpu" in devices else [*devices, "cpu"]
+        self.targets = self.targets + [target for target in options.also.split(",") if target]
         self.variants = [f"--{variant}" for variant in options.variants if variant.split("=")[0] in self.targets]
         self.passed = self.failed = 0
 
@@ -253,6 +254,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--also", default="", help="targets that the modules have code for too, without being run here")
     parser.add_argument("--sizes", default="all", choices=["small", "all"])
     parser.add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"])
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")

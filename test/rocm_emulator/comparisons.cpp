@@ -9,8 +9,21 @@ namespace vx::rocm_emulator {
 namespace {
 
 // A bit for each lane that takes part; v_cmpx_* makes EXEC of it as well.
-template <typename F, typename A, typename B, bool writesExec>
-void runComparison(Wave &wave, const Instruction &instruction) {
+void finish(Wave &wave, const Instruction &instruction, const Vector &holds, bool writesExec) {
+  uint64_t mask = 0;
+  for (unsigned lane = 0; lane < wave.lanes; ++lane)
+    mask |= uint64_t(holds[lane]) << lane;
+  mask &= wave.exec();
+  if (instruction.modifiers.permutation != Permutation::None)
+    throw Fault("a permutation is not known of it");
+  writeLaneMask(wave, instruction.operands[0], mask);
+  if (writesExec)
+    wave.setLaneMask(execRegister, mask);
+}
+
+// Compiled once for both: there are many of them.
+template <typename F, typename A, typename B>
+[[gnu::noinline]] void compareLanes(Wave &wave, const Instruction &instruction, bool writesExec) {
   Vector scratch[2][2];
   const Source a = read(wave, instruction, 1, 0, A::words, scratch[0]),
                b = read(wave, instruction, 2, 1, B::words, scratch[1]);
@@ -28,15 +41,12 @@ void runComparison(Wave &wave, const Instruction &instruction) {
       compare();
     }
   }
-  uint64_t mask = 0;
-  for (unsigned lane = 0; lane < wave.lanes; ++lane)
-    mask |= uint64_t(holds[lane]) << lane;
-  mask &= wave.exec();
-  if (instruction.modifiers.permutation != Permutation::None)
-    throw Fault("a permutation is not known of it");
-  writeLaneMask(wave, instruction.operands[0], mask);
-  if (writesExec)
-    wave.setLaneMask(execRegister, mask);
+  finish(wave, instruction, holds, writesExec);
+}
+
+template <typename F, typename A, typename B, bool writesExec>
+void runComparison(Wave &wave, const Instruction &instruction) {
+  compareLanes<F, A, B>(wave, instruction, writesExec);
 }
 
 // Names outlive the list.
