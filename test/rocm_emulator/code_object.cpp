@@ -204,7 +204,8 @@ CodeObject::CodeObject(const Chip &chip, const void *image, Memory &memory) : me
         throw Fault("the code has no symbol '" + wanted + "'");
       return *found;
     };
-    for (DocNode &metadata : field(document.getRoot(), "amdhsa.kernels").getArray()) {
+    DocNode kernelList = field(document.getRoot(), "amdhsa.kernels");
+    for (DocNode &metadata : kernelList.getArray()) {
       auto kernel = std::make_unique<Kernel>();
       kernel->name = text(metadata, ".name");
       const File::Symbol at = addressOf(text(metadata, ".symbol")), code = addressOf(kernel->name);
