@@ -30,13 +30,13 @@ import rounding  # noqa: E402
 class Bench:
     """The tools, a folder of scratch files, and the count of checks."""
 
-    def __init__(self, options, folder, devices):
-        self.bin, self.source, self.folder, self.devices = options.bin, options.source, folder, devices
-        self.small = options.sizes == "small"
-        self.precision = options.precision
-        self.targets = devices if self.precision == "f32" or "cpu" in devices else [*devices, "cpu"]
-        self.targets = self.targets + [target for target in options.also.split(",") if target]
-        self.variants = [f"--{variant}" for variant in options.variants if variant.split("=")[0] in self.targets]
+    def __init__(self, bin, folder, devices, source="", sizes="all", precision="f32", variants=(), also=""):
+        self.bin, self.source, self.folder, self.devices = bin, source, folder, devices
+        self.small = sizes == "small"
+        self.precision = precision
+        self.targets = devices if precision == "f32" or "cpu" in devices else [*devices, "cpu"]
+        self.targets = self.targets + [target for target in also.split(",") if target]
+        self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets]
         self.passed = self.failed = 0
 
     def path(self, name):
@@ -266,7 +266,8 @@ def main():
     if not devices:
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(options, folder, devices)
+        bench = Bench(options.bin, folder, devices, source=options.source, sizes=options.sizes, precision=options.precision,
+                      variants=options.variants, also=options.also)
         for model in options.models:
             try:
                 network(bench, model) if model in NETWORKS else globals()[model](bench)

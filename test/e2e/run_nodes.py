@@ -82,14 +82,13 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    options.source, options.sizes, options.precision, options.variants = "", "all", "f32", ()
     listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
     devices = [name for name in options.device.split(",")
                if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
     if not devices:
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(options, folder, devices)
+        bench = Bench(options.bin, folder, devices)
         for node in nodes():
             if options.filter not in node.title:
                 continue
