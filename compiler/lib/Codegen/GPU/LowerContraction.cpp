@@ -339,11 +339,6 @@ private:
   Value plus(Value lhs, Value rhs) { return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs); }
   Value times(Value lhs, int64_t rhs) { return builder.createOrFold<arith::MulIOp>(loc, lhs, index(rhs)); }
 
-  /// True where both are; a null condition is always true.
-  Value both(Value lhs, Value rhs) {
-    return lhs && rhs ? arith::AndIOp::create(builder, loc, lhs, rhs).getResult() : lhs ? lhs : rhs;
-  }
-
   /// `value` as a place in a box of these sizes, the last one fastest.
   SmallVector<Value> takeApart(Value value, ArrayRef<Value> sizes) {
     SmallVector<Value> places(sizes.size());
@@ -727,7 +722,7 @@ private:
       Value begin = bufferBegin(which, buffer);
       for (auto [along, across] : unitsOfThread(which)) {
         SmallVector<Value> indices;
-        Value isInside = both(findUnit(which, plus(from, along), across, indices), isInResult(which, across));
+        Value isInside = findUnit(which, plus(from, along), across, indices);
         if (!isInside)
           isInside = arith::ConstantIntOp::create(builder, loc, 1, 1);
         Value at = plus(placeOf(part, along, across), begin);
@@ -772,7 +767,7 @@ private:
         continue;
       // A place before the first one is a large number.
       Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, plus(corner, within), sizes[1 + d]);
-      isInside = both(isInside, below);
+      isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, below)) : below;
     }
     indices.assign(rank, index(0));
     indices.back() = plus(outer, inner);
@@ -927,19 +922,6 @@ private:
       return {};
     Value place = laneInSum(staged[which], number, lane);
     return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, place, sumLength);
-  }
-
-  /// Whether the unit at `across` belongs to rows or columns of the result; null where all do. One outside is brought
-  /// as zeros, which ask nothing of memory: if all workgroups at an edge read one element instead, they would wait for
-  /// each other.
-  Value isInResult(int which, Value across) {
-    ArrayRef<unsigned> dims = which == 0 ? rowDims : columnDims;
-    Value isInside;
-    for (auto [d, local] : llvm::zip(dims, takeApart(across, constants(dims))))
-      if (!isWhole(d) && tileSizes[d] != 1)
-        isInside = both(isInside, arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                                        plus(tile.lower[d], local), loopSizes[resultLoops[d]]));
-    return isInside;
   }
 
   /// Where a lane of the unit at `number` and `across` lies along each loop. What lies outside of the result is not
@@ -1134,7 +1116,7 @@ private:
         if (isWhole(d) || tileSizes[d] == 1)
           continue;
         Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at[d], tile.upper[d]);
-        isInside = both(isInside, below);
+        isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, below)) : below;
       }
       if (isInside)
         evaluator->enterIf(loc, isInside);
