@@ -118,6 +118,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     return false;
   if (options.modules.empty())
     throw usageError("want a module file; see --help");
+  if (options.html == "-")
+    throw usageError("--html: want a file, got '-'");
   if (options.peer.empty() && !(options.peerModels.empty() && options.peerScript.empty()))
     throw usageError("--peer-model and --peer-script go with --peer");
   if (!options.peerModels.empty() && options.peerModels.size() != options.modules.size())

@@ -144,6 +144,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 
   if (options.model.empty())
     throw usageError("want a model file; see --help");
+  if (options.output == "-" && options.stopAfter.empty() && !options.check)
+    throw usageError("--output: '-' prints the text of --stop-after; a module wants a file, got '-'");
   if (app.count("--report") > 0 && options.report.empty())
     options.report = "text";
   if (options.cache.empty() && !options.noCache)
