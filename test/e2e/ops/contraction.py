@@ -1,6 +1,8 @@
 """Contractions and convolutions."""
 import math
 
+import numpy as np
+
 from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, special_floats, tensor_type, uniform, values
 from tolerance import Exact, Ulp, sum_of
 
@@ -122,6 +124,20 @@ def epilogues():
   %r = vx.reduce sum %p axes = [1] : tensor<7x11xf32>""", {"r": Result("f32", [7], sum_of(9 + 11, "f32"))})
 
 
+def random_convolutions(count):
+    """Small results, of which several rows and columns lie in one tile: multiples of what a thread brings at once, and others."""
+    rng = np.random.default_rng(7)
+    pick = lambda *values: [int(rng.choice(values)) for _ in range(2)]
+    for number in range(count):
+        groups = int(rng.choice([1, 1, 1, 2, 3]))
+        channels, filters = groups * int(rng.integers(1, 6)), groups * int(rng.integers(1, 9))
+        result, kernel, strides, dilations = pick(2, 3, 4, 4, 5, 8), pick(1, 2, 3, 4), pick(1, 2, 3), pick(1, 1, 2)
+        needed = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(result, kernel, strides, dilations)]
+        low, high = ([min(pad, (n - 1) // 2) for pad, n in zip(pick(0, 1, 2), needed)] for _ in range(2))
+        size = [n - a - b for n, a, b in zip(needed, low, high)]
+        yield f"random_{number}", "f32", [int(rng.integers(1, 9)), channels, *size], filters, kernel, strides, dilations, low, high, groups
+
+
 def convolutions():
     for name, dtype, input_dims, filters, kernel, strides, dilations, low, high, groups in (
             ("3x3", "f32", [2, 3, 9, 7], 5, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("strided", "f32", [1, 4, 11, 13], 7, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1),
@@ -132,7 +148,12 @@ def convolutions():
             ("empty_result", "f32", [1, 1, 2, 2], 1, [3, 3], [1, 1], [1, 1], [0, 0], [0, 0], 1), ("cropped", "f32", [1, 2, 9, 9], 2, [3, 3], [1, 1], [1, 1], [-1, 1], [1, -2], 1),
             ("f64", "f64", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("f16", "f16", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1),
             ("bf16", "bf16", [1, 2, 5, 5], 3, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 1), ("grouped_strided", "f32", [1, 8, 9, 9], 12, [3, 3], [2, 1], [1, 1], [0, 1], [1, 0], 4),
-            ("7x7_stem", "f32", [1, 3, 23, 23], 16, [7, 7], [2, 2], [1, 1], [3, 3], [3, 3], 1), ("multiplier", "f32", [1, 3, 7, 7], 6, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 3)):
+            ("7x7_stem", "f32", [1, 3, 23, 23], 16, [7, 7], [2, 2], [1, 1], [3, 3], [3, 3], 1), ("multiplier", "f32", [1, 3, 7, 7], 6, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 3),
+            # Results of 4 rows: as many as a thread brings at once, and not beside each other.
+            ("4_rows", "f32", [1, 1, 7, 5], 1, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1), ("4_rows_asymmetric", "f32", [1, 1, 7, 5], 1, [3, 3], [2, 2], [1, 1], [1, 0], [1, 0], 1),
+            ("filter_1x2", "f32", [3, 3, 4, 3], 3, [1, 2], [1, 3], [1, 1], [2, 1], [2, 1], 1), ("1x1_strided", "f32", [3, 3, 8, 8], 1, [1, 1], [3, 3], [1, 1], [2, 2], [1, 1], 1),
+            ("dilated_rows", "f32", [16, 5, 3, 3], 3, [2, 3], [1, 1], [2, 1], [1, 1], [2, 0], 1), ("filter_4x2", "f32", [7, 1, 8, 8], 2, [4, 2], [2, 3], [1, 1], [0, 1], [2, 2], 1),
+            *random_convolutions(30)):
         channels = input_dims[1] // groups
         filter_dims = [filters, channels] + kernel
         result = [input_dims[0], filters] + [max(0, (size + a + b - ((k - 1) * d + 1)) // s + 1) for size, k, s, d, a, b in

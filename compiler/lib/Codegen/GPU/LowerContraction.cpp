@@ -942,8 +942,11 @@ private:
     int64_t lanes = part.isUnitAlongSum ? 1 : part.lanes, offset = part.isUnitAlongSum ? 0 : lane;
     bool inOneRow = !dims.empty() && tileSizes[dims.back()] % lanes == 0;
     Value at = inOneRow ? across : plus(across, index(offset));
-    for (auto [d, local] : llvm::zip(dims, takeApart(at, constants(dims))))
-      positions[resultLoops[d]] = clampedPosition(d, local, inOneRow && d == dims.back() ? offset : 0, lanes);
+    for (auto [d, local] : llvm::zip(dims, takeApart(at, constants(dims)))) {
+      // Neighbours lie along the last dimension; along another one each place stands alone.
+      bool hasLanes = inOneRow && d == dims.back();
+      positions[resultLoops[d]] = clampedPosition(d, local, hasLanes ? offset : 0, hasLanes ? lanes : 1);
+    }
     return positions;
   }
 
