@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Models that once showed a fault, each with what must come of it: ONNX Runtime's outputs, or an exit code and a message.
+
+  run_found.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
+
+The models lie in the folder `found`, the cases in the table below. A tool that dies, hangs or fails without a message fails its case whatever the
+case wants. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, onnx, onnxruntime, reference
+
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "found")
+SECONDS = 300
+
+
+class Case:
+    """One model, compiled with `flags` and run on each of `devices`.
+
+    `inputs` are arrays by name; an input that is not among them is random, of the sizes that the model and `dims` say. `code` 0 wants ONNX Runtime's
+    outputs: those of integers exactly, those of floats up to the rounding of sums of `terms`. Another `code` wants that exit code and, on stderr,
+    `message` alone; `tool` says which tool is to end so. In the message MODEL and MODULE stand for the files and DEVICE for the device's name."""
+
+    def __init__(self, model, code=0, message="", tool="vx-run", dims=None, inputs=None, flags=(), devices=("cpu", "vulkan"), terms=16):
+        self.model, self.code, self.message, self.tool = model, code, message, tool
+        self.dims, self.given, self.flags, self.devices, self.terms = dims or {}, inputs or {}, flags, devices, terms
+
+    def title(self):
+        given = [f"{name}={size}" for name, size in self.dims.items()]
+        given += [f"{name}={array.tolist() if array.size < 9 else array.shape}" for name, array in self.given.items()]
+        return " ".join([self.model, *self.flags, *given])
+
+    def arrays(self, graph):
+        random = np.random.default_rng(5)
+        weights = {tensor.name for tensor in graph.initializer}
+        arrays = {}
+        for value in graph.input:
+            if value.name in weights:
+                continue
+            tensor = value.type.tensor_type
+            kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+            if value.name in self.given:
+                arrays[value.name] = np.asarray(self.given[value.name], kind)
+                continue
+            shape = [self.dims[dim.dim_param] if dim.dim_param else dim.dim_value for dim in tensor.shape.dim]
+            drawn = random.standard_normal(shape) if kind.kind == "f" else random.integers(0, 2, shape)
+            arrays[value.name] = np.asarray(drawn).astype(kind)
+        return arrays
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+class Failure(Exception):
+    pass
+
+
+class Runner:
+    def __init__(self, bin, folder, devices):
+        self.bin, self.folder, self.devices = bin, folder, devices
+        self.compiled = {}
+
+    def tool(self, name, *arguments):
+        environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        try:
+            done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, errors="replace", timeout=SECONDS,
+                                  env=environment)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{name} is not done after {SECONDS} s")
+        # A signal; a shell or sanitizer that stands between makes 128 + n of it.
+        if done.returncode < 0 or done.returncode > 4:
+            raise Failure(f"{name} dies: {done.returncode}: {done.stderr.strip()}")
+        if done.returncode and not done.stderr.strip():
+            raise Failure(f"{name} exits with {done.returncode} and no message")
+        return done.returncode, done.stderr.strip()
+
+    def expect(self, case, tool, result, **names):
+        """True when the tool has ended as the case wants; else it has succeeded."""
+        code, text = result
+        if tool != case.tool or case.code == 0:
+            if code:
+                raise Failure(f"{tool} exits with {code}: {text}")
+            return False
+        message = case.message
+        for name, value in names.items():
+            message = message.replace(name, value)
+        if (code, text) != (case.code, message):
+            raise Failure(f"{tool} exits with {code} and {text!r}, want {case.code} and {message!r}")
+        return True
+
+    def compile(self, case):
+        """The result of vx-compile and the module; once for all cases of a model with the same flags."""
+        key = (case.model, case.flags)
+        if key not in self.compiled:
+            module = os.path.join(self.folder, f"{len(self.compiled)}.vxm")
+            model = os.path.join(FOLDER, f"{case.model}.onnx")
+            try:
+                result = self.tool("vx-compile", model, f"--target={','.join(self.devices)}", "--no-cache", "-o", module, *case.flags)
+            except Failure as failure:
+                result = failure
+            self.compiled[key] = model, module, result
+        if isinstance(self.compiled[key][2], Failure):
+            raise self.compiled[key][2]
+        return self.compiled[key]
+
+    def run(self, case, device):
+        model, module, result = self.compile(case)
+        if self.expect(case, "vx-compile", result, MODEL=model):
+            return
+        proto = onnx.load(model)
+        inputs = case.arrays(proto.graph)
+        names = [output.name for output in proto.graph.output]
+        path = lambda kind, index: os.path.join(self.folder, f"{kind}{index}.npy")
+        files = []
+        for index, (name, array) in enumerate(inputs.items()):
+            np.save(path("in", index), array)
+            files += ["--input", f"{name}=@{path('in', index)}"]
+        for index, name in enumerate(names):
+            files += ["--output", f"{name}=@{path('out', index)}"]
+        result = self.tool("vx-run", module, f"--device={device}", "--no-fallback", *files)
+        if self.expect(case, "vx-run", result, MODEL=model, MODULE=module, DEVICE=device):
+            return
+        try:
+            wanted = reference(model).run(names, inputs)
+        except Exception as error:  # its classes have no common base but this
+            raise Failure(f"{device} is done, but ONNX Runtime fails: {error}") from error
+        for index, (name, want) in enumerate(zip(names, wanted)):
+            self.compare(case, name, np.load(path("out", index)), np.asarray(want))
+
+    def compare(self, case, name, got, want):
+        if (got.dtype, got.shape) != (want.dtype, want.shape):
+            raise Failure(f"{name}: got {got.dtype} {got.shape}, want {want.dtype} {want.shape}")
+        if want.dtype.kind != "f":
+            wrong, limit = got != want, 0
+        else:
+            finite = np.isfinite(want)
+            limit = 2 * case.terms * np.finfo(want.dtype).eps * float(abs(want[finite]).max(initial=0))
+            with np.errstate(invalid="ignore"):
+                wrong = np.where(finite, ~(abs(got - want) <= limit), (got != want) & ~(np.isnan(got) & np.isnan(want)))
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise Failure(f"{name}: {int(wrong.sum())} of {wrong.size} are wrong, first at {at}: got {got[at]!r}, want {want[at]!r}, allowed {limit!r}")
+
+
+# Where sizes that come from different symbols must be equal: the sizes that are.
+CASES = [
+    Case("argmax_empty", dims={"N": 3, "M": 2}),
+    Case("bc_NM_bad", dims={"N": 3, "M": 3}),
+    Case("bc_NM_bad", dims={"N": 3, "M": 1}),
+    Case("bc_NM_bad", dims={"N": 1, "M": 5}),
+    Case("bc_NM_bad_big", dims={"N": 4, "M": 4}),
+    Case("cc_oob2", dims={"N": 2, "M": 3, "K": 4, "L": 4}),
+    Case("concat_sym", dims={"N": 2, "M": 3, "K": 4, "L": 4}),
+    Case("conv_ch_sym", dims={"N": 2, "C": 3, "H": 5, "W": 6}, terms=64),
+    Case("div_f_zero_s", inputs={"a": f32(1, -1, 0)}, devices=("cpu",)),
+    Case("exp_c_bad", dims={"N": 4, "M": 3}),
+    Case("exp_r_bad", inputs={"s": i64(2, 3)}),
+    Case("gemm_beta0", inputs={"c": f32(1, 2, 3, 4)}),
+    Case("gemm_c_bad", dims={"N": 2, "K": 3, "L": 3, "O": 4, "C": 4}),
+    Case("ln_sym", dims={"N": 2, "C": 4}),
+    Case("mm_sym_big", dims={"N": 2, "K": 4, "L": 4}),
+    Case("mm_sym_c", dims={"N": 2, "K": 4}),
+    Case("r4", dims={"N": 3, "M": 5000}),
+    Case("rangehuge", inputs={"a": i64(3).reshape([]), "b": i64(11).reshape([]), "c": i64(2).reshape([])}),
+    Case("resh_r_zn", inputs={"s": i64(4, 6)}),
+    Case("split_sym_bad", dims={"N": 6}),
+    Case("where_bad", dims={"P": 4, "Q": 4}),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
+    devices = [name for name in options.device.split(",")
+               if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+    if not devices:
+        return 77
+    onnxruntime.set_default_logger_severity(4)  # what it refuses is in the failure
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(options.bin, folder, devices)
+        for case in CASES:
+            if options.filter not in case.title():
+                continue
+            for device in [device for device in case.devices if device in devices]:
+                try:
+                    runner.run(case, device)
+                    passed += 1
+                    print(f"ok     {case.title()}, {device}", flush=True)
+                except Failure as failure:
+                    failed += 1
+                    print(f"FAILED {case.title()}, {device}: {failure}", flush=True)
+    print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
