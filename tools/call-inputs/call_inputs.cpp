@@ -39,8 +39,19 @@ static Value fromText(const vx_argument_info &argument, const std::string &text,
   return value;
 }
 
+// Before anything is made of it: strings have no size, and no instance of the module can be made.
+static void refuseStrings(const vx_function_info &function, std::string_view direction,
+                          const vx_argument_info *arguments, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (arguments[i].element_type == VX_STRING)
+      throw fileError("{} '{}' of function '{}' has strings, which this runtime does not support", direction,
+                      arguments[i].name, function.name);
+}
+
 std::vector<Value> makeInputs(const vx_function_info &function, const std::vector<std::string> &specifications,
                               uint64_t seed, SymbolValues &symbols) {
+  refuseStrings(function, "input", function.inputs, function.input_count);
+  refuseStrings(function, "output", function.outputs, function.output_count);
   std::vector<std::optional<Value>> given(function.input_count);
   for (const std::string &specification : specifications) {
     const auto [name, text] = splitAssignment("--input", specification);

@@ -40,6 +40,20 @@ const Value *unwrap(const vx_value *value) { return reinterpret_cast<const Value
 CallObject *unwrap(vx_call *call) { return reinterpret_cast<CallObject *>(call); }
 const CallObject *unwrap(const vx_call *call) { return reinterpret_cast<const CallObject *>(call); }
 
+void retainUnlessNull(RefCounted *object) {
+  if (object)
+    object->retain();
+}
+
+// A table of the signature; none of a module that is null.
+template <typename Info>
+const Info *tableOf(const vx_module *module, std::vector<Info> SignatureTables::*table, size_t *count) {
+  const std::vector<Info> *found = module ? &(unwrap(module)->signature().*table) : nullptr;
+  if (count)
+    *count = found ? found->size() : 0;
+  return found ? found->data() : nullptr;
+}
+
 // Runs `body` for the function `name`: no exception leaves, and every message begins with the name.
 template <typename F>
 vx_status guarded(const char *name, F &&body) {
@@ -141,22 +155,18 @@ vx_status vx_module_load(const char *path, vx_module **out_module) {
   });
 }
 
-void vx_module_retain(vx_module *module) { unwrap(module)->retain(); }
+void vx_module_retain(vx_module *module) { retainUnlessNull(unwrap(module)); }
 void vx_module_release(vx_module *module) {
   if (module)
     unwrap(module)->release();
 }
 
 const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count) {
-  const SignatureTables &tables = unwrap(module)->signature();
-  *out_count = tables.functions.size();
-  return tables.functions.data();
+  return tableOf(module, &SignatureTables::functions, out_count);
 }
 
 const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count) {
-  const SignatureTables &tables = unwrap(module)->signature();
-  *out_count = tables.variables.size();
-  return tables.variables.data();
+  return tableOf(module, &SignatureTables::variables, out_count);
 }
 
 vx_status vx_module_describe(const vx_module *module, char **out_json) {
@@ -211,7 +221,7 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
   });
 }
 
-void vx_instance_retain(vx_instance *instance) { unwrap(instance)->retain(); }
+void vx_instance_retain(vx_instance *instance) { retainUnlessNull(unwrap(instance)); }
 void vx_instance_release(vx_instance *instance) {
   if (instance)
     unwrap(instance)->release();
@@ -290,15 +300,17 @@ vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value *
   });
 }
 
-void vx_value_retain(vx_value *value) { unwrap(value)->retain(); }
+void vx_value_retain(vx_value *value) { retainUnlessNull(unwrap(value)); }
 void vx_value_release(vx_value *value) {
   if (value)
     unwrap(value)->release();
 }
 
 vx_value_info vx_value_get_info(const vx_value *value) {
-  const Value &object = *unwrap(value);
   vx_value_info info = {};
+  if (!value)
+    return info;
+  const Value &object = *unwrap(value);
   info.kind = object.kind();
   info.element_type = object.elementType();
   info.rank = static_cast<uint32_t>(object.dims().size());
@@ -370,7 +382,7 @@ vx_status vx_call_create(vx_instance *instance, const char *function, vx_call **
   });
 }
 
-void vx_call_retain(vx_call *call) { unwrap(call)->retain(); }
+void vx_call_retain(vx_call *call) { retainUnlessNull(unwrap(call)); }
 void vx_call_release(vx_call *call) {
   if (call)
     unwrap(call)->release();
@@ -387,10 +399,14 @@ vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs
   });
 }
 
-void vx_call_set_profile(vx_call *call, int on) { unwrap(call)->state->setProfile(on != 0); }
+void vx_call_set_profile(vx_call *call, int on) {
+  if (call)
+    unwrap(call)->state->setProfile(on != 0);
+}
 
 void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user) {
-  unwrap(call)->state->setObserver(observer, user);
+  if (call)
+    unwrap(call)->state->setObserver(observer, user);
 }
 
 vx_status vx_call_set_stream(vx_call *call, void *stream) {

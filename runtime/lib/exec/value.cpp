@@ -27,7 +27,8 @@ static Status checkTensor(vx_element_type type, std::span<const int64_t> dims, c
   if (needed != size)
     return failure(VX_INVALID_ARGUMENT, "{} needs {} bytes, got {}", tensorTypeString(type, dims), needed, size);
   if (size && !data)
-    return failure(VX_INVALID_ARGUMENT, "{} needs {} bytes, got a null pointer", tensorTypeString(type, dims), size);
+    return failure(VX_INVALID_ARGUMENT, "argument 'data' is a null pointer, {} needs {} bytes",
+                   tensorTypeString(type, dims), size);
   return okStatus();
 }
 

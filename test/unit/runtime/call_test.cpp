@@ -200,7 +200,7 @@ TEST(Values, areCheckedWhenMade) {
   EXPECT_FAILS(Value::copyTensor(VX_F32, dims, data, 12, value), VX_INVALID_ARGUMENT,
                "f32[2,2] needs 16 bytes, got 12");
   EXPECT_FAILS(Value::copyTensor(VX_F32, dims, nullptr, 16, value), VX_INVALID_ARGUMENT,
-               "f32[2,2] needs 16 bytes, got a null pointer");
+               "argument 'data' is a null pointer, f32[2,2] needs 16 bytes");
   EXPECT_FAILS(Value::copyTensor(VX_STRING, dims, data, 16, value), VX_UNSUPPORTED,
                "string tensors are not supported by this runtime");
   EXPECT_FAILS(Value::copyTensor(static_cast<vx_element_type>(50), dims, data, 16, value), VX_INVALID_ARGUMENT,

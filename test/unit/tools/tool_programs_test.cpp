@@ -77,6 +77,23 @@ protected:
 
 } // namespace
 
+TEST_F(ToolPrograms, stringsAreRefusedByName) {
+  for (bool isInput : {true, false}) {
+    ModuleBuilder builder;
+    addAffine(builder);
+    auto &arguments = isInput ? builder.module.functions[0]->inputs : builder.module.functions[0]->outputs;
+    arguments[0]->type->element_type = format::ElementType::String;
+    builder.addCpuTarget();
+    writeFile("strings.vxm", builder.bytes());
+    const std::string message = fmt::format("error: {} of function 'main' has strings, which this runtime does not "
+                                            "support",
+                                            isInput ? "input 'x'" : "output 'y'");
+    expectError(vxRun("strings.vxm"), 3, "vx-run: " + message);
+    expectError(vxBench("strings.vxm --device=cpu"), 3, "vx-bench: " + message);
+    EXPECT_EQ(vxInfo("strings.vxm").code, 0);
+  }
+}
+
 TEST_F(ToolPrograms, runPrintsOutputs) {
   makeAffine();
   Outcome outcome = vxRun("affine.vxm -device=cpu --input x=i32[3]:ones --print");

@@ -4,7 +4,11 @@
  * device with its own variables. A `vx_call` is a place to run calls in: it owns an arena and the recorded commands,
  * which it reuses. A `vx_value` is a tensor, a sequence or an optional. All are reference counted: a function that
  * fills an `out_` argument with an object gives one reference to the caller, who gives it back with the object's
- * release function. Arguments are borrowed: the callee retains what it needs for longer. Releasing NULL does nothing.
+ * release function. Arguments are borrowed: the callee retains what it needs for longer.
+ *
+ * NULL. A pointer that may be NULL says so. For any other, a function with a status returns VX_INVALID_ARGUMENT and
+ * names the argument; one without does nothing and answers 0, NULL or an empty struct. Retaining and releasing NULL do
+ * nothing.
  *
  * Status. A function that can fail returns a `vx_status`, a handle: 0 is success, anything else is owned by the caller,
  * must be looked at, and is given back with vx_status_release. On failure every `out_` argument is set to NULL or 0.
@@ -174,10 +178,14 @@ VX_API VX_MUST_CHECK vx_status vx_module_load(const char *path, vx_module **out_
 VX_API void vx_module_retain(vx_module *module);
 VX_API void vx_module_release(vx_module *module);
 
-/* The functions of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. */
+/* The functions of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable.
+ *
+ * \param out_count  May be NULL. */
 VX_API const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count);
 
-/* The variables of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. */
+/* The variables of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable.
+ *
+ * \param out_count  May be NULL. */
 VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count);
 
 /* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,

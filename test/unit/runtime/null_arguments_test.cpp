@@ -1,0 +1,210 @@
+// Every function of vx.h with a null pointer in each place where it takes a pointer, one at a time: it names the
+// argument, or does what the header says about NULL there. The functions are counted in the header itself.
+#include "vx/runtime/vx.h"
+
+#include "programs.h"
+#include "runtime_test.h"
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+
+using namespace vx;
+using namespace vx::test;
+
+namespace {
+
+// The parameters of each function that the header declares, in order: the names of pointers, and "" for what is none.
+std::map<std::string, std::vector<std::string>> declaredFunctions() {
+  std::ifstream file(VX_TEST_HEADER);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  text = std::regex_replace(text, std::regex("/\\*[^*]*\\*+([^/*][^*]*\\*+)*/"), "");
+  text = std::regex_replace(text, std::regex("void \\(\\*release\\)\\(void \\*user\\)"), "void *release");
+  std::map<std::string, std::vector<std::string>> result;
+  const std::regex declaration("VX_API[^(;]*?\\b(vx_[a-z_]+)\\(([^)]*)\\);");
+  for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
+    std::vector<std::string> &parameters = result[(*it)[1]];
+    const std::string list = (*it)[2];
+    const std::regex comma("[^,]+");
+    for (std::sregex_iterator one(list.begin(), list.end(), comma); one != end; ++one) {
+      const std::string parameter = one->str();
+      std::smatch name;
+      std::regex_search(parameter, name, std::regex("([a-z_]+)\\s*$"));
+      const bool isPointer = parameter.find('*') != std::string::npos || parameter.find("vx_status") == 0 ||
+                             parameter.find("vx_dispatch_observer") != std::string::npos;
+      parameters.push_back(isPointer ? name[1].str() : "");
+    }
+  }
+  return result;
+}
+
+template <typename T>
+T nullIf(bool wanted, T argument) {
+  if constexpr (std::is_pointer_v<T>)
+    return wanted ? nullptr : argument;
+  return argument;
+}
+
+class NullArguments : public testing::Test {
+protected:
+  using Parameters = std::vector<std::string>;
+
+  void SetUp() override {
+    ModuleBuilder builder;
+    addAccumulate(builder);
+    builder.addCpuTarget();
+    path = builder.write("null_arguments.vxm");
+    ASSERT_EQ(vx_module_load(path.c_str(), &module), nullptr);
+    vx_instance_options options = {};
+    options.struct_size = sizeof(options);
+    options.device = "cpu";
+    ASSERT_EQ(vx_instance_create(module, &options, &instance), nullptr);
+    ASSERT_EQ(vx_call_create(instance, nullptr, &call), nullptr);
+    ASSERT_EQ(vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x), nullptr);
+    ASSERT_EQ(vx_sequence_create(VX_I32, 1, &x, &list), nullptr);
+    ASSERT_EQ(vx_call_run(call, 1, &x, 1, &y), nullptr);
+  }
+  void TearDown() override {
+    for (vx_value *value : {x, y, list})
+      vx_value_release(value);
+    vx_call_release(call);
+    vx_instance_release(instance);
+    vx_module_release(module);
+  }
+
+  // Calls `function` with each pointer null in turn. `mayBeNull` are the names of which the header says so.
+  template <typename... Wanted, typename... Given>
+  void check(const std::string &name, vx_status (*function)(Wanted...), const std::set<std::string> &mayBeNull,
+             Given... given) {
+    visit(name, sizeof...(Wanted), [&](size_t place, const std::string &parameter) {
+      size_t at = 0;
+      // Braces keep the order.
+      std::tuple<Wanted...> arguments{nullIf<Wanted>(at++ == place, given)...};
+      vx_status status = std::apply(function, arguments);
+      if (!mayBeNull.count(parameter)) {
+        EXPECT_EQ(vx_status_code(status), VX_INVALID_ARGUMENT) << name << " without " << parameter;
+        EXPECT_EQ(
+            std::string(vx_status_message(status)).find(name + ": argument '" + parameter + "' is a null pointer"), 0)
+            << vx_status_message(status);
+      } else {
+        EXPECT_EQ(vx_status_code(status), VX_OK)
+            << name << " without " << parameter << ": " << vx_status_message(status);
+      }
+      vx_status_release(status);
+      giveBack();
+    });
+  }
+  // A function without a status: `without(place)` calls it with a null in that place.
+  void checkQuiet(const std::string &name, size_t count, const std::function<void(size_t)> &without) {
+    visit(name, count, [&](size_t place, const std::string &) { without(place); });
+  }
+  void visit(const std::string &name, size_t count,
+             const std::function<void(size_t, const std::string &)> &withoutOne) {
+    ASSERT_TRUE(declared.count(name)) << name;
+    const Parameters &parameters = declared.at(name);
+    ASSERT_EQ(parameters.size(), count) << name;
+    for (size_t place = 0; place < count; ++place)
+      if (!parameters[place].empty())
+        withoutOne(place, parameters[place]);
+    visited.insert(name);
+  }
+  // What a call that may have a null there has made.
+  void giveBack() {
+    vx_value_release(madeValue);
+    vx_module_release(madeModule);
+    vx_instance_release(madeInstance);
+    vx_call_release(madeCall);
+    vx_string_release(madeText);
+    madeValue = nullptr;
+    madeModule = nullptr;
+    madeInstance = nullptr;
+    madeCall = nullptr;
+    madeText = nullptr;
+  }
+
+  const std::map<std::string, Parameters> declared = declaredFunctions();
+  std::set<std::string> visited;
+
+  std::string path;
+  const int64_t dims[1] = {4};
+  const int32_t numbers[4] = {1, 2, 3, 4};
+  vx_module *module = nullptr;
+  vx_instance *instance = nullptr;
+  vx_call *call = nullptr;
+  vx_value *x = nullptr, *y = nullptr, *list = nullptr;
+
+  vx_module *madeModule = nullptr;
+  vx_instance *madeInstance = nullptr;
+  vx_call *madeCall = nullptr;
+  vx_value *madeValue = nullptr;
+  char *madeText = nullptr;
+  const void *data = nullptr;
+};
+
+} // namespace
+
+TEST_F(NullArguments, areNamed) {
+  check("vx_module_load", vx_module_load, {}, path.c_str(), &madeModule);
+  check("vx_module_describe", vx_module_describe, {}, module, &madeText);
+  check("vx_module_verify", vx_module_verify, {}, module);
+  check("vx_list_devices", vx_list_devices, {}, &madeText);
+  vx_instance_options options = {};
+  options.struct_size = sizeof(options);
+  check("vx_instance_create", vx_instance_create, {"options"}, module, &options, &madeInstance);
+  check("vx_instance_report", vx_instance_report, {}, instance, VX_REPORT_TEXT, &madeText);
+  check("vx_tensor_create", vx_tensor_create, {}, VX_I32, 1u, dims, numbers, sizeof(numbers), &madeValue);
+  void (*release)(void *) = [](void *) {};
+  check("vx_tensor_wrap", vx_tensor_wrap, {"release", "user"}, VX_I32, 1u, dims, numbers, sizeof(numbers), release,
+        &madeValue, &madeValue);
+  check("vx_sequence_create", vx_sequence_create, {}, VX_I32, size_t(1), &x, &madeValue);
+  check("vx_optional_create", vx_optional_create, {"element"}, VX_I32, x, &madeValue);
+  check("vx_value_element", vx_value_element, {}, list, size_t(0), &madeValue);
+  check("vx_tensor_data", vx_tensor_data, {}, x, &data);
+  check("vx_instance_read_variable", vx_instance_read_variable, {}, instance, "total", &madeValue);
+  check("vx_instance_write_variable", vx_instance_write_variable, {}, instance, "total", x);
+  check("vx_call_create", vx_call_create, {"function"}, instance, "main", &madeCall);
+  check("vx_call_run", vx_call_run, {}, call, size_t(1), &x, size_t(1), &madeValue);
+  check("vx_call_report", vx_call_report, {}, call, &madeText);
+  check("vx_call_set_stream", vx_call_set_stream, {"stream"}, call, nullptr);
+  check("vx_instance_call", vx_instance_call, {"function"}, instance, "main", size_t(1), &x, size_t(1), &madeValue);
+
+  checkQuiet("vx_status_code", 1, [](size_t) { EXPECT_EQ(vx_status_code(nullptr), VX_OK); });
+  checkQuiet("vx_status_message", 1, [](size_t) { EXPECT_STREQ(vx_status_message(nullptr), "ok"); });
+  checkQuiet("vx_status_report", 1, [](size_t) { EXPECT_EQ(vx_status_report(nullptr), nullptr); });
+  checkQuiet("vx_status_release", 1, [](size_t) { vx_status_release(nullptr); });
+  checkQuiet("vx_string_release", 1, [](size_t) { vx_string_release(nullptr); });
+  checkQuiet("vx_version", declared.at("vx_version").size(), [](size_t) {});
+  checkQuiet("vx_element_type_name", 1, [](size_t) {});
+  checkQuiet("vx_element_type_bits", 1, [](size_t) {});
+  checkQuiet("vx_module_retain", 1, [](size_t) { vx_module_retain(nullptr); });
+  checkQuiet("vx_module_release", 1, [](size_t) { vx_module_release(nullptr); });
+  checkQuiet("vx_module_functions", 2, [this](size_t place) {
+    size_t count = 7;
+    const vx_function_info *table = place ? vx_module_functions(module, nullptr) : vx_module_functions(nullptr, &count);
+    EXPECT_EQ(table == nullptr, place == 0);
+    EXPECT_EQ(count, place ? 7u : 0u);
+  });
+  checkQuiet("vx_module_variables", 2, [this](size_t place) {
+    size_t count = 7;
+    const vx_variable_info *table = place ? vx_module_variables(module, nullptr) : vx_module_variables(nullptr, &count);
+    EXPECT_EQ(table == nullptr, place == 0);
+    EXPECT_EQ(count, place ? 7u : 0u);
+  });
+  checkQuiet("vx_instance_retain", 1, [](size_t) { vx_instance_retain(nullptr); });
+  checkQuiet("vx_instance_release", 1, [](size_t) { vx_instance_release(nullptr); });
+  checkQuiet("vx_value_retain", 1, [](size_t) { vx_value_retain(nullptr); });
+  checkQuiet("vx_value_release", 1, [](size_t) { vx_value_release(nullptr); });
+  checkQuiet("vx_value_get_info", 1, [](size_t) { EXPECT_EQ(vx_value_get_info(nullptr).dims, nullptr); });
+  checkQuiet("vx_call_retain", 1, [](size_t) { vx_call_retain(nullptr); });
+  checkQuiet("vx_call_release", 1, [](size_t) { vx_call_release(nullptr); });
+  checkQuiet("vx_call_set_profile", 2, [](size_t) { vx_call_set_profile(nullptr, 1); });
+  checkQuiet("vx_call_set_observer", 3,
+             [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
+
+  EXPECT_GT(declared.size(), 35u);
+  for (const auto &[name, parameters] : declared)
+    EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";
+}
