@@ -101,3 +101,31 @@ func.func @round() attributes {vxk.kernel, vxk.threads = 1 : i64} {
   memref.store %w, %s[%i] : memref<2xf64>
   return
 }
+
+// -----
+
+// A constant zero that is multiplied or divides is one that no driver knows: the upper half of the number of workgroups, with the sign of
+// the constant. Sums, and other constants, are left alone.
+// CHECK-LABEL: spirv.func @zeros
+// CHECK:         %[[HALF:.+]] = spirv.ShiftRightLogical %{{.+}}, %{{.+}} : i64
+// CHECK:         %[[NARROW:.+]] = spirv.SConvert %[[HALF]] : i64 to i32
+// CHECK:         %[[ZERO:.+]] = spirv.Bitcast %[[NARROW]] : i32 to f32
+// CHECK:         spirv.FMul %[[X:.+]], %[[ZERO]] {no_contraction} : f32
+// CHECK:         %[[SIGN:.+]] = spirv.Constant -2147483648 : i32
+// CHECK:         %[[SIGNED:.+]] = spirv.BitwiseOr %{{.+}}, %[[SIGN]] : i32
+// CHECK:         %[[MINUS:.+]] = spirv.Bitcast %[[SIGNED]] : i32 to f32
+// CHECK:         spirv.FMul %{{.+}}, %[[MINUS]] {no_contraction} : f32
+// CHECK:         spirv.FAdd %{{.+}}, %cst_f32{{.*}} {no_contraction} : f32
+func.func @zeros() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %r = vxk.buffer 1 write () : memref<2xf32>
+  %zero = arith.constant 0.0 : f32
+  %minus = arith.constant -0.0 : f32
+  %x = memref.load %a[%i] : memref<2xf32>
+  %p = arith.mulf %x, %zero : f32
+  %q = arith.mulf %minus, %p : f32
+  %s = arith.addf %q, %zero : f32
+  memref.store %s, %r[%i] : memref<2xf32>
+  return
+}

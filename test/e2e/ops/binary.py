@@ -1,7 +1,7 @@
 """Elementwise ops of two and three operands."""
 import numpy as np
 
-from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, special_floats, tensor_type, uniform
+from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, encode, special_floats, tensor_type, uniform
 from tolerance import Exact, Ulp
 
 INT_OR_BOOL = INTEGERS + ("i1",)
@@ -30,7 +30,32 @@ def pairs(dtype):
     return (lambda rng, shape: np.repeat(data, count)), (lambda rng, shape: np.tile(data, count)), [count * count]
 
 
+def with_constant(op, dtype, rule):
+    """A constant on either side: what compilers and drivers like to fold, rightly or not, where the other side is NaN, infinite or zero."""
+    if dtype in FLOATS:
+        bits = lambda value: f"0x{encode(np.array([value]), dtype).tobytes()[::-1].hex()}"
+        constants = [bits(value) for value in (0.0, -0.0, 1.0, -1.0, 2.0, 3.0, np.inf, -np.inf, np.nan, 1e-30 if dtype != "f16" else 1e-4)]
+    else:
+        constants = [0, 1, 2, 7] + ([] if dtype[0] == "u" else [-1, -8])
+    x, _, dims = pairs(dtype)
+    kind = tensor_type(dtype, dims)
+    lines, results = [], {}
+    for number, constant in enumerate(constants):
+        lines.append(f"  %c{number} = vx.constant dense<{constant}> : {kind}")
+        for side, operands in (("l", f"%c{number}, %x"), ("r", f"%x, %c{number}")):
+            lines.append(f"  %{side}{number} = vx.{op} {operands} : {kind}, {kind}")
+            results[f"{side}{number}"] = Result(dtype, dims, rule)
+    return Case(f"{op}_{dtype}_constants", {"x": Input(dtype, dims, x)}, "\n".join(lines), results)
+
+
 def cases():
+    for dtype, ops in (("f32", ("add", "sub", "mul", "div", "max", "min")), ("f16", ("mul", "div")), ("f64", ("mul", "div"))):
+        for op in ops:
+            yield with_constant(op, dtype, Ulp(0))
+    yield with_constant("pow", "f32", Ulp(2))
+    for dtype in ("i32", "ui8"):
+        for op in ("add", "sub", "mul", "div", "rem", "max", "min"):
+            yield with_constant(op, dtype, Exact())
     for dtype in FLOATS:
         x, y, dims = pairs(dtype)
         for op in ("add", "sub", "mul", "max", "min", "rem"):

@@ -195,23 +195,6 @@ struct RemSIPattern : OpConversionPattern<arith::RemSIOp> {
   }
 };
 
-/// A 64-bit remainder through the quotient. One of NVIDIA's drivers (580.159) multiplies `x mod 2`, and `x & 1`, of 64
-/// bits wrongly: elements whose coordinate is 0 along a dimension of size 2 were lost. Its 32-bit remainders are right.
-struct RemUIPattern : OpConversionPattern<arith::RemUIOp> {
-  RemUIPattern(const TypeConverter &converter, MLIRContext *context)
-      : OpConversionPattern(converter, context, /*benefit=*/10) {}
-  LogicalResult matchAndRewrite(arith::RemUIOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    if (!adaptor.getLhs().getType().isInteger(64))
-      return rewriter.notifyMatchFailure(op, "narrow remainders are right as they are");
-    Value quotient = spirv::UDivOp::create(rewriter, loc, adaptor.getLhs(), adaptor.getRhs());
-    Value product = spirv::IMulOp::create(rewriter, loc, quotient, adaptor.getRhs());
-    rewriter.replaceOpWithNewOp<spirv::ISubOp>(op, adaptor.getLhs(), product);
-    return success();
-  }
-};
-
 /// The dialect has no truncation: it is the floor above zero and the ceiling below, so -0 and NaN stay.
 struct TruncPattern : OpConversionPattern<math::TruncOp> {
   TruncPattern(const TypeConverter &converter, MLIRContext *context)
@@ -247,7 +230,7 @@ struct RoundEvenPattern : OpConversionPattern<math::RoundEvenOp> {
 } // namespace
 
 void populateArithPatterns(const SPIRVTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<DivFPattern, SqrtPattern, TruncPattern, RoundEvenPattern, NaNComparePattern, RemSIPattern, RemUIPattern,
+  patterns.add<DivFPattern, SqrtPattern, TruncPattern, RoundEvenPattern, NaNComparePattern, RemSIPattern,
                ContractPattern<arith::AddFOp, spirv::FAddOp>, ContractPattern<arith::SubFOp, spirv::FSubOp>,
                ContractPattern<arith::MulFOp, spirv::FMulOp>>(converter, patterns.getContext());
 }

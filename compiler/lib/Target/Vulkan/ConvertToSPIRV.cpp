@@ -59,10 +59,13 @@ public:
   LogicalResult run() {
     if (failed(checkParameters()))
       return failure();
+    if (failed(selectBitProducts(kernel)))
+      return failure();
     RewritePatternSet narrow(context);
     populateNarrowComparisonPatterns(narrow);
     if (failed(applyPatternsGreedily(kernel, std::move(narrow))))
       return failure();
+    expandExactArithmetic(kernel);
     builder.setInsertionPointToEnd(module.getBody());
     shader = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::PhysicalStorageBuffer64,
                                      spirv::MemoryModel::GLSL450);
@@ -244,7 +247,6 @@ private:
   }
 
   LogicalResult convertBody() {
-    expandExactArithmetic(kernel);
     keepInitialValues();
     spirv::TargetEnvAttr environment = getTargetEnv(context);
     SPIRVConversionOptions options;

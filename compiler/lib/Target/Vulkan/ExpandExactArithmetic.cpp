@@ -4,7 +4,10 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "vx/Codegen/Common/Passes.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
 
 using namespace mlir;
 
@@ -53,9 +56,50 @@ void expandErrorOfProduct(OpBuilder &builder, math::FmaOp op) {
   op.erase();
 }
 
+/// Some software drivers take the product or quotient of a constant zero for zero, whatever the other operand is: NaN
+/// and infinity would be lost. They cannot know this zero: the upper half of the number of workgroups, which is below
+/// 2^32, under the constant's sign.
+void hideZeros(OpBuilder &builder, func::FuncOp kernel) {
+  SmallVector<OpOperand *> zeros;
+  kernel.walk([&](Operation *op) {
+    if (isa<arith::MulFOp, arith::DivFOp>(op))
+      for (OpOperand &operand : op->getOpOperands())
+        if (matchPattern(operand.get(), m_AnyZeroFloat()))
+          zeros.push_back(&operand);
+  });
+  if (zeros.empty())
+    return;
+  Location loc = kernel.getLoc();
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  Value count = vxk::WorkgroupCountOp::create(builder, loc);
+  Value wide = arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), count);
+  Value above = arith::ShRUIOp::create(builder, loc, wide, arith::ConstantIntOp::create(builder, loc, 32, 64));
+  for (OpOperand *zero : zeros) {
+    Operation *user = zero->getOwner();
+    builder.setInsertionPoint(user);
+    APFloat value(0.0f);
+    matchPattern(zero->get(), m_ConstantFloat(&value));
+    Type type = zero->get().getType();
+    auto element = cast<FloatType>(getElementTypeOrSelf(type));
+    IntegerType bits = builder.getIntegerType(element.getWidth());
+    Value pattern = above;
+    if (element.getWidth() < 64)
+      pattern = arith::TruncIOp::create(builder, loc, bits, pattern);
+    if (value.isNegative())
+      pattern =
+          arith::OrIOp::create(builder, loc, pattern,
+                               arith::ConstantOp::create(
+                                   builder, loc, builder.getIntegerAttr(bits, APInt::getSignMask(element.getWidth()))));
+    Value hidden = arith::BitcastOp::create(builder, loc, element, pattern);
+    if (type != element)
+      hidden = vector::BroadcastOp::create(builder, loc, type, hidden);
+    zero->set(hidden);
+  }
+}
+
 } // namespace
 
-void expandExactArithmetic(Operation *kernel) {
+void expandExactArithmetic(func::FuncOp kernel) {
   SmallVector<math::FmaOp> products;
   kernel->walk([&](math::FmaOp op) {
     if (isErrorOfProduct(op))
@@ -65,6 +109,7 @@ void expandExactArithmetic(Operation *kernel) {
   for (math::FmaOp op : products)
     expandErrorOfProduct(builder, op);
   expandRemainders(kernel);
+  hideZeros(builder, kernel);
 }
 
 } // namespace vx::vulkan

@@ -2,6 +2,7 @@
 #ifndef VX_TARGET_VULKAN_SPIRVPATTERNS_H
 #define VX_TARGET_VULKAN_SPIRVPATTERNS_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
 
@@ -43,9 +44,12 @@ void populateArithPatterns(const mlir::SPIRVTypeConverter &converter, mlir::Rewr
 /// Before the conversion: compares a widened integer with a constant in the integer's own width.
 void populateNarrowComparisonPatterns(mlir::RewritePatternSet &patterns);
 
-/// Before the conversion: the rounding errors of products, and remainders of floats, as ops that are exact in any
-/// driver.
-void expandExactArithmetic(mlir::Operation *kernel);
+/// Before the conversion: 64-bit products with a factor that is 0 or 1 as choices between the other factor and 0.
+mlir::LogicalResult selectBitProducts(mlir::Operation *kernel);
+
+/// Before the conversion: the rounding errors of products, remainders of floats, and products and quotients of a
+/// constant zero, as ops that are exact in any driver.
+void expandExactArithmetic(mlir::func::FuncOp kernel);
 
 } // namespace vx::vulkan
 
