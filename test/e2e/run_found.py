@@ -71,7 +71,7 @@ class Runner:
         self.compiled = {}
 
     def tool(self, name, *arguments):
-        environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
         try:
             done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, errors="replace", timeout=SECONDS,
                                   env=environment)

@@ -43,7 +43,7 @@ class Bench:
         return os.path.join(self.folder, name)
 
     def tool(self, name, *arguments, code=0):
-        environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
         done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=900, env=environment)
         if done.returncode != code:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")

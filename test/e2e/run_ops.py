@@ -39,7 +39,7 @@ class Tools:
         self.folder = folder
         self.also = also  # targets that are compiled for too, and not run
         self.variants = variants  # "rocm=gfx942": those to compile of a target
-        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
 
     def run(self, name, *arguments):
         command = [os.path.join(self.folder, name), *arguments]

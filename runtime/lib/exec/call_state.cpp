@@ -134,6 +134,8 @@ void CallState::clear(ProgramState &state) {
     buffer = BufferRegister();
   for (Ref<List> &object : state.registers.objects)
     object = nullptr;
+  if (check)
+    check->reset();
   std::fill(state.registers.i64.begin(), state.registers.i64.end(), 0);
   retired.clear();
   oldArenas.clear();

@@ -4,6 +4,7 @@
 
 #include "exec/instance.h"
 #include "exec/registers.h"
+#include "exec/schedule_check.h"
 
 #include <chrono>
 #include <optional>
@@ -102,6 +103,7 @@ private:
   vx_dispatch_observer observer = nullptr;
   void *observerUser = nullptr;
   Statistics statistics;
+  std::unique_ptr<ScheduleCheck> check = ScheduleCheck::fromEnvironment();
 };
 
 } // namespace vx

@@ -204,7 +204,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     hal::BufferView view =
         call.arena ? hal::BufferView{call.arena.get(), static_cast<uint64_t>(offset), static_cast<uint64_t>(size)}
                    : instance.emptyBuffer().view();
-    return setBuffer(operands[0], {view, nullptr, true});
+    return setBuffer(operands[0], {view, nullptr, true, call.check ? call.check->begin() : 0});
   }
   case Op::Allocate: {
     int64_t size = i64(operands[1]);
@@ -213,7 +213,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     Ref<hal::Memory> memory;
     VX_RETURN_IF_ERROR(instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory));
     hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
-    return setBuffer(operands[0], {view, std::move(memory), true});
+    return setBuffer(operands[0], {view, std::move(memory), true, call.check ? call.check->begin() : 0});
   }
   case Op::Constant:
     return setBuffer(operands[0], {instance.constant(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
@@ -311,6 +311,9 @@ Status Interpreter::runSegment(const Instruction &instruction) {
     VX_RETURN_IF_ERROR(recordSegment(instruction, segment));
   for (size_t i = 0; i < instruction.commands.size(); ++i)
     VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i]));
+  if (call.check) [[unlikely]]
+    VX_RETURN_IF_ERROR(
+        call.check->commands(program, instruction.commands, registers, segment.arguments, instance.target().kernels));
   if (call.observer) [[unlikely]] {
     std::fill(segment.timings.begin(), segment.timings.end(), -1);
     VX_RETURN_IF_ERROR(replayObserved(instruction, segment));
@@ -379,6 +382,8 @@ Status Interpreter::readI64(const Instruction &instruction) {
   VX_RETURN_IF_ERROR(checkFaults());
   hal::BufferView view;
   VX_RETURN_IF_ERROR(viewOf(instruction.operands[1], view));
+  if (call.check) [[unlikely]]
+    VX_RETURN_IF_ERROR(call.check->read(program, registers.buffers[instruction.operands[1]], "the host"));
   auto type = static_cast<vx_element_type>(instruction.imm);
   uint64_t size = elementTypeBits(type) / 8;
   int64_t offset = i64(instruction.operands[2]);

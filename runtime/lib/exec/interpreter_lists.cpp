@@ -9,6 +9,8 @@ Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegi
     kept.view.size = size;
     return okStatus();
   }
+  if (call.check) [[unlikely]]
+    VX_RETURN_IF_ERROR(call.check->read(program, source, "a copy"));
   // Arena, inputs, constants and variables change or go away after this.
   kept = {};
   VX_RETURN_IF_ERROR(instance.device().allocate(size, hal::MemoryKind::Device, kept.owner));
@@ -107,6 +109,8 @@ Status Interpreter::listGet(const Instruction &instruction) {
 
 Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
                                 Ref<Value> &value) {
+  if (call.check) [[unlikely]]
+    VX_RETURN_IF_ERROR(call.check->read(program, buffer, "a result"));
   uint64_t size = 0;
   VX_RETURN_IF_ERROR(tensorByteSize(output.type.elementType, dims, size));
   if (!buffer.view.memory)

@@ -15,6 +15,8 @@ struct BufferRegister {
   hal::BufferView view;
   Ref<hal::Memory> owner;
   bool writable = false;
+  uint64_t origin =
+      0; // of ScheduleCheck: the arena slice or allocation that this is; 0 for anything else and where nobody checks
 };
 
 // A tensor in a list.

@@ -1,5 +1,6 @@
-// Products with a factor of 0 or 1. One of NVIDIA's drivers (580.159) computes the 64-bit product of such a factor wrongly, however the
-// factor came about: x mod 2, x & 1, a loop's or a thread's number below 2. What it makes of a choice between the other factor and 0 is right.
+// Products with a factor of 0 or 1. One of NVIDIA's drivers (580.159) computes the 64-bit product of such a factor
+// wrongly, however the factor came about: x mod 2, x & 1, a loop's or a thread's number below 2. What it makes of a
+// choice between the other factor and 0 is right.
 #include "SPIRVPatterns.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
@@ -39,8 +40,7 @@ LogicalResult selectBitProducts(Operation *kernel) {
     builder.setInsertionPoint(product);
     Location loc = product.getLoc();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(product.getType()));
-    Value isSet =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, product->getOperand(place), zero);
+    Value isSet = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, product->getOperand(place), zero);
     Value chosen = arith::SelectOp::create(builder, loc, isSet, product->getOperand(1 - place), zero);
     product.replaceAllUsesWith(chosen);
     product.erase();

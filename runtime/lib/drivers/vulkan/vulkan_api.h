@@ -103,6 +103,7 @@ enum StructureType : int32_t {
   StructureTypePhysicalDeviceSubgroupSizeControlFeatures = 1000225002,
   StructureTypePhysicalDeviceMemoryBudgetProperties = 1000237000,
   StructureTypeBufferDeviceAddressInfo = 1000244001,
+  StructureTypeValidationFeatures = 1000247000,
   StructureTypePhysicalDeviceBufferDeviceAddressFeatures = 1000257000,
   StructureTypePhysicalDeviceShaderIntegerDotProductFeatures = 1000280000,
   StructureTypePhysicalDeviceCooperativeMatrixFeatures = 1000506000,
@@ -654,6 +655,17 @@ struct DebugUtilsMessengerCallbackData {
 
 using DebugUtilsMessengerCallback = Bool32 (*)(Flags severity, Flags types, const DebugUtilsMessengerCallbackData *data,
                                                void *userData);
+
+enum ValidationFeatureEnable : int32_t { ValidationFeatureEnableSynchronizationValidation = 4 };
+
+struct ValidationFeatures {
+  StructureType sType;
+  const void *pNext;
+  uint32_t enabledCount;
+  const ValidationFeatureEnable *pEnabled;
+  uint32_t disabledCount;
+  const int32_t *pDisabled;
+};
 
 struct DebugUtilsMessengerCreateInfo {
   StructureType sType;

@@ -13,6 +13,7 @@ using hal::RefusalCode;
 
 static constexpr const char *ValidationLayer = "VK_LAYER_KHRONOS_validation";
 static constexpr const char *DebugUtilsExtension = "VK_EXT_debug_utils";
+static constexpr const char *ValidationFeaturesExtension = "VK_EXT_validation_features";
 // Reports kept until somebody takes them; a broken program makes one per command.
 static constexpr size_t MaxKeptMessages = 64;
 
@@ -137,6 +138,7 @@ Refusal Library::createInstance(bool validation) {
               fmt::format("validation was asked for, but the layer '{}' is not installed", ValidationLayer)};
     layers.push_back(ValidationLayer);
     extensions.push_back(DebugUtilsExtension);
+    extensions.push_back(ValidationFeaturesExtension);
   }
 
   api::ApplicationInfo application{};
@@ -152,8 +154,17 @@ Refusal Library::createInstance(bool validation) {
   messengerInfo.pfnUserCallback = onMessage;
   messengerInfo.pUserData = this;
 
+  // Copies, fills and host accesses are followed too. What kernels do through addresses no layer sees: that is what the
+  // runtime's own check of schedules is for (exec/schedule_check.h).
+  const api::ValidationFeatureEnable synchronization = api::ValidationFeatureEnableSynchronizationValidation;
+  api::ValidationFeatures features{};
+  features.sType = api::StructureTypeValidationFeatures;
+  features.enabledCount = 1;
+  features.pEnabled = &synchronization;
+
   api::InstanceCreateInfo info{};
   info.sType = api::StructureTypeInstanceCreateInfo;
+  info.pNext = validation ? &features : nullptr;
   info.pApplicationInfo = &application;
   info.enabledLayerCount = static_cast<uint32_t>(layers.size());
   info.ppEnabledLayerNames = layers.data();
