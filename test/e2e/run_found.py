@@ -171,6 +171,7 @@ CASES = [
     Case("mm_sym_big", dims={"N": 2, "K": 4, "L": 4}),
     Case("mm_sym_c", dims={"N": 2, "K": 4}),
     Case("ql_zero_scale", inputs={"x": f32(1, -1, 2.5)}),
+    Case("ql_zero_scale", inputs={"x": f32(0, np.nan, -np.inf)}),
     Case("r4", dims={"N": 3, "M": 5000}),
     Case("rangehuge", inputs={"a": i64(3).reshape([]), "b": i64(11).reshape([]), "c": i64(2).reshape([])}),
     Case("resh_r_zn", inputs={"s": i64(4, 6)}),

@@ -50,7 +50,10 @@ void importQuantizeLinear(NodeImporter &n) {
   int64_t width = integer.getWidth();
   double low = integer.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
   double high = std::ldexp(1.0, integer.isUnsigned() ? width : width - 1) - 1;
-  Value bounded = n.emit<MinOp>(n.emit<MaxOp>(rounded, n.splatLike(low, rounded)), n.splatLike(high, rounded));
+  // NaN, which the specification says nothing of, is the least number, as in ONNX Runtime.
+  Value least = n.splatLike(low, rounded);
+  Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, rounded, least);
+  Value bounded = n.emit<MinOp>(n.emit<SelectOp>(isAbove, rounded, least), n.splatLike(high, rounded));
   n.setOutput(0, n.cast(bounded, integer));
 }
 
