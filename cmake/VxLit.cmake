@@ -1,7 +1,7 @@
 # The lit suites: one ctest per top folder of test/ that holds lit tests, all with the label `lit`.
 #
 # lit, FileCheck, not and split-file are those of the LLVM package that the project builds against.
-set(VX_LIT_ARGS "-sv" CACHE STRING "Arguments of lit")
+set(VX_LIT_ARGS -sv --show-unsupported CACHE STRING "Arguments of lit")
 set(VX_LLVM_BIN_DIR ${LLVM_TOOLS_BINARY_DIR})
 find_program(VX_LIT NAMES lit HINTS ${VX_LLVM_BIN_DIR} NO_DEFAULT_PATH)
 if(NOT VX_LIT)

@@ -4,15 +4,13 @@
   run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
 
 The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Exit code: 0 all passed, 1 some
-failed, 77 ONNX Runtime or all devices are missing.
+failed, among them a device of those asked for that is not there.
 """
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 
-from run_models import Bench, compare, np, onnx, os, reference
+from run_models import Bench, compare, np, onnx, reference, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
@@ -82,11 +80,7 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
-    devices = [name for name in options.device.split(",")
-               if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
-    if not devices:
-        return 77
+    devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
         for node in nodes():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the op cases of a family on each device and compares every element with the reference evaluator.
 
-  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--also cuda] [--variants rocm=gfx942] [--filter GLOB] [--jobs N]
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--filter GLOB] [--jobs N]
              [--keep FOLDER]
 
 Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
-compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, 77 no
-device of those asked for is there.
+compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, among
+them a device of those asked for that is not there.
 """
 import argparse
 import concurrent.futures
@@ -35,9 +35,8 @@ class Failure(Exception):
 
 
 class Tools:
-    def __init__(self, folder, also=(), variants=()):
+    def __init__(self, folder, variants=()):
         self.folder = folder
-        self.also = also  # targets that are compiled for too, and not run
         self.variants = variants  # "rocm=gfx942": those to compile of a target
         self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
 
@@ -181,14 +180,11 @@ def run_cases(tools, root, cases, devices):
     folder = tempfile.mkdtemp(dir=root)
     apart = lambda: list(itertools.chain.from_iterable(run_cases(tools, root, [case], devices) for case in cases))
     problems = {device: {} for device in devices}
-    targets = (*devices, *tools.also)
-    variants = [f"--{variant}" for variant in tools.variants if variant.split("=")[0] in targets]
+    variants = [f"--{variant}" for variant in tools.variants if variant.split("=")[0] in devices]
     try:
         write_program(folder, cases)
         precision = cases[0].precision or "f32"
-        with open(f"{folder}/precision", "w") as file:
-            file.write(precision)
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(targets)}", *variants, "--no-cache",
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(devices)}", *variants, "--no-cache",
                    "--threads=1", "-o", f"{folder}/program.vxm")
     except Failure as failure:
         if len(cases) > 1:
@@ -239,10 +235,12 @@ def batches(cases, devices):
             yield group[begin:begin + SHARED], able
 
 
-def present_devices(tools, wanted):
+def missing_devices(tools, wanted):
+    """A text for each device that is not there."""
     listed = json.loads(tools.must("vx-run", "--list-devices", "--json"))
-    return [name for name in wanted
-            if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+    present = {backend["name"] for backend in listed["backends"] if backend["available"]}
+    reasons = {backend["name"]: backend.get("reason", "") for backend in listed["backends"]}
+    return [f"no device '{name}': {reasons.get(name, 'it is not known')}" for name in wanted if name not in present]
 
 
 def main():
@@ -250,20 +248,17 @@ def main():
     parser.add_argument("families", nargs="+")
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--also", help="targets to compile for too, whose devices are elsewhere")
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="write programs and tensors here and leave them")
     options = parser.parse_args()
-    tools = Tools(options.bin, options.also.split(",") if options.also else (), options.variants)
-    wanted = options.device.split(",")
-    devices = present_devices(tools, wanted)
-    for name in wanted:
-        if name not in devices:
-            print(f"no device '{name}' here: its cases are left out")
-    if not devices:
-        return 77
+    tools = Tools(options.bin, options.variants)
+    devices = options.device.split(",")
+    for text in (missing := missing_devices(tools, devices)):
+        print(f"FAILED {text}")
+    if missing:
+        return 1
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         root = options.keep or scratch

@@ -1,7 +1,7 @@
 // examples/running_sum through the C++ interface: the variable lives across calls, a call that fails changes nothing,
 // four threads call one instance at once, and the number of CPU threads changes no bit.
 //
-//   running_sum_threads MODULE.vxm DEVICE        exit code 77: there is no such device
+//   running_sum_threads MODULE.vxm DEVICE
 
 #include "vx/runtime/vx.hpp"
 
@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
     givesTheSameBits(module, argv[2]);
   } catch (const vx::Error &error) {
     std::fprintf(stderr, "running_sum_threads: %s\n", error.what());
-    return error.code() == VX_NO_DEVICE ? 77 : 1;
+    return 1;
   }
   std::printf("%d checks failed on %s\n", failures.load(), argv[2]);
   return failures == 0 ? 0 : 1;
