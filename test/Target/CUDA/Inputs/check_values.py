@@ -1,8 +1,12 @@
 """Compiles kernels of matrix fragments to PTX and compares what the PTX computes (evaluate_ptx.py) with sums in f64.
 
-usage: check_values.py VX-OPT
+usage: check_values.py VX-OPT [--barriers]
+
+With --barriers each kernel is evaluated once more for each of its barriers and the wait of its loop, without it: each time the evaluation must end in a race; and without
+one factor, and from low memory, in an error.
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -10,7 +14,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from evaluate_ptx import evaluate, from_bits  # noqa: E402
+from evaluate_ptx import Race, evaluate, from_bits  # noqa: E402
 
 # Each product of fragments is rounded to f32 once.
 ROUNDOFF = 2.0**-24
@@ -59,6 +63,42 @@ def check(name, got, want, terms):
     return worst <= bound
 
 
+BARRIER = re.compile(r"^\s*bar(?:rier)?\.sync\s+0;$", re.M)
+WAIT = re.compile(r"^\s*cp\.async\.wait_group\s+\d+;$", re.M)
+FACTOR = re.compile(r"^\s*ldmatrix\.[^;]*;$", re.M)
+BARRIERS = "--barriers" in sys.argv
+
+
+def check_barriers(name, text, buffers, workgroups):
+    """The last workgroup, whose tile is the least regular, with one line less."""
+    kept = [buffer.copy() for buffer in buffers]
+    missed, count = [], 0
+
+    def run(changed, what, wanted):
+        nonlocal count
+        count += 1
+        for buffer, value in zip(buffers, kept):
+            buffer[...] = value
+        try:
+            evaluate(changed, buffers, [], workgroups, only=[workgroups - 1])
+            missed.append(what)
+        except wanted:
+            pass
+
+    barriers = list(BARRIER.finditer(text))
+    # The wait behind the loop is for copies of rounds that there are not: nothing is left to wait for.
+    for number, place in enumerate([*barriers, *list(WAIT.finditer(text))[:1]]):
+        run(text[:place.start()] + text[place.end():], f"barrier or wait {number}", Race)
+    for place in list(FACTOR.finditer(text))[:1]:
+        run(text[:place.start()] + text[place.end():], "a factor", AssertionError)
+    moved = text.replace("ld.param", "//ld.param", 1)
+    run(moved, "the parameter", AssertionError)
+    if address := re.search(r"cvta\.to\.global\.u64\s+(%rd\d+), (%rd\d+);", text):
+        run(text[:address.end()] + f"\nsub.s64 {address.group(1)}, {address.group(1)}, 1048576;" + text[address.end():], "an address", IndexError)
+    print(f"{'WRONG' if missed or not barriers else 'ok'} {name}: an error without each of {count} lines{f', but not without {missed}' if missed else ''}")
+    return not missed and bool(barriers)
+
+
 def product(opt, rng, kind, shape, orders, strategy, variant="sm_80", bias=False):
     """orders: for each factor whether it lies along the sum."""
     m, n, k = shape
@@ -80,6 +120,8 @@ vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.strategy<"mma", workgr
     b, b_values = store(rng.uniform(-1, 1, b_dims), kind)
     c = rng.uniform(-1, 1, n).astype(np.float32)
     result = np.full((m, n), np.nan, np.float32)
+    if BARRIERS:
+        return check_barriers(f"{kind} {m}x{n}x{k} {orders}", text, [a, b, *([c] if bias else []), result], workgroups)
     evaluate(text, [a, b, *([c] if bias else []), result], [], workgroups)
     want = (a_values if orders[0] else a_values.T) @ (b_values.T if orders[1] else b_values) + (c if bias else 0)
     copies = "asynchronous" if "cp.async.cg" in text else "through registers"
@@ -103,6 +145,8 @@ vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.strategy<"mma", workgr
     x, x_values = store(rng.uniform(-1, 1, x_dims), kind)
     w, w_values = store(rng.uniform(-1, 1, w_dims), kind)
     result = np.full(result_dims, np.nan, np.float32)
+    if BARRIERS:
+        return check_barriers(f"conv {kind} {x_dims} {w_dims}", text, [x, w, result], workgroups)
     evaluate(text, [x, w, result], [], workgroups)
     padded = np.pad(x_values, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     want = np.zeros(result_dims)

@@ -1,6 +1,9 @@
 """Computes what a kernel's PTX says, thread by thread, with no GPU: the values that come out show whether fragments, stages
 and places fit together. Its tables of registers are its own, apart from the compiler's.
 
+What a GPU leaves open is an error here: a register that nothing has written, a place outside of all buffers, and shared memory that one warp reads or
+writes and another one writes with no barrier between. An asynchronous copy writes from its start to its wait. Shared memory begins as NaN.
+
 evaluate(text, buffers, scalars, workgroups) runs every workgroup one after the other; `buffers` are numpy arrays and the
 written ones change in place. Instructions are those of the kernels that the tests here evaluate; another one is an error.
 """
@@ -50,13 +53,57 @@ class Kernel:
                 self.code.append((op.split("."), split, predicate, bool(negated)))
 
 
+class Race(AssertionError):
+    """Two warps meet at a place of shared memory with no barrier between."""
+
+
+class SharedMemory:
+    """The bytes of a workgroup, and who has touched each since the last barrier."""
+
+    def __init__(self, size):
+        self.bytes = np.full(size, 0xFF, np.uint8)
+        self.flying = np.zeros(size, np.int64)  # asynchronous copies on their way to the byte
+        self.meet()
+
+    def meet(self):
+        # The warp that has written or read the byte; -1: none, -2: several.
+        self.writer = np.full(len(self.bytes), -1, np.int64)
+        self.reader = np.full(len(self.bytes), -1, np.int64)
+
+    def read(self, index, warps):
+        """`index` has a row of places for each thread, whose warps are given."""
+        if self.flying[index].any():
+            raise Race("a copy that nobody has waited for is read")
+        if ((self.writer[index] != -1) & (self.writer[index] != warps[:, None])).any():
+            raise Race("a warp reads what another one has written, with no barrier between")
+        self.mark(self.reader, index, warps)
+
+    def write(self, index, warps):
+        for other in (self.reader, self.writer):
+            if ((other[index] != -1) & (other[index] != warps[:, None])).any():
+                raise Race("a warp writes what another one has read or written, with no barrier between")
+        self.mark(self.writer, index, warps)
+        if (self.writer[index] == -2).any():
+            raise Race("two warps write to one place")
+
+    def mark(self, table, index, warps):
+        for warp in np.unique(warps):
+            places = index[warps == warp]
+            known = table[places]
+            table[places] = np.where((known == -1) | (known == warp), warp, -2)
+
+
 class Group:
     """One workgroup. The threads at the least place in the code go on together, and wait for the others where all must meet."""
 
     def __init__(self, kernel, memory, block, number):
         self.kernel, self.memory = kernel, memory
-        self.shared = np.zeros(kernel.shared, np.uint8)
+        self.shared = SharedMemory(kernel.shared)
         self.count = kernel.threads
+        self.warps = np.arange(self.count) // WARP
+        self.everyone = np.ones(self.count, bool)
+        self.active = self.everyone
+        self.written = {}  # of each register, by which threads
         self.registers = {"%tid.x": np.arange(self.count, dtype=np.uint64), "%ctaid.x": self.all(number), "%ctaid.y": self.all(0)}
         self.parameter = block
         self.pending, self.stages = [], []  # asynchronous copies that nobody has waited for
@@ -71,14 +118,18 @@ class Group:
             active = place == at
             op, operands, predicate, negated = self.kernel.code[at]
             if predicate:
-                held = self.registers[predicate] != 0
+                self.active = active
+                held = self.value(predicate) != 0
                 active &= ~held if negated else held
             place[place == at] += 1
             if op[0] == "bra":
                 place[active] = self.kernel.labels[operands[0]]
             elif op[0] == "ret":
                 place[active] = len(self.kernel.code)
+            elif op[0] == "bar":
+                self.shared.meet()
             elif active.any():
+                self.active = active
                 self.execute(op, operands, active)
 
     def choose(self, place):
@@ -90,9 +141,11 @@ class Group:
 
     def value(self, text):
         if text in self.registers:
+            if not self.written.get(text, self.everyone)[self.active].all():
+                raise AssertionError(f"register {text} is read by a thread that has not written it")
             return self.registers[text]
         if text.startswith("%"):
-            return self.all(0)  # never written: of no matter
+            raise AssertionError(f"register {text} is read and never written")
         if text.startswith("0f"):
             return self.all(int(text[2:], 16))
         if text in self.kernel.symbols:
@@ -101,6 +154,7 @@ class Group:
 
     def write(self, name, value, active, bits=64):
         old = self.registers.get(name)
+        self.written[name] = self.written.get(name, ~self.everyone) | active
         value = np.asarray(value).astype(np.uint64) & np.uint64((1 << bits) - 1)
         self.registers[name] = value.copy() if old is None else np.where(active, value, old)
 
@@ -169,7 +223,7 @@ class Group:
             self.multiply(op, operands)
         elif op[:2] == ["cp", "async"]:
             self.copy(op, operands, active)
-        elif op[0] != "bar":
+        else:
             raise NotImplementedError(".".join(op))
 
     def move_parts(self, operands, bits, active):
@@ -186,16 +240,14 @@ class Group:
                 joined |= (self.value(name) & np.uint64((1 << width) - 1)) << np.uint64(k * width)
             self.write(operands[0], joined, active, bits)
 
-    def space(self, op):
-        return self.shared if "shared" in op else self.memory
-
-    def gather(self, memory, places, count, active):
-        """`count` bytes from each place; a place outside of memory is an error."""
-        index = places.astype(np.int64)[:, None] + np.arange(count)
-        index[~active] = 0
-        if index.min() < 0 or index.max() >= len(memory):
-            raise IndexError(f"access to {index.max():#x} of {len(memory):#x} bytes")
-        return memory[index], index
+    def places(self, op, first, count, active):
+        """The indices of `count` bytes from each active thread's place, checked, and the bytes that they are of."""
+        index = first[active].astype(np.int64)[:, None] + np.arange(count)
+        shared = "shared" in op
+        size = len(self.shared.bytes) if shared else len(self.memory.bytes)
+        if index.size and (index.min() < 0 or index.max() >= size or not (shared or self.memory.mapped[index].all())):
+            raise IndexError(f"{'.'.join(op)} at {index.min():#x} to {index.max():#x}, outside of all buffers")
+        return index, self.shared.bytes if shared else self.memory.bytes
 
     def access(self, op, operands, bits, active):
         is_load = op[0] == "ld"
@@ -204,16 +256,18 @@ class Group:
         places, size = self.address(place), bits // 8
         if (places[active] % np.uint64(size * len(names))).any():
             raise AssertionError(f"{'.'.join(op)} at a place that is not aligned")
-        memory = self.space(op)
         for k, name in enumerate(names):
-            data, index = self.gather(memory, places + np.uint64(k * size), size, active)
+            index, memory = self.places(op, places + np.uint64(k * size), size, active)
+            if "shared" in op:
+                (self.shared.read if is_load else self.shared.write)(index, self.warps[active])
             if is_load:
-                value = sum(data[:, byte].astype(np.uint64) << np.uint64(8 * byte) for byte in range(size))
+                value = self.all(0)
+                value[active] = sum(memory[index[:, byte]].astype(np.uint64) << np.uint64(8 * byte) for byte in range(size))
                 self.write(name, value, active, bits)
             else:
                 value = self.value(name)
                 for byte in range(size):
-                    memory[index[active, byte]] = (value >> np.uint64(8 * byte)).astype(np.uint8)[active]
+                    memory[index[:, byte]] = (value >> np.uint64(8 * byte)).astype(np.uint8)[active]
 
     def load_matrix(self, op, operands):
         """Four parts of 8 rows of 16 bytes: thread 8 * part + row of a warp tells the row's place."""
@@ -222,7 +276,9 @@ class Group:
         places = self.address(operands[1])
         if (places % np.uint64(16)).any():
             raise AssertionError("ldmatrix at a place that is not aligned")
-        rows = self.gather(self.shared, places, 16, np.ones(self.count, bool))[0].view(np.uint16).astype(np.uint64)
+        index, memory = self.places(op, places, 16, self.everyone)
+        self.shared.read(index, self.warps)
+        rows = np.ascontiguousarray(memory[index]).view(np.uint16).astype(np.uint64)
         rows = rows.reshape(-1, 4, 8, 8)  # warp, part, row, element
         if "trans" in op:
             rows = rows.transpose(0, 1, 3, 2)
@@ -230,7 +286,7 @@ class Group:
         words = pairs[..., 0] | pairs[..., 1] << np.uint64(16)
         for part, name in enumerate(names):
             # Thread t has the pair t % 4 of row t / 4.
-            self.registers[name] = words[:, part].reshape(-1).copy()
+            self.write(name, words[:, part].reshape(-1), self.everyone)
 
     def multiply(self, op, operands):
         rows, columns, depth = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", op[3]).groups())
@@ -261,7 +317,7 @@ class Group:
             c[:, group + (0 if i < 2 else 8), place * 2 + (i & 1)] = value
         d = c + a @ b
         for i, name in enumerate(lists[0]):
-            self.registers[name] = to_bits(d[:, group + (0 if i < 2 else 8), place * 2 + (i & 1)].reshape(-1)).copy()
+            self.write(name, to_bits(d[:, group + (0 if i < 2 else 8), place * 2 + (i & 1)].reshape(-1)), self.everyone)
 
     def copy(self, op, operands, active):
         """Copies arrive as late as they may: when they are waited for."""
@@ -271,20 +327,41 @@ class Group:
         elif op[2] == "wait_group":
             keep = int(operands[0])
             while len(self.stages) > keep:
-                for index, data in self.stages.pop(0):
-                    self.shared[index] = data
+                for index, data, warps in self.stages.pop(0):
+                    self.shared.flying[index] -= 1
+                    self.shared.write(index, warps)
+                    self.shared.bytes[index] = data
         else:
             target, source, size = self.address(operands[0]), self.address(operands[1]), int(operands[2])
             read = self.value(operands[3]).astype(np.int64)
-            if (target[active] % np.uint64(size)).any() or (source[active & (read > 0)] % np.uint64(size)).any():
+            reads = active & (read > 0)
+            if (target[active] % np.uint64(size)).any() or (source[reads] % np.uint64(size)).any():
                 raise AssertionError("cp.async at a place that is not aligned")
-            data = self.gather(self.memory, source, size, active & (read > 0))[0].copy()
-            data[np.arange(size) >= read[:, None]] = 0
-            index = self.gather(self.shared, target, size, active)[1]
-            self.pending.append((index[active], data[active]))
+            data = np.zeros((self.count, size), np.uint8)
+            for count in np.unique(read[reads]):
+                some = reads & (read == count)
+                index, memory = self.places(["global"], source, int(count), some)
+                data[some, :count] = memory[index]
+            index, _ = self.places(["shared"], target, size, active)
+            self.shared.write(index, self.warps[active])
+            self.shared.flying[index] += 1
+            self.pending.append((index, data[active], self.warps[active]))
 
 
-def evaluate(text, buffers, scalars, workgroups):
+class Memory:
+    """Global memory: bytes, and which of them belong to a buffer."""
+
+    def __init__(self, size):
+        self.bytes = np.full(size, 0xFF, np.uint8)
+        self.mapped = np.zeros(size, bool)
+
+    def place(self, address, data):
+        self.bytes[address:address + len(data)] = data
+        self.mapped[address:address + len(data)] = True
+
+
+def evaluate(text, buffers, scalars, workgroups, only=None):
+    """`only` names the workgroups to run; all by default."""
     kernel = Kernel(text)
     addresses, end = [], GLOBAL
     for buffer in buffers:
@@ -292,15 +369,11 @@ def evaluate(text, buffers, scalars, workgroups):
         end += -(-max(1, buffer.nbytes) // ALIGNMENT) * ALIGNMENT
     block = end  # fault record, workspace, workgroups, first fault site, buffers, scalars
     words = np.array([0, 0, workgroups, 0, *addresses, *scalars], np.uint64)
-    memory = np.zeros(block + words.nbytes, np.uint8)
+    memory = Memory(block + words.nbytes)
     for address, buffer in zip(addresses, buffers):
-        memory[address:address + buffer.nbytes] = np.frombuffer(buffer.tobytes(), np.uint8)
-    memory[block:] = words.view(np.uint8)
-    # What lies between the buffers is not a number: to read it shows.
-    for address, buffer in zip(addresses, buffers):
-        behind = address + buffer.nbytes
-        memory[behind:-(-behind // ALIGNMENT) * ALIGNMENT] = 0xFF
-    for number in range(workgroups):
+        memory.place(address, np.frombuffer(buffer.tobytes(), np.uint8))
+    memory.place(block, words.view(np.uint8))
+    for number in range(workgroups) if only is None else only:
         Group(kernel, memory, block, number).run()
     for address, buffer in zip(addresses, buffers):
-        buffer[...] = memory[address:address + buffer.nbytes].view(buffer.dtype).reshape(buffer.shape)
+        buffer[...] = memory.bytes[address:address + buffer.nbytes].view(buffer.dtype).reshape(buffer.shape)
