@@ -14,6 +14,10 @@ class Exact:
         both_nan = np.isnan(decode(got, dtype)) & np.isnan(decode(want, dtype))
         return (got.view(bits) != want.view(bits)) & ~both_nan
 
+    def packed(self, want, dtype, context):
+        """The rule as test/gpu/output_rule.h takes it, and the limits of the elements if it has some."""
+        return {"rule": "exact"}, None
+
     def __str__(self):
         return "the same bits"
 
@@ -47,6 +51,9 @@ class Ulp:
         flushed = (abs(a) <= TINY[dtype]) & (abs(b) <= TINY[dtype]) & ((a == 0) | (b == 0)) & (dtype != "f16")
         return ~both_nan & (one_nan | ((distance > self.units) & ~flushed).astype(bool))
 
+    def packed(self, want, dtype, context):
+        return {"rule": "ulp", "units": self.units}, None
+
     def __str__(self):
         return f"at most {self.units} units in the last place"
 
@@ -58,9 +65,17 @@ class Bound:
     def __init__(self, bound, text):
         self.bound, self.text = bound, text
 
+    def limits(self, want, dtype, context):
+        return self.bound(context) + EPSILON[dtype] * abs(decode(want, dtype)) + TINY[dtype]
+
+    def packed(self, want, dtype, context):
+        limits = np.broadcast_to(np.asarray(self.limits(want, dtype, context), np.float64), want.shape)
+        # What is not finite must be equal anyway.
+        return {"rule": "limit"}, np.nan_to_num(limits, nan=0.0)
+
     def mismatches(self, got, want, dtype, context):
         a, b = decode(got, dtype), decode(want, dtype)
-        limit = self.bound(context) + EPSILON[dtype] * abs(b) + TINY[dtype]
+        limit = self.limits(want, dtype, context)
         with np.errstate(invalid="ignore"):
             near = abs(a - b) <= limit
         same = (a == b) | (np.isnan(a) & np.isnan(b))

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Fills a folder with what scripts/gpu-check compares on a GPU: modules, recipes of their weights, inputs, and plans.
+
+    pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--targets cuda,vulkan]
+
+A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
+under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
+outputs in f32. Needs the Python packages of test/requirements.txt.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEST = os.path.dirname(HERE)
+sys.path[:0] = [HERE, os.path.join(TEST, "e2e"), os.path.join(TEST, "models")]
+
+import sensitivity  # noqa: E402
+from fill_weights import fill, make_values, missing_tensors  # noqa: E402
+from pack_ops import pack_ops  # noqa: E402
+from run_models import NETWORKS, make_inputs  # noqa: E402
+from weight_recipe import Recipe, describe  # noqa: E402
+
+# What has no code for a device, and why: the compiler refuses it, or it is the f32 program there.
+LACKS = {"vulkan": {"bf16": "shaders have no bf16", "tf32": "tf32 is f32 on Vulkan"}}
+SEED, OTHER_SEED = 7, 8
+# Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
+MOVES = 100
+ROUNDOFF = {"f32": 2.0**-24, "tf32": 2.0**-11, "f16": 2.0**-11, "bf16": 2.0**-8}
+
+
+class Pack:
+    def __init__(self, bin, out, targets, precisions):
+        self.bin, self.out, self.targets, self.precisions = bin, out, targets, precisions
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def tool(self, name, *arguments):
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"pack_checks.py: error: {name} {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def able(self, precision):
+        return [target for target in self.targets if precision not in LACKS.get(target, {})]
+
+    def entry(self, precision, module, **more):
+        lacking = next((reason for target, lack in LACKS.items() for kind, reason in lack.items() if kind == precision), "")
+        return {"module": module, "targets": ["cpu", *self.able(precision)], "no_code": f"no code for this device: {lacking or 'it is not packed'}", **more}
+
+    def compile(self, source, module, precision, *arguments):
+        self.tool("vx-compile", source, f"--target={','.join(['cpu', *self.able(precision)])}", f"--precision={precision}", "-o", self.path(module), *arguments)
+
+    def plan(self, name, checks):
+        with open(self.path(f"{name}.checks.json"), "w") as file:
+            json.dump({"checks": checks}, file, indent=1)
+        print(f"{name}: {len(checks)} checks", flush=True)
+
+
+def close(share, largest=sensitivity.LARGEST):
+    return {"rule": "close", "rms": float(share), "largest": float(largest * share)}
+
+
+def pack_large(pack):
+    """Every function of large.mlir, and a product of matrices in each precision, at several sizes."""
+    checks = []
+    pack.compile(os.path.join(HERE, "large.mlir"), "large.vxm", "f32")
+    width = 4096
+    rules = {
+        "elementwise": {"rule": "exact"},
+        # A row's sum is off by the root of its length in units; an exponential by two of them.
+        "softmax": close((np.sqrt(width) + 4) * ROUNDOFF["f32"]),
+        "layer_norm": close((np.sqrt(width) + 4) * ROUNDOFF["f32"]),
+        "outer": close(2 * ROUNDOFF["f32"], 2),
+    }
+    for function, rule in rules.items():
+        for rows in (1, 67, 512):
+            symbol = "items" if function == "outer" else "rows"
+            checks.append(pack.entry("f32", "large.vxm", name=f"large {function}, {symbol} {rows}", function=function, dims={symbol: rows}, seed=SEED,
+                                     reference={"module": "large.vxm", "function": function}, results=[{"output": "y", **rule}]))
+    pack.plan("large", checks)
+    checks = []
+    for precision in pack.precisions:
+        module = f"contract-{precision}.vxm"
+        pack.compile(os.path.join(HERE, "contract.mlir"), module, precision)
+        unit = ROUNDOFF[precision]
+        # Sums of 4096 products, whose rounding grows with the root; in lower precisions two rounded factors of each.
+        share = 2 * unit * (np.sqrt(width) if precision == "f32" else 1)
+        for rows in (1, 67, 256):
+            checks.append(pack.entry(precision, module, name=f"product of matrices in {precision}, rows {rows}", dims={"rows": rows}, seed=SEED,
+                                     reference={"module": "contract-f32.vxm"}, results=[{"output": "y", **close(share)}]))
+    pack.plan("contract", checks)
+
+
+def pack_inputs(pack, name, inputs):
+    """Integers travel as files; floats are random there, from the seed."""
+    files = {}
+    for key, array in inputs.items():
+        if not np.issubdtype(array.dtype, np.floating):
+            os.makedirs(pack.path("inputs"), exist_ok=True)
+            files[key] = f"inputs/{name}.{key}.npy"
+            np.save(pack.path(files[key]), array)
+    return files
+
+
+def pack_module(pack, model, module, precision, recipe):
+    """A network in one precision, with a recipe that makes its weights, which stay here."""
+    pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1")
+    weights, made = pack.path(f"{module}.weights"), pack.path(f"{module}.made")
+    with open(pack.path(f"{module}.recipe"), "w") as file:
+        file.writelines(f"{line}\n" for line in recipe.lines(describe(os.path.join(pack.bin, "vx-info"), pack.path(f"{module}.vxm")), np.fromfile(weights, np.uint8)))
+    pack.tool("vx-fill-weights", pack.path(f"{module}.recipe"), made)
+    if not (np.fromfile(made, np.uint8) == np.fromfile(weights, np.uint8)).all():
+        raise SystemExit(f"pack_checks.py: error: the recipe of {module} makes other weights")
+    os.remove(made)
+    os.remove(weights)
+
+
+def pack_network(pack, name, scratch):
+    skeleton = os.path.join(TEST, "models", f"{name}.onnx")
+    model = os.path.join(scratch, f"{name}.onnx")
+    fill(skeleton, model, external=True)
+    graph = onnx.load(model, load_external_data=False)
+    recipe = Recipe(skeleton, make_values, missing_tensors)
+    sizes = NETWORKS.get(name, [{"batch": 1}, {"batch": 33}])
+    facts = sensitivity.table().get(name) or sensitivity.measure(
+        model, [make_inputs(graph, size, np.random.default_rng(index)) for index, size in enumerate(sizes)])
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda precision: pack_module(pack, model, f"{name}-{precision}", precision, recipe), pack.precisions))
+    checks = []
+    for index, size in enumerate(sizes):
+        title = " ".join([name, *(f"{symbol} {value}" for symbol, value in size.items())])
+        common = {"dims": {symbol: value for symbol, value in size.items() if value}, "seed": SEED,
+                  "inputs": pack_inputs(pack, f"{name}.{index}", make_inputs(graph, size, np.random.default_rng(index)))}
+        empty = {value.name: value for value in graph.graph.input if any(size.get(dim.dim_param) == 0 for dim in value.type.tensor_type.shape.dim)}
+        for key, value in empty.items():
+            shape = [size.get(dim.dim_param, dim.dim_value) for dim in value.type.tensor_type.shape.dim]
+            os.makedirs(pack.path("inputs"), exist_ok=True)
+            common["inputs"][key] = f"inputs/{name}.{index}.{key}.npy"
+            np.save(pack.path(common["inputs"][key]), np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)))
+        for precision in pack.precisions:
+            entries, alone = sensitivity.bounds(facts, index, precision)
+            against = f"{name}-f32.vxm" if alone is None else f"{name}-{precision}.vxm"
+            note = "" if alone is None else f", beside {precision} on the CPU: rounding alone moves it by {alone:.0%}"
+            check = pack.entry(precision, f"{name}-{precision}.vxm", name=f"{title} {precision}{note}", reference={"module": against},
+                               results=[{"output": key, **rule} for key, rule in entries.items()], **common)
+            if index == 0 and precision == "f32":
+                check["moves"] = {"seed": OTHER_SEED, "times": MOVES,
+                                  "inputs": common["inputs"] | pack_inputs(pack, f"{name}.other", make_inputs(graph, size, np.random.default_rng(1000)))}
+            checks.append(check)
+    pack.plan(name, checks)
+    # For the benchmark: the sizes of its table.
+    bench = {"batch": 1, "sequence": 128, "step": 1, "past": 127}
+    symbols = {dim.dim_param for value in graph.graph.input for dim in value.type.tensor_type.shape.dim if dim.dim_param}
+    with open(pack.path(f"{name}.arguments"), "w") as file:
+        file.write(" ".join(f"--dim {symbol}={bench[symbol]}" for symbol in sorted(symbols) if symbol in bench))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--models", default=",".join([*NETWORKS, "mlp"]))
+    parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
+    parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
+    parser.add_argument("--targets", default="cuda,vulkan")
+    options = parser.parse_args()
+    listed = lambda text: [entry for entry in text.split(",") if entry]
+    pack = Pack(options.bin, options.out, listed(options.targets), listed(options.precisions))
+    pack_large(pack)
+    if options.ops:
+        pack.plan("ops", pack_ops(options.bin, options.out, listed(options.ops), pack.targets))
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in listed(options.models):
+            pack_network(pack, name, scratch)
+            for file in os.listdir(scratch):
+                os.remove(os.path.join(scratch, file))
+
+
+if __name__ == "__main__":
+    main()

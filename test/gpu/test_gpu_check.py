@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""scripts/gpu-check itself: it passes on a device that is right, and fails on one that computes nothing and for each of a list of planted faults.
+
+    test_gpu_check.py --bin BUILD/bin --source REPOSITORY
+
+Vulkan's software driver stands in for the GPU. Needs the Python packages of test/requirements.txt.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+MODEL, OPS = "decoder", "unary,symbolic"
+
+
+class Test:
+    def __init__(self, options, folder):
+        self.bin, self.source, self.pack, self.inside = options.bin, options.source, os.path.join(folder, "pack"), os.path.join(folder, "inside")
+        self.script = os.path.join(self.source, "scripts", "gpu-check")
+        self.failed = self.passed = 0
+
+    def check(self, what, good, detail=""):
+        self.passed += bool(good)
+        self.failed += not good
+        print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
+
+    def run(self, *command, **environment):
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"VX_BUILD_DIR": os.path.dirname(self.bin)} | environment)
+        return done.returncode, done.stdout + done.stderr
+
+    def planned(self, plan, device):
+        """Runs one plan of the unpacked folder."""
+        return self.run(os.path.join(self.bin, "vx-check-outputs"), os.path.join(self.inside, plan), f"--device={device}",
+                        f"--work={tempfile.mkdtemp(dir=self.inside)}", "--jobs=2")
+
+    def load(self, plan):
+        with open(os.path.join(self.inside, f"{plan}.checks.json")) as file:
+            return json.load(file)
+
+    def plant(self, title, plan, change, says):
+        """`change` edits the checks of a plan, of which it keeps one at least; each that is left must fail, and say `says`."""
+        document = self.load(plan)
+        document["checks"] = change(document["checks"])
+        with open(os.path.join(self.inside, "planted.checks.json"), "w") as file:
+            json.dump(document, file)
+        code, text = self.planned("planted.checks.json", "vulkan" if plan == "ops" else "cpu")
+        lines = [line for line in text.splitlines() if line.startswith("FAILED")]
+        self.check(f"planted: {title}", code == 1 and len(lines) == len(document["checks"]) > 0 and all(re.search(says, line) for line in lines), text)
+
+
+def named(*words):
+    return lambda checks: [check for check in checks if all(word in check["name"] for word in words)]
+
+
+def whole_script(test):
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--targets", "vulkan")
+    test.check("pack", code == 0, text)
+    code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
+    counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
+    test.check("a right device passes", code == 0 and counts and int(counts[-1][0]) > 100 and counts[-1][1] == "0", text)
+    code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="vulkan")
+    test.check("a software driver is no GPU", code == 1 and "FAILED  a vulkan device that is hardware" in text, text)
+    code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="null")
+    test.check("a device that computes nothing fails", code == 1 and "FAILED  a null device that is hardware" in text, text)
+    passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
+    test.check("and none of its networks or large tensors passes", not passed, passed)
+    os.makedirs(test.inside)
+    test.run("tar", "-C", test.inside, "-xzf", os.path.join(test.pack, "pack.tar.gz"))
+
+
+def planted_values(test):
+    code, text = test.planned("ops.checks.json", "null")
+    right = {line.split(",")[0] for line in text.splitlines() if line.startswith("ok")}
+    # Of no elements, or of zeros.
+    few = len(right) <= len(test.load("ops")["checks"]) / 4
+    test.check("few op programs pass on a device that computes nothing", code == 1 and few, text)
+
+    def nudge(kind, amount):
+        """The first check that has a result of this rule, with one element of what is wanted moved."""
+        def change(checks):
+            for check in checks:
+                for entry in check["results"]:
+                    want = np.load(os.path.join(test.inside, entry["want"]))
+                    finite = np.isfinite(want) & (abs(want) > 1e-3) if want.dtype == np.float32 else np.zeros(want.shape, bool)
+                    if entry["rule"] == kind and finite.any():
+                        place = tuple(np.argwhere(finite)[-1])
+                        unit = np.spacing(want[place]) if kind != "limit" else np.load(os.path.join(test.inside, entry["limit"]))[place]
+                        want[place] += np.float32(amount * unit)
+                        np.save(os.path.join(test.inside, "moved.npy"), want)
+                        return [check | {"results": [entry | {"want": "moved.npy"}]}]
+        return change
+    test.plant("one element of exp four places off", "ops", nudge("ulp", 4), "1 of .* elements differ")
+    test.plant("one bit of a result that is only moved", "ops", nudge("exact", 1), "1 of .* elements differ.*bits")
+    test.plant("one element beyond the bound of its sum", "ops", nudge("limit", 4), "1 of .* elements differ")
+
+    def unbounded(checks):
+        check = next(check for check in checks if any(entry["rule"] == "limit" for entry in check["results"]) and "=0" not in check["name"])
+        entry = next(entry for entry in check["results"] if entry["rule"] == "limit")
+        limit = np.load(os.path.join(test.inside, entry["limit"]))
+        np.save(os.path.join(test.inside, "nan.npy"), np.full_like(limit, np.nan))
+        return [check | {"results": [entry | {"limit": "nan.npy"}]}]
+    test.plant("limits that are not numbers", "ops", unbounded, "elements differ")
+    test.plant("a result that the module has not", "ops", lambda checks: [checks[0] | {"results": [{"output": "none", "rule": "exact", "want": "x"}]}],
+               "there is no such output")
+    test.plant("no result at all", "ops", lambda checks: [checks[0] | {"results": []}], "no result to compare")
+    test.plant("an error that does not come", "ops", lambda checks: [checks[0] | {"fault": "index is 9"}], "want the error 'index is 9', got none")
+    test.plant("a module that is not there", "ops", lambda checks: [checks[0] | {"module": "none.vxm"}], "none.vxm")
+    test.plant("a rule without a bound", "large", lambda checks: [named("softmax", "67")(checks)[0] | {"results": [{"output": "y", "rule": "close", "rms": 1}]}],
+               "want a finite number of 0 or more for 'largest'")
+
+
+def planted_code(test):
+    """Other code under the same name, beside the right reference."""
+    with open(os.path.join(test.source, "test", "gpu", "large.mlir")) as file:
+        text = file.read()
+    for title, function, old, new in (
+            ("a missing epsilon", "layer_norm", "epsilon = 1.0e-5", "epsilon = 1.0e-12"),
+            ("a subtraction for an addition", "elementwise", "vx.add %x, %r", "vx.sub %x, %r"),
+            ("a row's last element left out of softmax", "softmax", "%y = vx.softmax %x axis = 1 :", SHORT_SOFTMAX)):
+        assert old in text
+        with open(os.path.join(test.inside, "wrong.mlir"), "w") as file:
+            file.write(text.replace(old, new))
+        code, errors = test.run(os.path.join(test.bin, "vx-compile"), os.path.join(test.inside, "wrong.mlir"), "--target=cpu", "-o", os.path.join(test.inside, "wrong.vxm"))
+        assert code == 0, errors
+        test.plant(title, "large", lambda checks: [check | {"module": "wrong.vxm"} for check in checks if check["function"] == function], "differ")
+
+
+# Row 0 counts once more in place of the last element.
+SHORT_SOFTMAX = """%part = vx.slice %x starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : tensor<?x4096xf32, #vx.enc<[rows, 4096]>> -> tensor<?x4095xf32, #vx.enc<[rows, 4095]>>
+  %one = vx.slice %x starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : tensor<?x4096xf32, #vx.enc<[rows, 4096]>> -> tensor<?x1xf32, #vx.enc<[rows, 1]>>
+  %whole = vx.concat axis = 1 (%part, %one) : tensor<?x4095xf32, #vx.enc<[rows, 4095]>>, tensor<?x1xf32, #vx.enc<[rows, 1]>>
+  %y = vx.softmax %whole axis = 1 :"""
+
+
+def planted_weights(test):
+    """A network with other weights in one of its layers, beside the right one."""
+    module, folder = f"{MODEL}-f32", os.path.join(test.inside, "wrong")
+    weights = os.path.join(test.inside, f"{module}.weights")
+    test.run(os.path.join(test.bin, "vx-fill-weights"), os.path.join(test.inside, f"{module}.recipe"), weights)
+    _, text = test.run(os.path.join(test.bin, "vx-info"), "--json", os.path.join(test.inside, f"{module}.vxm"))
+    layers = [constant for constant in json.loads(text)["constants"] if constant["type"] == "f32" and len(constant["dims"]) == 2 and constant["size"] > 1 << 16]
+    middle = layers[len(layers) // 2]
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(os.path.join(test.inside, f"{module}.vxm"), folder)
+
+    def tf32(layer):
+        return ((layer.view(np.uint32) + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+    def zeroed(layer):
+        layer = layer.copy()
+        layer[:, 5] = 0
+        return layer
+
+    def swapped(layer):
+        layer = layer.copy()
+        layer[[3, 4]] = layer[[4, 3]]
+        return layer
+    for title, change in (("one layer in tf32", tf32), ("one zeroed channel", zeroed), ("two swapped rows", swapped)):
+        data = np.fromfile(weights, np.uint8)
+        part = slice(middle["offset"], middle["offset"] + middle["size"])
+        data[part] = change(data[part].view(np.float32).reshape(middle["dims"])).reshape(-1).view(np.uint8)
+        data.tofile(os.path.join(folder, f"{module}.weights"))
+        test.plant(title, MODEL, lambda checks: [check | {"module": f"wrong/{module}.vxm"} for check in named("f32")(checks)], "differ|root mean square")
+
+    # A network whose output hangs on nothing: all of the last layers' weights are 0.
+    def constant(checks):
+        data = np.fromfile(weights, np.uint8)
+        for layer in layers:
+            data[layer["offset"]:layer["offset"] + layer["size"]] = 0
+        data.tofile(os.path.join(folder, f"{module}.weights"))
+        return [check | {"module": f"wrong/{module}.vxm", "reference": {"module": f"wrong/{module}.vxm"}} for check in checks if "moves" in check]
+    test.plant("a network whose outputs hang on nothing", MODEL, constant, "other inputs move it by")
+    test.plant("a reference that is not there", MODEL, lambda checks: [check | {"reference": {"module": "none.vxm"}} for check in checks], "reference on the CPU: .*none.vxm")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--source", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        test = Test(options, folder)
+        whole_script(test)
+        planted_values(test)
+        planted_code(test)
+        planted_weights(test)
+    print(f"{test.passed} passed, {test.failed} failed")
+    return 1 if test.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
