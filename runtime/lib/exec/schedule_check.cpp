@@ -50,8 +50,8 @@ Status ScheduleCheck::read(const Program &program, const BufferRegister &buffer,
   const uint64_t end = buffer.view.offset + buffer.view.size;
   uint64_t at = buffer.view.offset;
   auto wrong = [&](std::string_view what) {
-    return failure(VX_INVALID_MODULE, "program '{}': {} reads bytes {} to {} of its memory, but byte {} {}", program.name,
-                   reader, buffer.view.offset, end, at, what);
+    return failure(VX_INVALID_MODULE, "program '{}': {} reads bytes {} to {} of its memory, but byte {} {}",
+                   program.name, reader, buffer.view.offset, end, at, what);
   };
   std::map<uint64_t, Span> &spans = written[buffer.view.memory];
   while (at < end) {
@@ -66,9 +66,8 @@ Status ScheduleCheck::read(const Program &program, const BufferRegister &buffer,
   return okStatus();
 }
 
-Status ScheduleCheck::commands(const Program &program, const std::vector<Command> &commands,
-                               const Registers &registers, std::span<const hal::CommandArguments> arguments,
-                               std::span<const Kernel> kernels) {
+Status ScheduleCheck::commands(const Program &program, const std::vector<Command> &commands, const Registers &registers,
+                               std::span<const hal::CommandArguments> arguments, std::span<const Kernel> kernels) {
   struct Access {
     size_t command;
     bool isWrite;
@@ -100,11 +99,10 @@ Status ScheduleCheck::commands(const Program &program, const std::vector<Command
     for (const Access &access : own) {
       for (const Access &earlier : sinceBarrier)
         if ((access.isWrite || earlier.isWrite) && overlap(access.view, earlier.view))
-          return failure(VX_INVALID_MODULE,
-                         "program '{}': {} {} bytes {} to {} that {} {}, and no barrier stands between them",
-                         program.name, nameOf(i), access.isWrite ? "writes" : "reads", access.view.offset,
-                         access.view.offset + access.view.size, nameOf(earlier.command),
-                         earlier.isWrite ? "writes" : "reads");
+          return failure(
+              VX_INVALID_MODULE, "program '{}': {} {} bytes {} to {} that {} {}, and no barrier stands between them",
+              program.name, nameOf(i), access.isWrite ? "writes" : "reads", access.view.offset,
+              access.view.offset + access.view.size, nameOf(earlier.command), earlier.isWrite ? "writes" : "reads");
       // A result may lie where an operand does, but not across it.
       for (const Access &other : own)
         if (access.isWrite && &access != &other && overlap(access.view, other.view) &&

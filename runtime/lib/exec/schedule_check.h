@@ -1,5 +1,6 @@
-// Follows the bytes that a call's commands read and write, to find what a schedule gets wrong even where the numbers happen to be right:
-// commands that may run at once and touch the same bytes, and memory that is read after something else was written there.
+// Follows the bytes that a call's commands read and write, to find what a schedule gets wrong even where the numbers
+// happen to be right: commands that may run at once and touch the same bytes, and memory that is read after something
+// else was written there.
 #ifndef VX_RUNTIME_EXEC_SCHEDULE_CHECK_H
 #define VX_RUNTIME_EXEC_SCHEDULE_CHECK_H
 
@@ -23,8 +24,8 @@ public:
   // The mark of a buffer that begins its life: an arena slice or an allocation.
   uint64_t begin() { return ++lastOrigin; }
 
-  // The commands of a segment, with the registers and views that they are about to use. VX_INVALID_MODULE names both commands or the one
-  // that reads what it was not given.
+  // The commands of a segment, with the registers and views that they are about to use. VX_INVALID_MODULE names both
+  // commands or the one that reads what it was not given.
   Status commands(const Program &program, const std::vector<Command> &commands, const Registers &registers,
                   std::span<const hal::CommandArguments> arguments, std::span<const Kernel> kernels);
 

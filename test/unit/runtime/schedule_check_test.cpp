@@ -1,4 +1,5 @@
-// What VX_CHECK_SCHEDULE finds in programs: forgotten barriers, and memory that is read after it became another buffer's.
+// What VX_CHECK_SCHEDULE finds in programs: forgotten barriers, and memory that is read after it became another
+// buffer's.
 #include "programs.h"
 #include "runtime_test.h"
 
@@ -29,31 +30,37 @@ protected:
   }
   static BlockPtr withBuffers(int64_t second, InstructionPtr commands) {
     return block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 64 + 16),
-                 instruction(Op::ArenaReserve, {1}), instruction(Op::ConstI64, {1}, 16), instruction(Op::ConstI64, {2}, 1),
-                 instruction(Op::ConstI64, {3}, 0), instruction(Op::ConstI64, {4}, second),
-                 instruction(Op::Allocate, {1, 1}), instruction(Op::ArenaSlice, {2, 3, 1}),
-                 instruction(Op::ArenaSlice, {3, 4, 1}), std::move(commands));
+                 instruction(Op::ArenaReserve, {1}), instruction(Op::ConstI64, {1}, 16),
+                 instruction(Op::ConstI64, {2}, 1), instruction(Op::ConstI64, {3}, 0),
+                 instruction(Op::ConstI64, {4}, second), instruction(Op::Allocate, {1, 1}),
+                 instruction(Op::ArenaSlice, {2, 3, 1}), instruction(Op::ArenaSlice, {3, 4, 1}), std::move(commands));
   }
 };
 
 TEST_F(ScheduleCheckTest, takesWhatIsRight) {
-  EXPECT_OK(run(withBuffers(64, segment(copy(0, 2, false), copy(0, 3, false), dispatch(ScaleAdd, 2, {2, 3}, {0, 2}), copy(3, 1)))));
+  EXPECT_OK(run(withBuffers(
+      64, segment(copy(0, 2, false), copy(0, 3, false), dispatch(ScaleAdd, 2, {2, 3}, {0, 2}), copy(3, 1)))));
   // A slice whose bytes were another's before, written anew.
   EXPECT_OK(run(withBuffers(0, segment(copy(0, 2, false), copy(0, 3), copy(3, 1)))));
 }
 
 TEST_F(ScheduleCheckTest, forgottenBarriers) {
   EXPECT_FAILS(run(withBuffers(64, segment(copy(0, 2, false), copy(2, 1, false)))), VX_INVALID_MODULE,
-               "program 'main': command 1 (copy) reads bytes 0 to 16 that command 0 (copy) writes, and no barrier stands between them");
-  EXPECT_FAILS(run(withBuffers(64, segment(copy(0, 2, false), copy(0, 3, false), copy(2, 1), copy(0, 2, false)))), VX_INVALID_MODULE,
-               "program 'main': command 3 (copy) writes bytes 0 to 16 that command 2 (copy) reads, and no barrier stands between them");
+               "program 'main': command 1 (copy) reads bytes 0 to 16 that command 0 (copy) writes, and no barrier "
+               "stands between them");
+  EXPECT_FAILS(run(withBuffers(64, segment(copy(0, 2, false), copy(0, 3, false), copy(2, 1), copy(0, 2, false)))),
+               VX_INVALID_MODULE,
+               "program 'main': command 3 (copy) writes bytes 0 to 16 that command 2 (copy) reads, and no barrier "
+               "stands between them");
   EXPECT_FAILS(run(withBuffers(0, segment(copy(0, 2, false), copy(0, 3, false), copy(3, 1)))), VX_INVALID_MODULE,
-               "program 'main': command 1 (copy) writes bytes 0 to 16 that command 0 (copy) writes, and no barrier stands between them");
+               "program 'main': command 1 (copy) writes bytes 0 to 16 that command 0 (copy) writes, and no barrier "
+               "stands between them");
 }
 
 TEST_F(ScheduleCheckTest, memoryThatIsAnothers) {
-  EXPECT_FAILS(run(withBuffers(0, segment(copy(0, 2, false), copy(0, 3), copy(2, 1)))), VX_INVALID_MODULE,
-               "program 'main': command 2 (copy) reads bytes 0 to 16 of its memory, but byte 0 is another buffer's by then");
+  EXPECT_FAILS(
+      run(withBuffers(0, segment(copy(0, 2, false), copy(0, 3), copy(2, 1)))), VX_INVALID_MODULE,
+      "program 'main': command 2 (copy) reads bytes 0 to 16 of its memory, but byte 0 is another buffer's by then");
   EXPECT_FAILS(run(withBuffers(64, segment(copy(0, 2, false), copy(3, 1)))), VX_INVALID_MODULE,
                "program 'main': command 1 (copy) reads bytes 64 to 80 of its memory, but byte 64 was never written");
   EXPECT_FAILS(run(withBuffers(64, segment(copy(0, 2, false)))), VX_INVALID_MODULE,
