@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
   loop.inputs.push_back(argument("past", format::ElementType::F16, symbolExpr(0)));
   loop.inputs.push_back(
       argument("mask", format::ElementType::Bool,
-               exprOf({{format::ExprOp::Symbol, 0}, {format::ExprOp::Constant, 1}, {format::ExprOp::Add, 0}})));
+               exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
   control.addFaultSites(1);
   control.program("loop", 4, 2, 0,
                   block(ifElse(0, block(whileLoop(0, block(instruction(Op::Sub, {0, 0, 1})))), block()),

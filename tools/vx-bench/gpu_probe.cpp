@@ -63,7 +63,7 @@ static std::unique_ptr<format::CommandT> dispatch(uint32_t kernel, uint32_t work
 
 static std::unique_ptr<format::ExprT> dim(format::ExprOp op, int64_t value) {
   auto expression = std::make_unique<format::ExprT>();
-  expression->nodes.emplace_back(op, value);
+  expression->nodes.emplace_back(op, 0, 0, value);
   return expression;
 }
 

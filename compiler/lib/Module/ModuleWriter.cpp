@@ -3,6 +3,7 @@
 #include "ProgramEncoder.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
 
@@ -327,9 +328,8 @@ private:
 
   /// What only reports read: it is left out rather than make a module that a runtime refuses.
   static std::unique_ptr<format::ExprT> encodeWork(DimAttr work, KernelOp kernel) {
-    constexpr size_t limit = 256; // every runtime takes that many nodes
     auto expr = std::make_unique<format::ExprT>(encodeExpr(work, kernel.getSymbols()));
-    return expr->nodes.size() <= limit ? std::move(expr) : nullptr;
+    return expr->nodes.size() <= VX_MAX_EXPRESSION_NODES ? std::move(expr) : nullptr;
   }
 
   static std::unique_ptr<format::BufferTypeT> encodeBufferType(Type type, KernelOp kernel) {

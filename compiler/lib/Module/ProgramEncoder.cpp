@@ -45,50 +45,81 @@ format::ElementType getElementType(Type type) {
       .Default([](Type) { return E::None; });
 }
 
-static void appendExpr(DimAttr dim, ArrayAttr symbols, std::vector<format::ExprNode> &nodes) {
-  using Op = format::ExprOp;
-  auto fold = [&](Op op) {
-    for (auto [index, operand] : llvm::enumerate(dim.getOperands())) {
-      appendExpr(operand, symbols, nodes);
-      if (index > 0)
-        nodes.emplace_back(op, 0);
-    }
-  };
-  switch (dim.getKind()) {
-  case DimKind::Constant:
-    nodes.emplace_back(Op::Constant, dim.getValue());
-    return;
-  case DimKind::Symbol:
-    for (auto [index, name] : llvm::enumerate(symbols))
-      if (name == dim.getSymbol())
-        nodes.emplace_back(Op::Symbol, static_cast<int64_t>(index));
-    return;
-  case DimKind::Sum:
-    return fold(Op::Add);
-  case DimKind::Product:
-    fold(Op::Mul);
-    if (dim.getValue() != 1) {
-      nodes.emplace_back(Op::Constant, dim.getValue());
-      nodes.emplace_back(Op::Mul, 0);
-    }
-    return;
-  case DimKind::FloorDiv:
-    return fold(Op::FloorDiv);
-  case DimKind::CeilDiv:
-    return fold(Op::CeilDiv);
-  case DimKind::Mod:
-    return fold(Op::Mod);
-  case DimKind::Max:
-    return fold(Op::Max);
-  case DimKind::Min:
-    return fold(Op::Min);
+namespace {
+
+/// Writes the nodes of one expression, each after those it uses. Equal terms are one node.
+class ExprEncoder {
+public:
+  explicit ExprEncoder(ArrayAttr symbols) {
+    for (auto [index, name] : llvm::enumerate(symbols ? symbols.getValue() : ArrayRef<Attribute>()))
+      numbers[cast<StringAttr>(name)] = static_cast<int64_t>(index);
   }
-}
+
+  uint32_t encode(DimAttr dim) {
+    if (auto it = encoded.find(dim); it != encoded.end())
+      return it->second;
+    uint32_t node = encodeNew(dim);
+    encoded[dim] = node;
+    return node;
+  }
+
+  std::vector<format::ExprNode> nodes;
+
+private:
+  using Op = format::ExprOp;
+
+  uint32_t add(Op op, uint32_t lhs, uint32_t rhs, int64_t value = 0) {
+    nodes.emplace_back(op, lhs, rhs, value);
+    return static_cast<uint32_t>(nodes.size() - 1);
+  }
+
+  uint32_t fold(Op op, DimAttr dim) {
+    uint32_t result = encode(dim.getOperands().front());
+    for (DimAttr operand : dim.getOperands().drop_front())
+      result = add(op, result, encode(operand));
+    return result;
+  }
+
+  uint32_t encodeNew(DimAttr dim) {
+    switch (dim.getKind()) {
+    case DimKind::Constant:
+      return add(Op::Constant, 0, 0, dim.getValue());
+    case DimKind::Symbol:
+      return add(Op::Symbol, 0, 0, numbers.lookup(dim.getSymbol()));
+    case DimKind::Sum:
+      return fold(Op::Add, dim);
+    case DimKind::Product: {
+      uint32_t product = fold(Op::Mul, dim);
+      return dim.getValue() == 1 ? product
+                                 : add(Op::Mul, product, encode(DimAttr::constant(dim.getContext(), dim.getValue())));
+    }
+    case DimKind::FloorDiv:
+      return fold(Op::FloorDiv, dim);
+    case DimKind::CeilDiv:
+      return fold(Op::CeilDiv, dim);
+    case DimKind::Mod:
+      return fold(Op::Mod, dim);
+    case DimKind::Max:
+      return fold(Op::Max, dim);
+    case DimKind::Min:
+      return fold(Op::Min, dim);
+    }
+    llvm_unreachable("all kinds are handled");
+  }
+
+  llvm::DenseMap<StringAttr, int64_t> numbers;
+  llvm::DenseMap<DimAttr, uint32_t> encoded;
+};
+
+} // namespace
 
 format::ExprT encodeExpr(DimAttr dim, ArrayAttr symbols) {
   format::ExprT expr;
-  if (dim)
-    appendExpr(dim, symbols, expr.nodes);
+  if (!dim)
+    return expr;
+  ExprEncoder encoder(symbols);
+  encoder.encode(dim);
+  expr.nodes = std::move(encoder.nodes);
   return expr;
 }
 

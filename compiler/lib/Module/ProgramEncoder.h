@@ -46,7 +46,7 @@ struct SharedTables {
 /// The module file's number of an element type; None for one that it has no number for.
 format::ElementType getElementType(mlir::Type type);
 
-/// `dim` in reverse Polish order over the symbols in `symbols`.
+/// `dim` over the symbols in `symbols`, each term once.
 format::ExprT encodeExpr(DimAttr dim, mlir::ArrayAttr symbols);
 
 /// The tables of one target, numbered by key.

@@ -2,9 +2,8 @@
 
 namespace vx {
 
-// Blocks inside blocks; the interpreter recurses that deep.
-static constexpr uint32_t maxNesting = 64;
-static constexpr uint32_t maxRegisters = 1u << 20;
+static constexpr uint32_t maxNesting = VX_MAX_BLOCK_NESTING;
+static constexpr uint32_t maxRegisters = VX_MAX_REGISTERS;
 
 Status Decoder::program(const format::Program &source, Program &result) {
   result.i64Registers = source.i64_registers();
@@ -152,7 +151,7 @@ Status Decoder::command(const format::Command &source, const Program &owner, Com
   result.workspace = source.workspace();
   auto decodeRegisters = [&](const flatbuffers::Vector<uint32_t> *registers, char kind, std::string_view what,
                              std::vector<uint32_t> &out) -> Status {
-    constexpr uint32_t limit = 4096;
+    constexpr uint32_t limit = VX_MAX_COMMAND_REGISTERS;
     if (!registers)
       return okStatus();
     if (registers->size() > limit)

@@ -48,7 +48,7 @@ Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expre
   std::vector<Expression::Node> decoded;
   decoded.reserve(nodes.size());
   for (const format::ExprNode *node : nodes)
-    decoded.push_back({static_cast<ExpressionOp>(node->op()), node->value()});
+    decoded.push_back({static_cast<ExpressionOp>(node->op()), node->value(), node->lhs(), node->rhs()});
   result = Expression(std::move(decoded));
   return result.check(symbolCount);
 }

@@ -3,6 +3,7 @@
 #define VX_RUNTIME_MODULE_ELEMENT_TYPE_H
 
 #include "base/status.h"
+#include "vx/abi/limits.h"
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +14,7 @@
 namespace vx {
 
 // Rank limit of every tensor, so that a damaged count cannot make the runtime allocate.
-inline constexpr uint32_t maxRank = 64;
+inline constexpr uint32_t maxRank = VX_MAX_RANK;
 
 // The type that has this number in a file; none when it is no type's.
 std::optional<vx_element_type> elementTypeOf(int64_t number);

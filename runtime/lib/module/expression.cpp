@@ -7,19 +7,19 @@
 
 namespace vx {
 
+static bool isLeaf(ExpressionOp op) { return op == ExpressionOp::Constant || op == ExpressionOp::Symbol; }
+
 Status Expression::check(size_t symbolCount) const {
   if (nodes.size() > maxNodes)
     return failure(VX_INVALID_MODULE, "expression has {} nodes, allowed are {}", nodes.size(), maxNodes);
-  size_t depth = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Node &node = nodes[i];
     switch (node.op) {
     case ExpressionOp::Symbol:
       if (node.value < 0 || static_cast<uint64_t>(node.value) >= symbolCount)
         return failure(VX_INVALID_MODULE, "expression uses symbol {}, there are {}", node.value, symbolCount);
-      [[fallthrough]];
+      continue;
     case ExpressionOp::Constant:
-      ++depth;
       continue;
     case ExpressionOp::Add:
     case ExpressionOp::Mul:
@@ -28,15 +28,13 @@ Status Expression::check(size_t symbolCount) const {
     case ExpressionOp::Mod:
     case ExpressionOp::Max:
     case ExpressionOp::Min:
-      if (depth < 2)
-        return failure(VX_INVALID_MODULE, "expression node {} needs 2 operands, there are {}", i, depth);
-      --depth;
+      if (uint32_t operand = std::max(node.lhs, node.rhs); operand >= i)
+        return failure(VX_INVALID_MODULE, "expression node {} has node {} for an operand, allowed are those before it", i,
+                       operand);
       continue;
     }
     return failure(VX_INVALID_MODULE, "expression node {} has the unknown operation {}", i, static_cast<int>(node.op));
   }
-  if (!nodes.empty() && depth != 1)
-    return failure(VX_INVALID_MODULE, "expression leaves {} values, wanted is 1", depth);
   return okStatus();
 }
 
@@ -62,19 +60,17 @@ static const char *operatorText(ExpressionOp op) {
 }
 
 Status Expression::evaluate(std::span<const int64_t> symbols, int64_t &result) const {
-  // `check` bounded the depth by the number of nodes.
-  std::array<int64_t, maxNodes> stack;
-  size_t depth = 0;
-  for (const Node &node : nodes) {
-    if (node.op == ExpressionOp::Constant) {
-      stack[depth++] = node.value;
+  // Sizes of tensors are small; only a large expression allocates.
+  std::array<int64_t, 64> few;
+  std::vector<int64_t> many(nodes.size() > few.size() ? nodes.size() : 0);
+  int64_t *values = many.empty() ? few.data() : many.data();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node &node = nodes[i];
+    if (isLeaf(node.op)) {
+      values[i] = node.op == ExpressionOp::Constant ? node.value : symbols[static_cast<size_t>(node.value)];
       continue;
     }
-    if (node.op == ExpressionOp::Symbol) {
-      stack[depth++] = symbols[static_cast<size_t>(node.value)];
-      continue;
-    }
-    int64_t a = stack[depth - 2], b = stack[depth - 1], value = 0;
+    int64_t a = values[node.lhs], b = values[node.rhs], value = 0;
     bool ok = true;
     switch (node.op) {
     case ExpressionOp::Add:
@@ -102,13 +98,13 @@ Status Expression::evaluate(std::span<const int64_t> symbols, int64_t &result) c
       ok = false;
       break;
     }
-    if (!ok)
-      return failure(VX_FAULT, "size expression '{}': {} {} {} is no 64-bit number", toString({}), a,
-                     operatorText(node.op), b);
-    stack[depth - 2] = value;
-    --depth;
+    if (!ok) {
+      std::string text = many.empty() ? "'" + toString({}) + "'" : fmt::format("of {} nodes", nodes.size());
+      return failure(VX_FAULT, "size expression {}: {} {} {} is no 64-bit number", text, a, operatorText(node.op), b);
+    }
+    values[i] = value;
   }
-  result = depth ? stack[0] : 0;
+  result = nodes.empty() ? 0 : values[nodes.size() - 1];
   return okStatus();
 }
 
@@ -129,38 +125,67 @@ std::optional<uint32_t> Expression::asSymbol() const {
 std::string Expression::toString(std::span<const std::string> names) const {
   if (nodes.empty())
     return "0";
+  // How often each node is used, and how many nodes it is when nothing is shared.
+  constexpr uint64_t large = 200;
+  constexpr size_t maxCharacters = 64 * 1024;
+  std::vector<uint32_t> uses(nodes.size());
+  std::vector<uint64_t> unfolded(nodes.size(), 1);
+  uses.back() = 1;
+  for (size_t i = nodes.size(); i-- > 0;)
+    if (uses[i] > 0 && !isLeaf(nodes[i].op)) {
+      ++uses[nodes[i].lhs];
+      ++uses[nodes[i].rhs];
+    }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (!isLeaf(nodes[i].op))
+      unfolded[i] = std::min(1 + unfolded[nodes[i].lhs] + unfolded[nodes[i].rhs], large + 1);
+  bool isLarge = unfolded.back() > large;
+
   struct Part {
     std::string text;
     int precedence; // 3 atom, 2 product, 1 sum
   };
-  std::vector<Part> stack;
+  std::vector<Part> parts(nodes.size());
+  std::string definitions;
+  size_t definitionCount = 0;
   auto parenthesised = [](const Part &part, int needed) {
     return part.precedence < needed ? "(" + part.text + ")" : part.text;
   };
-  for (const Node &node : nodes) {
+  size_t characters = 0; // a file's names may be as long as it likes
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node &node = nodes[i];
+    if (uses[i] == 0)
+      continue;
+    if (i > 0)
+      characters += parts[i - 1].text.size();
+    if (characters > maxCharacters)
+      return fmt::format("an expression of {} nodes", nodes.size());
     if (node.op == ExpressionOp::Constant) {
-      stack.push_back({fmt::format("{}", node.value), 3});
-    } else if (node.op == ExpressionOp::Symbol) {
+      parts[i] = {fmt::format("{}", node.value), 3};
+      continue;
+    }
+    if (node.op == ExpressionOp::Symbol) {
       auto index = static_cast<size_t>(node.value);
-      stack.push_back({index < names.size() && !names[index].empty() ? names[index] : fmt::format("s{}", index), 3});
+      parts[i] = {index < names.size() && !names[index].empty() ? names[index] : fmt::format("s{}", index), 3};
+      continue;
+    }
+    const Part &a = parts[node.lhs], &b = parts[node.rhs];
+    if (node.op == ExpressionOp::Max || node.op == ExpressionOp::Min) {
+      parts[i] = {fmt::format("{}({}, {})", operatorText(node.op), a.text, b.text), 3};
     } else {
-      if (stack.size() < 2)
-        return "?";
-      Part b = std::move(stack.back());
-      stack.pop_back();
-      Part a = std::move(stack.back());
-      stack.pop_back();
-      if (node.op == ExpressionOp::Max || node.op == ExpressionOp::Min) {
-        stack.push_back({fmt::format("{}({}, {})", operatorText(node.op), a.text, b.text), 3});
-      } else {
-        int precedence = node.op == ExpressionOp::Add ? 1 : 2;
-        stack.push_back({fmt::format("{} {} {}", parenthesised(a, precedence), operatorText(node.op),
-                                     parenthesised(b, precedence + 1)),
-                         precedence});
-      }
+      int precedence = node.op == ExpressionOp::Add ? 1 : 2;
+      parts[i] = {fmt::format("{} {} {}", parenthesised(a, precedence), operatorText(node.op),
+                              parenthesised(b, precedence + 1)),
+                  precedence};
+    }
+    // A long text is named too: a chain would be copied once for each of its links.
+    if (isLarge && i + 1 < nodes.size() && (uses[i] > 1 || parts[i].text.size() > large)) {
+      std::string term = fmt::format("t{}", definitionCount++);
+      definitions += fmt::format("{}{} = {}", definitions.empty() ? " with " : ", ", term, parts[i].text);
+      parts[i] = {term, 3};
     }
   }
-  return stack.back().text;
+  return parts.back().text + definitions;
 }
 
 } // namespace vx

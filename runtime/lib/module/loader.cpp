@@ -1,6 +1,7 @@
 #include "module/decoder.h"
 #include "module/module.h"
 
+#include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
 
@@ -67,8 +68,8 @@ Status ModuleLoader::readMetadata(const format::Module *&root) {
     return failure(VX_INVALID_MODULE, "metadata is damaged: its hash is {:016x}, the header says {:016x}", hash,
                    header.metadata_hash);
   // A nested block takes two levels of tables, and module, program, body, commands a few more.
-  constexpr size_t maxDepth = 2 * 64 + 32;
-  constexpr size_t maxTables = 4'000'000;
+  constexpr size_t maxDepth = 2 * VX_MAX_BLOCK_NESTING + 32;
+  constexpr size_t maxTables = VX_MAX_METADATA_TABLES;
   flatbuffers::Verifier verifier(metadata.data(), metadata.size(), maxDepth, maxTables);
   if (metadata.size() < 8 || !format::VerifyModuleBuffer(verifier))
     return failure(VX_INVALID_MODULE, "metadata of {} bytes is not well-formed", metadata.size());
@@ -108,7 +109,7 @@ Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t>
 
 Status ModuleLoader::readSections(const format::Module &root) {
   std::map<std::string, size_t> opened;
-  constexpr uint32_t maxSections = 65536;
+  constexpr uint32_t maxSections = VX_MAX_SECTIONS;
   if (root.sections() && root.sections()->size() > maxSections)
     return failure(VX_INVALID_MODULE, "there are {} sections, allowed are {}", root.sections()->size(), maxSections);
   auto decodeSection = [&](const format::Section &source, Section &section) -> Status {

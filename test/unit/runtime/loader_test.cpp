@@ -97,9 +97,9 @@ TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR + 1)),
-            "has the format version 1.1, this runtime reads 0.0 to 0.1");
+            "has the format version 2.0, this runtime reads 1.0 to 1.0");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
-            "has the format version 0.2, this runtime reads 0.0 to 0.1");
+            "has the format version 1.1, this runtime reads 1.0 to 1.0");
   EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
             "header: reserved words are 0x5 and 0x0, wanted are 0");
   vx_module_header header;
@@ -216,9 +216,9 @@ TEST(ModuleLoader, functions) {
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = symbolExpr(5); }),
             "function 'main': input 'x': dim 0: expression uses symbol 5, there are 1");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
-              b.module.functions[0]->inputs[0]->type->dims[0]->nodes.resize(1025, {format::ExprOp::Constant, 1});
+              b.module.functions[0]->inputs[0]->type->dims[0]->nodes.resize(65537, {format::ExprOp::Constant, 0, 0, 1});
             }),
-            "function 'main': input 'x': dim 0: expression has 1025 nodes, allowed are 1024");
+            "function 'main': input 'x': dim 0: expression has 65537 nodes, allowed are 65536");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = constantExpr(-4); }),
             "function 'main': input 'x': dim 0 has the negative size -4");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
@@ -352,10 +352,10 @@ TEST(ModuleLoader, programsFitTheirFunctions) {
                 b.module.functions[0]->inputs.push_back(argument("more" + std::to_string(i), format::ElementType::I32));
             }),
             "target 'cpu': entry 0: program 0 'affine' has 5 buffer registers, function 'main' needs 10 on entry");
-  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = exprOf({{format::ExprOp::Add, 0}}); }),
-            "program 0 'affine': arena size: expression node 0 needs 2 operands, there are 0");
-  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_lower_bound = exprOf({{format::ExprOp::Add, 0}}); }),
-            "program 0 'affine': arena lower bound: expression node 0 needs 2 operands, there are 0");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = exprOf({{format::ExprOp::Add, 0, 0, 0}}); }),
+            "program 0 'affine': arena size: expression node 0 has node 0 for an operand, allowed are those before it");
+  EXPECT_EQ(program([](format::ProgramT &p) { p.arena_lower_bound = exprOf({{format::ExprOp::Add, 0, 0, 0}}); }),
+            "program 0 'affine': arena lower bound: expression node 0 has node 0 for an operand, allowed are those before it");
   EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = symbolExpr(3); }),
             "target 'cpu': entry 0: program 0 'affine' sizes its arena by symbol 3, function 'main' has 1");
 }

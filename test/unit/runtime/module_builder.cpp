@@ -67,10 +67,10 @@ std::unique_ptr<format::ExprT> exprOf(std::vector<format::ExprNode> nodes) {
   return result;
 }
 std::unique_ptr<format::ExprT> constantExpr(int64_t value) {
-  return exprOf({format::ExprNode(format::ExprOp::Constant, value)});
+  return exprOf({format::ExprNode(format::ExprOp::Constant, 0, 0, value)});
 }
 std::unique_ptr<format::ExprT> symbolExpr(int64_t symbol) {
-  return exprOf({format::ExprNode(format::ExprOp::Symbol, symbol)});
+  return exprOf({format::ExprNode(format::ExprOp::Symbol, 0, 0, symbol)});
 }
 
 std::unique_ptr<format::SymbolT> symbol(std::string name, int64_t min, int64_t max, int64_t multiple,
@@ -167,7 +167,7 @@ void ModuleBuilder::addKernels(format::TargetT &target) {
     scaleAdd.buffer_types.back()->dims.push_back(symbolExpr(0));
   }
   auto timesElements = [](int64_t factor) {
-    return exprOf({{format::ExprOp::Symbol, 0}, {format::ExprOp::Constant, factor}, {format::ExprOp::Mul, 0}});
+    return exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, factor}, {format::ExprOp::Mul, 0, 1, 0}});
   };
   scaleAdd.flops = timesElements(2);
   scaleAdd.bytes = timesElements(12);

@@ -62,7 +62,7 @@ TEST(Expression, evaluatesEveryOperation) {
   const int64_t symbols[] = {7, 3};
   auto binary = [&](E op) {
     int64_t result = -99;
-    Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {op, 0}});
+    Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {op, 0, 0, 1}});
     EXPECT_OK(e.check(2));
     EXPECT_OK(e.evaluate(symbols, result));
     return result;
@@ -81,33 +81,59 @@ TEST(Expression, evaluatesEveryOperation) {
 
 TEST(Expression, printsAsPeopleWriteIt) {
   const std::string names[] = {"past", "step"};
-  Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::Add, 0}, {E::Constant, 2}, {E::Mul, 0}});
+  Expression e = expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::Add, 0, 0, 1}, {E::Constant, 2}, {E::Mul, 0, 2, 3}});
   EXPECT_EQ(e.toString(names), "(past + step) * 2");
   EXPECT_EQ(e.toString({}), "(s0 + s1) * 2");
-  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::Max, 0}}).toString(names), "max(past, 8)");
-  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::CeilDiv, 0}}).toString(names), "past ceildiv 8");
+  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::Max, 0, 0, 1}}).toString(names), "max(past, 8)");
+  EXPECT_EQ(expression({{E::Symbol, 0}, {E::Constant, 8}, {E::CeilDiv, 0, 0, 1}}).toString(names), "past ceildiv 8");
+}
+
+// x_{i+1} = max(x_i + 1, x_i * 1): 3 * 20,000 nodes that would be 2^20,000 without sharing.
+TEST(Expression, sharedTermsAreComputedAndPrintedOnce) {
+  std::vector<Expression::Node> nodes = {{E::Symbol, 0}, {E::Constant, 1}};
+  uint32_t last = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    auto next = static_cast<uint32_t>(nodes.size());
+    nodes.push_back({E::Add, 0, last, 1});
+    nodes.push_back({E::Mul, 0, last, 1});
+    nodes.push_back({E::Max, 0, next, next + 1});
+    last = next + 2;
+  }
+  Expression e = expression(nodes);
+  EXPECT_OK(e.check(1));
+  const int64_t symbols[] = {5};
+  int64_t result = 0;
+  EXPECT_OK(e.evaluate(symbols, result));
+  EXPECT_EQ(result, 20'005);
+  EXPECT_EQ(e.toString({}), "an expression of 60002 nodes");
+
+  nodes.resize(2 + 3 * 8);
+  const std::string names[] = {"n"};
+  EXPECT_EQ(expression(nodes).toString(names),
+            "max(t6 + 1, t6 * 1) with t0 = max(n + 1, n * 1), t1 = max(t0 + 1, t0 * 1), t2 = max(t1 + 1, t1 * 1), "
+            "t3 = max(t2 + 1, t2 * 1), t4 = max(t3 + 1, t3 * 1), t5 = max(t4 + 1, t4 * 1), t6 = max(t5 + 1, t5 * 1)");
 }
 
 TEST(Expression, errorsOfEvaluation) {
   const int64_t symbols[] = {INT64_MAX, 0};
   int64_t result = 0;
-  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Constant, 1}, {E::Add, 0}}).evaluate(symbols, result), VX_FAULT,
+  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Constant, 1}, {E::Add, 0, 0, 1}}).evaluate(symbols, result), VX_FAULT,
                "size expression 's0 + 1': 9223372036854775807 + 1 is no 64-bit number");
-  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::FloorDiv, 0}}).evaluate(symbols, result), VX_FAULT,
+  EXPECT_FAILS(expression({{E::Symbol, 0}, {E::Symbol, 1}, {E::FloorDiv, 0, 0, 1}}).evaluate(symbols, result), VX_FAULT,
                "size expression 's0 floordiv s1': 9223372036854775807 floordiv 0 is no 64-bit number");
 }
 
 TEST(Expression, checkRefusesWhatCannotBeEvaluated) {
   EXPECT_FAILS(expression({{E::Symbol, 2}}).check(2), VX_INVALID_MODULE, "expression uses symbol 2, there are 2");
   EXPECT_FAILS(expression({{E::Symbol, -1}}).check(2), VX_INVALID_MODULE, "expression uses symbol -1, there are 2");
-  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Add, 0}}).check(0), VX_INVALID_MODULE,
-               "expression node 1 needs 2 operands, there are 1");
-  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Constant, 3}}).check(0), VX_INVALID_MODULE,
-               "expression leaves 2 values, wanted is 1");
+  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Add, 0, 0, 1}}).check(0), VX_INVALID_MODULE,
+               "expression node 1 has node 1 for an operand, allowed are those before it");
+  EXPECT_FAILS(expression({{E::Constant, 2}, {E::Add, 0, 9, 0}, {E::Constant, 2}}).check(0), VX_INVALID_MODULE,
+               "expression node 1 has node 9 for an operand, allowed are those before it");
   EXPECT_FAILS(expression({{static_cast<E>(77), 2}}).check(0), VX_INVALID_MODULE,
                "expression node 0 has the unknown operation 77");
   EXPECT_FAILS(expression(std::vector<Expression::Node>(Expression::maxNodes + 1, {E::Constant, 1})).check(0),
-               VX_INVALID_MODULE, "expression has 1025 nodes, allowed are 1024");
+               VX_INVALID_MODULE, "expression has 65537 nodes, allowed are 65536");
 }
 
 TEST(ElementType, sizesRoundUpToBytes) {
