@@ -9,6 +9,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 
@@ -82,7 +83,10 @@ void collectParts(DimAttr dim, DimKind kind, SmallVectorImpl<DimAttr> &parts) {
 }
 
 /// A sum with a max in it is a max of sums, so that its parts can be compared one by one; not when there are many.
-constexpr size_t kMostParts = 32;
+constexpr size_t kMostParts = 8;
+
+/// A max or min of more parts is kept as it is written: comparing all of them with each other would take too long.
+constexpr size_t kMostComparedParts = 32;
 
 DimAttr fromPolynomial(MLIRContext *context, const Polynomial &polynomial) {
   for (const auto &[monomial, coefficient] : polynomial) {
@@ -140,6 +144,70 @@ DimAttr divideExactly(DimAttr lhs, int64_t divisor) {
   return fromPolynomial(lhs.getContext(), polynomial);
 }
 
+/// floor(dividend / divisor) for a divisor above 1, in a form that equal quotients share: multiples of the divisor stand
+/// outside, common factors are cancelled, a division of a division by constants is one, and what rounds up is a
+/// ceildiv. So the sizes that strided windows make of a symbol h are ceildiv(h, 2), ceildiv(h, 4)... Null where a
+/// coefficient does not fit 64 bits.
+DimAttr divideByConstant(Polynomial dividend, int64_t divisor, MLIRContext *context) {
+  Polynomial whole, rest;
+  int64_t common = divisor, offset = 0; // what the rest has for a constant
+  for (const auto &[monomial, coefficient] : dividend) {
+    if (coefficient == 0)
+      continue;
+    if (monomial.empty()) {
+      whole[monomial] = floorDivide(coefficient, divisor);
+      offset = coefficient - whole[monomial] * divisor;
+    } else if (coefficient % divisor == 0) {
+      whole[monomial] = coefficient / divisor;
+    } else {
+      rest[monomial] = coefficient;
+      if (coefficient == INT64_MIN)
+        return {};
+      common = std::gcd(common, coefficient);
+    }
+  }
+  if (rest.empty())
+    return fromPolynomial(context, whole);
+  offset /= common;
+  divisor /= common;
+  for (auto &[monomial, coefficient] : rest)
+    coefficient /= common;
+
+  const auto &[factors, scale] = *rest.begin();
+  if (rest.size() == 1 && scale == 1 && factors.size() == 1 &&
+      (factors[0].getKind() == DimKind::FloorDiv || factors[0].getKind() == DimKind::CeilDiv)) {
+    DimAttr inner = factors[0].getOperands()[0];
+    std::optional<int64_t> innerDivisor = factors[0].getOperands()[1].asConstant();
+    int64_t shift, product;
+    if (innerDivisor && *innerDivisor > 1 && !llvm::MulOverflow(offset, *innerDivisor, shift) &&
+        !llvm::MulOverflow(divisor, *innerDivisor, product)) {
+      bool roundsUp = factors[0].getKind() == DimKind::CeilDiv;
+      Polynomial numerator;
+      if (toPolynomial(inner, 1, numerator) && addTo(numerator, {}, shift) &&
+          (!roundsUp || addTo(numerator, {}, *innerDivisor - 1)))
+        if (DimAttr quotient = divideByConstant(numerator, product, context))
+          return fromPolynomial(context, whole) + quotient;
+    }
+  }
+  bool roundsUp = offset == divisor - 1;
+  if (!roundsUp && offset != 0)
+    rest[Monomial()] = offset;
+  DimAttr numerator = fromPolynomial(context, rest);
+  DimAttr quotient = divisor == 1
+                         ? numerator
+                         : getAtom(roundsUp ? DimKind::CeilDiv : DimKind::FloorDiv, numerator,
+                                   DimAttr::constant(context, divisor));
+  return whole.empty() ? quotient : fromPolynomial(context, whole) + quotient;
+}
+
+/// The quotient by a constant above 1, rounded down or up; null where it has no normal form.
+DimAttr divideByConstant(DimAttr lhs, int64_t divisor, bool roundUp) {
+  Polynomial dividend;
+  if (!toPolynomial(lhs, 1, dividend) || (roundUp && !addTo(dividend, {}, divisor - 1)))
+    return {};
+  return divideByConstant(dividend, divisor, lhs.getContext());
+}
+
 /// lhs / rhs when rhs is one product that divides every term, e.g. (batch*seq*8) / (seq*4). Right for a divisor that is
 /// not 0, and a division by 0 is an error of the call wherever the quotient is used.
 DimAttr divideByProduct(DimAttr lhs, DimAttr rhs) {
@@ -171,6 +239,8 @@ DimAttr getExtremum(DimKind kind, DimAttr lhs, DimAttr rhs) {
   SmallVector<DimAttr> parts, kept;
   collectParts(lhs, kind, parts);
   collectParts(rhs, kind, parts);
+  if (parts.size() > kMostComparedParts)
+    return compare(lhs, rhs) <= 0 ? getAtom(kind, lhs, rhs) : getAtom(kind, rhs, lhs);
   auto covers = [&](DimAttr part, DimAttr other) {
     return kind == DimKind::Max ? other.isAtMost(part) : part.isAtMost(other);
   };
@@ -230,7 +300,7 @@ DimAttr DimAttr::floorDiv(DimAttr lhs, DimAttr rhs) {
   if (r == 1)
     return lhs;
   if (r && *r > 1)
-    if (DimAttr quotient = divideExactly(lhs, *r))
+    if (DimAttr quotient = divideByConstant(lhs, *r, /*roundUp=*/false))
       return quotient;
   if (DimAttr quotient = divideByProduct(lhs, rhs))
     return quotient;
@@ -244,7 +314,7 @@ DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) {
   if (r == 1)
     return lhs;
   if (r && *r > 1)
-    if (DimAttr quotient = divideExactly(lhs, *r))
+    if (DimAttr quotient = divideByConstant(lhs, *r, /*roundUp=*/true))
       return quotient;
   if (DimAttr quotient = divideByProduct(lhs, rhs))
     return quotient;
@@ -263,42 +333,206 @@ DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) {
 DimAttr DimAttr::max(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Max, lhs, rhs); }
 DimAttr DimAttr::min(DimAttr lhs, DimAttr rhs) { return getExtremum(DimKind::Min, lhs, rhs); }
 
-bool DimAttr::isAtMost(DimAttr other) const {
-  if (*this == other)
-    return true;
-  auto parts = [](DimAttr dim, DimKind kind) {
-    return dim.getKind() == kind ? dim.getOperands() : ArrayRef<DimAttr>();
-  };
-  if (llvm::any_of(parts(other, DimKind::Max), [&](DimAttr part) { return isAtMost(part); }) ||
-      llvm::any_of(parts(*this, DimKind::Min), [&](DimAttr part) { return part.isAtMost(other); }))
-    return true;
-  if (getKind() == DimKind::Max && llvm::all_of(getOperands(), [&](DimAttr part) { return part.isAtMost(other); }))
-    return true;
-  // other - this has no negative coefficient, and its atoms are not negative: symbols by their declaration; of the
-  // other atoms only those made of such parts count.
-  Polynomial difference;
-  if (!toPolynomial(other, 1, difference) || !toPolynomial(*this, -1, difference))
-    return false;
-  auto isNotNegative = [](DimAttr atom, auto &&self) -> bool {
-    switch (atom.getKind()) {
-    case DimKind::Constant:
-    case DimKind::Product:
-      return atom.getValue() >= 0 && llvm::all_of(atom.getOperands(), [&](DimAttr a) { return self(a, self); });
-    case DimKind::Symbol:
+namespace {
+
+/// The least and the greatest value that an expression may have; none where there is no bound.
+struct Interval {
+  std::optional<int64_t> low, high;
+};
+
+/// Shows that one expression is at most another for all values of the symbols, which are not negative. Expressions share
+/// their parts, so a proof that followed every path might never end: it is given up after so many steps.
+class Prover {
+public:
+  bool isAtMost(DimAttr lhs, DimAttr rhs) {
+    if (lhs == rhs)
       return true;
-    case DimKind::Max:
-      return llvm::any_of(atom.getOperands(), [&](DimAttr a) { return self(a, self); });
-    case DimKind::Mod: // has the sign of the divisor
-      return self(atom.getOperands()[1], self);
-    default:
-      return llvm::all_of(atom.getOperands(), [&](DimAttr a) { return self(a, self); });
+    if (--steps < 0)
+      return false;
+    auto parts = [](DimAttr dim, DimKind kind) {
+      return dim.getKind() == kind ? dim.getOperands() : ArrayRef<DimAttr>();
+    };
+    if (llvm::any_of(parts(rhs, DimKind::Max), [&](DimAttr part) { return isAtMost(lhs, part); }) ||
+        llvm::any_of(parts(lhs, DimKind::Min), [&](DimAttr part) { return isAtMost(part, rhs); }))
+      return true;
+    if (lhs.getKind() == DimKind::Max &&
+        llvm::all_of(lhs.getOperands(), [&](DimAttr part) { return isAtMost(part, rhs); }))
+      return true;
+    if (isQuotientAtMost(lhs, rhs))
+      return true;
+    Polynomial difference;
+    if (!toPolynomial(rhs, 1, difference) || !toPolynomial(lhs, -1, difference))
+      return false;
+    coverNegativeTerms(difference);
+    int64_t least = 0;
+    for (const auto &[monomial, coefficient] : difference) {
+      std::optional<int64_t> low = getTerm(monomial, coefficient).low;
+      if (coefficient != 0 && (!low || llvm::AddOverflow(least, *low, least)))
+        return false;
     }
-  };
-  return llvm::all_of(difference, [&](const auto &term) {
-    return term.second >= 0 &&
-           (term.second == 0 || llvm::all_of(term.first, [&](DimAttr a) { return isNotNegative(a, isNotNegative); }));
-  });
-}
+    return least >= 0;
+  }
+
+private:
+  bool isNotNegative(DimAttr dim) {
+    std::optional<int64_t> low = get(dim).low;
+    return low && *low >= 0;
+  }
+
+  static std::optional<int64_t> getPositiveDivisor(DimAttr dim) {
+    if (dim.getKind() != DimKind::FloorDiv && dim.getKind() != DimKind::CeilDiv)
+      return std::nullopt;
+    std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
+    return divisor && *divisor > 0 ? divisor : std::nullopt;
+  }
+
+  /// x / a <= y when 0 <= x <= y, x / a <= y / b when also b <= a, and ceildiv(x, a) <= ceildiv(y, b) * k when b <= a * k.
+  bool isQuotientAtMost(DimAttr lhs, DimAttr rhs) {
+    std::optional<int64_t> divisor = getPositiveDivisor(lhs);
+    if (!divisor || !isNotNegative(lhs.getOperands()[0]))
+      return false;
+    if (lhs.getKind() == DimKind::CeilDiv && rhs.getKind() == DimKind::Product && rhs.getOperands().size() == 1 &&
+        rhs.getOperands()[0].getKind() == DimKind::CeilDiv) {
+      DimAttr quotient = rhs.getOperands()[0];
+      std::optional<int64_t> finer = getPositiveDivisor(quotient);
+      int64_t scaled;
+      if (finer && rhs.getValue() > 0 && !llvm::MulOverflow(*divisor, rhs.getValue(), scaled) && *finer <= scaled &&
+          isAtMost(lhs.getOperands()[0], quotient.getOperands()[0]))
+        return true;
+    }
+    std::optional<int64_t> other = getPositiveDivisor(rhs);
+    bool roundsAlike = lhs.getKind() == DimKind::FloorDiv || rhs.getKind() == DimKind::CeilDiv;
+    if (other && *other <= *divisor && roundsAlike && isAtMost(lhs.getOperands()[0], rhs.getOperands()[0]))
+      return true;
+    return rhs.getKind() != DimKind::Sum && isAtMost(lhs.getOperands()[0], rhs);
+  }
+
+  /// Takes from each negative term what a positive one makes up for: n*ceildiv(h, 4) from n*ceildiv(h, 2).
+  void coverNegativeTerms(Polynomial &difference) {
+    for (auto &[negative, debt] : difference)
+      for (auto &[positive, credit] : difference) {
+        if (debt >= 0)
+          break;
+        if (credit <= 0 || debt == INT64_MIN || !isProductAtMost(negative, positive))
+          continue;
+        int64_t covered = std::min(-debt, credit);
+        debt += covered;
+        credit -= covered;
+      }
+  }
+
+  /// Each factor has a partner that is at least as large; nothing is negative.
+  bool isProductAtMost(const Monomial &lhs, const Monomial &rhs) {
+    if (lhs.size() != rhs.size() || lhs.size() < 1 || !llvm::all_of(lhs, [&](DimAttr a) { return isNotNegative(a); }))
+      return false;
+    Monomial partners = rhs;
+    Monomial others;
+    for (DimAttr factor : lhs) {
+      if (auto it = llvm::find(partners, factor); it != partners.end())
+        partners.erase(it);
+      else
+        others.push_back(factor);
+    }
+    for (DimAttr factor : others) {
+      auto it = llvm::find_if(partners, [&](DimAttr partner) { return isAtMost(factor, partner); });
+      if (it == partners.end())
+        return false;
+      partners.erase(it);
+    }
+    return true;
+  }
+
+  Interval getTerm(const Monomial &monomial, int64_t coefficient) {
+    Interval result{1, 1};
+    for (DimAttr factor : monomial)
+      result = multiply(result, get(factor));
+    return multiply(result, {coefficient, coefficient});
+  }
+
+  static Interval multiply(Interval a, Interval b) {
+    auto negate = [](Interval i) -> Interval {
+      auto flip = [](std::optional<int64_t> v) { return v && *v != INT64_MIN ? std::optional(-*v) : std::nullopt; };
+      return {flip(i.high), flip(i.low)};
+    };
+    auto isConstant = [](Interval i) { return i.low && i.high && *i.low == *i.high; };
+    if (isConstant(a) && *a.low < 0 && *a.low != INT64_MIN)
+      return negate(multiply(negate(a), b));
+    if (isConstant(b) && *b.low < 0 && *b.low != INT64_MIN)
+      return negate(multiply(a, negate(b)));
+    auto times = [](std::optional<int64_t> x, std::optional<int64_t> y) -> std::optional<int64_t> {
+      int64_t product;
+      return x && y && !llvm::MulOverflow(*x, *y, product) ? std::optional(product) : std::nullopt;
+    };
+    if (a.low && *a.low >= 0 && b.low && *b.low >= 0)
+      return {times(a.low, b.low).value_or(0), times(a.high, b.high)};
+    if (isConstant(b) && *b.low >= 0)
+      return {times(a.low, b.low), times(a.high, b.low)};
+    if (isConstant(a) && *a.low >= 0)
+      return {times(a.low, b.low), times(a.low, b.high)};
+    return {};
+  }
+
+  Interval get(DimAttr dim) {
+    if (--steps < 0)
+      return {};
+    auto add = [](std::optional<int64_t> a, std::optional<int64_t> b) -> std::optional<int64_t> {
+      int64_t sum;
+      return a && b && !llvm::AddOverflow(*a, *b, sum) ? std::optional(sum) : std::nullopt;
+    };
+    switch (dim.getKind()) {
+    case DimKind::Constant:
+      return {dim.getValue(), dim.getValue()};
+    case DimKind::Symbol:
+      return {0, std::nullopt};
+    case DimKind::Sum: {
+      Interval sum{0, 0};
+      for (DimAttr operand : dim.getOperands()) {
+        Interval term = get(operand);
+        sum = {add(sum.low, term.low), add(sum.high, term.high)};
+      }
+      return sum;
+    }
+    case DimKind::Product:
+      return getTerm(Monomial(dim.getOperands().begin(), dim.getOperands().end()), dim.getValue());
+    case DimKind::FloorDiv:
+    case DimKind::CeilDiv: {
+      Interval dividend = get(dim.getOperands()[0]), divisor = get(dim.getOperands()[1]);
+      auto divide = [&](std::optional<int64_t> value) -> std::optional<int64_t> {
+        if (!value)
+          return std::nullopt;
+        return dim.getKind() == DimKind::FloorDiv ? floorDivide(*value, *divisor.low) : ceilDivide(*value, *divisor.low);
+      };
+      if (divisor.low && divisor.high && *divisor.low == *divisor.high && *divisor.low > 0)
+        return {divide(dividend.low), divide(dividend.high)};
+      // A divisor of 0 is an error of the call.
+      if (dividend.low && *dividend.low >= 0 && divisor.low && *divisor.low >= 0)
+        return {0, dividend.high};
+      return {};
+    }
+    case DimKind::Mod: { // has the sign of the divisor
+      Interval divisor = get(dim.getOperands()[1]);
+      return divisor.low && *divisor.low >= 0 ? Interval{0, divisor.high} : Interval{};
+    }
+    case DimKind::Max: {
+      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
+      return {a.low && b.low ? std::max(a.low, b.low) : a.low ? a.low : b.low,
+              a.high && b.high ? std::max(a.high, b.high) : std::nullopt};
+    }
+    case DimKind::Min: {
+      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
+      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt,
+              a.high && b.high ? std::min(a.high, b.high) : a.high ? a.high : b.high};
+    }
+    }
+    llvm_unreachable("all kinds are handled");
+  }
+
+  int steps = 2000;
+};
+
+} // namespace
+
+bool DimAttr::isAtMost(DimAttr other) const { return Prover().isAtMost(*this, other); }
 
 std::optional<int64_t> DimAttr::asConstant() const {
   return getKind() == DimKind::Constant ? std::optional(getValue()) : std::nullopt;
@@ -307,87 +541,120 @@ std::optional<int64_t> DimAttr::asConstant() const {
 StringAttr DimAttr::asSymbol() const { return getKind() == DimKind::Symbol ? getSymbol() : StringAttr(); }
 
 void DimAttr::collectSymbols(SetVector<StringAttr> &symbols) const {
-  if (getKind() == DimKind::Symbol)
-    symbols.insert(getSymbol());
-  for (DimAttr operand : getOperands())
-    operand.collectSymbols(symbols);
+  llvm::SmallDenseSet<DimAttr, 16> seen;
+  auto visit = [&](DimAttr dim, auto &&self) -> void {
+    if (dim.getKind() == DimKind::Symbol)
+      symbols.insert(dim.getSymbol());
+    if (!dim.getOperands().empty() && seen.insert(dim).second)
+      for (DimAttr operand : dim.getOperands())
+        self(operand, self);
+  };
+  visit(*this, visit);
+}
+
+static DimAttr substituteOnce(DimAttr dim, function_ref<DimAttr(StringAttr)> replacement,
+                              llvm::SmallDenseMap<DimAttr, DimAttr, 16> &done) {
+  if (dim.getKind() == DimKind::Constant)
+    return dim;
+  if (dim.getKind() == DimKind::Symbol) {
+    DimAttr value = replacement(dim.getSymbol());
+    return value ? value : dim;
+  }
+  if (auto it = done.find(dim); it != done.end())
+    return it->second;
+  SmallVector<DimAttr> operands;
+  for (DimAttr operand : dim.getOperands())
+    operands.push_back(substituteOnce(operand, replacement, done));
+  auto combine = [&]() -> DimAttr {
+    switch (dim.getKind()) {
+    case DimKind::Constant:
+    case DimKind::Symbol:
+      break;
+    case DimKind::Sum: {
+      DimAttr sum = DimAttr::constant(dim.getContext(), 0);
+      for (DimAttr operand : operands)
+        sum = sum + operand;
+      return sum;
+    }
+    case DimKind::Product: {
+      DimAttr product = DimAttr::constant(dim.getContext(), dim.getValue());
+      for (DimAttr operand : operands)
+        product = product * operand;
+      return product;
+    }
+    case DimKind::FloorDiv:
+      return DimAttr::floorDiv(operands[0], operands[1]);
+    case DimKind::CeilDiv:
+      return DimAttr::ceilDiv(operands[0], operands[1]);
+    case DimKind::Mod:
+      return DimAttr::mod(operands[0], operands[1]);
+    case DimKind::Max:
+      return DimAttr::max(operands[0], operands[1]);
+    case DimKind::Min:
+      return DimAttr::min(operands[0], operands[1]);
+    }
+    llvm_unreachable("leaves have returned");
+  };
+  DimAttr result = combine();
+  done[dim] = result;
+  return result;
 }
 
 DimAttr DimAttr::substitute(function_ref<DimAttr(StringAttr)> replacement) const {
-  MLIRContext *context = getContext();
-  auto operand = [&](unsigned index) { return getOperands()[index].substitute(replacement); };
-  switch (getKind()) {
-  case DimKind::Constant:
-    return *this;
-  case DimKind::Symbol: {
-    DimAttr value = replacement(getSymbol());
-    return value ? value : *this;
+  llvm::SmallDenseMap<DimAttr, DimAttr, 16> done;
+  return substituteOnce(*this, replacement, done);
+}
+
+static std::optional<int64_t> evaluateOnce(DimAttr dim, function_ref<std::optional<int64_t>(StringRef)> valueOf,
+                                           llvm::SmallDenseMap<DimAttr, std::optional<int64_t>, 16> &done) {
+  if (dim.getKind() == DimKind::Constant)
+    return dim.getValue();
+  if (dim.getKind() == DimKind::Symbol)
+    return valueOf(dim.getSymbol());
+  if (auto it = done.find(dim); it != done.end())
+    return it->second;
+  SmallVector<int64_t> values;
+  for (DimAttr operand : dim.getOperands()) {
+    std::optional<int64_t> value = evaluateOnce(operand, valueOf, done);
+    if (!value)
+      return done[dim] = std::nullopt;
+    values.push_back(*value);
   }
-  case DimKind::Sum: {
-    DimAttr sum = constant(context, 0);
-    for (unsigned i = 0; i < getOperands().size(); ++i)
-      sum = sum + operand(i);
-    return sum;
-  }
-  case DimKind::Product: {
-    DimAttr product = constant(context, getValue());
-    for (unsigned i = 0; i < getOperands().size(); ++i)
-      product = product * operand(i);
-    return product;
-  }
-  case DimKind::FloorDiv:
-    return floorDiv(operand(0), operand(1));
-  case DimKind::CeilDiv:
-    return ceilDiv(operand(0), operand(1));
-  case DimKind::Mod:
-    return mod(operand(0), operand(1));
-  case DimKind::Max:
-    return max(operand(0), operand(1));
-  case DimKind::Min:
-    return min(operand(0), operand(1));
-  }
-  llvm_unreachable("all kinds are handled");
+  auto combine = [&]() -> std::optional<int64_t> {
+    int64_t result = dim.getKind() == DimKind::Product ? dim.getValue() : 0;
+    switch (dim.getKind()) {
+    case DimKind::Sum:
+      for (int64_t value : values)
+        if (llvm::AddOverflow(result, value, result))
+          return std::nullopt;
+      return result;
+    case DimKind::Product:
+      for (int64_t value : values)
+        if (llvm::MulOverflow(result, value, result))
+          return std::nullopt;
+      return result;
+    case DimKind::Max:
+      return std::max(values[0], values[1]);
+    case DimKind::Min:
+      return std::min(values[0], values[1]);
+    default:
+      break;
+    }
+    if (values[1] == 0 || (values[0] == INT64_MIN && values[1] == -1))
+      return std::nullopt;
+    int64_t quotient = floorDivide(values[0], values[1]);
+    if (dim.getKind() == DimKind::FloorDiv)
+      return quotient;
+    if (dim.getKind() == DimKind::CeilDiv)
+      return ceilDivide(values[0], values[1]);
+    return values[0] - quotient * values[1];
+  };
+  return done[dim] = combine();
 }
 
 std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(StringRef)> valueOf) const {
-  if (getKind() == DimKind::Constant)
-    return getValue();
-  if (getKind() == DimKind::Symbol)
-    return valueOf(getSymbol());
-  SmallVector<int64_t> values;
-  for (DimAttr operand : getOperands()) {
-    std::optional<int64_t> value = operand.evaluate(valueOf);
-    if (!value)
-      return std::nullopt;
-    values.push_back(*value);
-  }
-  int64_t result = getKind() == DimKind::Product ? getValue() : 0;
-  switch (getKind()) {
-  case DimKind::Sum:
-    for (int64_t value : values)
-      if (llvm::AddOverflow(result, value, result))
-        return std::nullopt;
-    return result;
-  case DimKind::Product:
-    for (int64_t value : values)
-      if (llvm::MulOverflow(result, value, result))
-        return std::nullopt;
-    return result;
-  case DimKind::Max:
-    return std::max(values[0], values[1]);
-  case DimKind::Min:
-    return std::min(values[0], values[1]);
-  default:
-    break;
-  }
-  if (values[1] == 0 || (values[0] == INT64_MIN && values[1] == -1))
-    return std::nullopt;
-  int64_t quotient = floorDivide(values[0], values[1]);
-  if (getKind() == DimKind::FloorDiv)
-    return quotient;
-  if (getKind() == DimKind::CeilDiv)
-    return ceilDivide(values[0], values[1]);
-  return values[0] - quotient * values[1];
+  llvm::SmallDenseMap<DimAttr, std::optional<int64_t>, 16> done;
+  return evaluateOnce(*this, valueOf, done);
 }
 
 //===-- Text
