@@ -29,9 +29,10 @@ int main(int argc, char **argv) {
   format::FunctionT &loop = control.function("loop");
   loop.symbols.push_back(symbol("past", 0, 512, 8));
   loop.inputs.push_back(argument("past", format::ElementType::F16, symbolExpr(0)));
-  loop.inputs.push_back(
-      argument("mask", format::ElementType::Bool,
-               exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
+  loop.inputs.push_back(argument(
+      "mask", format::ElementType::Bool,
+      exprOf(
+          {{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
   control.addFaultSites(1);
   control.program("loop", 4, 2, 0,
                   block(ifElse(0, block(whileLoop(0, block(instruction(Op::Sub, {0, 0, 1})))), block()),

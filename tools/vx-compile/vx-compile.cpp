@@ -3,6 +3,7 @@
 #include "output_file.h"
 
 #include "vx/compiler/vxc.h"
+#include "vx/runtime/vx.h"
 
 #include <CLI/CLI.hpp>
 
@@ -67,6 +68,23 @@ private:
 struct Sink {
   Console console;
   std::string text;
+  std::string reason;
+
+  // What is written is checked by the loader that will read it, before it has a name.
+  const char *verify(const char *path) {
+    vx_module *module = nullptr;
+    vx_status status = vx_module_load(path, &module);
+    if (!status) {
+      vx_module_release(module);
+      return nullptr;
+    }
+    reason = vx_status_message(status);
+    vx_status_release(status);
+    // The file's name for now tells nobody anything.
+    if (size_t name = reason.find(path); name != std::string::npos)
+      reason.erase(0, name + std::string_view(path).size() + 2);
+    return reason.c_str();
+  }
 };
 
 struct Options {
@@ -201,6 +219,7 @@ static int run(const char *name, int argc, char **argv) {
   request.on_text = [](void *data, const char *text, size_t size) {
     static_cast<Sink *>(data)->text.append(text, size);
   };
+  request.verify = [](void *data, const char *path) { return static_cast<Sink *>(data)->verify(path); };
   request.user_data = &sink;
   const vxc_result result = vxc_compile(options.model.c_str(), options.output.c_str(), &request);
   if (result != VXC_DONE)

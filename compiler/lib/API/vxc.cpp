@@ -146,6 +146,11 @@ vxc_result Call::parseOptions() {
   compilation.threads = options.threads;
   compilation.strictMath = options.strict_math;
   compilation.externalWeights = options.external_weights;
+  if (options.verify)
+    compilation.verify = [this](const std::string &path) -> std::string {
+      const char *reason = options.verify(options.user_data, path.c_str());
+      return reason ? reason : "";
+    };
   compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, message); };
   return VXC_DONE;
 }

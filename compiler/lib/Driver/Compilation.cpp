@@ -509,8 +509,9 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
           return;
         }
         report.dispatches += dispatches;
-        if (auto size = program->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr))
-          report.arenaSize = size.str();
+        // A maximum of many is told by vx-info, term by term.
+        auto size = program->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr);
+        report.arenaSize = size ? size.str() : "max(...)";
         if (auto bound = program->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
           report.arenaLowerBound = bound.str();
       });
@@ -525,9 +526,15 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
 
   progress("writing " + output.str());
   std::string error;
-  if (failed(writeModule(output, targets, {options.modelName, options.externalWeights}, error))) {
+  bool refused = false;
+  auto verify = [&](const std::string &path) {
+    std::string reason = options.verify ? options.verify(path) : "";
+    refused = !reason.empty();
+    return reason;
+  };
+  if (failed(writeModule(output, targets, {options.modelName, options.externalWeights, verify}, error))) {
     emitError(UnknownLoc::get(module.getContext())) << error;
-    return Outcome::Failed;
+    return refused ? Outcome::Unsupported : Outcome::Failed;
   }
   return Outcome::Done;
 }

@@ -4,7 +4,53 @@ using namespace mlir;
 
 namespace vx {
 
-DimAttr getEntryExpression(Value value) {
+NamedMaxima::NamedMaxima(vxrt::ProgramOp program) : context(program.getContext()), prefix("max ") {
+  while (llvm::any_of(program.getSymbols().getAsRange<StringAttr>(),
+                      [&](StringAttr name) { return name.getValue().starts_with(prefix); }))
+    prefix += ' ';
+}
+
+DimAttr NamedMaxima::get(ArrayRef<DimAttr> of) {
+  SmallVector<Attribute> distinct;
+  for (DimAttr part : of)
+    if (!llvm::is_contained(distinct, part))
+      distinct.push_back(part);
+  ArrayAttr key = ArrayAttr::get(context, distinct);
+  DimAttr &symbol = symbols[key];
+  if (!symbol) {
+    symbol = DimAttr::symbolNamed(context, prefix + std::to_string(parts.size()));
+    parts[symbol] = key;
+  }
+  return symbol;
+}
+
+ArrayRef<DimAttr> NamedMaxima::getParts(DimAttr symbol) const {
+  ArrayAttr all = parts.lookup(symbol);
+  if (!all)
+    return {};
+  return ArrayRef(static_cast<const DimAttr *>(all.getValue().data()), all.size());
+}
+
+bool NamedMaxima::isAtMost(DimAttr lhs, DimAttr rhs) const {
+  // A chain of names is followed only so far.
+  int steps = 64;
+  auto prove = [&](DimAttr part, auto &&self) -> bool {
+    if (--steps < 0)
+      return false;
+    return lhs.isAtMost(part) || llvm::any_of(getParts(part), [&](DimAttr inner) { return self(inner, self); });
+  };
+  return prove(rhs, prove);
+}
+
+DimAttr EntryExpressions::get(Value value) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  DimAttr result = compute(value);
+  known[value] = result;
+  return result;
+}
+
+DimAttr EntryExpressions::compute(Value value) {
   MLIRContext *context = value.getContext();
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto program = dyn_cast<vxrt::ProgramOp>(argument.getOwner()->getParentOp());
@@ -17,7 +63,7 @@ DimAttr getEntryExpression(Value value) {
   auto calc = value.getDefiningOp<vxrt::CalcOp>();
   if (!calc)
     return {};
-  DimAttr lhs = getEntryExpression(calc.getLhs()), rhs = lhs ? getEntryExpression(calc.getRhs()) : DimAttr();
+  DimAttr lhs = get(calc.getLhs()), rhs = lhs ? get(calc.getRhs()) : DimAttr();
   if (!rhs)
     return {};
   switch (calc.getKind()) {
@@ -34,7 +80,9 @@ DimAttr getEntryExpression(Value value) {
   case vxrt::CalcKind::mod:
     return DimAttr::mod(lhs, rhs);
   case vxrt::CalcKind::max:
-    return DimAttr::max(lhs, rhs);
+    if (!maxima)
+      return DimAttr::max(lhs, rhs);
+    return maxima->isAtMost(lhs, rhs) ? rhs : maxima->isAtMost(rhs, lhs) ? lhs : maxima->get({lhs, rhs});
   case vxrt::CalcKind::min:
     return DimAttr::min(lhs, rhs);
   default:

@@ -1,5 +1,6 @@
 // Marks the commands that must wait for those before them in their segment.
 
+#include "Lifetimes.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
@@ -14,28 +15,54 @@ namespace vx {
 
 namespace {
 
-/// True when the two views may share bytes.
-bool mayOverlap(Value a, Value b) {
-  if (a == b)
-    return true;
-  auto aSlice = a.getDefiningOp<vxrt::ArenaSliceOp>(), bSlice = b.getDefiningOp<vxrt::ArenaSliceOp>();
-  if (aSlice && bSlice) {
-    DimAttr aOffset = getEntryExpression(aSlice.getOffset()), aSize = getEntryExpression(aSlice.getSize());
-    DimAttr bOffset = getEntryExpression(bSlice.getOffset()), bSize = getEntryExpression(bSlice.getSize());
+/// Tells which views of memory may share bytes.
+class Aliasing {
+public:
+  explicit Aliasing(vxrt::ProgramOp program) : lifetimes(program), maxima(program), expressions(&maxima) {}
+
+  bool mayOverlap(Value a, Value b) {
+    if (a == b)
+      return true;
+    auto aSlice = a.getDefiningOp<vxrt::ArenaSliceOp>(), bSlice = b.getDefiningOp<vxrt::ArenaSliceOp>();
+    if (aSlice && bSlice)
+      return mayOverlap(aSlice, bSlice);
+    if (aSlice || bSlice)
+      return false; // nothing but a slice shows the arena
+    auto isFresh = [](Value value) {
+      return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
+    };
+    if (isFresh(a) || isFresh(b))
+      return false; // a fresh buffer and weights are known by their own name only
+    auto aVariable = a.getDefiningOp<vxrt::VariableOp>(), bVariable = b.getDefiningOp<vxrt::VariableOp>();
+    return !aVariable || !bVariable || aVariable.getVariable() == bVariable.getVariable();
+  }
+
+private:
+  bool mayOverlap(vxrt::ArenaSliceOp a, vxrt::ArenaSliceOp b) {
+    if (a.getOffset() == b.getOffset())
+      return true;
+    // The plan keeps apart what is in use at one time, unless one is computed in the other's place.
+    if (getLifetime(a).overlaps(getLifetime(b)))
+      return false;
+    DimAttr aOffset = expressions.get(a.getOffset()), aSize = expressions.get(a.getSize());
+    DimAttr bOffset = expressions.get(b.getOffset()), bSize = expressions.get(b.getSize());
     if (!aOffset || !aSize || !bOffset || !bSize)
       return true;
-    return !(aOffset + aSize).isAtMost(bOffset) && !(bOffset + bSize).isAtMost(aOffset);
+    return !maxima.isAtMost(aOffset + aSize, bOffset) && !maxima.isAtMost(bOffset + bSize, aOffset);
   }
-  if (aSlice || bSlice)
-    return false; // nothing but a slice shows the arena
-  auto isFresh = [](Value value) {
-    return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
-  };
-  if (isFresh(a) || isFresh(b))
-    return false; // a fresh buffer and weights are known by their own name only
-  auto aVariable = a.getDefiningOp<vxrt::VariableOp>(), bVariable = b.getDefiningOp<vxrt::VariableOp>();
-  return !aVariable || !bVariable || aVariable.getVariable() == bVariable.getVariable();
-}
+
+  const Lifetime &getLifetime(Value slice) {
+    auto [it, isNew] = known.try_emplace(slice);
+    if (isNew)
+      it->second = lifetimes.get(slice);
+    return it->second;
+  }
+
+  Lifetimes lifetimes;
+  NamedMaxima maxima;
+  EntryExpressions expressions;
+  llvm::DenseMap<Value, Lifetime> known;
+};
 
 struct Accesses {
   SmallVector<Value> reads, writes;
@@ -55,9 +82,10 @@ Accesses getAccesses(Operation *command) {
   return accesses;
 }
 
-bool conflicts(const Accesses &earlier, const Accesses &later) {
-  auto anyOverlap = [](ArrayRef<Value> a, ArrayRef<Value> b) {
-    return llvm::any_of(a, [&](Value x) { return llvm::any_of(b, [&](Value y) { return mayOverlap(x, y); }); });
+bool conflicts(const Accesses &earlier, const Accesses &later, Aliasing &aliasing) {
+  auto anyOverlap = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+    return llvm::any_of(a,
+                        [&](Value x) { return llvm::any_of(b, [&](Value y) { return aliasing.mayOverlap(x, y); }); });
   };
   return anyOverlap(earlier.writes, later.reads) || anyOverlap(earlier.writes, later.writes) ||
          anyOverlap(earlier.reads, later.writes);
@@ -65,12 +93,13 @@ bool conflicts(const Accesses &earlier, const Accesses &later) {
 
 struct InsertBarriersPass : impl::InsertBarriersPassBase<InsertBarriersPass> {
   void runOnOperation() override {
+    Aliasing aliasing(getOperation());
     getOperation().walk([&](vxrt::SegmentOp segment) {
       SmallVector<Accesses> sinceBarrier;
       for (Operation &command : segment.getBody().front()) {
         Accesses accesses = getAccesses(&command);
         bool barrier =
-            llvm::any_of(sinceBarrier, [&](const Accesses &earlier) { return conflicts(earlier, accesses); });
+            llvm::any_of(sinceBarrier, [&](const Accesses &earlier) { return conflicts(earlier, accesses, aliasing); });
         if (barrier)
           sinceBarrier.clear();
         sinceBarrier.push_back(accesses);

@@ -1,10 +1,16 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
+#include "Lifetimes.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+#include <numeric>
 
 using namespace mlir;
 
@@ -21,11 +27,9 @@ constexpr int64_t kAlignment = 64;
 /// Buffers that share their memory from the first's definition to the last's last use.
 struct Slot {
   SmallVector<vxrt::AllocateOp> buffers;
-  DimAttr size;  // bytes, a multiple of kAlignment
-  int64_t first; // program positions, inclusive
-  int64_t last;
+  DimAttr size; // bytes, a multiple of kAlignment
+  Lifetime lifetime;
   DimAttr offset; // once placed
-  int64_t sample; // size for typical symbol values, to order slots by
 };
 
 /// Every coefficient from here on is rounded up to the alignment by itself; it wastes at most a hundredth.
@@ -52,71 +56,62 @@ DimAttr getAlignedSize(DimAttr size) {
   return exact + DimAttr::ceilDiv(rest, DimAttr::constant(size.getContext(), kAlignment)) * kAlignment;
 }
 
+/// Values of the symbols at which plans are compared. A plan is right at any size; these only decide which one is
+/// small.
+struct Sample {
+  llvm::StringMap<int64_t> values;
+
+  /// Bytes, or the most there are for what does not fit 64 bits.
+  uint64_t evaluate(DimAttr dim) const {
+    std::optional<int64_t> value =
+        dim.evaluate([&](StringRef name) -> std::optional<int64_t> { return values.lookup(name); });
+    return value && *value >= 0 ? static_cast<uint64_t>(*value) : UINT64_MAX;
+  }
+};
+
+/// What lies below what: an offset is the top of the highest slot that lies below and is in use at the same time. So no
+/// two slots that are in use at one time ever share a byte, whatever the sizes are, and nothing has to be proved.
+struct Stacking {
+  SmallVector<unsigned> order;                 // of slots, from below
+  SmallVector<SmallVector<unsigned, 4>> below; // of each slot, without those below another of them
+};
+
 class ArenaPlanner {
 public:
-  ArenaPlanner(vxrt::ProgramOp program, bool inPlace) : program(program), inPlace(inPlace) {}
+  ArenaPlanner(vxrt::ProgramOp program, bool inPlace)
+      : program(program), inPlace(inPlace), lifetimes(program), maxima(program) {}
 
   void run() {
-    number();
     collect();
-    place();
+    makeSamples();
+    findConflicts();
+    stack(choose());
+    boundBelow();
     rewrite();
   }
 
 private:
   MLIRContext *context() { return program.getContext(); }
 
-  /// Positions in program order. A region op has a begin and an end; what is used in a loop's body but defined outside
-  /// of it is used until the end of the loop.
-  void number() {
-    int64_t next = 0;
-    auto visit = [&](Block &block, auto &&self) -> void {
-      for (Operation &op : block) {
-        begin[&op] = next++;
-        for (Region &region : op.getRegions())
-          for (Block &inner : region)
-            self(inner, self);
-        end[&op] = next++;
-      }
-    };
-    visit(program.getBody().front(), visit);
-  }
-
-  /// First and last position at which `user` needs a buffer that `definingBlock` defines.
-  std::pair<int64_t, int64_t> getUseInterval(Operation *user, Block *definingBlock) {
-    std::pair<int64_t, int64_t> interval(begin[user], begin[user]);
-    for (Operation *op = user; op && op->getBlock() != definingBlock; op = op->getParentOp())
-      if (Operation *parent = op->getParentOp(); parent && isa<vxrt::WhileOp>(parent))
-        interval = {begin[parent], end[parent]};
-    return interval;
-  }
-
   void collect() {
+    EntryExpressions expressions;
     program.walk([&](vxrt::AllocateOp allocate) {
-      DimAttr size = getEntryExpression(allocate.getSize());
-      if (!size)
+      DimAttr size = expressions.get(allocate.getSize());
+      if (!size || allocate->use_empty())
         return;
+      if (!llvm::all_of(allocate->getUsers(),
+                        [](Operation *user) { return isa<vxrt::DispatchOp, vxrt::CopyOp, vxrt::ReadI64Op>(user); }))
+        return; // something may hold it beyond its commands
       Slot slot;
       slot.buffers.push_back(allocate);
       slot.size = getAlignedSize(size);
-      // Alive from its first command on, not from the op that names it: those stand before their segment.
-      slot.first = INT64_MAX;
-      slot.last = INT64_MIN;
-      for (Operation *user : allocate->getUsers()) {
-        if (!isa<vxrt::DispatchOp, vxrt::CopyOp, vxrt::ReadI64Op>(user))
-          return; // something may hold it beyond its commands
-        auto [first, last] = getUseInterval(user, allocate->getBlock());
-        slot.first = std::min(slot.first, first);
-        slot.last = std::max(slot.last, last);
-      }
-      if (allocate->use_empty())
-        return;
-      slot.sample = slot.size.evaluate([](StringRef) { return 8; }).value_or(INT64_MAX);
+      slot.lifetime = lifetimes.get(allocate);
       slotOf[allocate] = slots.size();
       slots.push_back(std::move(slot));
     });
     if (inPlace)
       program.walk([&](vxrt::DispatchOp dispatch) { shareInPlace(dispatch); });
+    llvm::erase_if(slots, [](const Slot &slot) { return slot.buffers.empty(); });
   }
 
   /// Merges the slot of the result with that of an operand that dies at this dispatch.
@@ -128,6 +123,7 @@ private:
     auto result = slotOf.find(dispatch.getOutputs().front().getDefiningOp());
     if (result == slotOf.end())
       return;
+    int64_t position = lifetimes.getPosition(dispatch);
     for (int64_t index : operands.asArrayRef()) {
       Value operand = dispatch.getInputs()[index];
       auto source = slotOf.find(operand.getDefiningOp());
@@ -136,8 +132,8 @@ private:
         continue;
       Slot &from = slots[source->second], &to = slots[result->second];
       // Both in one block, so that positions are an order of time.
-      if (from.size != to.size || from.last != begin[dispatch] || from.buffers.empty() || to.buffers.empty() ||
-          from.buffers.back()->getBlock() != to.buffers.front()->getBlock() || to.first != begin[dispatch] ||
+      if (from.size != to.size || from.lifetime.last != position || from.buffers.empty() || to.buffers.empty() ||
+          from.buffers.back()->getBlock() != to.buffers.front()->getBlock() || to.lifetime.first != position ||
           to.buffers.size() != 1)
         continue;
       bool sharesInput = llvm::any_of(dispatch.getInputs(), [&](Value other) {
@@ -145,7 +141,7 @@ private:
       });
       if (sharesInput)
         continue;
-      from.last = to.last;
+      from.lifetime.last = to.lifetime.last;
       from.buffers.append(to.buffers);
       to.buffers.clear();
       for (vxrt::AllocateOp buffer : from.buffers)
@@ -154,76 +150,290 @@ private:
     }
   }
 
-  static bool overlap(const Slot &a, const Slot &b) { return a.first <= b.last && b.first <= a.last; }
+  /// Small, middling and large sizes, each within what its symbol is declared to be.
+  void makeSamples() {
+    for (int64_t wanted : {8, 64, 512}) {
+      Sample sample;
+      for (StringRef name : program.getSymbols().getAsValueRange<StringAttr>())
+        sample.values[name] = wanted;
+      if (auto module = program->getParentOfType<ModuleOp>())
+        for (auto symbol : module.getOps<SymbolOp>()) {
+          auto it = sample.values.find(symbol.getName());
+          if (it == sample.values.end())
+            continue;
+          int64_t multiple = std::max<int64_t>(symbol.getMultiple(), 1);
+          int64_t value = std::clamp<int64_t>(wanted, symbol.getMin(), std::max(symbol.getMin(), symbol.getMax()));
+          it->second = std::max(value / multiple * multiple, std::min<int64_t>(multiple, symbol.getMax()));
+        }
+      samples.push_back(std::move(sample));
+    }
+    for (const Sample &sample : samples) {
+      SmallVector<uint64_t> &bytes = sizes.emplace_back();
+      for (const Slot &slot : slots)
+        bytes.push_back(sample.evaluate(slot.size));
+    }
+    // Without symbols, or with none that matters here, one is enough.
+    while (sizes.size() > 1 && sizes[sizes.size() - 2] == sizes.back()) {
+      sizes.pop_back();
+      samples.pop_back();
+    }
+  }
 
-  void place() {
-    SmallVector<Slot *> order;
-    for (Slot &slot : slots)
-      if (!slot.buffers.empty())
-        order.push_back(&slot);
-    llvm::sort(order,
-               [](Slot *a, Slot *b) { return a->sample != b->sample ? a->sample > b->sample : a->first < b->first; });
+  void findConflicts() {
+    conflicts.resize(slots.size());
+    SmallVector<unsigned> byFirst(slots.size());
+    std::iota(byFirst.begin(), byFirst.end(), 0);
+    llvm::sort(byFirst, [&](unsigned a, unsigned b) {
+      return std::pair(slots[a].lifetime.first, a) < std::pair(slots[b].lifetime.first, b);
+    });
+    SmallVector<unsigned> alive;
+    for (unsigned slot : byFirst) {
+      llvm::erase_if(alive, [&](unsigned other) { return slots[other].lifetime.last < slots[slot].lifetime.first; });
+      for (unsigned other : alive) {
+        conflicts[slot].push_back(other);
+        conflicts[other].push_back(slot);
+      }
+      alive.push_back(slot);
+    }
+  }
+
+  /// The largest first, each in the lowest gap at these sizes.
+  Stacking stackAt(ArrayRef<uint64_t> bytes) {
+    SmallVector<unsigned> bySize(slots.size());
+    std::iota(bySize.begin(), bySize.end(), 0);
+    llvm::sort(bySize, [&](unsigned a, unsigned b) {
+      return bytes[a] != bytes[b] ? bytes[a] > bytes[b]
+                                  : std::pair(slots[a].lifetime.first, a) < std::pair(slots[b].lifetime.first, b);
+    });
+    SmallVector<uint64_t> offsets(slots.size());
+    llvm::BitVector isPlaced(slots.size());
+    for (unsigned slot : bySize) {
+      SmallVector<std::pair<uint64_t, uint64_t>> taken;
+      for (unsigned other : conflicts[slot])
+        if (isPlaced[other])
+          taken.push_back({offsets[other], llvm::SaturatingAdd(offsets[other], bytes[other])});
+      llvm::sort(taken);
+      uint64_t offset = 0;
+      for (auto [begin, end] : taken) {
+        if (begin >= llvm::SaturatingAdd(offset, bytes[slot]))
+          break;
+        offset = std::max(offset, end);
+      }
+      offsets[slot] = offset;
+      isPlaced.set(slot);
+    }
+    Stacking result;
+    result.order.resize(slots.size());
+    std::iota(result.order.begin(), result.order.end(), 0);
+    llvm::sort(result.order, [&](unsigned a, unsigned b) {
+      return std::tuple(offsets[a], bytes[a], a) < std::tuple(offsets[b], bytes[b], b);
+    });
+    SmallVector<unsigned> rank(slots.size());
+    for (auto [index, slot] : llvm::enumerate(result.order))
+      rank[slot] = static_cast<unsigned>(index);
+    result.below.resize(slots.size());
+    std::vector<llvm::BitVector> allBelow(slots.size(), llvm::BitVector(slots.size()));
+    for (unsigned slot : result.order) {
+      SmallVector<unsigned> lower;
+      llvm::copy_if(conflicts[slot], std::back_inserter(lower),
+                    [&](unsigned other) { return rank[other] < rank[slot]; });
+      llvm::sort(lower, [&](unsigned a, unsigned b) { return rank[a] > rank[b]; });
+      for (unsigned other : lower) {
+        if (allBelow[slot][other])
+          continue;
+        result.below[slot].push_back(other);
+        allBelow[slot] |= allBelow[other];
+        allBelow[slot].set(other);
+      }
+    }
+    return result;
+  }
+
+  uint64_t getArenaSize(const Stacking &stacking, ArrayRef<uint64_t> bytes) {
+    uint64_t arena = 0;
+    SmallVector<uint64_t> tops(slots.size());
+    for (unsigned slot : stacking.order) {
+      uint64_t offset = 0;
+      for (unsigned other : stacking.below[slot])
+        offset = std::max(offset, tops[other]);
+      tops[slot] = llvm::SaturatingAdd(offset, bytes[slot]);
+      arena = std::max(arena, tops[slot]);
+    }
+    return arena;
+  }
+
+  /// Of the stackings that are best at some sample, the one that wastes least at its worst sample.
+  Stacking choose() {
+    Stacking best;
+    double leastWaste = std::numeric_limits<double>::infinity();
+    SmallVector<Stacking> candidates;
+    SmallVector<uint64_t> least(sizes.size(), UINT64_MAX);
+    for (ArrayRef<uint64_t> bytes : sizes)
+      candidates.push_back(stackAt(bytes));
+    for (const Stacking &candidate : candidates)
+      for (auto [bytes, smallest] : llvm::zip(sizes, least))
+        smallest = std::min(smallest, getArenaSize(candidate, bytes));
+    for (Stacking &candidate : candidates) {
+      double waste = 0;
+      for (auto [bytes, smallest] : llvm::zip(sizes, least))
+        waste = std::max(waste, static_cast<double>(getArenaSize(candidate, bytes)) /
+                                    static_cast<double>(std::max<uint64_t>(smallest, 1)));
+      if (waste < leastWaste) {
+        leastWaste = waste;
+        best = std::move(candidate);
+      }
+    }
+    return best;
+  }
+
+  /// An expression of more terms gets a name, so that what is added to it stays short.
+  static constexpr size_t kMostTerms = 8;
+  /// Of more parts, those that the largest do not cover are all kept.
+  static constexpr size_t kMostCompared = 16;
+
+  /// The greatest of `parts`: one of them when that is shown, else a name.
+  DimAttr getGreatest(SmallVector<DimAttr> parts) {
+    // The largest at the last sample first: it is the one that covers others.
+    SmallVector<std::pair<uint64_t, size_t>> bySize;
+    for (auto [index, part] : llvm::enumerate(parts))
+      bySize.push_back({UINT64_MAX - getSampleOf(part), index});
+    llvm::sort(bySize);
+    SmallVector<DimAttr> kept;
+    for (auto [rank, index] : bySize) {
+      DimAttr part = parts[index];
+      if (llvm::any_of(ArrayRef(kept).take_front(kMostCompared),
+                       [&](DimAttr other) { return maxima.isAtMost(part, other); }))
+        continue;
+      if (kept.size() <= kMostCompared)
+        llvm::erase_if(kept, [&](DimAttr other) { return maxima.isAtMost(other, part); });
+      kept.push_back(part);
+    }
+    size_t terms = kept.front().getKind() == DimKind::Sum ? kept.front().getOperands().size() : 1;
+    return kept.size() == 1 && terms <= kMostTerms ? kept.front() : maxima.get(kept);
+  }
+
+  /// The value of an offset or top at the last sample.
+  uint64_t getSampleOf(DimAttr dim) {
+    std::optional<int64_t> value = dim.evaluate([&](StringRef name) -> std::optional<int64_t> {
+      if (auto it = sampleOfMaximum.find(name); it != sampleOfMaximum.end())
+        return it->second;
+      return samples.back().values.lookup(name);
+    });
+    return value && *value >= 0 ? static_cast<uint64_t>(*value) : UINT64_MAX;
+  }
+
+  DimAttr nameGreatest(SmallVector<DimAttr> parts) {
+    DimAttr greatest = getGreatest(std::move(parts));
+    if (ArrayRef<DimAttr> of = maxima.getParts(greatest); !of.empty()) {
+      uint64_t value = 0;
+      for (DimAttr part : of)
+        value = std::max(value, getSampleOf(part));
+      sampleOfMaximum[greatest.getSymbol().getValue()] = static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
+    }
+    return greatest;
+  }
+
+  void stack(const Stacking &stacking) {
     auto zero = DimAttr::constant(context(), 0);
     arenaSize = zero;
-    SmallVector<Slot *> placed;
-    for (Slot *slot : order) {
-      SmallVector<Slot *> conflicts;
-      for (Slot *other : placed)
-        if (overlap(*slot, *other))
-          conflicts.push_back(other);
-      SmallVector<std::pair<int64_t, DimAttr>> candidates = {{0, zero}};
-      DimAttr above = zero;
-      for (Slot *other : conflicts) {
-        DimAttr top = other->offset + other->size;
-        candidates.push_back({top.evaluate([](StringRef) { return 8; }).value_or(INT64_MAX), top});
-        above = DimAttr::max(above, top);
+    llvm::BitVector isBelow(slots.size());
+    for (unsigned slot : stacking.order) {
+      SmallVector<DimAttr> tops;
+      for (unsigned other : stacking.below[slot]) {
+        tops.push_back(slots[other].offset + slots[other].size);
+        isBelow.set(other);
       }
-      llvm::sort(candidates, [](const auto &a, const auto &b) {
-        return a.first != b.first ? a.first < b.first : a.second.str() < b.second.str();
-      });
-      candidates.push_back({INT64_MAX, above}); // above everything it meets: always free
-      for (auto &[sample, offset] : candidates) {
-        bool isFree = llvm::all_of(conflicts, [&, offset = offset](Slot *other) {
-          return (offset + slot->size).isAtMost(other->offset) || (other->offset + other->size).isAtMost(offset);
-        });
-        if (isFree) {
-          slot->offset = offset;
-          break;
-        }
-      }
-      if (!slot->offset) // `above` is a nest of max that the proof did not follow
-        slot->offset = arenaSize;
-      placed.push_back(slot);
-      arenaSize = DimAttr::max(arenaSize, slot->offset + slot->size);
+      slots[slot].offset = tops.empty() ? zero : nameGreatest(std::move(tops));
     }
-    // The most that is live at once: at some slot's first position.
-    lowerBound = zero;
-    for (Slot *slot : placed) {
-      DimAttr live = zero;
-      for (Slot *other : placed)
-        if (other->first <= slot->first && slot->first <= other->last)
-          live = live + other->size;
+    SmallVector<DimAttr> tops;
+    llvm::SmallDenseSet<DimAttr> seen;
+    for (unsigned slot : stacking.order)
+      if (DimAttr top = slots[slot].offset + slots[slot].size; !isBelow[slot] && seen.insert(top).second)
+        tops.push_back(top);
+    if (!tops.empty())
+      arenaSize = nameGreatest(std::move(tops));
+  }
+
+  /// The most that is live at once: at some slot's first position. Of very many such positions only those are counted
+  /// that have most at a sample, and the bound stays one.
+  void boundBelow() {
+    constexpr size_t most = 16;
+    llvm::SmallSetVector<unsigned, 32> chosen;
+    auto isLiveAt = [&](unsigned slot, unsigned other) {
+      return slots[other].lifetime.first <= slots[slot].lifetime.first &&
+             slots[slot].lifetime.first <= slots[other].lifetime.last;
+    };
+    for (ArrayRef<uint64_t> bytes : sizes) {
+      SmallVector<std::pair<uint64_t, unsigned>> live;
+      for (unsigned slot = 0; slot < slots.size(); ++slot) {
+        uint64_t sum = bytes[slot];
+        for (unsigned other : conflicts[slot])
+          if (isLiveAt(slot, other))
+            sum = llvm::SaturatingAdd(sum, bytes[other]);
+        live.push_back({UINT64_MAX - sum, slot});
+      }
+      llvm::sort(live);
+      for (auto [rank, slot] : ArrayRef(live).take_front(most))
+        chosen.insert(slot);
+    }
+    lowerBound = DimAttr::constant(context(), 0);
+    for (unsigned slot : chosen) {
+      DimAttr live = slots[slot].size;
+      for (unsigned other : conflicts[slot])
+        if (isLiveAt(slot, other))
+          live = live + slots[other].size;
       lowerBound = DimAttr::max(lowerBound, live);
     }
   }
 
   Value evaluate(DimAttr dim, OpBuilder &builder) {
     auto known = [&](DimAttr part) -> Value {
+      if (Value value = values.lookup(part))
+        return value;
       if (part.getKind() != DimKind::Symbol)
-        return values.lookup(part);
+        return {};
       for (auto [index, name] : llvm::enumerate(program.getSymbols().getAsRange<StringAttr>()))
         if (name == part.getSymbol())
           return program.getBody().getArgument(index);
-      return {};
+      Value greatest;
+      for (DimAttr inner : maxima.getParts(part)) {
+        Value value = evaluate(inner, builder);
+        greatest = greatest ? vxrt::CalcOp::create(builder, program.getLoc(), builder.getI64Type(), vxrt::CalcKind::max,
+                                                   greatest, value)
+                                  .getResult()
+                            : value;
+      }
+      values[part] = greatest;
+      return greatest;
     };
     return emitExpression(builder, program.getLoc(), dim, known,
                           [&](DimAttr part, Value value) { values[part] = value; });
   }
 
+  /// `dim` without names, where that is an expression that one can read.
+  std::optional<DimAttr> writeOut(DimAttr dim, int &names) {
+    constexpr int most = 8;
+    bool fits = true;
+    DimAttr written = dim.substitute([&](StringAttr name) -> DimAttr {
+      DimAttr symbol = DimAttr::symbolNamed(name), greatest;
+      for (DimAttr part : maxima.getParts(symbol)) {
+        std::optional<DimAttr> inner = ++names <= most ? writeOut(part, names) : std::nullopt;
+        fits &= inner.has_value();
+        if (fits)
+          greatest = greatest ? DimAttr::max(greatest, *inner) : *inner;
+      }
+      return fits ? greatest : DimAttr();
+    });
+    return fits ? std::optional(written) : std::nullopt;
+  }
+
   void rewrite() {
-    program->setAttr(vxrt::kArenaSizeAttr, arenaSize);
+    // Where it is a maximum of many, the operand of vxrt.arena_reserve alone tells how large the arena is.
+    int names = 0;
+    if (std::optional<DimAttr> written = writeOut(arenaSize, names))
+      program->setAttr(vxrt::kArenaSizeAttr, *written);
     program->setAttr(vxrt::kArenaLowerBoundAttr, lowerBound);
-    if (llvm::all_of(slots, [](const Slot &slot) { return slot.buffers.empty(); }))
+    if (slots.empty())
       return;
     auto builder = OpBuilder::atBlockBegin(&program.getBody().front());
     Value size = evaluate(arenaSize, builder);
@@ -241,9 +451,14 @@ private:
 
   vxrt::ProgramOp program;
   bool inPlace;
-  llvm::DenseMap<Operation *, int64_t> begin, end;
+  Lifetimes lifetimes;
+  NamedMaxima maxima;
   SmallVector<Slot> slots;
-  llvm::DenseMap<Operation *, size_t> slotOf;
+  llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged
+  SmallVector<Sample> samples;
+  SmallVector<SmallVector<uint64_t>> sizes;     // of each sample: bytes of each slot
+  SmallVector<SmallVector<unsigned>> conflicts; // of each slot: those in use at the same time
+  llvm::StringMap<int64_t> sampleOfMaximum;     // values at the last sample
   llvm::DenseMap<DimAttr, Value> values;
   DimAttr arenaSize, lowerBound;
 };

@@ -146,8 +146,9 @@ public:
   }
   uint64_t tell() const { return position; }
 
-  /// Overwrites the beginning, then gives the file its name.
-  LogicalResult commit(ArrayRef<char> beginning, std::string &error) {
+  /// Overwrites the beginning, then gives the file its name unless `verify` has a reason not to.
+  LogicalResult commit(ArrayRef<char> beginning, std::string &error,
+                       llvm::function_ref<std::string(const std::string &)> verify = {}) {
     if (!beginning.empty())
       stream->pwrite(beginning.data(), beginning.size(), 0);
     stream->close();
@@ -156,6 +157,10 @@ public:
       stream->clear_error();
       llvm::sys::fs::remove(temporary);
       committed = true;
+      return failure();
+    }
+    if (std::string reason = verify ? verify(temporary) : ""; !reason.empty()) {
+      error = "no runtime would load '" + path + "': " + reason;
       return failure();
     }
     if (std::error_code code = llvm::sys::fs::rename(temporary, path)) {
@@ -274,8 +279,8 @@ private:
         for (const ScheduledModule &schedule : target.schedules)
           versions.push_back(*std::next(getFunctions(schedule.module).begin(), static_cast<ptrdiff_t>(number)));
       for (vxrt::ProgramOp version : versions) {
-        if (auto arena = version->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr))
-          arena.collectSymbols(used);
+        if (auto bound = version->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
+          bound.collectSymbols(used);
         for (auto [argument, name] : llvm::zip(version.getBody().getArguments(), version.getSymbols()))
           if (!argument.use_empty())
             used.insert(cast<StringAttr>(name));
@@ -432,13 +437,10 @@ private:
   /// Equal programs are stored once: their serialised bytes are the key.
   uint32_t addProgram(vxrt::ProgramOp source, ModuleOp module, const TargetTables &numbers) {
     auto program = std::make_unique<format::ProgramT>(encodeProgram(source, module, numbers, shared));
-    auto expression = [&](StringRef name) {
-      auto dim = source->getAttrOfType<DimAttr>(name);
-      return std::make_unique<format::ExprT>(
-          encodeExpr(dim ? dim : DimAttr::constant(source.getContext(), 0), source.getSymbols()));
-    };
-    program->arena_size = expression(vxrt::kArenaSizeAttr);
-    program->arena_lower_bound = expression(vxrt::kArenaLowerBoundAttr);
+    if (std::optional<format::ExprT> arena = encodeArenaSize(source))
+      program->arena_size = std::make_unique<format::ExprT>(std::move(*arena));
+    if (auto bound = source->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
+      program->arena_lower_bound = std::make_unique<format::ExprT>(encodeExpr(bound, source.getSymbols()));
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(format::CreateProgram(builder, program.get()));
     StringRef bytes(reinterpret_cast<const char *>(builder.GetBufferPointer()), builder.GetSize());
@@ -532,7 +534,8 @@ private:
     // The weights first: a module never appears before the weights that it names.
     if (weightsFile && failed(weightsFile->commit({}, error)))
       return failure();
-    return file.commit(ArrayRef(reinterpret_cast<const char *>(&header), sizeof(header)), error);
+    return file.commit(ArrayRef(reinterpret_cast<const char *>(&header), sizeof(header)), error,
+                       [&](const std::string &temporary) { return options.verify ? options.verify(temporary) : ""; });
   }
 
   std::string path;

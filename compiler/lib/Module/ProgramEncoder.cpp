@@ -63,10 +63,54 @@ public:
     return node;
   }
 
+  /// The expression that a value of a program's outermost block is; none where it depends on what runs.
+  std::optional<uint32_t> encode(Value value) {
+    if (auto it = encodedValues.find(value); it != encodedValues.end())
+      return it->second;
+    std::optional<uint32_t> node = encodeNew(value);
+    encodedValues[value] = node;
+    return node;
+  }
+
   std::vector<format::ExprNode> nodes;
 
 private:
   using Op = format::ExprOp;
+
+  std::optional<uint32_t> encodeNew(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getArgNumber() >= numbers.size() || !isa<vxrt::ProgramOp>(argument.getOwner()->getParentOp()))
+        return std::nullopt;
+      return add(Op::Symbol, 0, 0, argument.getArgNumber());
+    }
+    if (auto constant = value.getDefiningOp<vxrt::ConstOp>())
+      return add(Op::Constant, 0, 0, constant.getValue());
+    auto calc = value.getDefiningOp<vxrt::CalcOp>();
+    std::optional<uint32_t> lhs = calc ? encode(calc.getLhs()) : std::nullopt;
+    std::optional<uint32_t> rhs = lhs ? encode(calc.getRhs()) : std::nullopt;
+    if (!rhs)
+      return std::nullopt;
+    switch (calc.getKind()) {
+    case vxrt::CalcKind::add:
+      return add(Op::Add, *lhs, *rhs);
+    case vxrt::CalcKind::sub:
+      return add(Op::Add, *lhs, add(Op::Mul, *rhs, add(Op::Constant, 0, 0, -1)));
+    case vxrt::CalcKind::mul:
+      return add(Op::Mul, *lhs, *rhs);
+    case vxrt::CalcKind::floordiv:
+      return add(Op::FloorDiv, *lhs, *rhs);
+    case vxrt::CalcKind::ceildiv:
+      return add(Op::CeilDiv, *lhs, *rhs);
+    case vxrt::CalcKind::mod:
+      return add(Op::Mod, *lhs, *rhs);
+    case vxrt::CalcKind::max:
+      return add(Op::Max, *lhs, *rhs);
+    case vxrt::CalcKind::min:
+      return add(Op::Min, *lhs, *rhs);
+    default:
+      return std::nullopt;
+    }
+  }
 
   uint32_t add(Op op, uint32_t lhs, uint32_t rhs, int64_t value = 0) {
     nodes.emplace_back(op, lhs, rhs, value);
@@ -109,6 +153,7 @@ private:
 
   llvm::DenseMap<StringAttr, int64_t> numbers;
   llvm::DenseMap<DimAttr, uint32_t> encoded;
+  llvm::DenseMap<Value, std::optional<uint32_t>> encodedValues;
 };
 
 } // namespace
@@ -119,6 +164,18 @@ format::ExprT encodeExpr(DimAttr dim, ArrayAttr symbols) {
     return expr;
   ExprEncoder encoder(symbols);
   encoder.encode(dim);
+  expr.nodes = std::move(encoder.nodes);
+  return expr;
+}
+
+std::optional<format::ExprT> encodeArenaSize(vxrt::ProgramOp program) {
+  auto reserves = program.getBody().front().getOps<vxrt::ArenaReserveOp>();
+  if (reserves.empty())
+    return encodeExpr(DimAttr::constant(program.getContext(), 0), {});
+  ExprEncoder encoder(program.getSymbols());
+  if (!encoder.encode((*reserves.begin()).getSize()))
+    return std::nullopt;
+  format::ExprT expr;
   expr.nodes = std::move(encoder.nodes);
   return expr;
 }

@@ -49,6 +49,9 @@ format::ElementType getElementType(mlir::Type type);
 /// `dim` over the symbols in `symbols`, each term once.
 format::ExprT encodeExpr(DimAttr dim, mlir::ArrayAttr symbols);
 
+/// What the outermost block of a program reserves, over the program's symbols; none when it depends on what runs.
+std::optional<format::ExprT> encodeArenaSize(vxrt::ProgramOp program);
+
 /// The tables of one target, numbered by key.
 struct TargetTables {
   llvm::StringMap<uint32_t> kernels;

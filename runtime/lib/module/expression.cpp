@@ -29,8 +29,8 @@ Status Expression::check(size_t symbolCount) const {
     case ExpressionOp::Max:
     case ExpressionOp::Min:
       if (uint32_t operand = std::max(node.lhs, node.rhs); operand >= i)
-        return failure(VX_INVALID_MODULE, "expression node {} has node {} for an operand, allowed are those before it", i,
-                       operand);
+        return failure(VX_INVALID_MODULE, "expression node {} has node {} for an operand, allowed are those before it",
+                       i, operand);
       continue;
     }
     return failure(VX_INVALID_MODULE, "expression node {} has the unknown operation {}", i, static_cast<int>(node.op));

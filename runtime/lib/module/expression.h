@@ -42,9 +42,9 @@ public:
   std::optional<int64_t> asConstant() const;
   std::optional<uint32_t> asSymbol() const;
 
-  // "past + 1"; a symbol without a name is "s3". A large expression names the terms that it uses more than once, so that the
-  // text is as long as the graph is: "max(t0, t1) with t0 = ..., t1 = ...". One of more than 64 KiB is only counted:
-  // "an expression of 9000 nodes".
+  // "past + 1"; a symbol without a name is "s3". A large expression names the terms that it uses more than once, so
+  // that the text is as long as the graph is: "max(t0, t1) with t0 = ..., t1 = ...". One of more than 64 KiB is only
+  // counted: "an expression of 9000 nodes".
   std::string toString(std::span<const std::string> names) const;
 
   // Calls `use` with the index of every symbol in the expression.

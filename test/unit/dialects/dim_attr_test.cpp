@@ -124,6 +124,49 @@ TEST_F(DimAttrTest, AtMostHoldsForAllValues) {
   EXPECT_GT(proven, 100u);
 }
 
+// What a stack of windows with stride 2 makes of a height, however its sizes are written.
+TEST_F(DimAttrTest, QuotientsByConstantsHaveOneForm) {
+  DimAttr h = DimAttr::symbolNamed(&context, "h"), zero = DimAttr::constant(&context, 0);
+  auto number = [&](int64_t value) { return DimAttr::constant(&context, value); };
+  DimAttr size = h;
+  for (const char *wanted : {"ceildiv(h, 2)", "ceildiv(h, 4)", "ceildiv(h, 8)", "ceildiv(h, 16)"}) {
+    size = DimAttr::max(zero, DimAttr::floorDiv(size + -1, number(2)) + 1);
+    EXPECT_EQ(size.str(), wanted);
+  }
+  EXPECT_EQ(DimAttr::ceilDiv(h * 6 + 3, number(4)).str(), DimAttr::ceilDiv(h * 6 + 4, number(4)).str());
+  EXPECT_EQ(DimAttr::floorDiv(h * 6 + 9, number(4)).str(), "floordiv(h * 3, 2) + 2");
+  EXPECT_EQ(DimAttr::floorDiv(DimAttr::floorDiv(h, number(3)) + 1, number(5)).str(), "floordiv(h + 3, 15)");
+}
+
+TEST_F(DimAttrTest, QuotientsAreCompared) {
+  auto dim = [&](const char *text) { return DimAttr::fromString(&context, text); };
+  EXPECT_TRUE(dim("ceildiv(h, 4)").isAtMost(dim("ceildiv(h, 2)")));
+  EXPECT_TRUE(dim("n * ceildiv(h, 4) * ceildiv(w, 4) * 64").isAtMost(dim("n * ceildiv(h, 2) * ceildiv(w, 2) * 64")));
+  EXPECT_TRUE(dim("ceildiv(h, 16)").isAtMost(dim("ceildiv(h, 32) * 2")));
+  EXPECT_TRUE(dim("floordiv(h, 2)").isAtMost(dim("h + 1")));
+  EXPECT_FALSE(dim("ceildiv(h, 2)").isAtMost(dim("ceildiv(h, 4)")));
+  EXPECT_FALSE(dim("ceildiv(h, 2)").isAtMost(dim("floordiv(h, 2)")));
+  EXPECT_FALSE(dim("ceildiv(h, 16)").isAtMost(dim("ceildiv(h, 64) * 2")));
+  EXPECT_FALSE(dim("n * ceildiv(h, 4) * 256").isAtMost(dim("n * ceildiv(h, 2) * 64")));
+}
+
+// 2^40 when every path is followed.
+TEST_F(DimAttrTest, SharedTermsAreFollowedOnce) {
+  DimAttr chain = DimAttr::symbolNamed(&context, "a");
+  for (int i = 0; i < 40; ++i) {
+    DimAttr next = DimAttr::symbolNamed(&context, "b" + std::to_string(i));
+    chain = DimAttr::get(&context, DimKind::Max, 0, StringAttr(),
+                         {DimAttr::get(&context, DimKind::Mod, 0, StringAttr(), {chain, next}),
+                          DimAttr::get(&context, DimKind::Min, 0, StringAttr(), {chain, next})});
+  }
+  llvm::SetVector<StringAttr> symbols;
+  chain.collectSymbols(symbols);
+  EXPECT_EQ(symbols.size(), 41u);
+  EXPECT_EQ(chain.evaluate([](StringRef) { return std::optional<int64_t>(7); }), 7);
+  EXPECT_TRUE(chain.substitute([&](StringAttr) { return DimAttr::constant(&context, 7); }).asConstant() == 7);
+  EXPECT_FALSE(chain.isAtMost(DimAttr::symbolNamed(&context, "c")));
+}
+
 TEST_F(DimAttrTest, EvaluationRefusesWhatDoesNotFit) {
   DimAttr n = DimAttr::symbolNamed(&context, "n");
   auto evaluate = [&](DimAttr dim, int64_t value) {

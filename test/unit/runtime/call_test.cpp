@@ -164,9 +164,10 @@ TEST(Inputs, everyMismatchNamesTheInputAndBothValues) {
   main.symbols.push_back(symbol("past"));
   main.inputs.push_back(argument("x", ElementType::F32, symbolExpr(0), constantExpr(3)));
   main.inputs.push_back(argument("past", ElementType::F32, symbolExpr(1), symbolExpr(0)));
-  main.inputs.push_back(
-      argument("mask", ElementType::Bool,
-               exprOf({{format::ExprOp::Symbol, 0, 0, 1}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
+  main.inputs.push_back(argument(
+      "mask", ElementType::Bool,
+      exprOf(
+          {{format::ExprOp::Symbol, 0, 0, 1}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
   main.inputs.push_back(listArgument("list", ElementType::F32, format::ValueKind::Sequence));
   builder.program("nothing", 2, 3, 1, block());
   builder.addCpuTarget();

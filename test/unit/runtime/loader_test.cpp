@@ -355,7 +355,8 @@ TEST(ModuleLoader, programsFitTheirFunctions) {
   EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = exprOf({{format::ExprOp::Add, 0, 0, 0}}); }),
             "program 0 'affine': arena size: expression node 0 has node 0 for an operand, allowed are those before it");
   EXPECT_EQ(program([](format::ProgramT &p) { p.arena_lower_bound = exprOf({{format::ExprOp::Add, 0, 0, 0}}); }),
-            "program 0 'affine': arena lower bound: expression node 0 has node 0 for an operand, allowed are those before it");
+            "program 0 'affine': arena lower bound: expression node 0 has node 0 for an operand, allowed are those "
+            "before it");
   EXPECT_EQ(program([](format::ProgramT &p) { p.arena_size = symbolExpr(3); }),
             "target 'cpu': entry 0: program 0 'affine' sizes its arena by symbol 3, function 'main' has 1");
 }

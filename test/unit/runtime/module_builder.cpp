@@ -167,7 +167,8 @@ void ModuleBuilder::addKernels(format::TargetT &target) {
     scaleAdd.buffer_types.back()->dims.push_back(symbolExpr(0));
   }
   auto timesElements = [](int64_t factor) {
-    return exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, factor}, {format::ExprOp::Mul, 0, 1, 0}});
+    return exprOf(
+        {{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, factor}, {format::ExprOp::Mul, 0, 1, 0}});
   };
   scaleAdd.flops = timesElements(2);
   scaleAdd.bytes = timesElements(12);

@@ -50,9 +50,10 @@ struct CompilationOptions {
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;
-  std::string cacheFolder;                           // empty: no cache
-  unsigned threads = 0;                              // 0: one for each processor
-  std::function<void(const std::string &)> progress; // called now and then with what is going on
+  std::string cacheFolder;                                    // empty: no cache
+  unsigned threads = 0;                                       // 0: one for each processor
+  std::function<void(const std::string &)> progress;          // called now and then with what is going on
+  std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
 };
 
 /// What the compilation of one kernel for one variant gave, for reports.

@@ -5,13 +5,47 @@
 #include "mlir/IR/Builders.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace vx {
 
-/// The expression of an i64 value of a program over the program's symbols; null when it depends on what runs.
-DimAttr getEntryExpression(mlir::Value value);
+/// Symbols of the planner's own, each for the greatest of some expressions. A large maximum stays one term that way,
+/// whatever is added to it.
+class NamedMaxima {
+public:
+  explicit NamedMaxima(vxrt::ProgramOp program);
 
-/// Makes the i64 value of an expression at the builder's insertion point: the inverse of getEntryExpression. `known`
+  /// The symbol of the greatest of `parts`; equal parts have one symbol. A single part that is large may have a name
+  /// too.
+  DimAttr get(llvm::ArrayRef<DimAttr> parts);
+  /// What `symbol` is the greatest of; empty for a symbol of the program.
+  llvm::ArrayRef<DimAttr> getParts(DimAttr symbol) const;
+  /// Shown for all sizes; false also where the proof was not found.
+  bool isAtMost(DimAttr lhs, DimAttr rhs) const;
+
+private:
+  mlir::MLIRContext *context;
+  std::string prefix; // no symbol of the program begins with it
+  llvm::DenseMap<mlir::ArrayAttr, DimAttr> symbols;
+  llvm::DenseMap<DimAttr, mlir::ArrayAttr> parts;
+};
+
+/// The expressions of i64 values of a program over its symbols, each found once.
+class EntryExpressions {
+public:
+  /// With `maxima`, a maximum of two that nothing shows to be one of them is a symbol of that table.
+  explicit EntryExpressions(NamedMaxima *maxima = nullptr) : maxima(maxima) {}
+  /// Null when the value depends on what runs.
+  DimAttr get(mlir::Value value);
+
+private:
+  DimAttr compute(mlir::Value value);
+
+  NamedMaxima *maxima;
+  llvm::DenseMap<mlir::Value, DimAttr> known;
+};
+
+/// Makes the i64 value of an expression at the builder's insertion point: the inverse of EntryExpressions. `known`
 /// gives the value of a symbol, and of an expression that has one already; null where there is none. `made` is told of
 /// each value that is new. Null when a symbol has no value.
 mlir::Value emitExpression(mlir::OpBuilder &builder, mlir::Location location, DimAttr dim,

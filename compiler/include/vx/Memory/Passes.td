@@ -9,10 +9,12 @@ def PlanArenaPass : Pass<"vx-plan-arena", "::vxrt::ProgramOp"> {
   let description = [{
     Each `vxrt.allocate` whose size is an expression of the program's symbols, and which nothing holds beyond the commands that use
     it, becomes a `vxrt.arena_slice` at an offset that is an expression too. Buffers whose lifetimes overlap never overlap in memory,
-    for any value of the symbols: an offset is chosen, largest buffer first, as the lowest one that can be proved free. A result
-    takes over the memory of an operand that dies with it where the kernel allows that (`vx.in_place`).
+    for any value of the symbols: the buffers are placed at sample sizes, largest first, and of two that are in use at one time the one
+    that lies higher there begins above the other at all sizes. A result takes over the memory of an operand that dies with it where
+    the kernel allows that (`vx.in_place`).
 
-    Sets `arena_size` and `arena_lower_bound` (the most bytes live at once) on the program. Needs: the schedule. Numerics: none.
+    Sets `arena_lower_bound` (the most bytes live at once) and, unless it is a maximum of many, `arena_size` on the program. Needs: the
+    schedule. Numerics: none.
   }];
   let options = [Option<"inPlace", "in-place", "bool", "true", "Let results take over the memory of dying operands">];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Target/TargetBackend.h"
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,11 +35,13 @@ struct TargetContents {
 struct ModuleWriterOptions {
   std::string modelName;
   bool externalWeights = false;
+  std::function<std::string(const std::string &path)>
+      verify; // why no runtime would load this file; empty when one would
 };
 
 /// Writes `path` and, with external weights, `path` with the suffix ".weights". A file is written beside its name and
-/// renamed when whole, so that a failure leaves nothing behind. Fails with `error` set; all schedules are of one MLIR
-/// context.
+/// renamed when whole and verified, so that a failure leaves nothing behind. Fails with `error` set; all schedules are
+/// of one MLIR context.
 llvm::LogicalResult writeModule(llvm::StringRef path, llvm::ArrayRef<TargetContents> targets,
                                 const ModuleWriterOptions &options, std::string &error);
 

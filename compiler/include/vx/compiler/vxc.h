@@ -28,6 +28,10 @@ typedef void (*vxc_message_fn)(void *user_data, vxc_severity severity, const cha
 // Receives text output (IR of a phase, a report). `text` is not zero-terminated.
 typedef void (*vxc_text_fn)(void *user_data, const char *text, size_t size);
 
+// Looks at a whole module file that has no name of its own yet. NULL when a runtime would load it; else why not, a text
+// that lives until the next call. The compiler knows no runtime: who has one gives it here (vx_module_load).
+typedef const char *(*vxc_verify_fn)(void *user_data, const char *path);
+
 typedef struct vxc_options {
   size_t struct_size;          // sizeof(vxc_options); fields behind it are taken as zero
   const char *targets;         // comma-separated: "cpu,vulkan"; required
@@ -46,6 +50,7 @@ typedef struct vxc_options {
   vxc_text_fn on_text;       // may be NULL
   void *user_data;
   const char *precision; // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
+  vxc_verify_fn verify;  // may be NULL; a module that it refuses is VXC_UNSUPPORTED and never gets its name
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

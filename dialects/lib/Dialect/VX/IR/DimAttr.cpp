@@ -144,8 +144,8 @@ DimAttr divideExactly(DimAttr lhs, int64_t divisor) {
   return fromPolynomial(lhs.getContext(), polynomial);
 }
 
-/// floor(dividend / divisor) for a divisor above 1, in a form that equal quotients share: multiples of the divisor stand
-/// outside, common factors are cancelled, a division of a division by constants is one, and what rounds up is a
+/// floor(dividend / divisor) for a divisor above 1, in a form that equal quotients share: multiples of the divisor
+/// stand outside, common factors are cancelled, a division of a division by constants is one, and what rounds up is a
 /// ceildiv. So the sizes that strided windows make of a symbol h are ceildiv(h, 2), ceildiv(h, 4)... Null where a
 /// coefficient does not fit 64 bits.
 DimAttr divideByConstant(Polynomial dividend, int64_t divisor, MLIRContext *context) {
@@ -193,10 +193,9 @@ DimAttr divideByConstant(Polynomial dividend, int64_t divisor, MLIRContext *cont
   if (!roundsUp && offset != 0)
     rest[Monomial()] = offset;
   DimAttr numerator = fromPolynomial(context, rest);
-  DimAttr quotient = divisor == 1
-                         ? numerator
-                         : getAtom(roundsUp ? DimKind::CeilDiv : DimKind::FloorDiv, numerator,
-                                   DimAttr::constant(context, divisor));
+  DimAttr quotient = divisor == 1 ? numerator
+                                  : getAtom(roundsUp ? DimKind::CeilDiv : DimKind::FloorDiv, numerator,
+                                            DimAttr::constant(context, divisor));
   return whole.empty() ? quotient : fromPolynomial(context, whole) + quotient;
 }
 
@@ -340,8 +339,8 @@ struct Interval {
   std::optional<int64_t> low, high;
 };
 
-/// Shows that one expression is at most another for all values of the symbols, which are not negative. Expressions share
-/// their parts, so a proof that followed every path might never end: it is given up after so many steps.
+/// Shows that one expression is at most another for all values of the symbols, which are not negative. Expressions
+/// share their parts, so a proof that followed every path might never end: it is given up after so many steps.
 class Prover {
 public:
   bool isAtMost(DimAttr lhs, DimAttr rhs) {
@@ -386,7 +385,8 @@ private:
     return divisor && *divisor > 0 ? divisor : std::nullopt;
   }
 
-  /// x / a <= y when 0 <= x <= y, x / a <= y / b when also b <= a, and ceildiv(x, a) <= ceildiv(y, b) * k when b <= a * k.
+  /// x / a <= y when 0 <= x <= y, x / a <= y / b when also b <= a, and ceildiv(x, a) <= ceildiv(y, b) * k when b <= a *
+  /// k.
   bool isQuotientAtMost(DimAttr lhs, DimAttr rhs) {
     std::optional<int64_t> divisor = getPositiveDivisor(lhs);
     if (!divisor || !isNotNegative(lhs.getOperands()[0]))
@@ -500,7 +500,8 @@ private:
       auto divide = [&](std::optional<int64_t> value) -> std::optional<int64_t> {
         if (!value)
           return std::nullopt;
-        return dim.getKind() == DimKind::FloorDiv ? floorDivide(*value, *divisor.low) : ceilDivide(*value, *divisor.low);
+        return dim.getKind() == DimKind::FloorDiv ? floorDivide(*value, *divisor.low)
+                                                  : ceilDivide(*value, *divisor.low);
       };
       if (divisor.low && divisor.high && *divisor.low == *divisor.high && *divisor.low > 0)
         return {divide(dividend.low), divide(dividend.high)};
@@ -515,13 +516,16 @@ private:
     }
     case DimKind::Max: {
       Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
-      return {a.low && b.low ? std::max(a.low, b.low) : a.low ? a.low : b.low,
+      return {a.low && b.low ? std::max(a.low, b.low)
+              : a.low        ? a.low
+                             : b.low,
               a.high && b.high ? std::max(a.high, b.high) : std::nullopt};
     }
     case DimKind::Min: {
       Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
-      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt,
-              a.high && b.high ? std::min(a.high, b.high) : a.high ? a.high : b.high};
+      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt, a.high && b.high ? std::min(a.high, b.high)
+                                                                      : a.high         ? a.high
+                                                                                       : b.high};
     }
     }
     llvm_unreachable("all kinds are handled");
