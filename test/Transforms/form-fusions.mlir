@@ -113,3 +113,41 @@ func.func @not_derived(%x: tensor<1024x512xf32>) -> tensor<1024x512xf32> {
   %4 = vx.add %3, %2 : tensor<1024x512xf32>, tensor<1024x512xf32>
   return %4 : tensor<1024x512xf32>
 }
+
+// -----
+
+// What the host holds as memory is repeated by a kernel; a kernel that reads it too repeats it anew, from the same tensor, which is
+// therefore no part of either kernel.
+// CHECK-LABEL: func.func @repeated_twice(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<1x4xf32>
+// CHECK:         %[[N:.+]] = vx.fusion(%[[X]])
+// CHECK:           vx.neg
+// CHECK-NOT:       vx.broadcast
+// CHECK:         %[[B:.+]] = vx.fusion(%[[N]])
+// CHECK:           vx.broadcast
+// CHECK:         vx.fusion(%[[N]])
+// CHECK:           vx.broadcast
+// CHECK:           vx.arg_reduce
+// CHECK:         vx.reshape %[[B]]
+func.func @repeated_twice(%x: tensor<1x4xf32>) -> (tensor<4xi64>, tensor<1x3x4xf32>) {
+  %0 = vx.neg %x : tensor<1x4xf32>
+  %1 = vx.broadcast %0, [0, 1] : tensor<1x4xf32> -> tensor<3x4xf32>
+  %2 = vx.arg_reduce min %1 axis = 0 : tensor<3x4xf32>
+  %3 = vx.reshape %1 : tensor<3x4xf32> -> tensor<1x3x4xf32>
+  return %2, %3 : tensor<4xi64>, tensor<1x3x4xf32>
+}
+
+// -----
+
+// Where only the host reads what is repeated, what computes it joins.
+// CHECK-LABEL: func.func @repeated_once(
+// CHECK-COUNT-1: vx.fusion(
+// CHECK:           vx.neg
+// CHECK:           vx.broadcast
+// CHECK-NOT:     vx.fusion(
+func.func @repeated_once(%x: tensor<1x4xf32>) -> tensor<1x3x4xf32> {
+  %0 = vx.neg %x : tensor<1x4xf32>
+  %1 = vx.broadcast %0, [0, 1] : tensor<1x4xf32> -> tensor<3x4xf32>
+  %2 = vx.reshape %1 : tensor<3x4xf32> -> tensor<1x3x4xf32>
+  return %2 : tensor<1x3x4xf32>
+}

@@ -202,7 +202,7 @@ private:
       return llvm::all_of(producer->getUsers(), [&](Operation *user) { return members.contains(user); });
     bool usersPreserveElements = true;
     for (Operation *user : producer->getUsers()) {
-      if (!members.contains(user))
+      if (!members.contains(user) || isComputedAnew(user))
         return false;
       if (getRole(user) == Role::Anchor && !takesPrologue(user))
         return false;
@@ -220,6 +220,11 @@ private:
     if (usersPreserveElements)
       identity.insert(producer);
     return true;
+  }
+
+  /// True for a free root that another kernel reads too: that one computes it anew, from what it is computed from here.
+  static bool isComputedAnew(Operation *op) {
+    return isFree(op) && llvm::any_of(op->getUsers(), [](Operation *user) { return getRole(user) != Role::Host; });
   }
 
   Operation *root;
