@@ -263,7 +263,8 @@ private:
       type = sequence.getElementType();
     if (auto ranked = dyn_cast<RankedTensorType>(type))
       for (DimAttr dim : getDims(ranked))
-        dim.collectSymbols(symbols);
+        if (dim) // null: tensors of a sequence differ in this size
+          dim.collectSymbols(symbols);
   }
 
   /// A module's functions share its symbols, but a caller of one function binds only those of its own inputs. The
