@@ -89,3 +89,22 @@ func.func @must_not_unknown(%x: tensor<1x1x4xf32>, %w: tensor<2x1x2xf32>) -> ten
   %2 = vx.mul %0, %1 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
   return %2 : tensor<1x2x3xf32>
 }
+
+// -----
+
+// Factors of a sum that is no convolution's: nothing matches, nothing is left behind, and the rewrites come to an end.
+// CHECK-LABEL: func.func @must_not_litter(
+// CHECK-NOT:     vx.reshape
+// CHECK:         vx.add
+// CHECK:         vx.mul
+// CHECK:         vx.add
+func.func @must_not_litter(%x: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
+  %o = vx.constant dense<[[3.0], [4.0]]> : tensor<2x1xf32>
+  %f = vx.constant dense<[[5.0], [6.0]]> : tensor<2x1xf32>
+  %0 = vx.broadcast %o, [1, 2] : tensor<2x1xf32> -> tensor<1x2x3xf32>
+  %1 = vx.add %x, %0 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  %2 = vx.broadcast %f, [1, 2] : tensor<2x1xf32> -> tensor<1x2x3xf32>
+  %3 = vx.mul %1, %2 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  %4 = vx.add %3, %0 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  return %4 : tensor<1x2x3xf32>
+}

@@ -5,6 +5,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "vx/Driver/RunPasses.h"
 #include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -147,7 +148,7 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
     buildGraphPipeline(pm, graph);
     if (options.stopAfter != Phase::Graph)
       buildGradPipeline(pm);
-    if (failed(pm.run(*bucket.module)))
+    if (failed(runPasses(pm, *bucket.module)))
       return Outcome::Unsupported;
     // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
     if (!constraints.empty()) {
@@ -208,7 +209,7 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
       buildKernelsPipeline(pm, backend);
     if (options.stopAfter > Phase::Kernels)
       buildSchedulePipeline(pm);
-    if (failed(pm.run(*module)))
+    if (failed(runPasses(pm, *module)))
       return Outcome::Unsupported;
     if (options.stopAfter < Phase::Target) {
       text += "// target " + backend.name().str();
@@ -333,7 +334,7 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.bytecode, ParserConfig(&context));
   PassManager pm(&context);
   backend.buildPipeline(pm, *job.spec);
-  if (failed(pm.run(*module)))
+  if (failed(runPasses(pm, *module)))
     return;
   if (stopAtTarget) {
     job.text = print(*module);
@@ -408,8 +409,10 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
   for (KernelJob &job : jobs) {
     if (!job.isDone)
       emitError(UnknownLoc::get(contents.kernels.front().getContext()))
-          << "kernel '" << job.name << "' (" << job.spec->target << " " << job.spec->variant
-          << "): " << (job.failure.empty() ? job.errors : job.failure);
+          << "kernel '" << job.name << "' (" << job.spec->target << " " << job.spec->variant << "): "
+          << (!job.failure.empty()  ? job.failure
+              : !job.errors.empty() ? job.errors
+                                    : "the target's code was not made, and no reason was given");
     if (!job.failure.empty()) // the same for the others
       return Outcome::Failed;
     hasErrors |= !job.isDone;

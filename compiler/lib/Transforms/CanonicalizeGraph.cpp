@@ -1,8 +1,8 @@
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Reference/HostTensor.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -216,7 +216,7 @@ struct CanonicalizeGraphPass : impl::CanonicalizeGraphPassBase<CanonicalizeGraph
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RemoveIdentity, ComposeTransposes, ComposeBroadcasts, FoldKnownComparison>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };

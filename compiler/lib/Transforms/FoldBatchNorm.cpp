@@ -1,7 +1,7 @@
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -19,13 +19,27 @@ bool isKnown(Value value, int depth = 0) {
     return false;
   if (isa<ConstantOp>(op))
     return true;
-  return isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
-         cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape() &&
+  auto type = dyn_cast<RankedTensorType>(value.getType()); // null for a sequence
+  return type && type.hasStaticShape() && isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand, depth + 1); });
 }
 
 /// A known value that differs between channels (dimension 1) only: what is repeated, a scalar or one per channel.
-Value getPerChannel(Value value, PatternRewriter &rewriter) {
+struct PerChannel {
+  explicit operator bool() const { return !!repeated; }
+
+  /// To be called when the match is decided: a pattern that does not match must leave nothing behind.
+  Value make(PatternRewriter &rewriter) const {
+    if (repeated.getType() == type)
+      return repeated;
+    return ReshapeOp::create(rewriter, repeated.getLoc(), type, repeated);
+  }
+
+  Value repeated; // null where there is none
+  RankedTensorType type;
+};
+
+PerChannel matchPerChannel(Value value) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
   if (!broadcast || !isKnown(broadcast.getInput()))
     return {};
@@ -41,13 +55,10 @@ Value getPerChannel(Value value, PatternRewriter &rewriter) {
   SmallVector<int64_t> shape;
   if (channels != 1)
     shape.push_back(channels);
-  auto flat = RankedTensorType::get(shape, type.getElementType());
-  if (flat == type)
-    return broadcast.getInput();
-  return ReshapeOp::create(rewriter, broadcast.getLoc(), flat, broadcast.getInput());
+  return {broadcast.getInput(), RankedTensorType::get(shape, type.getElementType())};
 }
 
-/// Repeats a value of `getPerChannel` along all but dimension `dim` of `type`.
+/// Repeats a value of `PerChannel` along all but dimension `dim` of `type`.
 Value spread(PatternRewriter &rewriter, Location location, Value perChannel, RankedTensorType type, int64_t dim) {
   SmallVector<int64_t> dims;
   if (cast<RankedTensorType>(perChannel.getType()).getRank() == 1)
@@ -56,9 +67,9 @@ Value spread(PatternRewriter &rewriter, Location location, Value perChannel, Ran
 }
 
 /// The value itself and the known per-channel operand of a commutative op, whichever side it stands on.
-std::pair<Value, Value> splitOperands(Operation *op, PatternRewriter &rewriter) {
+std::pair<Value, PerChannel> splitOperands(Operation *op) {
   for (unsigned side : {1u, 0u})
-    if (Value perChannel = getPerChannel(op->getOperand(side), rewriter))
+    if (PerChannel perChannel = matchPerChannel(op->getOperand(side)))
       return {op->getOperand(1 - side), perChannel};
   return {};
 }
@@ -84,14 +95,14 @@ struct FoldScaleIntoFilter : OpRewritePattern<MulOp> {
         continue;
       if (!conv->hasOneUse())
         return rewriter.notifyMatchFailure(op, "the convolution has another reader");
-      Value factor = getPerChannel(op->getOperand(1 - side), rewriter);
+      PerChannel factor = matchPerChannel(op->getOperand(1 - side));
       if (!factor)
         return rewriter.notifyMatchFailure(op, "the factor is not a constant per channel");
       Location location = rewriter.getFusedLoc({conv.getLoc(), op.getLoc()});
       RankedTensorType filterType = conv.getFilter().getType();
       if (!filterType.hasStaticShape())
         return rewriter.notifyMatchFailure(op, "the filter has no static shape");
-      Value factors = spread(rewriter, location, factor, filterType, 0);
+      Value factors = spread(rewriter, location, factor.make(rewriter), filterType, 0);
       Value filter = MulOp::create(rewriter, location, filterType, conv.getFilter(), factors);
       Operation *folded = rewriter.clone(*conv);
       folded->setLoc(location);
@@ -113,15 +124,16 @@ struct MoveScaleBeforeShift : OpRewritePattern<MulOp> {
       auto add = op->getOperand(side).getDefiningOp<AddOp>();
       if (!add || !add->hasOneUse())
         continue;
-      Value factor = getPerChannel(op->getOperand(1 - side), rewriter);
-      auto [value, offset] = splitOperands(add, rewriter);
+      PerChannel known = matchPerChannel(op->getOperand(1 - side));
+      auto [value, offset] = splitOperands(add);
       auto conv = value ? value.getDefiningOp<ConvOp>() : ConvOp();
-      if (!factor || !conv || !conv->hasOneUse() || !isKnown(conv.getFilter()))
+      if (!known || !conv || !conv->hasOneUse() || !isKnown(conv.getFilter()))
         continue;
+      Value factor = known.make(rewriter);
       Location location = op.getLoc();
       RankedTensorType type = op.getResult().getType();
       Value scaled = MulOp::create(rewriter, location, type, value, spread(rewriter, location, factor, type, 1));
-      auto [left, right] = unify(rewriter, location, offset, factor);
+      auto [left, right] = unify(rewriter, location, offset.make(rewriter), factor);
       Value product = MulOp::create(rewriter, location, left.getType(), left, right);
       Location both = rewriter.getFusedLoc({add.getLoc(), location});
       rewriter.replaceOpWithNewOp<AddOp>(op, type, scaled, spread(rewriter, both, product, type, 1));
@@ -140,12 +152,12 @@ struct JoinShifts : OpRewritePattern<AddOp> {
       auto add = op->getOperand(side).getDefiningOp<AddOp>();
       if (!add || !add->hasOneUse())
         continue;
-      Value second = getPerChannel(op->getOperand(1 - side), rewriter);
-      auto [value, first] = splitOperands(add, rewriter);
+      PerChannel second = matchPerChannel(op->getOperand(1 - side));
+      auto [value, first] = splitOperands(add);
       if (!second || !value || !value.getDefiningOp<ConvOp>())
         continue;
       Location location = rewriter.getFusedLoc({add.getLoc(), op.getLoc()});
-      auto [left, right] = unify(rewriter, location, first, second);
+      auto [left, right] = unify(rewriter, location, first.make(rewriter), second.make(rewriter));
       Value sum = AddOp::create(rewriter, location, left.getType(), left, right);
       RankedTensorType type = op.getResult().getType();
       rewriter.replaceOpWithNewOp<AddOp>(op, type, value, spread(rewriter, location, sum, type, 1));
@@ -166,9 +178,10 @@ struct TurnDifferenceIntoSum : OpRewritePattern<SubOp> {
     if (isa<AddOp>(producer) &&
         !llvm::any_of(producer->getOperands(), [](Value v) { return v.getDefiningOp<ConvOp>(); }))
       return failure();
-    Value offset = getPerChannel(op.getRhs(), rewriter);
-    if (!offset)
+    PerChannel known = matchPerChannel(op.getRhs());
+    if (!known)
       return rewriter.notifyMatchFailure(op, "the offset is not a constant per channel");
+    Value offset = known.make(rewriter);
     Value negated = NegOp::create(rewriter, op.getLoc(), offset.getType(), offset);
     RankedTensorType type = op.getResult().getType();
     rewriter.replaceOpWithNewOp<AddOp>(op, type, op.getLhs(), spread(rewriter, op.getLoc(), negated, type, 1));
@@ -184,7 +197,7 @@ struct FoldBatchNormPass : impl::FoldBatchNormPassBase<FoldBatchNormPass> {
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldScaleIntoFilter, MoveScaleBeforeShift, JoinShifts, TurnDifferenceIntoSum>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };

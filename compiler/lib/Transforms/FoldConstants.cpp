@@ -18,7 +18,8 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
 
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    // An op stands before those in its regions, so that the way back below erases no op that it has still to visit.
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
       tryFold(op);
     // Producers come before their readers, so that one pass from the end finds all that nothing reads any more; a value

@@ -1,10 +1,10 @@
 #include "FloatSplat.h"
 #include "ViewChain.h"
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <cmath>
 
 using namespace mlir;
@@ -552,7 +552,7 @@ struct RecognizeAttentionPass : impl::RecognizeAttentionPassBase<RecognizeAttent
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<RecognizeAttention>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };

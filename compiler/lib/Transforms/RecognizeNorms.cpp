@@ -1,8 +1,8 @@
 #include "FloatSplat.h"
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <cmath>
 
 using namespace mlir;
@@ -251,7 +251,7 @@ struct RecognizeNormsPass : impl::RecognizeNormsPassBase<RecognizeNormsPass> {
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<RecognizeNorm, TakeScaleAndBias, ExpandSmallPower>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };

@@ -1,8 +1,8 @@
 #include "ViewChain.h"
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -318,6 +318,9 @@ struct SinkTransposeBelowElementwise : RewritePattern {
       if (!llvm::is_sorted(repeated.back()->dimensions))
         return rewriter.notifyMatchFailure(op, "the repeated value would have to be transposed");
     }
+    auto resultType = typeOf(op->getResult(0));
+    if (!hasAllDims(op->getResult(0)))
+      return rewriter.notifyMatchFailure(op, "a size is not known");
     SmallVector<Value> operands;
     for (auto [operand, repeat] : llvm::zip(op->getOperands(), repeated)) {
       if (!repeat) {
@@ -329,9 +332,6 @@ struct SinkTransposeBelowElementwise : RewritePattern {
           BroadcastOp::create(rewriter, repeat->op.getLoc(), type, repeat->op.getInput(), repeat->dimensions));
     }
     OperationState state(op->getLoc(), op->getName(), operands, {}, op->getAttrs());
-    auto resultType = typeOf(op->getResult(0));
-    if (!hasAllDims(op->getResult(0)))
-      return failure();
     state.addTypes(permuteType(resultType, inverse));
     Operation *moved = rewriter.create(state);
     rewriter.replaceOpWithNewOp<TransposeOp>(op, resultType, moved->getResult(0), permutation);
@@ -346,8 +346,8 @@ struct SimplifyViewsPass : impl::SimplifyViewsPassBase<SimplifyViewsPass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<TurnGatherIntoSlice, TakeOperandOfConcat, ShortenChain, FoldTransposeIntoContract,
                  HoistTransposeOverContract, SplitFreeDims, SinkTransposeBelowElementwise>(&getContext());
-    // Where rewrites remain after the driver's last round, the program is right all the same.
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
+      signalPassFailure();
   }
 };
 

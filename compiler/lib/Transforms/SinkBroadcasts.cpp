@@ -1,7 +1,7 @@
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -63,7 +63,7 @@ struct SinkBroadcastsPass : impl::SinkBroadcastsPassBase<SinkBroadcastsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<SinkBroadcastBelowElementwise>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };

@@ -1,10 +1,10 @@
 // Convolutions with their channels innermost, and everything between them in the same layout.
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -43,21 +43,23 @@ Value getChannelsLast(Value value) {
   return transpose.getInput();
 }
 
-Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> permutation) {
-  return TransposeOp::create(builder, loc, value, permutation);
+/// The type of the same tensor with its dimensions in the order of `permutation`.
+RankedTensorType permute(RankedTensorType type, ArrayRef<int64_t> permutation) {
+  SmallVector<DimAttr> dims;
+  for (int64_t d : permutation)
+    dims.push_back(getDim(type, d));
+  return getTensorType(dims, type.getElementType());
 }
 
-/// Replaces `op` by `result`, the same values in another order of dimensions; fails when its type knows other sizes.
-LogicalResult replace(PatternRewriter &rewriter, Operation *op, Value result) {
-  if (result.getType() != op->getResult(0).getType())
-    return rewriter.notifyMatchFailure(op, "the types know different sizes");
-  rewriter.replaceOp(op, result);
-  return success();
-}
+/// The type of a channels-first tensor with channels last. What takes an op's place knows the sizes that the op knew,
+/// which may be more than follows from its operands.
+RankedTensorType toChannelsLast(RankedTensorType type) { return permute(type, toChannelsLast(type.getRank())); }
 
 /// Replaces `op` by the view with channels first of `result`, which has them last.
 LogicalResult replaceWithView(PatternRewriter &rewriter, Operation *op, Value result) {
-  return replace(rewriter, op, transposed(rewriter, op->getLoc(), result, toChannelsFirst(typeOf(result).getRank())));
+  rewriter.replaceOpWithNewOp<TransposeOp>(op, typeOf(op->getResult(0)), result,
+                                           toChannelsFirst(typeOf(result).getRank()));
+  return success();
 }
 
 /// The list with the entries of channels-first dimensions in the order of channels last.
@@ -77,11 +79,12 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
   LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
     if (op.getChannelsLast())
       return failure();
-    int64_t rank = typeOf(op.getInput()).getRank();
-    Value input = transposed(rewriter, op.getLoc(), op.getInput(), toChannelsLast(rank));
-    Value result = ConvOp::create(rewriter, op.getLoc(), input, op.getFilter(), op.getStrides(), op.getDilations(),
-                                  op.getPadsLow(), op.getPadsHigh(), op.getGroups(), /*channels_last=*/true,
-                                  op.getSumsAttr(), op.getFactorsAttr());
+    RankedTensorType type = typeOf(op.getInput());
+    Value input =
+        TransposeOp::create(rewriter, op.getLoc(), toChannelsLast(type), op.getInput(), toChannelsLast(type.getRank()));
+    Value result = ConvOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), input, op.getFilter(),
+                                  op.getStrides(), op.getDilations(), op.getPadsLow(), op.getPadsHigh(), op.getGroups(),
+                                  /*channels_last=*/true, op.getSumsAttr(), op.getFactorsAttr());
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -104,19 +107,11 @@ struct SinkThroughElementwise : RewritePattern {
       operands.push_back(convert(rewriter, operand));
     Operation *copy = rewriter.clone(*op);
     copy->setOperands(operands);
-    copy->getResult(0).setType(permute(type));
-    rewriter.replaceOp(op, transposed(rewriter, op->getLoc(), copy->getResult(0), toChannelsFirst(type.getRank())));
-    return success();
+    copy->getResult(0).setType(toChannelsLast(type));
+    return replaceWithView(rewriter, op, copy->getResult(0));
   }
 
 private:
-  static RankedTensorType permute(RankedTensorType type) {
-    SmallVector<DimAttr> dims;
-    for (int64_t d : toChannelsLast(type.getRank()))
-      dims.push_back(getDim(type, d));
-    return getTensorType(dims, type.getElementType());
-  }
-
   static DenseElementsAttr getSplat(Value value) {
     auto constant = value.getDefiningOp<ConstantOp>();
     auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
@@ -148,7 +143,7 @@ private:
   static Value convert(PatternRewriter &rewriter, Value value) {
     if (Value inner = getChannelsLast(value))
       return inner;
-    RankedTensorType type = permute(typeOf(value));
+    RankedTensorType type = toChannelsLast(typeOf(value));
     if (DenseElementsAttr splat = getSplat(value))
       return ConstantOp::create(rewriter, value.getLoc(), type,
                                 splat.resizeSplat(RankedTensorType::get(type.getShape(), type.getElementType())));
@@ -180,9 +175,10 @@ struct SinkThroughReduceWindow : OpRewritePattern<ReduceWindowOp> {
     Value input = getChannelsLast(op.getInput());
     if (!input)
       return failure();
-    Value result = ReduceWindowOp::create(rewriter, op.getLoc(), op.getKind(), input, reordered(op.getWindow()),
-                                          reordered(op.getStrides()), reordered(op.getDilations()),
-                                          reordered(op.getPadsLow()), reordered(op.getPadsHigh()));
+    Value result =
+        ReduceWindowOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), op.getKind(), input,
+                               reordered(op.getWindow()), reordered(op.getStrides()), reordered(op.getDilations()),
+                               reordered(op.getPadsLow()), reordered(op.getPadsHigh()));
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -202,15 +198,20 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     for (int64_t d = 0; d < rank; ++d)
       if (!llvm::is_contained(op.getAxes(), d))
         kept.push_back(placeOf(d, rank));
-    Value result = ReduceOp::create(rewriter, op.getLoc(), op.getKind(), input, axes);
-    if (!llvm::is_sorted(kept)) {
-      SmallVector<int64_t> sorted(kept), permutation;
-      llvm::sort(sorted);
-      for (int64_t place : kept)
-        permutation.push_back(llvm::find(sorted, place) - sorted.begin());
-      result = transposed(rewriter, op.getLoc(), result, permutation);
-    }
-    return replace(rewriter, op, result);
+    // The places of what is left, in the order of the op's result and in that of the new one.
+    SmallVector<int64_t> sorted(kept), permutation, inverse;
+    llvm::sort(sorted);
+    for (int64_t place : kept)
+      permutation.push_back(llvm::find(sorted, place) - sorted.begin());
+    for (int64_t place : sorted)
+      inverse.push_back(llvm::find(kept, place) - kept.begin());
+    RankedTensorType type = typeOf(op);
+    Value result = ReduceOp::create(rewriter, op.getLoc(), permute(type, inverse), op.getKind(), input, axes);
+    if (kept == sorted)
+      rewriter.replaceOp(op, result);
+    else
+      rewriter.replaceOpWithNewOp<TransposeOp>(op, type, result, permutation);
+    return success();
   }
 };
 
@@ -224,7 +225,8 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
     if (!llvm::all_of(inputs, [](Value input) { return !!input; }))
       return failure();
     int64_t rank = typeOf(op.getResult()).getRank();
-    Value result = ConcatOp::create(rewriter, op.getLoc(), inputs, placeOf(op.getAxis(), rank));
+    Value result =
+        ConcatOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), inputs, placeOf(op.getAxis(), rank));
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -242,8 +244,8 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
       low.push_back(op.getLow()[d]);
       high.push_back(op.getHigh()[d]);
     }
-    Value result = PadOp::create(rewriter, op.getLoc(), input, op.getValue(), rewriter.getArrayAttr(low),
-                                 rewriter.getArrayAttr(high));
+    Value result = PadOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), input, op.getValue(),
+                                 rewriter.getArrayAttr(low), rewriter.getArrayAttr(high));
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -287,7 +289,7 @@ struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> 
     RewritePatternSet patterns(&getContext());
     patterns.add<ConvertConv, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce, SinkThroughConcat,
                  SinkThroughPad, TransposeToReshape>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }
 };
