@@ -90,3 +90,36 @@ func.func @dynamic(%x: tensor<?xf32, #vx.enc<[n]>>) -> (tensor<?xi64, #vx.enc<[n
   %2 = vx.slice %a starts [#vx.dim<n>] strides [1] : tensor<3xf32> -> tensor<2xf32>
   return %0, %1, %2 : tensor<?xi64, #vx.enc<[n]>>, tensor<i64>, tensor<2xf32>
 }
+
+// -----
+
+// What binds a symbol stays when nothing reads its result: the size is read.
+// CHECK-LABEL: func.func @must_not_unbind(
+// CHECK:         vx.if
+// CHECK:         vx.sequence_at
+// CHECK:         vx.loop
+// CHECK:         vx.dim_value <y>
+vx.symbol "n"
+vx.symbol data_dependent "y"
+vx.symbol data_dependent "z"
+vx.symbol data_dependent "k"
+vx.symbol data_dependent "i"
+func.func @must_not_unbind(%x: tensor<?xf32, #vx.enc<[n]>>, %c: tensor<i1>, %p: tensor<i64>) -> (tensor<i64>, tensor<i64>, tensor<i64>) {
+  %0 = vx.if %c -> tensor<?xf32, #vx.enc<[y]>> {
+    %a = vx.concat axis = 0 (%x, %x) : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n]>>
+    vx.yield %a : tensor<?xf32, #vx.enc<[n * 2]>>
+  } else {
+    vx.yield %x : tensor<?xf32, #vx.enc<[n]>>
+  }
+  %s = vx.sequence_construct %x : (tensor<?xf32, #vx.enc<[n]>>) -> !vx.sequence<tensor<?xf32>>
+  %1 = vx.sequence_at %s, %p : <tensor<?xf32>> -> tensor<?xf32, #vx.enc<[z]>>
+  %2 = vx.loop "i" trip_count(%p) inits(%x : tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[k]>> {
+  ^bb0(%v: tensor<?xf32, #vx.enc<[k]>>):
+    %w = vx.concat axis = 0 (%v, %v) : tensor<?xf32, #vx.enc<[k]>>, tensor<?xf32, #vx.enc<[k]>>
+    vx.yield %c, %w : tensor<i1>, tensor<?xf32, #vx.enc<[k * 2]>>
+  }
+  %3 = vx.dim_value <y>
+  %4 = vx.dim_value <z>
+  %5 = vx.dim_value <k>
+  return %3, %4, %5 : tensor<i64>, tensor<i64>, tensor<i64>
+}

@@ -62,8 +62,9 @@ LogicalResult LoopOp::verify() {
       if (!areCompatibleTypes(init.getType(), type)) // C1
         return emitOpError() << "expects carried value " << index << " to keep its type: want " << init.getType()
                              << ", got " << type;
+  // A loop in a region that is still being made stands in no module; it is verified again when it does.
   SymbolOp iteration = findSymbol(*this, getIteration());
-  if (!iteration || !iteration.getDataDependent()) // C3
+  if ((*this)->getParentOfType<ModuleOp>() && (!iteration || !iteration.getDataDependent())) // C3
     return emitOpError() << "expects the symbol '" << getIteration() << "' to be declared as data-dependent";
   SmallVector<Type> want = {RankedTensorType::get({}, IntegerType::get(getContext(), 1))};
   llvm::append_range(want, getResultTypes());

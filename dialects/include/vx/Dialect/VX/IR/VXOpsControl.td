@@ -10,7 +10,8 @@ def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "declares a dimension symbol";
   let description = [{
     Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
-    `data_dependent`, by exactly one op while the program runs: `vx.bind_symbol`, `vx.loop`, `vx.if` or `vx.sequence_at`.
+    `data_dependent`, by exactly one op while the program runs: `vx.bind_symbol`, `vx.loop`, `vx.if` or `vx.sequence_at`. These
+    ops stay when nothing reads their results: types and sizes may still name what they bind.
 
     - C1: 0 <= min <= max, and multiple >= 1.
     - C2: no other `vx.symbol` of the module has this name.
@@ -46,7 +47,7 @@ def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
-def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
+def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments]> {
   let summary = "runs one of two regions";
   let description = [{
     The host decides. A result whose type names a data-dependent symbol that is declared for it binds that symbol to the
@@ -61,7 +62,7 @@ def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, RecursiveMemoryEffect
   let hasVerifier = 1;
 }
 
-def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments, RecursiveMemoryEffects]> {
+def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments]> {
   let summary = "repeats a region with carried values";
   let description = [{
     As ONNX's Loop without scan outputs. The region's arguments are the carried values; it yields the next condition
@@ -148,7 +149,7 @@ def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure]> {
   let hasVerifier = 1;
 }
 
-def VX_SequenceAtOp : VX_Op<"sequence_at", [Pure]> {
+def VX_SequenceAtOp : VX_Op<"sequence_at", []> {
   let summary = "one tensor of a sequence";
   let description = [{
     `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
