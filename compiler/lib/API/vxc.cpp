@@ -2,6 +2,7 @@
 
 #include "ReportWriter.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Driver/Compilation.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 #include "vx/Target/CUDA.h"
@@ -200,7 +201,8 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
       return success();
     // The file, then the source node, unless the message names it.
-    std::string message = diagnostic.str();
+    bool isText = StringRef(modelPath).ends_with(".mlir"); // whose author knows ops and types as they stand there
+    std::string message = vx::escapeControlCharacters(isText ? diagnostic.str() : vx::describeDiagnostic(diagnostic));
     std::string source =
         vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
     bool isKnown = source.empty() || StringRef(message).contains(source);

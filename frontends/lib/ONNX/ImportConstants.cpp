@@ -107,15 +107,17 @@ void importRange(NodeImporter &n) {
       throwUnsupported("ranges of floats that are known at run time only are not imported");
     count = n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0]));
   } else {
-    // max(0, ceil((limit - start) / delta)), computed by the program and read back.
+    // max(0, ceil((limit - start) / delta)). The program computes the distance and the step, which are read back; a
+    // distance that i64 does not hold wraps to below 0.
     Type i64 = n.model.builder.getI64Type();
     auto scalar = [&](unsigned index) { return n.cast(n.reshape(n.getTensor(index), {}), i64); };
-    Value one = n.emitScalar(1, i64), zero = n.emitScalar(0, i64), by = scalar(2);
+    Value from = scalar(0), to = scalar(1), by = scalar(2), zero = n.emitScalar(0, i64);
+    DimAttr stride = n.bindSymbol(n.emit<AbsOp>(by), n.proto.input(2) + "_magnitude", /*min=*/1);
     Value isUp = n.emit<CompareOp>(ComparePredicate::gt, by, zero);
-    Value distance = n.emit<SubOp>(scalar(1), scalar(0));
-    Value length = n.emit<MaxOp>(n.emit<SelectOp>(isUp, distance, n.emit<NegOp>(distance)), zero);
-    Value rounded = n.emit<SubOp>(n.emit<AddOp>(length, n.emit<AbsOp>(by)), one);
-    count = n.bindSymbol(n.emit<DivOp>(rounded, n.emit<AbsOp>(by)), n.proto.output(0) + "_size");
+    Value low = n.emit<SelectOp>(isUp, from, to), high = n.emit<SelectOp>(isUp, to, from);
+    Value isAny = n.emit<CompareOp>(ComparePredicate::lt, low, high);
+    Value distance = n.emit<SelectOp>(isAny, n.emit<SubOp>(high, low), zero);
+    count = ceilDivDims(n.bindSymbol(distance, n.proto.output(0) + "_distance"), stride);
   }
   RankedTensorType type = makeTensorType({count}, elementType);
   Value result = n.emitAs<IotaOp>(type, 0);

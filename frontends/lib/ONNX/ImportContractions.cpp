@@ -47,8 +47,10 @@ void importGemm(NodeImporter &n) {
     return factor == 1.0f ? value : n.emit<MulOp>(value, n.splatLike(factor, value));
   };
   result = scale(result, n.getFloat("alpha", 1.0f));
-  if (n.hasInput(2)) {
-    Value bias = scale(n.getTensor(2), n.getFloat("beta", 1.0f));
+  // A factor of 0 leaves the bias out, whatever is in it.
+  float beta = n.getFloat("beta", 1.0f);
+  if (n.hasInput(2) && beta != 0) {
+    Value bias = scale(n.getTensor(2), beta);
     result = n.emit<AddOp>(result, n.broadcast(bias, vx::getDims(typeOf(result))));
   }
   n.setOutput(0, result);

@@ -30,8 +30,8 @@ public:
   }
   ~Subgraph() {
     model.scope = outer;
-    if (block && region)
-      model.forgetBlock(block);
+    if (block)
+      model.forgetBlock(block); // no scope names its values any more, and what takes the region may erase it
   }
   Subgraph(const Subgraph &) = delete;
   Subgraph &operator=(const Subgraph &) = delete;

@@ -1,6 +1,7 @@
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 
 #include "ModelImporter.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -10,11 +11,11 @@ namespace vx {
 
 std::string ImportIssue::str() const {
   if (node.empty())
-    return reason;
+    return escapeControlCharacters(reason);
   std::string text = "node '" + node + "' (" + opType + ", " + domain;
   if (version > 0)
     text += " " + std::to_string(version);
-  return text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason;
+  return escapeControlCharacters(text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason);
 }
 
 void ImportReport::print(llvm::raw_ostream &os) const {

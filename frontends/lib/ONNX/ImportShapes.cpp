@@ -14,10 +14,47 @@ static void reshapeOutput(NodeImporter &n, ArrayRef<DimAttr> dims) {
   n.setOutput(0, n.reshape(n.getTensor(0), dims));
 }
 
+/// The sizes that a list asks for which only the data knows, computed by the program and read back. One that cannot be
+/// is below 0, which fails the call.
+static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) {
+  constexpr int64_t isLeft = -1, isNone = -2; // what the place of a size says instead
+  Type i64 = n.model.builder.getI64Type();
+  Value list = n.getRunTimeIntegers(1);
+  auto equals = [&](Value value, int64_t number) {
+    return n.emit<CompareOp>(ComparePredicate::eq, value, n.splatLike(number, value));
+  };
+  if (!allowZero) {
+    Dims same(input.take_front(typeOf(list).getNumElements()));
+    same.resize(typeOf(list).getNumElements(), n.dim(isNone));
+    list = n.emit<SelectOp>(equals(list, 0), n.emitList(same), list);
+  }
+  // One -1 may take what is left of the input's elements.
+  Value left = equals(list, isLeft), one = n.emitScalar(1, i64), none = n.emitScalar(isLeft, i64);
+  SmallVector<int64_t> axes = {0};
+  Value others = n.emit<ReduceOp>(ReduceKind::prod, n.emit<SelectOp>(left, n.splatLike(1, list), list), axes);
+  Value lefts = n.emit<ReduceOp>(ReduceKind::sum, n.cast(left, i64), axes);
+  Value elements = n.emitDim(productOf(n.context, input), i64);
+  Value quotient = n.emit<DivOp>(elements, n.emit<MaxOp>(others, one));
+  Value isWhole = n.emit<CompareOp>(ComparePredicate::eq, n.emit<MulOp>(quotient, others), elements);
+  Value isPossible = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, others, one),
+                                   n.emit<CompareOp>(ComparePredicate::le, lefts, one));
+  Value size = n.emit<SelectOp>(n.emit<AndOp>(isWhole, isPossible), quotient, none);
+  list = n.emit<SelectOp>(left, n.broadcast(size, vx::getDims(typeOf(list))), list);
+  return n.bindElements(list, n.proto.input(1));
+}
+
 void importReshape(NodeImporter &n) {
   Dims input = n.getDims(0), wanted;
+  bool allowZero = n.version >= 14 && n.getFlag("allowzero", false);
   if (n.version >= 5) {
-    wanted = n.getIntegers(1);
+    RankedTensorType list = n.getTensorType(1);
+    if (list.getRank() != 1 || !list.getElementType().isInteger())
+      throwInvalid("expects a list of integers as input 1, got " + describe(list));
+    // What another node read back may have been a 0 or -1 for this one.
+    std::optional<Dims> contents = n.getContents(1);
+    if (!contents || n.getEntry(1).contentsAreRead)
+      return n.setOutput(0, n.reshape(n.getTensor(0), bindShape(n, input, allowZero)));
+    wanted = *contents;
   } else {
     std::optional<SmallVector<int64_t>> shape = n.getInts("shape");
     if (!shape)
@@ -25,7 +62,6 @@ void importReshape(NodeImporter &n) {
     for (int64_t size : *shape)
       wanted.push_back(n.dim(size));
   }
-  bool allowZero = n.version >= 14 && n.getFlag("allowzero", false);
   Dims dims;
   std::optional<size_t> inferred;
   for (auto [index, dim] : llvm::enumerate(wanted)) {

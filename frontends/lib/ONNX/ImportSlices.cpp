@@ -161,7 +161,8 @@ void importPad(NodeImporter &n) {
   std::string mode = n.getString("mode", "constant");
   if (mode != "constant")
     throwUnsupported("padding of mode '" + mode + "' is not imported, want 'constant'");
-  Dims pads;
+  Dims pads, cuts;
+  bool isRunTime = false;
   Value value;
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (n.version < 11) {
@@ -172,12 +173,20 @@ void importPad(NodeImporter &n) {
       pads.push_back(n.dim(amount));
     value = n.emitScalar(n.getFloat("value", 0.0f), elementType);
   } else {
-    pads = n.getIntegers(1);
+    isRunTime = !n.getContents(1) || n.getEntry(1).contentsAreRead;
+    if (!isRunTime)
+      pads = *n.getContents(1);
     value = n.hasInput(2) ? n.reshape(n.getTensor(2), {}) : n.emitScalar(0, elementType);
     if (n.hasInput(3)) {
       axes = n.getConstantIntegers(3);
       (void)n.normalizeAxes(axes, rank, "axes");
     }
+  }
+  if (isRunTime) {
+    // A negative amount cuts off.
+    Value list = n.getRunTimeIntegers(1), zero = n.splatLike(0, list);
+    pads = n.bindElements(n.emit<MaxOp>(list, zero), n.proto.input(1));
+    cuts = n.bindElements(n.emit<MaxOp>(n.emit<NegOp>(list), zero), n.proto.input(1) + "_cut");
   }
   if (pads.size() != 2 * axes.size())
     throwInvalid("expects two pads for each of " + Twine(axes.size()) + " axes, got " + Twine(pads.size()));
@@ -187,7 +196,17 @@ void importPad(NodeImporter &n) {
     low[place] = pads[index];
     high[place] = pads[index + axes.size()];
   }
-  n.setOutput(0, n.emit<PadOp>(input, value, n.toArray(low), n.toArray(high)));
+  Value padded = n.emit<PadOp>(input, value, n.toArray(low), n.toArray(high));
+  if (!cuts.empty()) {
+    Dims starts(rank, n.dim(0)), sizes = vx::getDims(typeOf(padded));
+    for (auto [index, axis] : llvm::enumerate(axes)) {
+      int64_t place = n.normalizeAxis(axis, rank, "axes");
+      starts[place] = cuts[index];
+      sizes[place] = subDims(subDims(sizes[place], cuts[index]), cuts[index + axes.size()]);
+    }
+    padded = n.slice(padded, starts, sizes, SmallVector<int64_t>(rank, 1));
+  }
+  n.setOutput(0, padded);
 }
 
 } // namespace vx::onnx

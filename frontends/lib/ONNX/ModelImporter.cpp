@@ -4,6 +4,8 @@
 #include "OpTable.h"
 #include "mlir/IR/Diagnostics.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -24,7 +26,7 @@ ModelImporter::ModelImporter(MLIRContext *context, const ModelProto &model, std:
       model(model), fileName(llvm::sys::path::filename(file)), report(report) {}
 
 Location ModelImporter::getLocation(StringRef node, StringRef opType) {
-  return getSourceLocation(context, node, opType, fileName);
+  return getSourceLocation(context, escapeControlCharacters(node), escapeControlCharacters(opType), fileName);
 }
 
 //===-- Report
@@ -132,7 +134,7 @@ Value ModelImporter::materializeContents(Entry &entry) {
 //===-- Symbols
 //----------------------------------------------------------------------------------------------------===//
 
-DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent) {
+DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent, int64_t min) {
   std::string base = wanted.str(), name = base;
   for (unsigned number = 1; reservedNames.contains(name) || !symbolNames.insert(name).second; ++number)
     name = base + "_" + std::to_string(number);
@@ -147,6 +149,8 @@ DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent) 
   state.addAttribute("name", builder.getStringAttr(name));
   if (isDataDependent)
     state.addAttribute("data_dependent", builder.getUnitAttr());
+  if (min != 0)
+    state.addAttribute("min", builder.getI64IntegerAttr(min));
   lastSymbol = builder.create(state);
   freshSymbols.push_back(lastSymbol);
   return DimAttr::symbolNamed(context, name);
@@ -193,12 +197,9 @@ void ModelImporter::bindInputSymbols(const GraphProto &graph) {
 }
 
 DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringRef name, int64_t index) {
-  if (dim.has_dim_value()) {
-    if (dim.dim_value() < 0)
-      throwInvalid("'" + name + "': expects dimension " + Twine(index) + " to be at least 0, got " +
-                   Twine(dim.dim_value()));
+  if (dim.has_dim_value() && dim.dim_value() >= 0)
     return DimAttr::constant(context, dim.dim_value());
-  }
+  // Some exporters write -1 where a size is not known.
   if (!dim.has_dim_param() || dim.dim_param().empty())
     return declareSymbol(name + "_" + Twine(index), /*isDataDependent=*/false);
   DimAttr parsed = parseDim(context, dim.dim_param());
@@ -351,6 +352,17 @@ bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodePro
   return succeeded;
 }
 
+/// An attribute that the op does not have in this version would change nothing: what was meant by it would be lost.
+static void checkAttributes(const NodeProto &node, const OpLookup &op, int64_t version) {
+  for (const AttributeProto &attribute : node.attribute()) {
+    StringRef name = attribute.name();
+    if (name.starts_with("__") || llvm::is_contained(op.attributes, name)) // the former are some tool's own
+      continue;
+    std::string known = op.attributes.empty() ? "no attribute" : "no attributes but " + llvm::join(op.attributes, ", ");
+    throwInvalid("expects " + known + " in version " + Twine(version) + ", got '" + name + "'");
+  }
+}
+
 void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   StringRef domain = normalizeDomain(node.domain());
   const FunctionProto *function = findFunction(node);
@@ -383,6 +395,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   }
   if (function)
     return importCall(node, *function, label);
+  checkAttributes(node, op, opset->second);
   NodeImporter importer(*this, node, opset->second, getLocation(label, node.op_type()), label);
   op.function(importer);
   for (const std::string &output : node.output())
@@ -603,7 +616,7 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   context->loadDialect<VXDialect, func::FuncDialect>();
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      diagnostics.push_back(diagnostic.str());
+      diagnostics.push_back(describeDiagnostic(diagnostic));
     return success();
   });
   if (!guard(nullptr, "", 0, [&] { checkModel(); }))

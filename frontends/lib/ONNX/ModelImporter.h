@@ -35,6 +35,8 @@ struct Entry {
   mlir::Block *block = nullptr;
   /// The elements of an integer tensor as expressions, in row-major order; bools are 0 and 1.
   std::optional<Dims> contents;
+  /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
+  bool contentsAreRead = false;
   /// The elements of an initializer or constant.
   mlir::ElementsAttr constant;
   /// A sequence that no tensor was inserted into: its element type is not binding yet.
@@ -83,7 +85,7 @@ public:
 
   // Symbols.
   /// Declares a symbol that is not the name of another; data-dependent ones are bound while the program runs.
-  DimAttr declareSymbol(const llvm::Twine &wanted, bool isDataDependent);
+  DimAttr declareSymbol(const llvm::Twine &wanted, bool isDataDependent, int64_t min = 0);
   /// Symbols declared after `mark` are withdrawn: the ops that named them were erased.
   size_t markSymbols() const { return freshSymbols.size(); }
   void withdrawSymbols(size_t mark);

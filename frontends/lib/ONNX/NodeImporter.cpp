@@ -1,16 +1,18 @@
 #include "NodeImporter.h"
 
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
 
-std::string describe(Type type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "'" << type << "'";
-  return text;
+std::string describe(Type type) { return "'" + describeType(type) + "'"; }
+
+RankedTensorType typeOf(Value value) {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return type;
+  throwInvalid("expects a tensor, got " + describe(value.getType()));
 }
 
 //===-- Inputs
@@ -68,6 +70,17 @@ Dims NodeImporter::getIntegers(unsigned index) {
     throwInvalid("expects a list of integers as input " + Twine(index) + ", got " + describe(type));
   if (std::optional<Dims> contents = getContents(index))
     return *contents;
+  Dims symbols = bindElements(getRunTimeIntegers(index), proto.input(index));
+  Entry &entry = getEntry(index);
+  if (model.builder.getInsertionBlock() == entry.block) {
+    entry.contents = symbols;
+    entry.contentsAreRead = true;
+  }
+  return symbols;
+}
+
+Value NodeImporter::getRunTimeIntegers(unsigned index) {
+  RankedTensorType type = getTensorType(index);
   if (!type.hasStaticShape())
     throwUnsupported("expects input " + Twine(index) + " ('" + proto.input(index) +
                      "') to be a list of known length, got " + describe(type));
@@ -75,16 +88,20 @@ Dims NodeImporter::getIntegers(unsigned index) {
   if (count > maxRank)
     throwUnsupported("expects at most " + Twine(maxRank) + " values that are known at run time only in input " +
                      Twine(index) + ", got " + Twine(count));
-  Value value = getTensor(index);
+  return cast(reshape(getTensor(index), dim(count)), model.builder.getI64Type());
+}
+
+Dims NodeImporter::bindElements(Value list, const Twine &name) {
   Dims symbols;
-  for (int64_t i = 0; i < count; ++i) {
-    Value element = type.getRank() == 0 ? value : slice(value, dim(i), dim(1), 1);
-    symbols.push_back(bindSymbol(reshape(element, {}), Twine(proto.input(index)) + "_" + Twine(i)));
-  }
-  Entry &entry = getEntry(index);
-  if (model.builder.getInsertionBlock() == entry.block)
-    entry.contents = symbols;
+  for (int64_t i = 0; i < typeOf(list).getNumElements(); ++i)
+    symbols.push_back(bindSymbol(reshape(slice(list, dim(i), dim(1), 1), {}), name + "_" + Twine(i)));
   return symbols;
+}
+
+Value NodeImporter::emitList(ArrayRef<DimAttr> values) {
+  Entry entry{RankedTensorType::get({int64_t(values.size())}, model.builder.getI64Type()), location};
+  entry.contents = Dims(values);
+  return model.materialize(entry);
 }
 
 SmallVector<int64_t> NodeImporter::getConstantIntegers(unsigned index) {
@@ -281,9 +298,16 @@ void NodeImporter::refuseOutputs(unsigned index, StringRef what) const {
 //===-- Ops
 //--------------------------------------------------------------------------------------------------------===//
 
+/// The op's own rules. Whether its operands are made before it is asked when the module is whole: a region that is
+/// still being made stands in no function, and nothing outside of it would be found.
+static LogicalResult verifyAlone(Operation *op) {
+  OperationName name = op->getName();
+  return success(succeeded(name.verifyInvariants(op)) && succeeded(name.verifyRegionInvariants(op)));
+}
+
 void NodeImporter::finishWithoutResult(OperationState &state) {
   Operation *op = model.builder.create(state);
-  if (failed(verify(op, /*verifyRecursively=*/false)))
+  if (failed(verifyAlone(op)))
     throwInvalid(model.takeDiagnostics());
 }
 
@@ -292,7 +316,7 @@ Value NodeImporter::finish(OperationState &state) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       checkTensorType(tensor);
   Operation *op = model.builder.create(state);
-  if (failed(verify(op, /*verifyRecursively=*/false)))
+  if (failed(verifyAlone(op)))
     throwInvalid(model.takeDiagnostics());
   return op->getResult(0);
 }
@@ -401,8 +425,8 @@ void NodeImporter::broadcastTogether(MutableArrayRef<Value> values) {
     value = broadcast(value, dims);
 }
 
-DimAttr NodeImporter::bindSymbol(Value scalar, const Twine &name) {
-  DimAttr symbol = model.declareSymbol(name, /*isDataDependent=*/true);
+DimAttr NodeImporter::bindSymbol(Value scalar, const Twine &name, int64_t min) {
+  DimAttr symbol = model.declareSymbol(name, /*isDataDependent=*/true, min);
   Value value = reshape(cast(scalar, model.builder.getI64Type()), {});
   OperationState state(location, BindSymbolOp::getOperationName());
   BindSymbolOp::build(model.builder, state, TypeRange(), value, symbol.getSymbol().getValue());

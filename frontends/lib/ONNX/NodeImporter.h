@@ -35,7 +35,9 @@ public:
   std::optional<Dims> getContents(unsigned index);
   /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols.
   Dims getIntegers(unsigned index);
-  /// As above, but throws unless they are constants.
+  /// The same list as an i64 tensor of rank 1, where it is known at run time only.
+  mlir::Value getRunTimeIntegers(unsigned index);
+  /// As `getIntegers`, but throws unless they are constants.
   llvm::SmallVector<int64_t> getConstantIntegers(unsigned index);
   /// The elements of a constant input as numbers; nothing when it is not a constant of at most `maxContents` elements.
   std::optional<llvm::SmallVector<double>> getConstantNumbers(unsigned index);
@@ -109,13 +111,18 @@ public:
   /// numpy's common shape of two shapes.
   Dims broadcastShapes(llvm::ArrayRef<DimAttr> lhs, llvm::ArrayRef<DimAttr> rhs) const;
   void broadcastTogether(llvm::MutableArrayRef<mlir::Value> values);
-  /// Reads a scalar of an integer type back and binds it to a new symbol.
-  DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name);
+  /// Reads a scalar of an integer type back and binds it to a new symbol. A value below `min` fails the call.
+  DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name, int64_t min = 0);
+  /// The same for each element of a list of static length.
+  Dims bindElements(mlir::Value list, const llvm::Twine &name);
+  /// An i64 tensor of rank 1 with these elements.
+  mlir::Value emitList(llvm::ArrayRef<DimAttr> values);
   mlir::Value slice(mlir::Value value, llvm::ArrayRef<DimAttr> starts, llvm::ArrayRef<DimAttr> sizes,
                     llvm::ArrayRef<int64_t> strides);
 };
 
-inline mlir::RankedTensorType typeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+/// Throws for a sequence.
+mlir::RankedTensorType typeOf(mlir::Value value);
 inline mlir::Type elementOf(mlir::Value value) { return typeOf(value).getElementType(); }
 std::string describe(mlir::Type type);
 

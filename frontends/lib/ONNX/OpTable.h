@@ -2,6 +2,7 @@
 #ifndef VX_FRONTEND_ONNX_OPTABLE_H
 #define VX_FRONTEND_ONNX_OPTABLE_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 
@@ -10,11 +11,13 @@ namespace vx::onnx {
 class NodeImporter;
 using ImportFunction = void (*)(NodeImporter &);
 
-/// `function` imports op `name` of the versions `first` to `last`.
+/// `function` imports op `name` of the versions `first` to `last`. `attributes` are those that ONNX gives the op, each
+/// with the versions that have it: "axis" in all, "axis@13" from 13 on, "axis@1-12" up to 12.
 struct OpTableEntry {
   llvm::StringLiteral name;
   int64_t first, last;
   ImportFunction function;
+  llvm::StringLiteral attributes;
 };
 
 struct OpLookup {
@@ -23,6 +26,8 @@ struct OpLookup {
   bool isKnown = false;
   /// The versions that are imported, when the op is known.
   int64_t first = 0, last = 0;
+  /// The attributes of the op in the version that was asked for, sorted.
+  llvm::SmallVector<llvm::StringRef> attributes;
 };
 
 OpLookup findOp(llvm::StringRef name, int64_t version);

@@ -209,12 +209,11 @@ LogicalResult ScheduleBuilder::checkSymbolRange(StringAttr symbol, Value value) 
   for (auto declaration : module.getOps<SymbolOp>()) {
     if (declaration.getNameAttr() != symbol)
       continue;
-    if (declaration.getMin() > 0 || declaration.getMax() != INT64_MAX) {
-      int64_t max = declaration.getMax();
-      vxrt::CheckRangeOp::create(builder, location, value, constant(declaration.getMin()),
-                                 constant(max == INT64_MAX ? max : max + 1),
-                                 builder.getStringAttr("size '" + symbol.getValue() + "'"));
-    }
+    // No size is below 0, whatever the data says.
+    int64_t max = declaration.getMax();
+    vxrt::CheckRangeOp::create(builder, location, value, constant(declaration.getMin()),
+                               constant(max == INT64_MAX ? max : max + 1),
+                               builder.getStringAttr("size '" + symbol.getValue() + "'"));
     return success();
   }
   return emitError(location) << "the symbol '" << symbol.getValue() << "' is not declared, in "

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""The attributes in the importer's table of ops against the schemas of the package onnx, version by version.
+
+  check_op_attributes.py OpTable.cpp
+
+Exit code: 0 all agree, 1 some differ, 77 the package is missing.
+"""
+import re
+import sys
+
+try:
+    import onnx
+except ImportError as error:
+    print(f"left out: {error}")
+    sys.exit(77)
+
+
+def attributes_in(spelled, version):
+    names = set()
+    for item in spelled.split():
+        name, _, versions = item.partition("@")
+        first, _, last = versions.partition("-")
+        if int(first or 0) <= version <= int(last or 10**9):
+            names.add(name)
+    return names
+
+
+def main():
+    text = open(sys.argv[1]).read()
+    # A string that goes on in the next line is one string.
+    text = re.sub(r'"\s*\n\s*"', "", text)
+    table = re.findall(r'\{"(\w+)",\s*(\d+),\s*newestOpset,\s*\w+,\s*"([^"]*)"\}', text)
+    newest = onnx.defs.onnx_opset_version()
+    differ = 0
+    for name, first, spelled in table:
+        for version in range(int(first), newest + 1):
+            try:
+                want = set(onnx.defs.get_schema(name, version).attributes)
+            except onnx.defs.SchemaError:
+                continue  # the op begins later
+            got = attributes_in(spelled, version)
+            if got != want:
+                differ += 1
+                print(f"{name}, version {version}: the table has {sorted(got)}, the schema {sorted(want)}")
+    if len(table) < 100 or len(table) != len(re.findall(r'\{"\w+",', text)):
+        differ += 1
+        print(f"read {len(table)} lines of the table, which has {len(re.findall(chr(123) + chr(34), text))}")
+    print(f"{len(table)} ops up to version {newest}, {differ} differ")
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
