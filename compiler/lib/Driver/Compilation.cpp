@@ -3,6 +3,7 @@
 #include "KernelCache.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Driver/RunPasses.h"
@@ -327,7 +328,7 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
       std::string source =
           getSourceNodes(diagnostic.getLocation()).empty() ? "" : describeSource(diagnostic.getLocation()) + ": ";
-      job.errors += (job.errors.empty() ? "" : "\n") + source + diagnostic.str();
+      job.errors += (job.errors.empty() ? "" : "\n") + source + describeDiagnostic(diagnostic);
     }
     return success();
   });

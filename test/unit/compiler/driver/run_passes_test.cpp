@@ -38,8 +38,7 @@ std::vector<std::string> getErrors(bool isSilent, unsigned functions) {
   OpBuilder builder(module->getBodyRegion());
   for (unsigned i = 0; i < functions; ++i) {
     Location location = getSourceLocation(&context, "conv1", "Conv", "model.onnx");
-    auto function =
-        func::FuncOp::create(builder, location, "f" + std::to_string(i), builder.getFunctionType({}, {}));
+    auto function = func::FuncOp::create(builder, location, "f" + std::to_string(i), builder.getFunctionType({}, {}));
     OpBuilder body(function.addEntryBlock(), function.front().begin());
     func::ReturnOp::create(body, location);
   }

@@ -6,9 +6,9 @@
 
 namespace vx {
 
-/// Applies `patterns` to what is inside of `root` until none of them matches. Fails, with an error that names `pass` and
-/// the node that was rewritten last, when they do not come to an end: a pattern that changes something and then does
-/// not match, or two that undo one another.
+/// Applies `patterns` to what is inside of `root` until none of them matches. Fails, with an error that names `pass`
+/// and the node that was rewritten last, when they do not come to an end: a pattern that changes something and then
+/// does not match, or two that undo one another.
 llvm::LogicalResult rewriteGreedily(mlir::Operation *root, mlir::RewritePatternSet patterns, llvm::StringRef pass);
 
 } // namespace vx
