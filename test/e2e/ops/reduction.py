@@ -34,6 +34,12 @@ def cases():
     for kind in ("and", "or"):
         yield reduce(f"{kind}_i1", kind, "i1", [5, 3], [1], bools)
         yield reduce(f"{kind}_i1_none", kind, "i1", [5, 0], [1], bools)
+    # How many hold: 64 bits of which 32 would do.
+    for dims in ([5, 2], [3, 37], [2, 257]):
+        rows, terms = dims
+        yield Case(f"count_{terms}", {"x": Input("i1", dims, bools)},
+                   f"  %0 = vx.cast %x : {tensor_type('i1', dims)} -> {tensor_type('i64', dims)}\n  %r = vx.reduce sum %0 axes = [1] : {tensor_type('i64', dims)}",
+                   {"r": Result("i64", [rows], Exact())})
     for name, dims, axes in (("first", [17, 5], [0]), ("all", [3, 5, 7], [0, 1, 2]), ("none", [3, 5], []), ("middle", [2, 13, 3], [1]),
                              ("outer", [5, 3, 7], [0, 2]), ("scalar", [], []), ("over_one", [7, 1], [1]), ("long", [4099], [0]),
                              ("wide", [3, 1031], [1]), ("tall", [1031, 3], [0]), ("empty_result", [0, 3], [1])):

@@ -27,6 +27,7 @@ void buildGPUCodegenPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 /// The part of it from a function of linalg ops on tensors on (what conversion to linalg leaves).
 void buildGPUKernelPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
+std::unique_ptr<mlir::Pass> createBoundShiftsPass();
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
 std::unique_ptr<mlir::Pass> createGPULowerAttentionPass();
 std::unique_ptr<mlir::Pass> createLowerContractionPass();

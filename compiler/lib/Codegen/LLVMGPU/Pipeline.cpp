@@ -34,6 +34,7 @@ void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize, bool keepStep
   arith::ArithIntRangeNarrowingOptions narrowing;
   narrowing.bitwidthsSupported = {32};
   function.addPass(arith::createArithIntRangeNarrowing(narrowing));
+  function.addPass(createBoundShiftsPass());
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   pm.addPass(createGPULowerKernelInterfacePass(GPULowerKernelInterfacePassOptions{keepStepsRolled}));

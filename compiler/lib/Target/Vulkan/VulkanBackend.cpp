@@ -131,6 +131,7 @@ void buildVulkanPipeline(OpPassManager &pm) {
   arith::ArithIntRangeNarrowingOptions narrowing;
   narrowing.bitwidthsSupported = {32};
   functions.addPass(arith::createArithIntRangeNarrowing(narrowing));
+  functions.addPass(createBoundShiftsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   pm.addPass(createConvertToSPIRVPass());

@@ -4,6 +4,16 @@
 
 include "mlir/Pass/PassBase.td"
 
+def BoundShiftsPass : Pass<"vx-bound-shifts", "::mlir::func::FuncOp"> {
+  let summary = "Give shifts by as many bits as the type has a value";
+  let description = [{
+    A constant shift by the type's width or more is undefined; it becomes 0, or for `arith.shrsi` the sign in every bit. That is what
+    `x >> 32` of a 64-bit number is where its range is small: `arith-int-range-narrowing` computes it in 32 bits and keeps the amount.
+    Needs: nothing. Keeps: what is defined. Idempotent.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
   let summary = "Make every memref one-dimensional, with explicit index arithmetic";
   let description = [{
