@@ -14,3 +14,20 @@ vxrt.program @other_op symbols [] {
   %0 = arith.constant 1 : i64
   vxrt.return ranks []
 }
+
+// -----
+
+// A call that is refused has changed no variable.
+vx.variable @v : tensor<4xi64>
+vxrt.program @late_check symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %0 = vxrt.const 4
+  vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %x, %1 : !vxrt.buffer
+  }
+  // expected-error @+1 {{after 'schedule' nothing is checked behind the first command that writes a variable, got 'vxrt.check' of}}
+  vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+  vxrt.return ranks []
+}

@@ -152,6 +152,17 @@ class Runner:
             raise Failure(f"{name}: {int(wrong.sum())} of {wrong.size} are wrong, first at {at}: got {got[at]!r}, want {want[at]!r}, allowed {limit!r}")
 
 
+def unfit(model, node, want, got, dims=None, code=2, flags=(), **rest):
+    """A case of sizes that do not fit: what the node wants and the sizes that came, which the module's user hears, or with fixed sizes its maker."""
+    tool, where = ("vx-compile", "MODEL: ") if code == 3 else ("vx-run", "vx_call_run: ")
+    message = f"{tool}: error: {where}{node}: wants {want}, got {got[0]} and {got[1]}"
+    return Case(model, code=code, tool=tool, message=message, dims=dims, flags=flags, **rest)
+
+
+def equal(lhs, rhs, or_one=False):
+    return f"sizes '{lhs}' and '{rhs}' equal" + or_one * " or one of them 1"
+
+
 # Where sizes that come from different symbols must be equal: the sizes that are.
 CASES = [
     Case("argmax_empty", dims={"N": 3, "M": 2}),
@@ -200,6 +211,32 @@ CASES = [
     Case("size_minus_one", inputs={"x": np.ones((4, 3), np.float32)}),
     Case("split_sym_bad", dims={"N": 6}),
     Case("where_bad", dims={"P": 4, "Q": 4}),
+    # And sizes that are not.
+    Case("bc_NM_bad", dims={"N": 0, "M": 1}),
+    unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), {"N": 3, "M": 5}),
+    unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), code=3, flags=("--dim", "N=3", "--dim", "M=5")),
+    unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), {"N": 3, "M": 5}, flags=("--dim", "N=3")),
+    unfit("bc_NM_bad_big", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), {"N": 3, "M": 5}),
+    unfit("mm_sym_big", "matmul_0 (MatMul)", equal("K", "L"), (3000000, 4), {"N": 2, "K": 3000000, "L": 4}),
+    unfit("mm_sym_c", "matmul_0 (MatMul)", equal("K", 4), (7, 4), {"N": 2, "K": 7}),
+    unfit("gemm_c_bad", "gemm_0 (Gemm)", equal("K", "L"), (3, 4), {"N": 2, "K": 3, "L": 4, "O": 4, "C": 4}),
+    unfit("gemm_c_bad", "gemm_0 (Gemm)", "size 'C' to be 1 or 'O'", (5, 4), {"N": 2, "K": 3, "L": 3, "O": 4, "C": 5}),
+    unfit("conv_ch_sym", "conv_0 (Conv)", equal("C", 3), (5, 3), {"N": 2, "C": 5, "H": 5, "W": 6}),
+    unfit("conv_ch_sym", "conv_0 (Conv)", "size 'H' to be at least '3'", (2, 3), {"N": 2, "C": 3, "H": 2, "W": 6}),
+    unfit("ln_sym", "layernormalization_0 (LayerNormalization)", "size '4' to be 1 or 'C'", (4, 6), {"N": 2, "C": 6}),
+    unfit("where_bad", "where_y (Where)", equal("P", "Q", or_one=True), (4, 3), {"P": 4, "Q": 3}),
+    unfit("cc_oob2", "concat_y (Concat)", equal("K", "L"), (4, 3), {"N": 2, "M": 3, "K": 4, "L": 3}),
+    unfit("concat_sym", "concat_0 (Concat)", equal("K", "L"), (4, 5), {"N": 2, "M": 3, "K": 4, "L": 5}),
+    unfit("split_sym_bad", "split_0 (Split)", equal(6, "N"), (6, 7), {"N": 7}),
+    unfit("split_sym_bad2", "split_0 (Split)", equal(30000003, "N"), (30000003, 6), {"N": 6}),
+    unfit("r1", "resh (Reshape)", equal("batch * seq * 8", "batch * 8000000"), (24, 8000000), {"batch": 1, "seq": 3}),
+    unfit("r3", "resh (Reshape)", equal("N * 8", 8000000), (24, 8000000), {"N": 3}),
+    unfit("r4", "resh (Reshape)", equal("M * N", "N * 5000"), (12, 15000), {"N": 3, "M": 4}),
+    unfit("reshape_fused", "reshape_or (Reshape)", equal("batch * seq * 8", "batch * 8000000"), (24, 8000000), {"batch": 1, "seq": 3}),
+    unfit("exp_c_bad", "expand_0 (Expand)", equal("N", 4, or_one=True), (2, 4), {"N": 2, "M": 3}),
+    unfit("exp_r_bad", "expand_0 (Expand)", equal(2, "s_0", or_one=True), (2, 3), inputs={"s": i64(3, 3)}, code=1),
+    Case("exp_r_bad", inputs={"s": i64(1, 3)}),
+    unfit("argmax_empty", "argmax_0 (ArgMax)", "size 'M' to be at least '1'", (0, 1), {"N": 3, "M": 0}),
 ]
 
 

@@ -55,6 +55,8 @@ static void printFunctions(const Json &module) {
         fmt::print(", a multiple of {}", multiple);
       fmt::print("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
     }
+    for (const Json &constraint : function["constraints"])
+      fmt::print("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
         fmt::print("  {:<7} {}: {}\n", std::string(key).substr(0, std::string(key).size() - 1),

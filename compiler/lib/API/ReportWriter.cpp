@@ -20,6 +20,8 @@ std::string getTextReport(const CompilationReport &report) {
       os << "         at load " << program.dispatchesAtLoad << " dispatches for " << program.derivedConstants
          << " derived constants of " << program.derivedBytes << " bytes\n";
   }
+  for (const ConstraintReport &constraint : report.constraints)
+    os << constraint.function << " wants " << constraint.want << ", for " << constraint.node << "\n";
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
@@ -58,6 +60,14 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("derived_bytes", static_cast<int64_t>(program.derivedBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
+        });
+    });
+    json.attributeArray("constraints", [&] {
+      for (const ConstraintReport &constraint : report.constraints)
+        json.object([&] {
+          json.attribute("function", constraint.function);
+          json.attribute("node", constraint.node);
+          json.attribute("wants", constraint.want);
         });
     });
     json.attributeArray("kernels", [&] {

@@ -487,6 +487,12 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
   }
   if (options.stopAfter < Phase::Target)
     return Outcome::Done;
+  // The general version comes last; its constraints are the functions'.
+  for (auto program : scheduled.front().back()->getOps<vxrt::ProgramOp>())
+    if (auto constraints = program->getAttrOfType<ArrayAttr>(vxrt::kConstraintsAttr))
+      for (auto constraint : constraints.getAsRange<DictionaryAttr>())
+        results.constraints.push_back({program.getSymName().str(), constraint.getAs<StringAttr>("node").str(),
+                                       constraint.getAs<StringAttr>("want").str()});
 
   for (auto [index, name] : llvm::enumerate(options.targets)) {
     const TargetBackend *backend = registry.lookup(name);

@@ -60,6 +60,15 @@ DimAttr EntryExpressions::compute(Value value) {
   }
   if (auto constant = value.getDefiningOp<vxrt::ConstOp>())
     return DimAttr::constant(context, constant.getValue());
+  // A size of what is repeated: lhs == 1 ? rhs : lhs.
+  if (auto select = value.getDefiningOp<vxrt::SelectOp>()) {
+    auto isOne = select.getCondition().getDefiningOp<vxrt::CalcOp>();
+    auto one = isOne ? isOne.getRhs().getDefiningOp<vxrt::ConstOp>() : vxrt::ConstOp();
+    if (!one || isOne.getKind() != vxrt::CalcKind::eq || one.getValue() != 1 || isOne.getLhs() != select.getOnFalse())
+      return {};
+    DimAttr lhs = get(select.getOnFalse()), rhs = lhs ? get(select.getOnTrue()) : DimAttr();
+    return rhs ? DimAttr::broadcast(lhs, rhs) : DimAttr();
+  }
   auto calc = value.getDefiningOp<vxrt::CalcOp>();
   if (!calc)
     return {};
@@ -134,6 +143,13 @@ Value emitExpression(OpBuilder &builder, Location location, DimAttr dim, llvm::f
   case DimKind::Min:
     value = fold(vxrt::CalcKind::min);
     break;
+  case DimKind::Broadcast: {
+    Value lhs = emit(dim.getOperands()[0]), rhs = emit(dim.getOperands()[1]);
+    Value isOne = lhs ? combine(vxrt::CalcKind::eq, lhs, emit(DimAttr::constant(dim.getContext(), 1))) : Value();
+    if (isOne && rhs)
+      value = vxrt::SelectOp::create(builder, location, builder.getI64Type(), isOne, rhs, lhs);
+    break;
+  }
   }
   if (value)
     made(dim, value);

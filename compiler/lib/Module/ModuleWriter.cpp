@@ -256,6 +256,13 @@ private:
                                    [](vxrt::ProgramOp program) { return !isDerived(program); });
   }
 
+  static auto getConstraints(vxrt::ProgramOp program) {
+    auto constraints = program->getAttrOfType<ArrayAttr>(vxrt::kConstraintsAttr);
+    if (!constraints)
+      constraints = ArrayAttr::get(program.getContext(), {});
+    return constraints.getAsRange<DictionaryAttr>();
+  }
+
   static void collectSymbols(Type type, llvm::SetVector<StringAttr> &symbols) {
     if (auto optional = dyn_cast<OptionalType>(type))
       type = optional.getValueType();
@@ -279,6 +286,9 @@ private:
       for (const TargetContents &target : targets)
         for (const ScheduledModule &schedule : target.schedules)
           versions.push_back(*std::next(getFunctions(schedule.module).begin(), static_cast<ptrdiff_t>(number)));
+      for (DictionaryAttr constraint : getConstraints(function))
+        for (StringRef side : {"lhs", "rhs"})
+          constraint.getAs<DimAttr>(side).collectSymbols(used);
       for (vxrt::ProgramOp version : versions) {
         if (auto bound = version->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
           bound.collectSymbols(used);
@@ -300,6 +310,16 @@ private:
         version.setSymbolsAttr(ArrayAttr::get(version.getContext(), own));
       }
     }
+  }
+
+  std::unique_ptr<format::PredicateT> encodeConstraint(DictionaryAttr constraint, ArrayAttr symbols) {
+    auto predicate = std::make_unique<format::PredicateT>();
+    predicate->kind = static_cast<format::PredicateKind>(constraint.getAs<IntegerAttr>("kind").getInt());
+    predicate->lhs = std::make_unique<format::ExprT>(encodeExpr(constraint.getAs<DimAttr>("lhs"), symbols));
+    predicate->rhs = std::make_unique<format::ExprT>(encodeExpr(constraint.getAs<DimAttr>("rhs"), symbols));
+    predicate->site =
+        shared.getFaultSites({constraint.getAs<StringAttr>("node").str()}, constraint.getAs<StringAttr>("want"));
+    return predicate;
   }
 
   void collectFunctions(ModuleOp module) {
@@ -328,6 +348,8 @@ private:
       };
       encodeAll(type.getInputs(), vxrt::kInputNamesAttr, function->inputs);
       encodeAll(type.getResults(), vxrt::kResultNamesAttr, function->outputs);
+      for (auto constraint : getConstraints(program))
+        function->constraints.push_back(encodeConstraint(constraint, program.getSymbols()));
       root.functions.push_back(std::move(function));
     }
   }

@@ -85,6 +85,15 @@ private:
     }
     if (auto constant = value.getDefiningOp<vxrt::ConstOp>())
       return add(Op::Constant, 0, 0, constant.getValue());
+    // A size of what is repeated: lhs == 1 ? rhs : lhs.
+    if (auto select = value.getDefiningOp<vxrt::SelectOp>()) {
+      auto isOne = select.getCondition().getDefiningOp<vxrt::CalcOp>();
+      auto one = isOne ? isOne.getRhs().getDefiningOp<vxrt::ConstOp>() : vxrt::ConstOp();
+      if (!one || isOne.getKind() != vxrt::CalcKind::eq || one.getValue() != 1 || isOne.getLhs() != select.getOnFalse())
+        return std::nullopt;
+      std::optional<uint32_t> lhs = encode(select.getOnFalse()), rhs = lhs ? encode(select.getOnTrue()) : std::nullopt;
+      return rhs ? std::optional(add(Op::Broadcast, *lhs, *rhs)) : std::nullopt;
+    }
     auto calc = value.getDefiningOp<vxrt::CalcOp>();
     std::optional<uint32_t> lhs = calc ? encode(calc.getLhs()) : std::nullopt;
     std::optional<uint32_t> rhs = lhs ? encode(calc.getRhs()) : std::nullopt;
@@ -147,6 +156,8 @@ private:
       return fold(Op::Max, dim);
     case DimKind::Min:
       return fold(Op::Min, dim);
+    case DimKind::Broadcast:
+      return fold(Op::Broadcast, dim);
     }
     llvm_unreachable("all kinds are handled");
   }
@@ -336,6 +347,11 @@ private:
               .site = getSite(op->getLoc(), "value");
         })
         .Case<vxrt::CheckFaultsOp>([&](auto) { emit(block, Op::CheckFaults, {}); })
+        .Case<vxrt::CheckOp>([&](vxrt::CheckOp check) {
+          emit(block, Op::Check, {registerOf(check.getLhs()), registerOf(check.getRhs())},
+               static_cast<int64_t>(check.getKind()))
+              .site = getSite(op->getLoc(), check.getWant());
+        })
         .Case<vxrt::CheckRangeOp>([&](auto check) {
           // if (value < lower) error; if (upper <= value) error
           uint32_t number = registerOf(check.getValue()), lower = registerOf(check.getLower()),

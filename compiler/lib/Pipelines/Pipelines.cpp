@@ -27,12 +27,15 @@ llvm::StringRef getPhaseName(Phase phase) { return phases[static_cast<size_t>(ph
 
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
+  // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
+  pm.addPass(createRecordConstraintsPass());
   if (!options.dims.empty()) {
     SpecializeDimsPassOptions specialize;
     llvm::append_range(specialize.dims, options.dims);
     pm.addPass(createSpecializeDimsPass(specialize));
   }
   pm.addPass(createInferShapesPass());
+  pm.addPass(createRecordConstraintsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());

@@ -19,9 +19,9 @@ namespace {
 
 /// What the host program runs or reads itself.
 bool isHostOp(Operation *op) {
-  return isa<ModuleOp, func::FuncOp, func::ReturnOp, SymbolOp, VariableOp, BindSymbolOp, IfOp, LoopOp, YieldOp,
-             VariableLoadOp, VariableStoreOp, SequenceConstructOp, SequenceInsertOp, SequenceAtOp, SequenceEraseOp,
-             SequenceLengthOp, ConstantOp, ReshapeOp, DimValueOp>(op);
+  return isa<ModuleOp, func::FuncOp, func::ReturnOp, SymbolOp, VariableOp, BindSymbolOp, ConstraintOp, IfOp, LoopOp,
+             YieldOp, VariableLoadOp, VariableStoreOp, SequenceConstructOp, SequenceInsertOp, SequenceAtOp,
+             SequenceEraseOp, SequenceLengthOp, ConstantOp, ReshapeOp, DimValueOp>(op);
 }
 
 struct VerifyFusedPass : impl::VerifyFusedPassBase<VerifyFusedPass> {
@@ -79,7 +79,22 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
           signalPassFailure();
         }
       });
+      checkBeforeWrites(&top);
     }
+  }
+
+  /// A call that fails changes no variable: what may refuse it stands before the first command that writes one.
+  void checkBeforeWrites(Operation *program) {
+    bool writes = false;
+    program->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto copy = dyn_cast<vxrt::CopyOp>(op);
+      writes |= copy && copy.getTarget().getDefiningOp<vxrt::VariableOp>();
+      if (!writes || !isa<vxrt::CheckOp, vxrt::CheckRangeOp, vxrt::ReadI64Op, vxrt::CheckFaultsOp>(op))
+        return;
+      op->emitError() << "after 'schedule' nothing is checked behind the first command that writes a variable, got '"
+                      << op->getName() << "' of " << describeSource(op->getLoc());
+      signalPassFailure();
+    });
   }
 };
 

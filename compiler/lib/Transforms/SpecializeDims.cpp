@@ -1,5 +1,7 @@
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Transforms/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -82,6 +84,18 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
 
   LogicalResult substitute(ModuleOp module, const llvm::DenseMap<StringAttr, DimAttr> &values) {
     auto replace = [&](DimAttr dim) { return dim.substitute([&](StringAttr name) { return values.lookup(name); }); };
+    // What an op wants of these sizes is said before types that contradict each other come of them.
+    SymbolRanges ranges(module);
+    WalkResult wanted = module.walk([&](ConstraintOp op) {
+      Constraint constraint{op.getKind(), replace(op.getLhs()), replace(op.getRhs())};
+      if (!isa<func::FuncOp>(op->getParentOp()) || decide(constraint, ranges) != false)
+        return WalkResult::advance();
+      op->emitError() << "wants " << op.getWant() << ", got " << constraint.lhs.str() << " and "
+                      << constraint.rhs.str();
+      return WalkResult::interrupt();
+    });
+    if (wanted.wasInterrupted())
+      return failure();
     DimAttr negative, cause;
     AttrTypeReplacer replacer;
     replacer.addReplacement(

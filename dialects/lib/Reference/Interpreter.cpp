@@ -1,6 +1,7 @@
 #include "vx/Reference/Interpreter.h"
 
 #include "OpEvaluators.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -163,6 +164,8 @@ private:
   llvm::Expected<Values> run(Operation *op) {
     if (auto bind = llvm::dyn_cast<BindSymbolOp>(op))
       return runBindSymbol(bind);
+    if (auto constraint = llvm::dyn_cast<ConstraintOp>(op))
+      return runConstraint(constraint);
     if (auto ifOp = llvm::dyn_cast<IfOp>(op)) {
       bool condition = std::get<HostTensor>(values.lookup(ifOp.getCondition())).getInt(0);
       return runBlock((condition ? ifOp.getThenRegion() : ifOp.getElseRegion()).front(), {});
@@ -218,6 +221,18 @@ private:
     if (llvm::Error error = table.check(op, op.getSymbol(), value))
       return error;
     symbols[op.getSymbol()] = value;
+    return Values{};
+  }
+
+  llvm::Expected<Values> runConstraint(ConstraintOp op) {
+    llvm::Expected<int64_t> lhs = evaluateDim(op.getLhs(), symbols);
+    if (!lhs)
+      return callError(op, llvm::toString(lhs.takeError()));
+    llvm::Expected<int64_t> rhs = evaluateDim(op.getRhs(), symbols);
+    if (!rhs)
+      return callError(op, llvm::toString(rhs.takeError()));
+    if (!holds(op.getKind(), *lhs, *rhs))
+      return callError(op, "wants " + op.getWant() + ", got " + llvm::Twine(*lhs) + " and " + llvm::Twine(*rhs));
     return Values{};
   }
 

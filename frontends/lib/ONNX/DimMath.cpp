@@ -40,6 +40,7 @@ DimAttr ceilDivDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::ceilDiv(
 DimAttr modDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::mod(lhs, rhs)); }
 DimAttr maxDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::max(lhs, rhs)); }
 DimAttr minDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::min(lhs, rhs)); }
+DimAttr broadcastDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::broadcast(lhs, rhs)); }
 
 DimAttr productOf(MLIRContext *context, ArrayRef<DimAttr> dims) {
   DimAttr product = DimAttr::constant(context, 1);

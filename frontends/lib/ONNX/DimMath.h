@@ -21,6 +21,7 @@ DimAttr ceilDivDims(DimAttr lhs, DimAttr rhs);
 DimAttr modDims(DimAttr lhs, DimAttr rhs);
 DimAttr maxDims(DimAttr lhs, DimAttr rhs);
 DimAttr minDims(DimAttr lhs, DimAttr rhs);
+DimAttr broadcastDims(DimAttr lhs, DimAttr rhs);
 DimAttr productOf(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> dims);
 
 /// True when the expression is at least 0 for all symbol values.

@@ -181,7 +181,11 @@ void importExpand(NodeImporter &n) {
   for (DimAttr dim : shape)
     if (dim.asConstant() && *dim.asConstant() < 0)
       throwInvalid("expects sizes of at least 0 in 'shape', got " + Twine(*dim.asConstant()));
-  n.setOutput(0, n.broadcast(n.getTensor(0), n.broadcastShapes(input, shape)));
+  Dims result = n.broadcastShapes(input, shape);
+  // Where the input is not repeated, no op compares it with the shape.
+  for (auto [size, wanted] : llvm::zip(llvm::reverse(input), llvm::reverse(shape)))
+    n.require(ConstraintKind::broadcast, size, wanted);
+  n.setOutput(0, n.broadcast(n.getTensor(0), result));
 }
 
 void importTile(NodeImporter &n) {
@@ -259,6 +263,7 @@ void importSplit(NodeImporter &n) {
     sum = addDims(sum, part);
   if (!mayBeEqual(sum, size))
     throwInvalid("expects parts that make up dimension " + Twine(axis) + ": want " + size.str() + ", got " + sum.str());
+  n.require(ConstraintKind::equal, sum, size);
   Dims starts(dims.size(), n.dim(0));
   SmallVector<int64_t> strides(dims.size(), 1);
   for (int64_t i = 0; i < count; ++i) {

@@ -408,11 +408,9 @@ Dims NodeImporter::broadcastShapes(ArrayRef<DimAttr> lhs, ArrayRef<DimAttr> rhs)
       result.push_back(leftSize == 1 ? r : l);
     else if (!mayBeEqual(l, r))
       throwInvalid("expects shapes that broadcast together, but the sizes " + l.str() + " and " + r.str() + " differ");
-    // One of them is known at run time only. A size of 0 or 1 would take the other's place; else both are equal.
-    else if (leftSize || rightSize)
-      result.push_back(leftSize ? l : r);
+    // Known at run time only. The ops that repeat to this shape want it to be one of both.
     else
-      result.push_back(maxDims(l, r));
+      result.push_back(broadcastDims(l, r));
   }
   return result;
 }
@@ -423,6 +421,18 @@ void NodeImporter::broadcastTogether(MutableArrayRef<Value> values) {
     dims = broadcastShapes(dims, vx::getDims(typeOf(value)));
   for (Value &value : values)
     value = broadcast(value, dims);
+}
+
+void NodeImporter::require(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
+  Constraint constraint{kind, lhs, rhs};
+  std::optional<bool> isTrue = decide(constraint, SymbolRanges());
+  if (isTrue == false)
+    throwInvalid("wants " + describeWant(constraint) + ", got " + lhs.str() + " and " + rhs.str());
+  if (isTrue == true)
+    return;
+  OperationState state(location, ConstraintOp::getOperationName());
+  ConstraintOp::build(model.builder, state, kind, lhs, rhs, describeWant(constraint));
+  finishWithoutResult(state);
 }
 
 DimAttr NodeImporter::bindSymbol(Value scalar, const Twine &name, int64_t min) {

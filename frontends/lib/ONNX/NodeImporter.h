@@ -5,6 +5,7 @@
 
 #include "ModelImporter.h"
 #include "mlir/IR/Verifier.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 
 namespace vx::onnx {
 
@@ -111,6 +112,9 @@ public:
   /// numpy's common shape of two shapes.
   Dims broadcastShapes(llvm::ArrayRef<DimAttr> lhs, llvm::ArrayRef<DimAttr> rhs) const;
   void broadcastTogether(llvm::MutableArrayRef<mlir::Value> values);
+  /// States what the node wants of two sizes, of which a call that breaks it is told by the node's name; throws where
+  /// no call could fulfil it.
+  void require(ConstraintKind kind, DimAttr lhs, DimAttr rhs);
   /// Reads a scalar of an integer type back and binds it to a new symbol. A value below `min` fails the call.
   DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name, int64_t min = 0);
   /// The same for each element of a list of static length.

@@ -118,7 +118,20 @@ Status Binder::checkDims(const Argument &argument, std::span<const int64_t> dims
 
 } // namespace
 
-Status bindInputs(const Function &function, std::span<Value *const> inputs, std::vector<int64_t> &symbols) {
+static Status checkConstraints(const ModuleData &module, const Function &function, std::span<const int64_t> symbols) {
+  for (const Predicate &constraint : function.constraints) {
+    const FaultSite &site = module.faultSites[constraint.site];
+    int64_t a = 0, b = 0;
+    VX_RETURN_IF_ERROR(constraint.lhs.evaluate(symbols, a).addContext(site.node));
+    VX_RETURN_IF_ERROR(constraint.rhs.evaluate(symbols, b).addContext(site.node));
+    if (!holds(constraint.kind, a, b))
+      return unfulfilled(site, VX_INVALID_ARGUMENT, a, b);
+  }
+  return okStatus();
+}
+
+Status bindInputs(const ModuleData &module, const Function &function, std::span<Value *const> inputs,
+                  std::vector<int64_t> &symbols) {
   if (inputs.size() != function.inputs.size())
     return failure(VX_INVALID_ARGUMENT, "function '{}' takes {} inputs, got {}", function.name, function.inputs.size(),
                    inputs.size());
@@ -152,7 +165,7 @@ Status bindInputs(const Function &function, std::span<Value *const> inputs, std:
       VX_RETURN_IF_ERROR(binder.checkDims(argument, dims));
     }
   }
-  return okStatus();
+  return checkConstraints(module, function, symbols);
 }
 
 } // namespace vx

@@ -181,7 +181,7 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
   outputs.clear();
   Clock::time_point begin = Clock::now();
   const Function &function = instance.data().functions[functionIndex];
-  VX_RETURN_IF_ERROR(bindInputs(function, inputs, symbols));
+  VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, inputs, symbols));
   size_t entryIndex = chooseEntry();
   const Program &program = instance.data().programs[instance.target().entries[entryIndex].program];
   ProgramState &state = programs[entryIndex];

@@ -1,6 +1,7 @@
 #include "exec/interpreter.h"
 
 #include "base/arithmetic.h"
+#include "exec/binding.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,6 +45,12 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
     return readI64(instruction);
   case Op::CheckFaults:
     return checkFaults();
+  case Op::Check: {
+    int64_t a = i64(operands[0]), b = i64(operands[1]);
+    return holds(static_cast<PredicateKind>(instruction.imm), a, b)
+               ? okStatus()
+               : unfulfilled(instance.data().faultSites[static_cast<size_t>(instruction.site)], VX_FAULT, a, b);
+  }
   case Op::If:
     return runBlock(instruction.blocks[i64(operands[0]) != 0 ? 0 : 1]);
   case Op::While:

@@ -125,6 +125,10 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
     return below("variable", data.variables.size());
   case Op::Error:
     return below("site", data.faultSites.size());
+  case Op::Check:
+    if (instruction.site < 0)
+      return failure(VX_INVALID_MODULE, "there is no site, wanted is one");
+    return below("kind of predicate", predicateKinds);
   case Op::ReadI64:
     if (instruction.imm != VX_BOOL && instruction.imm != VX_I32 && instruction.imm != VX_I64)
       return failure(VX_INVALID_MODULE, "element type is {}, allowed are bool, i32 and i64",

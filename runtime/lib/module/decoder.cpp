@@ -127,6 +127,30 @@ Status Decoder::function(const format::Function &source, Function &result) {
   for (size_t i = 0; i < bound.size(); ++i)
     if (!bound[i] && !result.symbols[i].dataDependent)
       return failure(VX_INVALID_MODULE, "symbol '{}' is the size of no input's dimension", result.symbols[i].name);
+  return decodeEach(source.constraints(), result.constraints,
+                    [&](const format::Predicate &one, Predicate &out, uint32_t i) {
+                      return predicate(one, result, out).addContext(fmt::format("constraint {}", i));
+                    });
+}
+
+Status Decoder::predicate(const format::Predicate &source, const Function &owner, Predicate &result) {
+  VX_RETURN_IF_ERROR(spend(sizeof(Predicate)));
+  if (static_cast<size_t>(source.kind()) >= predicateKinds)
+    return failure(VX_INVALID_MODULE, "kind has the unknown number {}", static_cast<int>(source.kind()));
+  result.kind = static_cast<PredicateKind>(source.kind());
+  VX_RETURN_IF_ERROR(expression(source.lhs(), owner.symbols.size(), result.lhs).addContext("left side"));
+  VX_RETURN_IF_ERROR(expression(source.rhs(), owner.symbols.size(), result.rhs).addContext("right side"));
+  for (const Expression *side : {&result.lhs, &result.rhs}) {
+    Status status = okStatus();
+    side->forEachSymbol([&](uint32_t symbol) {
+      if (status.ok() && owner.symbols[symbol].dataDependent)
+        status = failure(VX_INVALID_MODULE, "symbol '{}' is bound by no input", owner.symbols[symbol].name);
+    });
+    VX_RETURN_IF_ERROR(std::move(status));
+  }
+  result.site = source.site();
+  if (result.site >= data.faultSites.size())
+    return failure(VX_INVALID_MODULE, "site {} does not exist, there are {}", result.site, data.faultSites.size());
   return okStatus();
 }
 
@@ -182,6 +206,12 @@ Status Decoder::decode(const format::Module &module) {
   VX_RETURN_IF_ERROR(text(module.producer(), data.producer));
   VX_RETURN_IF_ERROR(text(module.name(), data.name));
   // Sections are decoded by the loader, which maps them; everything below refers to them.
+  VX_RETURN_IF_ERROR(decodeEach(module.fault_sites(), data.faultSites,
+                                [&](const format::FaultSite &source, FaultSite &out, uint32_t) -> Status {
+                                  VX_RETURN_IF_ERROR(spend(sizeof(FaultSite)));
+                                  VX_RETURN_IF_ERROR(text(source.node(), out.node));
+                                  return text(source.what(), out.what);
+                                }));
   VX_RETURN_IF_ERROR(decodeEach(module.functions(), data.functions,
                                 [&](const format::Function &source, Function &out, uint32_t i) -> Status {
                                   VX_RETURN_IF_ERROR(spend(sizeof(Function)));
@@ -203,12 +233,6 @@ Status Decoder::decode(const format::Module &module) {
             .addContext(out.name.empty() ? fmt::format("variable {}", i) : fmt::format("variable '{}'", out.name));
       }));
   VX_RETURN_IF_ERROR(checkUnique(data.variables, "variables"));
-  VX_RETURN_IF_ERROR(decodeEach(module.fault_sites(), data.faultSites,
-                                [&](const format::FaultSite &source, FaultSite &out, uint32_t) -> Status {
-                                  VX_RETURN_IF_ERROR(spend(sizeof(FaultSite)));
-                                  VX_RETURN_IF_ERROR(text(source.node(), out.node));
-                                  return text(source.what(), out.what);
-                                }));
   if (module.source_nodes())
     for (const flatbuffers::String *node : *module.source_nodes()) {
       VX_RETURN_IF_ERROR(spend(sizeof(std::string)));

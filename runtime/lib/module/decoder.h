@@ -23,6 +23,7 @@ private:
   Status expression(const format::Expr *source, size_t symbolCount, Expression &result);
   Status valueType(const format::ValueType *source, size_t symbolCount, ValueType &result);
   Status function(const format::Function &source, Function &result);
+  Status predicate(const format::Predicate &source, const Function &owner, Predicate &result);
   Status arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source, const Function &owner,
                    std::string_view direction, std::vector<Argument> &result);
   Status constant(const format::Constant &source, Constant &result);

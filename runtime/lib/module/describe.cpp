@@ -36,7 +36,7 @@ static void writeStrings(JsonWriter &json, std::string_view key, const std::vect
   json.endArray();
 }
 
-static void writeFunction(JsonWriter &json, const Function &function) {
+static void writeFunction(JsonWriter &json, const Function &function, const ModuleData &data) {
   json.beginObject().member("name", function.name).key("symbols").beginArray();
   for (const Symbol &symbol : function.symbols) {
     json.beginObject().member("name", symbol.name).member("min", symbol.min);
@@ -46,6 +46,13 @@ static void writeFunction(JsonWriter &json, const Function &function) {
     else
       json.number(symbol.max);
     json.member("multiple", symbol.multiple).member("data_dependent", symbol.dataDependent).endObject();
+  }
+  json.endArray().key("constraints").beginArray();
+  for (const Predicate &constraint : function.constraints) {
+    const FaultSite &site = data.faultSites[constraint.site];
+    json.beginObject().member("node", site.node).member("wants", site.what);
+    json.member("kind", predicateName(constraint.kind)).member("lhs", constraint.lhs.toString(function.symbolNames));
+    json.member("rhs", constraint.rhs.toString(function.symbolNames)).endObject();
   }
   json.endArray();
   writeArguments(json, "inputs", function.inputs, function);
@@ -116,7 +123,7 @@ std::string Module::describe() const {
   json.member("file_size", file.size()).member("metadata_size", metadataBytes);
   json.key("functions").beginArray();
   for (const Function &function : contents.functions)
-    writeFunction(json, function);
+    writeFunction(json, function, contents);
   json.endArray().key("variables").beginArray();
   for (const Variable &variable : contents.variables) {
     json.beginObject().member("name", variable.name).member("type", elementTypeName(variable.elementType));

@@ -28,6 +28,7 @@ Status Expression::check(size_t symbolCount) const {
     case ExpressionOp::Mod:
     case ExpressionOp::Max:
     case ExpressionOp::Min:
+    case ExpressionOp::Broadcast:
       if (uint32_t operand = std::max(node.lhs, node.rhs); operand >= i)
         return failure(VX_INVALID_MODULE, "expression node {} has node {} for an operand, allowed are those before it",
                        i, operand);
@@ -54,6 +55,8 @@ static const char *operatorText(ExpressionOp op) {
     return "max";
   case ExpressionOp::Min:
     return "min";
+  case ExpressionOp::Broadcast:
+    return "broadcast";
   default:
     return "?";
   }
@@ -93,6 +96,9 @@ Status Expression::evaluate(std::span<const int64_t> symbols, int64_t &result) c
       break;
     case ExpressionOp::Min:
       value = std::min(a, b);
+      break;
+    case ExpressionOp::Broadcast:
+      value = a == 1 ? b : a;
       break;
     default:
       ok = false;
@@ -170,7 +176,7 @@ std::string Expression::toString(std::span<const std::string> names) const {
       continue;
     }
     const Part &a = parts[node.lhs], &b = parts[node.rhs];
-    if (node.op == ExpressionOp::Max || node.op == ExpressionOp::Min) {
+    if (node.op == ExpressionOp::Max || node.op == ExpressionOp::Min || node.op == ExpressionOp::Broadcast) {
       parts[i] = {fmt::format("{}({}, {})", operatorText(node.op), a.text, b.text), 3};
     } else {
       int precedence = node.op == ExpressionOp::Add ? 1 : 2;

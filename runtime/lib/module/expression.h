@@ -14,7 +14,7 @@
 
 namespace vx {
 
-enum class ExpressionOp : uint8_t { Constant, Symbol, Add, Mul, FloorDiv, CeilDiv, Mod, Max, Min };
+enum class ExpressionOp : uint8_t { Constant, Symbol, Add, Mul, FloorDiv, CeilDiv, Mod, Max, Min, Broadcast };
 
 class Expression {
 public:

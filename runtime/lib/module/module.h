@@ -6,6 +6,7 @@
 #include "base/ref.h"
 #include "base/status.h"
 #include "module/element_type.h"
+#include "module/predicate.h"
 #include "module/program.h"
 
 #include <cstdint>
@@ -38,12 +39,21 @@ struct Symbol {
   bool dataDependent = false;
 };
 
+// What a node wants of the inputs' sizes, over the symbols of a function.
+struct Predicate {
+  PredicateKind kind = PredicateKind::Equal;
+  Expression lhs;
+  Expression rhs;
+  uint32_t site = 0; // index of faultSites
+};
+
 struct Function {
   std::string name;
   std::vector<Symbol> symbols;
   std::vector<std::string> symbolNames; // of `symbols`, for Expression::toString
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
+  std::vector<Predicate> constraints;
 };
 
 enum class SectionKind : uint8_t { Weights, Code };

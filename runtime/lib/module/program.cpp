@@ -56,6 +56,8 @@ OpFacts opFacts(Op op) {
     return {"ReadI64", "Ibi", 0, false};
   case Op::CheckFaults:
     return {"CheckFaults", "", 0, false};
+  case Op::Check:
+    return {"Check", "ii", 0, false};
   case Op::If:
     return {"If", "i", 2, false};
   case Op::While:

@@ -41,6 +41,7 @@ enum class Op : uint8_t {
   Segment = 30,
   ReadI64 = 31,
   CheckFaults = 32,
+  Check = 33,
   If = 40,
   While = 41,
   MoveObject = 50,

@@ -58,3 +58,32 @@ func.func @not_scheduled(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = vx.exp %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What is wanted of the inputs' sizes alone is the program's; what data decides is checked where it is known, before the commands that rely
+// on it, and so is all that a region wants.
+// CHECK-LABEL: vxrt.program @constraints
+// CHECK:         vxrt.read_i64
+// CHECK:         vxrt.check_range {{.*}} "size 'k'"
+// CHECK:         %[[DOUBLE:.+]] = vxrt.calc mul
+// CHECK-NEXT:    vxrt.check equal %[[DOUBLE]], %{{.+}} "sizes 'k * 2' and 'n' equal"
+// CHECK:         vxrt.if
+// CHECK:           vxrt.check at_least {{.*}} "size 'n' to be at least '3'"
+// CHECK:       constraints = [{kind = 3 : i32, lhs = #vx.dim<m>, node = "{{.*}}", rhs = #vx.dim<n>, want = "sizes 'm' and 'n' equal or one of them 1"}]
+vx.symbol "m"
+vx.symbol "n"
+vx.symbol data_dependent "k"
+func.func @constraints(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.enc<[m]>>, %count: tensor<i64>, %flag: tensor<i1>)
+    -> tensor<?xf32, #vx.enc<[n]>> {
+  vx.constraint broadcast <m>, <n> "sizes 'm' and 'n' equal or one of them 1"
+  vx.bind_symbol "k" = %count
+  vx.constraint equal <k * 2>, <n> "sizes 'k * 2' and 'n' equal"
+  vx.if %flag {
+    vx.constraint at_least <n>, <3> "size 'n' to be at least '3'"
+    vx.yield
+  } else {
+    vx.yield
+  }
+  return %x : tensor<?xf32, #vx.enc<[n]>>
+}

@@ -112,6 +112,24 @@ TEST(Instructions, errorNamesItsSite) {
                VX_FAULT, "node_2 (Gather): index is 7, allowed is [3, 5)");
 }
 
+TEST(Instructions, checkNamesItsSiteAndBothSizes) {
+  auto check = [](format::PredicateKind kind, int64_t a, int64_t b) {
+    int64_t result = 0;
+    return evaluate(code(instruction(Op::Check, {0, 1}, static_cast<int64_t>(kind), 2)), a, b, result);
+  };
+  using Kind = format::PredicateKind;
+  EXPECT_OK(check(Kind::Equal, 7, 7));
+  EXPECT_FAILS(check(Kind::Equal, 7, 3), VX_FAULT, "node_2 (Gather): wants index, got 7 and 3");
+  for (int64_t a = 0; a < 5; ++a)
+    for (int64_t b = 0; b < 5; ++b) {
+      EXPECT_EQ(check(Kind::Equal, a, b).ok(), a == b);
+      EXPECT_EQ(check(Kind::AtLeast, a, b).ok(), a >= b);
+      EXPECT_EQ(check(Kind::Multiple, a, b).ok(), b == 0 ? a == 0 : a % b == 0);
+      EXPECT_EQ(check(Kind::Broadcast, a, b).ok(), a == b || a == 1 || b == 1);
+      EXPECT_EQ(check(Kind::Repeat, a, b).ok(), a == b || a == 1);
+    }
+}
+
 TEST(Instructions, readBackFromTheNullDeviceIsZero) {
   EXPECT_EQ(evaluated(code(instruction(Op::ConstI64, {3}, 9), instruction(Op::ConstI64, {4}, 8),
                            instruction(Op::Allocate, {2, 4}), instruction(Op::ReadI64, {3, 2, 5}, VX_I64)),
@@ -192,6 +210,36 @@ TEST(Inputs, everyMismatchNamesTheInputAndBothValues) {
   failing({tensor(VX_F32, {5, 3}), past, mask, list}, "input 'x': dim 0 is 'batch', want a multiple of 2, got 5");
   failing({tensor(VX_F32, {2, 3}), past, mask, list}, "input 'past': dim 1 is 'batch', which is 2 by input 'x', got 4");
   failing({x, past, tensor(VX_BOOL, {9}), list}, "input 'mask': dim 0 must be past + 1 = 10, got 9");
+}
+
+TEST(Inputs, areCheckedAgainstTheFunctionsConstraintsBeforeAVersionIsChosen) {
+  ModuleBuilder builder;
+  builder.addFaultSites(1);
+  builder.module.fault_sites[0]->node = "add_0 (Add)";
+  builder.module.fault_sites[0]->what = "sizes 'n' and 'm' equal or one of them 1";
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.symbols.push_back(symbol("m"));
+  main.inputs.push_back(argument("x", ElementType::F32, symbolExpr(0)));
+  main.inputs.push_back(argument("y", ElementType::F32, symbolExpr(1)));
+  auto constraint = std::make_unique<format::PredicateT>();
+  constraint->kind = format::PredicateKind::Broadcast;
+  constraint->lhs = symbolExpr(0);
+  constraint->rhs = symbolExpr(1);
+  main.constraints.push_back(std::move(constraint));
+  builder.program("nothing", 2, 2, 0, block());
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "null", instance));
+  std::vector<Ref<Value>> outputs;
+  auto run = [&](int64_t n, int64_t m) {
+    return runMain(*instance, {tensor(VX_F32, {n}), tensor(VX_F32, {m})}, outputs);
+  };
+  EXPECT_OK(run(3, 3));
+  EXPECT_OK(run(1, 5));
+  EXPECT_OK(run(0, 1));
+  EXPECT_FAILS(run(3, 5), VX_INVALID_ARGUMENT,
+               "add_0 (Add): wants sizes 'n' and 'm' equal or one of them 1, got 3 and 5");
 }
 
 TEST(Values, areCheckedWhenMade) {

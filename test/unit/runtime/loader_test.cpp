@@ -232,6 +232,22 @@ TEST(ModuleLoader, functions) {
             "function 'main': two inputs have the name 'x'");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols.push_back(symbol("k")); }),
             "function 'main': symbol 'k' is the size of no input's dimension");
+  auto constraint = [](uint8_t kind, uint32_t symbol, uint32_t site) {
+    return messageAfter([=](ModuleBuilder &b) {
+      b.addFaultSites(1);
+      auto predicate = std::make_unique<format::PredicateT>();
+      predicate->kind = static_cast<format::PredicateKind>(kind);
+      predicate->lhs = symbolExpr(symbol);
+      predicate->rhs = constantExpr(1);
+      predicate->site = site;
+      b.module.functions[0]->symbols.push_back(test::symbol("k", 0, INT64_MAX, 1, /*dataDependent=*/true));
+      b.module.functions[0]->constraints.push_back(std::move(predicate));
+    });
+  };
+  EXPECT_EQ(constraint(5, 0, 0), "function 'main': constraint 0: kind has the unknown number 5");
+  EXPECT_EQ(constraint(0, 2, 0), "function 'main': constraint 0: left side: expression uses symbol 2, there are 2");
+  EXPECT_EQ(constraint(0, 1, 0), "function 'main': constraint 0: symbol 'k' is bound by no input");
+  EXPECT_EQ(constraint(0, 0, 1), "function 'main': constraint 0: site 1 does not exist, there are 1");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->max = -1; }),
             "function 'main': symbol 'n' has the range [0, -1]");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->symbols[0]->multiple = 0; }),
@@ -386,6 +402,7 @@ TEST(ModuleLoader, instructions) {
   EXPECT_EQ(with(instruction(Op::Constant, {0}, -1)), "Constant: constant -1 does not exist, there are 1");
   EXPECT_EQ(with(instruction(Op::Variable, {0}, 0)), "Variable: variable 0 does not exist, there are 0");
   EXPECT_EQ(with(instruction(Op::Error, {0, 0, 0}, 2)), "Error: site 2 does not exist, there are 0");
+  EXPECT_EQ(with(instruction(Op::Check, {0, 0}, 0)), "Check: there is no site, wanted is one");
   EXPECT_EQ(with(instruction(Op::CheckFaults, {}, 0, 4)), "CheckFaults: site 4 does not exist, there are 0");
   EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, VX_F32)),
             "ReadI64: element type is f32, allowed are bool, i32 and i64");

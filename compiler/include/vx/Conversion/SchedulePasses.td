@@ -13,6 +13,9 @@ def ConvertToSchedulePass : Pass<"vx-convert-to-schedule", "::mlir::ModuleOp"> {
     changes no variable. A function with the attribute `vx.derived` becomes a program with the attribute `derived`, without symbols, and
     a call of it a `vxrt.derived`.
 
+    A `vx.constraint` in a function's own block over symbols that inputs bind goes into the program's attribute `constraints`, which is
+    the function's in the module; any other one becomes a `vxrt.check`, before all that relies on it.
+
     Every intermediate is a `vxrt.allocate` of its own; `vx-plan-arena` comes next. Needs: the kernels phase. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];

@@ -69,6 +69,11 @@ struct KernelReport {
   double milliseconds = 0;
 };
 
+/// What a node of the model wants of the inputs' sizes: a call is refused where it does not hold.
+struct ConstraintReport {
+  std::string function, node, want;
+};
+
 struct ProgramReport {
   std::string target;
   std::vector<std::pair<std::string, int64_t>> constraints;
@@ -81,6 +86,7 @@ struct ProgramReport {
 struct CompilationReport {
   std::vector<KernelReport> kernels;
   std::vector<ProgramReport> programs;
+  std::vector<ConstraintReport> constraints;
   uint64_t sourceOps = 0; // vx ops of the graph phase
 };
 

@@ -16,7 +16,8 @@ def VerifyKernelsPass : Pass<"vx-verify-kernels", "::mlir::ModuleOp"> {
 
 def VerifySchedulePass : Pass<"vx-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `schedule` phase";
-  let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. }];
+  let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. Behind the first command
+    that writes a variable nothing is checked or read back: a call that fails changes no variable. }];
 }
 
 #endif

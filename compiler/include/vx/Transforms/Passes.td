@@ -19,6 +19,23 @@ def InferShapesPass : Pass<"vx-infer-shapes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def RecordConstraintsPass : Pass<"vx-record-constraints", "::mlir::ModuleOp"> {
+  let summary = "State what ops rely on where two sizes only may be equal";
+  let description = [{
+    Puts a `vx.constraint` before each op that takes sizes for equal whose expressions differ, or a size for large enough that may be too
+    small, once in each region. What is proved, by the expressions or by the ranges and multiples of the symbols, is not stated, and
+    constraints that are proved by now go. One that fails for all values of the symbols is an error where it stands in a function's own
+    block; in a region it may never be reached.
+
+        %0 = vx.broadcast %m, [0]                                vx.constraint equal <m>, <n> "sizes 'm' and 'n' equal"
+            : tensor<?xf32, #vx.enc<[m]>> -> ...<[n]>        ->   %0 = vx.broadcast %m, [0] ...
+
+    Runs before anything merges symbols or drops ops that are needed; ops that nothing reads are dropped first. Needs: nothing. Keeps:
+    dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SpecializeDimsPass : Pass<"vx-specialize-dims", "::mlir::ModuleOp"> {
   let summary = "Replace dimension symbols by constants";
   let description = [{

@@ -93,6 +93,12 @@ Value KernelLowering::dim(Location loc, DimAttr dim) {
   case DimKind::Min:
     result = binary(arith::MinSIOp());
     break;
+  case DimKind::Broadcast:
+    result = fold([&](Value lhs, Value rhs) -> Value {
+      Value isOne = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs, index(loc, 1));
+      return arith::SelectOp::create(builder, loc, isOne, rhs, lhs);
+    });
+    break;
   }
   dims[dim] = result;
   return result;

@@ -85,6 +85,7 @@ private:
   LogicalResult buildLoop(LoopOp op);
   LogicalResult buildSequenceAt(SequenceAtOp op);
   LogicalResult buildReturn(func::ReturnOp op);
+  LogicalResult buildConstraint(ConstraintOp op);
   LogicalResult storeVariables();
   Value copyToFresh(Value buffer, RankedTensorType type);
   SmallVector<StringAttr> getStoredVariables(Operation *op);
@@ -98,7 +99,8 @@ private:
   Location location = UnknownLoc::get(module.getContext());
   SmallVector<Scope> scopes;
   bool hasErrors = false;
-  vxrt::SegmentOp segment; // open: commands go into it, everything else before it
+  SmallVector<Attribute> constraints; // of the function's inputs
+  vxrt::SegmentOp segment;            // open: commands go into it, everything else before it
 };
 
 Value ScheduleBuilder::getMemory(Value value) {
@@ -214,6 +216,10 @@ LogicalResult ScheduleBuilder::checkSymbolRange(StringAttr symbol, Value value) 
     vxrt::CheckRangeOp::create(builder, location, value, constant(declaration.getMin()),
                                constant(max == INT64_MAX ? max : max + 1),
                                builder.getStringAttr("size '" + symbol.getValue() + "'"));
+    if (declaration.getMultiple() > 1)
+      vxrt::CheckOp::create(builder, location, vxrt::CheckKind::multiple, value, constant(declaration.getMultiple()),
+                            builder.getStringAttr("size '" + symbol.getValue() + "' to be a multiple of " +
+                                                  Twine(declaration.getMultiple())));
     return success();
   }
   return emitError(location) << "the symbol '" << symbol.getValue() << "' is not declared, in "
@@ -524,6 +530,30 @@ LogicalResult ScheduleBuilder::buildReturn(func::ReturnOp op) {
   return success();
 }
 
+/// What the inputs' sizes decide is checked before the program runs, the rest by the program.
+LogicalResult ScheduleBuilder::buildConstraint(ConstraintOp op) {
+  SetVector<StringAttr> symbols;
+  op.getLhs().collectSymbols(symbols);
+  op.getRhs().collectSymbols(symbols);
+  bool isOfInputs = isa<func::FuncOp>(op->getParentOp()) && llvm::none_of(symbols, [&](StringAttr symbol) {
+                      return llvm::any_of(module.getOps<SymbolOp>(), [&](SymbolOp declaration) {
+                        return declaration.getNameAttr() == symbol && declaration.getDataDependent();
+                      });
+                    });
+  if (isOfInputs) {
+    constraints.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("kind", op.getKindAttr()), builder.getNamedAttr("lhs", op.getLhs()),
+         builder.getNamedAttr("rhs", op.getRhs()), builder.getNamedAttr("want", op.getWantAttr()),
+         builder.getNamedAttr("node", builder.getStringAttr(describeSource(op.getLoc())))}));
+    return success();
+  }
+  Value lhs = evaluate(op.getLhs()), rhs = evaluate(op.getRhs());
+  if (!lhs || !rhs)
+    return failure();
+  vxrt::CheckOp::create(builder, location, static_cast<vxrt::CheckKind>(op.getKind()), lhs, rhs, op.getWantAttr());
+  return success();
+}
+
 LogicalResult ScheduleBuilder::buildOp(Operation *op) {
   location = op->getLoc();
   auto buffer = vxrt::BufferType::get(context());
@@ -544,6 +574,7 @@ LogicalResult ScheduleBuilder::buildOp(Operation *op) {
   };
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<DispatchOp>([&](auto dispatch) { return buildDispatch(dispatch); })
+      .Case<ConstraintOp>([&](auto constraint) { return buildConstraint(constraint); })
       .Case<IfOp>([&](auto branch) { return buildIf(branch); })
       .Case<LoopOp>([&](auto loop) { return buildLoop(loop); })
       .Case<SequenceAtOp>([&](auto at) { return buildSequenceAt(at); })
@@ -674,6 +705,8 @@ LogicalResult ScheduleBuilder::build() {
     program.erase();
     return failure();
   }
+  if (!derived)
+    program->setAttr(vxrt::kConstraintsAttr, builder.getArrayAttr(constraints));
   return success();
 }
 

@@ -1,7 +1,7 @@
 // The algebra of dimension expressions: a normal form as sums of products over atoms.
 //
-// An atom is a symbol or a division, remainder, max or min. A polynomial maps each product of atoms to its coefficient;
-// expressions are built through polynomials, so that equal ones become the same attribute.
+// An atom is a symbol or a division, remainder, max, min or broadcast. A polynomial maps each product of atoms to its
+// coefficient; expressions are built through polynomials, so that equal ones become the same attribute.
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
@@ -357,6 +357,13 @@ public:
     if (lhs.getKind() == DimKind::Max &&
         llvm::all_of(lhs.getOperands(), [&](DimAttr part) { return isAtMost(part, rhs); }))
       return true;
+    // A broadcast is one of its parts, whichever.
+    if (lhs.getKind() == DimKind::Broadcast &&
+        llvm::all_of(lhs.getOperands(), [&](DimAttr part) { return isAtMost(part, rhs); }))
+      return true;
+    if (rhs.getKind() == DimKind::Broadcast &&
+        llvm::all_of(rhs.getOperands(), [&](DimAttr part) { return isAtMost(lhs, part); }))
+      return true;
     if (isQuotientAtMost(lhs, rhs))
       return true;
     Polynomial difference;
@@ -527,6 +534,11 @@ private:
                                                                       : a.high         ? a.high
                                                                                        : b.high};
     }
+    case DimKind::Broadcast: { // one of both
+      Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
+      return {a.low && b.low ? std::min(a.low, b.low) : std::nullopt,
+              a.high && b.high ? std::max(a.high, b.high) : std::nullopt};
+    }
     }
     llvm_unreachable("all kinds are handled");
   }
@@ -535,6 +547,38 @@ private:
 };
 
 } // namespace
+
+DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) {
+  SmallVector<DimAttr> parts;
+  collectParts(lhs, DimKind::Broadcast, parts);
+  collectParts(rhs, DimKind::Broadcast, parts);
+  DimAttr two = constant(lhs.getContext(), 2);
+  SetVector<DimAttr> kept;
+  for (DimAttr part : parts) {
+    std::optional<int64_t> size = part.asConstant();
+    // One that is never 1 is the size.
+    if ((size && *size != 1) || two.isAtMost(part))
+      return part;
+    if (!size)
+      kept.insert(part);
+  }
+  if (kept.empty())
+    return constant(lhs.getContext(), 1);
+  // Of two sizes of which one is never the greater, that one is the other or 1: a table of 512 rows of which as many as
+  // there are words are added to them. (0 with 1 is not taken here: a constraint refuses it.)
+  SmallVector<DimAttr> sorted;
+  for (DimAttr part : kept) {
+    if (llvm::any_of(sorted, [&](DimAttr other) { return part.isAtMost(other); }))
+      continue;
+    llvm::erase_if(sorted, [&](DimAttr other) { return other.isAtMost(part); });
+    sorted.push_back(part);
+  }
+  llvm::sort(sorted, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+  DimAttr result = sorted.pop_back_val();
+  for (DimAttr part : llvm::reverse(sorted))
+    result = getAtom(DimKind::Broadcast, part, result);
+  return result;
+}
 
 bool DimAttr::isAtMost(DimAttr other) const { return Prover().isAtMost(*this, other); }
 
@@ -596,6 +640,8 @@ static DimAttr substituteOnce(DimAttr dim, function_ref<DimAttr(StringAttr)> rep
       return DimAttr::max(operands[0], operands[1]);
     case DimKind::Min:
       return DimAttr::min(operands[0], operands[1]);
+    case DimKind::Broadcast:
+      return DimAttr::broadcast(operands[0], operands[1]);
     }
     llvm_unreachable("leaves have returned");
   };
@@ -641,6 +687,8 @@ static std::optional<int64_t> evaluateOnce(DimAttr dim, function_ref<std::option
       return std::max(values[0], values[1]);
     case DimKind::Min:
       return std::min(values[0], values[1]);
+    case DimKind::Broadcast:
+      return values[0] == 1 ? values[1] : values[0];
     default:
       break;
     }
@@ -665,7 +713,7 @@ std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(Str
 //-------------------------------------------------------------------------------------------------------===//
 
 static bool isBareName(StringRef name) {
-  static const StringRef keywords[] = {"floordiv", "ceildiv", "mod", "max", "min"};
+  static const StringRef keywords[] = {"floordiv", "ceildiv", "mod", "max", "min", "broadcast"};
   if (name.empty() || llvm::is_contained(keywords, name) || !(isalpha(name[0]) || name[0] == '_'))
     return false;
   return llvm::all_of(name, [](char c) { return isalnum(c) || c == '_'; });
@@ -726,6 +774,9 @@ static void print(DimAttr dim, raw_ostream &os) {
   case DimKind::Min:
     os << "min(";
     break;
+  case DimKind::Broadcast:
+    os << "broadcast(";
+    break;
   }
   print(dim.getOperands()[0], os);
   os << ", ";
@@ -775,6 +826,7 @@ static FailureOr<DimAttr> parseFactor(AsmParser &parser, int depth) {
                         .Case("mod", &DimAttr::mod)
                         .Case("max", &DimAttr::max)
                         .Case("min", &DimAttr::min)
+                        .Case("broadcast", &DimAttr::broadcast)
                         .Default(nullptr);
   if (!combine)
     return DimAttr::symbolNamed(context, name);

@@ -13,7 +13,7 @@ namespace vx {
 
 /// What a dimension expression is made of. A `Sum` has two or more operands; a `Product` has a coefficient (`value`)
 /// and one or more operands, none of which is a sum, a product or a constant.
-enum class DimKind : uint32_t { Constant, Symbol, Sum, Product, FloorDiv, CeilDiv, Mod, Max, Min };
+enum class DimKind : uint32_t { Constant, Symbol, Sum, Product, FloorDiv, CeilDiv, Mod, Max, Min, Broadcast };
 
 } // namespace vx
 

@@ -37,12 +37,13 @@ def VX_DimAttr : VX_Attr<"Dim", "dim"> {
   let summary = "the size of a dimension: an integer expression over named symbols";
   let description = [{
     Kept in a normal form (a sum of products, sorted), so that two expressions that are equal as polynomials are the same
-    attribute. Division, remainder, max and min are atoms of it.
+    attribute. Division, remainder, max, min and broadcast are atoms of it; broadcast(a, b) is b where a is 1, else a, of sizes
+    that are equal unless one of them is 1.
 
         dim  ::= term (('+' | '-') term)*
         term ::= factor ('*' factor)*
         factor ::= integer | symbol | "any name" | '(' dim ')'
-                 | ('floordiv' | 'ceildiv' | 'mod' | 'max' | 'min') '(' dim ',' dim ')'
+                 | ('floordiv' | 'ceildiv' | 'mod' | 'max' | 'min' | 'broadcast') '(' dim ',' dim ')'
 
     Symbols are declared by `vx.symbol`. Built by the static functions below, never by `get`.
   }];
@@ -62,6 +63,8 @@ def VX_DimAttr : VX_Attr<"Dim", "dim"> {
     static DimAttr mod(DimAttr lhs, DimAttr rhs);
     static DimAttr max(DimAttr lhs, DimAttr rhs);
     static DimAttr min(DimAttr lhs, DimAttr rhs);
+    /// The size that two tensors have when one is repeated to the other's. Whether they can be is for a constraint to say.
+    static DimAttr broadcast(DimAttr lhs, DimAttr rhs);
     DimAttr operator+(DimAttr rhs) const { return add(*this, rhs); }
     DimAttr operator-(DimAttr rhs) const { return sub(*this, rhs); }
     DimAttr operator*(DimAttr rhs) const { return mul(*this, rhs); }

@@ -38,6 +38,31 @@ def VX_BindSymbolOp : VX_Op<"bind_symbol", []> {
   let assemblyFormat = "$symbol `=` $value attr-dict";
 }
 
+def VX_ConstraintKind : I32EnumAttr<"ConstraintKind", "a predicate over two sizes", [
+    I32EnumAttrCase<"equal", 0>, I32EnumAttrCase<"at_least", 1>, I32EnumAttrCase<"multiple", 2>,
+    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_ConstraintOp : VX_Op<"constraint", []> {
+  let summary = "a predicate over sizes that what follows relies on";
+  let description = [{
+        equal      lhs = rhs
+        at_least   lhs >= rhs
+        multiple   lhs is a multiple of rhs, of 0 only 0
+        broadcast  lhs = rhs, or one of them is 1
+        repeat     lhs = rhs, or lhs is 1
+
+    Made by `vx-record-constraints` where shape inference takes two sizes for equal, and by frontends. Nothing moves across it: it stands
+    before the op that relies on it and has its location. Over symbols that the inputs bind, and in a function's own block, it is checked
+    when a call binds its inputs, else by the program. A call that breaks it fails with the source node's name, `want` and both values.
+
+    Example: `vx.constraint equal <n>, <m> "sizes 'n' and 'm' equal"`
+  }];
+  let arguments = (ins VX_ConstraintKind:$kind, VX_DimAttr:$lhs, VX_DimAttr:$rhs, StrAttr:$want);
+  let assemblyFormat = "$kind $lhs `,` $rhs $want attr-dict";
+}
+
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
 def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike]> {

@@ -188,6 +188,19 @@ def VXRT_CheckRangeOp : VXRT_Op<"check_range"> {
   let assemblyFormat = "$value `range` $lower `,` $upper $what attr-dict";
 }
 
+def VXRT_CheckKind : I32EnumAttr<"CheckKind", "a predicate over two sizes", [
+    I32EnumAttrCase<"equal", 0>, I32EnumAttrCase<"at_least", 1>, I32EnumAttrCase<"multiple", 2>,
+    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>]> {
+  let cppNamespace = "::vxrt";
+}
+
+def VXRT_CheckOp : VXRT_Op<"check"> {
+  let summary = "fails the call, with the source node's name, unless the predicate holds";
+  let description = [{ The kinds are those of `vx.constraint`; `want` tells in words what the node wants. }];
+  let arguments = (ins VXRT_CheckKind:$kind, I64:$lhs, I64:$rhs, StrAttr:$want);
+  let assemblyFormat = "$kind $lhs `,` $rhs $want attr-dict";
+}
+
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
 def VXRT_YieldOp : VXRT_Op<"yield", [Pure, Terminator, ParentOneOf<["IfOp", "WhileOp"]>]> {

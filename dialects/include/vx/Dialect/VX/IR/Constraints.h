@@ -1,0 +1,63 @@
+// Predicates over sizes: what an op relies on, whether that holds for all values of the symbols, and its words.
+#ifndef VX_DIALECT_VX_IR_CONSTRAINTS_H
+#define VX_DIALECT_VX_IR_CONSTRAINTS_H
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::func {
+class FuncOp;
+}
+
+namespace vx {
+
+/// A `vx.constraint` that no op states yet.
+struct Constraint {
+  ConstraintKind kind;
+  DimAttr lhs, rhs;
+};
+
+/// The values that a symbol may take, by its declaration: multiples of `multiple` in [min, max].
+struct SymbolRange {
+  int64_t min = 0, max = INT64_MAX, multiple = 1;
+};
+
+/// The declarations of a module's symbols, read once; those of a symbol that is not declared are the widest.
+class SymbolRanges {
+public:
+  SymbolRanges() = default;
+  explicit SymbolRanges(mlir::ModuleOp module);
+  SymbolRange lookup(mlir::StringAttr symbol) const { return ranges.lookup(symbol.getValue()); }
+  bool isDataDependent(mlir::StringAttr symbol) const { return dataDependent.contains(symbol.getValue()); }
+
+private:
+  llvm::StringMap<SymbolRange> ranges;
+  llvm::StringMap<bool> dataDependent;
+};
+
+/// Whether the predicate holds for two numbers.
+bool holds(ConstraintKind kind, int64_t lhs, int64_t rhs);
+
+/// True when the constraint holds for all values that `ranges` allows, false when it does for none; nothing when that
+/// is not known.
+std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ranges);
+
+/// True when `dim` is known to be at least 0 for all values that `ranges` allows.
+bool isNeverNegative(DimAttr dim, const SymbolRanges &ranges);
+
+/// What a node wants, in words: "sizes 'n' and 'm' equal". To follow "wants ".
+std::string describeWant(const Constraint &constraint);
+
+/// Which op binds each data-dependent symbol of a function: its `vx.bind_symbol` or `vx.loop`, or else the first
+/// `vx.loop`, `vx.if` or `vx.sequence_at` that makes a value of a type that names it.
+llvm::StringMap<mlir::Operation *> findSymbolBinders(mlir::func::FuncOp function, const SymbolRanges &ranges);
+
+/// Calls `record` with everything that `op` relies on where two sizes only may be equal, or a size may be too small. A
+/// terminator of `vx.if` and `vx.loop` stands for what the op around it wants of the values yielded. `binders` is of
+/// the op's function. Fails for an op that this function does not know.
+llvm::LogicalResult collectConstraints(mlir::Operation *op, const llvm::StringMap<mlir::Operation *> &binders,
+                                       llvm::function_ref<void(const Constraint &)> record);
+
+} // namespace vx
+
+#endif

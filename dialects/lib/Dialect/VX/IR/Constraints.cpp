@@ -1,0 +1,613 @@
+#include "vx/Dialect/VX/IR/Constraints.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace vx {
+
+SymbolRanges::SymbolRanges(ModuleOp module) {
+  for (auto symbol : module.getOps<SymbolOp>()) {
+    ranges[symbol.getName()] = {symbol.getMinAttr().getInt(), symbol.getMaxAttr().getInt(),
+                                symbol.getMultipleAttr().getInt()};
+    if (symbol.getDataDependent())
+      dataDependent[symbol.getName()] = true;
+  }
+}
+
+bool holds(ConstraintKind kind, int64_t lhs, int64_t rhs) {
+  switch (kind) {
+  case ConstraintKind::equal:
+    return lhs == rhs;
+  case ConstraintKind::at_least:
+    return lhs >= rhs;
+  case ConstraintKind::multiple:
+    return rhs == 0 ? lhs == 0 : rhs == -1 || lhs % rhs == 0;
+  case ConstraintKind::broadcast:
+    return lhs == rhs || lhs == 1 || rhs == 1;
+  case ConstraintKind::repeat:
+    return lhs == rhs || lhs == 1;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+std::string describeWant(const Constraint &constraint) {
+  std::string lhs = constraint.lhs.str(), rhs = constraint.rhs.str();
+  switch (constraint.kind) {
+  case ConstraintKind::equal:
+    return "sizes '" + lhs + "' and '" + rhs + "' equal";
+  case ConstraintKind::at_least:
+    return "size '" + lhs + "' to be at least '" + rhs + "'";
+  case ConstraintKind::multiple:
+    return "size '" + lhs + "' to be a multiple of '" + rhs + "'";
+  case ConstraintKind::broadcast:
+    return "sizes '" + lhs + "' and '" + rhs + "' equal or one of them 1";
+  case ConstraintKind::repeat:
+    return "size '" + lhs + "' to be 1 or '" + rhs + "'";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+//===-- Proofs
+//-----------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// The least and greatest value of an expression; nothing where there is no bound.
+struct Bounds {
+  std::optional<int64_t> low, high;
+};
+
+std::optional<int64_t> addBounds(std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
+  int64_t sum;
+  return lhs && rhs && !llvm::AddOverflow(*lhs, *rhs, sum) ? std::optional(sum) : std::nullopt;
+}
+std::optional<int64_t> multiplyBounds(std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
+  int64_t product;
+  return lhs && rhs && !llvm::MulOverflow(*lhs, *rhs, product) ? std::optional(product) : std::nullopt;
+}
+
+class Prover {
+public:
+  explicit Prover(const SymbolRanges &ranges) : ranges(ranges) {}
+
+  Bounds getBounds(DimAttr dim) const;
+
+  /// By intervals, and where these do not tell, by cases of a max or min and by bounds of a quotient.
+  bool isNotNegative(DimAttr dim, unsigned depth = 0);
+
+private:
+  Bounds getQuotientBounds(DimAttr dim) const;
+  bool proveByTerm(DimAttr dim, DimAttr term, unsigned depth, bool allowsChoice);
+
+  static constexpr unsigned maxDepth = 6, maxSteps = 400;
+  const SymbolRanges &ranges;
+  unsigned steps = 0;
+};
+
+Bounds Prover::getQuotientBounds(DimAttr dim) const {
+  std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
+  Bounds dividend = getBounds(dim.getOperands()[0]);
+  if (!divisor || *divisor < 1) {
+    // Of two numbers that are not negative.
+    Bounds other = getBounds(dim.getOperands()[1]);
+    bool isPositive = dividend.low && *dividend.low >= 0 && other.low && *other.low >= 0;
+    return isPositive ? Bounds{0, std::nullopt} : Bounds();
+  }
+  if (dim.getKind() == DimKind::Mod)
+    return {0, *divisor - 1};
+  auto divide = [&](std::optional<int64_t> bound) -> std::optional<int64_t> {
+    if (!bound)
+      return std::nullopt;
+    return dim.getKind() == DimKind::FloorDiv ? llvm::divideFloorSigned(*bound, *divisor)
+                                              : llvm::divideCeilSigned(*bound, *divisor);
+  };
+  return {divide(dividend.low), divide(dividend.high)};
+}
+
+Bounds Prover::getBounds(DimAttr dim) const {
+  switch (dim.getKind()) {
+  case DimKind::Constant:
+    return {dim.getValue(), dim.getValue()};
+  case DimKind::Symbol: {
+    SymbolRange range = ranges.lookup(dim.getSymbol());
+    return {range.min, range.max == INT64_MAX ? std::nullopt : std::optional(range.max)};
+  }
+  case DimKind::Sum: {
+    Bounds sum{0, 0};
+    for (DimAttr term : dim.getOperands()) {
+      Bounds bounds = getBounds(term);
+      sum = {addBounds(sum.low, bounds.low), addBounds(sum.high, bounds.high)};
+    }
+    return sum;
+  }
+  case DimKind::Product: {
+    Bounds product{1, 1};
+    for (DimAttr factor : dim.getOperands()) {
+      Bounds bounds = getBounds(factor);
+      if (!bounds.low || *bounds.low < 0)
+        return {};
+      product = {multiplyBounds(product.low, bounds.low), multiplyBounds(product.high, bounds.high)};
+    }
+    product = {multiplyBounds(product.low, dim.getValue()), multiplyBounds(product.high, dim.getValue())};
+    if (dim.getValue() < 0)
+      std::swap(product.low, product.high);
+    return product;
+  }
+  case DimKind::Max:
+  case DimKind::Min: {
+    Bounds lhs = getBounds(dim.getOperands()[0]), rhs = getBounds(dim.getOperands()[1]);
+    bool isMax = dim.getKind() == DimKind::Max;
+    // One bound needs both operands', the other one that is there.
+    auto either = [&](std::optional<int64_t> l, std::optional<int64_t> r) {
+      return !l ? r : !r ? l : std::optional(isMax ? std::max(*l, *r) : std::min(*l, *r));
+    };
+    auto both = [&](std::optional<int64_t> l, std::optional<int64_t> r) {
+      return l && r ? either(l, r) : std::nullopt;
+    };
+    return isMax ? Bounds{either(lhs.low, rhs.low), both(lhs.high, rhs.high)}
+                 : Bounds{both(lhs.low, rhs.low), either(lhs.high, rhs.high)};
+  }
+  case DimKind::Broadcast: { // one of both
+    Bounds lhs = getBounds(dim.getOperands()[0]), rhs = getBounds(dim.getOperands()[1]);
+    return {lhs.low && rhs.low ? std::optional(std::min(*lhs.low, *rhs.low)) : std::nullopt,
+            lhs.high && rhs.high ? std::optional(std::max(*lhs.high, *rhs.high)) : std::nullopt};
+  }
+  case DimKind::FloorDiv:
+  case DimKind::CeilDiv:
+  case DimKind::Mod:
+    return getQuotientBounds(dim);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// Proves `dim` >= 0 through `term` of it: c * atom * rest, with an atom that stands between simpler expressions.
+bool Prover::proveByTerm(DimAttr dim, DimAttr term, unsigned depth, bool allowsChoice) {
+  int64_t coefficient = term.getKind() == DimKind::Product ? term.getValue() : 1;
+  ArrayRef<DimAttr> factors = term.getKind() == DimKind::Product ? term.getOperands() : ArrayRef<DimAttr>(term);
+  for (auto [index, atom] : llvm::enumerate(factors)) {
+    DimKind kind = atom.getKind();
+    bool isExtremum = kind == DimKind::Max || kind == DimKind::Min || kind == DimKind::Broadcast;
+    bool isQuotient = kind == DimKind::FloorDiv || kind == DimKind::CeilDiv;
+    if (!isExtremum && !isQuotient)
+      continue;
+    DimAttr scale = DimAttr::constant(dim.getContext(), coefficient);
+    bool othersCount = true;
+    for (auto [other, factor] : llvm::enumerate(factors))
+      if (other != index) {
+        std::optional<int64_t> low = getBounds(factor).low;
+        othersCount &= low && *low >= 0;
+        scale = scale * factor;
+      }
+    if (!othersCount)
+      continue;
+    DimAttr rest = dim - term;
+    if (isExtremum) {
+      // A max that is added is at least each of its operands: one will do. One that is subtracted needs both.
+      // A broadcast is one of both, so that both must do.
+      bool needsAll = kind == DimKind::Broadcast || (kind == DimKind::Max) == (coefficient < 0);
+      auto holdsWith = [&](DimAttr operand) { return isNotNegative(rest + scale * operand, depth + 1); };
+      if (needsAll && llvm::all_of(atom.getOperands(), holdsWith))
+        return true;
+      if (!needsAll && allowsChoice && llvm::any_of(atom.getOperands(), holdsWith))
+        return true;
+      continue;
+    }
+    std::optional<int64_t> divisor = atom.getOperands()[1].asConstant();
+    if (!allowsChoice || !divisor || *divisor < 1)
+      continue;
+    // x - (k - 1) <= k * floordiv(x, k) <= x <= k * ceildiv(x, k) <= x + (k - 1)
+    DimAttr bound = atom.getOperands()[0];
+    if (kind == DimKind::FloorDiv && coefficient > 0)
+      bound = bound + (1 - *divisor);
+    if (kind == DimKind::CeilDiv && coefficient < 0)
+      bound = bound + (*divisor - 1);
+    if (isNotNegative(rest * *divisor + scale * bound, depth + 1))
+      return true;
+  }
+  return false;
+}
+
+bool Prover::isNotNegative(DimAttr dim, unsigned depth) {
+  Bounds bounds = getBounds(dim);
+  if (bounds.low && *bounds.low >= 0)
+    return true;
+  if ((bounds.high && *bounds.high < 0) || depth > maxDepth || ++steps > maxSteps)
+    return false;
+  if (dim.getKind() != DimKind::Sum && dim.getKind() != DimKind::Product && dim.getOperands().empty())
+    return false;
+  ArrayRef<DimAttr> terms = dim.getKind() == DimKind::Sum ? dim.getOperands() : ArrayRef<DimAttr>(dim);
+  for (bool allowsChoice : {false, true})
+    for (DimAttr term : terms)
+      if (proveByTerm(dim, term, depth, allowsChoice))
+        return true;
+  return false;
+}
+
+/// Multiples of k are written as k times another symbol, so that divisions by factors of k come out even.
+DimAttr exposeMultiples(DimAttr dim, const SymbolRanges &ranges) {
+  return dim.substitute([&](StringAttr symbol) -> DimAttr {
+    int64_t multiple = ranges.lookup(symbol).multiple;
+    if (multiple == 1)
+      return {};
+    return DimAttr::symbolNamed(dim.getContext(), (symbol.getValue() + "/" + Twine(multiple)).str()) * multiple;
+  });
+}
+
+/// Of lhs and rhs, whichever order they are in: true when they are equal, false when they are never.
+std::optional<bool> decideEqual(DimAttr lhs, DimAttr rhs, const SymbolRanges &ranges) {
+  if (lhs == rhs || exposeMultiples(lhs, ranges) == exposeMultiples(rhs, ranges))
+    return true;
+  DimAttr difference = lhs - rhs, opposite = rhs - lhs;
+  if (std::optional<int64_t> constant = difference.asConstant())
+    return *constant == 0;
+  bool isLess = Prover(ranges).isNotNegative(opposite + (-1)),
+       isGreater = Prover(ranges).isNotNegative(difference + (-1));
+  if (isLess || isGreater)
+    return false;
+  if (Prover(ranges).isNotNegative(difference) && Prover(ranges).isNotNegative(opposite))
+    return true;
+  return std::nullopt;
+}
+
+} // namespace
+
+bool isNeverNegative(DimAttr dim, const SymbolRanges &ranges) { return Prover(ranges).isNotNegative(dim); }
+
+std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ranges) {
+  DimAttr lhs = constraint.lhs, rhs = constraint.rhs;
+  std::optional<int64_t> left = lhs.asConstant(), right = rhs.asConstant();
+  if (left && right)
+    return holds(constraint.kind, *left, *right);
+  switch (constraint.kind) {
+  case ConstraintKind::equal:
+    return decideEqual(lhs, rhs, ranges);
+  case ConstraintKind::at_least:
+    if (Prover(ranges).isNotNegative(lhs - rhs))
+      return true;
+    return Prover(ranges).isNotNegative(rhs - lhs + (-1)) ? std::optional(false) : std::nullopt;
+  case ConstraintKind::multiple:
+    if (lhs == rhs || (right && *right != 0 && DimAttr::mod(exposeMultiples(lhs, ranges), rhs).asConstant() == 0))
+      return true;
+    return std::nullopt;
+  case ConstraintKind::broadcast:
+  case ConstraintKind::repeat: {
+    if (left == 1 || (right == 1 && constraint.kind == ConstraintKind::broadcast))
+      return true;
+    std::optional<bool> equal = decideEqual(lhs, rhs, ranges);
+    if (equal == true)
+      return true;
+    DimAttr one = DimAttr::constant(lhs.getContext(), 1);
+    bool isNeverOne = decideEqual(lhs, one, ranges) == false &&
+                      (constraint.kind == ConstraintKind::repeat || decideEqual(rhs, one, ranges) == false);
+    return equal == false && isNeverOne ? std::optional(false) : std::nullopt;
+  }
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+//===-- What ops rely on
+//-------------------------------------------------------------------------------------------===//
+
+static void collectPlainSymbols(Type type, SetVector<StringAttr> &names) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    for (DimAttr dim : getDims(tensor))
+      if (dim && dim.asSymbol())
+        names.insert(dim.asSymbol());
+}
+
+llvm::StringMap<Operation *> findSymbolBinders(func::FuncOp function, const SymbolRanges &ranges) {
+  llvm::StringMap<Operation *> binders;
+  function.walk([&](Operation *op) {
+    if (auto bind = dyn_cast<BindSymbolOp>(op))
+      binders[bind.getSymbol()] = op;
+    else if (auto loop = dyn_cast<LoopOp>(op))
+      binders[loop.getIteration()] = op;
+  });
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isa<LoopOp, IfOp, SequenceAtOp>(op))
+      return;
+    SetVector<StringAttr> names;
+    for (Type type : op->getResultTypes())
+      collectPlainSymbols(type, names);
+    if (auto loop = dyn_cast<LoopOp>(op))
+      for (Type type : loop.getBody().getArgumentTypes())
+        collectPlainSymbols(type, names);
+    for (StringAttr name : names)
+      if (ranges.isDataDependent(name))
+        binders.try_emplace(name.getValue(), op);
+  });
+  return binders;
+}
+
+namespace {
+
+class Collector {
+public:
+  Collector(Operation *op, const llvm::StringMap<Operation *> &binders,
+            llvm::function_ref<void(const Constraint &)> record)
+      : op(op), binders(binders), record(record) {}
+
+  LogicalResult collect();
+
+private:
+  DimAttr constant(int64_t value) { return DimAttr::constant(op->getContext(), value); }
+
+  /// Sizes that nothing knows are no business of this; equal ones need no words.
+  void want(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
+    if (lhs && rhs)
+      record({kind, lhs, rhs});
+  }
+  void wantEqual(DimAttr lhs, DimAttr rhs) {
+    if (lhs != rhs)
+      want(ConstraintKind::equal, lhs, rhs);
+  }
+  /// lhs is repeated to rhs. A part of a broadcast can be, where that broadcast can.
+  void wantRepeat(DimAttr lhs, DimAttr rhs) {
+    if (!lhs || !rhs || lhs == rhs || lhs.asConstant() == 1)
+      return;
+    SmallVector<DimAttr> parts;
+    for (DimAttr rest = rhs; rest;) {
+      bool isPair = rest.getKind() == DimKind::Broadcast;
+      parts.push_back(isPair ? rest.getOperands()[0] : rest);
+      rest = isPair ? rest.getOperands()[1] : DimAttr();
+    }
+    if (parts.size() == 1 || !llvm::is_contained(parts, lhs))
+      return want(ConstraintKind::repeat, lhs, rhs);
+    for (auto [index, part] : llvm::enumerate(parts))
+      for (DimAttr other : llvm::drop_begin(parts, index + 1))
+        want(ConstraintKind::broadcast, part, other);
+  }
+  void wantEqualShapes(Type lhs, Type rhs) {
+    auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
+    if (left && right && left.getRank() == right.getRank())
+      for (auto [l, r] : llvm::zip(getDims(left), getDims(right)))
+        wantEqual(l, r);
+  }
+  void wantElementOf(SequenceType sequence, Type tensor) { wantEqualShapes(sequence.getElementType(), tensor); }
+
+  /// Of a value that `binder` makes: the sizes that it does not bind.
+  void wantKnownShape(Type pattern, Operation *binder, Type incoming) {
+    auto have = dyn_cast<RankedTensorType>(pattern), got = dyn_cast<RankedTensorType>(incoming);
+    if (!have || !got || have.getRank() != got.getRank())
+      return;
+    for (auto [dim, size] : llvm::zip(getDims(have), getDims(got)))
+      if (dim && !(dim.asSymbol() && binders.lookup(dim.asSymbol().getValue()) == binder))
+        wantEqual(size, dim);
+  }
+
+  void collectInferred();
+  void collectWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high);
+  void collectConv(ConvOp conv);
+  void collectAttention(AttentionOp attention);
+  void collectReshape(ReshapeOp reshape);
+  void collectSlice(SliceOp slice);
+  void collectYield(YieldOp yield);
+  void collectVariable(FlatSymbolRefAttr name, Type type);
+
+  Operation *op;
+  const llvm::StringMap<Operation *> &binders;
+  llvm::function_ref<void(const Constraint &)> record;
+};
+
+void Collector::collectInferred() {
+  auto infer = dyn_cast<InferTypeOpInterface>(op);
+  SmallVector<Type> inferred;
+  if (!infer ||
+      failed(infer.inferReturnTypes(op->getContext(), std::nullopt, op->getOperands(), op->getAttrDictionary(),
+                                    op->getPropertiesStorage(), op->getRegions(), inferred)))
+    return;
+  for (auto [type, result] : llvm::zip(inferred, op->getResultTypes()))
+    wantEqualShapes(type, result);
+}
+
+/// A window that does not fit into the padded input has no place at all; one of a single element leaves its dimension
+/// alone, empty or not.
+void Collector::collectWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high) {
+  if (size && window && window.asConstant() != 1)
+    want(ConstraintKind::at_least, size + low + high, (window + (-1)) * dilation + 1);
+}
+
+void Collector::collectConv(ConvOp conv) {
+  RankedTensorType input = conv.getInput().getType(), filter = conv.getFilter().getType();
+  auto groups = static_cast<int64_t>(conv.getGroups());
+  if (DimAttr channels = getDim(filter, 1))
+    wantEqual(getDim(input, conv.getChannelDim()), channels * groups);
+  want(ConstraintKind::multiple, getDim(filter, 0), constant(groups));
+  for (int64_t d = 0; d < input.getRank() - 2; ++d)
+    collectWindow(getDim(input, conv.getSpatialDim(d)), getDim(filter, d + 2), conv.getDilations()[d],
+                  conv.getPadsLow()[d], conv.getPadsHigh()[d]);
+}
+
+void Collector::collectAttention(AttentionOp attention) {
+  using Op = AttentionOp;
+  SmallVector<DimAttr> query = attention.getQuerySizes(), key = attention.getKeySizes(),
+                       value = attention.getValueSizes();
+  wantEqual(query[Op::Batch], key[Op::Batch]);
+  wantEqual(query[Op::Batch], value[Op::Batch]);
+  wantEqual(key[Op::Heads], value[Op::Heads]);
+  wantEqual(key[Op::Length], value[Op::Length]);
+  wantEqual(query[Op::Depth], key[Op::Depth]);
+  want(ConstraintKind::multiple, query[Op::Heads], key[Op::Heads]);
+  wantEqualShapes(attention.inferResultType(), attention.getResult().getType());
+  if (attention.getLogSumExp())
+    wantEqualShapes(attention.inferLogSumExpType(), attention.getLogSumExp().getType());
+  DimAttr scores[] = {query[Op::Batch], query[Op::Heads], query[Op::Length], key[Op::Length]};
+  for (Value operand : {attention.getMask(), attention.getBias()})
+    if (operand)
+      for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), scores))
+        if (dim && dim.asConstant() != 1)
+          wantEqual(dim, size);
+}
+
+void Collector::collectReshape(ReshapeOp reshape) {
+  DimAttr have = getNumElements(reshape.getInput().getType()), wanted = getNumElements(reshape.getResult().getType());
+  if (!have || !wanted || have == wanted)
+    return;
+  // What stands for -1 is the quotient of the elements and the other sizes: these must divide.
+  SmallVector<DimAttr> dims = getDims(reshape.getResult().getType());
+  for (auto [place, dim] : llvm::enumerate(dims)) {
+    DimAttr others = constant(1);
+    for (auto [other, size] : llvm::enumerate(dims))
+      if (other != place)
+        others = others * size;
+    if (!dim.asConstant() && dim == DimAttr::floorDiv(have, others))
+      return want(ConstraintKind::multiple, have, others);
+  }
+  wantEqual(have, wanted);
+}
+
+/// The first and the last index that a slice reads lie inside of the input, unless it reads none.
+void Collector::collectSlice(SliceOp slice) {
+  RankedTensorType input = slice.getInput().getType(), result = slice.getResult().getType();
+  for (int64_t d = 0; d < input.getRank(); ++d) {
+    DimAttr start = cast<DimAttr>(slice.getStarts()[d]), size = getDim(input, d), count = getDim(result, d);
+    int64_t stride = slice.getStrides()[d];
+    if (!size || !count || count.asConstant() == 0)
+      continue;
+    // Written so that no element of no input passes too.
+    DimAttr last = start + (count + (-1)) * stride;
+    if (stride > 0) {
+      want(ConstraintKind::at_least, start, constant(0));
+      want(ConstraintKind::at_least, size, last + 1);
+    } else {
+      want(ConstraintKind::at_least, size, count);
+      want(ConstraintKind::at_least, DimAttr::max(size, constant(1)), start + 1);
+      want(ConstraintKind::at_least, last, constant(0));
+    }
+  }
+}
+
+void Collector::collectYield(YieldOp yield) {
+  Operation *parent = yield->getParentOp();
+  if (auto branch = dyn_cast<IfOp>(parent)) {
+    for (auto [value, type] : llvm::zip(yield.getValues(), branch.getResultTypes()))
+      wantKnownShape(type, branch, value.getType());
+  } else if (auto loop = dyn_cast<LoopOp>(parent)) {
+    for (TypeRange types : {TypeRange(loop.getBody().getArgumentTypes()), TypeRange(loop.getResultTypes())})
+      for (auto [value, type] : llvm::zip(yield.getValues().drop_front(), types))
+        wantKnownShape(type, loop, value.getType());
+  }
+}
+
+void Collector::collectVariable(FlatSymbolRefAttr name, Type type) {
+  if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, name))
+    wantEqualShapes(type, variable.getType());
+}
+
+LogicalResult Collector::collect() {
+  // No size is below 0, whatever it is computed from.
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      for (DimAttr dim : getDims(tensor))
+        want(ConstraintKind::at_least, dim, constant(0));
+  if (op->hasTrait<OpTrait::Elementwise>()) {
+    for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+      wantEqualShapes(op->getOperand(0).getType(), type);
+    return success();
+  }
+  collectInferred();
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      // All that these rely on follows from their results' types, or they rely on nothing.
+      .Case<ConstantOp, IotaOp, DimValueOp, TransposeOp, PackOp, PadOp, ReduceOp, SoftmaxOp, GatherOp, CountNonzeroOp,
+            SymbolOp, BindSymbolOp, ConstraintOp, VariableOp, SequenceEraseOp, SequenceLengthOp, SequenceAtOp>(
+          [](auto) { return success(); })
+      // Made from checked ops.
+      .Case<FusionOp, KernelOp, DispatchOp>([](auto) { return success(); })
+      .Case([&](ContractOp contract) {
+        RankedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
+        for (auto [l, r] : llvm::zip(contract.getLhsBatch(), contract.getRhsBatch()))
+          wantEqual(getDim(lhs, l), getDim(rhs, r));
+        for (auto [l, r] : llvm::zip(contract.getLhsContracting(), contract.getRhsContracting()))
+          wantEqual(getDim(lhs, l), getDim(rhs, r));
+        return success();
+      })
+      .Case([&](ConvOp conv) { return collectConv(conv), success(); })
+      .Case([&](ReduceWindowOp reduce) {
+        for (auto [d, dim] : llvm::enumerate(getDims(reduce.getInput().getType())))
+          collectWindow(dim, constant(reduce.getWindow()[d]), reduce.getDilations()[d], reduce.getPadsLow()[d],
+                        reduce.getPadsHigh()[d]);
+        return success();
+      })
+      .Case([&](ArgReduceOp reduce) {
+        want(ConstraintKind::at_least, getDim(reduce.getInput().getType(), reduce.getAxis()), constant(1));
+        return success();
+      })
+      .Case([&](AttentionOp attention) { return collectAttention(attention), success(); })
+      .Case([&](LayerNormOp norm) {
+        SmallVector<DimAttr> row = getDims(norm.getInput().getType());
+        row.erase(row.begin(), row.begin() + static_cast<int64_t>(norm.getAxis()));
+        for (Value operand : {norm.getScale(), norm.getBias()})
+          for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), row))
+            wantEqual(dim, size);
+        return success();
+      })
+      .Case([&](RmsNormOp norm) {
+        wantEqual(getDim(norm.getScale().getType(), 0), getDims(norm.getInput().getType()).back());
+        return success();
+      })
+      .Case([&](ReshapeOp reshape) { return collectReshape(reshape), success(); })
+      .Case([&](BroadcastOp broadcast) {
+        RankedTensorType input = broadcast.getInput().getType(), result = broadcast.getResult().getType();
+        for (auto [index, dim] : llvm::enumerate(broadcast.getDimensions()))
+          wantRepeat(getDim(input, index), getDim(result, dim));
+        return success();
+      })
+      .Case([&](ConcatOp concat) {
+        SmallVector<DimAttr> first = getDims(cast<RankedTensorType>(concat.getInputs()[0].getType()));
+        for (Type type : concat.getInputs().drop_front().getTypes())
+          for (auto [d, dim] : llvm::enumerate(getDims(cast<RankedTensorType>(type))))
+            if (d != concat.getAxis())
+              wantEqual(first[d], dim);
+        return success();
+      })
+      .Case([&](SliceOp slice) { return collectSlice(slice), success(); })
+      .Case([&](UnpackOp unpack) {
+        RankedTensorType packed = unpack.getInput().getType(), type = unpack.getResult().getType();
+        DimAttr tile = getDim(packed, type.getRank());
+        for (auto [place, from] : llvm::enumerate(unpack.getPermutation()))
+          if (DimAttr size = getDim(type, from))
+            wantEqual(getDim(packed, place),
+                      from == static_cast<int64_t>(unpack.getDim()) ? DimAttr::ceilDiv(size, tile) : size);
+        return success();
+      })
+      .Case([&](NonzeroOp nonzero) {
+        wantEqual(getDim(nonzero.getResult().getType(), 0), constant(nonzero.getInput().getType().getRank()));
+        return success();
+      })
+      .Case([&](LoopOp loop) {
+        for (TypeRange types : {TypeRange(loop.getBody().getArgumentTypes()), TypeRange(loop.getResultTypes())})
+          for (auto [init, type] : llvm::zip(loop.getInits(), types))
+            wantKnownShape(type, loop, init.getType());
+        return success();
+      })
+      .Case([&](YieldOp yield) { return collectYield(yield), success(); })
+      .Case<IfOp>([](auto) { return success(); }) // its regions' yields say it
+      .Case([&](VariableLoadOp load) {
+        return collectVariable(load.getVariableAttr(), load.getResult().getType()), success();
+      })
+      .Case([&](VariableStoreOp store) {
+        return collectVariable(store.getVariableAttr(), store.getValue().getType()), success();
+      })
+      .Case([&](SequenceConstructOp construct) {
+        for (Type type : construct.getInputs().getTypes())
+          wantElementOf(construct.getResult().getType(), type);
+        return success();
+      })
+      .Case([&](SequenceInsertOp insert) {
+        wantElementOf(insert.getResult().getType(), insert.getValue().getType());
+        return success();
+      })
+      .Default([](Operation *) { return failure(); });
+}
+
+} // namespace
+
+LogicalResult collectConstraints(Operation *op, const llvm::StringMap<Operation *> &binders,
+                                 llvm::function_ref<void(const Constraint &)> record) {
+  return Collector(op, binders, record).collect();
+}
+
+} // namespace vx
