@@ -2,6 +2,7 @@
 
 #include "base/arithmetic.h"
 #include "exec/binding.h"
+#include "module/dispatch_sizes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,9 +11,6 @@ namespace vx {
 
 // Memory that registers have dropped is kept for queued work up to this much; then the call waits and frees it.
 static constexpr uint64_t maxRetiredBytes = uint64_t(64) << 20;
-
-// The most workgroups that the grid can number.
-static constexpr int64_t maxWorkgroups = VX_MAX_WORKGROUPS;
 
 Status Interpreter::runBlock(const Block &block) {
   for (const Instruction &instruction : block.instructions) {
@@ -255,6 +253,7 @@ Status Interpreter::recordSegment(const Instruction &instruction, CallState::Rec
   segment.scalars.resize(scalars);
   segment.arguments.resize(instruction.commands.size());
   segment.timings.resize(instruction.commands.size());
+  segment.fits.assign(instruction.commands.size(), 0);
   const hal::BufferView *view = segment.views.data();
   const int64_t *scalar = segment.scalars.data();
   for (size_t i = 0; i < instruction.commands.size(); ++i) {
@@ -267,7 +266,7 @@ Status Interpreter::recordSegment(const Instruction &instruction, CallState::Rec
   return okStatus();
 }
 
-Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &arguments) {
+Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &arguments, uint8_t &fits) {
   auto *views = const_cast<hal::BufferView *>(arguments.buffers);
   if (command.kind == hal::CommandKind::Copy) {
     VX_RETURN_IF_ERROR(viewOf(command.buffers[0], views[0]));
@@ -284,8 +283,13 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
     return okStatus();
   }
   const Kernel &kernel = instance.target().kernels[command.kernel];
+  // Sizes that have fitted fit again.
+  bool changed = !fits;
+  fits = false;
   for (size_t i = 0; i < command.buffers.size(); ++i) {
+    const uint64_t before = views[i].size;
     VX_RETURN_IF_ERROR(viewOf(command.buffers[i], views[i]));
+    changed |= views[i].size < before;
     if (views[i].address() % VX_BUFFER_ALIGNMENT != 0)
       return failure(VX_INVALID_MODULE, "program '{}': buffer {} of kernel '{}' is not aligned to {} bytes",
                      program.name, i, kernel.name, VX_BUFFER_ALIGNMENT);
@@ -294,8 +298,10 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
                      program.name, kernel.name, i);
   }
   auto *scalars = const_cast<int64_t *>(arguments.scalars);
-  for (size_t i = 0; i < command.scalars.size(); ++i)
+  for (size_t i = 0; i < command.scalars.size(); ++i) {
+    changed |= scalars[i] != i64(command.scalars[i]);
     scalars[i] = i64(command.scalars[i]);
+  }
   arguments.workspace = {};
   if (command.workspace >= 0) {
     VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(command.workspace), arguments.workspace));
@@ -304,10 +310,15 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
       return failure(VX_INVALID_MODULE, "program '{}': the workspace of kernel '{}' is read-only or not aligned",
                      program.name, kernel.name);
   }
-  int64_t workgroups = i64(command.workgroups);
-  if (workgroups < 0 || workgroups > maxWorkgroups)
-    return failure(VX_INVALID_MODULE, "program '{}' runs kernel '{}' with {} workgroups, allowed are 0 to {}",
-                   program.name, kernel.name, workgroups, maxWorkgroups);
+  const int64_t workgroups = i64(command.workgroups);
+  if (changed || workgroups < 0 || static_cast<uint64_t>(workgroups) != arguments.workgroups) {
+    std::vector<KnownSize> sizes;
+    for (size_t i = 0; i < command.buffers.size(); ++i)
+      sizes.push_back(views[i].size);
+    VX_RETURN_IF_ERROR(checkDispatchSizes(kernel, {scalars, command.scalars.size()}, sizes, workgroups)
+                           .addContext(fmt::format("program '{}'", program.name)));
+  }
+  fits = true;
   arguments.workgroups = static_cast<uint64_t>(workgroups);
   return okStatus();
 }
@@ -317,7 +328,7 @@ Status Interpreter::runSegment(const Instruction &instruction) {
   if (!segment.list) [[unlikely]]
     VX_RETURN_IF_ERROR(recordSegment(instruction, segment));
   for (size_t i = 0; i < instruction.commands.size(); ++i)
-    VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i]));
+    VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i], segment.fits[i]));
   if (call.check) [[unlikely]]
     VX_RETURN_IF_ERROR(
         call.check->commands(program, instruction.commands, registers, segment.arguments, instance.target().kernels));

@@ -33,7 +33,8 @@ private:
   Status observe(const Command &command, const hal::CommandArguments &arguments);
   void countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds);
   Status recordSegment(const Instruction &instruction, CallState::RecordedSegment &segment);
-  Status fillCommand(const Command &command, hal::CommandArguments &arguments);
+  // `fits`: whether the kernel's sizes have been compared with what `arguments` still holds.
+  Status fillCommand(const Command &command, hal::CommandArguments &arguments, uint8_t &fits);
   Status readI64(const Instruction &instruction);
   Status listInsert(const Instruction &instruction);
   Status listGet(const Instruction &instruction);

@@ -28,28 +28,16 @@ Status Interpreter::observe(const Command &command, const hal::CommandArguments 
     if (kernel.buffers[i] == Access::Read)
       continue;
     hal::BufferView view = arguments.buffers[i];
-    vx_element_type type = VX_U8;
-    std::vector<int64_t> dims = {static_cast<int64_t>(view.size)};
-    const char *layout = "";
-    if (!kernel.bufferTypes.empty()) {
-      const BufferType &stated = kernel.bufferTypes[i];
-      type = stated.elementType;
-      layout = stated.layout.c_str();
-      dims.clear();
-      for (const Expression &dim : stated.dims)
-        VX_RETURN_IF_ERROR(dim.evaluate({arguments.scalars, command.scalars.size()}, dims.emplace_back()));
-      // A buffer may be larger than its tensor.
-      uint64_t size = 0;
-      VX_RETURN_IF_ERROR(tensorByteSize(type, dims, size));
-      if (size > view.size)
-        return failure(VX_INVALID_MODULE, "program '{}': buffer {} of kernel '{}' has {} bytes, {} needs {}",
-                       program.name, i, kernel.name, view.size, tensorTypeString(type, dims), size);
-      view.size = size;
-    }
+    const BufferType &type = kernel.bufferTypes[i];
+    std::vector<int64_t> dims;
+    for (const Expression &dim : type.dims)
+      VX_RETURN_IF_ERROR(dim.evaluate({arguments.scalars, command.scalars.size()}, dims.emplace_back()));
+    // A buffer may be larger than its tensor; it has been checked to be no smaller.
+    VX_RETURN_IF_ERROR(tensorByteSize(type.elementType, dims, view.size));
     std::vector<uint8_t> bytes(view.size);
     VX_RETURN_IF_ERROR(call.stream->download(view, bytes.data()));
-    VX_RETURN_IF_ERROR(Value::copyTensor(type, dims, bytes.data(), bytes.size(), outputs.emplace_back()));
-    layouts.push_back(layout);
+    VX_RETURN_IF_ERROR(Value::copyTensor(type.elementType, dims, bytes.data(), bytes.size(), outputs.emplace_back()));
+    layouts.push_back(type.layout.c_str());
   }
 
   std::vector<const char *> nodes;

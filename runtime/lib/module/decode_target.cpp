@@ -85,9 +85,12 @@ Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
               return expression(&dim, result.scalarCount, dimOut).addContext(fmt::format("buffer {}: dim {}", i, j));
             });
       }));
-  if (!result.bufferTypes.empty() && result.bufferTypes.size() != result.buffers.size())
+  if (result.bufferTypes.size() != result.buffers.size())
     return failure(VX_INVALID_MODULE, "kernel has types for {} buffers, it takes {}", result.bufferTypes.size(),
                    result.buffers.size());
+  if (source.workgroups())
+    VX_RETURN_IF_ERROR(
+        expression(source.workgroups(), result.scalarCount, result.workgroups.emplace()).addContext("workgroups"));
   if (source.flops())
     VX_RETURN_IF_ERROR(expression(source.flops(), result.scalarCount, result.flops.emplace()).addContext("flops"));
   if (source.bytes())
@@ -185,7 +188,7 @@ Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t 
   if (knowsSymbols)
     return failure(VX_INVALID_MODULE, "program {} '{}' sizes its arena by symbols, wanted are constants only",
                    derived.program, program.name);
-  return targetFits(owner, program.body, known)
+  return programFits(owner, program, nullptr, known)
       .addContext(fmt::format("program {} '{}'", derived.program, program.name));
 }
 
@@ -271,34 +274,8 @@ Status Decoder::entryFits(const Target &owner, const Entry &entry) {
   };
   VX_RETURN_IF_ERROR(expressionFits(program.arenaSize));
   VX_RETURN_IF_ERROR(expressionFits(program.arenaLowerBound));
-  return targetFits(owner, program.body, owner.derived.size())
+  return programFits(owner, program, &function, owner.derived.size())
       .addContext(fmt::format("program {} '{}'", entry.program, program.name));
-}
-
-Status Decoder::targetFits(const Target &owner, const Block &block, size_t derivedCount) {
-  for (const Instruction &instruction : block.instructions) {
-    if (instruction.op == Op::Derived && static_cast<uint64_t>(instruction.imm) >= derivedCount)
-      return failure(VX_INVALID_MODULE, "derived constant {} does not exist here, there are {}", instruction.imm,
-                     derivedCount);
-    for (size_t i = 0; i < instruction.commands.size(); ++i) {
-      const Command &command = instruction.commands[i];
-      if (command.kind != hal::CommandKind::Dispatch)
-        continue;
-      if (command.kernel >= owner.kernels.size())
-        return failure(VX_INVALID_MODULE, "command {}: kernel {} does not exist, there are {}", i, command.kernel,
-                       owner.kernels.size());
-      const Kernel &kernel = owner.kernels[command.kernel];
-      if (command.buffers.size() != kernel.buffers.size())
-        return failure(VX_INVALID_MODULE, "command {}: kernel '{}' takes {} buffers, the dispatch has {}", i,
-                       kernel.name, kernel.buffers.size(), command.buffers.size());
-      if (command.scalars.size() != kernel.scalarCount)
-        return failure(VX_INVALID_MODULE, "command {}: kernel '{}' takes {} scalars, the dispatch has {}", i,
-                       kernel.name, kernel.scalarCount, command.scalars.size());
-    }
-    for (const Block &inner : instruction.blocks)
-      VX_RETURN_IF_ERROR(targetFits(owner, inner, derivedCount));
-  }
-  return okStatus();
 }
 
 } // namespace vx

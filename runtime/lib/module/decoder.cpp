@@ -90,8 +90,17 @@ Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::
   VX_RETURN_IF_ERROR(decodeEach(source, result, [&](const format::Argument &argument, Argument &out, uint32_t i) {
     VX_RETURN_IF_ERROR(spend(sizeof(Argument)));
     VX_RETURN_IF_ERROR(name(argument.name(), fmt::format("{} {}", direction, i), out.name));
-    return valueType(argument.type(), owner.symbols.size(), out.type)
-        .addContext(fmt::format("{} '{}'", direction, out.name));
+    auto decodeOne = [&]() -> Status {
+      VX_RETURN_IF_ERROR(valueType(argument.type(), owner.symbols.size(), out.type));
+      if (!argument.range())
+        return okStatus();
+      out.range.emplace().lower = argument.range()->lower();
+      if (!argument.range()->upper())
+        return okStatus();
+      return expression(argument.range()->upper(), owner.symbols.size(), out.range->upper.emplace())
+          .addContext("range");
+    };
+    return decodeOne().addContext(fmt::format("{} '{}'", direction, out.name));
   }));
   return checkUnique(result, fmt::format("{}s", direction));
 }
@@ -169,7 +178,17 @@ Status Decoder::constant(const format::Constant &source, Constant &result) {
                    result.section, section.size);
   if (result.offset % VX_BUFFER_ALIGNMENT != 0)
     return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", result.offset, VX_BUFFER_ALIGNMENT);
-  return valueType(source.type(), 0, result.type);
+  VX_RETURN_IF_ERROR(valueType(source.type(), 0, result.type));
+  std::vector<int64_t> dims;
+  for (const Expression &dim : result.type.dims)
+    VX_RETURN_IF_ERROR(dim.evaluate({}, dims.emplace_back()));
+  uint64_t needed = 0;
+  if (Status status = tensorByteSize(result.type.elementType, dims, needed); !status.ok())
+    return Status(VX_INVALID_MODULE, std::string(status.message()));
+  if (needed != result.size)
+    return failure(VX_INVALID_MODULE, "{} needs {} bytes, the constant has {}",
+                   tensorTypeString(result.type.elementType, dims), needed, result.size);
+  return okStatus();
 }
 
 Status Decoder::variable(const format::Variable &source, Variable &result) {

@@ -38,8 +38,11 @@ private:
   Status derived(const format::Target &source, Target &result);
   Status derivedFits(const Target &owner, const Derived &derived, size_t known);
   Status entryFits(const Target &owner, const Entry &entry);
-  // `derivedCount`: how many of the target's derived constants the program may read.
-  Status targetFits(const Target &owner, const Block &block, size_t derivedCount);
+
+  // check_program.cpp
+  // What a program does with a target's kernels, as far as it is known before a call: see ProgramChecker. `function` is
+  // null for the program of a derived constant; `derivedCount` is how many derived constants the program may read.
+  Status programFits(const Target &owner, const Program &program, const Function *function, size_t derivedCount);
 
   // decode_program.cpp
   Status program(const format::Program &source, Program &result);

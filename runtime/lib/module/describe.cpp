@@ -24,6 +24,16 @@ static void writeArguments(JsonWriter &json, std::string_view key, const std::ve
   for (const Argument &argument : arguments) {
     json.beginObject().member("name", argument.name);
     writeType(json, argument.type, owner.symbolNames);
+    if (argument.range) {
+      json.key("range").beginObject().member("lower", argument.range->lower).key("upper");
+      if (const std::optional<Expression> &upper = argument.range->upper; !upper)
+        json.null();
+      else if (auto number = upper->asConstant())
+        json.number(*number);
+      else
+        json.string(upper->toString(owner.symbolNames));
+      json.endObject();
+    }
     json.endObject();
   }
   json.endArray();
@@ -65,6 +75,8 @@ static void writeKernel(JsonWriter &json, const Kernel &kernel) {
   writeStrings(json, "sources", kernel.sources);
   json.member("buffers", kernel.buffers.size()).member("scalars", kernel.scalarCount);
   // Over the kernel's scalars s0, s1, ...
+  if (kernel.workgroups)
+    json.member("workgroups", kernel.workgroups->toString({}));
   if (kernel.flops)
     json.member("flops", kernel.flops->toString({}));
   if (kernel.bytes)

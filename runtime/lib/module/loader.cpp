@@ -149,8 +149,15 @@ void ModuleLoader::buildSignature() {
         const std::string &text = tables.texts.emplace_back(dim.toString(owner.symbolNames));
         dims.push_back({dim.asConstant().value_or(-1), text.c_str()});
       }
+      const vx_value_range *range = nullptr;
+      if (argument.range) {
+        const std::optional<Expression> &upper = argument.range->upper;
+        const char *text =
+            upper ? tables.texts.emplace_back(upper->toString(owner.symbolNames)).c_str() : nullptr;
+        range = &tables.ranges.emplace_back(vx_value_range{argument.range->lower, text});
+      }
       table.push_back({argument.name.c_str(), argument.type.kind, argument.type.elementType, argument.type.ranked,
-                       static_cast<uint32_t>(dims.size()), dims.data()});
+                       static_cast<uint32_t>(dims.size()), dims.data(), range});
     }
     return table.data();
   };

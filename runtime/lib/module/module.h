@@ -26,9 +26,16 @@ struct ValueType {
   std::vector<Expression> dims;
 };
 
+// Values that an input's elements may have: [lower, upper). No upper one: it is not known before the call.
+struct ValueRange {
+  int64_t lower = 0;
+  std::optional<Expression> upper;
+};
+
 struct Argument {
   std::string name;
   ValueType type;
+  std::optional<ValueRange> range; // none: any value
 };
 
 struct Symbol {
@@ -105,7 +112,8 @@ struct Kernel {
   std::vector<Access> buffers;
   uint32_t scalarCount = 0;
   uint32_t workgroupSize[3] = {1, 1, 1};
-  std::vector<BufferType> bufferTypes; // one per buffer, or none: the file left them out
+  std::vector<BufferType> bufferTypes; // one per buffer
+  std::optional<Expression> workgroups; // of one dispatch, over the scalars
   // Of one dispatch, over the scalars; nothing where the file left them out.
   std::optional<Expression> flops;
   std::optional<Expression> bytes;
@@ -169,6 +177,7 @@ struct SignatureTables {
   std::deque<std::vector<vx_argument_info>> arguments;
   std::deque<std::vector<vx_symbol_info>> symbols;
   std::deque<std::vector<vx_dim_info>> dims;
+  std::deque<vx_value_range> ranges;
   std::deque<std::string> texts;
 };
 

@@ -139,40 +139,86 @@ TEST(Instructions, readBackFromTheNullDeviceIsZero) {
 
 TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
   int64_t result = 0;
+  // What depends on a call's sizes is found in the call; the rest when the module is loaded, with the place.
   auto failing = [&](std::vector<InstructionPtr> instructions, const char *message) {
     EXPECT_FAILS(evaluate(std::move(instructions), 7, 3, result), VX_INVALID_MODULE, message);
   };
-  failing(code(instruction(Op::Slice, {1, 2, 0, 1})), "program 'code' reads buffer register 2, which holds nothing");
+  auto refused = [&](std::vector<InstructionPtr> instructions, const std::string &message) {
+    Status status = evaluate(std::move(instructions), 7, 3, result);
+    EXPECT_EQ(status.code(), VX_INVALID_MODULE);
+    EXPECT_TRUE(status.message().ends_with(".vxm: target 'cpu': entry 0: program 0 'code': " + message))
+        << status.message();
+  };
+  refused(code(instruction(Op::Slice, {1, 2, 0, 1})),
+          "instruction 0 Slice: buffer register 2 is read before anything is put into it");
+  refused(code(ifElse(0, block(instruction(Op::Allocate, {2, 0})), block()), instruction(Op::MoveBuffer, {1, 2})),
+          "instruction 1 MoveBuffer: buffer register 2 is read before anything is put into it");
+  refused(code(whileLoop(0, block(instruction(Op::Allocate, {2, 0}))), segment(copy(0, 2))),
+          "instruction 1 Segment: command 0: buffer register 2 is read before anything is put into it");
   failing(code(instruction(Op::ArenaSlice, {2, 0, 1})),
           "program 'code': 3 bytes at 7 are outside the arena of 0 bytes");
   failing(code(instruction(Op::ArenaReserve, {0}), instruction(Op::ArenaSlice, {2, 1, 0})),
           "program 'code': 7 bytes at 3 are outside the arena of 7 bytes");
   failing(code(instruction(Op::Allocate, {2, 1}), instruction(Op::Slice, {2, 2, 5, 0})),
           "program 'code': 7 bytes at 0 are outside the buffer of 3 bytes");
-  failing(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::Allocate, {2, 4}, 0, 1)),
-          "node_1 (Gather): program 'code' allocates -1 bytes");
-  failing(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::ArenaReserve, {4})),
-          "program 'code' asks for an arena of -1 bytes");
+  failing(code(instruction(Op::Sub, {4, 1, 0}), instruction(Op::Allocate, {2, 4}, 0, 1)),
+          "node_1 (Gather): program 'code' allocates -4 bytes");
+  failing(code(instruction(Op::Sub, {4, 1, 0}), instruction(Op::ArenaReserve, {4})),
+          "program 'code' asks for an arena of -4 bytes");
+  refused(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::Allocate, {2, 4}, 0, 1)),
+          "instruction 1 Allocate: allocates -1 bytes");
+  refused(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::ArenaReserve, {4})),
+          "instruction 1 ArenaReserve: asks for an arena of -1 bytes");
+  refused(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::ArenaSlice, {2, 4, 5})),
+          "instruction 1 ArenaSlice: offset is -1");
+  refused(code(instruction(Op::ConstI64, {4}, 8), instruction(Op::Allocate, {2, 4}),
+               instruction(Op::Slice, {2, 2, 4, 4})),
+          "instruction 2 Slice: 8 bytes at 8 are outside the buffer of 8 bytes");
+  refused(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 4}),
+               instruction(Op::ReadI64, {3, 2, 5}, VX_I64)),
+          "instruction 2 ReadI64: reads 8 bytes at 0 of a buffer of 4 bytes");
   failing(code(instruction(Op::Allocate, {2, 1}), instruction(Op::ReadI64, {3, 2, 5}, VX_I64)),
           "program 'code' reads 8 bytes at 0 of a buffer of 3 bytes");
-  failing(code(instruction(Op::Allocate, {2, 0}), segment(copy(2, 0))), "program 'code' copies 7 bytes to 0 bytes");
-  failing(code(instruction(Op::Slice, {2, 0, 5, 5}), segment(copy(2, 0))),
-          "program 'code' copies to a buffer that is read-only");
+  failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::Allocate, {1, 5}), segment(copy(2, 1))),
+          "program 'code' copies 7 bytes to 0 bytes");
+  refused(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 4}),
+               instruction(Op::Allocate, {1, 5}), segment(copy(2, 1))),
+          "instruction 3 Segment: command 0: copies 4 bytes to 0 bytes");
+  refused(code(instruction(Op::Slice, {2, 0, 5, 5}), segment(copy(2, 0))),
+          "instruction 1 Segment: command 0: copies to a buffer that is read-only");
   failing(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 0}),
                instruction(Op::Slice, {1, 2, 5, 4}), instruction(Op::Slice, {0, 2, 4, 5}),
                instruction(Op::ConstI64, {4}, 2), instruction(Op::ConstI64, {3}, 4),
                instruction(Op::Slice, {0, 2, 4, 3}), segment(copy(1, 0))),
           "program 'code' copies 4 bytes from 0 to 2 of one buffer, which overlap");
-  failing(code(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}))),
-          "program 'code': kernel 'scale_add' writes to buffer 1, which is read-only");
-  failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, 4),
+  refused(code(segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}))),
+          "instruction 0 Segment: command 0: kernel 'scale_add' writes to buffer 1, which is read-only");
+  refused(code(instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, 4),
                instruction(Op::Slice, {2, 2, 4, 1}), segment(dispatch(ScaleAdd, 0, {0, 2}, {0, 0}))),
+          "instruction 3 Segment: command 0: buffer 1 of kernel 'scale_add' begins at 4, wanted is a multiple of 64");
+  failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::Slice, {2, 2, 1, 1}),
+               segment(dispatch(ScaleAdd, 0, {0, 2}, {0, 0}))),
           "program 'code': buffer 1 of kernel 'scale_add' is not aligned to 64 bytes");
-  failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, -1),
-               segment(dispatch(ScaleAdd, 4, {0, 2}, {0, 0}))),
-          "program 'code' runs kernel 'scale_add' with -1 workgroups, allowed are 0 to 2147418112");
-  failing(code(instruction(Op::ConstI64, {3}, 5), instruction(Op::ConstI64, {5}, 2)),
-          "program 'code' gives 0 bytes for output 'z', i32[5,2] needs 40");
+  // The kernel's workgroups and sizes over its scalars: n elements of i32 in both buffers, 64 to a workgroup.
+  auto dispatched = [&](int64_t bytes, int64_t elements, int64_t workgroups) {
+    return code(instruction(Op::ConstI64, {4}, bytes), instruction(Op::Allocate, {1, 4}),
+                instruction(Op::Allocate, {2, 4}), instruction(Op::ConstI64, {4}, elements),
+                instruction(Op::ConstI64, {2}, workgroups), segment(dispatch(ScaleAdd, 2, {1, 2}, {4, 5})));
+  };
+  EXPECT_EQ(evaluated(dispatched(400, 100, 2), 7, 3), 0);
+  const std::string where = "instruction 5 Segment: command 0: ";
+  refused(dispatched(399, 100, 2), where + "buffer 0 of kernel 'scale_add' has 399 bytes, i32[100] needs 400");
+  refused(dispatched(400, 100, 3), where + "kernel 'scale_add' runs with 3 workgroups, wanted are 2");
+  refused(dispatched(400, 100, -1), where + "kernel 'scale_add' runs with -1 workgroups, allowed are 0 to 2147418112");
+  refused(dispatched(400, -64, 0), where + "kernel 'scale_add' runs with 0 workgroups, wanted are -1");
+  failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}),
+               segment(dispatch(ScaleAdd, 0, {1, 2}, {0, 0}))),
+          "program 'code': kernel 'scale_add' runs with 7 workgroups, wanted are 1");
+  failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}),
+               instruction(Op::ConstI64, {4}, 1), segment(dispatch(ScaleAdd, 4, {1, 2}, {0, 0}))),
+          "program 'code': buffer 0 of kernel 'scale_add' has 7 bytes, i32[7] needs 28");
+  refused(code(instruction(Op::ConstI64, {3}, 5), instruction(Op::ConstI64, {5}, 2)),
+          "output 'z': dim 1 is 2, wanted is 0");
 }
 
 TEST(Inputs, everyMismatchNamesTheInputAndBothValues) {
@@ -544,38 +590,35 @@ TEST(Calls, observer) {
   }
 }
 
-// Without types a buffer is its bytes; a buffer that is smaller than its type says is an error of the module.
-TEST(Calls, observerOfWrongTypes) {
-  ModuleBuilder builder;
-  addAffine(builder, 64);
-  format::TargetT &target = builder.addCpuTarget();
-  target.kernels[0]->buffer_types.clear();
-  auto run = [](const std::string &path, std::vector<size_t> &sizes) -> Status {
+// A schedule that does not fit its kernels: what only a call knows is found before the kernel runs, each time that the
+// sizes are other ones, and nothing is read or written outside of the buffers.
+TEST(Calls, dispatchesFitTheirKernels) {
+  auto failing = [](const std::function<void(ModuleBuilder &)> &damage, std::vector<std::pair<int, std::string>> runs) {
+    ModuleBuilder builder;
+    addAffine(builder, 64);
+    damage(builder);
+    builder.addCpuTarget();
     Ref<Instance> instance;
-    VX_RETURN_IF_ERROR(makeInstance(path, "cpu", instance));
+    ASSERT_OK(makeInstance(builder.write(), "cpu", instance));
     std::unique_ptr<CallState> call;
-    VX_RETURN_IF_ERROR(instance->takeCall(0, call));
-    auto observer = [](void *user, const vx_dispatch_info *info) {
-      const auto &value = *reinterpret_cast<const Value *>(info->outputs[0]);
-      EXPECT_EQ(value.elementType(), VX_U8);
-      static_cast<std::vector<size_t> *>(user)->push_back(value.size());
-    };
-    call->setObserver(observer, &sizes);
-    Ref<Value> x = vectorValue({1, 2, 3});
-    Value *inputs[] = {x.get()};
-    std::vector<Ref<Value>> outputs;
-    return call->run(inputs, outputs);
+    ASSERT_OK(instance->takeCall(0, call));
+    for (const auto &[count, message] : runs) {
+      Ref<Value> x = vectorValue(std::vector<int32_t>(static_cast<size_t>(count), 1));
+      Value *inputs[] = {x.get()};
+      std::vector<Ref<Value>> outputs;
+      if (message.empty())
+        EXPECT_OK(call->run(inputs, outputs));
+      else
+        EXPECT_FAILS(call->run(inputs, outputs), VX_INVALID_MODULE, "program 'affine': " + message);
+    }
   };
-  std::vector<size_t> sizes;
-  ASSERT_OK(run(builder.write(), sizes));
-  EXPECT_EQ(sizes, (std::vector<size_t>{12}));
-  for (int i = 0; i < 2; ++i) {
-    target.kernels[0]->buffer_types.push_back(std::make_unique<format::BufferTypeT>());
-    target.kernels[0]->buffer_types.back()->element_type = ElementType::F64;
-    target.kernels[0]->buffer_types.back()->dims.push_back(constantExpr(2));
-  }
-  EXPECT_FAILS(run(builder.write(), sizes), VX_INVALID_MODULE,
-               "program 'affine': buffer 1 of kernel 'scale_add' has 12 bytes, f64[2] needs 16");
+  // The instructions of addAffine: 4 makes the scale, 0 and 1 the bytes of a row.
+  auto instructionOf = [](ModuleBuilder &builder, size_t index) -> format::InstructionT & {
+    return *builder.module.programs[0]->body->instructions[index];
+  };
+  failing([](ModuleBuilder &) {}, {{3, ""}, {64, ""}, {1, ""}});
+  failing([&](ModuleBuilder &b) { instructionOf(b, 0).imm = 2; },
+          {{0, ""}, {3, "buffer 1 of kernel 'scale_add' has 6 bytes, i32[3] needs 12"}, {0, ""}});
 }
 
 TEST(Calls, variablesByName) {

@@ -118,8 +118,8 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
   format::ProgramT &program = *builder.module.programs[1];
   program.body =
       block(instruction(Op::ConstI64, {0}, Count), instruction(Op::ConstI64, {1}, Count * 4),
-            instruction(Op::ConstI64, {2}, 1), instruction(Op::ConstI64, {3}, 4), instruction(Op::Constant, {0}, 0),
-            instruction(Op::Allocate, {1, 1}), segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
+            instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, 4),
+            instruction(Op::Constant, {0}, 0), instruction(Op::Allocate, {1, 1}), segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
   std::string path = builder.write("derived_fault.vxm");
   Ref<Instance> instance;
   EXPECT_FAILS(makeInstance(path, "cpu", instance), VX_NO_DEVICE,
@@ -151,10 +151,11 @@ TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
   // What it reads stands before it.
   EXPECT_EQ(
       messageAfter([&](ModuleBuilder &b) { std::swap(target(b).derived[0], target(b).derived[1]); }),
-      "target 'cpu': derived constant 0 'twice': program 2 'twice': derived constant 0 does not exist here, there "
-      "are 0");
+      "target 'cpu': derived constant 0 'twice': program 2 'twice': instruction 4 Derived: derived constant 0 does "
+      "not exist here, there are 0");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { target(b).derived.pop_back(); }),
-            "target 'cpu': entry 0: program 0 'main': derived constant 1 does not exist here, there are 1");
+            "target 'cpu': entry 0: program 0 'main': instruction 5 Derived: derived constant 1 does not exist here, "
+            "there are 1");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) { b.module.programs[1]->results.clear(); }),
             "target 'cpu': derived constant 0 'doubled': program 1 'doubled' has 0 results, wanted is one tensor");
   EXPECT_EQ(messageAfter([&](ModuleBuilder &b) {
@@ -179,7 +180,7 @@ TEST(DerivedConstant, shorterThanItsTypeIsAnError) {
   Ref<Instance> instance;
   Status status = makeInstance(builder.write("short_derived.vxm"), "cpu", instance);
   EXPECT_EQ(status.code(), VX_INVALID_MODULE);
-  EXPECT_TRUE(status.message().ends_with("init: 'doubled': program 'doubled' gives 16384 bytes, i32[4097] needs 16388"))
+  EXPECT_TRUE(status.message().ends_with("program 1 'doubled': result: dim 0 is 4096, wanted is 4097"))
       << status.message();
 }
 

@@ -439,7 +439,7 @@ TEST(ModuleLoader, dispatchesFitTheirKernels) {
     auto shared = std::make_shared<CommandPtr>(std::move(command));
     std::string message = messageAfter(
         [&](ModuleBuilder &b) { b.module.programs[0]->body->instructions.push_back(segment(std::move(*shared))); });
-    const std::string prefix = "target 'cpu': entry 0: program 0 'affine': command 0: ";
+    const std::string prefix = "target 'cpu': entry 0: program 0 'affine': instruction 12 Segment: command 0: ";
     EXPECT_TRUE(message.starts_with(prefix)) << message;
     return message.substr(std::min(prefix.size(), message.size()));
   };

@@ -159,13 +159,20 @@ void ModuleBuilder::addKernels(format::TargetT &target) {
   uint32_t threads = target.name == "cpu" ? 1 : 64;
   add("scale_add", {Access::Read, Access::ReadWrite}, 2, threads);
   add("gather", {Access::Read, Access::Read, Access::Write}, 2, threads);
+  auto addTypes = [&](format::KernelT &kernel, std::vector<int64_t> scalars) {
+    for (int64_t scalar : scalars) {
+      kernel.buffer_types.push_back(std::make_unique<format::BufferTypeT>());
+      kernel.buffer_types.back()->element_type = format::ElementType::I32;
+      kernel.buffer_types.back()->dims.push_back(symbolExpr(scalar));
+    }
+    kernel.workgroups =
+        exprOf({format::ExprNode(format::ExprOp::Symbol, 0, 0, 0), format::ExprNode(format::ExprOp::Constant, 0, 0, 64),
+                format::ExprNode(format::ExprOp::CeilDiv, 0, 1, 0)});
+  };
+  addTypes(*target.kernels[ScaleAdd], {0, 0});
+  addTypes(*target.kernels[Gather], {1, 0, 0});
   // What reports read; of the second kernel it is left out, as a file may.
-  format::KernelT &scaleAdd = *target.kernels.front();
-  for (int i = 0; i < 2; ++i) {
-    scaleAdd.buffer_types.push_back(std::make_unique<format::BufferTypeT>());
-    scaleAdd.buffer_types.back()->element_type = format::ElementType::I32;
-    scaleAdd.buffer_types.back()->dims.push_back(symbolExpr(0));
-  }
+  format::KernelT &scaleAdd = *target.kernels[ScaleAdd];
   auto timesElements = [](int64_t factor) {
     return exprOf(
         {{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, factor}, {format::ExprOp::Mul, 0, 1, 0}});

@@ -24,13 +24,6 @@ static Status runOnCpu(ModuleBuilder &builder, const std::vector<Ref<Value>> &in
   return runMain(*instance, inputs, outputs);
 }
 
-TEST(ProgramErrors, registersThatHoldNothing) {
-  ModuleBuilder builder;
-  builder.function();
-  builder.program("main", 1, 0, 1, block(instruction(Op::ListSize, {0, 0})));
-  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' reads object register 0, which holds nothing");
-}
-
 TEST(ProgramErrors, listsThatTheirBuffersDoNotFill) {
   ModuleBuilder builder;
   builder.function();
@@ -41,14 +34,6 @@ TEST(ProgramErrors, listsThatTheirBuffersDoNotFill) {
                         instruction(Op::ListEmpty, {0}, VX_I32), instruction(Op::ListInsert, {0, 0, 1, 0, 2})));
   EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE,
                "program 'main' puts i32[2] of 8 bytes into a list, the buffer has 4");
-}
-
-TEST(ProgramErrors, outputsThatNothingIsLeftFor) {
-  ModuleBuilder builder;
-  builder.function().outputs.push_back(argument("y", ElementType::I32));
-  format::ProgramT &program = builder.program("main", 1, 1, 0, block(instruction(Op::ConstI64, {0}, 1)));
-  program.results.push_back(tensorResult(0, {}));
-  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' leaves nothing for output 'y'");
 }
 
 TEST(ProgramErrors, outputsOfAnotherType) {
@@ -71,19 +56,6 @@ TEST(ProgramErrors, optionalsOfMoreThanOneElement) {
   EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives 2 elements for output 'y', want at most 1");
 }
 
-TEST(ProgramErrors, aWorkspaceThatMayNotBeWritten) {
-  ModuleBuilder builder;
-  builder.function().inputs.push_back(argument("x", ElementType::I32, constantExpr(4)));
-  builder.program("main", 2, 2, 0,
-                  block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 16),
-                        instruction(Op::Allocate, {1, 1}),
-                        segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, /*workspace=*/0))));
-  builder.addCpuTarget();
-  const std::string kernel = builder.module.targets[0]->kernels[ScaleAdd]->name;
-  EXPECT_FAILS(runOnCpu(builder, {vectorValue({1, 2, 3, 4})}), VX_INVALID_MODULE,
-               "program 'main': the workspace of kernel '" + kernel + "' is read-only or not aligned");
-}
-
 TEST(ProgramErrors, aFaultAtASiteThatIsNotThere) {
   ModuleBuilder builder;
   addGather(builder);
@@ -98,6 +70,90 @@ static void expectRefused(ModuleBuilder &builder, std::string_view ending, vx_co
   Status status = loadOnCpu(builder, instance);
   EXPECT_EQ(status.code(), code);
   EXPECT_TRUE(status.message().ends_with(ending)) << status.message();
+}
+
+TEST(ModuleErrors, aWorkspaceThatMayNotBeWritten) {
+  ModuleBuilder builder;
+  builder.function().inputs.push_back(argument("x", ElementType::I32, constantExpr(4)));
+  builder.program("main", 2, 2, 0,
+                  block(instruction(Op::ConstI64, {0}, 4), instruction(Op::ConstI64, {1}, 16),
+                        instruction(Op::Allocate, {1, 1}),
+                        segment(dispatch(ScaleAdd, 0, {0, 1}, {0, 0}, true, /*workspace=*/0))));
+  expectRefused(builder, "command 0: the workspace of kernel 'scale_add' is read-only or not aligned");
+}
+
+TEST(ModuleErrors, registersThatHoldNothing) {
+  {
+    ModuleBuilder builder;
+    builder.function();
+    builder.program("main", 1, 0, 1, block(instruction(Op::ListSize, {0, 0})));
+    expectRefused(builder, "instruction 0 ListSize: object register 0 is read before anything is put into it");
+  }
+  for (bool isList : {false, true}) {
+    ModuleBuilder builder;
+    builder.function().outputs.push_back(isList ? listArgument("y", ElementType::I32, ValueKind::Sequence)
+                                                : argument("y", ElementType::I32));
+    format::ProgramT &program = builder.program("main", 1, 1, 1, block(instruction(Op::ConstI64, {0}, 1)));
+    program.results.push_back(isList ? listResult(0) : tensorResult(0, {}));
+    expectRefused(builder, fmt::format("output 'y': {} register 0 is read before anything is put into it",
+                                       isList ? "object" : "buffer"));
+  }
+}
+
+// Which way a branch goes is not known before the call; a way that ends in an error leaves nothing behind.
+TEST(ModuleErrors, registersOfBranches) {
+  for (bool ends : {false, true}) {
+    ModuleBuilder builder;
+    builder.addFaultSites(1);
+    format::FunctionT &main = builder.function();
+    main.symbols.push_back(symbol("n"));
+    main.inputs.push_back(argument("x", ElementType::I32, symbolExpr(0)));
+    BlockPtr fails = ends ? block(instruction(Op::Error, {0, 0, 0}, 0)) : block();
+    builder.program("main", 1, 3, 0,
+                    block(ifElse(0, block(instruction(Op::Allocate, {1, 0})), std::move(fails)),
+                          instruction(Op::MoveBuffer, {2, 1})));
+    Ref<Instance> instance;
+    if (ends)
+      EXPECT_OK(loadOnCpu(builder, instance));
+    else
+      expectRefused(builder, "instruction 1 MoveBuffer: buffer register 1 is read before anything is put into it");
+  }
+}
+
+TEST(ModuleErrors, valuesOfConstants) {
+  ModuleBuilder builder;
+  const int32_t numbers[4] = {};
+  builder.addConstant("c", ElementType::I32, {5}, numbers, sizeof(numbers));
+  builder.function();
+  builder.program("main", 0, 0, 0, block());
+  expectRefused(builder, "constant 0 'c': i32[5] needs 20 bytes, the constant has 16");
+}
+
+// Which values an input takes: over the function's symbols, and part of the signature.
+TEST(ModuleErrors, rangesOfInputs) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  for (const char *name : {"table", "rows", "free"})
+    main.inputs.push_back(argument(name, ElementType::I32, symbolExpr(0)));
+  main.inputs[0]->range = std::make_unique<format::ValueRangeT>();
+  main.inputs[1]->range = std::make_unique<format::ValueRangeT>();
+  main.inputs[1]->range->lower = -2;
+  main.inputs[1]->range->upper = symbolExpr(0);
+  builder.program("main", 1, 3, 0, block());
+  Ref<Instance> instance;
+  ASSERT_OK(loadOnCpu(builder, instance));
+  const vx_argument_info *inputs = instance->module().signature().functions[0].inputs;
+  EXPECT_EQ(inputs[0].range->lower, 0);
+  EXPECT_EQ(inputs[0].range->upper, nullptr);
+  EXPECT_EQ(inputs[1].range->lower, -2);
+  EXPECT_STREQ(inputs[1].range->upper, "n");
+  EXPECT_EQ(inputs[2].range, nullptr);
+  const std::string text = instance->module().describe();
+  EXPECT_NE(text.find(R"("range":{"lower":-2,"upper":"n"})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("range":{"lower":0,"upper":null})"), std::string::npos) << text;
+  builder.module.functions[0]->inputs[1]->range->upper = symbolExpr(1);
+  expectRefused(builder, "function 'main': input 'rows': range: expression uses symbol 1, there are 1");
 }
 
 TEST(ModuleErrors, programs) {

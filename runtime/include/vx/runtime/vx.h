@@ -128,6 +128,12 @@ typedef struct vx_dim_info {
   const char *expression; /* "batch", "past + 1", "64" */
 } vx_dim_info;
 
+/* Values that the graph takes without a fault, of an input whose elements index something: [lower, upper). */
+typedef struct vx_value_range {
+  int64_t lower;
+  const char *upper; /* an expression as those of dims, "30522"; NULL: not known before the call */
+} vx_value_range;
+
 typedef struct vx_argument_info {
   const char *name;
   vx_value_kind kind;
@@ -135,6 +141,7 @@ typedef struct vx_argument_info {
   int ranked;                   /* 0: the elements of the sequence may differ in rank, and `rank` is 0 */
   uint32_t rank;
   const vx_dim_info *dims;
+  const vx_value_range *range; /* NULL: any value */
 } vx_argument_info;
 
 /* A named dimension: callers bind it by the shapes they pass, to a multiple of `multiple` in [min, max]. */
@@ -395,7 +402,7 @@ typedef struct vx_dispatch_info {
   size_t node_count;
   const char *const *nodes; /* nodes of the user's model that it computes, "conv1 (Conv)"; may be none */
   size_t output_count;
-  vx_value *const *outputs;   /* what it wrote, in the kernel's order; bytes as u8 when the module states no types */
+  vx_value *const *outputs;   /* what it wrote, in the kernel's order */
   const char *const *layouts; /* of each output: "" is row-major; tensors of different layouts do not compare */
 } vx_dispatch_info;
 
