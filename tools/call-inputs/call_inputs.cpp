@@ -39,6 +39,20 @@ static Value fromText(const vx_argument_info &argument, const std::string &text,
   return value;
 }
 
+enum class Fill { Random, Zeros };
+
+// Values that the graph takes without a fault, as far as they are known.
+static Fill fillAllowed(Tensor &tensor, const vx_argument_info &argument, const SymbolValues &symbols, uint64_t seed) {
+  if (!argument.range) {
+    fillRandom(tensor, argument.name, seed);
+    return Fill::Random;
+  }
+  if (!argument.range->upper)
+    return Fill::Zeros;
+  fillRandom(tensor, argument.name, seed, argument.range->lower, evaluateDim(argument.range->upper, symbols));
+  return Fill::Random;
+}
+
 // Before anything is made of it: strings have no size, and no instance of the module can be made.
 static void refuseStrings(const vx_function_info &function, std::string_view direction,
                           const vx_argument_info *arguments, size_t count) {
@@ -49,7 +63,7 @@ static void refuseStrings(const vx_function_info &function, std::string_view dir
 }
 
 std::vector<Value> makeInputs(const vx_function_info &function, const std::vector<std::string> &specifications,
-                              uint64_t seed, SymbolValues &symbols) {
+                              uint64_t seed, SymbolValues &symbols, std::vector<std::string> *zeros) {
   refuseStrings(function, "input", function.inputs, function.input_count);
   refuseStrings(function, "output", function.outputs, function.output_count);
   std::vector<std::optional<Value>> given(function.input_count);
@@ -72,10 +86,16 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
       continue;
     }
     Tensor tensor = makeTensor(argument.name, argument.element_type, argumentDims(function, argument, symbols));
-    fillRandom(tensor, argument.name, seed);
+    if (fillAllowed(tensor, argument, symbols, seed) == Fill::Zeros && zeros)
+      zeros->push_back(argument.name);
     values.push_back(single(argument, std::move(tensor)));
   }
   return values;
+}
+
+std::string zerosNote(const std::vector<std::string> &zeros) {
+  return fmt::format("zeros for {}: which values the graph takes there is not known before a call; see --input",
+                     quoteNames(zeros));
 }
 
 static vx::Value tensorToRuntime(const Tensor &tensor) {

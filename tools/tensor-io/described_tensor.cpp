@@ -25,7 +25,10 @@ static uint64_t hashName(std::string_view name) {
   return hash;
 }
 
-void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed) {
+void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed) { fillRandom(tensor, input, seed, 0, 4); }
+
+void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed, int64_t lower, int64_t upper) {
+  const uint64_t values = upper > lower ? static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) : 1;
   const uint64_t key = mix(seed + Step) ^ hashName(input);
   const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
   for (uint64_t i = 0; i < count; ++i) {
@@ -35,7 +38,7 @@ void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed) {
     else if (tensor.type == VX_BOOL)
       setElement(tensor, i, static_cast<double>(random >> 63));
     else
-      setElement(tensor, i, static_cast<double>((random >> 32) % 4));
+      setElement(tensor, i, static_cast<double>(lower) + static_cast<double>((random >> 32) % values));
   }
 }
 

@@ -17,9 +17,10 @@ Tensor makeTensor(std::string_view input, vx_element_type type, std::vector<int6
 // TYPE[DIMS]:random|zeros|ones. Throws a usage error that names `input`.
 Tensor makeDescribedTensor(std::string_view input, std::string_view text, uint64_t seed);
 
-// Numbers that depend on the input's name and the seed alone, the same in all tools: floats in [-1, 1), integers in
-// [0, 4), which are right as indices of nearly every table, and booleans.
+// Numbers that depend on the input's name and the seed alone, the same in all tools: floats in [-1, 1), booleans, and
+// integers in [0, 4) or in [lower, upper).
 void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed);
+void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed, int64_t lower, int64_t upper);
 
 } // namespace vx::tools
 

@@ -70,6 +70,7 @@ Json BenchReport::json() const {
              {"variant", result.variant},
              {"threads", result.threads},
              {"dims", Json(result.dims)},
+             {"zero_inputs", result.zeroInputs},
              {"runs", result.runs},
              {"median_ms", result.medianMs},
              {"mean_ms", result.meanMs},

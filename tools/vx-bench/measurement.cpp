@@ -98,7 +98,7 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   facts.runnerVersion = VX_VERSION_STRING;
   facts.dims = request.dims;
   checkDims(function, facts.dims);
-  for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims)) {
+  for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims, &facts.zeroInputs)) {
     inputs.push_back(toRuntime(value));
     for (const Tensor &tensor : value.tensors)
       inputBytes += tensor.bytes.size();

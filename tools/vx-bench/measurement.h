@@ -37,6 +37,7 @@ struct Measurement {
   std::string variant;
   uint32_t threads = 0; // of the CPU; 0 on other devices
   SymbolValues dims;
+  std::vector<std::string> zeroInputs; // that are zeros, since no other values are known to be allowed
 
   // Of the calls that were timed.
   uint64_t runs = 0;

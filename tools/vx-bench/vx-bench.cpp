@@ -135,6 +135,8 @@ static std::vector<uint32_t> threadCounts(const std::string &text) {
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), count);
     if (error != std::errc() || end != piece.data() + piece.size())
       throw usageError("--threads: want a number of 0 or more, got '{}'", piece);
+    if (std::find(counts.begin(), counts.end(), count) != counts.end())
+      throw usageError("--threads: want each number once, got {} again in '{}'", count, text);
     counts.push_back(count);
   }
   if (counts.empty())
@@ -271,8 +273,7 @@ static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
     return 0;
-  if (splitList(options.devices).empty())
-    throw usageError("--device: want a device, got '{}'", options.devices);
+  parseNames("--device", options.devices);
   threadCounts(options.threads);
   std::optional<TemporaryFolder> scratch;
   if (!options.peer.empty())
@@ -298,6 +299,13 @@ static int run(const char *name, int argc, char **argv) {
     report.probes.push_back(
         {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
   progress("");
+  std::vector<std::string> notes;
+  for (const Measurement &result : report.results)
+    if (!result.zeroInputs.empty())
+      notes.push_back(fmt::format("{}: {}", result.module, zerosNote(result.zeroInputs)));
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  for (const std::string &note : notes)
+    fmt::print(stderr, "vx-bench: note: {}\n", note);
   const std::string json = report.json().dump(2) + "\n";
   const bool jsonOnly = options.json == "-";
   if (!options.json.empty() && !jsonOnly)

@@ -45,6 +45,16 @@ static std::string typeText(const Json &argument) {
   return text + "[" + join(argument["dims"], ",") + "]";
 }
 
+// Which values an input takes that indexes something.
+static std::string rangeText(const Json &argument) {
+  if (!argument.contains("range"))
+    return "";
+  const Json &range = argument["range"];
+  if (range["upper"].is_null())
+    return ", values known only in the call";
+  return fmt::format(", values in [{}, {})", range["lower"].dump(), join(Json::array({range["upper"]}), ""));
+}
+
 static void printFunctions(const Json &module) {
   for (const Json &function : module["functions"]) {
     fmt::print("\nfunction {}\n", function.value("name", ""));
@@ -59,8 +69,8 @@ static void printFunctions(const Json &module) {
       fmt::print("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
-        fmt::print("  {:<7} {}: {}\n", std::string(key).substr(0, std::string(key).size() - 1),
-                   argument.value("name", ""), typeText(argument));
+        fmt::print("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
+                   argument.value("name", ""), typeText(argument), rangeText(argument));
   }
 }
 

@@ -116,7 +116,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (options.tolerance && options.compare.empty())
     throw usageError("--tolerance goes with --compare");
   if (!options.compare.empty()) {
-    if (const std::vector<std::string> devices = splitList(options.compare); devices.size() != 2)
+    const std::vector<std::string> devices = splitList(options.compare);
+    if (devices.size() != 2 || devices[0].empty() || devices[1].empty())
       throw usageError("--compare: want two devices, e.g. cpu,vulkan, got '{}'", options.compare);
     if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() ||
         options.device != "auto")
@@ -285,8 +286,11 @@ static int run(const char *name, int argc, char **argv) {
   SymbolValues symbols = parseDims(options.dims);
   checkDims(function, symbols);
   std::vector<vx::Value> inputs;
-  for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols))
+  std::vector<std::string> zeros;
+  for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols, &zeros))
     inputs.push_back(toRuntime(value));
+  if (!zeros.empty())
+    fmt::print(stderr, "vx-run: note: {}\n", zerosNote(zeros));
   if (!options.compare.empty())
     return compare(options, module, function, symbols, std::move(inputs));
 
@@ -323,6 +327,7 @@ static int run(const char *name, int argc, char **argv) {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["device"] = Json::parse(instance.report(VX_REPORT_JSON));
     report["dims"] = symbols;
+    report["zero_inputs"] = zeros;
     report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
     report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);

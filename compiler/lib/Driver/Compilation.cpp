@@ -1,6 +1,7 @@
 #include "vx/Driver/Compilation.h"
 
 #include "KernelCache.h"
+#include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
@@ -151,6 +152,9 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
       buildGradPipeline(pm);
     if (failed(runPasses(pm, *bucket.module)))
       return Outcome::Unsupported;
+    if (options.stopAfter != Phase::Graph)
+      for (auto function : bucket.module->getOps<func::FuncOp>())
+        setInputRanges(function);
     // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
     if (!constraints.empty()) {
       SmallVector<SymbolOp> left(bucket.module->getOps<SymbolOp>());

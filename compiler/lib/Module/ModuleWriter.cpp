@@ -1,6 +1,7 @@
 #include "vx/Module/ModuleWriter.h"
 
 #include "ProgramEncoder.h"
+#include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/abi/limits.h"
@@ -350,8 +351,33 @@ private:
       encodeAll(type.getResults(), vxrt::kResultNamesAttr, function->outputs);
       for (auto constraint : getConstraints(program))
         function->constraints.push_back(encodeConstraint(constraint, program.getSymbols()));
+      if (auto ranges = program->getAttrOfType<ArrayAttr>(kInputRangesAttr))
+        for (auto [argument, range] : llvm::zip(function->inputs, ranges))
+          argument->range = encodeRange(dyn_cast<DictionaryAttr>(range), program, *function);
       root.functions.push_back(std::move(function));
     }
+  }
+
+  static std::unique_ptr<format::ValueRangeT> encodeRange(DictionaryAttr range, vxrt::ProgramOp program,
+                                                          const format::FunctionT &function) {
+    if (!range)
+      return nullptr;
+    auto entry = std::make_unique<format::ValueRangeT>();
+    auto upper = range.getAs<DimAttr>("upper");
+    llvm::SetVector<StringAttr> symbols;
+    if (upper)
+      upper.collectSymbols(symbols);
+    // What a caller cannot know before the call is no end of a range.
+    bool isKnown = upper && llvm::all_of(symbols, [&](StringAttr name) {
+                     return llvm::any_of(function.symbols, [&](const std::unique_ptr<format::SymbolT> &symbol) {
+                       return symbol->name == name.getValue() && !symbol->data_dependent;
+                     });
+                   });
+    if (isKnown) {
+      entry->lower = range.getAs<IntegerAttr>("lower").getInt();
+      entry->upper = std::make_unique<format::ExprT>(encodeExpr(upper, program.getSymbols()));
+    }
+    return entry;
   }
 
   /// What only reports read: it is left out rather than make a module that a runtime refuses.
@@ -390,6 +416,7 @@ private:
       entry->buffers.push_back(format::Access::Write);
       entry->buffer_types.push_back(encodeBufferType(type, kernel));
     }
+    entry->workgroups = encodeWork(kernel.getWorkgroups(), kernel);
     KernelWork work = countWork(kernel);
     entry->flops = encodeWork(work.flops, kernel);
     entry->bytes = encodeWork(work.bytes, kernel);

@@ -1,5 +1,6 @@
 // Lowers functions over vx.dispatch to vxrt programs.
 
+#include "vx/Analysis/InputRanges.h"
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -685,6 +686,13 @@ LogicalResult ScheduleBuilder::build() {
   program->setAttr(vxrt::kInputNamesAttr, names(function.getNumArguments(), [&](unsigned i) -> Attribute {
                      return function.getArgAttr(i, "vx.name");
                    }));
+  SmallVector<Attribute> ranges;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Attribute range = function.getArgAttr(i, kRangeAttr);
+    ranges.push_back(range ? range : builder.getUnitAttr());
+  }
+  if (llvm::any_of(ranges, llvm::IsaPred<DictionaryAttr>))
+    program->setAttr(kInputRangesAttr, builder.getArrayAttr(ranges));
   program->setAttr(vxrt::kResultNamesAttr, names(function.getNumResults(), [&](unsigned i) -> Attribute {
                      return function.getResultAttr(i, "vx.name");
                    }));

@@ -1,0 +1,24 @@
+// Which values the inputs of a function may have.
+#ifndef VX_ANALYSIS_INPUTRANGES_H
+#define VX_ANALYSIS_INPUTRANGES_H
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace vx {
+
+/// Attribute of an argument of a function: a dictionary with `lower`, an i64, and `upper`, a #vx.dim, of the values
+/// [lower, upper) that the graph takes without a fault. Without `upper` they depend on what only a call knows.
+inline constexpr llvm::StringLiteral kRangeAttr = "vx.range";
+/// Attribute of a program (vxrt): for each input the kRangeAttr of its argument, or a unit attribute.
+inline constexpr llvm::StringLiteral kInputRangesAttr = "input_ranges";
+
+/// Sets kRangeAttr on each argument of integers whose elements index something. An element is followed through views,
+/// conversions, slices of tables and sums with a constant; other arithmetic, and uses as a position or a size, give a
+/// range without an upper end. An argument whose elements index nothing has none.
+void setInputRanges(mlir::func::FuncOp function);
+
+} // namespace vx
+
+#endif

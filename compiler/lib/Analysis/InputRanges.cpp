@@ -1,0 +1,140 @@
+#include "vx/Analysis/InputRanges.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace vx {
+
+namespace {
+
+/// A value whose elements are those of the argument plus `offset`; none: they are something else that follows from them.
+struct Reached {
+  Value value;
+  std::optional<int64_t> offset;
+};
+
+bool isInteger(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto element = tensor ? dyn_cast<IntegerType>(tensor.getElementType()) : IntegerType();
+  return element && element.getWidth() > 1;
+}
+
+/// The number in every place of an integer constant, however it is reshaped or repeated.
+std::optional<int64_t> getIntegerSplat(Value value) {
+  while (isa_and_present<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  SplatElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !isa<IntegerType>(elements.getElementType()))
+    return std::nullopt;
+  APInt number = elements.getSplatValue<APInt>();
+  return number.getSignificantBits() <= 32 ? std::optional(number.getSExtValue()) : std::nullopt;
+}
+
+class InputRange {
+public:
+  explicit InputRange(BlockArgument argument) : context(argument.getContext()) { reach(argument, 0); }
+
+  /// Null when the argument indexes nothing.
+  DictionaryAttr run() {
+    while (!work.empty()) {
+      Reached next = work.pop_back_val();
+      for (OpOperand &use : next.value.getUses())
+        visit(use, next.offset);
+    }
+    if (!isIndex)
+      return {};
+    Builder builder(context);
+    SmallVector<NamedAttribute> entries = {builder.getNamedAttr("lower", builder.getI64IntegerAttr(lower))};
+    if (isKnown)
+      entries.push_back(builder.getNamedAttr("upper", upper));
+    return builder.getDictionaryAttr(entries);
+  }
+
+private:
+  void reach(Value value, std::optional<int64_t> offset) {
+    if (seen.insert({value, offset.value_or(INT64_MIN)}).second)
+      work.push_back({value, offset});
+  }
+  void setUnknown() {
+    isIndex = true;
+    isKnown = false;
+    lower = 0;
+  }
+
+  /// What is an integer, or holds integers, goes on; floats and bools index nothing.
+  void follow(Operation *op, std::optional<int64_t> offset) {
+    for (Value result : op->getResults())
+      if (isInteger(result.getType()) || isa<SequenceType, OptionalType>(result.getType()))
+        reach(result, offset);
+  }
+
+  void visit(OpOperand &use, std::optional<int64_t> offset) {
+    Operation *op = use.getOwner();
+    if (auto gather = dyn_cast<GatherOp>(op)) {
+      // A negative index counts from the end, but nobody means that by a random one.
+      if (use.getOperandNumber() == 1)
+        index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis()), offset);
+      else
+        follow(op, offset);
+      return;
+    }
+    if (isa<CastOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp, ConcatOp, PadOp>(op))
+      return follow(op, offset);
+    if (isa<AddOp, SubOp>(op) && offset) {
+      std::optional<int64_t> constant = getIntegerSplat(op->getOperand(1 - use.getOperandNumber()));
+      if (constant && isa<AddOp>(op))
+        return follow(op, *offset + *constant);
+      if (constant && use.getOperandNumber() == 0)
+        return follow(op, *offset - *constant);
+    }
+    // One of several values in each place: the range holds for those that come from here.
+    if (isa<MaxOp, MinOp>(op) || (isa<SelectOp>(op) && use.getOperandNumber() > 0))
+      return follow(op, offset);
+    if (isa<BindSymbolOp, SequenceAtOp, SequenceEraseOp, SequenceInsertOp, LoopOp>(op))
+      return carried(op, use);
+    if (isa<YieldOp>(op) && isa<IfOp>(op->getParentOp()))
+      return reach(op->getParentOp()->getResult(use.getOperandNumber()), offset);
+    if (isa<YieldOp>(op))
+      return setUnknown();
+    follow(op, std::nullopt);
+  }
+
+  /// As a part of a sequence, a size, a position, or a value that a loop changes.
+  void carried(Operation *op, OpOperand &use) {
+    auto insert = dyn_cast<SequenceInsertOp>(op);
+    bool isPart = isa<SequenceType>(use.get().getType()) || (insert && use.get() != insert.getPosition());
+    if (isPart && !isa<LoopOp>(op))
+      return follow(op, std::nullopt);
+    setUnknown();
+  }
+
+  void index(DimAttr size, std::optional<int64_t> offset) {
+    if (!size || !offset)
+      return setUnknown();
+    DimAttr end = DimAttr::sub(size, DimAttr::constant(context, *offset));
+    lower = isIndex ? std::max(lower, -*offset) : -*offset;
+    upper = upper ? DimAttr::min(upper, end) : end;
+    isIndex = true;
+  }
+
+  MLIRContext *context;
+  SmallVector<Reached> work;
+  llvm::DenseSet<std::pair<Value, int64_t>> seen;
+  bool isIndex = false;
+  bool isKnown = true;
+  int64_t lower = 0;
+  DimAttr upper;
+};
+
+} // namespace
+
+void setInputRanges(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments())
+    if (isInteger(argument.getType()))
+      if (DictionaryAttr range = InputRange(argument).run())
+        function.setArgAttr(argument.getArgNumber(), kRangeAttr, range);
+}
+
+} // namespace vx
