@@ -1,5 +1,7 @@
 #include "command_line.h"
 
+#include "memory_failure.h"
+
 #include "vx/abi/version.h"
 #include "vx/runtime/vx.hpp"
 
@@ -63,7 +65,7 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
     fmt::print(stderr, "{}: error: {}\n", name, error.what());
     code = exitCodeOf(error.code());
   } catch (const std::bad_alloc &) {
-    fmt::print(stderr, "{}: error: out of memory\n", name);
+    writeOutOfMemory(name);
   } catch (const std::exception &error) {
     fmt::print(stderr, "{}: error: {}\n", name, error.what());
   }
@@ -245,13 +247,25 @@ std::vector<std::string> splitList(std::string_view text) {
   std::vector<std::string> pieces;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    if (const std::string_view piece = text.substr(0, comma); !piece.empty())
-      pieces.emplace_back(piece);
+    pieces.emplace_back(text.substr(0, comma));
     if (comma == std::string_view::npos)
       break;
     text.remove_prefix(comma + 1);
+    if (text.empty())
+      pieces.emplace_back();
   }
   return pieces;
+}
+
+std::vector<std::string> parseNames(std::string_view flag, std::string_view text) {
+  const std::vector<std::string> names = splitList(text);
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (name->empty())
+      throw usageError("{}: want names between commas, got '{}'", flag, text);
+    if (std::find(names.begin(), name, *name) != name)
+      throw usageError("{}: '{}' is given twice, got '{}'", flag, *name, text);
+  }
+  return names;
 }
 
 std::pair<std::string, std::string> splitAssignment(std::string_view flag, const std::string &text) {
@@ -274,7 +288,9 @@ std::map<std::string, int64_t> parseDims(const std::vector<std::string> &flags) 
   for (const std::string &flag : flags)
     for (const std::string &piece : splitList(flag)) {
       const auto [name, value] = splitAssignment("--dim", piece);
-      dims[name] = parseSize(name, value);
+      const auto [place, isNew] = dims.emplace(name, parseSize(name, value));
+      if (!isNew)
+        throw usageError("--dim: '{}' is given twice, first {}, then {}", name, place->second, value);
     }
   return dims;
 }
@@ -286,9 +302,16 @@ std::vector<std::map<std::string, int64_t>> parseDimLists(const std::vector<std:
     for (const std::string &piece : splitList(flag)) {
       if (isFirst || piece.find('=') != std::string::npos) {
         const auto [name, value] = splitAssignment("--dim", piece);
+        for (const auto &[other, sizes] : lists)
+          if (other == name)
+            throw usageError("--dim: '{}' is given twice, first {}, then {}", name, sizes.front(), value);
         lists.emplace_back(name, std::vector<int64_t>{parseSize(name, value)});
       } else {
-        lists.back().second.push_back(parseSize(lists.back().first, piece));
+        auto &[listed, sizes] = lists.back();
+        const int64_t size = parseSize(listed, piece);
+        if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+          throw usageError("--dim: want each size of '{}' once, got {} again in '{}'", listed, size, flag);
+        sizes.push_back(size);
       }
       isFirst = false;
     }

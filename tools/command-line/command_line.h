@@ -49,13 +49,18 @@ std::string quoteNames(const std::vector<std::string> &names);
 // are 'y'" where `what` is "output".
 size_t findName(std::string_view what, std::string_view name, const std::vector<std::string> &names);
 
-// Splits at commas; empty pieces are dropped.
+// Splits at commas. No text is an empty list; between two commas there may be an empty piece.
 std::vector<std::string> splitList(std::string_view text);
+
+// The names of a list that `flag` was given: one at the least. Throws a usage error with the whole text for an empty one
+// and for one that is there twice.
+std::vector<std::string> parseNames(std::string_view flag, std::string_view text);
 
 // The two sides of "NAME=VALUE". Throws a usage error that names `flag` when there is no name or no '='.
 std::pair<std::string, std::string> splitAssignment(std::string_view flag, const std::string &text);
 
-// "--dim batch=8" and "--dim batch=8,sequence=16", any number of times.
+// "--dim batch=8" and "--dim batch=8,sequence=16", any number of times. A name or a size that is there twice, and
+// whatever else is odd, is a usage error with what was given.
 std::map<std::string, int64_t> parseDims(const std::vector<std::string> &flags);
 
 // The same with several values for a name, "--dim batch=1,8,sequence=16": each combination of them, in order, the last

@@ -1,5 +1,6 @@
 // vx-compile: a model in, a module file out. A main() over libvx_compiler.
 #include "command_line.h"
+#include "memory_failure.h"
 #include "output_file.h"
 
 #include "vx/compiler/vxc.h"
@@ -232,4 +233,12 @@ static int run(const char *name, int argc, char **argv) {
   return 0;
 }
 
-int main(int argc, char **argv) { return runTool("vx-compile", argc, argv, run); }
+int main(int argc, char **argv) {
+  vxc_end_on_failure([](int isOutOfMemory, const char *reason) {
+    if (isOutOfMemory)
+      writeOutOfMemory("vx-compile");
+    else
+      writeInternalError("vx-compile", reason);
+  });
+  return runTool("vx-compile", argc, argv, run);
+}

@@ -2,6 +2,7 @@
 // exact answer that tests compare devices with.
 
 #include "command_line.h"
+#include "memory_failure.h"
 #include "input_file.h"
 #include "npy.h"
 #include "output_file.h"
@@ -10,6 +11,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "vx/Driver/EndOnFailure.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/Config/llvm-config.h"
@@ -135,4 +137,12 @@ static int run(const char *name, int argc, char **argv) {
   return 0;
 }
 
-int main(int argc, char **argv) { return runTool("vx-interpret", argc, argv, run); }
+int main(int argc, char **argv) {
+  vx::endOnFailure([](bool isOutOfMemory, const char *reason) {
+    if (isOutOfMemory)
+      writeOutOfMemory("vx-interpret");
+    else
+      writeInternalError("vx-interpret", reason);
+  });
+  return runTool("vx-interpret", argc, argv, run);
+}

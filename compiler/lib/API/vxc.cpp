@@ -4,6 +4,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Driver/Compilation.h"
+#include "vx/Driver/EndOnFailure.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 #include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
@@ -35,15 +36,6 @@ const vx::TargetRegistry &getTargets() {
   return *registry;
 }
 
-std::vector<std::string> split(const char *list) {
-  std::vector<std::string> parts;
-  SmallVector<StringRef> pieces;
-  StringRef(list ? list : "").split(pieces, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef piece : pieces)
-    parts.push_back(piece.trim().str());
-  return parts;
-}
-
 /// One call: options in their C++ form, and where messages go.
 class Call {
 public:
@@ -66,12 +58,46 @@ private:
   }
 
   vxc_result parseOptions();
+  vxc_result checkLists();
+  vxc_result splitList(StringRef what, const char *list, std::vector<std::string> &parts) const;
   vxc_result parseDim(StringRef text);
   OwningOpRef<ModuleOp> load(MLIRContext &context, StringRef path, vxc_result &result);
 
   vxc_options options;
   vx::CompilationOptions compilation;
 };
+
+/// Names between commas, none of them empty or given twice. No text is an empty list.
+vxc_result Call::splitList(StringRef what, const char *list, std::vector<std::string> &parts) const {
+  StringRef text = list ? list : "";
+  if (text.empty())
+    return VXC_DONE;
+  SmallVector<StringRef> pieces;
+  text.split(pieces, ',');
+  for (StringRef piece : pieces) {
+    std::string part = piece.trim().str();
+    if (part.empty())
+      return fail(VXC_USAGE, (what + ": want names between commas, got '" + text + "'").str());
+    if (llvm::is_contained(parts, part))
+      return fail(VXC_USAGE, (what + ": '" + part + "' is given twice, got '" + text + "'").str());
+    parts.push_back(part);
+  }
+  return VXC_DONE;
+}
+
+vxc_result Call::checkLists() {
+  auto check = [&](const char *name, const char *const *list, size_t count) {
+    if (count > 0 && !list)
+      return fail(VXC_USAGE, "option '" + std::string(name) + "' is a null pointer, num_" + name + " is " +
+                                 std::to_string(count));
+    for (size_t i = 0; i < count; ++i)
+      if (!list[i])
+        return fail(VXC_USAGE, "option '" + std::string(name) + "': item " + std::to_string(i) + " is a null pointer");
+    return VXC_DONE;
+  };
+  vxc_result result = check("variants", options.variants, options.num_variants);
+  return result == VXC_DONE ? check("dims", options.dims, options.num_dims) : result;
+}
 
 vxc_result Call::parseDim(StringRef text) {
   auto bad = [&] { return fail(VXC_USAGE, "--dim: want NAME=N, NAME=N,N,... or NAME=N..N, got '" + text.str() + "'"); };
@@ -88,40 +114,43 @@ vxc_result Call::parseDim(StringRef text) {
       return bad();
     dim.range = {least, most};
   } else {
-    for (const std::string &piece : split(value.str().c_str())) {
+    SmallVector<StringRef> pieces;
+    value.split(pieces, ',');
+    for (StringRef piece : pieces) {
       int64_t number;
-      if (StringRef(piece).getAsInteger(10, number) || number < 0)
+      if (piece.trim().getAsInteger(10, number) || number < 0)
         return bad();
-      if (!llvm::is_contained(dim.values, number))
-        dim.values.push_back(number);
+      if (llvm::is_contained(dim.values, number))
+        return fail(VXC_USAGE, "--dim: want each size of '" + dim.name + "' once, got " + std::to_string(number) +
+                                   " again in '" + text.str() + "'");
+      dim.values.push_back(number);
     }
-    if (dim.values.empty())
-      return bad();
   }
   for (const vx::DimOption &other : compilation.dims)
     if (other.name == dim.name)
-      return fail(VXC_USAGE, "--dim: '" + dim.name + "' is given twice");
+      return fail(VXC_USAGE, "--dim: '" + dim.name + "' is given twice, the second time as '" + text.str() + "'");
   compilation.dims.push_back(std::move(dim));
   return VXC_DONE;
 }
 
 vxc_result Call::parseOptions() {
-  compilation.targets = split(options.targets);
+  if (vxc_result result = splitList("--target", options.targets, compilation.targets); result != VXC_DONE)
+    return result;
   if (compilation.targets.empty())
     return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got none");
   for (size_t i = 0; i < compilation.targets.size(); ++i) {
     const std::string &target = compilation.targets[i];
     if (!getTargets().lookup(target))
       return fail(VXC_USAGE, "--target: want one or more of " + std::string(vxc_targets()) + ", got '" + target + "'");
-    if (std::count(compilation.targets.begin(), compilation.targets.end(), target) > 1)
-      return fail(VXC_USAGE, "--target: '" + target + "' is given twice");
   }
   for (size_t i = 0; i < options.num_variants; ++i) {
     auto [target, names] = StringRef(options.variants[i]).split('=');
     if (!llvm::is_contained(compilation.targets, target))
       return fail(VXC_USAGE, "variants: want 'TARGET=NAME,...' of a target that is asked for, got '" +
                                  std::string(options.variants[i]) + "'");
-    compilation.variants[target.str()] = split(names.str().c_str());
+    std::vector<std::string> &list = compilation.variants[target.str()];
+    if (vxc_result result = splitList(("--" + target).str(), names.str().c_str(), list); result != VXC_DONE)
+      return result;
   }
   for (size_t i = 0; i < options.num_dims; ++i)
     if (vxc_result result = parseDim(options.dims[i]); result != VXC_DONE)
@@ -188,8 +217,14 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
 }
 
 vxc_result Call::run(const char *modelPath, const char *outputPath) {
+  if (!modelPath)
+    return fail(VXC_USAGE, "argument 'model_path' is a null pointer");
+  if (vxc_result result = checkLists(); result != VXC_DONE)
+    return result;
   if (vxc_result result = parseOptions(); result != VXC_DONE)
     return result;
+  if (!outputPath && compilation.stopAfter == vx::Phase::Module && !options.check_only)
+    return fail(VXC_USAGE, "argument 'output_path' is a null pointer, want a path without stop_after and check_only");
   DialectRegistry registry;
   getTargets().registerDialects(registry);
   MLIRContext context(registry);
@@ -238,8 +273,19 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
 
 vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options) {
   vxc_options known = {};
+  if (!options)
+    return VXC_USAGE;
   memcpy(&known, options, std::min(options->struct_size, sizeof(known)));
   return Call(known).run(model_path, output_path);
+}
+
+static vxc_ending_fn sayEnding = nullptr;
+
+void vxc_end_on_failure(vxc_ending_fn say) {
+  if (!say)
+    return;
+  sayEnding = say;
+  vx::endOnFailure([](bool isOutOfMemory, const char *reason) { sayEnding(isOutOfMemory, reason); });
 }
 
 const char *vxc_version(void) {

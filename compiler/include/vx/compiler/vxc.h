@@ -55,6 +55,8 @@ typedef struct vxc_options {
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.
 //
+// A pointer that may not be NULL and is, is VXC_USAGE, with a message that names it.
+//
 // \param model_path   Borrowed; UTF-8.
 // \param output_path  Borrowed. Not written with `stop_after` or `check_only`; may be NULL then.
 // \param options      Borrowed until the function returns.
@@ -63,6 +65,16 @@ typedef struct vxc_options {
 //
 // Thread-safe: calls may run side by side. Blocks until done.
 VXC_EXPORT vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options);
+
+// Receives why the process is about to end: memory or a thread that cannot be had (`is_out_of_memory` is 1), or an
+// internal error. `reason` is what a library said, or NULL. On any thread; it must not allocate.
+typedef void (*vxc_ending_fn)(int is_out_of_memory, const char *reason);
+
+// For programs whose work is the compilation, as vx-compile: what cannot be come back from calls `say`, removes the
+// files that are being written, and ends the process with exit code 1 instead of a signal. It holds for the whole
+// process, its handler of std::set_new_handler and std::set_terminate included, from now on; call it before threads
+// start. `say` NULL does nothing.
+VXC_EXPORT void vxc_end_on_failure(vxc_ending_fn say);
 
 // Versions as text, e.g. "vx 0.1.0, LLVM 22.1.8, module ABI 0.1". Immutable, never NULL.
 VXC_EXPORT const char *vxc_version(void);
