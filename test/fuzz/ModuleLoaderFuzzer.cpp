@@ -22,8 +22,8 @@ using namespace vx;
 // Whether a kernel says of itself what test_kernels.c does.
 static bool isTestKernel(const Kernel &kernel, const std::string &entry) {
   const std::string said = [&] {
-    std::string text = fmt::format("{} {} {}:", entry, kernel.scalarCount,
-                                   kernel.workgroups ? kernel.workgroups->toString({}) : "");
+    std::string text =
+        fmt::format("{} {} {}:", entry, kernel.scalarCount, kernel.workgroups ? kernel.workgroups->toString({}) : "");
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const BufferType &type = kernel.bufferTypes[i];
       text += fmt::format(" {}{}", static_cast<int>(kernel.buffers[i]), elementTypeName(type.elementType));

@@ -28,8 +28,9 @@ public:
 
 private:
   int64_t value(int64_t old) {
-    static constexpr int64_t known[] = {0,  1,  2,   3,   4,    5,    8,         15,        16,       17,       60, 63,
-                                        64, 65, 100, 256, 4096, 4097, 0x7fffffff, INT64_MAX, INT64_MIN, int64_t(1) << 32};
+    static constexpr int64_t known[] = {
+        0,  1,  2,  3,   4,   5,    8,    15,         16,        17,        60,
+        63, 64, 65, 100, 256, 4096, 4097, 0x7fffffff, INT64_MAX, INT64_MIN, int64_t(1) << 32};
     switch (random() % 6) {
     case 0:
       return old + 1;
@@ -62,8 +63,7 @@ private:
   void type(const std::unique_ptr<format::ValueTypeT> &source) {
     if (!source)
       return;
-    places.emplace_back(
-        [this, &source] { source->element_type = static_cast<format::ElementType>(random() % 25); });
+    places.emplace_back([this, &source] { source->element_type = static_cast<format::ElementType>(random() % 25); });
     for (const std::unique_ptr<format::ExprT> &dim : source->dims)
       expression(dim);
   }

@@ -42,13 +42,15 @@ static Value fromText(const vx_argument_info &argument, const std::string &text,
 enum class Fill { Random, Zeros };
 
 // Values that the graph takes without a fault, as far as they are known.
-static Fill fillAllowed(Tensor &tensor, const vx_argument_info &argument, const SymbolValues &symbols, uint64_t seed) {
+static Fill fillAllowed(Tensor &tensor, const vx_function_info &function, const vx_argument_info &argument,
+                        SymbolValues &symbols, uint64_t seed) {
   if (!argument.range) {
     fillRandom(tensor, argument.name, seed);
     return Fill::Random;
   }
   if (!argument.range->upper)
     return Fill::Zeros;
+  bindDefaults(function, symbols);
   fillRandom(tensor, argument.name, seed, argument.range->lower, evaluateDim(argument.range->upper, symbols));
   return Fill::Random;
 }
@@ -86,7 +88,7 @@ std::vector<Value> makeInputs(const vx_function_info &function, const std::vecto
       continue;
     }
     Tensor tensor = makeTensor(argument.name, argument.element_type, argumentDims(function, argument, symbols));
-    if (fillAllowed(tensor, argument, symbols, seed) == Fill::Zeros && zeros)
+    if (fillAllowed(tensor, function, argument, symbols, seed) == Fill::Zeros && zeros)
       zeros->push_back(argument.name);
     values.push_back(single(argument, std::move(tensor)));
   }

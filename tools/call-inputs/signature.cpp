@@ -192,6 +192,18 @@ int64_t evaluateDim(std::string_view expression, const SymbolValues &values) {
   return DimParser(expression, values).parse();
 }
 
+void bindDefaults(const vx_function_info &function, SymbolValues &values) {
+  for (size_t s = 0; s < function.symbol_count; ++s) {
+    const vx_symbol_info &symbol = function.symbols[s];
+    if (values.count(symbol.name))
+      continue;
+    const int64_t least = std::max<int64_t>(symbol.min, 1);
+    const int64_t multiple = std::max<int64_t>(symbol.multiple, 1);
+    const int64_t rounded = (least + multiple - 1) / multiple * multiple;
+    values.emplace(symbol.name, rounded <= symbol.max ? rounded : symbol.min);
+  }
+}
+
 std::vector<int64_t> argumentDims(const vx_function_info &function, const vx_argument_info &argument,
                                   SymbolValues &values) {
   std::vector<int64_t> dims;
@@ -201,15 +213,7 @@ std::vector<int64_t> argumentDims(const vx_function_info &function, const vx_arg
       dims.push_back(dim.size);
       continue;
     }
-    for (size_t s = 0; s < function.symbol_count; ++s) {
-      const vx_symbol_info &symbol = function.symbols[s];
-      if (values.count(symbol.name))
-        continue;
-      const int64_t least = std::max<int64_t>(symbol.min, 1);
-      const int64_t multiple = std::max<int64_t>(symbol.multiple, 1);
-      const int64_t rounded = (least + multiple - 1) / multiple * multiple;
-      values.emplace(symbol.name, rounded <= symbol.max ? rounded : symbol.min);
-    }
+    bindDefaults(function, values);
     dims.push_back(evaluateDim(dim.expression, values));
   }
   return dims;

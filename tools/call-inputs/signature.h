@@ -30,8 +30,10 @@ void checkDims(const vx_function_info &function, const SymbolValues &dims);
 // already.
 void bindSymbols(const vx_argument_info &argument, const std::vector<int64_t> &dims, SymbolValues &values);
 
-// The sizes of an argument; a symbol that is not bound takes the smallest size above 0 that it allows, and is bound to
-// it.
+// Binds each symbol that is not bound to the smallest size above 0 that it allows.
+void bindDefaults(const vx_function_info &function, SymbolValues &values);
+
+// The sizes of an argument. Where they need symbols that are not bound, these get their defaults.
 std::vector<int64_t> argumentDims(const vx_function_info &function, const vx_argument_info &argument,
                                   SymbolValues &values);
 

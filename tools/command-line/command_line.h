@@ -52,8 +52,8 @@ size_t findName(std::string_view what, std::string_view name, const std::vector<
 // Splits at commas. No text is an empty list; between two commas there may be an empty piece.
 std::vector<std::string> splitList(std::string_view text);
 
-// The names of a list that `flag` was given: one at the least. Throws a usage error with the whole text for an empty one
-// and for one that is there twice.
+// The names of a list that `flag` was given: one at the least. Throws a usage error with the whole text for an empty
+// one and for one that is there twice.
 std::vector<std::string> parseNames(std::string_view flag, std::string_view text);
 
 // The two sides of "NAME=VALUE". Throws a usage error that names `flag` when there is no name or no '='.

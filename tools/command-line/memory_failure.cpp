@@ -13,6 +13,7 @@ namespace vx::tools {
 static std::atomic<size_t> refusedBytes{0};
 
 size_t lastRefusedBytes() { return refusedBytes; }
+void setRefusedBytes(size_t bytes) { refusedBytes = bytes; }
 
 static void write(const char *text, size_t size) {
   while (size > 0) {
@@ -27,8 +28,9 @@ static void write(const char *text, size_t size) {
 void writeOutOfMemory(const char *tool) {
   char line[128];
   const size_t bytes = refusedBytes;
-  const int length = bytes ? std::snprintf(line, sizeof(line), "%s: error: out of memory: asked for %zu bytes\n", tool, bytes)
-                           : std::snprintf(line, sizeof(line), "%s: error: out of memory\n", tool);
+  const int length =
+      bytes ? std::snprintf(line, sizeof(line), "%s: error: out of memory: asked for %zu bytes\n", tool, bytes)
+            : std::snprintf(line, sizeof(line), "%s: error: out of memory\n", tool);
   write(line, std::min(static_cast<size_t>(length), sizeof(line) - 1));
 }
 
@@ -56,7 +58,7 @@ void *operator new(size_t size) {
   while (true) {
     if (void *memory = std::malloc(size ? size : 1))
       return memory;
-    vx::tools::refusedBytes = size;
+    vx::tools::setRefusedBytes(size);
     std::new_handler handler = std::get_new_handler();
     if (!handler)
       throw std::bad_alloc();
@@ -70,7 +72,7 @@ void *operator new(size_t size, std::align_val_t alignment) {
   while (true) {
     if (void *memory = rounded < size ? nullptr : std::aligned_alloc(multiple, rounded ? rounded : multiple))
       return memory;
-    vx::tools::refusedBytes = size;
+    vx::tools::setRefusedBytes(size);
     std::new_handler handler = std::get_new_handler();
     if (!handler)
       throw std::bad_alloc();

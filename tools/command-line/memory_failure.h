@@ -8,6 +8,7 @@ namespace vx::tools {
 
 // The bytes that were asked for and could not be had, the last time that this happened; 0 where nobody knows.
 size_t lastRefusedBytes();
+void setRefusedBytes(size_t bytes);
 
 // "vx-run: error: out of memory: asked for 4096 bytes" on stderr. Allocates nothing.
 void writeOutOfMemory(const char *tool);

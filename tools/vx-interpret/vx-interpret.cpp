@@ -2,8 +2,8 @@
 // exact answer that tests compare devices with.
 
 #include "command_line.h"
-#include "memory_failure.h"
 #include "input_file.h"
+#include "memory_failure.h"
 #include "npy.h"
 #include "output_file.h"
 #include "program_inputs.h"
@@ -11,9 +11,9 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "vx/Driver/EndOnFailure.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Driver/EndOnFailure.h"
 #include "llvm/Config/llvm-config.h"
 
 #include <CLI/CLI.hpp>

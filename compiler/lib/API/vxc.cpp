@@ -88,8 +88,8 @@ vxc_result Call::splitList(StringRef what, const char *list, std::vector<std::st
 vxc_result Call::checkLists() {
   auto check = [&](const char *name, const char *const *list, size_t count) {
     if (count > 0 && !list)
-      return fail(VXC_USAGE, "option '" + std::string(name) + "' is a null pointer, num_" + name + " is " +
-                                 std::to_string(count));
+      return fail(VXC_USAGE,
+                  "option '" + std::string(name) + "' is a null pointer, num_" + name + " is " + std::to_string(count));
     for (size_t i = 0; i < count; ++i)
       if (!list[i])
         return fail(VXC_USAGE, "option '" + std::string(name) + "': item " + std::to_string(i) + " is a null pointer");

@@ -9,7 +9,8 @@ namespace vx {
 
 namespace {
 
-/// A value whose elements are those of the argument plus `offset`; none: they are something else that follows from them.
+/// A value whose elements are those of the argument plus `offset`; none: they are something else that follows from
+/// them.
 struct Reached {
   Value value;
   std::optional<int64_t> offset;

@@ -20,9 +20,14 @@ std::atomic_flag isEnding = ATOMIC_FLAG_INIT;
 
 // The first thread that gets here ends the process; others wait for that.
 [[noreturn]] void end(bool isOutOfMemory, const char *reason) {
-  if (isEnding.test_and_set())
+  static thread_local bool isMine = false;
+  if (isEnding.test_and_set()) {
+    if (isMine) // what ends it needs memory too
+      ::_exit(1);
     while (true)
       ::pause();
+  }
+  isMine = true;
   describe(isOutOfMemory, reason);
   // Files that are being written.
   llvm::sys::RunInterruptHandlers();

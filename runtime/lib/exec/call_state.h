@@ -52,7 +52,7 @@ private:
     std::vector<hal::BufferView> views;
     std::vector<int64_t> scalars;
     std::vector<int64_t> timings;
-    std::vector<uint8_t> fits; // of each dispatch: its last sizes are what the kernel asks for
+    std::vector<uint8_t> fits;                 // of each dispatch: its last sizes are what the kernel asks for
     std::vector<Ref<hal::CommandList>> single; // each command alone, for observed runs
   };
   struct ProgramState {

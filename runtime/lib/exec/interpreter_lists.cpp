@@ -119,7 +119,7 @@ Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dim
     return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes for output '{}', {} needs {}", program.name,
                    buffer.view.size, output.name, tensorTypeString(output.type.elementType, dims), size);
   BufferRegister kept;
-  VX_RETURN_IF_ERROR(keep(buffer, size, kept));
+  VX_RETURN_IF_ERROR(keep(buffer, size, kept).addContext(fmt::format("output '{}'", output.name)));
   value = Value::deviceTensor(output.type.elementType, std::move(dims), size, instance.context(), kept.owner,
                               kept.view.offset);
   return okStatus();

@@ -270,8 +270,8 @@ Status ProgramChecker::step(const Instruction &instruction) {
     buffers.set(operands[0], {true, false, data.constants[static_cast<size_t>(instruction.imm)].size, 0});
     return okStatus();
   case Op::Variable:
-    buffers.set(operands[0], {true, program.storesVariables,
-                              data.variables[static_cast<size_t>(instruction.imm)].size, 0});
+    buffers.set(operands[0],
+                {true, program.storesVariables, data.variables[static_cast<size_t>(instruction.imm)].size, 0});
     return okStatus();
   case Op::Derived:
     if (instruction.imm < 0 || static_cast<uint64_t>(instruction.imm) >= derivedCount)
@@ -290,7 +290,8 @@ Status ProgramChecker::step(const Instruction &instruction) {
     const uint64_t size = elementTypeBits(static_cast<vx_element_type>(instruction.imm)) / 8;
     const std::optional<int64_t> offset = numbers[operands[2]].value;
     if (from.size && offset &&
-        (*offset < 0 || static_cast<uint64_t>(*offset) > *from.size || size > *from.size - static_cast<uint64_t>(*offset)))
+        (*offset < 0 || static_cast<uint64_t>(*offset) > *from.size ||
+         size > *from.size - static_cast<uint64_t>(*offset)))
       return failure(VX_INVALID_MODULE, "reads {} bytes at {} of a buffer of {} bytes", size, *offset, *from.size);
     number(operands[0], std::nullopt);
     return okStatus();

@@ -152,8 +152,7 @@ void ModuleLoader::buildSignature() {
       const vx_value_range *range = nullptr;
       if (argument.range) {
         const std::optional<Expression> &upper = argument.range->upper;
-        const char *text =
-            upper ? tables.texts.emplace_back(upper->toString(owner.symbolNames)).c_str() : nullptr;
+        const char *text = upper ? tables.texts.emplace_back(upper->toString(owner.symbolNames)).c_str() : nullptr;
         range = &tables.ranges.emplace_back(vx_value_range{argument.range->lower, text});
       }
       table.push_back({argument.name.c_str(), argument.type.kind, argument.type.elementType, argument.type.ranked,

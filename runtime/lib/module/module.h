@@ -112,7 +112,7 @@ struct Kernel {
   std::vector<Access> buffers;
   uint32_t scalarCount = 0;
   uint32_t workgroupSize[3] = {1, 1, 1};
-  std::vector<BufferType> bufferTypes; // one per buffer
+  std::vector<BufferType> bufferTypes;  // one per buffer
   std::optional<Expression> workgroups; // of one dispatch, over the scalars
   // Of one dispatch, over the scalars; nothing where the file left them out.
   std::optional<Expression> flops;

@@ -171,9 +171,9 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
           "instruction 1 ArenaReserve: asks for an arena of -1 bytes");
   refused(code(instruction(Op::ConstI64, {4}, -1), instruction(Op::ArenaSlice, {2, 4, 5})),
           "instruction 1 ArenaSlice: offset is -1");
-  refused(code(instruction(Op::ConstI64, {4}, 8), instruction(Op::Allocate, {2, 4}),
-               instruction(Op::Slice, {2, 2, 4, 4})),
-          "instruction 2 Slice: 8 bytes at 8 are outside the buffer of 8 bytes");
+  refused(
+      code(instruction(Op::ConstI64, {4}, 8), instruction(Op::Allocate, {2, 4}), instruction(Op::Slice, {2, 2, 4, 4})),
+      "instruction 2 Slice: 8 bytes at 8 are outside the buffer of 8 bytes");
   refused(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 4}),
                instruction(Op::ReadI64, {3, 2, 5}, VX_I64)),
           "instruction 2 ReadI64: reads 8 bytes at 0 of a buffer of 4 bytes");
@@ -181,8 +181,8 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
           "program 'code' reads 8 bytes at 0 of a buffer of 3 bytes");
   failing(code(instruction(Op::Allocate, {2, 0}), instruction(Op::Allocate, {1, 5}), segment(copy(2, 1))),
           "program 'code' copies 7 bytes to 0 bytes");
-  refused(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 4}),
-               instruction(Op::Allocate, {1, 5}), segment(copy(2, 1))),
+  refused(code(instruction(Op::ConstI64, {4}, 4), instruction(Op::Allocate, {2, 4}), instruction(Op::Allocate, {1, 5}),
+               segment(copy(2, 1))),
           "instruction 3 Segment: command 0: copies 4 bytes to 0 bytes");
   refused(code(instruction(Op::Slice, {2, 0, 5, 5}), segment(copy(2, 0))),
           "instruction 1 Segment: command 0: copies to a buffer that is read-only");
@@ -214,8 +214,8 @@ TEST(Instructions, wrongProgramsAreErrorsNotCrashes) {
   failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}),
                segment(dispatch(ScaleAdd, 0, {1, 2}, {0, 0}))),
           "program 'code': kernel 'scale_add' runs with 7 workgroups, wanted are 1");
-  failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}),
-               instruction(Op::ConstI64, {4}, 1), segment(dispatch(ScaleAdd, 4, {1, 2}, {0, 0}))),
+  failing(code(instruction(Op::Allocate, {1, 0}), instruction(Op::Allocate, {2, 0}), instruction(Op::ConstI64, {4}, 1),
+               segment(dispatch(ScaleAdd, 4, {1, 2}, {0, 0}))),
           "program 'code': buffer 0 of kernel 'scale_add' has 7 bytes, i32[7] needs 28");
   refused(code(instruction(Op::ConstI64, {3}, 5), instruction(Op::ConstI64, {5}, 2)),
           "output 'z': dim 1 is 2, wanted is 0");

@@ -116,10 +116,10 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
   builder.addFaultSites(4);
   // `base` as table of four elements and as indices: the fifth is outside.
   format::ProgramT &program = *builder.module.programs[1];
-  program.body =
-      block(instruction(Op::ConstI64, {0}, Count), instruction(Op::ConstI64, {1}, Count * 4),
-            instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, 4),
-            instruction(Op::Constant, {0}, 0), instruction(Op::Allocate, {1, 1}), segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
+  program.body = block(instruction(Op::ConstI64, {0}, Count), instruction(Op::ConstI64, {1}, Count * 4),
+                       instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, 4),
+                       instruction(Op::Constant, {0}, 0), instruction(Op::Allocate, {1, 1}),
+                       segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
   std::string path = builder.write("derived_fault.vxm");
   Ref<Instance> instance;
   EXPECT_FAILS(makeInstance(path, "cpu", instance), VX_NO_DEVICE,

@@ -13,9 +13,9 @@ protected:
   const vx_dim_info pastDims[1] = {{-1, "past + 1"}};
   const vx_dim_info outputDims[1] = {{-1, "batch"}};
   const vx_symbol_info symbols[2] = {{"batch", 3, 64, 4, 0}, {"past", 0, INT64_MAX, 1, 0}};
-  const vx_argument_info inputs[2] = {{"image", VX_TENSOR, VX_F32, 1, 2, imageDims},
-                                      {"past", VX_TENSOR, VX_I64, 1, 1, pastDims}};
-  const vx_argument_info outputs[1] = {{"y", VX_TENSOR, VX_F32, 1, 1, outputDims}};
+  const vx_argument_info inputs[2] = {{"image", VX_TENSOR, VX_F32, 1, 2, imageDims, nullptr},
+                                      {"past", VX_TENSOR, VX_I64, 1, 1, pastDims, nullptr}};
+  const vx_argument_info outputs[1] = {{"y", VX_TENSOR, VX_F32, 1, 1, outputDims, nullptr}};
   const vx_function_info function{"main", 2, symbols, 2, inputs, 1, outputs};
 
   std::string errorOf(const std::vector<std::string> &texts, SymbolValues values = {}) {
@@ -44,6 +44,32 @@ TEST_F(CallInputs, sizesThatWereGiven) {
   EXPECT_EQ(elementAsDouble(made[0].tensors[0], 15), 1);
   EXPECT_EQ(made[1].tensors[0].dims, (std::vector<int64_t>{10}));
   EXPECT_EQ(values, (SymbolValues{{"batch", 8}, {"past", 9}}));
+}
+
+// What indexes something gets each value that is allowed, and no other; what nobody knows is zeros.
+TEST_F(CallInputs, valuesThatTheGraphAllows) {
+  const vx_value_range rows{-2, "past + 3"}, unknown{0, nullptr};
+  vx_argument_info ranged[2] = {inputs[1], inputs[1]};
+  ranged[0].range = &rows;
+  ranged[1].name = "sizes";
+  ranged[1].range = &unknown;
+  const vx_function_info limited{"main", 2, symbols, 2, ranged, 1, outputs};
+  SymbolValues values{{"past", 999}};
+  std::vector<std::string> zeros;
+  const std::vector<Value> made = makeInputs(limited, {}, 0, values, &zeros);
+  double least = 1e9, most = -1e9;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    least = std::min(least, elementAsDouble(made[0].tensors[0], i));
+    most = std::max(most, elementAsDouble(made[0].tensors[0], i));
+    EXPECT_EQ(elementAsDouble(made[1].tensors[0], i), 0);
+  }
+  EXPECT_GE(least, -2);
+  EXPECT_LT(least, 100);
+  EXPECT_LT(most, 1002);
+  EXPECT_GT(most, 900);
+  EXPECT_EQ(zeros, (std::vector<std::string>{"sizes"}));
+  EXPECT_EQ(zerosNote(zeros), "zeros for 'sizes': which values the graph takes there is not known before a call; see "
+                              "--input");
 }
 
 TEST_F(CallInputs, badTexts) {
@@ -92,7 +118,11 @@ TEST(Dims, expressions) {
 }
 
 TEST(CommandLine, lists) {
-  EXPECT_EQ(splitList("a,,b,"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(splitList("a,,b,"), (std::vector<std::string>{"a", "", "b", ""}));
+  EXPECT_EQ(splitList(""), std::vector<std::string>());
+  EXPECT_EQ(parseNames("--device", "a,b"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_THROW(parseNames("--device", "a,"), ToolError);
+  EXPECT_THROW(parseNames("--device", "a,b,a"), ToolError);
   EXPECT_EQ(parseDims({"a=1,b=2", "c=3"}), (std::map<std::string, int64_t>{{"a", 1}, {"b", 2}, {"c", 3}}));
   EXPECT_THROW(parseDims({"a=x"}), ToolError);
   EXPECT_THROW(parseDims({"=1"}), ToolError);
