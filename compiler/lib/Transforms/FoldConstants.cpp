@@ -17,6 +17,9 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
   using FoldConstantsPassBase::FoldConstantsPassBase;
 
   void runOnOperation() override {
+    // A pass runs on one function after the other, and what the last one freed may lie where this one's ops are.
+    values.clear();
+    folded.clear();
     SmallVector<Operation *> ops;
     // An op stands before those in its regions, so that the way back below erases no op that it has still to visit.
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
