@@ -32,7 +32,8 @@ def cases():
                     [dims[axis] for axis in permutation])
     for name, dtype, dims, dim, tile, permutation in (("whole", "f32", [32, 3], 0, 16, [0, 1]), ("rest", "f32", [3, 20], 1, 16, [1, 0]),
                                                       ("filter", "f32", [17, 3, 2, 5], 0, 16, [0, 2, 3, 1]), ("small", "i32", [2, 2], 0, 4, [1, 0]),
-                                                      ("empty", "f32", [0, 3], 0, 16, [0, 1]), ("bf16", "bf16", [33, 2], 0, 32, [0, 1])):
+                                                      ("empty", "f32", [0, 3], 0, 16, [0, 1]), ("bf16", "bf16", [33, 2], 0, 32, [0, 1]),
+                                                      ("unsigned", "ui16", [5, 2], 0, 4, [1, 0])):
         packed = [-(-dims[d] // tile) if d == dim else dims[d] for d in permutation] + [tile]
         yield moved(f"pack_{name}", dtype, dims, f"vx.pack %x dim = {dim} tile = {tile} permutation = {permutation} : {{x}}", packed)
         yield moved(f"unpack_{name}", dtype, packed, f"vx.unpack %x dim = {dim} permutation = {permutation} : {{x}} -> {{r}}", dims)

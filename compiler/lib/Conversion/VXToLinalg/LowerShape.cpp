@@ -253,7 +253,7 @@ Value lowerPack(KernelLowering &lowering, PackOp op) {
       conditions.push_back(isInside(b, l, tiled, size));
     return guardedRead(
         b, l, conditions, [&](OpBuilder &inner) { return read(inner, l, input, indices); },
-        [&](OpBuilder &inner) { return constantScalar(inner, l, type.getElementType(), 0); }, bodyType);
+        [&](OpBuilder &inner) { return constantScalar(inner, l, bodyType, 0); }, bodyType);
   });
 }
 

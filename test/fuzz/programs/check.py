@@ -1,0 +1,293 @@
+"""Compiles and runs programs in vx text on each device and compares every element with the reference evaluator."""
+import json
+import os
+import random
+import re
+import subprocess
+import tempfile
+
+import numpy as np
+
+from program import EPSILON, FLOATS, decode, shape_of, write
+
+PERTURBED = 4  # programs beside the one itself, from which tolerances come
+SECONDS = 300
+BAD_CALLS = 2  # of a module on each device
+
+
+def cpu_variants():
+    with open("/proc/cpuinfo") as file:
+        return ["avx512", "x86-64-v3"] if "avx512vl" in file.read() else ["x86-64-v3"]
+
+
+CPU_VARIANTS = cpu_variants()
+
+
+class Failure(Exception):
+    """`kind` tells failures apart when a program is made smaller."""
+
+    def __init__(self, kind, text):
+        super().__init__(text)
+        self.kind = kind
+
+
+class Tools:
+    def __init__(self, folder, devices, variants=(), compile_for=()):
+        self.folder, self.devices, self.variants = folder, list(devices), list(variants)
+        self.targets = list(dict.fromkeys([*devices, *compile_for]))
+        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        self.coverage = None  # of class Coverage, where it is counted
+
+    def run(self, name, *arguments, seconds=SECONDS):
+        try:
+            done = subprocess.run([os.path.join(self.folder, name), *arguments], capture_output=True, text=True, errors="replace", timeout=seconds,
+                                  env=self.environment)
+        except subprocess.TimeoutExpired:
+            return 124, "", f"no end after {seconds} s"
+        return done.returncode, done.stdout, done.stderr.strip()
+
+    def must(self, kind, name, *arguments):
+        code, output, errors = self.run(name, *arguments)
+        if code != 0:
+            raise Failure(f"{kind} exits with {code}", f"{name} exits with {code}: {errors[-1500:]}")
+        return output
+
+
+def save(path, array, dtype):
+    if dtype == "bf16":
+        array = array.view("V2") if array.shape else array.reshape(1).view("V2").reshape(())
+    np.save(path, array)
+
+
+def load(path, dtype):
+    array = np.load(path)
+    return array.view(np.uint16) if dtype == "bf16" else array
+
+
+class Want:
+    """The reference's result, and how far another may be from it: `spread` is what small errors of each op move it."""
+
+    def __init__(self, value, array, copies):
+        self.value, self.array = value, array
+        self.limit = None
+        if not value.exact:
+            want = decode(array, value.dtype)
+            with np.errstate(invalid="ignore", over="ignore"):
+                spread = np.zeros(want.shape)
+                for copy in copies:
+                    moved = abs(decode(copy, value.dtype) - want)
+                    spread = np.maximum(spread, np.where(np.isfinite(moved), moved, 0))
+                finite = spread[np.isfinite(want)]
+                typical = np.median(finite) if finite.size else 0
+                self.limit = 6 * np.maximum(spread, 0.2 * typical) + 4 * EPSILON[value.dtype] * abs(want) + (1e-7 if value.dtype in ("f16",) else 1e-30)
+
+    def mismatches(self, got):
+        if self.value.dtype not in FLOATS:
+            return got != self.array
+        a, b = decode(got, self.value.dtype), decode(self.array, self.value.dtype)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        if self.limit is None:
+            return ~same
+        with np.errstate(invalid="ignore"):
+            return ~(same | (np.isfinite(a) & np.isfinite(b) & (abs(a - b) <= self.limit)))
+
+
+def problem_of(want, got, where):
+    if got.dtype != want.array.dtype or got.shape != want.array.shape:
+        return f"{where}: '{want.value.name}' is {got.dtype}{list(got.shape)}, want {want.array.dtype}{list(want.array.shape)}"
+    wrong = np.asarray(want.mismatches(got))
+    if not wrong.any():
+        return None
+    places = np.argwhere(wrong)
+    lines = [f"{where}: '{want.value.name}' ({want.value.dtype}) differs in {len(places)} of {got.size} elements"]
+    for place in places[:4]:
+        at = tuple(int(i) for i in place)
+        show = lambda array: repr(decode(array[at].reshape(1), want.value.dtype)[0]) if want.value.dtype in FLOATS else str(array[at])
+        limit = "" if want.limit is None else f", allowed is {float(want.limit[at]):.3g}"
+        lines.append(f"    at {list(at)}: got {show(got)}, want {show(want.array)}{limit}")
+    return "\n".join(lines)
+
+
+class Batch:
+    """Programs of one module: function `main` with symbols, and `fixed` with the sizes of the first run where there are symbols."""
+
+    def __init__(self, tools, programs, root):
+        self.tools, self.programs = tools, programs
+        self.folder = tempfile.mkdtemp(dir=root)
+        self.general, self.header, _ = write(programs, lambda program: None)
+        self.module = f"{self.folder}/program.vxm"
+        self.has_symbols = any(len(program.runs) > 1 for program in programs)
+
+    def text(self):
+        text = "\n".join(self.header) + "\n" + self.general
+        if self.has_symbols:
+            fixed, header, _ = write(self.programs, lambda program: program.runs[0], "fixed")
+            rename = lambda text: re.sub(r"data(?=\d)", "fixed_data", text)
+            symbols = [rename(line) for line in header if "data_dependent" in line]
+            text += "\n".join(symbols) + "\n" + rename(fixed)
+        return text
+
+    def compile(self):
+        with open(f"{self.folder}/program.mlir", "w") as file:
+            file.write(self.text())
+        targets = self.tools.targets
+        variants = [f"--{variant}" for variant in self.tools.variants if variant.split("=")[0] in targets]
+        if "cpu" in targets and not any(variant.startswith("--cpu=") for variant in variants):
+            # One variant of code for a module, since making code is most of the time; the next module has another.
+            variants.append(f"--cpu={CPU_VARIANTS[self.programs[0].seed // 8 % len(CPU_VARIANTS)]}")
+        arguments = [f"{self.folder}/program.mlir", f"--target={','.join(targets)}", *variants]
+        report = self.tools.must("compile", "vx-compile", *arguments, "--no-cache", "--threads=1", "--report=json", "-o", self.module)
+        if self.tools.coverage is not None:
+            schedule = self.tools.must("schedule", "vx-compile", *arguments, "--stop-after=schedule", "-o", "-") if self.tools.coverage.wants_schedule() else ""
+            self.tools.coverage.add(json.loads(report), schedule, self.programs)
+
+    def sizes(self, run):
+        return lambda program: program.runs[min(run, len(program.runs) - 1)]
+
+    def files(self, kind):
+        arguments = []
+        for index, program in enumerate(self.programs):
+            for value in program.results:
+                name = f"p{index}_{value.name}_"
+                arguments += ["--output", f"{name}=@{self.folder}/{kind}_{name}.npy"]
+        return arguments
+
+    def inputs(self, run, changed=()):
+        """The --input arguments; `changed` are other arrays by (program, name)."""
+        arguments = []
+        for index, program in enumerate(self.programs):
+            for value in program.inputs:
+                if value.constant:
+                    continue
+                path = f"{self.folder}/in_p{index}_{value.name}.npy"
+                array = value.array(program.seed, self.sizes(run)(program))
+                if (index, value.name) in changed:
+                    path = path[:-len(".npy")] + "_changed.npy"
+                    array = changed[index, value.name]
+                save(path, array, value.dtype)
+                arguments += ["--input", f"p{index}_{value.name}=@{path}"]
+        return arguments
+
+    def reference(self, run):
+        """What each result must be, by program and value."""
+        text, header, deltas = write(self.programs, self.sizes(run), perturbed=PERTURBED)
+        path = f"{self.folder}/reference.mlir"
+        with open(path, "w") as file:
+            file.write("\n".join(header) + "\n" + text)
+        arguments = self.inputs(run)
+        for name, (dtype, array) in deltas.items():
+            save(f"{self.folder}/delta_{name}.npy", array, dtype)
+            arguments += ["--input", f"{name}=@{self.folder}/delta_{name}.npy"]
+        arguments += self.files("want")
+        copies = {}
+        for index, program in enumerate(self.programs):
+            if all(value.exact for value in program.results):
+                continue
+            for copy in range(1, PERTURBED + 1):
+                for value in program.results:
+                    name = f"p{index}_w{copy}_{value.name}_"
+                    arguments += ["--output", f"{name}=@{self.folder}/want_{name}.npy"]
+                    copies.setdefault((index, value.name), []).append(f"{self.folder}/want_{name}.npy")
+        self.tools.must("reference", "vx-interpret", path, *arguments)
+        wants = {}
+        for index, program in enumerate(self.programs):
+            for value in program.results:
+                array = load(f"{self.folder}/want_p{index}_{value.name}_.npy", value.dtype)
+                wants[index, value.name] = Want(value, array, [load(copy, value.dtype) for copy in copies.get((index, value.name), [])])
+        return wants
+
+    def run(self, device, function, run, wants):
+        """Raises at the first wrong program; its index is the failure's."""
+        where = f"{device} @{function} {self.sizes(run)(self.programs[0]) if len(self.programs) == 1 else ''}".strip()
+        self.tools.must(f"{device} run", "vx-run", self.module, f"--device={device}", "--no-fallback", "--function", function, *self.inputs(run),
+                        *self.files(device))
+        problems = {}
+        for (index, name), want in wants.items():
+            problem = problem_of(want, load(f"{self.folder}/{device}_p{index}_{name}_.npy", want.value.dtype), where)
+            if problem:
+                problems.setdefault(index, problem)
+        return problems
+
+
+    def bad_calls(self):
+        """Calls that must fail: (program, what is wrong, the message's part, the changed arrays)."""
+        for index, program in enumerate(self.programs):
+            sizes = program.runs[0]
+            given = [value for value in program.inputs if not value.constant]
+            for value in given:
+                array = value.array(program.seed, sizes)
+                for axis, dim in enumerate(value.dims):
+                    # Another size than a number, or than the same symbol of another input.
+                    if not isinstance(dim, str) or any(dim in other.dims for other in given if other is not value):
+                        shape = list(array.shape)
+                        shape[axis] += 1
+                        yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)}
+                        break
+            for op in program.ops:
+                if op.kind != "gather" or op.operands[1] not in given or op.results[0] not in program.results:
+                    continue
+                axis = int(re.search(r"axis = (\d+)", op.text(Names(op)))[1])
+                size = shape_of(op.operands[0].dims, sizes)[axis]
+                indices = op.operands[1].array(program.seed, sizes)
+                if indices.size == 0 or 0 in shape_of(op.results[0].dims, sizes):
+                    continue
+                for wrong in (size, -size - 1):
+                    array = indices.copy()
+                    array.reshape(-1)[-1] = wrong
+                    yield index, f"'{op.operands[1].name}' with the index {wrong}", f"index is {wrong}", {(index, op.operands[1].name): array}
+
+    def run_bad(self, device, call):
+        index, what, part, changed = call
+        code, _, errors = self.tools.run("vx-run", self.module, f"--device={device}", "--no-fallback", "--function", "main", *self.inputs(0, changed))
+        if code not in (1, 2, 3) or not errors.startswith("vx-run: error: ") or part not in errors:
+            return Failure(f"bad call on {device}", f"{device}: {what}: want an error{f' with {part!r}' if part else ''}, got exit code {code} and {errors[-500:]!r}")
+        return None
+
+
+class Names:
+    """What an op's text needs, when only its attributes matter."""
+
+    def __init__(self, op):
+        self.o, self.t = ["%x"] * len(op.operands), ["T"] * len(op.operands)
+        self.r, self.rt = ["%r"] * len(op.results), ["T"] * len(op.results)
+
+
+def check(tools, programs, root):
+    """The failures of the programs, by index."""
+    failures = {}
+
+    def apart(failure):
+        if len(programs) == 1:
+            return {0: failure}
+        half = len(programs) // 2
+        found = {}
+        for begin, end in ((0, half), (half, len(programs))):
+            found.update({begin + index: failure for index, failure in check(tools, programs[begin:end], root).items()})
+        return found
+
+    batch = Batch(tools, programs, root)
+    try:
+        batch.compile()
+        for run in range(2 if batch.has_symbols else 1):
+            wants = batch.reference(run)
+            functions = ["main"] + (["fixed"] if batch.has_symbols and run == 0 else [])
+            for device in tools.devices:
+                for function in functions:
+                    for index, problem in batch.run(device, function, run, wants).items():
+                        failures.setdefault(index, Failure(f"wrong on {device}", problem))
+        calls = list(batch.bad_calls())
+        chosen = random.Random(programs[0].seed).sample(calls, min(len(calls), BAD_CALLS))
+        for call in chosen:
+            for device in tools.devices:
+                failure = batch.run_bad(device, call)
+                if failure:
+                    failures.setdefault(call[0], failure)
+    except Failure as failure:
+        return apart(failure)
+    if failures and len(programs) > 1:
+        # Once more, alone: is it the program, or its neighbours?
+        for index, failure in list(failures.items()):
+            alone = check(tools, [programs[index]], root)
+            if not alone:
+                failures[index] = Failure(failure.kind + " beside others", f"{failure} (right when compiled alone)")
+    return failures

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Every op of docs/ops.md has a generator, or a reason for none. Exit code: 0 so it is, 1 it is not."""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import vx_ops  # noqa: E402
+
+# The compiler makes these; no program that is given has them.
+MADE_BY_COMPILER = {"dispatch", "fusion", "kernel"}
+
+
+def main():
+    with open(os.path.join(HERE, "..", "..", "..", "docs", "ops.md")) as file:
+        ops = set(re.findall(r"^### `vx\.(\w+)`", file.read(), re.M))
+    have = vx_ops.covered_ops()
+    for name in sorted(ops - have - MADE_BY_COMPILER):
+        print(f"op 'vx.{name}' has no generator in test/fuzz/programs/vx_ops.py")
+    for name in sorted((have | MADE_BY_COMPILER) - ops):
+        print(f"'vx.{name}' has a generator and is no op of docs/ops.md")
+    print(f"{len(ops)} ops, {len(ops & have)} with a generator")
+    return 1 if (ops - have - MADE_BY_COMPILER) or ((have | MADE_BY_COMPILER) - ops) or not ops else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Random programs on each device, compared with the reference evaluator.
+
+  run_programs.py --bin BUILD/bin [--minutes N | --seeds FIRST:COUNT] [--seed S] [--device cpu,vulkan] [--focus OP,...] [--found FOLDER]
+
+A program that fails is made smaller and written to the folder of what was found, with its seed. Exit code: 0 none failed, 1 some did, 77 no device."""
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import shrink as shrinking  # noqa: E402
+import vx_ops  # noqa: E402
+from coverage import Coverage  # noqa: E402
+from check import Batch, Failure, Tools, check, write  # noqa: E402
+
+BATCH = 8  # programs of one module: starting processes is much of the work
+
+
+def programs_of(first, count, options):
+    return [vx_ops.generate(first + index, size=1 + (first + index) % 7, focus=options.focus) for index in range(count)]
+
+
+def run_batch(tools, root, first, count, options):
+    """Failures with their programs."""
+    try:
+        programs = programs_of(first, count, options)
+    except Exception as error:  # a fault of the generator is one to report, with its seed
+        return [(None, Failure("generator", f"seeds {first} to {first + count - 1}: {error!r}"))], []
+    with tempfile.TemporaryDirectory(dir=root) as folder:
+        failures = check(tools, programs, folder)
+    return [(programs[index], failure) for index, failure in failures.items()], programs
+
+
+def reduce_failure(tools, program, failure, seconds):
+    if "beside others" in failure.kind:
+        return program
+    narrowed = Tools(tools.folder, [d for d in tools.devices if d in failure.kind] or tools.devices, tools.variants)
+
+    def fails(candidate):
+        with tempfile.TemporaryDirectory() as folder:
+            found = check(narrowed, [candidate], folder)
+        return bool(found) and found[0].kind == failure.kind
+
+    return shrinking.shrink(program, fails, seconds)
+
+
+def report(tools, program, failure, options):
+    smaller = reduce_failure(tools, program, failure, options.shrink)
+    folder = os.path.join(options.found, f"vx-{program.seed_given}")
+    os.makedirs(folder, exist_ok=True)
+    batch = Batch(tools, [smaller], folder)
+    with open(os.path.join(folder, "program.mlir"), "w") as file:
+        file.write(f"// seed {program.seed_given}, sizes {smaller.runs}\n" + "".join(f"// {line}\n" for line in str(failure).split("\n")) + batch.text())
+    with tempfile.TemporaryDirectory() as scratch:
+        again = check(tools, [smaller], scratch)
+    text = str(again[0]) if again else str(failure)
+    os.rmdir(batch.folder)
+    print(f"FAILED seed {program.seed_given} ({failure.kind}), {len(program.ops)} ops, now {len(smaller.ops)}: {folder}/program.mlir\n  {text}", flush=True)
+
+
+def present_devices(tools, wanted):
+    listed = json.loads(tools.must("list", "vx-run", "--list-devices", "--json"))
+    return [name for name in wanted if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, help="the folder of the tools")
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--seeds", help="FIRST:COUNT")
+    parser.add_argument("--seed", type=int, help="the first seed; by the date when not given")
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
+    parser.add_argument("--focus", default="", help="ops that are to come often")
+    parser.add_argument("--found", default="found-programs", help="the folder that failures are written to")
+    parser.add_argument("--shrink", type=float, default=90, help="seconds to make one failure smaller")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--coverage", action="store_true", help="count what of the compiler the programs ran through")
+    parser.add_argument("--least", type=int, default=0, help="with --coverage: how often each decision is to be met, else exit code 1")
+    parser.add_argument("--most", type=int, default=20, help="failures after which to end")
+    options = parser.parse_args()
+    options.focus = [name for name in options.focus.split(",") if name]
+    tools = Tools(options.bin, options.device.split(","), options.variants)
+    present = present_devices(tools, tools.devices)
+    for name in tools.devices:
+        if name not in present:
+            print(f"no device '{name}' here")
+            return 77
+    tools.coverage = Coverage() if options.coverage else None
+    today = datetime.date.today()
+    first = options.seed if options.seed is not None else 10**6 * (today.toordinal() % 100000)
+    count = None
+    if options.seeds:
+        first, count = (int(part) for part in options.seeds.split(":"))
+    until = time.time() + 60 * options.minutes if options.minutes else None
+    lock, state = threading.Lock(), {"next": first, "done": 0, "failed": 0, "kinds": {}}
+    root = tempfile.mkdtemp()
+
+    def work():
+        while True:
+            with lock:
+                begin = state["next"]
+                amount = BATCH if count is None else min(BATCH, first + count - begin)
+                if amount <= 0 or (until and time.time() > until) or state["failed"] >= options.most:
+                    return
+                state["next"] += amount
+            failures, programs = run_batch(tools, root, begin, amount, options)
+            with lock:
+                state["done"] += len(programs)
+                state["failed"] += len(failures)
+                for program in programs:
+                    for kind in program.kinds():
+                        state["kinds"][kind] = state["kinds"].get(kind, 0) + 1
+            for program, failure in failures:
+                if program is None:
+                    print(f"FAILED {failure}", flush=True)
+                else:
+                    report(tools, program, failure, options)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for future in [pool.submit(work) for _ in range(options.jobs)]:
+            future.result()
+    kinds = ", ".join(f"{name} {number}" for name, number in sorted(state["kinds"].items()))
+    print(f"seeds {first} to {state['next'] - 1}: {state['done'] - state['failed']} of {state['done']} programs right on {','.join(tools.devices)}\nops: {kinds}")
+    lacking = []
+    if tools.coverage:
+        print(f"coverage:\n{tools.coverage.text()}")
+        lacking = tools.coverage.lacking(tools.devices, options.least)
+        for line in lacking:
+            print(f"FAILED coverage: {line}")
+    return 1 if state["failed"] or lacking else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

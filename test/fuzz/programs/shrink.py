@@ -1,0 +1,72 @@
+"""Makes a program that fails smaller while it fails in the same way."""
+import time
+
+import numpy as np
+
+from program import Input, Op, Program
+
+
+def stand_in(value):
+    """An input in the place of what an op computes."""
+    low, high = max(value.low, -4), min(value.high, 4)
+    if low > high:
+        low, high = value.low, value.high
+    if value.dtype == "i1":
+        make = lambda random, shape: random.integers(0, 2, shape).astype(bool)
+    elif value.is_float and not value.exact:
+        make = lambda random, shape: random.uniform(low, high, shape)
+    else:
+        make = lambda random, shape: random.integers(int(np.ceil(low)), int(np.floor(high)), shape, endpoint=True)
+    return Input(value.name, value.dtype, value.dims, low, high, exact=value.exact, special=value.special, make=make)
+
+
+def candidates(program):
+    if len(program.results) > 1:
+        for value in program.results:
+            yield Program(program.seed, program.inputs, program.ops, [value], program.header, program.runs)
+    for index, op in reversed(list(enumerate(program.ops))):
+        # The program's end, then its beginning.
+        for value in op.results:
+            if value not in program.results or len(program.results) > 1:
+                yield Program(program.seed, program.inputs, program.ops[:index + 1], [value], program.header, program.runs)
+    for index, op in enumerate(program.ops):
+        inputs = [stand_in(value) for value in op.results]
+        if any(value in program.results for value in op.results) or any(isinstance(d, str) and "data" in d for v in op.results for d in v.dims):
+            continue
+        named = {value.name: value for value in inputs}
+        replaced = lambda values: [named.get(value.name, value) for value in values]
+        if op.regions:
+            continue
+        ops = [Op(o.kind, replaced(o.operands), o.results, o.text, o.inner, o.outer, o.regions) for o in program.ops[:index] + program.ops[index + 1:]]
+        if any(o.regions for o in ops):
+            # Regions hold the values themselves.
+            if any(value in reads for o in ops if o.regions for reads in [o.reads()] for value in op.results):
+                continue
+        yield Program(program.seed, program.inputs + inputs, ops, program.results, program.header, program.runs)
+    for value in program.inputs:
+        if value.constant:
+            other = Input(value.name, value.dtype, value.dims, value.low, value.high, exact=value.exact, special=value.special, make=value.make)
+            swap = lambda values: [other if v is value else v for v in values]
+            if any(o.regions for o in program.ops):
+                continue
+            yield Program(program.seed, swap(program.inputs), [Op(o.kind, swap(o.operands), o.results, o.text, o.inner, o.outer) for o in program.ops],
+                          program.results, program.header, program.runs)
+
+
+def shrink(program, fails, seconds=90):
+    """`fails(program)`: whether it fails as the first one did."""
+    until = time.time() + seconds
+    changed = True
+    while changed and time.time() < until:
+        changed = False
+        for candidate in candidates(program):
+            smaller = candidate.pruned()
+            if len(smaller.ops) + len(smaller.results) + 0.1 * sum(v.constant for v in smaller.inputs) >= \
+                    len(program.ops) + len(program.results) + 0.1 * sum(v.constant for v in program.inputs):
+                continue
+            if fails(smaller):
+                program, changed = smaller, True
+                break
+            if time.time() > until:
+                break
+    return program
