@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Fills a folder with what scripts/gpu-check compares on a GPU: modules, recipes of their weights, inputs, and plans.
 
-    pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--targets cuda,vulkan]
+    pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--programs 0:160]
+                   [--targets cuda,vulkan]
 
 A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
 under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
@@ -25,6 +26,7 @@ sys.path[:0] = [HERE, os.path.join(TEST, "e2e"), os.path.join(TEST, "models")]
 import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
+from pack_programs import pack_programs  # noqa: E402
 from run_models import NETWORKS, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -171,6 +173,7 @@ def main():
     parser.add_argument("--models", default=",".join([*NETWORKS, "mlp"]))
     parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
     parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
+    parser.add_argument("--programs", default="0:160", help="FIRST:COUNT: seeds of random programs (test/fuzz/programs)")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
     listed = lambda text: [entry for entry in text.split(",") if entry]
@@ -178,6 +181,9 @@ def main():
     pack_large(pack)
     if options.ops:
         pack.plan("ops", pack_ops(options.bin, options.out, listed(options.ops), pack.targets))
+    if options.programs:
+        first, count = map(int, options.programs.split(":"))
+        pack.plan("programs", pack_programs(options.bin, options.out, first, count, pack.targets))
     with tempfile.TemporaryDirectory() as scratch:
         for name in listed(options.models):
             pack_network(pack, name, scratch)

@@ -60,7 +60,7 @@ def named(*words):
 
 
 def whole_script(test):
-    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--targets", "vulkan")
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--targets", "vulkan")
     test.check("pack", code == 0, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)

@@ -35,7 +35,7 @@ class Tools:
     def __init__(self, folder, devices, variants=(), compile_for=()):
         self.folder, self.devices, self.variants = folder, list(devices), list(variants)
         self.targets = list(dict.fromkeys([*devices, *compile_for]))
-        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1")
+        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
         self.coverage = None  # of class Coverage, where it is counted
 
     def run(self, name, *arguments, seconds=SECONDS):
@@ -114,9 +114,12 @@ class Batch:
     def __init__(self, tools, programs, root):
         self.tools, self.programs = tools, programs
         self.folder = tempfile.mkdtemp(dir=root)
-        self.general, self.header, _ = write(programs, lambda program: None)
+        self.write()
+
+    def write(self):
+        self.general, self.header, _ = write(self.programs, lambda program: None)
         self.module = f"{self.folder}/program.vxm"
-        self.has_symbols = any(len(program.runs) > 1 for program in programs)
+        self.has_symbols = any(len(program.runs) > 1 for program in self.programs)
 
     def text(self):
         text = "\n".join(self.header) + "\n" + self.general
@@ -130,16 +133,29 @@ class Batch:
     def compile(self):
         with open(f"{self.folder}/program.mlir", "w") as file:
             file.write(self.text())
-        targets = self.tools.targets
-        variants = [f"--{variant}" for variant in self.tools.variants if variant.split("=")[0] in targets]
-        if "cpu" in targets and not any(variant.startswith("--cpu=") for variant in variants):
-            # One variant of code for a module, since making code is most of the time; the next module has another.
-            variants.append(f"--cpu={CPU_VARIANTS[self.programs[0].seed // 8 % len(CPU_VARIANTS)]}")
-        arguments = [f"{self.folder}/program.mlir", f"--target={','.join(targets)}", *variants]
+        arguments = [f"{self.folder}/program.mlir", *self.code()]
         report = self.tools.must("compile", "vx-compile", *arguments, "--no-cache", "--threads=1", "--report=json", "-o", self.module)
         if self.tools.coverage is not None:
             schedule = self.tools.must("schedule", "vx-compile", *arguments, "--stop-after=schedule", "-o", "-") if self.tools.coverage.wants_schedule() else ""
             self.tools.coverage.add(json.loads(report), schedule, self.programs)
+
+    def code(self):
+        """What code is made."""
+        targets = self.tools.targets
+        variants = [f"--{variant}" for variant in self.tools.variants if variant.split("=")[0] in targets]
+        if "cpu" in targets and not any(variant.startswith("--cpu=") for variant in variants):
+            # One variant for a module, since making code is most of the time; the next module has another.
+            variants.append(f"--cpu={CPU_VARIANTS[self.programs[0].seed // 8 % len(CPU_VARIANTS)]}")
+        return [f"--target={','.join(targets)}", *variants]
+
+    def must(self, *arguments):
+        return self.tools.must(*arguments)
+
+    def save_to(self, folder, text):
+        """Writes the program for people; the file's name."""
+        with open(f"{folder}/program.mlir", "w") as file:
+            file.write("".join(f"// {line}\n" for line in text.split("\n")) + self.text())
+        return f"{folder}/program.mlir"
 
     def sizes(self, run):
         return lambda program: program.runs[min(run, len(program.runs) - 1)]
@@ -252,7 +268,7 @@ class Names:
         self.r, self.rt = ["%r"] * len(op.results), ["T"] * len(op.results)
 
 
-def check(tools, programs, root):
+def check(tools, programs, root, batch_of=Batch):
     """The failures of the programs, by index."""
     failures = {}
 
@@ -262,10 +278,10 @@ def check(tools, programs, root):
         half = len(programs) // 2
         found = {}
         for begin, end in ((0, half), (half, len(programs))):
-            found.update({begin + index: failure for index, failure in check(tools, programs[begin:end], root).items()})
+            found.update({begin + index: failure for index, failure in check(tools, programs[begin:end], root, batch_of).items()})
         return found
 
-    batch = Batch(tools, programs, root)
+    batch = batch_of(tools, programs, root)
     try:
         batch.compile()
         for run in range(2 if batch.has_symbols else 1):
@@ -287,7 +303,7 @@ def check(tools, programs, root):
     if failures and len(programs) > 1:
         # Once more, alone: is it the program, or its neighbours?
         for index, failure in list(failures.items()):
-            alone = check(tools, [programs[index]], root)
+            alone = check(tools, [programs[index]], root, batch_of)
             if not alone:
                 failures[index] = Failure(failure.kind + " beside others", f"{failure} (right when compiled alone)")
     return failures

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Random programs on each device, compared with the reference evaluator.
+"""Random programs on each device, compared with the reference evaluator (vx text) and with ONNX Runtime (ONNX).
 
-  run_programs.py --bin BUILD/bin [--minutes N | --seeds FIRST:COUNT] [--seed S] [--device cpu,vulkan] [--focus OP,...] [--found FOLDER]
+  run_programs.py --bin BUILD/bin [--minutes N | --seeds FIRST:COUNT] [--seed S] [--device cpu,vulkan] [--kind vx,onnx] [--focus OP,...] [--found FOLDER]
 
 A program that fails is made smaller and written to the folder of what was found, with its seed. Exit code: 0 none failed, 1 some did, 77 no device."""
 import argparse
@@ -24,8 +24,24 @@ from check import Batch, Failure, Tools, check, write  # noqa: E402
 BATCH = 8  # programs of one module: starting processes is much of the work
 
 
+def kinds(options):
+    """By name, what makes programs and what checks them."""
+    found = {"vx": (vx_ops.generate, Batch)}
+    if "onnx" in options.kind:
+        import onnx_check
+        import onnx_ops
+        found["onnx"] = (onnx_ops.generate, onnx_check.OnnxBatch)
+    return {name: found[name] for name in options.kind}
+
+
+def kind_of(first, options):
+    """Of the programs that begin at this seed: they take turns, whatever else runs."""
+    return options.kind[first // BATCH % len(options.kind)]
+
+
 def programs_of(first, count, options):
-    return [vx_ops.generate(first + index, size=1 + (first + index) % 7, focus=options.focus) for index in range(count)]
+    generate = options.kinds[kind_of(first, options)][0]
+    return [generate(first + index, size=1 + (first + index) % 7, focus=options.focus) for index in range(count)]
 
 
 def run_batch(tools, root, first, count, options):
@@ -35,35 +51,33 @@ def run_batch(tools, root, first, count, options):
     except Exception as error:  # a fault of the generator is one to report, with its seed
         return [(None, Failure("generator", f"seeds {first} to {first + count - 1}: {error!r}"))], []
     with tempfile.TemporaryDirectory(dir=root) as folder:
-        failures = check(tools, programs, folder)
+        failures = check(tools, programs, folder, options.kinds[kind_of(first, options)][1])
     return [(programs[index], failure) for index, failure in failures.items()], programs
 
 
-def reduce_failure(tools, program, failure, seconds):
+def reduce_failure(tools, program, failure, batch_of, seconds):
     if "beside others" in failure.kind:
         return program
     narrowed = Tools(tools.folder, [d for d in tools.devices if d in failure.kind] or tools.devices, tools.variants)
 
     def fails(candidate):
         with tempfile.TemporaryDirectory() as folder:
-            found = check(narrowed, [candidate], folder)
+            found = check(narrowed, [candidate], folder, batch_of)
         return bool(found) and found[0].kind == failure.kind
 
     return shrinking.shrink(program, fails, seconds)
 
 
-def report(tools, program, failure, options):
-    smaller = reduce_failure(tools, program, failure, options.shrink)
-    folder = os.path.join(options.found, f"vx-{program.seed_given}")
+def report(tools, program, failure, kind, options):
+    batch_of = options.kinds[kind][1]
+    smaller = reduce_failure(tools, program, failure, batch_of, options.shrink)
+    folder = os.path.join(options.found, f"{kind}-{program.seed_given}")
     os.makedirs(folder, exist_ok=True)
-    batch = Batch(tools, [smaller], folder)
-    with open(os.path.join(folder, "program.mlir"), "w") as file:
-        file.write(f"// seed {program.seed_given}, sizes {smaller.runs}\n" + "".join(f"// {line}\n" for line in str(failure).split("\n")) + batch.text())
     with tempfile.TemporaryDirectory() as scratch:
-        again = check(tools, [smaller], scratch)
-    text = str(again[0]) if again else str(failure)
-    os.rmdir(batch.folder)
-    print(f"FAILED seed {program.seed_given} ({failure.kind}), {len(program.ops)} ops, now {len(smaller.ops)}: {folder}/program.mlir\n  {text}", flush=True)
+        again = check(tools, [smaller], scratch, batch_of)
+        text = str(again[0]) if again else str(failure)
+        path = batch_of(tools, [smaller], scratch).save_to(folder, f"seed {program.seed_given}, sizes {smaller.runs}\n{text}")
+    print(f"FAILED {kind} seed {program.seed_given} ({failure.kind}), {len(program.ops)} ops, now {len(smaller.ops)}: {path}\n  {text}", flush=True)
 
 
 def present_devices(tools, wanted):
@@ -79,6 +93,7 @@ def main():
     parser.add_argument("--seed", type=int, help="the first seed; by the date when not given")
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
+    parser.add_argument("--kind", default="vx,onnx", help="vx text, ONNX, or both")
     parser.add_argument("--focus", default="", help="ops that are to come often")
     parser.add_argument("--found", default="found-programs", help="the folder that failures are written to")
     parser.add_argument("--shrink", type=float, default=90, help="seconds to make one failure smaller")
@@ -87,6 +102,8 @@ def main():
     parser.add_argument("--least", type=int, default=0, help="with --coverage: how often each decision is to be met, else exit code 1")
     parser.add_argument("--most", type=int, default=20, help="failures after which to end")
     options = parser.parse_args()
+    options.kind = options.kind.split(",")
+    options.kinds = kinds(options)
     options.focus = [name for name in options.focus.split(",") if name]
     tools = Tools(options.bin, options.device.split(","), options.variants)
     present = present_devices(tools, tools.devices)
@@ -123,13 +140,13 @@ def main():
                 if program is None:
                     print(f"FAILED {failure}", flush=True)
                 else:
-                    report(tools, program, failure, options)
+                    report(tools, program, failure, kind_of(begin, options), options)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for future in [pool.submit(work) for _ in range(options.jobs)]:
             future.result()
-    kinds = ", ".join(f"{name} {number}" for name, number in sorted(state["kinds"].items()))
-    print(f"seeds {first} to {state['next'] - 1}: {state['done'] - state['failed']} of {state['done']} programs right on {','.join(tools.devices)}\nops: {kinds}")
+    counts = ", ".join(f"{name} {number}" for name, number in sorted(state["kinds"].items()))
+    print(f"seeds {first} to {state['next'] - 1}: {state['done'] - state['failed']} of {state['done']} programs right on {','.join(tools.devices)}\nops: {counts}")
     lacking = []
     if tools.coverage:
         print(f"coverage:\n{tools.coverage.text()}")

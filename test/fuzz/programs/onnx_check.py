@@ -1,0 +1,86 @@
+"""Compiles and runs random ONNX models on each device and compares every element with ONNX Runtime."""
+import numpy as np
+import onnx
+import onnxruntime
+
+import onnx_ops
+from check import PERTURBED, Batch, Failure, Want, load, problem_of
+from program import NUMPY, encode
+
+
+class OnnxBatch(Batch):
+    """Programs of one model: with symbols, and with the sizes of the first run where there are symbols."""
+
+    def write(self):
+        self.has_symbols = any(len(program.runs) > 1 for program in self.programs)
+
+    def path(self, function, kind):
+        return f"{self.folder}/{function}.{kind}"
+
+    def compile(self):
+        for function in ["main"] + (["fixed"] if self.has_symbols else []):
+            model, _ = onnx_ops.model_of(self.programs, (lambda program: None) if function == "main" else self.sizes(0))
+            onnx.save(model, self.path(function, "onnx"))
+            self.must("compile", "vx-compile", self.path(function, "onnx"), *self.code(), "--no-cache", "--threads=1", "-o", self.path(function, "vxm"))
+
+    def session(self, perturbed):
+        """Of the model with all its optimisations switched off, so that it is what the model says."""
+        model, deltas = onnx_ops.model_of(self.programs, self.reference_sizes, perturbed)
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level, options.intra_op_num_threads = 4, 1
+        try:
+            return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]), deltas
+        except Exception as error:
+            raise Failure("reference", f"ONNX Runtime: {str(error)[:800]}")
+
+    def reference(self, run):
+        self.reference_sizes = self.sizes(run)
+        inputs = {f"p{index}_{value.name}": value.array(program.seed, self.reference_sizes(program)) for index, program in enumerate(self.programs)
+                  for value in program.inputs if not value.constant}
+        names = [(index, value) for index, program in enumerate(self.programs) for value in program.results]
+        outputs = [f"p{index}_{value.name}_" for index, value in names]
+
+        def results(session, more=None):
+            try:
+                return session.run(outputs, {**inputs, **(more or {})})
+            except Exception as error:
+                raise Failure("reference", f"ONNX Runtime: {str(error)[:800]}")
+
+        arrays, copies = results(self.session(False)[0]), []
+        if not all(value.exact for _, value in names):
+            session, deltas = self.session(True)
+            for copy in range(PERTURBED):
+                more = {}
+                for number, (name, (dtype, shape, relative)) in enumerate(deltas.items()):
+                    unit = np.random.default_rng([copy, number]).uniform(-1, 1, shape)
+                    more[name] = encode(1 + np.sign(unit) * np.maximum(abs(unit), 0.3) * relative, dtype).reshape(shape)
+                copies.append(results(session, more))
+        wants = {}
+        for place, (index, value) in enumerate(names):
+            array = np.asarray(arrays[place])
+            if array.dtype != NUMPY[value.dtype]:
+                raise Failure("reference", f"'{value.name}' is {array.dtype}, want {value.dtype}: the generator is wrong")
+            wants[index, value.name] = Want(value, array, [copy[place] for copy in copies])
+        return wants
+
+    def run(self, device, function, run, wants):
+        where = f"{device} @{function} {self.sizes(run)(self.programs[0]) if len(self.programs) == 1 else ''}".strip()
+        self.must(f"{device} run", "vx-run", self.path(function, "vxm"), f"--device={device}", "--no-fallback", *self.inputs(run), *self.files(device))
+        problems = {}
+        for (index, name), want in wants.items():
+            problem = problem_of(want, load(f"{self.folder}/{device}_p{index}_{name}_.npy", want.value.dtype), where)
+            if problem:
+                problems.setdefault(index, problem)
+        return problems
+
+    def bad_calls(self):
+        return []
+
+    def save_to(self, folder, text):
+        for function in ["main"] + (["fixed"] if self.has_symbols else []):
+            model, _ = onnx_ops.model_of(self.programs, (lambda program: None) if function == "main" else self.sizes(0))
+            onnx.save(model, f"{folder}/{function}.onnx")
+        with open(f"{folder}/README", "w") as file:
+            file.write(text + "\n" + onnx.printer.to_text(model))
+        return f"{folder}/main.onnx"
