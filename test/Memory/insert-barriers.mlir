@@ -29,3 +29,29 @@ vxrt.program @hazards symbols ["n"] {
   }
   vxrt.return %b, %n, %e, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
 }
+
+// Two buffers that are in use at one time do not share memory, wherever the plan has put them: their writers do not wait.
+// CHECK-LABEL: vxrt.program @apart
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A:.+]]) scalars
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[B:.+]]) scalars
+// CHECK:         vxrt.copy barrier %[[A]]
+// CHECK:         vxrt.copy %[[B]]
+vxrt.program @apart symbols ["k", "m", "n"] {
+^bb0(%k: i64, %m: i64, %n: i64, %x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %below = vxrt.calc max %k, %m
+  %above = vxrt.calc max %m, %n
+  %size = vxrt.calc add %below, %above
+  vxrt.arena_reserve %size
+  %a = vxrt.arena_slice %above, %k : !vxrt.buffer
+  %b = vxrt.arena_slice %below, %k : !vxrt.buffer
+  %c = vxrt.allocate %k : !vxrt.buffer
+  %d = vxrt.allocate %k : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %a, %c : !vxrt.buffer
+    vxrt.copy %b, %d : !vxrt.buffer
+  }
+  vxrt.return %c, %k, %d, %k : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
+}

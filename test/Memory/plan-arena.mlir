@@ -112,3 +112,38 @@ vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// Sizes that nobody can compare, two at a time: the first and the third lie below, the second above both, whichever is larger.
+// CHECK-LABEL: vxrt.program @stacked
+// CHECK:         %[[ABOVE:.+]] = vxrt.calc max %
+// CHECK:         vxrt.arena_reserve
+// CHECK:         vxrt.arena_slice %[[LOW:.+]], %
+// CHECK:         vxrt.arena_slice %[[ABOVE]], %
+// CHECK:         vxrt.arena_slice %[[LOW]], %
+// CHECK:       arena_lower_bound = #vx.dim<max(k * 64 + m * 64, m * 64 + n * 64)>, arena_size = #vx.dim<max(k * 64 + m * 64, m * 64 + n * 64)>
+vxrt.program @stacked symbols ["k", "m", "n"] {
+^bb0(%k: i64, %m: i64, %n: i64, %x: !vxrt.buffer):
+  %c64 = vxrt.const 64
+  %one = vxrt.const 1
+  %size_k = vxrt.calc mul %k, %c64
+  %size_m = vxrt.calc mul %m, %c64
+  %size_n = vxrt.calc mul %n, %c64
+  %a = vxrt.allocate %size_k : !vxrt.buffer
+  %b = vxrt.allocate %size_m : !vxrt.buffer
+  %c = vxrt.allocate %size_n : !vxrt.buffer
+  %y = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%c) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y : !vxrt.buffer ranks [0]
+}
+vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}

@@ -3,7 +3,7 @@
 
   run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan] [--precision f16] [--variants rocm=gfx942]
 
-MODEL is digits, mlp, program3 or a skeleton of test/models that is compared at several sizes. One module is compiled for each, before its sizes
+MODEL is digits, mlp, program3, detector, unet or a skeleton of test/models that is compared at several sizes. One module is compiled for each, before its sizes
 are known. What is wanted is ONNX Runtime's f32 in every precision, under the bound that sensitivity.py gives; where rounding alone moves an output by as much
 as would let a wrong one through, it is the CPU in the same precision. Other inputs must move each output by 100 times what is allowed. Exit code: 0 all
 passed, 1 some failed, among them a device of those asked for that is not there.
@@ -65,13 +65,13 @@ class Bench:
     def run(self, module, device, inputs, outputs, *arguments):
         """The outputs as arrays, and the report."""
         files = []
-        for name, array in inputs.items():
-            np.save(self.path(f"in_{name}.npy"), array)
-            files += ["--input", f"{name}=@{self.path(f'in_{name}.npy')}"]
-        for name in outputs:
-            files += ["--output", f"{name}=@{self.path(f'out_{name}.npy')}"]
+        for index, (name, array) in enumerate(inputs.items()):
+            np.save(self.path(f"in_{index}.npy"), array)
+            files += ["--input", f"{name}=@{self.path(f'in_{index}.npy')}"]
+        for index, name in enumerate(outputs):
+            files += ["--output", f"{name}=@{self.path(f'out_{index}.npy')}"]
         text, _ = self.tool("vx-run", module, f"--device={device}", "--no-fallback", "--report=json", *files, *arguments)
-        return {name: np.load(self.path(f"out_{name}.npy")) for name in outputs}, json.loads(text)
+        return {name: np.load(self.path(f"out_{index}.npy")) for index, name in enumerate(outputs)}, json.loads(text)
 
     def wanted(self, module, index, inputs, outputs):
         """The CPU's outputs in the module's precision, computed once for all devices."""
@@ -235,6 +235,39 @@ def program3(bench):
             bench.check(f"program3, index {pick} names the node, {device}", errors.strip() == expected, errors.strip())
 
 
+def detector(bench):
+    sys.path.insert(0, os.path.join(bench.source, "test", "models"))
+    from make_detector import make_model
+    model = bench.path("detector.onnx")
+    onnx.save(make_model(), model)
+    free_sizes(bench, "detector", model, [{"batch": 1, "height": 64, "width": 96}, {"batch": 2, "height": 160, "width": 32}], seconds=60)
+
+
+def unet(bench):
+    free_sizes(bench, "unet", filled(bench, "unet"), [{"batch": 1, "height": 32, "width": 48}, {"batch": 2, "height": 64, "width": 16}], seconds=60)
+
+
+def free_sizes(bench, name, model, cases, seconds):
+    """A network of pictures whose every dimension is free: one module for all sizes, compiled in `seconds` of one processor for each target."""
+    module = bench.path(f"{name}.vxm")
+    before = os.times()
+    bench.compile(model, module)
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    bench.check(f"{name}, compiled in time", spent <= seconds * len(bench.targets), f"took {spent:.0f} s of processor time, want {seconds} for each target")
+    session, skeleton = reference(model), onnx.load(model, load_external_data=False)
+    outputs = [output.name for output in session.get_outputs()]
+    for index, sizes in enumerate(cases):
+        inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
+        want = session.run(outputs, inputs)
+        terms = rounding.path_length(model, inputs)
+        title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
+        for device in bench.devices:
+            got, _ = bench.run(module, device, inputs, outputs)
+            for output, value in zip(outputs, want):
+                compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
+
+
 # The sizes of each model's symbols, small ones first. The software device of Vulkan and the emulated AMD GPU take only the first.
 BATCHES = [{"batch": 1}, {"batch": 3}, {"batch": 7}]
 TEXTS = [{"batch": 1, "sequence": 11}, {"batch": 3, "sequence": 16}, {"batch": 7, "sequence": 128}]
@@ -302,7 +335,7 @@ def network(bench, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", *NETWORKS])
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "detector", "unet", *NETWORKS])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
