@@ -4,26 +4,29 @@
 # The order inside the compiler is: analysis <- transforms, autodiff, memory <- conversion <- codegen <- target <- pipelines
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.
 # `runtime-api` is its like below: the C interface of the runtime and the table of its drivers.
+# `base` knows none of the others: files and text, for both halves.
 
 set(VX_LAYERS abi runtime driver runtime-api dialects frontend analysis transforms memory conversion codegen target
-              module pipelines compiler-driver api tool test)
+              module pipelines compiler-driver api base tool test)
 
 set(VX_LAYER_abi "")
-set(VX_LAYER_runtime abi runtime)
-set(VX_LAYER_driver abi runtime)
-set(VX_LAYER_runtime-api abi runtime driver runtime-api)
+set(VX_LAYER_base "")
+set(VX_LAYER_runtime abi runtime base)
+set(VX_LAYER_driver abi runtime base)
+set(VX_LAYER_runtime-api abi runtime driver runtime-api base)
 set(VX_LAYER_dialects dialects)
-set(VX_LAYER_frontend dialects)
+set(VX_LAYER_frontend dialects base)
 set(VX_LAYER_analysis dialects analysis)
 set(VX_LAYER_transforms dialects analysis)
 set(VX_LAYER_memory dialects analysis)
 set(VX_LAYER_conversion dialects analysis transforms memory)
-set(VX_LAYER_codegen abi dialects analysis transforms conversion codegen)
+set(VX_LAYER_codegen abi dialects analysis transforms conversion codegen base)
 set(VX_LAYER_target abi dialects analysis transforms conversion codegen)
-set(VX_LAYER_module abi dialects analysis)
+set(VX_LAYER_module abi dialects analysis base)
 set(VX_LAYER_pipelines abi dialects analysis transforms memory conversion codegen target module pipelines)
-set(VX_LAYER_compiler-driver abi dialects analysis transforms memory conversion codegen target module pipelines)
-set(VX_LAYER_api abi dialects compiler-driver frontend pipelines target)
+set(VX_LAYER_compiler-driver abi dialects analysis transforms memory conversion codegen target module pipelines
+                             base)
+set(VX_LAYER_api abi dialects compiler-driver frontend pipelines target base)
 set(VX_LAYER_tool ${VX_LAYERS})
 set(VX_LAYER_test ${VX_LAYERS})
 

@@ -17,6 +17,8 @@ import tempfile
 
 import numpy as np
 
+from weight_recipe import place_of
+
 MODEL, OPS = "decoder", "unary,symbolic"
 
 
@@ -145,7 +147,8 @@ def planted_weights(test):
     weights = os.path.join(test.inside, f"{module}.weights")
     test.run(os.path.join(test.bin, "vx-fill-weights"), os.path.join(test.inside, f"{module}.recipe"), weights)
     _, text = test.run(os.path.join(test.bin, "vx-info"), "--json", os.path.join(test.inside, f"{module}.vxm"))
-    layers = [constant for constant in json.loads(text)["constants"] if constant["type"] == "f32" and len(constant["dims"]) == 2 and constant["size"] > 1 << 16]
+    description = json.loads(text)
+    layers = [constant | {"offset": place_of(description, constant)} for constant in description["constants"] if constant["type"] == "f32" and len(constant["dims"]) == 2 and constant["size"] > 1 << 16]
     middle = layers[len(layers) // 2]
     os.makedirs(folder, exist_ok=True)
     shutil.copy(os.path.join(test.inside, f"{module}.vxm"), folder)

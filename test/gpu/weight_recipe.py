@@ -13,6 +13,8 @@ import onnx
 
 # A constant of more bytes that cannot be drawn makes the pack too large; it is an error.
 LARGEST_BY_BYTES = 1 << 18
+# Of the header of a weights file, see runtime/include/vx/abi/module_header.h.
+HEADER_BYTES = 64
 
 
 def round_to(values, kind):
@@ -81,8 +83,9 @@ class Recipe:
     def lines(self, description, data):
         """`description` is what vx-info says of the module, `data` the bytes of its weights."""
         yield f"size {data.size}"
+        yield f"bytes 0 {data[:HEADER_BYTES].tobytes().hex()}"
         for constant in description["constants"]:
-            begin, size, kind = constant["offset"], constant["size"], constant["type"]
+            begin, size, kind = place_of(description, constant), constant["size"], constant["type"]
             part = data[begin:begin + size]
             found = None
             if kind in ("f32", "f16", "bf16") and size >= 512:
@@ -99,6 +102,11 @@ class Recipe:
                 raise SystemExit(f"weight_recipe.py: error: constant '{constant['name']}' {kind}{constant['dims']} is none of the tensors that are drawn")
             elif size:
                 yield f"bytes {begin} {part.tobytes().hex()}"
+
+
+def place_of(description, constant):
+    """Where the bytes of a constant begin in the weights' file."""
+    return description["sections"][constant["section"]]["offset"] + constant["offset"]
 
 
 def describe(vx_info, module):

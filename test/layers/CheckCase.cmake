@@ -14,6 +14,7 @@ set(expected_target-links-target "layer check: 'vulkan' of layer 'target' links 
 set(expected_library-links-api "layer check: 'onnx' of layer 'frontend' links 'compiler' of layer 'api', allowed are: dialects")
 set(expected_library-links-tool "layer check: 'compiler' of layer 'api' links 'program' of layer 'tool', allowed are: ")
 set(expected_past-the-door "layer check: 'onnx' of layer 'frontend' links 'MLIRIR', only 'vx_mlir' may")
+set(expected_base-links-runtime "layer check: 'base' of layer 'base' links 'loader' of layer 'runtime', allowed are: ")
 set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;runtime;")
 
 if(NOT DEFINED expected_${CASE})

@@ -49,25 +49,30 @@ static ExitCode exitCodeOf(vx_code code) {
   return ExitCode::Failed;
 }
 
+void flushStandardOutput() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw workError("cannot write to standard output");
+}
+
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv)) {
   // A file that grows over its limit is an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   ExitCode code = ExitCode::Failed;
   try {
     const int result = body(name, argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
-      throw workError("cannot write to standard output");
+    if (result == 0) // else it has been said what went wrong
+      flushStandardOutput();
     return result;
   } catch (const ToolError &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, error.what());
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
     code = error.exitCode;
   } catch (const vx::Error &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, error.what());
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
     code = exitCodeOf(error.code());
   } catch (const std::bad_alloc &) {
     writeOutOfMemory(name);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, error.what());
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
   }
   return static_cast<int>(code);
 }

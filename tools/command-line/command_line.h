@@ -4,7 +4,10 @@
 
 #include "tool_error.h"
 
+#include "vx/base/printable.h"
+
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,6 +23,16 @@ namespace vx::tools {
 // Runs `body` and turns what it throws into a message on stderr and an exit code. Output that could not be written to
 // stdout is an error too.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));
+
+// Prints to standard output what may hold names of files and models: nothing that a terminal obeys gets there raw.
+template <typename... Args>
+void printOut(fmt::format_string<Args...> format, Args &&...args) {
+  const std::string text = vx::printable(fmt::format(format, std::forward<Args>(args)...));
+  std::fwrite(text.data(), 1, text.size(), stdout); // flushStandardOutput finds what went wrong
+}
+
+// Throws a ToolError (exit 1) when something printed could not be written.
+void flushStandardOutput();
 
 // "vx 0.1.0", LLVM and the ABI numbers, one line each.
 std::string versionText(std::string_view llvm = "none");

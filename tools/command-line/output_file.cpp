@@ -1,10 +1,14 @@
 #include "output_file.h"
 
+#include "command_line.h"
 #include "tool_error.h"
+#include "vx/base/command_files.h"
+#include "vx/base/partial_file.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,30 +32,45 @@ static int writeAll(int file, std::span<const uint8_t> bytes) {
   return 0;
 }
 
-void writeFile(const std::string &path, std::span<const uint8_t> bytes) {
-  struct stat existing{};
-  const bool inPlace = ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode);
-  if (inPlace && S_ISDIR(existing.st_mode))
-    throw writeError(path, EISDIR);
+static void writeStream(const std::string &path, int descriptor, std::span<const uint8_t> bytes) {
+  flushStandardOutput(); // what was printed before comes before
+  if (const int error = writeAll(descriptor, bytes))
+    throw writeError(path, error);
+}
 
-  const std::string name = inPlace ? path : fmt::format("{}.{}.part", path, ::getpid());
-  const int flags = inPlace ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-  const int file = ::open(name.c_str(), flags, 0666);
+static void writeDevice(const std::string &path, std::span<const uint8_t> bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     throw writeError(path, errno);
+  // Nothing waits in the opening; the writing may.
+  (void)::fcntl(file, F_SETFL, O_WRONLY);
   int error = writeAll(file, bytes);
-  // Some file systems say only now that the disk is full.
-  if (!error && !inPlace && ::fsync(file) != 0)
-    error = errno;
   if (::close(file) != 0 && !error)
     error = errno;
-  if (!inPlace && !error && ::rename(name.c_str(), path.c_str()) != 0)
-    error = errno;
-  if (error) {
-    if (!inPlace)
-      ::unlink(name.c_str());
+  if (error)
     throw writeError(path, error);
-  }
+}
+
+void writeFile(const std::string &path, std::span<const uint8_t> bytes) {
+  if (const std::optional<int> descriptor = descriptorOf(path))
+    return writeStream(path, *descriptor, bytes);
+  CommandFiles files;
+  files.addOutput("the output", path, CommandFiles::Kind::RegularFileOrStream);
+  if (const std::string problem = files.problem(); !problem.empty())
+    throw usageError("{}", problem);
+  struct stat existing{};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
+    return writeDevice(path, bytes);
+
+  removeLeftoverFiles(path);
+  PartialFile file;
+  int error = file.open(path);
+  if (!error)
+    error = file.write(bytes.data(), bytes.size());
+  if (error)
+    throw writeError(path, error);
+  if (std::string reason; !file.commit(reason))
+    throw workError("{}", reason);
 }
 
 void writeFile(const std::string &path, std::string_view text) {

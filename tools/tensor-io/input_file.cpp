@@ -1,11 +1,13 @@
 #include "input_file.h"
 
 #include "tool_error.h"
+#include "vx/base/regular_file.h"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <unistd.h>
 
 namespace vx::tools {
 
@@ -13,9 +15,16 @@ std::vector<uint8_t> readFile(const std::string &path) {
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
-  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rbe"));
-  if (!file)
+  FileError reason;
+  const int descriptor = openRegularFile(path, reason);
+  if (descriptor < 0)
+    throw fileError("cannot open '{}': {}", path,
+                    reason.number ? std::string(std::strerror(reason.number)) : "it " + reason.text);
+  std::unique_ptr<std::FILE, Close> file(::fdopen(descriptor, "rb"));
+  if (!file) {
+    ::close(descriptor);
     throw fileError("cannot open '{}': {}", path, std::strerror(errno));
+  }
   std::vector<uint8_t> bytes;
   uint8_t piece[1 << 16];
   while (const size_t count = std::fread(piece, 1, sizeof(piece), file.get()))

@@ -2,20 +2,25 @@
 #ifndef VX_BENCH_TEMPORARY_FOLDER_H
 #define VX_BENCH_TEMPORARY_FOLDER_H
 
+#include "vx/base/temporary_folder.h"
+
 #include <filesystem>
+#include <string>
 
 namespace vx::tools {
 
-// In TMPDIR or /tmp; removed with what is in it.
+// In TMPDIR or /tmp; removed with what is in it, and by the next one where the process was killed.
 class TemporaryFolder {
 public:
-  // Throws a ToolError (exit 1) that names the folder and the reason.
+  // Throws a ToolError (exit 1) that names the reason.
   TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  std::filesystem::path path;
+private:
+  std::string error;
+  vx::TemporaryFolder folder;
+
+public:
+  const std::filesystem::path path;
 };
 
 } // namespace vx::tools

@@ -3,6 +3,7 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "device_probe.h"
+#include "file_checks.h"
 #include "load_module.h"
 #include "measurement.h"
 #include "npy.h"
@@ -146,7 +147,7 @@ static std::vector<uint32_t> threadCounts(const std::string &text) {
 
 static void progress(const std::string &text) {
   if (::isatty(STDERR_FILENO))
-    fmt::print(stderr, "\r\033[K{}", text);
+    fmt::print(stderr, "\r\033[K{}", vx::printableLine(text));
 }
 
 static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module,
@@ -171,6 +172,11 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
     }
 }
 
+static std::string peerModel(const Options &options, size_t moduleIndex) {
+  return options.peerModels.empty() ? fs::path(options.modules[moduleIndex]).replace_extension(".onnx").string()
+                                    : options.peerModels[moduleIndex];
+}
+
 // One for each number of threads; the inputs are the same numbers as ours.
 static void addPeers(std::vector<Entry> &entries, const Options &options, size_t moduleIndex, SymbolValues dims,
                      const fs::path &scratch) {
@@ -181,8 +187,7 @@ static void addPeers(std::vector<Entry> &entries, const Options &options, size_t
   request.name = options.peer;
   request.script = options.peerScript;
   request.module = path;
-  request.model =
-      options.peerModels.empty() ? fs::path(path).replace_extension(".onnx").string() : options.peerModels[moduleIndex];
+  request.model = peerModel(options, moduleIndex);
   checkDims(function, dims);
   const std::vector<Value> values = makeInputs(function, options.inputs, options.seed, dims);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -275,6 +280,20 @@ static int run(const char *name, int argc, char **argv) {
     return 0;
   parseNames("--device", options.devices);
   threadCounts(options.threads);
+  const bool jsonOnly = isStandardOutput(options.json);
+  CommandFiles files;
+  if (!options.json.empty() && !jsonOnly)
+    files.addOutput("--json", options.json, CommandFiles::Kind::RegularFileOrStream);
+  if (!options.html.empty())
+    files.addOutput("--html", options.html, CommandFiles::Kind::RegularFileOrStream);
+  files.addStandardOutput();
+  addInputFiles(files, options.inputs);
+  if (!options.peer.empty())
+    for (size_t i = 0; i < options.modules.size(); ++i)
+      files.addInput("the peer's model", peerModel(options, i));
+  checkFiles(files);
+  for (const std::string &module : options.modules)
+    (void)loadModule(module, files);
   std::optional<TemporaryFolder> scratch;
   if (!options.peer.empty())
     scratch.emplace();
@@ -307,12 +326,11 @@ static int run(const char *name, int argc, char **argv) {
   for (const std::string &note : notes)
     fmt::print(stderr, "vx-bench: note: {}\n", note);
   const std::string json = report.json().dump(2) + "\n";
-  const bool jsonOnly = options.json == "-";
   if (!options.json.empty() && !jsonOnly)
     writeFile(options.json, json);
   if (!options.html.empty())
     writeFile(options.html, report.html());
-  fmt::print("{}", jsonOnly ? json : report.text());
+  printOut("{}", jsonOnly ? json : report.text());
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // vx-compile: a model in, a module file out. A main() over libvx_compiler.
 #include "command_line.h"
+#include "file_checks.h"
 #include "memory_failure.h"
 #include "output_file.h"
 
@@ -69,6 +70,7 @@ private:
 struct Sink {
   Console console;
   std::string text;
+  std::string problem; // why the report could not be printed
   std::string reason;
 
   // What is written is checked by the loader that will read it, before it has a name.
@@ -163,8 +165,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 
   if (options.model.empty())
     throw usageError("want a model file; see --help");
-  if (options.output == "-" && options.stopAfter.empty() && !options.check)
-    throw usageError("--output: '-' prints the text of --stop-after; a module wants a file, got '-'");
+  if (isStandardOutput(options.output) && options.stopAfter.empty() && !options.check)
+    throw usageError("--output: '-' prints the text of --stop-after; a module wants a file, got '{}'", options.output);
   if (app.count("--report") > 0 && options.report.empty())
     options.report = "text";
   if (options.cache.empty() && !options.noCache)
@@ -185,6 +187,16 @@ static int run(const char *name, int argc, char **argv) {
     return 0;
   if (options.output.empty() && options.stopAfter.empty())
     options.output = std::filesystem::path(options.model).replace_extension(".vxm").string();
+
+  CommandFiles files;
+  files.addInput("the model", options.model);
+  files.addStandardOutput();
+  if (!options.check && !options.output.empty() && !isStandardOutput(options.output)) {
+    files.addOutput(options.stopAfter.empty() ? "the module" : "the output", options.output,
+                    options.stopAfter.empty() ? CommandFiles::Kind::RegularFile
+                                              : CommandFiles::Kind::RegularFileOrStream);
+    checkFiles(files);
+  }
 
   std::vector<std::string> variants;
   for (const auto &[target, list] : options.variants)
@@ -222,14 +234,26 @@ static int run(const char *name, int argc, char **argv) {
   };
   request.verify = [](void *data, const char *path) { return static_cast<Sink *>(data)->verify(path); };
   request.user_data = &sink;
+  // A report that cannot be printed is found before the module has its name.
+  request.confirm = [](void *data) -> const char * {
+    auto *sink = static_cast<Sink *>(data);
+    try {
+      printOut("{}", std::exchange(sink->text, std::string()));
+      flushStandardOutput();
+      return nullptr;
+    } catch (const std::exception &error) {
+      sink->problem = error.what();
+      return sink->problem.c_str();
+    }
+  };
   const vxc_result result = vxc_compile(options.model.c_str(), options.output.c_str(), &request);
   if (result != VXC_DONE)
     return result;
   // The text of a phase goes to the output file when there is one; a report always to stdout.
-  if (!options.stopAfter.empty() && !options.output.empty() && options.output != "-")
+  if (!options.stopAfter.empty() && !options.output.empty() && !isStandardOutput(options.output))
     writeFile(options.output, sink.text);
   else
-    fmt::print("{}", sink.text);
+    printOut("{}", sink.text);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // vx-info: what a module file holds.
 #include "command_line.h"
+#include "file_checks.h"
 #include "load_module.h"
 
 #include <CLI/CLI.hpp>
@@ -57,19 +58,19 @@ static std::string rangeText(const Json &argument) {
 
 static void printFunctions(const Json &module) {
   for (const Json &function : module["functions"]) {
-    fmt::print("\nfunction {}\n", function.value("name", ""));
+    printOut("\nfunction {}\n", function.value("name", ""));
     for (const Json &symbol : function["symbols"]) {
-      fmt::print("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
-                 symbol["max"].is_null() ? "any" : symbol["max"].dump());
+      printOut("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
+               symbol["max"].is_null() ? "any" : symbol["max"].dump());
       if (const int64_t multiple = symbol.value("multiple", int64_t(1)); multiple != 1)
-        fmt::print(", a multiple of {}", multiple);
-      fmt::print("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
+        printOut(", a multiple of {}", multiple);
+      printOut("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
     }
     for (const Json &constraint : function["constraints"])
-      fmt::print("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
+      printOut("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
-        fmt::print("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
+        printOut("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
                    argument.value("name", ""), typeText(argument), rangeText(argument));
   }
 }
@@ -77,65 +78,64 @@ static void printFunctions(const Json &module) {
 static void printVariables(const Json &module) {
   if (module["variables"].empty())
     return;
-  fmt::print("\nvariables\n");
+  printOut("\nvariables\n");
   for (const Json &variable : module["variables"])
-    fmt::print("  {}: {}[{}], {}{}\n", variable.value("name", ""), variable.value("type", ""),
-               join(variable["dims"], ","), sizeText(variable.value("size", uint64_t(0))),
-               variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()
-                                            : std::string(", starts as zero"));
+    printOut("  {}: {}[{}], {}{}\n", variable.value("name", ""), variable.value("type", ""),
+             join(variable["dims"], ","), sizeText(variable.value("size", uint64_t(0))),
+             variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()
+                                          : std::string(", starts as zero"));
 }
 
 static void printTarget(const Json &target) {
   const std::string triple = target.value("triple", "");
-  fmt::print("\ntarget {}{}\n", target.value("name", ""), triple.empty() ? "" : " (" + triple + ")");
+  printOut("\ntarget {}{}\n", target.value("name", ""), triple.empty() ? "" : " (" + triple + ")");
   for (const Json &variant : target["variants"])
-    fmt::print("  variant {}: {}, requires {}\n", variant.value("name", ""),
-               sizeText(variant.value("size", uint64_t(0))),
-               variant["requires"].empty() ? "nothing" : join(variant["requires"], " "));
+    printOut("  variant {}: {}, requires {}\n", variant.value("name", ""), sizeText(variant.value("size", uint64_t(0))),
+             variant["requires"].empty() ? "nothing" : join(variant["requires"], " "));
   for (const Json &entry : target["entries"]) {
-    fmt::print("  entry   {}", entry.value("function", ""));
+    printOut("  entry   {}", entry.value("function", ""));
     for (const auto &[symbol, value] : entry["where"].items())
-      fmt::print(" {}={}", symbol, value.dump());
-    fmt::print(": program {}", entry.value("program", 0));
+      printOut(" {}={}", symbol, value.dump());
+    printOut(": program {}", entry.value("program", 0));
     if (entry.contains("arena_bytes"))
-      fmt::print(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
-    fmt::print("\n");
+      printOut(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
+    printOut("\n");
   }
   if (!target["derived"].empty()) {
     uint64_t bytes = 0;
     for (const Json &derived : target["derived"])
       bytes += derived.value("size", uint64_t(0));
-    fmt::print("  load    {} derived constants, {}\n", target["derived"].size(), sizeText(bytes));
+    printOut("  load    {} derived constants, {}\n", target["derived"].size(), sizeText(bytes));
   }
   for (const Json &kernel : target["kernels"]) {
-    fmt::print("  kernel  {} {}", kernel.value("name", ""), kernel.value("key", ""));
+    printOut("  kernel  {} {}", kernel.value("name", ""), kernel.value("key", ""));
     if (const std::string strategy = kernel.value("strategy", ""); !strategy.empty())
-      fmt::print(", {}", strategy);
+      printOut(", {}", strategy);
     if (!kernel["sources"].empty())
-      fmt::print(", from {}", join(kernel["sources"], ", "));
-    fmt::print("\n");
+      printOut(", from {}", join(kernel["sources"], ", "));
+    printOut("\n");
   }
 }
 
 static void printModule(const Json &module) {
-  fmt::print("module {}, {}, made by {}\n", module.value("name", ""), sizeText(module.value("file_size", uint64_t(0))),
-             module.value("producer", ""));
+  printOut("module {}, {}, made by {}\n", module.value("name", ""), sizeText(module.value("file_size", uint64_t(0))),
+           module.value("producer", ""));
   printFunctions(module);
   printVariables(module);
   for (const Json &target : module["targets"])
     printTarget(target);
-  fmt::print("\nsections\n");
+  printOut("\nsections\n");
   size_t number = 0;
   for (const Json &section : module["sections"])
-    fmt::print("  {} {:<7} {}, at {}{}, hash {}\n", number++, section.value("kind", ""),
-               sizeText(section.value("size", uint64_t(0))), section.value("offset", uint64_t(0)),
-               section.contains("external_file") ? " of " + section["external_file"].get<std::string>() : std::string(),
-               section.value("hash", ""));
+    printOut("  {} {:<7} {}, at {}{}, hash {}\n", number++, section.value("kind", ""),
+             sizeText(section.value("size", uint64_t(0))), section.value("offset", uint64_t(0)),
+             section.contains("external_file") ? " of " + section["external_file"].get<std::string>() : std::string(),
+             section.value("hash", ""));
   uint64_t constants = 0;
   for (const Json &constant : module["constants"])
     constants += constant.value("size", uint64_t(0));
-  fmt::print("  {} constants, {}; metadata {}\n", module["constants"].size(), sizeText(constants),
-             sizeText(module.value("metadata_size", uint64_t(0))));
+  printOut("  {} constants, {}; metadata {}\n", module["constants"].size(), sizeText(constants),
+           sizeText(module.value("metadata_size", uint64_t(0))));
 }
 
 static int run(const char *name, int argc, char **argv) {
@@ -151,7 +151,9 @@ static int run(const char *name, int argc, char **argv) {
   if (path.empty())
     throw usageError("want a module file; see --help");
 
-  const vx::Module module = loadModule(path);
+  CommandFiles files;
+  files.addStandardOutput();
+  const vx::Module module = loadModule(path, files);
   if (verify)
     module.verify();
 
@@ -159,12 +161,12 @@ static int run(const char *name, int argc, char **argv) {
   if (json) {
     if (verify)
       description["verified"] = true;
-    fmt::print("{}\n", description.dump(2));
+    printOut("{}\n", description.dump(2));
     return 0;
   }
   printModule(description);
   if (verify)
-    fmt::print("every section has the hash that the metadata states\n");
+    printOut("every section has the hash that the metadata states\n");
   return 0;
 }
 

@@ -2,6 +2,7 @@
 // exact answer that tests compare devices with.
 
 #include "command_line.h"
+#include "file_checks.h"
 #include "input_file.h"
 #include "memory_failure.h"
 #include "npy.h"
@@ -65,17 +66,17 @@ static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string &name = names[i];
     if (const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[i])) {
-      fmt::print("{}: {}\n", name, tensor->describe());
+      printOut("{}: {}\n", name, tensor->describe());
       if (options.print)
-        fmt::print("{}", tensorText(toTensor(*tensor), PrintLimit));
+        printOut("{}", tensorText(toTensor(*tensor), PrintLimit));
       continue;
     }
     const auto &sequence = std::get<vx::reference::HostSequence>(values[i]);
-    fmt::print("{}: sequence of {}\n", name, sequence.size());
+    printOut("{}: sequence of {}\n", name, sequence.size());
     for (size_t j = 0; j < sequence.size(); ++j) {
-      fmt::print("{}[{}]: {}\n", name, j, sequence[j].describe());
+      printOut("{}[{}]: {}\n", name, j, sequence[j].describe());
       if (options.print)
-        fmt::print("{}", tensorText(toTensor(sequence[j]), PrintLimit));
+        printOut("{}", tensorText(toTensor(sequence[j]), PrintLimit));
     }
   }
 }
@@ -120,6 +121,12 @@ static int run(const char *name, int argc, char **argv) {
   if (!function)
     throw usageError("{} has no function '{}'", options.path, options.function);
   const std::vector<OutputFile> files = parseOutputs(function, options.outputs);
+  CommandFiles commandFiles;
+  commandFiles.addInput("the program", options.path);
+  addInputFiles(commandFiles, options.inputs);
+  commandFiles.addStandardOutput();
+  addOutputFiles(commandFiles, options.outputs);
+  checkFiles(commandFiles);
 
   const std::vector<vx::reference::HostValue> inputs =
       makeProgramInputs(function, options.inputs, parseDims(options.dims), options.seed);

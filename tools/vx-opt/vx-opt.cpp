@@ -24,6 +24,8 @@
 #include "vx/Transforms/FusionPasses.h"
 #include "vx/Transforms/Passes.h"
 #include "vx/abi/version.h"
+#include "vx/base/command_files.h"
+#include "vx/base/printable.h"
 #include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
@@ -52,5 +54,15 @@ int main(int argc, char **argv) {
   vx::registerROCMPasses();
   vx::registerVulkanPasses();
   vx::registerPipelinesPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "vx modular optimizer driver\n", registry));
+  const auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "vx modular optimizer driver\n", registry);
+  if (input != "-" && output != "-") {
+    vx::CommandFiles files;
+    files.addInput("the input", input);
+    files.addOutput("the output", output, vx::CommandFiles::Kind::RegularFileOrStream);
+    if (const std::string problem = files.problem(); !problem.empty()) {
+      llvm::errs() << "vx-opt: error: " << vx::printable(problem) << "\n";
+      return 2;
+    }
+  }
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -2,6 +2,7 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "device_comparison.h"
+#include "file_checks.h"
 #include "load_module.h"
 #include "npy.h"
 #include "output_file.h"
@@ -39,6 +40,7 @@ struct Options {
   bool json = false;
   std::string variant;
   uint32_t threads = 0;
+  bool verify = false;
   std::string function;
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
@@ -80,6 +82,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, 1024))
       ->group("Device");
   app.add_option("--variant", options.variant, "Take this code variant")->group("Device");
+
+  app.add_flag("--verify", options.verify, "Read the whole module and its weights, and compare their hashes first")
+      ->group("Device");
 
   app.add_option("--function", options.function, "The function to run; the first one by default")->group("Inputs");
   app.add_option("--input", options.inputs,
@@ -129,23 +134,23 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 static void listDevices(bool asJson) {
   const std::string document = vx::listDevices();
   if (asJson) {
-    fmt::print("{}\n", document);
+    printOut("{}\n", document);
     return;
   }
   const Json list = Json::parse(document);
   for (const Json &backend : list["backends"]) {
     if (!backend.value("available", false)) {
-      fmt::print("{}: {}\n", backend.value("name", ""), backend.value("reason", ""));
+      printOut("{}: {}\n", backend.value("name", ""), backend.value("reason", ""));
       continue;
     }
     for (const Json &device : backend["devices"]) {
-      fmt::print("{}: {}", device.value("device", ""), device.value("name", ""));
+      printOut("{}: {}", device.value("device", ""), device.value("name", ""));
       if (const std::string details = device.value("details", ""); !details.empty())
-        fmt::print(" ({})", details);
+        printOut(" ({})", details);
       std::string features;
       for (const Json &feature : device.value("features", Json::array()))
         features += (features.empty() ? "" : " ") + feature.get<std::string>();
-      fmt::print("\n  features: {}\n", features.empty() ? "none" : features);
+      printOut("\n  features: {}\n", features.empty() ? "none" : features);
     }
   }
 }
@@ -183,13 +188,13 @@ static std::string valueText(const Value &value) {
 static void printOutputs(const vx_function_info &function, const std::vector<Value> &outputs, bool elements) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value &value = outputs[i];
-    fmt::print("{}: {}\n", function.outputs[i].name, valueText(value));
+    printOut("{}: {}\n", function.outputs[i].name, valueText(value));
     if (!elements)
       continue;
     for (size_t j = 0; j < value.tensors.size(); ++j) {
       if (value.kind != VX_TENSOR)
-        fmt::print("{}[{}]: {}\n", function.outputs[i].name, j, typeText(value.type, value.tensors[j].dims));
-      fmt::print("{}", tensorText(value.tensors[j], PrintLimit));
+        printOut("{}[{}]: {}\n", function.outputs[i].name, j, typeText(value.type, value.tensors[j].dims));
+      printOut("{}", tensorText(value.tensors[j], PrintLimit));
     }
   }
 }
@@ -223,7 +228,7 @@ static void printKernels(const Json &call) {
   for (const Json &kernel : call.value("kernels", Json::array())) {
     const std::string time =
         kernel["total_ms"].is_null() ? "-" : fmt::format("{:.4f}", kernel["total_ms"].get<double>());
-    fmt::print("  {:>10} ms  {:>4}x  {}\n", time, kernel.value("count", 0), kernel.value("kernel", ""));
+    printOut("  {:>10} ms  {:>4}x  {}\n", time, kernel.value("count", 0), kernel.value("kernel", ""));
   }
 }
 
@@ -237,7 +242,8 @@ static void tellFallback(const std::string &wanted, const vx::Instance &instance
   for (const Json &refusal : report["refused"])
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
-  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", wanted, taken, reasons);
+  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", vx::printable(wanted), taken,
+             vx::printable(reasons));
 }
 
 // The exit code: 1 when the devices differ.
@@ -256,15 +262,15 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["dims"] = symbols;
     report.update(comparison.json());
-    fmt::print("{}\n", report.dump(2));
+    printOut("{}\n", report.dump(2));
   } else {
     for (const ComparedResult &result : comparison.results)
-      fmt::print("{}: {}\n", result.name, result.difference.text());
+      printOut("{}: {}\n", result.name, result.difference.text());
   }
   if (!comparison.agrees())
     throw workError("{}", comparison.message());
   if (options.report != "json")
-    fmt::print("{}\n", comparison.message());
+    printOut("{}\n", comparison.message());
   return 0;
 }
 
@@ -278,7 +284,13 @@ static int run(const char *name, int argc, char **argv) {
   }
 
   const Clock::time_point loadBegin = Clock::now();
-  const vx::Module module = loadModule(options.module);
+  CommandFiles commandFiles;
+  addInputFiles(commandFiles, options.inputs);
+  addOutputFiles(commandFiles, options.outputs);
+  commandFiles.addStandardOutput();
+  const vx::Module module = loadModule(options.module, commandFiles);
+  if (options.verify)
+    module.verify();
   const double loadTime = millisecondsSince(loadBegin);
 
   const vx_function_info &function = findFunction(module, options.function);
@@ -331,13 +343,13 @@ static int run(const char *name, int argc, char **argv) {
     report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
     report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);
-    fmt::print("{}\n", report.dump(2));
+    printOut("{}\n", report.dump(2));
     return 0;
   }
   printOutputs(function, outputs, options.print);
   if (options.report == "text") {
-    fmt::print("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", instance.report(), loadTime, instanceTime,
-               callTime);
+    printOut("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", instance.report(), loadTime, instanceTime,
+             callTime);
     printKernels(Json::parse(call.report()));
   }
   return 0;

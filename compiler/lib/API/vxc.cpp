@@ -12,13 +12,16 @@
 #include "vx/Target/Vulkan.h"
 #include "vx/Transforms/Passes.h"
 #include "vx/abi/version.h"
+#include "vx/base/command_files.h"
+#include "vx/base/printable.h"
+#include "vx/base/regular_file.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -46,7 +49,7 @@ public:
 private:
   void say(vxc_severity severity, const std::string &message) const {
     if (options.on_message)
-      options.on_message(options.user_data, severity, message.c_str());
+      options.on_message(options.user_data, severity, vx::printable(message).c_str());
   }
   vxc_result fail(vxc_result result, const std::string &message) const {
     say(VXC_ERROR, message);
@@ -62,9 +65,12 @@ private:
   vxc_result splitList(StringRef what, const char *list, std::vector<std::string> &parts) const;
   vxc_result parseDim(StringRef text);
   OwningOpRef<ModuleOp> load(MLIRContext &context, StringRef path, vxc_result &result);
+  vxc_result checkFiles(const char *modelPath, StringRef outputPath, ArrayRef<std::string> externalFiles) const;
+  bool confirm(const vx::CompilationReport &report, std::string &error) const;
 
   vxc_options options;
   vx::CompilationOptions compilation;
+  std::vector<std::string> externalFiles; // of the model
 };
 
 /// Names between commas, none of them empty or given twice. No text is an empty list.
@@ -187,15 +193,14 @@ vxc_result Call::parseOptions() {
 
 OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_result &result) {
   result = VXC_UNSUPPORTED;
-  llvm::sys::fs::file_status status;
-  if (std::error_code code = llvm::sys::fs::status(path, status)) {
-    fail(result, path.str() + ": cannot read the model: " + code.message());
+  vx::FileError reason;
+  int file = vx::openRegularFile(path.str(), reason);
+  if (file < 0) {
+    fail(result, path.str() + ": cannot read the model: " +
+                     (reason.number ? std::generic_category().message(reason.number) : "it " + reason.text));
     return {};
   }
-  if (status.type() == llvm::sys::fs::file_type::directory_file) {
-    fail(result, path.str() + ": cannot read the model: it is a folder");
-    return {};
-  }
+  ::close(file);
   if (path.ends_with(".mlir")) {
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
     if (module && module->getOps<func::FuncOp>().empty()) {
@@ -207,6 +212,7 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
   vx::ImportReport report;
   report.file = path.str();
   OwningOpRef<ModuleOp> module = vx::importOnnx(context, path, vx::ImportOptions(), report);
+  externalFiles = report.externalFiles;
   if (!module) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -214,6 +220,35 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
     fail(result, StringRef(text).rtrim().str());
   }
   return module;
+}
+
+/// No output may be a file of the model. With `stop_after` the caller writes the text.
+vxc_result Call::checkFiles(const char *modelPath, StringRef outputPath, ArrayRef<std::string> externalFiles) const {
+  if (options.check_only || outputPath.empty())
+    return VXC_DONE;
+  vx::CommandFiles files;
+  files.addInput("the model", modelPath);
+  for (const std::string &file : externalFiles)
+    files.addInput("external data of the model,", file);
+  if (compilation.stopAfter == vx::Phase::Module) {
+    files.addOutput("the module", outputPath.str());
+    if (compilation.externalWeights)
+      files.addOutput("the weights' file", vx::getWeightsPath(outputPath));
+  } else if (outputPath != "-") {
+    files.addOutput("the output", outputPath.str(), vx::CommandFiles::Kind::RegularFileOrStream);
+  }
+  std::string problem = files.problem();
+  return problem.empty() ? VXC_DONE : fail(VXC_USAGE, problem);
+}
+
+/// The report goes out before the module has its name: a caller that cannot take it gets no module.
+bool Call::confirm(const vx::CompilationReport &report, std::string &error) const {
+  if (options.report)
+    print(StringRef(options.report) == "json" ? vx::getJsonReport(report) : vx::getTextReport(report));
+  const char *reason = options.confirm ? options.confirm(options.user_data) : nullptr;
+  if (reason)
+    error = reason;
+  return !reason;
 }
 
 vxc_result Call::run(const char *modelPath, const char *outputPath) {
@@ -225,6 +260,9 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
     return result;
   if (!outputPath && compilation.stopAfter == vx::Phase::Module && !options.check_only)
     return fail(VXC_USAGE, "argument 'output_path' is a null pointer, want a path without stop_after and check_only");
+  StringRef output = outputPath ? outputPath : "";
+  if (vxc_result result = checkFiles(modelPath, output, {}); result != VXC_DONE)
+    return result;
   DialectRegistry registry;
   getTargets().registerDialects(registry);
   MLIRContext context(registry);
@@ -256,16 +294,18 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
   OwningOpRef<ModuleOp> module = load(context, modelPath, result);
   if (!module)
     return result;
+  if (result = checkFiles(modelPath, output, externalFiles); result != VXC_DONE)
+    return result;
   compilation.modelName = llvm::sys::path::stem(modelPath).str();
 
+  const vx::CompilationReport *report = nullptr;
+  compilation.confirm = [&](std::string &error) { return confirm(*report, error); };
   vx::Compilation job(getTargets(), compilation);
+  report = &job.report();
   std::string text;
-  vx::Outcome outcome = options.check_only ? job.check(*module) : job.run(*module, outputPath ? outputPath : "", text);
-  if (outcome == vx::Outcome::Done) {
+  vx::Outcome outcome = options.check_only ? job.check(*module) : job.run(*module, output, text);
+  if (outcome == vx::Outcome::Done)
     print(text);
-    if (options.report && compilation.stopAfter == vx::Phase::Module && !options.check_only)
-      print(StringRef(options.report) == "json" ? vx::getJsonReport(job.report()) : vx::getTextReport(job.report()));
-  }
   return static_cast<vxc_result>(outcome);
 }
 

@@ -54,7 +54,9 @@ void TargetRegistry::registerDialects(DialectRegistry &registry) const {
 //-----------------------------------------------------------------------------------------------------===//
 
 Compilation::Compilation(const TargetRegistry &targets, CompilationOptions settings)
-    : registry(targets), options(std::move(settings)) {}
+    : registry(targets), options(std::move(settings)), cache(std::make_unique<KernelCache>(options.cacheFolder)) {}
+
+Compilation::~Compilation() = default;
 
 namespace {
 
@@ -311,7 +313,7 @@ struct KernelJob {
   KernelReport report;
 };
 
-void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry &dialects, const KernelCache &cache,
+void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry &dialects, KernelCache &cache,
             bool stopAtTarget) {
   auto begin = std::chrono::steady_clock::now();
   auto finish = [&] {
@@ -359,8 +361,6 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
                                     TargetContents &contents, std::string &text) {
   DialectRegistry dialects;
   registry.registerDialects(dialects);
-  KernelCache cache(options.cacheFolder);
-
   std::vector<KernelJob> jobs;
   llvm::StringMap<KernelUse> uses;
   for (const ScheduledModule &schedule : llvm::reverse(contents.schedules)) // the general one decides
@@ -403,7 +403,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
                                                  : llvm::hardware_concurrency());
     for (KernelJob &job : jobs)
       pool.async([&] {
-        runJob(job, backend, dialects, cache, stopAtTarget);
+        runJob(job, backend, dialects, *cache, stopAtTarget);
         std::lock_guard lock(progressMutex);
         progress("compiled " + std::to_string(++done) + " of " + std::to_string(jobs.size()) + " kernels for " +
                  backend.name().str());
@@ -535,6 +535,8 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
       return outcome;
     targets.push_back(std::move(contents));
   }
+  if (std::string problem = cache->problem(); !problem.empty())
+    emitWarning(UnknownLoc::get(module.getContext())) << problem;
   if (options.stopAfter == Phase::Target)
     return Outcome::Done;
 
@@ -546,7 +548,8 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
     refused = !reason.empty();
     return reason;
   };
-  if (failed(writeModule(output, targets, {options.modelName, options.externalWeights, verify}, error))) {
+  if (failed(
+          writeModule(output, targets, {options.modelName, options.externalWeights, verify, options.confirm}, error))) {
     emitError(UnknownLoc::get(module.getContext())) << error;
     return refused ? Outcome::Unsupported : Outcome::Failed;
   }

@@ -7,6 +7,8 @@
 #include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
+#include "vx/base/partial_file.h"
+#include "vx/base/temporary_folder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -102,37 +104,26 @@ private:
   unsigned filled = 0;
 };
 
-/// A file that appears under its name only when it is whole.
-class AtomicFile {
+/// A file that appears under its name only when it is whole, with a buffer and the place that was reached.
+class OutputFile {
 public:
-  AtomicFile(StringRef path) : path(path) {}
-  ~AtomicFile() {
-    if (stream && !committed) {
-      stream->close();
-      stream->clear_error();
-      llvm::sys::fs::remove(temporary);
+  OutputFile(StringRef path) : path(path) {}
+  ~OutputFile() {
+    if (stream) {
+      stream->flush();
+      stream->clear_error(); // reported, or of bytes that nobody wants
+      llvm::sys::DontRemoveFileOnSignal(file.temporaryName());
     }
   }
 
   LogicalResult open(std::string &error) {
-    // The rename would replace a device or a pipe by a file.
-    llvm::sys::fs::file_status status;
-    if (!llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status)) {
-      error = "cannot write '" + path + "': want a name for a file, got a " +
-              (llvm::sys::fs::is_directory(status) ? "folder" : "device or a pipe");
+    if (int number = file.open(path)) {
+      error = "cannot create '" + path + "': " + describe(number);
       return failure();
     }
-    int descriptor;
-    llvm::SmallString<128> name;
-    if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%.partial", descriptor, name,
-                                                               llvm::sys::fs::OF_None, 0666 & ~getUmask())) {
-      error = "cannot create '" + path + "': " + code.message();
-      return failure();
-    }
-    temporary = name.str().str();
     // An interrupt removes what is half-written.
-    llvm::sys::RemoveFileOnSignal(temporary);
-    stream = std::make_unique<llvm::raw_fd_ostream>(descriptor, /*shouldClose=*/true);
+    llvm::sys::RemoveFileOnSignal(file.temporaryName());
+    stream = std::make_unique<llvm::raw_fd_ostream>(file.descriptor(), /*shouldClose=*/false);
     return success();
   }
 
@@ -147,39 +138,26 @@ public:
   }
   uint64_t tell() const { return position; }
 
-  /// Overwrites the beginning, then gives the file its name unless `verify` has a reason not to.
-  LogicalResult commit(ArrayRef<char> beginning, std::string &error,
-                       llvm::function_ref<std::string(const std::string &)> verify = {}) {
-    if (!beginning.empty())
-      stream->pwrite(beginning.data(), beginning.size(), 0);
-    stream->close();
-    if (stream->has_error()) {
-      error = "cannot write '" + path + "': " + stream->error().message();
-      stream->clear_error();
-      llvm::sys::fs::remove(temporary);
-      committed = true;
-      return failure();
-    }
-    if (std::string reason = verify ? verify(temporary) : ""; !reason.empty()) {
-      error = "no runtime would load '" + path + "': " + reason;
-      return failure();
-    }
-    if (std::error_code code = llvm::sys::fs::rename(temporary, path)) {
-      error = "cannot rename '" + temporary + "' to '" + path + "': " + code.message();
-      return failure();
-    }
-    committed = true;
-    llvm::sys::DontRemoveFileOnSignal(temporary);
-    return success();
+  /// Overwrites the beginning; then all bytes are on their way.
+  template <typename Header>
+  LogicalResult finish(const Header &header, std::string &error) {
+    stream->pwrite(reinterpret_cast<const char *>(&header), sizeof(header), 0);
+    stream->flush();
+    if (!stream->has_error())
+      return success();
+    error = "cannot write '" + path + "': " + stream->error().message();
+    return failure();
   }
 
-private:
-  static unsigned getUmask() { return llvm::sys::fs::getUmask(); }
+  PartialFile &partial() { return file; }
 
-  std::string path, temporary;
+private:
+  static std::string describe(int number) { return std::error_code(number, std::generic_category()).message(); }
+
+  std::string path;
+  PartialFile file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
   uint64_t position = 0;
-  bool committed = false;
 };
 
 std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols) {
@@ -508,7 +486,7 @@ private:
   }
 
   /// Writes all constants, one after another, and their table.
-  LogicalResult writeWeights(AtomicFile &file, uint32_t section) {
+  LogicalResult writeWeights(OutputFile &file, uint32_t section) {
     uint64_t begin = file.tell(), total = 0;
     for (auto &[value, number] : shared.constants) {
       auto constant = std::make_unique<format::ConstantT>();
@@ -539,21 +517,23 @@ private:
   }
 
   LogicalResult writeFiles() {
-    AtomicFile file(path);
+    removeLeftoverFiles(path);
+    OutputFile file(path);
     if (failed(file.open(error)))
       return failure();
-    std::unique_ptr<AtomicFile> weightsFile;
+    std::unique_ptr<OutputFile> weightsFile;
     file.padTo(sizeof(vx_module_header));
     if (!shared.constants.empty()) {
       uint32_t section = addSection(format::SectionKind::Weights);
       if (options.externalWeights) {
-        llvm::SmallString<128> name(path);
-        llvm::sys::path::replace_extension(name, ".weights");
-        weightsFile = std::make_unique<AtomicFile>(name);
+        std::string name = getWeightsPath(path);
+        weightsFile = std::make_unique<OutputFile>(name);
         if (failed(weightsFile->open(error)))
           return failure();
         root.sections[section]->external_file = llvm::sys::path::filename(name).str();
-        if (failed(writeWeights(*weightsFile, section)))
+        weightsFile->padTo(VX_SECTION_ALIGNMENT);
+        if (failed(writeWeights(*weightsFile, section)) ||
+            failed(weightsFile->finish(makeWeightsHeader(*root.sections[section], weightsFile->tell()), error)))
           return failure();
       } else {
         file.padTo(VX_SECTION_ALIGNMENT);
@@ -581,11 +561,62 @@ private:
     header.metadata_hash = vx_hash64(builder.GetBufferPointer(), builder.GetSize());
     file.write(builder.GetBufferPointer(), builder.GetSize());
     header.file_size = file.tell();
-    // The weights first: a module never appears before the weights that it names.
-    if (weightsFile && failed(weightsFile->commit({}, error)))
+    if (failed(file.finish(header, error)))
       return failure();
-    return file.commit(ArrayRef(reinterpret_cast<const char *>(&header), sizeof(header)), error,
-                       [&](const std::string &temporary) { return options.verify ? options.verify(temporary) : ""; });
+    if (failed(verify(file, weightsFile.get())))
+      return failure();
+    if (options.confirm && !options.confirm(error))
+      return failure();
+    // The weights first. Between the two names the old module stands beside new weights, which it refuses.
+    SmallVector<PartialFile *, 2> files;
+    if (weightsFile)
+      files.push_back(&weightsFile->partial());
+    files.push_back(&file.partial());
+    return success(PartialFile::commitAll(files, error));
+  }
+
+  /// Shows the module to the loader that will read it. With weights beside it, both stand for that under their names in
+  /// a folder of links: until they are verified they have no names of their own.
+  LogicalResult verify(OutputFile &file, OutputFile *weightsFile) {
+    if (!options.verify)
+      return success();
+    std::string modulePath = file.partial().temporaryName(), reason;
+    std::optional<TemporaryFolder> folder;
+    if (weightsFile) {
+      folder.emplace("vx-verify", reason);
+      modulePath = folder->path() + "/" + llvm::sys::path::filename(path).str();
+      std::pair<std::string, std::string> links[] = {
+          {file.partial().temporaryName(), modulePath},
+          {weightsFile->partial().temporaryName(),
+           folder->path() + "/" + llvm::sys::path::filename(getWeightsPath(path)).str()}};
+      for (auto &[target, link] : links) {
+        llvm::SmallString<128> absolute(target);
+        std::error_code code = llvm::sys::fs::make_absolute(absolute);
+        if (!code && !folder->path().empty())
+          code = llvm::sys::fs::create_link(absolute, link);
+        if (code || folder->path().empty()) {
+          error = "cannot make a temporary folder " + (code ? "'" + link + "': " + code.message() : reason);
+          return failure();
+        }
+      }
+    }
+    reason = options.verify(modulePath);
+    if (reason.empty())
+      return success();
+    error = "no runtime would load '" + path + "': " + reason;
+    return failure();
+  }
+
+  static vx_weights_header makeWeightsHeader(const format::SectionT &section, uint64_t fileSize) {
+    vx_weights_header header = {};
+    memcpy(header.magic, VX_WEIGHTS_MAGIC, sizeof(header.magic));
+    header.abi_major = VX_MODULE_ABI_MAJOR;
+    header.abi_minor = VX_MODULE_ABI_MINOR;
+    header.file_size = fileSize;
+    header.data_offset = section.offset;
+    header.data_size = section.size;
+    header.data_hash = section.hash;
+    return header;
   }
 
   std::string path;
@@ -599,6 +630,12 @@ private:
 };
 
 } // namespace
+
+std::string getWeightsPath(StringRef modulePath) {
+  llvm::SmallString<128> name(modulePath);
+  llvm::sys::path::replace_extension(name, ".weights");
+  return name.str().str();
+}
 
 LogicalResult writeModule(StringRef path, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options,
                           std::string &error) {

@@ -1,5 +1,6 @@
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 
+#include "ExternalFiles.h"
 #include "ModelImporter.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/Support/FileSystem.h"
@@ -55,6 +56,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
                            " bytes that are not one: the file is damaged, or is something else");
     return {};
   }
+  report.externalFiles = onnx::collectExternalFiles(*model, folder);
   onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report);
   return importer.run();
 }
@@ -62,8 +64,11 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
 OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options,
                                  ImportReport &report) {
   report.file = path.str();
-  if (llvm::sys::fs::is_directory(path)) {
-    addInvalid(report, "expects a file, got a folder");
+  // Before it is opened: to open a pipe may take for ever.
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status) && !llvm::sys::fs::is_regular_file(status)) {
+    addInvalid(report, llvm::sys::fs::is_directory(status) ? "expects a file, got a folder"
+                                                           : "expects a file, got a pipe or a device");
     return {};
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);

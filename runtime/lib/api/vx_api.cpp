@@ -65,7 +65,7 @@ vx_status guarded(const char *name, F &&body) {
   } catch (const std::exception &error) {
     status = Status(VX_INTERNAL, error.what());
   }
-  return std::move(status).addContext(name).release();
+  return std::move(status).addContext(name).makePrintable().release();
 }
 
 Status checkPointer(const void *pointer, const char *argument) {

@@ -1,10 +1,11 @@
 #include "base/file_mapping.h"
 
+#include "vx/base/regular_file.h"
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,22 +39,15 @@ void FileMapping::releasePages(std::span<const uint8_t> range) const {
 }
 
 Status FileMapping::open(const std::string &path, FileMapping &mapping) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    int error = errno;
-    return failure(error == ENOENT ? VX_NOT_FOUND : VX_IO_ERROR, "{}: cannot be opened: {}", path,
-                   std::strerror(error));
-  }
+  FileError reason;
+  const int file = openRegularFile(path, reason);
+  if (file < 0)
+    return failure(reason.number == ENOENT ? VX_NOT_FOUND : VX_IO_ERROR, "{}: {}", path, reason.text);
   struct stat info;
   if (fstat(file, &info) != 0) {
     int error = errno;
     ::close(file);
     return failure(VX_IO_ERROR, "{}: cannot be examined: {}", path, std::strerror(error));
-  }
-  if (!S_ISREG(info.st_mode)) {
-    ::close(file);
-    return failure(VX_IO_ERROR, "{}: is {}, want a regular file", path,
-                   S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   }
   FileMapping result;
   if (info.st_size > 0) {

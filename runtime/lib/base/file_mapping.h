@@ -17,8 +17,8 @@ public:
   FileMapping &operator=(FileMapping &&other) noexcept;
   ~FileMapping();
 
-  // Maps a whole regular file. VX_NOT_FOUND when there is none, VX_IO_ERROR when it cannot be opened or mapped. An
-  // empty file maps to no bytes.
+  // Maps a whole regular file, and waits for no pipe. VX_NOT_FOUND when there is none, VX_IO_ERROR when it cannot be
+  // opened or mapped. An empty file maps to no bytes.
   static Status open(const std::string &path, FileMapping &mapping);
 
   std::span<const uint8_t> bytes() const { return {data, size}; }

@@ -2,6 +2,7 @@
 #ifndef VX_RUNTIME_BASE_STATUS_H
 #define VX_RUNTIME_BASE_STATUS_H
 
+#include "vx/base/printable.h"
 #include "vx/runtime/vx.h"
 
 #include <fmt/format.h>
@@ -37,6 +38,12 @@ public:
   Status &&addContext(std::string_view context) && {
     if (object)
       object->message = fmt::format("{}: {}", context, object->message);
+    return std::move(*this);
+  }
+  // Names in a message come from files: what a terminal would obey is escaped, and one line stays one.
+  Status &&makePrintable() && {
+    if (object)
+      object->message = printableLine(object->message);
     return std::move(*this);
   }
   Status &&attachReport(std::string report) && {

@@ -22,6 +22,7 @@ struct ModuleLoader {
   Status readMetadata(const format::Module *&root);
   Status readSections(const format::Module &root);
   Status mapExternal(Section &section, std::map<std::string, size_t> &opened);
+  Status checkPair(const Section &section, const std::string &path, std::span<const uint8_t> file) const;
   void buildSignature();
   Status run();
 };
@@ -82,6 +83,32 @@ static bool isPlainFileName(const std::string &name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\\\0:", 4)) == name.npos;
 }
 
+// A module and its weights file are written together, and each names the other's id: what stands under the weights'
+// name may be of another compilation.
+Status ModuleLoader::checkPair(const Section &section, const std::string &path, std::span<const uint8_t> file) const {
+  vx_weights_header weights = {};
+  if (file.size() < sizeof(weights) || std::memcmp(file.data(), VX_WEIGHTS_MAGIC, sizeof(weights.magic)) != 0)
+    return failure(VX_INVALID_MODULE, "'{}' is no weights file of vx: it does not begin with '{}'", path,
+                   VX_WEIGHTS_MAGIC);
+  std::memcpy(&weights, file.data(), sizeof(weights));
+  if (weights.abi_major != VX_MODULE_ABI_MAJOR || weights.abi_minor > VX_MODULE_ABI_MINOR)
+    return failure(VX_INVALID_MODULE, "'{}' has the format version {}.{}, this runtime reads {}.0 to {}.{}", path,
+                   weights.abi_major, weights.abi_minor, VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR);
+  if (weights.data_hash != section.hash || weights.data_size != section.size || weights.data_offset != section.offset)
+    return failure(
+        VX_INVALID_MODULE,
+        "'{}' is not the weights file of this module: it holds {} bytes at {} with the id {:016x}, the module "
+        "wants {} bytes at {} with the id {:016x}",
+        path, weights.data_size, weights.data_offset, weights.data_hash, section.size, section.offset, section.hash);
+  if (weights.file_size != file.size())
+    return failure(VX_INVALID_MODULE, "'{}' is {}: the file has {} bytes, its header says {}", path,
+                   weights.file_size > file.size() ? "truncated" : "too long", file.size(), weights.file_size);
+  if (weights.reserved[0] != 0 || weights.reserved[1] != 0)
+    return failure(VX_INVALID_MODULE, "'{}': reserved words of its header are {:#x} and {:#x}, wanted are 0", path,
+                   weights.reserved[0], weights.reserved[1]);
+  return okStatus();
+}
+
 Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t> &opened) {
   if (section.kind != SectionKind::Weights)
     return failure(VX_INVALID_MODULE, "code is in the external file '{}', allowed are weights", section.externalFile);
@@ -99,7 +126,11 @@ Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t>
     VX_RETURN_IF_ERROR(FileMapping::open(folder + section.externalFile, mapping));
     module.externalMappings.push_back(std::move(mapping));
   }
+  if (section.offset < sizeof(vx_weights_header))
+    return failure(VX_INVALID_MODULE, "{} bytes at {} overlap the header of the external file '{}'", section.size,
+                   section.offset, section.externalFile);
   std::span<const uint8_t> file = module.externalMappings[place->second].bytes();
+  VX_RETURN_IF_ERROR(checkPair(section, folder + section.externalFile, file));
   if (section.offset > file.size() || section.size > file.size() - section.offset)
     return failure(VX_INVALID_MODULE, "{} bytes at {} are outside the external file '{}' of {} bytes", section.size,
                    section.offset, section.externalFile, file.size());

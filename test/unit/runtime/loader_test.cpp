@@ -187,12 +187,52 @@ TEST(ModuleLoader, externalFiles) {
   EXPECT_EQ(messageFor(builder->bytes(), VX_NOT_FOUND),
             fmt::format("section 0: {}: cannot be opened: No such file or directory", scratchPath("missing.weights")));
 
-  builder->module.sections[0]->external_file = "test.weights";
-  writeFile(scratchPath("test.weights"), std::vector<uint8_t>(10));
-  EXPECT_EQ(messageFor(builder->bytes()),
-            "section 0: 256 bytes at 0 are outside the external file 'test.weights' of 10 bytes");
-  writeFile(scratchPath("test.weights"), builder->sections[0]);
-  EXPECT_EQ(messageFor(builder->bytes(), VX_OK), "ok");
+  const std::string weights = scratchPath("test.weights");
+  format::SectionT &section = *builder->module.sections[0];
+  section.external_file = "test.weights";
+  const std::vector<uint8_t> inside = builder->bytes(); // fills the sections
+  section.offset = 0;
+  writeFile(weights, std::vector<uint8_t>(10));
+  EXPECT_EQ(messageFor(builder->bytes(false)),
+            "section 0: 256 bytes at 0 overlap the header of the external file 'test.weights'");
+  section.offset = VX_SECTION_ALIGNMENT;
+  EXPECT_EQ(messageFor(builder->bytes(false)),
+            fmt::format("section 0: '{}' is no weights file of vx: it does not begin with 'VXWEIGHT'", weights));
+
+  // The pair, and then whatever makes of it two files that do not belong together.
+  auto pairedWith = [&](auto change, vx_code code = VX_INVALID_MODULE) {
+    std::vector<uint8_t> file = packWeights(builder->sections[0]);
+    vx_weights_header header = {};
+    std::memcpy(&header, file.data(), sizeof(header));
+    change(header, file);
+    std::memcpy(file.data(), &header, std::min(sizeof(header), file.size()));
+    writeFile(weights, file);
+    return messageFor(builder->bytes(false), code);
+  };
+  using Header = vx_weights_header;
+  using File = std::vector<uint8_t>;
+  EXPECT_EQ(pairedWith([](Header &, File &) {}, VX_OK), "ok");
+  EXPECT_EQ(
+      pairedWith([](Header &header, File &) { header.data_hash = 0xabc; }),
+      fmt::format("section 0: '{}' is not the weights file of this module: it holds 256 bytes at 4096 with the id "
+                  "0000000000000abc, the module wants 256 bytes at 4096 with the id {:016x}",
+                  weights, section.hash));
+  EXPECT_EQ(
+      pairedWith([](Header &header, File &) { header.data_size = 128; }),
+      fmt::format("section 0: '{0}' is not the weights file of this module: it holds 128 bytes at 4096 with the id "
+                  "{1:016x}, the module wants 256 bytes at 4096 with the id {1:016x}",
+                  weights, section.hash));
+  EXPECT_EQ(pairedWith([](Header &, File &file) { file.resize(100); }),
+            fmt::format("section 0: '{}' is truncated: the file has 100 bytes, its header says 4352", weights));
+  EXPECT_EQ(pairedWith([](Header &, File &file) { file.resize(5000); }),
+            fmt::format("section 0: '{}' is too long: the file has 5000 bytes, its header says 4352", weights));
+  EXPECT_EQ(pairedWith([](Header &header, File &file) { file.resize(header.file_size = 100); }),
+            "section 0: 256 bytes at 4096 are outside the external file 'test.weights' of 100 bytes");
+  EXPECT_EQ(pairedWith([](Header &header, File &) { header.abi_minor = VX_MODULE_ABI_MINOR + 1; }),
+            fmt::format("section 0: '{0}' has the format version {1}.{2}, this runtime reads {1}.0 to {1}.{3}", weights,
+                        VX_MODULE_ABI_MAJOR, VX_MODULE_ABI_MINOR + 1, VX_MODULE_ABI_MINOR));
+  EXPECT_EQ(pairedWith([](Header &header, File &) { header.reserved[1] = 1; }),
+            fmt::format("section 0: '{}': reserved words of its header are 0x0 and 0x1, wanted are 0", weights));
 }
 
 TEST(ModuleLoader, functions) {

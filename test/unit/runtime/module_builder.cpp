@@ -301,7 +301,7 @@ std::vector<uint8_t> ModuleBuilder::bytes(bool fillSections) const {
     if (fillSections) {
       section.size = sections[i].size();
       section.hash = vx_hash64(sections[i].data(), sections[i].size());
-      section.offset = section.external_file.empty() ? next : 0;
+      section.offset = section.external_file.empty() ? next : VX_SECTION_ALIGNMENT;
     }
     if (!section.external_file.empty())
       continue;
@@ -312,6 +312,21 @@ std::vector<uint8_t> ModuleBuilder::bytes(bool fillSections) const {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(format::Module::Pack(builder, &module), format::ModuleIdentifier());
   return packFile({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()}, inside, offsets);
+}
+
+std::vector<uint8_t> packWeights(const std::vector<uint8_t> &weights) {
+  vx_weights_header header = {};
+  std::memcpy(header.magic, VX_WEIGHTS_MAGIC, sizeof(header.magic));
+  header.abi_major = VX_MODULE_ABI_MAJOR;
+  header.abi_minor = VX_MODULE_ABI_MINOR;
+  header.file_size = VX_SECTION_ALIGNMENT + weights.size();
+  header.data_offset = VX_SECTION_ALIGNMENT;
+  header.data_size = weights.size();
+  header.data_hash = vx_hash64(weights.data(), weights.size());
+  std::vector<uint8_t> file(VX_SECTION_ALIGNMENT);
+  std::memcpy(file.data(), &header, sizeof(header));
+  file.insert(file.end(), weights.begin(), weights.end());
+  return file;
 }
 
 std::string scratchPath(const std::string &name) {

@@ -102,6 +102,8 @@ private:
 // Packs metadata and sections as docs/module-format.md says. The metadata's hash is right.
 std::vector<uint8_t> packFile(const std::vector<uint8_t> &metadata, const std::vector<std::vector<uint8_t>> &sections,
                               const std::vector<uint64_t> &offsets);
+// A file of weights for a section with `external_file`.
+std::vector<uint8_t> packWeights(const std::vector<uint8_t> &weights);
 std::vector<uint8_t> readFile(const std::string &path);
 void writeFile(const std::string &path, const std::vector<uint8_t> &bytes);
 // A folder of this process, emptied by nobody: file names are the test's.

@@ -233,7 +233,7 @@ TEST(ModuleErrors, sections) {
       auto section = std::make_unique<format::SectionT>();
       section->kind = format::SectionKind::Weights;
       section->external_file = "external-" + std::to_string(i) + ".weights";
-      writeFile(scratchPath(section->external_file), {0});
+      writeFile(scratchPath(section->external_file), packWeights({}));
       builder.module.sections.push_back(std::move(section));
     }
     builder.sections.resize(builder.module.sections.size());

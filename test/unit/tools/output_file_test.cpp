@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 using namespace vx::tools;
 namespace fs = std::filesystem;
@@ -48,7 +49,24 @@ TEST_F(OutputFile, replacesWhatWasThere) {
 TEST_F(OutputFile, missingFolder) {
   const std::string path = (folder / "none" / "a").string();
   EXPECT_EQ(errorOf(path, "text"), fmt::format("cannot write '{}': No such file or directory", path));
-  EXPECT_EQ(errorOf(folder.string(), "text"), fmt::format("cannot write '{}': Is a directory", folder.string()));
+}
+
+// Decided before it is opened: to open a pipe that nobody reads would take for ever.
+TEST_F(OutputFile, otherKinds) {
+  auto usageErrorOf = [](const std::string &path) {
+    try {
+      writeFile(path, std::string_view("text"));
+    } catch (const ToolError &error) {
+      EXPECT_EQ(error.exitCode, ExitCode::Usage);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(usageErrorOf(folder.string()),
+            fmt::format("cannot write '{}': want a name for a file, got a folder", folder.string()));
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(usageErrorOf(pipe), fmt::format("cannot write '{}': want a name for a file, got a pipe", pipe));
 }
 
 TEST_F(OutputFile, fullDevice) {

@@ -16,6 +16,8 @@
 
 namespace vx {
 
+class KernelCache;
+
 /// The backends a compiler was built with, by name. Filled once, then immutable.
 class TargetRegistry {
 public:
@@ -54,6 +56,8 @@ struct CompilationOptions {
   unsigned threads = 0;                                       // 0: one for each processor
   std::function<void(const std::string &)> progress;          // called now and then with what is going on
   std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
+  /// Called when the module's bytes are written, before it has its name. False gives it up, with the reason in `error`.
+  std::function<bool(std::string &error)> confirm;
 };
 
 /// What the compilation of one kernel for one variant gave, for reports.
@@ -97,6 +101,7 @@ enum class Outcome { Done = 0, Failed = 1, Usage = 2, Unsupported = 3 };
 class Compilation {
 public:
   Compilation(const TargetRegistry &registry, CompilationOptions options);
+  ~Compilation();
 
   /// Compiles `module` (phase import) to `output`. With a `stopAfter` before `module`, `text` is the IR of that phase
   /// instead, for each target in turn, and no file is written.
@@ -126,6 +131,7 @@ private:
 
   const TargetRegistry &registry;
   CompilationOptions options;
+  std::unique_ptr<KernelCache> cache;
   CompilationReport results;
 };
 

@@ -37,11 +37,16 @@ struct ModuleWriterOptions {
   bool externalWeights = false;
   std::function<std::string(const std::string &path)>
       verify; // why no runtime would load this file; empty when one would
+  /// Asked when all bytes are written, before a file has its name. False gives them up, with a reason.
+  std::function<bool(std::string &error)> confirm;
 };
 
-/// Writes `path` and, with external weights, `path` with the suffix ".weights". A file is written beside its name and
-/// renamed when whole and verified, so that a failure leaves nothing behind. Fails with `error` set; all schedules are
-/// of one MLIR context.
+/// Where the weights of a module lie that has them outside: OUT.weights beside OUT.vxm.
+std::string getWeightsPath(llvm::StringRef modulePath);
+
+/// Writes `path` and, with external weights, `getWeightsPath(path)`. A file is written beside its name and renamed when
+/// whole and verified, so that a failure leaves nothing behind, and of a pair both or none. Fails with `error` set; all
+/// schedules are of one MLIR context.
 llvm::LogicalResult writeModule(llvm::StringRef path, llvm::ArrayRef<TargetContents> targets,
                                 const ModuleWriterOptions &options, std::string &error);
 

@@ -32,6 +32,10 @@ typedef void (*vxc_text_fn)(void *user_data, const char *text, size_t size);
 // that lives until the next call. The compiler knows no runtime: who has one gives it here (vx_module_load).
 typedef const char *(*vxc_verify_fn)(void *user_data, const char *path);
 
+// Asked when a module is whole, before its files have their names: NULL gives it its name, a text gives it up, which is
+// said as an error. The text lives until the next call of the function or the end of vxc_compile.
+typedef const char *(*vxc_confirm_fn)(void *user_data);
+
 typedef struct vxc_options {
   size_t struct_size;          // sizeof(vxc_options); fields behind it are taken as zero
   const char *targets;         // comma-separated: "cpu,vulkan"; required
@@ -49,8 +53,9 @@ typedef struct vxc_options {
   vxc_message_fn on_message; // may be NULL
   vxc_text_fn on_text;       // may be NULL
   void *user_data;
-  const char *precision; // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
-  vxc_verify_fn verify;  // may be NULL; a module that it refuses is VXC_UNSUPPORTED and never gets its name
+  const char *precision;  // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
+  vxc_verify_fn verify;   // may be NULL; a module that it refuses is VXC_UNSUPPORTED and never gets its name
+  vxc_confirm_fn confirm; // called after `verify` and after the report went to on_text; may be NULL
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.
@@ -58,10 +63,13 @@ typedef struct vxc_options {
 // A pointer that may not be NULL and is, is VXC_USAGE, with a message that names it.
 //
 // \param model_path   Borrowed; UTF-8.
-// \param output_path  Borrowed. Not written with `stop_after` or `check_only`; may be NULL then.
+// \param output_path  Borrowed. Not written with `stop_after` or `check_only`; may be NULL then. With `stop_after` it
+// says
+//                     where the caller puts the text ("-": nowhere), for the check below.
 // \param options      Borrowed until the function returns.
 // \returns VXC_DONE, or another result after at least one VXC_ERROR message. A failure leaves no file and no part of
-// one.
+// one: what stood under the names before stands there again. VXC_USAGE when an output is a file of the model, by
+// whatever name, or no regular file; nothing is written then.
 //
 // Thread-safe: calls may run side by side. Blocks until done.
 VXC_EXPORT vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options);

@@ -1,8 +1,9 @@
 #include "vx/Codegen/Linker.h"
 
+#include "vx/base/temporary_folder.h"
+
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
@@ -63,17 +64,13 @@ LogicalResult runLinker(llvm::ArrayRef<const char *> arguments, std::string &err
 
 LogicalResult linkImage(llvm::ArrayRef<std::string> options, llvm::ArrayRef<llvm::ArrayRef<char>> objects,
                         llvm::ArrayRef<std::string> exports, std::vector<char> &image, std::string &error) {
-  llvm::SmallString<128> folder;
-  if (std::error_code code = llvm::sys::fs::createUniqueDirectory("vx-link", folder)) {
-    error = "cannot make a folder for the linker: " + code.message();
+  std::string reason;
+  TemporaryFolder folder("vx-link", reason);
+  if (folder.path().empty()) {
+    error = "cannot make a folder for the linker: " + reason;
     return failure();
   }
-  auto removeFolder = llvm::scope_exit([&] { (void)llvm::sys::fs::remove_directories(folder); });
-  auto pathOf = [&](const llvm::Twine &name) {
-    llvm::SmallString<128> path = folder;
-    llvm::sys::path::append(path, name);
-    return path.str().str();
-  };
+  auto pathOf = [&](const llvm::Twine &name) { return folder.path() + "/" + name.str(); };
 
   // Only what is exported is seen from outside, and what it does not reach is left out.
   std::string script = exports.empty() ? "{ " : "{ global: ";

@@ -1,4 +1,5 @@
-/* The first 64 bytes of a module file. All numbers are little-endian. See docs/module-format.md. */
+/* The first 64 bytes of a module file and of its weights file. All numbers are little-endian. See
+ * docs/module-format.md. */
 #ifndef VX_ABI_MODULE_HEADER_H
 #define VX_ABI_MODULE_HEADER_H
 
@@ -20,6 +21,21 @@ typedef struct vx_module_header {
   uint64_t metadata_hash; /* vx_hash64 of the metadata bytes */
   uint64_t reserved[2];   /* 0 */
 } vx_module_header;
+
+#define VX_WEIGHTS_MAGIC "VXWEIGHT"
+
+/* Weights that lie in a file of their own. What a module says of its section of weights and what this header says must
+ * agree: so a module is never run with the weights of another one. */
+typedef struct vx_weights_header {
+  uint8_t magic[8];
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  uint64_t file_size;   /* of the whole file; a shorter file is truncated */
+  uint64_t data_offset; /* of the weights, a multiple of VX_SECTION_ALIGNMENT */
+  uint64_t data_size;
+  uint64_t data_hash;   /* vx_hash64 of the weights: the id of the file */
+  uint64_t reserved[2]; /* 0 */
+} vx_weights_header;
 
 /* FNV-1a over 64-bit words (the last one padded with zeros), finished with a multiply-xorshift. It detects damage, not
  * malice: every offset is checked all the same. */

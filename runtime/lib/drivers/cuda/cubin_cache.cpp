@@ -1,6 +1,7 @@
 #include "cubin_cache.h"
 
 #include "vx/abi/module_header.h"
+#include "vx/base/partial_file.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 
 namespace vx::cuda {
 
@@ -66,17 +66,12 @@ void CubinCache::store(std::span<const uint8_t> source, std::string_view assembl
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   const std::string name = path(source, assembler);
-  std::string temporary = name + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0)
-    return;
-  File file(fdopen(descriptor, "wb"));
   const Header header{source.size(), cubin.size(), vx_hash64(cubin.data(), cubin.size())};
-  bool isWritten = file && std::fwrite(&header, sizeof(header), 1, file.get()) == 1 &&
-                   std::fwrite(cubin.data(), 1, cubin.size(), file.get()) == cubin.size();
-  isWritten = file && std::fclose(file.release()) == 0 && isWritten;
-  if (!isWritten || std::rename(temporary.c_str(), name.c_str()) != 0)
-    std::remove(temporary.c_str());
+  removeLeftoverFiles(name);
+  PartialFile file;
+  std::string ignored;
+  if (file.open(name) == 0 && file.write(&header, sizeof(header)) == 0 && file.write(cubin.data(), cubin.size()) == 0)
+    (void)file.commit(ignored);
 }
 
 } // namespace vx::cuda

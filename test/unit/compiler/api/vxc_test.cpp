@@ -3,6 +3,8 @@
 
 #include "gtest/gtest.h"
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -64,6 +66,65 @@ TEST(Vxc, nullPointers) {
   quiet.struct_size = sizeof(quiet);
   quiet.targets = "cpu";
   EXPECT_EQ(vxc_compile("nosuch.onnx", "nosuch.vxm", &quiet), VXC_UNSUPPORTED);
+}
+
+constexpr const char *Program =
+    R"(func.func @main(%x: tensor<4xf32> {vx.name = "x"}) -> (tensor<4xf32> {vx.name = "y"}) {
+  %y = vx.add %x, %x : tensor<4xf32>, tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+)";
+
+struct Outcome {
+  vxc_result result;
+  std::string messages;
+};
+
+std::string textOf(const std::string &path) {
+  std::ifstream file(path);
+  return file ? std::string(std::istreambuf_iterator<char>(file), {}) : "none";
+}
+
+Outcome compile(const std::string &model, const std::string &output, vxc_confirm_fn confirm = nullptr) {
+  Outcome outcome;
+  vxc_options options = {};
+  options.struct_size = sizeof(options);
+  options.targets = "vulkan";
+  options.confirm = confirm;
+  options.user_data = &outcome.messages;
+  options.on_message = [](void *data, vxc_severity severity, const char *text) {
+    if (severity == VXC_ERROR)
+      *static_cast<std::string *>(data) += text;
+  };
+  outcome.result = vxc_compile(model.c_str(), output.c_str(), &options);
+  return outcome;
+}
+
+// What the tools refuse is refused to every caller.
+TEST(Vxc, outputsAreNoInputs) {
+  const std::string model = testing::TempDir() + "vxc-test-input.mlir";
+  std::ofstream(model) << Program;
+  const std::string again = testing::TempDir() + "none/../vxc-test-input.mlir";
+  const Outcome outcome = compile(model, again);
+  EXPECT_EQ(outcome.result, VXC_USAGE);
+  EXPECT_EQ(outcome.messages,
+            "the module '" + again + "' is the same file as the model '" + model + "', want another name for it");
+  EXPECT_EQ(textOf(model), Program);
+}
+
+// The caller has the last word before a module has its name.
+TEST(Vxc, confirmation) {
+  const std::string model = testing::TempDir() + "vxc-test-confirm.mlir";
+  const std::string module = testing::TempDir() + "vxc-test-confirm.vxm";
+  std::ofstream(model) << Program;
+  std::ofstream(module) << "before";
+  const Outcome refused = compile(model, module, [](void *) { return "the caller is not ready"; });
+  EXPECT_EQ(refused.result, VXC_FAILED);
+  EXPECT_EQ(refused.messages, "the caller is not ready");
+  EXPECT_EQ(textOf(module), "before");
+  const Outcome taken = compile(model, module, [](void *) -> const char * { return nullptr; });
+  EXPECT_EQ(taken.result, VXC_DONE) << taken.messages;
+  EXPECT_TRUE(textOf(module).starts_with("VXMODULE"));
 }
 
 } // namespace

@@ -41,6 +41,8 @@ struct ImportReport {
   /// The file, as the caller named it.
   std::string file;
   std::vector<ImportIssue> issues;
+  /// The files beside the model that its tensors name, also those that nothing reads.
+  std::vector<std::string> externalFiles;
 
   /// Prints one line for each issue, "FILE: <issue>", and then how many nodes are not supported, if any.
   void print(llvm::raw_ostream &os) const;
