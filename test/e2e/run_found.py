@@ -189,6 +189,16 @@ CASES = [
     Case("r4", dims={"N": 3, "M": 5000}),
     *[Case("rangehuge", inputs={"a": i64(start).reshape([]), "b": i64(limit).reshape([]), "c": i64(delta).reshape([])})
       for start, limit, delta in ((3, 11, 2), (3, 12, 2), (5, 0, 1), (0, -5, -2), (-3, 3, 1))],
+    *[Case("rangehuge", code=1, inputs={"a": i64(start).reshape([]), "b": i64(limit).reshape([]), "c": i64(delta).reshape([])},
+           message=f"vx-run: error: vx_call_run: {what}, allowed is [{least}, 9223372036854775807)")
+      for start, limit, delta, what, least in ((0, 5, 0, "range_0 (Range): size 'c_magnitude' is 0", 1),
+                                              (-2**63, 2**63 - 1, 1, "range_0 (Range): size 'y_distance' is -1", 0))],
+    *[Case("resh_r_zn", code=1, inputs={"s": i64(*sizes)}, message=f"vx-run: error: vx_call_run: reshape_0 (Reshape): size 's_{place}' is {size}, "
+                                                                  "allowed is [0, 9223372036854775807)")
+      for sizes, place, size in (((-1, -1), 0, -1), ((5, -1), 1, -1), ((-2, 12), 0, -2))],
+    *[Case(model, code=1, inputs={name: i64(2, -1)}, message=f"vx-run: error: vx_call_run: {node}: size '{name}_1' is -1, allowed is "
+                                                             "[0, 9223372036854775807)")
+      for model, name, node in (("constant_of_list", "s", "constantofshape (ConstantOfShape)"), ("tile_list", "r", "tile (Tile)"))],
     *[Case("resh_r_zn", inputs={"s": i64(*sizes)}) for sizes in ((4, 6), (0, 12), (0, -1), (-1, 3), (-1, 0))],
     *[Case("reshape_list3", dims={"N": n}, inputs={"s": i64(*sizes)}) for n in (2, 1) for sizes in ((0, -1, 2), (0, 0, 0), (-1, 1, 3), (4, 0, -1))],
     *[Case("reshape_allowzero", dims={"N": n}, inputs={"s": i64(*sizes)}) for n, sizes in ((2, (3, -1)), (0, (0, 7)), (0, (5, 0)))],

@@ -396,6 +396,8 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   if (function)
     return importCall(node, *function, label);
   checkAttributes(node, op, opset->second);
+  if (node.output_size() == 0)
+    throwInvalid("expects at least 1 output, got 0");
   NodeImporter importer(*this, node, opset->second, getLocation(label, node.op_type()), label);
   op.function(importer);
   for (const std::string &output : node.output())

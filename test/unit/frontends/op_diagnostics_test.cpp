@@ -26,6 +26,12 @@ TEST(ImportArithmetic, Reasons) {
                 "expects shapes that broadcast together, but the sizes 4 and 3 differ");
 }
 
+TEST(ModelImporter, NodesWithoutOutputs) {
+  for (const char *op : {"SequenceAt", "Range", "Loop", "If", "Relu"})
+    expectInvalid(model(graph({value("a", f32({4}))}, {node(op, {"a"}, {})}, {value("a")})),
+                  "expects at least 1 output, got 0");
+}
+
 TEST(OpTable, AttributesOfTheVersion) {
   AttributeProto axes = attribute("axes", std::vector<int64_t>{0});
   expectInvalid(one(node("ReduceMax", {"a"}, {"y"}, {axes}), {f32({4})}, {}, 18),
