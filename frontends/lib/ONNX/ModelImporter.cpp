@@ -183,12 +183,17 @@ static DimAttr parseDim(MLIRContext *context, StringRef text) {
   return dim && !dim.asConstant() ? dim : DimAttr();
 }
 
+/// Some exporters write "?" where a size is not known: two of these are two sizes.
+static bool hasName(const TensorShapeProto::Dimension &dim) {
+  return dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?";
+}
+
 void ModelImporter::bindInputSymbols(const GraphProto &graph) {
   for (const ValueInfoProto &input : graph.input())
     for (const TensorShapeProto::Dimension &dim : input.type().tensor_type().shape().dim()) {
-      if (dim.has_dim_param())
+      if (hasName(dim))
         reservedNames.insert(dim.dim_param());
-      if (DimAttr parsed = dim.has_dim_param() ? parseDim(context, dim.dim_param()) : DimAttr())
+      if (DimAttr parsed = hasName(dim) ? parseDim(context, dim.dim_param()) : DimAttr())
         if (StringAttr symbol = parsed.asSymbol())
           inputSymbols.insert(symbol.getValue());
     }
@@ -200,7 +205,7 @@ DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringR
   if (dim.has_dim_value() && dim.dim_value() >= 0)
     return DimAttr::constant(context, dim.dim_value());
   // Some exporters write -1 where a size is not known.
-  if (!dim.has_dim_param() || dim.dim_param().empty())
+  if (!hasName(dim))
     return declareSymbol(name + "_" + Twine(index), /*isDataDependent=*/false);
   DimAttr parsed = parseDim(context, dim.dim_param());
   SetVector<StringAttr> symbols;
