@@ -102,7 +102,7 @@ def problem_of(want, got, where):
     lines = [f"{where}: '{want.value.name}' ({want.value.dtype}) differs in {len(places)} of {got.size} elements"]
     for place in places[:4]:
         at = tuple(int(i) for i in place)
-        show = lambda array: repr(decode(array[at].reshape(1), want.value.dtype)[0]) if want.value.dtype in FLOATS else str(array[at])
+        show = lambda array: repr(float(decode(array[at].reshape(1), want.value.dtype)[0])) if want.value.dtype in FLOATS else str(array[at])
         limit = "" if want.limit is None else f", allowed is {float(want.limit[at]):.3g}"
         lines.append(f"    at {list(at)}: got {show(got)}, want {show(want.array)}{limit}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ sys.path.insert(0, HERE)
 import vx_ops  # noqa: E402
 
 # The compiler makes these; no program that is given has them.
-MADE_BY_COMPILER = {"dispatch", "fusion", "kernel"}
+MADE_BY_COMPILER = {"constraint", "dispatch", "fusion", "kernel"}
 
 
 def main():

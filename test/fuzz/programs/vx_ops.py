@@ -620,7 +620,7 @@ def window(g):
         else:
             kernel, dilation = g.pick((1, 2, 3, 3, 5)), g.pick((1, 1, 2))
             entry = (kernel, g.pick((1, 1, 2, 3)), dilation, g.pick((0, 1, 1, 2)), g.pick((0, 1, 1, 2, 3)))
-        if min(g.sizes(dim)) + entry[3] + entry[4] < (entry[0] - 1) * entry[2] + 1 and g.chance(0.8):
+        if min(g.sizes(dim)) + entry[3] + entry[4] < (entry[0] - 1) * entry[2] + 1:  # a window fits
             entry = (1, 1, 1, 0, 0)
         for list_, item in zip((windows, strides, dilations, low, high), entry):
             list_.append(item)
@@ -664,7 +664,7 @@ def convolution(g):
     kernel, strides, dilations, low, high, out = [], [], [], [], [], []
     for dim in places:
         k, s, d, a, b = g.pick((1, 1, 2, 3, 3, 5)), g.pick((1, 1, 2, 3)), g.pick((1, 1, 1, 2)), g.pick((0, 0, 1, 1, 2)), g.pick((0, 0, 1, 1, 2))
-        if min(g.sizes(dim)) + a + b < (k - 1) * d + 1 and g.chance(0.9):
+        if min(g.sizes(dim)) + a + b < (k - 1) * d + 1:
             k = d = 1
         for list_, item in zip((kernel, strides, dilations, low, high), (k, s, d, a, b)):
             list_.append(item)
