@@ -19,6 +19,54 @@ static std::string faultOf(F &&function) {
   return "";
 }
 
+//===-- Waits
+//---------------------------------------------------------------------------------------------------------===//
+
+TEST(Waits, registersOfLoadsAreTouchedBehindTheirWait) {
+  for (const char *name : chipNames) {
+    Machine machine(name);
+    std::array<uint32_t, 64> data{};
+    machine.memory.add(reinterpret_cast<uint64_t>(data.data()), sizeof data);
+    machine.wave.setPair(0, reinterpret_cast<uint64_t>(data.data()));
+    machine.fill(0, [](unsigned lane) { return 4 * (lane % 32); });
+    auto fault = [&](const std::string &text) { return faultOf([&] { machine.runWaiting(text); }); };
+    const std::string early = "is touched before '";
+    const std::string two = "global_load_dword v1, v0, s[0:1]\n global_load_dword v2, v0, s[0:1]\n ";
+    EXPECT_NE(fault("global_load_dword v1, v0, s[0:1]\n v_mov_b32 v2, v1").find(early), std::string::npos);
+    EXPECT_NE(fault("global_load_dword v1, v0, s[0:1]\n v_mov_b32 v1, 0").find(early), std::string::npos);
+    EXPECT_EQ(fault("global_load_dword v1, v0, s[0:1]\n s_waitcnt vmcnt(0)\n v_mov_b32 v2, v1"), "");
+    // The older one is there when one is left.
+    EXPECT_EQ(fault(two + "s_waitcnt vmcnt(1)\n v_mov_b32 v3, v1"), "");
+    EXPECT_NE(fault(two + "s_waitcnt vmcnt(1)\n v_mov_b32 v3, v2").find(early), std::string::npos);
+    // Another counter is no wait.
+    EXPECT_NE(fault("global_load_dword v1, v0, s[0:1]\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v2, v1").find(early),
+              std::string::npos);
+    EXPECT_NE(fault("ds_read_b32 v1, v0\n s_waitcnt vmcnt(0)\n v_mov_b32 v2, v1").find(early), std::string::npos);
+    EXPECT_EQ(fault("ds_read_b32 v1, v0\n s_waitcnt lgkmcnt(0)\n v_mov_b32 v2, v1"), "");
+    // Scalar memory answers in any order.
+    const std::string scalars = "s_load_dword s4, s[0:1], 0x0\n s_load_dword s5, s[0:1], 0x4\n ";
+    EXPECT_NE(fault(scalars + "s_waitcnt lgkmcnt(1)\n s_mov_b32 s6, s4").find(early), std::string::npos);
+    EXPECT_EQ(fault(scalars + "s_waitcnt lgkmcnt(0)\n s_add_u32 s6, s4, s5"), "");
+    EXPECT_NE(fault("ds_write_b32 v0, v0\n s_barrier").find("the barrier is reached before '"), std::string::npos);
+  }
+}
+
+TEST(Waits, storesHaveACounterOfTheirOwnOnGfx11) {
+  for (const char *name : chipNames) {
+    Machine machine(name);
+    std::array<uint32_t, 64> data{};
+    machine.memory.add(reinterpret_cast<uint64_t>(data.data()), sizeof data);
+    machine.wave.setPair(0, reinterpret_cast<uint64_t>(data.data()));
+    machine.fill(0, [](unsigned lane) { return 4 * (lane % 32); });
+    const std::string text = faultOf([&] {
+      machine.runWaiting("global_load_dword v1, v0, s[0:1]\n global_store_dword v0, v0, s[0:1]\n s_waitcnt vmcnt(1)\n "
+                         "v_mov_b32 v2, v1");
+    });
+    // On gfx9 the store is the one that is left; on gfx11 it is not counted, and the load is.
+    EXPECT_EQ(text.empty(), machine.chip.generation == Generation::Gfx9) << text;
+  }
+}
+
 //===-- Scalars and control flow
 //--------------------------------------------------------------------------------------===//
 
@@ -696,6 +744,7 @@ TEST(Launch, wavesMeetAtBarriersAndFaultsAreNamed) {
     s_load_b64 s[0:1], s[0:1], 0x0
     v_lshlrev_b32 v1, 2, v0
     ds_store_b32 v1, v0
+    s_waitcnt lgkmcnt(0)
     s_barrier
     v_add_nc_u32 v2, v0, 1
     v_and_b32 v2, 127, v2
@@ -703,6 +752,7 @@ TEST(Launch, wavesMeetAtBarriersAndFaultsAreNamed) {
     ds_load_b32 v3, v2
     s_lshl_b32 s2, s2, 9
     v_add_nc_u32 v1, s2, v1
+    s_waitcnt lgkmcnt(0)
     global_store_b32 v1, v3, s[0:1]
     s_endpgm)";
   Kernel kernel;
@@ -722,7 +772,7 @@ TEST(Launch, wavesMeetAtBarriersAndFaultsAreNamed) {
   for (uint32_t k = 0; k < 3 * 128; ++k)
     EXPECT_EQ(data[k], (k + 1) % 128);
   const std::string fault = faultOf([&] { launch(kernel, {4, 1, 1}, {128, 1, 1}, arguments, machine.memory); });
-  EXPECT_EQ(fault.substr(0, fault.find("4 bytes")), "kernel 'neighbours' at 0x3c: 'global_store_b32 v1, v3, s[0:1]': ");
+  EXPECT_EQ(fault.substr(0, fault.find("4 bytes")), "kernel 'neighbours' at 0x44: 'global_store_b32 v1, v3, s[0:1]': ");
   EXPECT_EQ(faultOf([&] { launch(kernel, {1, 1, 1}, {128, 1, 1}, arguments.first(4), machine.memory); }),
             "kernel 'neighbours' wants 8 bytes of arguments, got 4");
   machine.memory.free(address);

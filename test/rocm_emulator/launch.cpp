@@ -1,5 +1,7 @@
 #include "launch.h"
 
+#include "waits.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -16,7 +18,8 @@ constexpr uint32_t unwritten = 0xfffedcba;
 class Grid {
 public:
   Grid(const Kernel &kernel, Size3 grid, Size3 workgroup, uint64_t arguments, const Memory &memory)
-      : kernel(kernel), grid(grid), workgroup(workgroup), arguments(arguments), memory(memory) {}
+      : kernel(kernel), grid(grid), workgroup(workgroup), arguments(arguments), memory(memory),
+        uses(memoryUses(kernel.program)) {}
 
   // Takes workgroups until none is left.
   void work() {
@@ -30,7 +33,8 @@ public:
     const uint64_t count = uint64_t(grid.x) * grid.y * grid.z;
     for (uint64_t index = next++; index < count && !failed; index = next++) {
       try {
-        run(group, waves, index);
+        std::vector<Waits> waits(waves.size(), Waits(kernel.generation));
+        run(group, waves, waits, index);
       } catch (const Fault &fault) {
         std::lock_guard lock(mutex);
         if (!failed)
@@ -46,7 +50,7 @@ public:
   }
 
 private:
-  void run(Workgroup &group, std::vector<Wave> &waves, uint64_t index) {
+  void run(Workgroup &group, std::vector<Wave> &waves, std::vector<Waits> &waits, uint64_t index) {
     std::fill(group.shared.begin(), group.shared.end(), 0xff);
     const unsigned threads = workgroup.x * workgroup.y * workgroup.z;
     for (size_t k = 0; k < waves.size(); ++k)
@@ -55,9 +59,10 @@ private:
     for (bool isBackwards = false;; isBackwards = !isBackwards) {
       size_t done = 0, waiting = 0;
       for (size_t k = 0; k < waves.size(); ++k) {
-        Wave &wave = waves[isBackwards ? waves.size() - 1 - k : k];
+        const size_t place = isBackwards ? waves.size() - 1 - k : k;
+        Wave &wave = waves[place];
         if (!wave.isDone)
-          run(wave);
+          run(wave, waits[place]);
         done += wave.isDone;
         waiting += wave.atBarrier;
       }
@@ -99,7 +104,7 @@ private:
     }
   }
 
-  void run(Wave &wave) const {
+  void run(Wave &wave, Waits &waits) const {
     const std::vector<Instruction> &instructions = kernel.program.instructions;
     const Instruction *now = nullptr;
     try {
@@ -107,6 +112,9 @@ private:
         if (wave.at >= instructions.size())
           throw Fault("it runs out of the kernel's code");
         now = &instructions[wave.at];
+        waits.run(*now, uses[wave.at]);
+        if (now->secondReadsFirst)
+          waits.run(instructions[wave.at + 1], uses[wave.at + 1]);
         runNext(wave, kernel.program);
       }
     } catch (const Fault &fault) {
@@ -121,6 +129,7 @@ private:
   const Size3 grid, workgroup;
   const uint64_t arguments;
   const Memory &memory;
+  const std::vector<MemoryUse> uses;
   std::atomic<uint64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;

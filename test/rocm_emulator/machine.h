@@ -4,6 +4,7 @@
 
 #include "launch.h"
 #include "numbers.h"
+#include "waits.h"
 
 namespace vx::rocm_emulator {
 
@@ -31,6 +32,22 @@ public:
     wave.isDone = false;
     while (!wave.isDone)
       runNext(wave, program);
+    return *this;
+  }
+
+  // The same under the rules of waits.h.
+  Machine &runWaiting(const std::string &text) {
+    const std::vector<uint8_t> code = assemble(chip, text + "\ns_endpgm\n");
+    program = decode(chip, code, 0, registers);
+    group.recent.assign(program.instructions.size(), {});
+    const std::vector<MemoryUse> uses = memoryUses(program);
+    Waits waits(chip.generation);
+    wave.at = 0;
+    wave.isDone = false;
+    while (!wave.isDone) {
+      waits.run(program.instructions[wave.at], uses[wave.at]);
+      runNext(wave, program);
+    }
     return *this;
   }
 
