@@ -56,10 +56,11 @@ class Pack:
 
     def entry(self, precision, module, **more):
         lacking = next((reason for target, lack in LACKS.items() for kind, reason in lack.items() if kind == precision), "")
-        return {"module": module, "targets": ["cpu", *self.able(precision)], "no_code": f"no code for this device: {lacking or 'it is not packed'}", **more}
+        return {"module": module, "targets": self.able(precision), "no_code": f"no code for this device: {lacking or 'it is not packed'}", **more}
 
-    def compile(self, source, module, precision, *arguments):
-        self.tool("vx-compile", source, f"--target={','.join(['cpu', *self.able(precision)])}", f"--precision={precision}", "-o", self.path(module), *arguments)
+    def compile(self, source, module, precision, *arguments, cpu=True):
+        """Without `cpu` the module is none that another one is compared with."""
+        self.tool("vx-compile", source, f"--target={','.join([*(['cpu'] if cpu else []), *self.able(precision)])}", f"--precision={precision}", "-o", self.path(module), *arguments)
 
     def plan(self, name, checks):
         with open(self.path(f"{name}.checks.json"), "w") as file:
@@ -92,7 +93,7 @@ def pack_large(pack):
     checks = []
     for precision in pack.precisions:
         module = f"contract-{precision}.vxm"
-        pack.compile(os.path.join(HERE, "contract.mlir"), module, precision)
+        pack.compile(os.path.join(HERE, "contract.mlir"), module, precision, cpu=precision == "f32" or not pack.able(precision))
         unit = ROUNDOFF[precision]
         # Sums of 4096 products, whose rounding grows with the root; in lower precisions two rounded factors of each.
         share = 2 * unit * (np.sqrt(width) if precision == "f32" else 1)
@@ -113,9 +114,9 @@ def pack_inputs(pack, name, inputs):
     return files
 
 
-def pack_module(pack, model, module, precision, recipe):
+def pack_module(pack, model, module, precision, recipe, cpu):
     """A network in one precision, with a recipe that makes its weights, which stay here."""
-    pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1")
+    pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1", cpu=cpu)
     weights, made = pack.path(f"{module}.weights"), pack.path(f"{module}.made")
     with open(pack.path(f"{module}.recipe"), "w") as file:
         file.writelines(f"{line}\n" for line in recipe.lines(describe(os.path.join(pack.bin, "vx-info"), pack.path(f"{module}.vxm")), np.fromfile(weights, np.uint8)))
@@ -135,8 +136,10 @@ def pack_network(pack, name, scratch):
     sizes = NETWORKS.get(name, [{"batch": 1}, {"batch": 33}])
     facts = sensitivity.table().get(name) or sensitivity.measure(
         model, [make_inputs(graph, size, np.random.default_rng(index)) for index, size in enumerate(sizes)])
+    able = [precision for precision in pack.precisions if pack.able(precision) or precision == "f32"]
+    is_reference = lambda precision: precision == "f32" or any(sensitivity.bounds(facts, index, precision)[1] is not None for index in range(len(sizes)))
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda precision: pack_module(pack, model, f"{name}-{precision}", precision, recipe), pack.precisions))
+        list(pool.map(lambda precision: pack_module(pack, model, f"{name}-{precision}", precision, recipe, is_reference(precision)), able))
     checks = []
     for index, size in enumerate(sizes):
         title = " ".join([name, *(f"{symbol} {value}" for symbol, value in size.items())])
@@ -148,7 +151,7 @@ def pack_network(pack, name, scratch):
             os.makedirs(pack.path("inputs"), exist_ok=True)
             common["inputs"][key] = f"inputs/{name}.{index}.{key}.npy"
             np.save(pack.path(common["inputs"][key]), np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)))
-        for precision in pack.precisions:
+        for precision in able:
             entries, alone = sensitivity.bounds(facts, index, precision)
             against = f"{name}-f32.vxm" if alone is None else f"{name}-{precision}.vxm"
             note = "" if alone is None else f", beside {precision} on the CPU: rounding alone moves it by {alone:.0%}"

@@ -49,7 +49,7 @@ class Test:
     def plant(self, title, plan, change, says):
         """`change` edits the checks of a plan, of which it keeps one at least; each that is left must fail, and say `says`."""
         document = self.load(plan)
-        document["checks"] = change(document["checks"])
+        document["checks"] = [check | {"targets": ["cpu", *check["targets"]]} for check in change(document["checks"])]
         with open(os.path.join(self.inside, "planted.checks.json"), "w") as file:
             json.dump(document, file)
         code, text = self.planned("planted.checks.json", "vulkan" if plan == "ops" else "cpu")
