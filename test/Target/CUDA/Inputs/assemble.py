@@ -18,7 +18,8 @@ def kernels(path):
     data = open(path, "rb").read()
     for piece in data.split(BEGIN)[1:]:
         text = BEGIN + re.match(rb"[\x09\x0a\x20-\x7e]*", piece).group(0)
-        yield text.decode()
+        # The first bytes of what follows may look like text.
+        yield text[:text.rindex(b"}") + 1].decode() + "\n"
 
 
 def assemble(text):
