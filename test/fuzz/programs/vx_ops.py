@@ -59,13 +59,16 @@ class Generator:
         return f"v{self.counter}"
 
     def sizes(self, dim):
-        return [shape_of([dim], run)[0] for run in self.runs]
+        """In each run; of what data decides, the most and 0."""
+        return [shape_of([dim], run)[0] for run in self.runs] + ([0] if isinstance(dim, str) and "data" in dim else [])
 
     def count(self, dims):
         """The number of elements, the larger of the runs."""
         return max(math.prod(shape_of(dims, run)) for run in self.runs)
 
     def least(self, dims):
+        if any(isinstance(dim, str) and "data" in dim for dim in dims):
+            return 0
         return min(math.prod(shape_of(dims, run)) for run in self.runs)
 
     def known(self, value):
@@ -100,6 +103,7 @@ class Generator:
     def input(self, dtype=None, dims=None, low=None, high=None, exact=None, constant=None, special=False):
         dtype = dtype or self.dtype()
         dims = self.dims() if dims is None else list(dims)
+        dims = [1 if isinstance(dim, str) and "data" in dim else dim for dim in dims]  # no input has a size that data decides
         name = self.fresh()
         static = not any(isinstance(dim, str) for dim in dims)
         if constant is None:
@@ -162,6 +166,8 @@ class Generator:
             ends = limits(dtype)
             if low < ends[0] or high > ends[1]:
                 low, high = ends
+        if not exact and any(isinstance(dim, str) and "data" in dim for value in (*operands, None) for dim in (value.dims if value else dims)):
+            return False  # the perturbations' sizes are not known
         result = Value(self.fresh(), dtype, dims, low, high, exact, special)
         rounds = dtype in FLOATS and not exact
         self.ops.append(Op(kind, operands, [result], text, inner if rounds else 0, outer if rounds else 0, regions))
@@ -235,7 +241,7 @@ class Generator:
         results = results[:8]
         if not results:
             return None
-        runs = [dict(run) for run in self.runs]
+        runs = [{name: size for name, size in run.items() if name in self.symbols} for run in self.runs]
         return Program(self.seed, list(self.inputs), list(self.ops), results, list(self.header), runs if self.symbols else runs[:1], self.fault).pruned()
 
 
@@ -831,7 +837,7 @@ def gathered(g):
 
 @generates("nonzero", "count_nonzero", "bind_symbol", weight=0.8)
 def nonzero(g):
-    x = g.find(lambda v: v.dims and g.known(v) and v.exact and not isinstance(v, Input), 0.5, exact=True)
+    x = g.find(lambda v: v.dims and g.known(v) and v.exact and not (isinstance(v, Input) and v.constant), 0.5, exact=True, constant=False)
     if x is None:
         return False
     count = g.emit("count_nonzero", [x], "i64", [], same("count_nonzero"), 0, 4 * ELEMENTS)
