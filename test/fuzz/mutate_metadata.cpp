@@ -31,17 +31,18 @@ private:
     static constexpr int64_t known[] = {
         0,  1,  2,  3,   4,   5,    8,    15,         16,        17,        60,
         63, 64, 65, 100, 256, 4096, 4097, 0x7fffffff, INT64_MAX, INT64_MIN, int64_t(1) << 32};
+    const auto bits = static_cast<uint64_t>(old); // sums of it wrap
     switch (random() % 6) {
     case 0:
-      return old + 1;
+      return static_cast<int64_t>(bits + 1);
     case 1:
-      return old - 1;
+      return static_cast<int64_t>(bits - 1);
     case 2:
-      return old * 2;
+      return static_cast<int64_t>(bits * 2);
     case 3:
       return old / 2;
     case 4:
-      return -old;
+      return static_cast<int64_t>(-bits);
     default:
       return known[random() % std::size(known)];
     }
@@ -58,7 +59,8 @@ private:
   void expression(const std::unique_ptr<format::ExprT> &source) {
     if (source)
       for (format::ExprNode &node : source->nodes)
-        places.emplace_back([this, &node] { node = format::ExprNode(node.op(), node.lhs(), node.rhs(), value(node.value())); });
+        places.emplace_back(
+            [this, &node] { node = format::ExprNode(node.op(), node.lhs(), node.rhs(), value(node.value())); });
   }
   void type(const std::unique_ptr<format::ValueTypeT> &source) {
     if (!source)

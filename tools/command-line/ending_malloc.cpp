@@ -40,7 +40,9 @@ static void *orEnd(void *memory, size_t size) {
 #define VX_GOES_OVER __attribute__((visibility("default")))
 
 VX_GOES_OVER void *malloc(size_t size) noexcept { return orEnd(__libc_malloc(size), size); }
-VX_GOES_OVER void *calloc(size_t count, size_t size) noexcept { return orEnd(__libc_calloc(count, size), count * size); }
+VX_GOES_OVER void *calloc(size_t count, size_t size) noexcept {
+  return orEnd(__libc_calloc(count, size), count * size);
+}
 VX_GOES_OVER void *realloc(void *memory, size_t size) noexcept { return orEnd(__libc_realloc(memory, size), size); }
 VX_GOES_OVER void *aligned_alloc(size_t alignment, size_t size) noexcept {
   return orEnd(__libc_memalign(alignment, size), size);

@@ -71,7 +71,7 @@ static void printFunctions(const Json &module) {
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
         printOut("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
-                   argument.value("name", ""), typeText(argument), rangeText(argument));
+                 argument.value("name", ""), typeText(argument), rangeText(argument));
   }
 }
 
