@@ -54,7 +54,7 @@ private:
   // Mostly another one that may exist.
   template <typename T>
   void index(T &field, uint32_t count) {
-    places.emplace_back([this, &field, count] { field = static_cast<T>(random() % (count + 1)); });
+    places.emplace_back([this, &field, count] { field = static_cast<T>(random() % (uint64_t(count) + 1)); });
   }
   void expression(const std::unique_ptr<format::ExprT> &source) {
     if (source)

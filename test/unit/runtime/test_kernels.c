@@ -42,7 +42,7 @@ EXPORT void gather(const uint64_t *block, uint32_t wx, uint32_t wy) {
       }
       index = index < 0 ? 0 : size - 1;
     }
-    y[i] = x[index];
+    y[i] = size > 0 ? x[index] : 0;
   }
 }
 
