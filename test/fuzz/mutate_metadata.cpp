@@ -1,5 +1,7 @@
 #include "mutate_metadata.h"
 
+#include "module/decoder.h"
+
 #include "vx/abi/module_generated.h"
 #include "vx/abi/module_header.h"
 
@@ -154,6 +156,11 @@ size_t mutateMetadata(uint8_t *data, size_t size, size_t maxSize, uint32_t seed)
   const auto *metadata = reinterpret_cast<const uint8_t *>(aligned.data());
   flatbuffers::Verifier verifier(metadata, header.metadata_size, 160, 100000);
   if (header.metadata_size < 8 || !format::VerifyModuleBuffer(verifier))
+    return 0;
+  // What FlatBuffers verifies may have words of 8 bytes at places that are no multiple of 8, which UnPackModule would
+  // read. The loader's decoder refuses those; and what it refuses for anything else is damaged enough.
+  ModuleData decoded;
+  if (!Decoder(decoded, header.metadata_size).decode(*format::GetModule(metadata)).ok())
     return 0;
   std::unique_ptr<format::ModuleT> module = format::UnPackModule(metadata);
   Mutator(*module, seed).run();
