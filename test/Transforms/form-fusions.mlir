@@ -151,3 +151,25 @@ func.func @repeated_once(%x: tensor<1x4xf32>) -> tensor<1x3x4xf32> {
   %2 = vx.reshape %1 : tensor<3x4xf32> -> tensor<1x3x4xf32>
   return %2 : tensor<1x3x4xf32>
 }
+
+// -----
+
+// Places that are not zero are written where there is room for them: what is computed from them is another kernel, or begins one.
+// CHECK-LABEL: func.func @after_nonzero(
+// CHECK:         %[[P:.+]] = vx.fusion(
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.nonzero
+// CHECK-NEXT:      vx.yield
+// CHECK:         vx.fusion(%[[P]])
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.not
+// CHECK-NEXT:      vx.reduce
+// CHECK-NEXT:      vx.yield
+vx.symbol data_dependent "count"
+func.func @after_nonzero(%x: tensor<4xi32>, %count: tensor<i64>) -> tensor<1xi64> {
+  vx.bind_symbol "count" = %count
+  %0 = vx.nonzero %x : tensor<4xi32> -> tensor<1x?xi64, #vx.enc<[1, count]>>
+  %1 = vx.not %0 : tensor<1x?xi64, #vx.enc<[1, count]>>
+  %2 = vx.reduce sum %1 axes = [1] : tensor<1x?xi64, #vx.enc<[1, count]>>
+  return %2 : tensor<1xi64>
+}

@@ -52,6 +52,10 @@ Role getRole(Operation *op) {
 /// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
 bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
 
+/// True when the op writes elements where it finds room for them, at places that only the data knows: what comes after
+/// reads them from memory, in a kernel of its own.
+bool scattersItsResult(Operation *op) { return isa<NonzeroOp>(op); }
+
 /// True for a slice of neighbours that only attention reads, as its query, key or value: a part of a larger tensor,
 /// read in place.
 bool isPartForAttention(Operation *op) {
@@ -80,7 +84,7 @@ bool isEpilogue(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *producer = operand.getDefiningOp();
     return producer && producer->getBlock() == operand.getParentBlock() && producer->hasOneUse() &&
-           (getRole(producer) == Role::Anchor || isEpilogue(producer));
+           ((getRole(producer) == Role::Anchor && !scattersItsResult(producer)) || isEpilogue(producer));
   });
 }
 
@@ -194,7 +198,8 @@ private:
   static constexpr size_t kMaxOps = 64;
 
   bool canJoin(Operation *producer) {
-    if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer))
+    if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer) ||
+        scattersItsResult(producer))
       return false;
     if (derivable.contains(producer) && !derivable.contains(root))
       return false; // once at load, not in each call

@@ -48,7 +48,10 @@ static Range clampRange(DimAttr start, DimAttr end, int64_t step, DimAttr size) 
       distance = subDims(size, from);
     return {from, ceilDivDims(distance, DimAttr::constant(context, step)), step};
   }
-  DimAttr from = isFar(start) ? last : isFarBelow(start) ? minusOne : clamp(countFromEnd(start, size), zero, last);
+  // Of an empty dimension the last place is -1, before the first.
+  DimAttr from = isFar(start)        ? last
+                 : isFarBelow(start) ? minDims(zero, last)
+                                     : minDims(maxDims(countFromEnd(start, size), zero), last);
   DimAttr to = isFar(end) ? last : isFarBelow(end) ? minusOne : clamp(countFromEnd(end, size), minusOne, last);
   DimAttr count = maxDims(ceilDivDims(subDims(from, to), DimAttr::constant(context, -step)), zero);
   return {from, count, step};

@@ -49,7 +49,9 @@ class Tools:
     def must(self, kind, name, *arguments):
         code, output, errors = self.run(name, *arguments)
         if code != 0:
-            raise Failure(f"{kind} exits with {code}", f"{name} exits with {code}: {errors[-1500:]}")
+            # Another message is another failure; names and numbers in it may differ.
+            said = re.sub(r"'[^']*'|\S*/\S*|\d+", "", (errors.split("\n")[0] if code > 0 else ""))[:160]
+            raise Failure(f"{kind} exits with {code}: {said}", f"{name} exits with {code}: {errors[-1500:]}")
         return output
 
 

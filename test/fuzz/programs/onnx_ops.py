@@ -36,7 +36,7 @@ class OnnxGenerator(Generator):
             if isinstance(operand, np.ndarray):
                 name = {"float32": "f32", "int64": "i64", "float16": "f16", "bool": "i1", "int32": "i32"}[operand.dtype.name]
                 value = Input(self.fresh(), name, operand.shape, float(operand.min()) if operand.size else 0, float(operand.max()) if operand.size else 0,
-                              make=lambda random, shape, array=operand: array, constant=True)
+                              make=lambda random, shape, array=operand: array, constant=True, fixed=True)
                 self.inputs.append(value)
                 operand = value
             values.append(operand)
@@ -241,10 +241,11 @@ def gemm(g):
     a, b = g.input("f32", [inner, rows] if ta else [rows, inner]), g.input("f32", [columns, inner] if tb else [inner, columns])
     operands, terms = [a, b], g.count([inner])
     most = 2 * (terms * a.magnitude * b.magnitude + 4)
+    beta = float(g.pick((1, 2))) if min(g.sizes(inner)) > 0 else 1.0  # of an empty sum ONNX Runtime forgets beta
     if g.chance(0.7):
         operands.append(g.input("f32", g.pick(([columns], [1, columns], [rows, columns], [rows, 1], [])), -4, 4, exact=True))
     return g.node("Gemm", operands, "f32", [rows, columns], -most, most, a.exact and b.exact, inner=terms + 2, outer=2, transA=ta, transB=tb,
-                  alpha=float(g.pick((1, 2))), beta=float(g.pick((1, 2))))
+                  alpha=float(g.pick((1, 2))), beta=beta)
 
 
 @generates("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceSumSquare", weight=3)

@@ -42,8 +42,8 @@ def plus(dim, amount):
 def times(a, b):
     if not isinstance(a, str) and not isinstance(b, str):
         return a * b
-    if a == 1 or b == 1:
-        return b if a == 1 else a
+    if a in (0, 1) or b in (0, 1):
+        return 0 if 0 in (a, b) else b if a == 1 else a
     return f"({a}) * ({b})"
 
 
@@ -68,11 +68,11 @@ class Value:
 
 
 class Input(Value):
-    """`make(random, shape)` gives the elements; a constant stands in the program instead."""
+    """`make(random, shape)` gives the elements; a constant stands in the program instead, and must where it is `fixed`."""
 
-    def __init__(self, *arguments, make, constant=False, binds=False, **options):
+    def __init__(self, *arguments, make, constant=False, fixed=False, binds=False, **options):
         super().__init__(*arguments, **options)
-        self.make, self.constant, self.binds = make, constant, binds
+        self.make, self.constant, self.fixed, self.binds = make, constant, fixed, binds
 
     def array(self, seed, sizes):
         shape = shape_of(self.dims, sizes)

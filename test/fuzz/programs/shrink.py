@@ -44,7 +44,7 @@ def candidates(program):
                 continue
         yield Program(program.seed, program.inputs + inputs, ops, program.results, program.header, program.runs)
     for value in program.inputs:
-        if value.constant:
+        if value.constant and not value.fixed:
             other = Input(value.name, value.dtype, value.dims, value.low, value.high, exact=value.exact, special=value.special, make=value.make)
             swap = lambda values: [other if v is value else v for v in values]
             if any(o.regions for o in program.ops):
