@@ -61,6 +61,7 @@ public:
       return failure();
     if (failed(selectBitProducts(kernel)))
       return failure();
+    narrowDivisions(kernel);
     RewritePatternSet narrow(context);
     populateNarrowComparisonPatterns(narrow);
     if (failed(applyPatternsGreedily(kernel, std::move(narrow))))

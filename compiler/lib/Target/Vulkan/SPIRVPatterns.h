@@ -47,6 +47,9 @@ void populateNarrowComparisonPatterns(mlir::RewritePatternSet &patterns);
 /// Before the conversion: 64-bit products with a factor that is 0 or 1 as choices between the other factor and 0.
 mlir::LogicalResult selectBitProducts(mlir::Operation *kernel);
 
+/// Before the conversion: divisions of indices in 32 bits where both operands fit.
+void narrowDivisions(mlir::func::FuncOp kernel);
+
 /// Before the conversion: the rounding errors of products, remainders of floats, and products and quotients of a
 /// constant zero, as ops that are exact in any driver.
 void expandExactArithmetic(mlir::func::FuncOp kernel);
