@@ -24,8 +24,9 @@ func.func @by_constant() attributes {vxk.kernel, vxk.threads = 64 : i64} {
 // The low half of a divisor may be 0: by that nothing is divided.
 // CHECK-LABEL: spirv.func @by_any
 // CHECK:         %[[FITS:.+]] = spirv.ULessThanEqual
-// CHECK:         %[[LOW:.+]] = spirv.UConvert %[[M:.+]] : i64 to i32
-// CHECK:         %[[BY:.+]] = spirv.Select %[[FITS]], %[[LOW]], %cst1_i32{{.*}} : i1, i32
+// CHECK:         spirv.UConvert %{{.+}} : i64 to i32
+// CHECK-NEXT:    %[[LOW:.+]] = spirv.UConvert %{{.+}} : i64 to i32
+// CHECK-NEXT:    %[[BY:.+]] = spirv.Select %[[FITS]], %[[LOW]], %cst1_i32{{.*}} : i1, i32
 // CHECK:         spirv.UMod %{{.+}}, %[[BY]] : i32
 func.func @by_any() attributes {vxk.kernel, vxk.threads = 64 : i64} {
   %n = vxk.scalar 0
@@ -41,9 +42,10 @@ func.func @by_any() attributes {vxk.kernel, vxk.threads = 64 : i64} {
 
 // Numbers of a tensor, too; powers of two are shifts in any case.
 // CHECK-LABEL: spirv.func @numbers
+// CHECK:         spirv.SDiv %{{.+}}, %{{.+}} : i64
 // CHECK:         spirv.UDiv %{{.+}}, %{{.+}} : i32
-// CHECK-NOT:     : i32
-// CHECK:         spirv.Store
+// CHECK-NOT:     spirv.UMod %{{.+}} : i32
+// CHECK:         spirv.UMod %{{.+}}, %cst8_i64{{.*}} : i64
 func.func @numbers() attributes {vxk.kernel, vxk.threads = 64 : i64} {
   %n = vxk.scalar 0
   %a = vxk.buffer 0 read (%n) : memref<?xi64>

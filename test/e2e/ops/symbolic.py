@@ -62,6 +62,19 @@ def cases():
     yield Case("select", {"c": Input("i1", ["n"], values(True, False, False)), "x": Input("f64", ["n"], uniform()), "y": Input("f64", ["n"], uniform())},
                f"  %r = vx.select %c, %x, %y : {t('n', dtype='i1')}, {t('n', dtype='f64')}, {t('n', dtype='f64')}",
                {"r": Result("f64", ["n"], Exact())}, header=N, runs=runs())
+    # Places that quotients and remainders of a number of unknown range are taken of, several in one kernel.
+    for dims in ([8, 3], [2, 3], [17]):
+        axes = [0, *range(2, 2 + len(dims))]
+        yield Case(f"reduce_around_{'x'.join(map(str, dims))}", {"x": Input("f32", ["n", 2, *dims], uniform())},
+                   f"  %r = vx.reduce sum %x axes = {axes} : {t('n', 2, *dims)}", {"r": Result("f32", [2], sum_of(200 * 24, "f32"))}, header=N,
+                   runs=runs((1, 33, 200, 0)))
+    i64 = t("n", dtype="i64")
+    lines = [f"  %k{k} = vx.constant dense<{k}> : tensor<i64>\n  %c{k} = vx.broadcast %k{k}, [] : tensor<i64> -> {i64}" for k in (5, 24)]
+    for x in "xyz":
+        for result, op, left, right in (("q", "div", x, "c5"), ("p", "mul", f"q{x}", "c24"), ("m", "rem", x, "c5"), ("r", "add", f"p{x}", f"m{x}")):
+            lines.append(f"  %{result}{x} = vx.{op} %{left}, %{right} : {i64}, {i64}")
+    yield Case("quotients_and_remainders", {x: Input("i64", ["n"], integers(-500, 500)) for x in "xyz"}, "\n".join(lines),
+               {f"r{x}": Result("i64", ["n"], Exact()) for x in "xyz"}, header=N, runs=runs())
     yield from contractions()
 
 

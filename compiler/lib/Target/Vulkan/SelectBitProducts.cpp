@@ -1,7 +1,7 @@
-// Products with a factor of two values. One of NVIDIA's drivers (580.159) computes the product of a factor that is 0 or 1
-// wrongly, however the factor came about: x mod 2, x & 1, a loop's or a thread's number below 2; and also that of a
-// choice between two constants and of what is computed from one, ((x mod 2) * 9 mod 5) * 100. It takes such a product for
-// the one of another factor that stands before it. What it makes of a choice between two products is right.
+// Products with a factor of two values. One of NVIDIA's drivers (580.159) computes the product of a factor that is 0 or
+// 1 wrongly, however the factor came about: x mod 2, x & 1, a loop's or a thread's number below 2; and also that of a
+// choice between two constants and of what is computed from one, ((x mod 2) * 9 mod 5) * 100. It takes such a product
+// for the one of another factor that stands before it. What it makes of a choice between two products is right.
 #include "SPIRVPatterns.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
