@@ -222,12 +222,18 @@ CodeObject::CodeObject(const Chip &chip, const void *image, Memory &memory) : me
       kernels.push_back(std::move(kernel));
     }
   } catch (...) {
-    memory.free(reinterpret_cast<uint64_t>(loaded));
+    unload();
     throw;
   }
 }
 
-CodeObject::~CodeObject() { memory.free(reinterpret_cast<uint64_t>(loaded)); }
+CodeObject::~CodeObject() { unload(); }
+
+void CodeObject::unload() {
+  const Memory::Range range = memory.free(reinterpret_cast<uint64_t>(loaded));
+  if (range.end != 0)
+    memory.release(range.begin);
+}
 
 const Kernel *CodeObject::find(std::string_view name) const {
   for (const auto &kernel : kernels)

@@ -37,8 +37,11 @@ public:
 
   // Null when there is none of that name.
   const Kernel *find(std::string_view name) const;
+  std::span<const std::unique_ptr<Kernel>> all() const { return kernels; }
 
 private:
+  void unload();
+
   Memory &memory;
   uint8_t *loaded = nullptr; // the file's segments at their distances
   std::vector<std::unique_ptr<Kernel>> kernels;

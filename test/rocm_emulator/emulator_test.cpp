@@ -720,6 +720,7 @@ TEST(MemoryOperations, globalMemory) {
         faultOf([&] { machine.run(isNew ? "global_load_b32 v1, v0, s[0:1]" : "global_load_dword v1, v0, s[0:1]"); }),
         wanted);
     machine.memory.free(address);
+    machine.memory.release(address);
     EXPECT_NE(faultOf([&] { machine.run(isNew ? "s_load_b32 s2, s[0:1], 0x0" : "s_load_dword s2, s[0:1], 0x0"); }), "");
   }
 }
@@ -776,6 +777,7 @@ TEST(Launch, wavesMeetAtBarriersAndFaultsAreNamed) {
   EXPECT_EQ(faultOf([&] { launch(kernel, {1, 1, 1}, {128, 1, 1}, arguments.first(4), machine.memory); }),
             "kernel 'neighbours' wants 8 bytes of arguments, got 4");
   machine.memory.free(address);
+  machine.memory.release(address);
 }
 
 } // namespace vx::rocm_emulator

@@ -1,5 +1,7 @@
-// The functions of the HIP runtime that the driver opens, over the emulator: device memory is host memory, work is done
-// when it is queued, and a launch computes the kernel. VX_ROCM_EMULATOR_CHIP names the chip, gfx1100 without it.
+// The functions of the HIP runtime that the driver opens, over the emulator: device memory is host memory, work is
+// queued by stream and carried out when it is waited for (gpu/queued_work.h), and a launch computes the kernel.
+// VX_ROCM_EMULATOR_CHIP names the chip, gfx1100 without it.
+#include "gpu/queued_work.h"
 #include "hip_api.h"
 #include "launch.h"
 
@@ -28,6 +30,15 @@ Memory &memory() {
   static auto &instance = *new Memory();
   return instance;
 }
+
+test::QueuedWork &work() {
+  static auto &instance = *new test::QueuedWork();
+  return instance;
+}
+using Uses = std::vector<test::QueuedWork::Range>;
+
+// An object's place in the lists of what work uses.
+test::QueuedWork::Range object(const void *address) { return {reinterpret_cast<uint64_t>(address)}; }
 
 // Why the last call failed, in words that stay where they are.
 std::mutex problemMutex;
@@ -61,7 +72,7 @@ Result drop(void *object) {
 Result copyBytes(DevicePtr destination, DevicePtr source, size_t size) {
   for (DevicePtr address : {destination, source})
     if (!memory().find(address).holds(address, size))
-      return failed(ErrorInvalidValue, "a copy leaves the allocations");
+      return failed(ErrorIllegalAddress, "a copy leaves the allocations");
   std::memmove(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), size);
   return Success;
 }
@@ -111,6 +122,12 @@ struct Node {
     source = from;
     size = bytes;
   }
+  void addUses(Uses &uses) const {
+    if (kind == Kernel)
+      uses.push_back(object(function));
+    else if (kind == Copy && isEnabled)
+      uses.insert(uses.end(), {{destination, size}, {source, size}});
+  }
   Result run() const {
     if (!isEnabled || kind == Empty)
       return Success;
@@ -133,12 +150,14 @@ struct GraphData {
 
 // Starts from the nodes' state; nodes are named by their address in the graph.
 struct ExecData {
-  std::vector<Node> nodes;
+  // What is launched keeps the nodes as they were then.
+  std::shared_ptr<std::vector<Node>> current = std::make_shared<std::vector<Node>>();
   std::map<const void *, size_t> places;
   // Of those that may be next it is always the last one: who needs an earlier one and does not say so shall see it.
   std::vector<size_t> order;
 
   explicit ExecData(const GraphData &graph) {
+    std::vector<Node> &nodes = *current;
     for (const Node &node : graph.nodes) {
       places[&node] = nodes.size();
       nodes.push_back(node);
@@ -166,7 +185,13 @@ struct ExecData {
   static Node *find(GraphExec executable, GraphNode node, Node::Kind kind) {
     auto &data = *static_cast<ExecData *>(executable);
     auto found = data.places.find(node);
-    return found == data.places.end() || data.nodes[found->second].kind != kind ? nullptr : &data.nodes[found->second];
+    return found == data.places.end() || (*data.current)[found->second].kind != kind ? nullptr
+                                                                                     : data.change(found->second);
+  }
+  Node *change(size_t place) {
+    if (current.use_count() > 1)
+      current = std::make_shared<std::vector<Node>>(*current);
+    return &(*current)[place];
   }
 };
 
@@ -243,51 +268,100 @@ Result MemPoolCreate(MemoryPool *pool, const MemoryPoolProps *) {
 Result MemPoolDestroy(MemoryPool pool) { return drop(pool); }
 Result MemPoolSetAttribute(MemoryPool, int, void *) { return Success; }
 Result MemPoolTrimTo(MemoryPool, size_t) { return Success; }
-Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream) {
-  *address = reinterpret_cast<DevicePtr>(memory().allocate(size));
-  return *address ? Success : ErrorOutOfMemory;
+// The address is known at once; the memory is there when the stream has come to it.
+Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream stream) {
+  void *allocated = memory().allocate(size);
+  *address = reinterpret_cast<DevicePtr>(allocated);
+  if (!allocated)
+    return ErrorOutOfMemory;
+  memory().remove(*address);
+  work().add(stream, 0, [address = *address, size] {
+    memory().add(address, size);
+    return Success;
+  });
+  return Success;
 }
-Result MemFreeAsync(DevicePtr address, Stream) {
-  return memory().free(address) ? Success : failed(ErrorInvalidValue, "what was not allocated is freed");
+static Result freeMemory(DevicePtr address) {
+  const Memory::Range range = memory().free(address);
+  if (range.end == 0)
+    return failed(ErrorInvalidValue, "what was not allocated is freed");
+  work().afterQueued(range.end - range.begin, [address] { memory().release(address); });
+  return Success;
+}
+Result MemFreeAsync(DevicePtr address, Stream stream) {
+  const Memory::Range range = memory().find(address);
+  work().giveBack("memory", {address, range.end - range.begin}, stream);
+  // Behind what its own stream still does, among that its allocation.
+  if (work().isEmpty(stream))
+    return freeMemory(address);
+  work().add(stream, 0, [address] { return freeMemory(address); });
+  return Success;
 }
 Result MemHostAlloc(void **host, size_t size, unsigned) {
   *host = memory().allocate(size);
   return *host ? Success : ErrorOutOfMemory;
 }
-Result MemFreeHost(void *host) { return MemFreeAsync(reinterpret_cast<DevicePtr>(host), nullptr); }
+Result MemFreeHost(void *host) {
+  const auto address = reinterpret_cast<DevicePtr>(host);
+  const Memory::Range range = memory().find(address);
+  work().giveBack("memory of the host", {address, range.end - range.begin});
+  return freeMemory(address);
+}
 Result MemHostGetDevicePointer(DevicePtr *address, void *host, unsigned) {
   *address = reinterpret_cast<DevicePtr>(host);
   return Success;
 }
-Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, int, Stream) {
-  return copyBytes(destination, source, size);
+Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, int, Stream stream) {
+  work().add(stream, 0, [=] { return copyBytes(destination, source, size); }, {{destination, size}, {source, size}});
+  return Success;
 }
-Result MemsetAsync(DevicePtr destination, int value, size_t size, Stream) {
-  if (!memory().find(destination).holds(destination, size))
-    return failed(ErrorInvalidValue, "a fill leaves the allocations");
-  std::memset(reinterpret_cast<void *>(destination), value, size);
+Result MemsetAsync(DevicePtr destination, int value, size_t size, Stream stream) {
+  auto fill = [=] {
+    if (!memory().find(destination).holds(destination, size))
+      return failed(ErrorIllegalAddress, "a fill leaves the allocations");
+    std::memset(reinterpret_cast<void *>(destination), value, size);
+    return Success;
+  };
+  work().add(stream, 0, fill, {{destination, size}});
   return Success;
 }
 
-//===-- Streams and events: all is done already
-//-----------------------------------------------------------------------===//
+//===-- Streams and events
+//-------------------------------------------------------------------------------------------===//
 
 Result StreamCreate(Stream *stream, unsigned) {
   *stream = make();
   return Success;
 }
-Result StreamDestroy(Stream stream) { return drop(stream); }
-Result StreamSynchronize(Stream) { return Success; }
-Result StreamQuery(Stream) { return Success; }
+Result StreamDestroy(Stream stream) {
+  work().forgetStream(stream);
+  return drop(stream);
+}
+Result StreamSynchronize(Stream stream) { return static_cast<Result>(work().finish(stream)); }
+Result StreamQuery(Stream stream) {
+  int error = 0;
+  return work().poll(stream, error) ? static_cast<Result>(error) : ErrorNotReady;
+}
 Result EventCreate(Event *event, unsigned) {
   *event = make();
   return Success;
 }
-Result EventDestroy(Event event) { return drop(event); }
-Result EventRecord(Event, Stream) { return Success; }
-Result EventSynchronize(Event) { return Success; }
-Result EventQuery(Event) { return Success; }
-Result EventElapsedTime(float *milliseconds, Event, Event) {
+Result EventDestroy(Event event) {
+  work().forgetEvent(event);
+  return drop(event);
+}
+Result EventRecord(Event event, Stream stream) {
+  work().record(event, stream);
+  return Success;
+}
+Result EventSynchronize(Event event) { return static_cast<Result>(work().finishEvent(event)); }
+Result EventQuery(Event event) {
+  int error = 0;
+  return work().pollEvent(event, error) ? static_cast<Result>(error) : ErrorNotReady;
+}
+Result EventElapsedTime(float *milliseconds, Event begin, Event end) {
+  if (!work().isDone(begin) || !work().isDone(end))
+    return ErrorNotReady;
   *milliseconds = 1;
   return Success;
 }
@@ -304,7 +378,10 @@ Result ModuleLoadData(Module *module, const void *image) {
   return Success;
 }
 Result ModuleUnload(Module module) {
-  delete static_cast<CodeObject *>(module);
+  const auto *code = static_cast<const CodeObject *>(module);
+  for (const std::unique_ptr<Kernel> &kernel : code->all())
+    work().giveBack("code", object(kernel.get()));
+  delete code;
   return Success;
 }
 Result ModuleGetFunction(Function *function, Module module, const char *name) {
@@ -312,9 +389,13 @@ Result ModuleGetFunction(Function *function, Module module, const char *name) {
   return *function ? Success : failed(ErrorNotFound, "the code has no kernel '" + std::string(name) + "'");
 }
 Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
-                    unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, Stream, void **parameters, void **) {
-  return run(function, {gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes,
-             gather(*static_cast<const Kernel *>(function), parameters));
+                    unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, Stream stream, void **parameters,
+                    void **) {
+  auto launch = [=, arguments = gather(*static_cast<const Kernel *>(function), parameters)] {
+    return run(function, {gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, arguments);
+  };
+  work().add(stream, 0, launch, {object(function)});
+  return Success;
 }
 
 //===-- Graphs
@@ -347,6 +428,7 @@ Result GraphInstantiate(GraphExec *executable, Graph graph, unsigned long long) 
   return Success;
 }
 Result GraphExecDestroy(GraphExec executable) {
+  work().giveBack("a graph", object(executable));
   delete static_cast<ExecData *>(executable);
   return Success;
 }
@@ -370,14 +452,21 @@ Result GraphNodeSetEnabled(GraphExec executable, GraphNode node, unsigned enable
   auto found = data.places.find(node);
   if (found == data.places.end())
     return ErrorInvalidValue;
-  data.nodes[found->second].isEnabled = enabled;
+  data.change(found->second)->isEnabled = enabled;
   return Success;
 }
-Result GraphLaunch(GraphExec executable, Stream) {
+Result GraphLaunch(GraphExec executable, Stream stream) {
   const auto &data = *static_cast<const ExecData *>(executable);
-  for (size_t index : data.order)
-    if (Result result = data.nodes[index].run(); result != Success)
-      return result;
+  Uses uses = {object(executable)};
+  for (const Node &node : *data.current)
+    node.addUses(uses);
+  auto launch = [nodes = std::shared_ptr<const std::vector<Node>>(data.current), order = data.order] {
+    for (size_t index : order)
+      if (Result result = (*nodes)[index].run(); result != Success)
+        return result;
+    return Success;
+  };
+  work().add(stream, 0, launch, std::move(uses));
   return Success;
 }
 

@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -20,14 +21,20 @@ void *Memory::allocate(uint64_t size) {
   return memory;
 }
 
-bool Memory::free(uint64_t address) {
-  {
-    std::unique_lock lock(mutex);
-    if (pieces.erase(address) == 0)
-      return false;
-  }
+Memory::Range Memory::free(uint64_t address) {
+  std::unique_lock lock(mutex);
+  auto found = pieces.extract(address);
+  if (found.empty())
+    return {};
+  const uint64_t size = found.mapped();
+  freed.insert(std::move(found));
+  return {address, address + size};
+}
+
+void Memory::release(uint64_t address) {
+  std::unique_lock lock(mutex);
+  freed.erase(address);
   std::free(reinterpret_cast<void *>(address));
-  return true;
 }
 
 void Memory::add(uint64_t address, uint64_t size) {
@@ -40,13 +47,22 @@ void Memory::remove(uint64_t address) {
   pieces.erase(address);
 }
 
-Memory::Range Memory::find(uint64_t address) const {
-  std::shared_lock lock(mutex);
+static Memory::Range findIn(const std::map<uint64_t, uint64_t> &pieces, uint64_t address) {
   auto after = pieces.upper_bound(address);
   if (after == pieces.begin())
     return {};
   const auto &[begin, size] = *std::prev(after);
-  return address - begin < size ? Range{begin, begin + size} : Range{};
+  return address - begin < size ? Memory::Range{begin, begin + size} : Memory::Range{};
+}
+
+Memory::Range Memory::find(uint64_t address) const {
+  std::shared_lock lock(mutex);
+  const Range found = findIn(pieces, address);
+  if (found.begin == found.end && findIn(freed, address).end != 0) {
+    std::fputs("the emulated GPU: memory is used after it was given back\n", stderr);
+    std::abort();
+  }
+  return found;
 }
 
 } // namespace vx::rocm_emulator

@@ -21,8 +21,10 @@ public:
 
   // Filled with a pattern: whoever reads what was not written shall see it.
   void *allocate(uint64_t size);
-  // False when it was not allocated here, or was freed before.
-  bool free(uint64_t address);
+  // Takes it away; whoever finds it then dies with a message, until `release` makes the address one for other memory.
+  // An empty range when it was not allocated here, or was freed before.
+  Range free(uint64_t address);
+  void release(uint64_t address);
   // Makes memory that is allocated elsewhere one of the pieces, and takes it away again.
   void add(uint64_t address, uint64_t size);
   void remove(uint64_t address);
@@ -32,6 +34,7 @@ public:
 private:
   mutable std::shared_mutex mutex;
   std::map<uint64_t, uint64_t> pieces; // size by address
+  std::map<uint64_t, uint64_t> freed;  // pieces that were given back and not released
 };
 
 } // namespace vx::rocm_emulator

@@ -124,11 +124,11 @@ Result CtxPopCurrent(Context *context) {
 //===-- Copies
 //--------------------------------------------------------------------------------------------------------===//
 
-Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, Stream) {
-  return copyBytes(destination, source, size);
+Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, Stream stream) {
+  return copyBytes(destination, source, size, stream);
 }
-Result MemsetAsync(DevicePtr destination, unsigned char value, size_t size, Stream) {
-  return fillBytes(destination, value, size);
+Result MemsetAsync(DevicePtr destination, unsigned char value, size_t size, Stream stream) {
+  return fillBytes(destination, value, size, stream);
 }
 static uint64_t sizeOf(const Memcpy3D &params) { return params.WidthInBytes * params.Height * params.Depth; }
 Result GraphAddMemcpyNode(GraphNode *node, Graph graph, const GraphNode *, size_t dependencies, const Memcpy3D *params,

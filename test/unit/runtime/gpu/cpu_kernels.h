@@ -20,6 +20,9 @@ inline Kernel findKernel(const char *name) {
   return std::strcmp(name, "gather") == 0 ? gather : nullptr;
 }
 
+// The buffers in a kernel's parameter block.
+inline unsigned bufferCountOf(Kernel kernel) { return kernel == scale_add ? 2 : 3; }
+
 inline void runKernel(Kernel kernel, uint64_t block, uint32_t gridX, uint32_t gridY) {
   for (uint32_t y = 0; y < gridY; ++y)
     for (uint32_t x = 0; x < gridX; ++x)

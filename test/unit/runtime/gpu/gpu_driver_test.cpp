@@ -291,12 +291,13 @@ TYPED_TEST(GpuDriver, commandsWithoutBarriersDoNotWaitForEachOther) {
   EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddKernelNode.name) + " 0"), 3);
   EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddEmptyNode.name) + " 3"), 1);
   EXPECT_EQ(this->gpu->count(std::string(this->names.GraphAddKernelNode.name) + " 1"), 2);
+  ASSERT_OK(opened.stream->wait()); // before the memories go
 }
 
 // One dispatch of the first kernel, ready to be replayed.
 struct OneDispatch {
-  Ref<hal::CommandList> list;
   Ref<hal::Memory> memories[2];
+  Ref<hal::CommandList> list; // goes before the memories, and waits for what it has queued
   std::vector<BufferView> views;
   std::vector<int64_t> scalars = {1, 1};
   CommandArguments arguments;
@@ -448,6 +449,48 @@ TYPED_TEST(GpuDriver, callersStreamIsUsed) {
   one = {};
   opened.stream = nullptr;
   EXPECT_EQ(this->gpu->count(this->names.StreamDestroy.name), 1);
+}
+
+//===-- The stand-in: what is queued is done later, and what it uses must stay until then
+//-----------------------------------------------===//
+
+TYPED_TEST(GpuDriver, whatIsQueuedIsNotDoneBeforeAWait) {
+  Opened opened;
+  this->open(opened);
+  Ref<hal::Memory> memory, staging;
+  const BufferView view = opened.allocate({1, 2, 3}, memory);
+  ASSERT_OK(opened.device->allocate(view.size, hal::MemoryKind::Staging, staging));
+  const auto *seen = static_cast<const int32_t *>(staging->host());
+  ASSERT_OK(opened.stream->copy(view, {staging.get(), 0, view.size}));
+  if (const char *when = std::getenv("VX_QUEUED_WORK"); !when || !*when)
+    EXPECT_NE(seen[0], 1);
+  ASSERT_OK(opened.stream->wait());
+  EXPECT_EQ(std::vector<int32_t>(seen, seen + 3), (std::vector<int32_t>{1, 2, 3}));
+}
+
+TYPED_TEST(GpuDriver, whatQueuedWorkUsesIsNotGivenBack) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  if (const char *when = std::getenv("VX_QUEUED_WORK"); when && *when)
+    return; // the work may be done by then
+  Opened opened;
+  this->open(opened);
+  Ref<hal::Memory> from, to;
+  const BufferView source = opened.allocate({1, 2, 3}, from), destination = opened.allocate({0, 0, 0}, to);
+  EXPECT_DEATH(
+      {
+        (void)opened.stream->copy(source, destination).ok();
+        from = nullptr;
+      },
+      "the GPU's stand-in: memory is given back while work is queued that uses it");
+  OneDispatch one;
+  ASSERT_OK(one.record(opened));
+  EXPECT_DEATH(
+      {
+        (void)one.replay(opened).ok();
+        one.memories[1] = nullptr;
+        (void)opened.stream->wait().ok();
+      },
+      "the GPU's stand-in: a kernel uses memory that is not there");
 }
 
 //===-- Whole calls

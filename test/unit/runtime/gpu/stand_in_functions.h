@@ -1,6 +1,6 @@
-// The functions of a vendor's library that are alike for CUDA and HIP, over host memory. Work is done when it is
-// queued, and a kernel runs the CPU kernel of the same name (../test_kernels.c). Every call is recorded, and any can be
-// made to fail.
+// The functions of a vendor's library that are alike for CUDA and HIP, over host memory. Work is queued by stream and
+// carried out when it is waited for (queued_work.h), and a kernel runs the CPU kernel of the same name
+// (../test_kernels.c). Every call is recorded, and any can be made to fail.
 //
 // A stand-in includes this once, after it has
 //   included its declarations and made them known in vx::test,
@@ -12,7 +12,10 @@
 #define VX_TEST_UNIT_RUNTIME_GPU_STAND_IN_FUNCTIONS_H
 
 #include "cpu_kernels.h"
+#include "queued_work.h"
 #include "stand_in.h"
+
+#include "vx/abi/kernel.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -35,12 +38,79 @@ namespace {
 // What the functions are called in the records.
 const Functions names;
 
-// Records a call and says what it shall answer.
+QueuedWork &work() {
+  static auto &instance = *new QueuedWork();
+  return instance;
+}
+using Uses = std::vector<QueuedWork::Range>;
+
+// An object's place in the lists of what work uses.
+QueuedWork::Range object(const void *address) { return {reinterpret_cast<uint64_t>(address)}; }
+
+// Records a call and says what it shall answer. A device that an answer makes lost does nothing more.
 template <typename... Numbers>
 Result record(const char *name, Numbers... numbers) {
   std::string text;
   ((text += " " + std::to_string(numbers)), ...);
-  return static_cast<Result>(vx_stand_in()->record(name, text, currentDevice()));
+  const int answer = vx_stand_in()->record(name, text, currentDevice());
+  if (answer >= 700)
+    work().drop(currentDevice());
+  return static_cast<Result>(answer);
+}
+
+// The memory that was allocated and not given back, by its address. Thread-safe.
+class Allocations {
+public:
+  uint64_t make(size_t size, size_t alignment, bool isThere) {
+    void *memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    std::memset(memory, unwritten, size);
+    const auto address = reinterpret_cast<uint64_t>(vx_stand_in()->made(memory));
+    std::lock_guard lock(mutex);
+    pieces[address] = {size, isThere};
+    return address;
+  }
+  void arrive(uint64_t address) {
+    std::lock_guard lock(mutex);
+    pieces.at(address).isThere = true;
+  }
+  QueuedWork::Range range(uint64_t address) {
+    std::lock_guard lock(mutex);
+    auto found = pieces.find(address);
+    return {address, found == pieces.end() ? 0 : found->second.size};
+  }
+  // Its bytes are no other memory's before all that is queued now is done.
+  void free(uint64_t address) {
+    std::lock_guard lock(mutex);
+    auto found = pieces.extract(address);
+    if (found.empty())
+      return; // the test sees it in the record
+    auto *memory = reinterpret_cast<void *>(address);
+    std::memset(memory, unwritten, found.mapped().size);
+    work().afterQueued(found.mapped().size, [memory] { std::free(memory); });
+  }
+  // Dies when the bytes are not those of memory that is there for work that runs now.
+  void check(const char *who, uint64_t address, uint64_t size) {
+    std::lock_guard lock(mutex);
+    auto after = pieces.upper_bound(address);
+    if (after != pieces.begin())
+      if (const auto &[begin, piece] = *std::prev(after);
+          piece.isThere && address - begin <= piece.size && size <= piece.size - (address - begin))
+        return;
+    QueuedWork::die(std::string(who) + " uses memory that is not there");
+  }
+
+private:
+  static constexpr int unwritten = 0xdd;
+  struct Piece {
+    uint64_t size = 0;
+    bool isThere = true;
+  };
+  std::mutex mutex;
+  std::map<uint64_t, Piece> pieces;
+};
+Allocations &allocations() {
+  static auto &instance = *new Allocations();
+  return instance;
 }
 
 // Leaves with the answer that the test wants, CALL(MemsetAsync, size).
@@ -63,16 +133,27 @@ Result drop(void *object) {
   return Success;
 }
 
+// Loaded code: a text with the names of its kernels.
+struct ModuleData;
+struct LoadedKernel {
+  Kernel kernel = nullptr;
+  const ModuleData *module = nullptr;
+};
+struct ModuleData {
+  std::string text;
+  std::deque<LoadedKernel> kernels;
+};
+
 struct Node {
   bool isKernel = false, isEnabled = true;
-  Kernel kernel = nullptr;
+  LoadedKernel kernel;
   Grid grid;
   uint64_t block = 0;
   uint64_t destination = 0, source = 0, size = 0;
 
   void set(const KernelNodeParams &params) {
     isKernel = true;
-    kernel = reinterpret_cast<Kernel>(params.func);
+    kernel = *reinterpret_cast<const LoadedKernel *>(params.func);
     grid = gridOf(params);
     block = *static_cast<const uint64_t *>(params.kernelParams[0]);
   }
@@ -81,16 +162,46 @@ struct Node {
     source = copySource;
     size = copySize;
   }
+  void addUses(Uses &uses) const {
+    if (isKernel)
+      uses.push_back(object(kernel.module));
+    else if (isEnabled)
+      uses.insert(uses.end(), {{destination, size}, {source, size}});
+  }
   void run() const {
     if (!isEnabled)
       return;
     if (!isKernel) {
+      allocations().check("a copy", destination, size);
+      allocations().check("a copy", source, size);
       std::memmove(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), size);
       return;
     }
-    runKernel(kernel, block, grid.x, grid.y);
+    const unsigned buffers = bufferCountOf(kernel.kernel);
+    allocations().check("a kernel", block, (VX_BLOCK_FIRST_BUFFER + buffers) * sizeof(uint64_t));
+    const auto *words = reinterpret_cast<const uint64_t *>(block);
+    allocations().check("a kernel", words[VX_BLOCK_FAULT], 1);
+    for (unsigned buffer = 0; buffer < buffers; ++buffer)
+      if (words[VX_BLOCK_FIRST_BUFFER + buffer])
+        allocations().check("a kernel", words[VX_BLOCK_FIRST_BUFFER + buffer], 0);
+    runKernel(kernel.kernel, block, grid.x, grid.y);
   }
 };
+
+// Work of these nodes, in this order.
+void queue(std::vector<Node> nodes, Stream stream, const void *executable = nullptr) {
+  Uses uses;
+  if (executable)
+    uses.push_back(object(executable));
+  for (const Node &node : nodes)
+    node.addUses(uses);
+  auto run = [nodes = std::move(nodes)] {
+    for (const Node &node : nodes)
+      node.run();
+    return 0;
+  };
+  work().add(stream, currentDevice(), std::move(run), std::move(uses));
+}
 
 struct GraphData {
   std::vector<std::unique_ptr<Node>> nodes;
@@ -170,27 +281,42 @@ Result MemPoolSetAttribute(MemoryPool, int attribute, void *) {
   return record(names.MemPoolSetAttribute.name, attribute);
 }
 Result MemPoolTrimTo(MemoryPool, size_t keep) { return record(names.MemPoolTrimTo.name, keep); }
-Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream) {
+// The address is known at once; the memory is there when the stream has come to it.
+Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream stream) {
   CALL_ON_DEVICE(MemAllocFromPoolAsync, size);
   record("allocated on device", currentDevice());
-  *address = reinterpret_cast<uint64_t>(vx_stand_in()->made(std::aligned_alloc(512, (size + 511) / 512 * 512)));
+  *address = allocations().make(size, 512, /*isThere=*/false);
+  work().add(stream, currentDevice(), [address = *address] {
+    allocations().arrive(address);
+    return 0;
+  });
   return Success;
 }
-Result MemFreeAsync(DevicePtr address, Stream) {
+Result MemFreeAsync(DevicePtr address, Stream stream) {
   CALL_ON_DEVICE(MemFreeAsync);
   vx_stand_in()->givenBack(reinterpret_cast<void *>(address));
-  std::free(reinterpret_cast<void *>(address));
+  work().giveBack("memory", allocations().range(address), stream);
+  // Behind what its own stream still does, among that its allocation.
+  if (work().isEmpty(stream))
+    allocations().free(address);
+  else
+    work().add(stream, currentDevice(), [address] {
+      allocations().free(address);
+      return 0;
+    });
   return Success;
 }
 Result MemHostAlloc(void **host, size_t size, unsigned flags) {
   CALL_ON_DEVICE(MemHostAlloc, size, flags);
-  *host = vx_stand_in()->made(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
+  *host = reinterpret_cast<void *>(allocations().make(size, 4096, /*isThere=*/true));
   return Success;
 }
 Result MemFreeHost(void *host) {
   CALL_ON_DEVICE(MemFreeHost);
   vx_stand_in()->givenBack(host);
-  std::free(host);
+  const auto address = reinterpret_cast<uint64_t>(host);
+  work().giveBack("memory of the host", allocations().range(address));
+  allocations().free(address);
   return Success;
 }
 Result MemHostGetDevicePointer(DevicePtr *address, void *host, unsigned) {
@@ -198,14 +324,21 @@ Result MemHostGetDevicePointer(DevicePtr *address, void *host, unsigned) {
   *address = reinterpret_cast<uint64_t>(host);
   return Success;
 }
-static Result copyBytes(DevicePtr destination, DevicePtr source, size_t size) {
+static Result copyBytes(DevicePtr destination, DevicePtr source, size_t size, Stream stream) {
   CALL_ON_DEVICE(MemcpyAsync, size);
-  std::memmove(reinterpret_cast<void *>(destination), reinterpret_cast<const void *>(source), size);
+  Node node;
+  node.set(destination, source, size);
+  queue({node}, stream);
   return Success;
 }
-static Result fillBytes(DevicePtr destination, int value, size_t size) {
+static Result fillBytes(DevicePtr destination, int value, size_t size, Stream stream) {
   CALL_ON_DEVICE(MemsetAsync, size);
-  std::memset(reinterpret_cast<void *>(destination), value, size);
+  auto fill = [=] {
+    allocations().check("a fill", destination, size);
+    std::memset(reinterpret_cast<void *>(destination), value, size);
+    return 0;
+  };
+  work().add(stream, currentDevice(), fill, {{destination, size}});
   return Success;
 }
 
@@ -219,19 +352,22 @@ Result StreamCreate(Stream *stream, unsigned flags) {
 }
 Result StreamDestroy(Stream stream) {
   CALL(StreamDestroy);
+  work().forgetStream(stream);
   return drop(stream);
 }
-Result StreamSynchronize(Stream) {
+Result StreamSynchronize(Stream stream) {
   CALL_ON_DEVICE(StreamSynchronize);
-  return Success;
+  return static_cast<Result>(work().finish(stream));
 }
-Result StreamQuery(Stream) {
+Result StreamQuery(Stream stream) {
   CALL_ON_DEVICE(StreamQuery);
-  return Success;
+  int error = 0;
+  return work().poll(stream, error) ? static_cast<Result>(error) : ErrorNotReady;
 }
-Result EventQuery(Event) {
+Result EventQuery(Event event) {
   CALL_ON_DEVICE(EventQuery);
-  return Success;
+  int error = 0;
+  return work().pollEvent(event, error) ? static_cast<Result>(error) : ErrorNotReady;
 }
 Result EventCreate(Event *event, unsigned flags) {
   CALL_ON_DEVICE(EventCreate, flags);
@@ -240,49 +376,60 @@ Result EventCreate(Event *event, unsigned flags) {
 }
 Result EventDestroy(Event event) {
   CALL(EventDestroy);
+  work().forgetEvent(event);
   return drop(event);
 }
-Result EventRecord(Event, Stream stream) {
+Result EventRecord(Event event, Stream stream) {
   CALL_ON_DEVICE(EventRecord);
-  return stream == vx_stand_in()->foreignStream ? ErrorInvalidHandle : Success;
+  if (stream == vx_stand_in()->foreignStream)
+    return ErrorInvalidHandle;
+  work().record(event, stream);
+  return Success;
 }
-Result EventSynchronize(Event) { return record(names.EventSynchronize.name); }
-Result EventElapsedTime(float *milliseconds, Event, Event) {
+Result EventSynchronize(Event event) {
+  if (Result answer = record(names.EventSynchronize.name); answer != Success)
+    return answer;
+  return static_cast<Result>(work().finishEvent(event));
+}
+Result EventElapsedTime(float *milliseconds, Event begin, Event end) {
   CALL(EventElapsedTime);
+  if (!work().isDone(begin) || !work().isDone(end))
+    return ErrorNotReady;
   *milliseconds = 0.25F;
   return Success;
 }
 
-//===-- Code. A loaded module is a text with the names of its kernels.
-//------------------------------------------------===//
+//===-- Code
+//----------------------------------------------------------------------------------------------------------===//
 
 static Module makeModule(const void *image) {
-  return vx_stand_in()->made(new std::string(static_cast<const char *>(image)));
+  return vx_stand_in()->made(new ModuleData{static_cast<const char *>(image), {}});
 }
 Result ModuleUnload(Module module) {
   CALL_ON_DEVICE(ModuleUnload);
   vx_stand_in()->givenBack(module);
-  delete static_cast<std::string *>(module);
+  work().giveBack("code", object(module));
+  delete static_cast<ModuleData *>(module);
   return Success;
 }
 Result ModuleGetFunction(Function *function, Module module, const char *name) {
   CALL(ModuleGetFunction);
-  const std::string &text = *static_cast<std::string *>(module);
-  if (Kernel kernel = findKernel(name); kernel && (" " + text + " ").find(" " + std::string(name) + " ") != text.npos) {
-    *function = reinterpret_cast<Function>(kernel);
-    return Success;
-  }
-  return ErrorNotFound;
+  auto &data = *static_cast<ModuleData *>(module);
+  Kernel kernel = findKernel(name);
+  if (!kernel || (" " + data.text + " ").find(" " + std::string(name) + " ") == std::string::npos)
+    return ErrorNotFound;
+  *function = reinterpret_cast<Function>(&data.kernels.emplace_back(LoadedKernel{kernel, &data}));
+  return Success;
 }
 Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned, unsigned threads, unsigned, unsigned,
-                    unsigned shared, Stream, void **parameters, void **) {
+                    unsigned shared, Stream stream, void **parameters, void **) {
   CALL_ON_DEVICE(LaunchKernel, gridX, gridY, threads, shared);
   Node node;
   node.isKernel = true;
-  node.kernel = reinterpret_cast<Kernel>(function);
+  node.kernel = *reinterpret_cast<const LoadedKernel *>(function);
   node.grid = {gridX, gridY, threads};
   node.block = *static_cast<const uint64_t *>(parameters[0]);
-  node.run();
+  queue({node}, stream);
   return Success;
 }
 
@@ -328,6 +475,7 @@ Result GraphInstantiate(GraphExec *executable, Graph graph, unsigned long long) 
 }
 Result GraphExecDestroy(GraphExec executable) {
   CALL(GraphExecDestroy);
+  work().giveBack("a graph", object(executable));
   vx_stand_in()->givenBack(executable);
   delete static_cast<ExecData *>(executable);
   return Success;
@@ -359,8 +507,10 @@ Result GraphNodeSetEnabled(GraphExec executable, GraphNode node, unsigned enable
 Result GraphLaunch(GraphExec executable, Stream stream) {
   CALL_ON_DEVICE(GraphLaunch);
   vx_stand_in()->launched(stream);
+  std::vector<Node> nodes;
   for (const auto &[original, node] : static_cast<ExecData *>(executable)->nodes)
-    node.run();
+    nodes.push_back(node);
+  queue(std::move(nodes), stream, executable);
   return Success;
 }
 

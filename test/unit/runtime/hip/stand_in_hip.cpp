@@ -62,11 +62,11 @@ Result GetDevice(int *device) {
   return Success;
 }
 
-Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, int, Stream) {
-  return copyBytes(destination, source, size);
+Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, int, Stream stream) {
+  return copyBytes(destination, source, size, stream);
 }
-Result MemsetAsync(DevicePtr destination, int value, size_t size, Stream) {
-  return fillBytes(destination, value, size);
+Result MemsetAsync(DevicePtr destination, int value, size_t size, Stream stream) {
+  return fillBytes(destination, value, size, stream);
 }
 Result GraphAddMemcpyNode(GraphNode *node, Graph graph, const GraphNode *, size_t dependencies, DevicePtr destination,
                           DevicePtr source, size_t size, int) {
