@@ -20,6 +20,12 @@ std::string getTextReport(const CompilationReport &report) {
       os << "         at load " << program.dispatchesAtLoad << " dispatches for " << program.derivedConstants
          << " derived constants of " << program.derivedBytes << " bytes\n";
   }
+  for (const SkippedBucket &skipped : report.skipped) {
+    os << "no version for";
+    for (auto &[name, value] : skipped.dims)
+      os << " " << name << "=" << value;
+    os << ": " << skipped.node << " " << skipped.reason << "\n";
+  }
   for (const ConstraintReport &constraint : report.constraints)
     os << constraint.function << " wants " << constraint.want << ", for " << constraint.node << "\n";
   for (const KernelReport &kernel : report.kernels) {
@@ -60,6 +66,17 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("derived_bytes", static_cast<int64_t>(program.derivedBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
+        });
+    });
+    json.attributeArray("skipped", [&] {
+      for (const SkippedBucket &skipped : report.skipped)
+        json.object([&] {
+          json.attributeObject("dims", [&] {
+            for (auto &[name, value] : skipped.dims)
+              json.attribute(name, value);
+          });
+          json.attribute("node", skipped.node);
+          json.attribute("reason", skipped.reason);
         });
     });
     json.attributeArray("constraints", [&] {

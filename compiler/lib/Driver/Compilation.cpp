@@ -3,6 +3,7 @@
 #include "KernelCache.h"
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
@@ -115,6 +116,40 @@ Outcome Compilation::applyRanges(ModuleOp module) {
   return Outcome::Done;
 }
 
+namespace {
+
+/// "n=3, m=5"
+std::string describeDims(const std::vector<std::pair<std::string, int64_t>> &dims) {
+  std::string text;
+  for (auto &[name, value] : dims)
+    text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
+  return text;
+}
+
+/// What a node of the general version wants that never holds for these sizes: no call could choose a version for them.
+std::optional<SkippedBucket> findContradiction(ModuleOp general,
+                                               const std::vector<std::pair<std::string, int64_t>> &dims) {
+  MLIRContext *context = general.getContext();
+  llvm::StringMap<DimAttr> values;
+  for (auto &[name, value] : dims)
+    values[name] = DimAttr::constant(context, value);
+  auto replace = [&](DimAttr dim) {
+    return dim.substitute([&](StringAttr name) { return values.lookup(name.getValue()); });
+  };
+  SymbolRanges ranges(general);
+  for (auto function : general.getOps<func::FuncOp>())
+    for (auto op : function.getOps<ConstraintOp>()) {
+      Constraint constraint{op.getKind(), replace(op.getLhs()), replace(op.getRhs())};
+      if (decide(constraint, ranges) == false)
+        return SkippedBucket{dims, describeSource(op.getLoc()),
+                             "wants " + op.getWant().str() + ", got " + constraint.lhs.str() + " and " +
+                                 constraint.rhs.str()};
+    }
+  return std::nullopt;
+}
+
+} // namespace
+
 Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
   if (Outcome outcome = applyRanges(module); outcome != Outcome::Done)
     return outcome;
@@ -135,45 +170,65 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
   }
   if (combinations.front().empty())
     combinations.clear();
-  combinations.emplace_back(); // the general version comes last
 
+  Bucket general;
+  if (failed(specialize(module, always, {}, general)))
+    return Outcome::Unsupported;
   for (const auto &constraints : combinations) {
-    Bucket bucket;
-    bucket.constraints = constraints;
-    bucket.module = cast<ModuleOp>(module->clone());
-    GraphOptions graph;
-    graph.strictMath = options.strictMath;
-    graph.precision = options.precision;
-    graph.dims = always;
-    for (auto &[name, value] : constraints)
-      graph.dims.push_back(name + "=" + std::to_string(value));
-    SmallVector<SymbolOp> symbols(module.getOps<SymbolOp>());
-    PassManager pm(module.getContext());
-    buildGraphPipeline(pm, graph);
-    if (options.stopAfter != Phase::Graph)
-      buildGradPipeline(pm);
-    if (failed(runPasses(pm, *bucket.module)))
-      return Outcome::Unsupported;
-    if (options.stopAfter != Phase::Graph)
-      for (auto function : bucket.module->getOps<func::FuncOp>())
-        setInputRanges(function);
-    // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
-    if (!constraints.empty()) {
-      SmallVector<SymbolOp> left(bucket.module->getOps<SymbolOp>());
-      OpBuilder builder(bucket.module->getBody(), bucket.module->getBody()->begin());
-      for (SymbolOp symbol : symbols) {
-        bool isAlwaysFixed = llvm::any_of(
-            options.dims, [&](const DimOption &dim) { return dim.name == symbol.getName() && dim.values.size() == 1; });
-        if (!isAlwaysFixed)
-          builder.clone(*symbol);
-      }
-      for (SymbolOp symbol : left)
-        symbol.erase();
+    if (std::optional<SkippedBucket> skipped = findContradiction(*general.module, constraints)) {
+      results.skipped.push_back(std::move(*skipped));
+      continue;
     }
+    Bucket bucket;
+    if (failed(specialize(module, always, constraints, bucket)))
+      return Outcome::Unsupported;
     buckets.push_back(std::move(bucket));
   }
+  if (!combinations.empty() && buckets.empty()) {
+    const SkippedBucket &first = results.skipped.front();
+    emitError(UnknownLoc::get(module.getContext()))
+        << "--dim: the model takes none of the combinations of sizes, the first is " << describeDims(first.dims) << ": "
+        << first.node << ": " << first.reason;
+    return Outcome::Usage;
+  }
+  buckets.push_back(std::move(general)); // the general version comes last
   buckets.back().module->walk([&](Operation *op) { results.sourceOps += isa<VXDialect>(op->getDialect()); });
   return Outcome::Done;
+}
+
+LogicalResult Compilation::specialize(ModuleOp module, ArrayRef<std::string> always, const Bucket::Dims &dims,
+                                      Bucket &bucket) {
+  bucket.constraints = dims;
+  bucket.module = cast<ModuleOp>(module->clone());
+  GraphOptions graph;
+  graph.strictMath = options.strictMath;
+  graph.precision = options.precision;
+  graph.dims.assign(always.begin(), always.end());
+  for (auto &[name, value] : dims)
+    graph.dims.push_back(name + "=" + std::to_string(value));
+  PassManager pm(module.getContext());
+  buildGraphPipeline(pm, graph);
+  if (options.stopAfter != Phase::Graph)
+    buildGradPipeline(pm);
+  if (failed(runPasses(pm, *bucket.module)))
+    return failure();
+  if (options.stopAfter != Phase::Graph)
+    for (auto function : bucket.module->getOps<func::FuncOp>())
+      setInputRanges(function);
+  if (dims.empty())
+    return success();
+  // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
+  SmallVector<SymbolOp> left(bucket.module->getOps<SymbolOp>());
+  OpBuilder builder(bucket.module->getBody(), bucket.module->getBody()->begin());
+  for (auto symbol : module.getOps<SymbolOp>()) {
+    bool isAlwaysFixed = llvm::any_of(
+        options.dims, [&](const DimOption &dim) { return dim.name == symbol.getName() && dim.values.size() == 1; });
+    if (!isAlwaysFixed)
+      builder.clone(*symbol);
+  }
+  for (SymbolOp symbol : left)
+    symbol.erase();
+  return success();
 }
 
 Outcome Compilation::check(ModuleOp module) {

@@ -87,10 +87,17 @@ struct ProgramReport {
   uint64_t derivedConstants = 0, derivedBytes = 0;
 };
 
+/// Sizes of `--dim` that get no version of their own, since a node can never take them together.
+struct SkippedBucket {
+  std::vector<std::pair<std::string, int64_t>> dims;
+  std::string node, reason; // "wants sizes 'n' and 'm' equal, got 3 and 5"
+};
+
 struct CompilationReport {
   std::vector<KernelReport> kernels;
   std::vector<ProgramReport> programs;
   std::vector<ConstraintReport> constraints;
+  std::vector<SkippedBucket> skipped;
   uint64_t sourceOps = 0; // vx ops of the graph phase
 };
 
@@ -114,12 +121,15 @@ public:
 
 private:
   struct Bucket {
-    std::vector<std::pair<std::string, int64_t>> constraints;
+    using Dims = std::vector<std::pair<std::string, int64_t>>;
+    Dims constraints;
     mlir::OwningOpRef<mlir::ModuleOp> module; // phase grad
   };
 
   Outcome runGraph(mlir::ModuleOp module, std::vector<Bucket> &buckets);
   Outcome applyRanges(mlir::ModuleOp module);
+  mlir::LogicalResult specialize(mlir::ModuleOp module, mlir::ArrayRef<std::string> always, const Bucket::Dims &dims,
+                                 Bucket &bucket);
   Outcome scheduleFor(const TargetBackend &backend, const std::vector<TargetSpec> &specs, std::vector<Bucket> &buckets,
                       std::vector<mlir::OwningOpRef<mlir::ModuleOp>> &scheduled, std::string &text);
   Outcome compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs, TargetContents &contents,
