@@ -3,7 +3,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -17,10 +19,32 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A folder is made under a name that nobody cleans up, and gets the one that cleaners know when it is locked: whatever
+// has that name and no lock is left over, also where versions of the tools that lock nothing use the same place.
+constexpr std::string_view New = "-new", Ending = ".locked";
 constexpr size_t RandomLength = 6;
+// Between its making and its lock lie microseconds.
+constexpr time_t SecondsWithoutLock = 3600;
 
 int openFolder(const std::string &path) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// Whether the open folder is still what has the name.
+bool isStill(int file, const std::string &name) {
+  struct stat opened{}, named{};
+  return ::fstat(file, &opened) == 0 && ::lstat(name.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+bool isOld(int file) {
+  struct stat info{};
+  return ::fstat(file, &info) == 0 && std::time(nullptr) - info.st_mtime > SecondsWithoutLock;
+}
+
+bool isOwn(int file) {
+  struct stat info{};
+  return ::fstat(file, &info) == 0 && info.st_uid == ::geteuid();
 }
 
 void removeLeftovers(const std::string &parent, const std::string &prefix) {
@@ -28,17 +52,25 @@ void removeLeftovers(const std::string &parent, const std::string &prefix) {
   std::vector<std::string> names;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.size() == prefix.size() + 1 + RandomLength && name.starts_with(prefix + "-"))
-      names.push_back(it->path().string());
+    if (name.starts_with(prefix + "-"))
+      names.push_back(name.substr(prefix.size()));
   }
-  for (const std::string &name : names) {
+  for (const std::string &tail : names) {
+    const bool isLockable = tail.size() == 1 + RandomLength + Ending.size() && tail.ends_with(Ending);
+    const bool isNew = tail.size() == New.size() + 1 + RandomLength && tail.starts_with(New);
+    if (!isLockable && !isNew)
+      continue;
+    const std::string name = parent + "/" + prefix + tail;
     const int file = openFolder(name);
     if (file < 0)
       continue;
-    struct stat info{};
     // The lock goes when its process ends, however it ends.
-    if (::fstat(file, &info) == 0 && info.st_uid == ::geteuid() && ::flock(file, LOCK_EX | LOCK_NB) == 0)
-      fs::remove_all(name, error);
+    if (isOwn(file) && (isLockable || isOld(file)) && ::flock(file, LOCK_EX | LOCK_NB) == 0 && isStill(file, name)) {
+      if (isLockable)
+        fs::remove_all(name, error);
+      else
+        ::rmdir(name.c_str()); // nothing was put into it
+    }
     ::close(file);
   }
 }
@@ -49,26 +81,19 @@ TemporaryFolder::TemporaryFolder(const std::string &prefix, std::string &error) 
   const char *chosen = std::getenv("TMPDIR");
   const std::string parent = chosen && *chosen ? chosen : "/tmp";
   removeLeftovers(parent, prefix);
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    std::string name = parent + "/" + prefix + "-" + std::string(RandomLength, 'X');
-    if (!::mkdtemp(name.data())) {
-      error = "'" + name + "': " + std::strerror(errno);
-      return;
-    }
-    lock = openFolder(name);
-    struct stat info{};
-    // Somebody who cleans up may have seen it before it was locked. Where there are no locks nobody cleans up.
-    const bool isLocked = lock >= 0 && (::flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK);
-    if (isLocked && ::stat(name.c_str(), &info) == 0) {
-      folder = name;
-      return;
-    }
-    if (lock >= 0)
-      ::close(lock);
-    lock = -1;
-    ::rmdir(name.c_str());
+  std::string name = parent + "/" + prefix + std::string(New) + "-" + std::string(RandomLength, 'X');
+  if (!::mkdtemp(name.data())) {
+    error = "'" + name + "': " + std::strerror(errno);
+    return;
   }
-  error = "'" + parent + "': " + std::strerror(EBUSY);
+  lock = openFolder(name);
+  folder = name;
+  // Where there are no locks it keeps the name that nobody cleans up.
+  if (lock < 0 || ::flock(lock, LOCK_EX | LOCK_NB) != 0)
+    return;
+  const std::string final = parent + "/" + prefix + "-" + name.substr(name.size() - RandomLength) + std::string(Ending);
+  if (::rename(name.c_str(), final.c_str()) == 0)
+    folder = final;
 }
 
 TemporaryFolder::~TemporaryFolder() {

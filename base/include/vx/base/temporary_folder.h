@@ -6,11 +6,11 @@
 
 namespace vx {
 
-// A folder PREFIX-XXXXXX in TMPDIR or /tmp; removed with what is in it. It is locked, so that those of killed processes
-// can be told from those in use: the next one with the prefix removes them.
+// A folder PREFIX-XXXXXX.locked in TMPDIR or /tmp; removed with what is in it. It is locked before it has that name, so
+// that those of killed processes can be told from those in use: the next one with the prefix removes them.
 class TemporaryFolder {
 public:
-  // With a path, or with an empty one and the reason in `error`: "'/tmp/vx-link-XXXXXX': Not a directory".
+  // With a path, or with an empty one and the reason in `error`: "'/tmp/vx-link-new-XXXXXX': Not a directory".
   TemporaryFolder(const std::string &prefix, std::string &error);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder &) = delete;
