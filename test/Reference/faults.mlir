@@ -194,7 +194,7 @@ func.func @past() -> tensor<1x2x3x4xf32> {
   return %0 : tensor<1x2x3x4xf32>
 }
 
-// GATHER: vx-interpret: error: index -6 is out of range [-5, 5) in '{{.*}}faults.mlir:[[@LINE+4]]:8'
+// GATHER: vx-interpret: error: index -6 at [0] is out of range [-5, 5) in '{{.*}}faults.mlir:[[@LINE+4]]:8'
 func.func @gather() -> tensor<1xf32> {
   %a = vx.constant dense<0.0> : tensor<5xf32>
   %i = vx.constant dense<-6> : tensor<1xi32>

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<?xf32, #vx.enc<[n]>> {vx.name = "x"}) -> tensor<?xf32
 }
 
 // The dispatch knows which node the fault of a shared kernel comes from.
-// FAULT: vx-interpret: error: index 3 is out of range [-3, 3) in 'gather_2 (Gather)'
+// FAULT: vx-interpret: error: index 3 at [0] is out of range [-3, 3) in 'gather_2 (Gather)'
 vx.kernel @gather "" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
 ^bb0(%x: tensor<3xf32>, %i: tensor<1xi64>):
   %0 = vx.gather %x, %i axis = 0 : tensor<3xf32>, tensor<1xi64>

@@ -31,7 +31,7 @@ func.func @main(%x: tensor<?x3xi64, #vx.enc<[n, 3]>> {vx.name = "x"}) -> (tensor
 // INPUT: vx-interpret: error: input 'x' does not fit: symbol 'n' is 9, want 1 to 8
 
 // A fault names the source node, and leaves the variable alone.
-// FAULT: vx-interpret: error: index 12 is out of range [-5, 5) in 'gather_1 (Gather)'
+// FAULT: vx-interpret: error: index 12 at [0] is out of range [-5, 5) in 'gather_1 (Gather)'
 func.func @fault() -> tensor<1xf32> {
   %a = vx.constant dense<0.0> : tensor<5xf32>
   %i = vx.constant dense<12> : tensor<1xi64>

@@ -75,10 +75,10 @@ private:
     Operation *op = use.getOwner();
     if (auto gather = dyn_cast<GatherOp>(op)) {
       // A negative index counts from the end, but nobody means that by a random one.
-      if (use.getOperandNumber() == 1)
-        index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis()), offset);
-      else
-        follow(op, offset);
+      if (use.getOperandNumber() == 0)
+        return follow(op, offset);
+      for (int64_t d = 0; d < static_cast<int64_t>(gather.getMembers().value_or(1)); ++d)
+        index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis() + d), offset);
       return;
     }
     if (isa<CastOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp, ConcatOp, PadOp>(op))

@@ -38,7 +38,7 @@ struct TurnGatherIntoSlice : OpRewritePattern<GatherOp> {
   LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
     auto constant = op.getIndices().getDefiningOp<ConstantOp>();
     auto elements = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-    if (!elements || elements.getNumElements() != 1)
+    if (!elements || elements.getNumElements() != 1 || op.getMembers())
       return rewriter.notifyMatchFailure(op, "the index is not one constant");
     RankedTensorType input = op.getInput().getType();
     int64_t axis = op.getAxis(), index = (*elements.value_begin<APInt>()).getSExtValue();

@@ -4,27 +4,42 @@ using namespace mlir;
 
 namespace vx::reference {
 
+/// " at [2, 0]": where a tensor has its element of this number; nothing of a scalar, which has one.
+static std::string describePlace(llvm::ArrayRef<int64_t> shape, int64_t element) {
+  std::string text;
+  for (int64_t size : llvm::reverse(shape)) {
+    text = std::to_string(element % size) + (text.empty() ? "" : ", ") + text;
+    element /= size;
+  }
+  return text.empty() ? text : " at [" + text + "]";
+}
+
 Result evaluateGather(GatherOp op, const HostTensor &input, const HostTensor &indices) {
-  int64_t axis = op.getAxis(), size = input.getShape()[axis];
+  int64_t axis = op.getAxis(), members = op.getMembers().value_or(1);
+  llvm::ArrayRef<int64_t> sizes = input.getShape().slice(axis, members);
+  llvm::ArrayRef<int64_t> places = indices.getShape().drop_back(op.getMembers() ? 1 : 0);
   Shape shape(input.getShape().take_front(axis));
-  llvm::append_range(shape, indices.getShape());
-  llvm::append_range(shape, input.getShape().drop_front(axis + 1));
+  llvm::append_range(shape, places);
+  llvm::append_range(shape, input.getShape().drop_front(axis + members));
   HostTensor result(input.getElementType(), shape);
   // An index faults when it is read: not when the result is empty.
   if (result.getNumElements() == 0)
     return result;
-  int64_t step = getStrides(input.getShape())[axis];
-  int64_t outer = IndexSpace(input.getShape().take_front(axis)).getCount();
+  int64_t step = getStrides(input.getShape())[axis + members - 1];
+  int64_t outer = IndexSpace(input.getShape().take_front(axis)).getCount(), tuples = IndexSpace(places).getCount();
   int64_t at = 0;
   for (int64_t block = 0; block < outer; ++block)
-    for (int64_t i = 0; i < indices.getNumElements(); ++i) {
-      int64_t index = indices.getInt(i);
-      if (index < -size || index >= size)
-        return callError(op, "index " + llvm::Twine(index) + " is out of range [" + llvm::Twine(-size) + ", " +
-                                 llvm::Twine(size) + ")");
-      int64_t from = (block * size + (index < 0 ? index + size : index)) * step;
+    for (int64_t i = 0; i < tuples; ++i) {
+      int64_t from = block;
+      for (auto [k, size] : llvm::enumerate(sizes)) {
+        int64_t element = i * members + static_cast<int64_t>(k), index = indices.getInt(element);
+        if (index < -size || index >= size)
+          return callError(op, "index " + llvm::Twine(index) + describePlace(indices.getShape(), element) +
+                                   " is out of range [" + llvm::Twine(-size) + ", " + llvm::Twine(size) + ")");
+        from = from * size + (index < 0 ? index + size : index);
+      }
       for (int64_t inner = 0; inner < step; ++inner)
-        copyElement(result, at++, input, from + inner);
+        copyElement(result, at++, input, from * step + inner);
     }
   return result;
 }

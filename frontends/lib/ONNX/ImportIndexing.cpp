@@ -30,7 +30,7 @@ void importGather(NodeImporter &n) {
     if (taken.size() == indices->size())
       return n.setContents(0, taken, RankedTensorType::get(indexType.getShape(), type.getElementType()));
   }
-  n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis));
+  n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis, IntegerAttr()));
 }
 
 void importGatherND(NodeImporter &n) {
@@ -44,34 +44,7 @@ void importGatherND(NodeImporter &n) {
   std::optional<int64_t> depth = indexDims.back().asConstant();
   if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
     throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
-  // The dimensions that a tuple names become one, and the tuple one index. A tuple with a member out of range becomes
-  // an index that is out of range.
-  Type i64 = n.model.builder.getI64Type();
-  indices = n.cast(toIndices(n, indices), i64);
-  int64_t rank = indexDims.size();
-  Dims tupleDims(ArrayRef<DimAttr>(indexDims).drop_back()), starts(rank, n.dim(0)), memberDims = indexDims;
-  memberDims.back() = n.dim(1);
-  Value linear, isInside;
-  ArrayRef<DimAttr> all = dims;
-  for (int64_t d = 0; d < *depth; ++d) {
-    starts.back() = n.dim(d);
-    Value member = n.slice(indices, starts, memberDims, SmallVector<int64_t>(rank, 1));
-    member = n.reshape(member, tupleDims);
-    auto spread = [&](Value scalar) { return n.broadcastInDim(scalar, tupleDims, {}); };
-    Value size = spread(n.emitDim(dims[d], i64)), zero = spread(n.emitScalar(0, i64));
-    Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, member, zero);
-    member = n.emit<SelectOp>(isNegative, n.emit<AddOp>(member, size), member);
-    Value isValid = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, member, zero),
-                                  n.emit<CompareOp>(ComparePredicate::lt, member, size));
-    isInside = isInside ? n.emit<AndOp>(isInside, isValid) : isValid;
-    linear = linear ? n.emit<AddOp>(n.emit<MulOp>(linear, size), member) : member;
-  }
-  DimAttr joined = productOf(n.context, all.take_front(*depth));
-  Value outside = n.broadcastInDim(n.emitDim(joined, i64), tupleDims, {});
-  linear = n.emit<SelectOp>(isInside, linear, outside);
-  Dims flat = {joined};
-  flat.append(all.begin() + *depth, all.end());
-  n.setOutput(0, n.emit<GatherOp>(n.reshape(input, flat), linear, 0));
+  n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.model.builder.getI64IntegerAttr(*depth)));
 }
 
 void importNonZero(NodeImporter &n) {

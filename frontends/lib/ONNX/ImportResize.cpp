@@ -148,15 +148,15 @@ void importResize(NodeImporter &n) {
     Axis places(n, from, to, scale);
     Value at = places.getPlaces(coordinates);
     if (mode == "nearest") {
-      input = n.emit<GatherOp>(input, places.toIndices(places.round(at, nearest)), axis);
+      input = n.emit<GatherOp>(input, places.toIndices(places.round(at, nearest)), axis, IntegerAttr());
       continue;
     }
     // Outside of the input its border counts.
     Value last = n.emit<SubOp>(places.size(from), n.splat(1, places.type));
     at = n.emit<MinOp>(n.emit<MaxOp>(at, n.splat(0, places.type)), last);
     Value below = n.emit<FloorOp>(at), above = n.emit<AddOp>(below, n.splat(1, places.type));
-    Value low = n.emit<GatherOp>(input, places.toIndices(below), axis),
-          high = n.emit<GatherOp>(input, places.toIndices(above), axis);
+    Value low = n.emit<GatherOp>(input, places.toIndices(below), axis, IntegerAttr()),
+          high = n.emit<GatherOp>(input, places.toIndices(above), axis, IntegerAttr());
     Value weight = n.cast(n.emit<SubOp>(at, below), elementOf(input));
     Value rest = n.emit<SubOp>(n.splatLike(1, weight), weight);
     Dims result = vx::getDims(typeOf(low));

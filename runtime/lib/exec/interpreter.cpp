@@ -4,8 +4,11 @@
 #include "exec/binding.h"
 #include "module/dispatch_sizes.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace vx {
 
@@ -56,7 +59,7 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
       VX_RETURN_IF_ERROR(runBlock(instruction.blocks[0]));
     return okStatus();
   case Op::Error:
-    return faultAt(static_cast<uint32_t>(instruction.imm), i64(operands[0]), i64(operands[1]), i64(operands[2]));
+    return faultAt(static_cast<uint32_t>(instruction.imm), {}, i64(operands[0]), i64(operands[1]), i64(operands[2]));
   case Op::MoveBuffer:
   case Op::ArenaReserve:
   case Op::ArenaSlice:
@@ -371,18 +374,27 @@ void Interpreter::countWork(const Command &command, const hal::CommandArguments 
   add(statistics.bytes, evaluate(kernel.bytes));
 }
 
-Status Interpreter::faultAt(uint32_t index, int64_t value, int64_t lower, int64_t upper) const {
+/// " at [2, 0]": where the kernel has read the value; nothing of a scalar.
+static std::string describePlace(const vx_fault_record &fault) {
+  if (fault.rank <= 0)
+    return {};
+  const bool isWhole = fault.rank <= VX_FAULT_PLACES;
+  std::span<const int64_t> known(fault.place, isWhole ? static_cast<size_t>(fault.rank) : VX_FAULT_PLACES);
+  return fmt::format(" at [{}{}]", fmt::join(known, ", "), isWhole ? "" : ", ...");
+}
+
+Status Interpreter::faultAt(uint32_t index, std::string_view place, int64_t value, int64_t lower, int64_t upper) const {
   const std::vector<FaultSite> &sites = instance.data().faultSites;
   if (index >= sites.size())
     return failure(VX_INTERNAL, "a kernel reported the fault site {}, there are {}", index, sites.size());
-  return failure(VX_FAULT, "{}: {} is {}, allowed is [{}, {})", sites[index].node, sites[index].what, value, lower,
-                 upper);
+  return failure(VX_FAULT, "{}: {}{} is {}, allowed is [{}, {})", sites[index].node, sites[index].what, place, value,
+                 lower, upper);
 }
 
 Status Interpreter::outOfRange(const Instruction &instruction, std::string_view what, int64_t value, int64_t lower,
                                int64_t upper) {
   if (instruction.site >= 0)
-    return faultAt(static_cast<uint32_t>(instruction.site), value, lower, upper);
+    return faultAt(static_cast<uint32_t>(instruction.site), {}, value, lower, upper);
   return failure(VX_FAULT, "{}: {} is {}, allowed is [{}, {})", opFacts(instruction.op).name, what, value, lower,
                  upper);
 }
@@ -393,7 +405,7 @@ Status Interpreter::checkFaults() {
   call.retired.clear();
   if (fault.count == 0)
     return okStatus();
-  return faultAt(fault.site, fault.value, fault.lower, fault.upper);
+  return faultAt(fault.site, describePlace(fault), fault.value, fault.lower, fault.upper);
 }
 
 Status Interpreter::readI64(const Instruction &instruction) {

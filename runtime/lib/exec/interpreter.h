@@ -48,7 +48,7 @@ private:
   // A buffer that the program's results or lists may keep: `source` itself when it is owned, else a copy.
   Status keep(const BufferRegister &source, uint64_t size, BufferRegister &kept);
   Status outOfRange(const Instruction &instruction, std::string_view what, int64_t value, int64_t lower, int64_t upper);
-  Status faultAt(uint32_t site, int64_t value, int64_t lower, int64_t upper) const;
+  Status faultAt(uint32_t site, std::string_view place, int64_t value, int64_t lower, int64_t upper) const;
   Status tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
                      Ref<Value> &value);
 

@@ -1,8 +1,10 @@
 // RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-verify-no-encoding | FileCheck %s
 
-// A wrong index is reported with the site's number in the kernel, and reads nothing.
+// A wrong index is reported with its place and the site's number in the kernel, and reads nothing.
 // CHECK-LABEL: func.func @gather
-// CHECK:           vxk.report_fault %{{.+}} value %{{.+}} range %{{.+}}, %{{.+}} site 0
+// CHECK:           %[[I:.+]] = linalg.index 0
+// CHECK:           %[[PLACE:.+]] = arith.index_cast %[[I]] : index to i64
+// CHECK:           vxk.report_fault %{{.+}} value %{{.+}} range %{{.+}}, %{{.+}} at[%[[PLACE]]] site 0
 // CHECK:           scf.if
 // CHECK-NEXT:        tensor.extract
 // CHECK:           vxk.report_fault {{.*}} site 1
@@ -12,6 +14,26 @@ vx.kernel @gather "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgr
   %1 = vx.gather %t, %i axis = 0 : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
   %2 = vx.add %0, %1 : tensor<?x4xf32, #vx.enc<[s0, 4]>>, tensor<?x4xf32, #vx.enc<[s0, 4]>>
   vx.yield %2 : tensor<?x4xf32, #vx.enc<[s0, 4]>>
+}
+
+// -----
+
+// Each member of a tuple is checked against its own dimension, and named by its place in the tensor of tuples.
+// CHECK-LABEL: func.func @tuples
+// CHECK:           linalg.generic
+// CHECK:             tensor.extract %{{.+}}[%[[I:.+]], %[[FIRST:.+]]] : tensor<?x2xi64>
+// CHECK:             %[[K:.+]] = arith.index_cast %[[FIRST]] : index to i64
+// CHECK:             vxk.report_fault {{.*}} at[%{{.+}}, %[[K]]] site 0
+// CHECK:             tensor.extract %{{.+}}[%{{.+}}, %[[SECOND:.+]]] : tensor<?x2xi64>
+// CHECK:             %[[L:.+]] = arith.index_cast %[[SECOND]] : index to i64
+// CHECK:             vxk.report_fault {{.*}} at[%{{.+}}, %[[L]]] site 0
+// CHECK:             scf.if
+// CHECK-NEXT:          scf.if
+// CHECK-NEXT:            tensor.extract
+vx.kernel @tuples "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%t: tensor<7x4x3xf32>, %i: tensor<?x2xi64, #vx.enc<[s0, 2]>>):
+  %0 = vx.gather %t, %i axis = 0 members = 2 : tensor<7x4x3xf32>, tensor<?x2xi64, #vx.enc<[s0, 2]>>
+  vx.yield %0 : tensor<?x3xf32, #vx.enc<[s0, 3]>>
 }
 
 // -----

@@ -10,6 +10,17 @@ func.func @fault(%bad: i1, %index: i64, %lower: i64, %upper: i64) {
 
 // -----
 
+// CHECK-LABEL: func.func @place(
+// CHECK-SAME:    %[[I:[^ :]+]]: i64, %[[J:[^ :]+]]: i64)
+func.func @place(%i: i64, %j: i64) {
+  // CHECK: vxk.report_fault %{{.+}} value %[[I]] range %[[I]], %[[J]] at[%[[I]], %[[J]]] site 0
+  %bad = arith.cmpi slt, %i, %j : i64
+  vxk.report_fault %bad value %i range %i, %j at [%i, %j] site 0
+  return
+}
+
+// -----
+
 // It writes: nothing removes it, even where its condition is all that is known.
 // CHECK-LABEL: func.func @stays(
 // CHECK:         vxk.report_fault

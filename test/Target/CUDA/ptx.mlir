@@ -69,6 +69,8 @@ func.func @workgroup_memory() attributes {vxk.kernel, vxk.threads = 64 : i64} {
 // CHECK:           st.global.b32 {{.*}}+8]
 // CHECK:           st.global.b32 {{.*}}+16]
 // CHECK:           st.global.b32 {{.*}}+24]
+// CHECK:           st.global.b32 {{.*}}+32], 1
+// CHECK:           st.global.b32 {{.*}}+40]
 // CHECK-NOT:       call
 // CHECK:           ret
 func.func @fault() attributes {vxk.kernel, vxk.threads = 1 : i64} {
@@ -80,7 +82,7 @@ func.func @fault() attributes {vxk.kernel, vxk.threads = 1 : i64} {
   %upper = arith.index_cast %n : index to i64
   %x = memref.load %a[%c0] : memref<1xi64>
   %bad = arith.cmpi uge, %x, %upper : i64
-  vxk.report_fault %bad value %x range %zero, %upper site 2
+  vxk.report_fault %bad value %x range %zero, %upper at [%zero] site 2
   memref.store %x, %r[%c0] : memref<1xi64>
   return
 }

@@ -52,17 +52,20 @@ func.func @two() attributes {vxk.kernel} {
 
 // -----
 
-// A fault is a call out of line, and the record's count is added to atomically.
+// A fault is a call out of line, one function for each rank of a place, with what the record holds of it; and the record's count is added to atomically.
 // CHECK-LABEL: func.func private @report.body(
 // CHECK:         scf.if
-// CHECK:           llvm.call @vx.report_fault(
-// CHECK-LABEL: llvm.func internal @vx.report_fault(
+// CHECK:           llvm.call @vx.report_fault.0(
+// CHECK:         scf.if
+// CHECK:           llvm.call @vx.report_fault.9({{.*}}) : (!llvm.ptr, i64, i64, i64, i64, {{(i64, )*}}i64) -> ()
+// CHECK-LABEL: llvm.func internal @vx.report_fault.0(
 // CHECK-SAME:    cold
 // CHECK:         llvm.atomicrmw add %{{.+}}, %{{.+}} monotonic
 func.func @report() attributes {vxk.kernel} {
   %bad = arith.constant true
   %v = arith.constant 7 : i64
   vxk.report_fault %bad value %v range %v, %v site 3
+  vxk.report_fault %bad value %v range %v, %v at [%v, %v, %v, %v, %v, %v, %v, %v, %v] site 4
   return
 }
 

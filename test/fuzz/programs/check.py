@@ -244,15 +244,15 @@ class Batch:
             for op in program.ops:
                 if op.kind != "gather" or op.operands[1] not in given or op.results[0] not in program.results:
                     continue
-                axis = int(re.search(r"axis = (\d+)", op.text(Names(op)))[1])
-                size = shape_of(op.operands[0].dims, sizes)[axis]
+                axis, members = re.search(r"axis = (\d+)(?: members = (\d+))?", op.text(Names(op))).groups()
+                size = shape_of(op.operands[0].dims, sizes)[int(axis) + int(members or 1) - 1]
                 indices = op.operands[1].array(program.seed, sizes)
                 if indices.size == 0 or 0 in shape_of(op.results[0].dims, sizes):
                     continue
                 for wrong in (size, -size - 1):
                     array = indices.copy()
                     array.reshape(-1)[-1] = wrong
-                    yield index, f"'{op.operands[1].name}' with the index {wrong}", f"index is {wrong}", {(index, op.operands[1].name): array}
+                    yield index, f"'{op.operands[1].name}' with the index {wrong}", f" is {wrong}, allowed is [{-size}, {size})", {(index, op.operands[1].name): array}
 
     def run_bad(self, device, call):
         index, what, part, changed = call

@@ -835,6 +835,23 @@ def gathered(g):
                   lambda c: f"{c.r[0]} = vx.gather {c.o[0]}, {c.o[1]} axis = {axis} : {c.t[0]}, {c.t[1]}", x.low, x.high, x.exact, x.special)
 
 
+@generates("gather")
+def gathered_tuples(g):
+    x = g.find(lambda v: v.dims and g.known(v) and any(min(g.sizes(dim)) > 0 for dim in v.dims))
+    if x is None:
+        return False
+    axis = g.pick([d for d, dim in enumerate(x.dims) if min(g.sizes(dim)) > 0])
+    members = 1
+    while axis + members < len(x.dims) and min(g.sizes(x.dims[axis + members])) > 0 and g.chance(0.7):
+        members += 1
+    size = min(min(g.sizes(dim)) for dim in x.dims[axis:axis + members])
+    rest = max(1, g.count(x.dims[:axis] + x.dims[axis + members:]))
+    places = g.dims(g.random.randrange(3), max(1, min(300, ELEMENTS // rest)))
+    indices = g.input(g.pick(("i32", "i64")), places + [members], low=-size, high=size - 1)
+    return g.emit("gather", [x, indices], x.dtype, x.dims[:axis] + places + x.dims[axis + members:],
+                  lambda c: f"{c.r[0]} = vx.gather {c.o[0]}, {c.o[1]} axis = {axis} members = {members} : {c.t[0]}, {c.t[1]}", x.low, x.high, x.exact, x.special)
+
+
 @generates("nonzero", "count_nonzero", "bind_symbol", weight=0.8)
 def nonzero(g):
     x = g.find(lambda v: v.dims and g.known(v) and v.exact and not (isinstance(v, Input) and v.constant), 0.5, exact=True, constant=False)

@@ -309,6 +309,8 @@ TEST_P(Driver, faultRecordKeepsTheFirstAndIsReset) {
   EXPECT_EQ(fault.value, 7);
   EXPECT_EQ(fault.lower, 0);
   EXPECT_EQ(fault.upper, 3);
+  EXPECT_EQ(fault.rank, 1);
+  EXPECT_EQ(fault.place[0], 1);
   expectContents(y, {10, 10});
   ASSERT_OK(stream->resetFault());
   run({0, 1});

@@ -123,7 +123,7 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
   std::string path = builder.write("derived_fault.vxm");
   Ref<Instance> instance;
   EXPECT_FAILS(makeInstance(path, "cpu", instance), VX_NO_DEVICE,
-               fmt::format("{0}: no device for 'cpu': cpu:0: {0}: init: 'doubled': node_3 (Gather): index is 4, "
+               fmt::format("{0}: no device for 'cpu': cpu:0: {0}: init: 'doubled': node_3 (Gather): index at [4] is 4, "
                            "allowed is [0, 4)",
                            path));
 }

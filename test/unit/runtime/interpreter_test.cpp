@@ -55,10 +55,10 @@ TEST_P(OnDevice, faultNamesTheNodeAndTheNextCallWorks) {
     return;
   std::vector<Ref<Value>> outputs;
   EXPECT_FAILS(runMain(*instance, {vectorValue({10, 11, 12}), vectorValue({0, 3})}, outputs), VX_FAULT,
-               "node_3 (Gather): index is 3, allowed is [0, 3)");
+               "node_3 (Gather): index at [1] is 3, allowed is [0, 3)");
   EXPECT_TRUE(outputs.empty());
   EXPECT_FAILS(runMain(*instance, {vectorValue({10, 11, 12}), vectorValue({-7})}, outputs), VX_FAULT,
-               "node_3 (Gather): index is -7, allowed is [0, 3)");
+               "node_3 (Gather): index at [0] is -7, allowed is [0, 3)");
   ASSERT_OK(runMain(*instance, {vectorValue({10, 11, 12}), vectorValue({2, 0, 1, 2})}, outputs));
   EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{12, 10, 11, 12}));
 }
@@ -92,7 +92,7 @@ TEST_P(OnDevice, faultBeforeAStoreKeepsTheVariable) {
   std::vector<Ref<Value>> outputs;
   ASSERT_OK(runMain(*instance, {vectorValue({3, 2, 1, 0})}, outputs));
   EXPECT_FAILS(runMain(*instance, {vectorValue({0, 0, 0, 4})}, outputs), VX_FAULT,
-               "node_3 (Gather): index is 4, allowed is [0, 4)");
+               "node_3 (Gather): index at [3] is 4, allowed is [0, 4)");
   Ref<Value> value;
   ASSERT_OK(instance->readVariable("total", value));
   EXPECT_EQ(elementsOf(*value), (std::vector<int32_t>{3, 2, 1, 0}));

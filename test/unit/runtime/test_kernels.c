@@ -39,6 +39,8 @@ EXPORT void gather(const uint64_t *block, uint32_t wx, uint32_t wy) {
         fault->value = index;
         fault->lower = 0;
         fault->upper = size;
+        fault->rank = 1;
+        fault->place[0] = i;
       }
       index = index < 0 ? 0 : size - 1;
     }

@@ -215,6 +215,13 @@ private:
     LLVM::StoreOp::create(builder, location, report.getValue(), field(offsetof(vx_fault_record, value)));
     LLVM::StoreOp::create(builder, location, report.getLower(), field(offsetof(vx_fault_record, lower)));
     LLVM::StoreOp::create(builder, location, report.getUpper(), field(offsetof(vx_fault_record, upper)));
+    auto rank = static_cast<int64_t>(report.getPlace().size());
+    LLVM::StoreOp::create(builder, location,
+                          LLVM::ConstantOp::create(builder, location, builder.getI64IntegerAttr(rank)),
+                          field(offsetof(vx_fault_record, rank)));
+    for (auto [d, index] : llvm::enumerate(report.getPlace().take_front(VX_FAULT_PLACES)))
+      LLVM::StoreOp::create(builder, location, index,
+                            field(offsetof(vx_fault_record, place) + d * sizeof(vx_fault_record::place[0])));
   }
 
   /// A step of a product by fragments is long already: unrolled whole, it takes more registers than there are.

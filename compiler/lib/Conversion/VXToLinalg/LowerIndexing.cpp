@@ -7,47 +7,75 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// One index of the data as i64, its range [lower, upper), and the place in its dimension that it means.
+struct WrappedIndex {
+  Value index, lower, upper, isWrong, place;
+};
+
+WrappedIndex wrapIndex(OpBuilder &b, Location l, Value index, Value size) {
+  WrappedIndex wrapped;
+  Type i64 = b.getI64Type();
+  wrapped.index = index.getType() == i64 ? index : Value(arith::ExtSIOp::create(b, l, i64, index));
+  wrapped.upper = arith::IndexCastOp::create(b, l, i64, size);
+  Value zero = arith::ConstantIntOp::create(b, l, 0, 64);
+  wrapped.lower = arith::SubIOp::create(b, l, zero, wrapped.upper);
+  Value isLow = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, wrapped.index, wrapped.lower);
+  Value isHigh = arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, wrapped.index, wrapped.upper);
+  wrapped.isWrong = arith::OrIOp::create(b, l, isLow, isHigh);
+  Value isNegative = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, wrapped.index, zero);
+  Value fromEnd = arith::AddIOp::create(b, l, wrapped.index, wrapped.upper);
+  Value fromStart = arith::SelectOp::create(b, l, isNegative, fromEnd, wrapped.index);
+  wrapped.place = arith::IndexCastOp::create(b, l, b.getIndexType(), fromStart);
+  return wrapped;
+}
+
 Value lowerGather(KernelLowering &lowering, GatherOp op) {
   auto type = typeOf(op.getResult());
   auto indicesType = typeOf(op.getIndices());
-  int64_t axis = op.getAxis(), rank = type.getRank(), indexRank = indicesType.getRank();
+  int64_t axis = op.getAxis(), members = op.getMembers().value_or(1), rank = type.getRank();
+  int64_t placeRank = indicesType.getRank() - (op.getMembers() ? 1 : 0);
   Location loc = op.getLoc();
-  Value input = lowering.get(op.getInput());
-  Value size = lowering.size(loc, op.getInput(), axis);
+  Value input = lowering.get(op.getInput()), indices = lowering.get(op.getIndices());
+  SmallVector<Value> sizes;
+  for (int64_t d = axis; d < axis + members; ++d)
+    sizes.push_back(lowering.size(loc, op.getInput(), d));
   int64_t site = lowering.takeFaultSite();
-  SmallVector<AffineExpr> exprs;
-  for (int64_t d = 0; d < indexRank; ++d)
-    exprs.push_back(getAffineDimExpr(axis + d, op.getContext()));
   Type element = getBodyType(type.getElementType());
-  return lowering.parallel(
-      loc, type, element, lowering.get(op.getIndices()), AffineMap::get(rank, 0, exprs, op.getContext()),
-      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-        Value index = args[0];
-        Type i64 = b.getI64Type();
-        if (index.getType() != i64)
-          index = arith::ExtSIOp::create(b, l, i64, index);
-        Value upper = arith::IndexCastOp::create(b, l, i64, size);
-        Value zero = arith::ConstantIntOp::create(b, l, 0, 64);
-        Value lower = arith::SubIOp::create(b, l, zero, upper);
-        Value isLow = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, index, lower);
-        Value isHigh = arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, index, upper);
-        Value isWrong = arith::OrIOp::create(b, l, isLow, isHigh);
-        vxk::ReportFaultOp::create(b, l, isWrong, index, lower, upper, b.getI64IntegerAttr(site));
-        Value isNegative = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, index, zero);
-        Value fromStart = arith::SelectOp::create(b, l, isNegative, arith::AddIOp::create(b, l, index, upper), index);
-        Value place = arith::IndexCastOp::create(b, l, b.getIndexType(), fromStart);
-        SmallVector<Value> at;
-        for (int64_t d = 0; d < axis; ++d)
-          at.push_back(linalg::IndexOp::create(b, l, d));
-        at.push_back(place);
-        for (int64_t d = axis + indexRank; d < rank; ++d)
-          at.push_back(linalg::IndexOp::create(b, l, d));
-        Value isRight = isInside(b, l, place, size);
-        return guardedRead(
-            b, l, isRight, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, at); },
-            [&](OpBuilder &inner) -> Value { return arith::ConstantOp::create(inner, l, inner.getZeroAttr(element)); },
-            element);
-      });
+  auto body = [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+    auto dimIndex = [&](int64_t d) -> Value { return linalg::IndexOp::create(b, l, d); };
+    SmallVector<Value> at, isRight;
+    for (int64_t d = 0; d < axis; ++d)
+      at.push_back(dimIndex(d));
+    for (int64_t member = 0; member < members; ++member) {
+      SmallVector<Value> place;
+      for (int64_t d = 0; d < placeRank; ++d)
+        place.push_back(dimIndex(axis + d));
+      if (op.getMembers())
+        place.push_back(arith::ConstantIndexOp::create(b, l, member));
+      Value index = args.empty() ? Value(tensor::ExtractOp::create(b, l, indices, place)) : args[0];
+      WrappedIndex wrapped = wrapIndex(b, l, index, sizes[member]);
+      SmallVector<Value> words;
+      for (Value word : place)
+        words.push_back(arith::IndexCastOp::create(b, l, b.getI64Type(), word));
+      vxk::ReportFaultOp::create(b, l, wrapped.isWrong, wrapped.index, wrapped.lower, wrapped.upper, words,
+                                 b.getI64IntegerAttr(site));
+      at.push_back(wrapped.place);
+      isRight.push_back(isInside(b, l, wrapped.place, sizes[member]));
+    }
+    for (int64_t d = axis + placeRank; d < rank; ++d)
+      at.push_back(dimIndex(d));
+    return guardedRead(
+        b, l, isRight, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, at); },
+        [&](OpBuilder &inner) -> Value { return arith::ConstantOp::create(inner, l, inner.getZeroAttr(element)); },
+        element);
+  };
+  // Single indices are an operand that strategies can see.
+  if (op.getMembers())
+    return lowering.parallel(loc, type, element, {}, {}, body);
+  SmallVector<AffineExpr> exprs;
+  for (int64_t d = 0; d < placeRank; ++d)
+    exprs.push_back(getAffineDimExpr(axis + d, op.getContext()));
+  return lowering.parallel(loc, type, element, indices, AffineMap::get(rank, 0, exprs, op.getContext()), body);
 }
 
 /// A loop nest over all elements of `input`, in row-major order, that carries one index.

@@ -20,6 +20,9 @@ constexpr int64_t maxStackBytes = 256 << 10;
 
 constexpr llvm::StringLiteral faultFunctionName = "vx.report_fault";
 
+/// By the rank of the place that they report.
+using FaultFunctions = llvm::DenseMap<size_t, LLVM::LLVMFuncOp>;
+
 /// A buffer of the parameter block and how the kernel uses it.
 struct BufferUse {
   bool read = false, written = false;
@@ -27,8 +30,8 @@ struct BufferUse {
 
 class KernelLowering {
 public:
-  KernelLowering(func::FuncOp kernel, LLVM::LLVMFuncOp fault)
-      : kernel(kernel), fault(fault), context(kernel.getContext()), converter(context),
+  KernelLowering(func::FuncOp kernel, const FaultFunctions &faults)
+      : kernel(kernel), faults(faults), context(kernel.getContext()), converter(context),
         pointer(LLVM::LLVMPointerType::get(context)) {}
 
   LogicalResult run();
@@ -48,7 +51,7 @@ private:
   Value describe(OpBuilder &builder, Location location, MemRefType type, Value address, ValueRange sizes);
 
   func::FuncOp kernel;
-  LLVM::LLVMFuncOp fault;
+  const FaultFunctions &faults;
   MLIRContext *context;
   LLVMTypeConverter converter;
   LLVM::LLVMPointerType pointer;
@@ -235,8 +238,9 @@ void KernelLowering::lower(func::FuncOp body) {
       auto branch = scf::IfOp::create(builder, location, report.getCondition(), /*withElseRegion=*/false);
       OpBuilder inner = branch.getThenBodyBuilder();
       Value site = arith::ConstantIntOp::create(inner, location, inner.getI64Type(), report.getSite());
-      LLVM::CallOp::create(inner, location, fault,
-                           ValueRange{block, site, report.getValue(), report.getLower(), report.getUpper()});
+      SmallVector<Value> arguments = {block, site, report.getValue(), report.getLower(), report.getUpper()};
+      llvm::append_range(arguments, report.getPlace().take_front(VX_FAULT_PLACES));
+      LLVM::CallOp::create(inner, location, faults.at(report.getPlace().size()), arguments);
     }
     // A workgroup is one thread: a barrier has nothing to wait for.
     if (replacement)
@@ -245,15 +249,18 @@ void KernelLowering::lower(func::FuncOp body) {
   }
 }
 
-/// void vx.report_fault(block, site, value, lower, upper)
-LLVM::LLVMFuncOp createFaultFunction(ModuleOp module) {
+/// void vx.report_fault.RANK(block, site, value, lower, upper, place...)
+LLVM::LLVMFuncOp createFaultFunction(ModuleOp module, size_t rank) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   MLIRContext *context = module.getContext();
   Location location = UnknownLoc::get(context);
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, i64, i64, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(builder, location, faultFunctionName, type, LLVM::Linkage::Internal);
+  SmallVector<Type> types = {pointer, i64, i64, i64, i64};
+  types.append(std::min<size_t>(rank, VX_FAULT_PLACES), i64);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types);
+  auto function = LLVM::LLVMFuncOp::create(builder, location, (faultFunctionName + "." + Twine(rank)).str(), type,
+                                           LLVM::Linkage::Internal);
   function.setNoInlineAttr(builder.getUnitAttr());
   function.setPassthroughAttr(builder.getArrayAttr({builder.getStringAttr("cold")}));
 
@@ -283,6 +290,13 @@ LLVM::LLVMFuncOp createFaultFunction(ModuleOp module) {
   LLVM::StoreOp::create(builder, location, entry->getArgument(2), field(record, offsetof(vx_fault_record, value)));
   LLVM::StoreOp::create(builder, location, entry->getArgument(3), field(record, offsetof(vx_fault_record, lower)));
   LLVM::StoreOp::create(builder, location, entry->getArgument(4), field(record, offsetof(vx_fault_record, upper)));
+  LLVM::StoreOp::create(
+      builder, location,
+      LLVM::ConstantOp::create(builder, location, builder.getI64IntegerAttr(static_cast<int64_t>(rank))),
+      field(record, offsetof(vx_fault_record, rank)));
+  for (auto [d, index] : llvm::enumerate(entry->getArguments().drop_front(5)))
+    LLVM::StoreOp::create(builder, location, index,
+                          field(record, offsetof(vx_fault_record, place) + d * sizeof(vx_fault_record::place[0])));
   LLVM::BrOp::create(builder, location, done);
   builder.setInsertionPointToStart(done);
   LLVM::ReturnOp::create(builder, location, ValueRange());
@@ -294,16 +308,20 @@ public:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> kernels;
-    bool reports = false;
+    FaultFunctions faults;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (!function->hasAttr("vxk.kernel"))
         continue;
       kernels.push_back(function);
-      function.walk([&](vxk::ReportFaultOp) { reports = true; });
     }
-    LLVM::LLVMFuncOp fault = reports ? createFaultFunction(module) : nullptr;
     for (func::FuncOp kernel : kernels)
-      if (failed(KernelLowering(kernel, fault).run()))
+      kernel.walk([&](vxk::ReportFaultOp report) {
+        size_t rank = report.getPlace().size();
+        if (!faults.contains(rank))
+          faults[rank] = createFaultFunction(module, rank);
+      });
+    for (func::FuncOp kernel : kernels)
+      if (failed(KernelLowering(kernel, faults).run()))
         return signalPassFailure();
   }
 };

@@ -197,8 +197,15 @@ private:
       builder.setInsertionPointToStart(raised.thenBlock());
       Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
       static_assert(offsetof(vx_fault_record, site) == 4 && offsetof(vx_fault_record, value) == 8 &&
-                    offsetof(vx_fault_record, lower) == 16 && offsetof(vx_fault_record, upper) == 24);
-      auto recordType = spirv::StructType::get({i32, i32, i64, i64, i64}, {0, 4, 8, 16, 24});
+                    offsetof(vx_fault_record, lower) == 16 && offsetof(vx_fault_record, upper) == 24 &&
+                    offsetof(vx_fault_record, rank) == 32 && offsetof(vx_fault_record, place) == 40);
+      SmallVector<Type> members = {i32, i32, i64, i64, i64, i64};
+      SmallVector<uint32_t> offsets = {0, 4, 8, 16, 24, 32};
+      for (uint32_t d = 0; d < VX_FAULT_PLACES; ++d) {
+        members.push_back(i64);
+        offsets.push_back(40 + 8 * d);
+      }
+      auto recordType = spirv::StructType::get(members, offsets);
       Value address = loadElement(builder, at, entry.block, constant(64, VX_BLOCK_FAULT));
       Value record = spirv::ConvertUToPtrOp::create(
           builder, at, spirv::PointerType::get(recordType, StorageClass::PhysicalStorageBuffer), address);
@@ -222,6 +229,9 @@ private:
       store(2, op.getValue(), 8);
       store(3, op.getLower(), 8);
       store(4, op.getUpper(), 8);
+      store(5, constant(64, static_cast<int64_t>(op.getPlace().size())), 8);
+      for (auto [d, index] : llvm::enumerate(op.getPlace().take_front(VX_FAULT_PLACES)))
+        store(6 + static_cast<int64_t>(d), index, 8);
       op.erase();
     }
     return success();

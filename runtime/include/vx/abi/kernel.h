@@ -36,13 +36,19 @@
 /* Every buffer that a kernel sees begins at a multiple of this many bytes. */
 #define VX_BUFFER_ALIGNMENT 64
 
-/* 32 bytes, zeroed before a call. */
+/* How many numbers of a place a fault record has room for. */
+#define VX_FAULT_PLACES 8
+
+/* 104 bytes, zeroed before a call. */
 typedef struct vx_fault_record {
   uint32_t count; /* faults so far; 0 means none */
   uint32_t site;  /* index into the module's fault_sites */
   int64_t value;  /* what the data held */
   int64_t lower;  /* the least value allowed */
   int64_t upper;  /* the first value above that is not allowed */
+  int64_t rank;   /* dimensions of the tensor that holds the value */
+  int64_t
+      place[VX_FAULT_PLACES]; /* the value's index in each of them; of more dimensions than these, in the first ones */
 } vx_fault_record;
 
 /* A CPU kernel. `block` is the parameter block; wx and wy are the workgroup's place in the grid. */

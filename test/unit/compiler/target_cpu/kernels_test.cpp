@@ -135,7 +135,8 @@ const char *gather = R"(
         %low = arith.cmpi slt, %index, %zero : i64
         %high = arith.cmpi sge, %index, %upper : i64
         %bad = arith.ori %low, %high : i1
-        vxk.report_fault %bad value %index range %zero, %upper site 2
+        %at = arith.index_cast %i : index to i64
+        vxk.report_fault %bad value %index range %zero, %upper at [%zero, %at] site 2
         %clamped0 = arith.maxsi %index, %zero : i64
         %clamped1 = arith.minsi %clamped0, %last : i64
         %row = arith.index_cast %clamped1 : i64 to index
@@ -175,6 +176,9 @@ TEST_P(Kernels, gathersRowsAndReportsTheFirstBadIndex) {
   EXPECT_EQ(fault.value, 7);
   EXPECT_EQ(fault.lower, 0);
   EXPECT_EQ(fault.upper, 5);
+  EXPECT_EQ(fault.rank, 2);
+  EXPECT_EQ(fault.place[0], 0);
+  EXPECT_EQ(fault.place[1], 1);
   EXPECT_EQ(o[4], 16) << "clamped to the last row";
   EXPECT_EQ(o[8], 0) << "clamped to the first row";
 }

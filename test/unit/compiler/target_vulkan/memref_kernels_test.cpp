@@ -234,7 +234,7 @@ TEST_F(MemrefKernel, faultsAreReported) {
         %zero = arith.constant 0 : i64
         %limit = arith.constant 10 : i64
         %bad = arith.cmpi uge, %x, %limit : i64
-        vxk.report_fault %bad value %x range %zero, %limit site 5
+        vxk.report_fault %bad value %x range %zero, %limit at [%limit, %x] site 5
         %result = arith.addi %x, %y : i64)",
                                         "i64"),
                             Form::Memref);
@@ -250,6 +250,9 @@ TEST_F(MemrefKernel, faultsAreReported) {
   EXPECT_EQ(fault.value, -2);
   EXPECT_EQ(fault.lower, 0);
   EXPECT_EQ(fault.upper, 10);
+  EXPECT_EQ(fault.rank, 2);
+  EXPECT_EQ(fault.place[0], 10);
+  EXPECT_EQ(fault.place[1], -2);
 }
 
 // Signed comparisons of 64-bit values, wide from the start or widened, against zero and against each other.

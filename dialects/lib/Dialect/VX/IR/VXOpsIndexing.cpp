@@ -17,10 +17,19 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   if (axis < 0 || axis >= input.getRank()) // C1
     return emitOptionalError(location, "'vx.gather' op expects 'axis' to be a dimension of 'input': want 0 to ",
                              input.getRank() - 1, ", got ", axis);
-  SmallVector<DimAttr> inputDims = getDims(input), dims;
+  int64_t members = adaptor.getMembers().value_or(1);
+  if (members < 1 || members > input.getRank() - axis) // C2
+    return emitOptionalError(location, "'vx.gather' op expects 'members' to count dimensions of 'input': want 1 to ",
+                             input.getRank() - axis, ", got ", members);
+  SmallVector<DimAttr> inputDims = getDims(input), indexDims = getDims(indices), dims;
+  if (adaptor.getMembers()) {
+    if (indexDims.empty() || indexDims.back() != DimAttr::constant(input.getContext(), members)) // C2
+      return emitOptionalError(location, "'vx.gather' op expects tuples of ", members, " indices, got ", indices);
+    indexDims.pop_back();
+  }
   dims.append(inputDims.begin(), inputDims.begin() + axis);
-  llvm::append_range(dims, getDims(indices));
-  dims.append(inputDims.begin() + axis + 1, inputDims.end());
+  llvm::append_range(dims, indexDims);
+  dims.append(inputDims.begin() + axis + members, inputDims.end());
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
 }

@@ -11,14 +11,22 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
 
         result[a..., i..., b...] = input[a..., indices[i...], b...]
 
-    An index counts from 0, or with a negative value from the end: it lies in [-d, d) with d the size of `axis`. Another index is a
-    fault: the call fails with the source node's name.
+    With `members` = m, the last dimension of `indices` holds tuples: one index for each of the m dimensions of `input` from `axis` on,
+    all of which `i...` replaces:
+
+        result[a..., i..., b...] = input[a..., indices[i..., 0], ..., indices[i..., m - 1], b...]
+
+    An index counts from 0, or with a negative value from the end: it lies in [-d, d) with d the size of its dimension. Another index is
+    a fault: the call fails with the source node's name, the index, and its place in `indices`.
 
     - C1: `axis` is a dimension of `input`.
+    - C2: `members` is 1 or more, `input` has as many dimensions from `axis` on, and the last dimension of `indices` is `members`.
   }];
-  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$indices, I64Attr:$axis);
+  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$indices, I64Attr:$axis, OptionalAttr<I64Attr>:$members);
   let results = (outs VX_Tensor:$result);
-  let assemblyFormat = "$input `,` $indices `axis` `=` $axis attr-dict `:` type($input) `,` type($indices)";
+  let assemblyFormat = [{
+    $input `,` $indices `axis` `=` $axis (`members` `=` $members^)? attr-dict `:` type($input) `,` type($indices)
+  }];
 }
 
 def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure]> {

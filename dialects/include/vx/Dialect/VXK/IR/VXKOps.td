@@ -205,10 +205,11 @@ def VXK_ReportFaultOp : VXK_Op<"report_fault"> {
   let summary = "reports a value that is out of range";
   let description = [{
     When `condition` is true: adds 1 to the fault record's count atomically and, when that was 0, writes the site (the dispatch's
-    first fault site plus `site`), the value, and the range [lower, upper) into it.
+    first fault site plus `site`), the value, the range [lower, upper), and the value's place into it: its index in each dimension of
+    the tensor that holds it, of the first `VX_FAULT_PLACES` dimensions.
   }];
-  let arguments = (ins I1:$condition, I64:$value, I64:$lower, I64:$upper, I64Attr:$site);
-  let assemblyFormat = "$condition `value` $value `range` $lower `,` $upper `site` $site attr-dict";
+  let arguments = (ins I1:$condition, I64:$value, I64:$lower, I64:$upper, Variadic<I64>:$place, I64Attr:$site);
+  let assemblyFormat = "$condition `value` $value `range` $lower `,` $upper (`at` `[` $place^ `]`)? `site` $site attr-dict";
 }
 
 #endif
