@@ -153,6 +153,9 @@ def convolutions():
             ("4_rows", "f32", [1, 1, 7, 5], 1, [3, 3], [2, 2], [1, 1], [1, 1], [1, 1], 1), ("4_rows_asymmetric", "f32", [1, 1, 7, 5], 1, [3, 3], [2, 2], [1, 1], [1, 0], [1, 0], 1),
             ("filter_1x2", "f32", [3, 3, 4, 3], 3, [1, 2], [1, 3], [1, 1], [2, 1], [2, 1], 1), ("1x1_strided", "f32", [3, 3, 8, 8], 1, [1, 1], [3, 3], [1, 1], [2, 2], [1, 1], 1),
             ("dilated_rows", "f32", [16, 5, 3, 3], 3, [2, 3], [1, 1], [2, 1], [1, 1], [2, 0], 1), ("filter_4x2", "f32", [7, 1, 8, 8], 2, [4, 2], [2, 3], [1, 1], [0, 1], [2, 2], 1),
+            # The last dimension of the result is 1: no factor's, when loops of one step are gone.
+            ("one_column", "f32", [2, 2, 9, 3], 1, [2, 3], [1, 1], [2, 1], [0, 0], [0, 0], 1),
+            ("one_column_3d", "f32", [2, 2, 8, 8, 2], 1, [3, 2, 2], [1, 2, 1], [2, 2, 1], [2, 0, 0], [0, 0, 0], 1),
             *random_convolutions(30)):
         channels = input_dims[1] // groups
         filter_dims = [filters, channels] + kernel

@@ -21,6 +21,7 @@ def cpu_variants():
 
 
 CPU_VARIANTS = cpu_variants()
+UNKNOWN_TYPES = {"vulkan": {"bf16"}}  # what a target refuses, and says so
 
 
 class Failure(Exception):
@@ -36,7 +37,7 @@ class Tools:
         self.folder, self.devices, self.variants = folder, list(devices), list(variants)
         self.targets = list(dict.fromkeys([*devices, *compile_for]))
         self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
-        self.coverage = None  # of class Coverage, where it is counted
+        self.coverage, self.only_plans = None, False  # of class Coverage, where it is counted; whether nothing is to run
 
     def run(self, name, *arguments, seconds=SECONDS):
         try:
@@ -115,6 +116,8 @@ class Batch:
 
     def __init__(self, tools, programs, root):
         self.tools, self.programs = tools, programs
+        types = {kind for program in programs for kind in program.types()}
+        self.devices = [name for name in tools.devices if not types & UNKNOWN_TYPES.get(name, set())]
         self.folder = tempfile.mkdtemp(dir=root)
         self.write()
 
@@ -135,15 +138,17 @@ class Batch:
     def compile(self):
         with open(f"{self.folder}/program.mlir", "w") as file:
             file.write(self.text())
-        arguments = [f"{self.folder}/program.mlir", *self.code()]
-        report = self.tools.must("compile", "vx-compile", *arguments, "--no-cache", "--threads=1", "--report=json", "-o", self.module)
+        self.compile_model(f"{self.folder}/program.mlir", self.module)
+
+    def compile_model(self, model, module):
         if self.tools.coverage is not None:
-            schedule = self.tools.must("schedule", "vx-compile", *arguments, "--stop-after=schedule", "-o", "-") if self.tools.coverage.wants_schedule() else ""
-            self.tools.coverage.add(json.loads(report), schedule, self.programs)
+            self.tools.coverage.add(self.must("schedule", "vx-compile", model, *self.code(), "--stop-after=schedule", "-o", "-"))
+        if not self.tools.only_plans:
+            self.must("compile", "vx-compile", model, *self.code(), "--no-cache", "--threads=1", "-o", module)
 
     def code(self):
         """What code is made."""
-        targets = self.tools.targets
+        targets = [name for name in self.tools.targets if name in self.devices or name not in self.tools.devices]
         variants = [f"--{variant}" for variant in self.tools.variants if variant.split("=")[0] in targets]
         if "cpu" in targets and not any(variant.startswith("--cpu=") for variant in variants):
             # One variant for a module, since making code is most of the time; the next module has another.
@@ -286,17 +291,19 @@ def check(tools, programs, root, batch_of=Batch):
     batch = batch_of(tools, programs, root)
     try:
         batch.compile()
+        if tools.only_plans:
+            return {}
         for run in range(2 if batch.has_symbols else 1):
             wants = batch.reference(run)
             functions = ["main"] + (["fixed"] if batch.has_symbols and run == 0 else [])
-            for device in tools.devices:
+            for device in batch.devices:
                 for function in functions:
                     for index, problem in batch.run(device, function, run, wants).items():
                         failures.setdefault(index, Failure(f"wrong on {device}", problem))
         calls = list(batch.bad_calls())
         chosen = random.Random(programs[0].seed).sample(calls, min(len(calls), BAD_CALLS))
         for call in chosen:
-            for device in tools.devices:
+            for device in batch.devices:
                 failure = batch.run_bad(device, call)
                 if failure:
                     failures.setdefault(call[0], failure)

@@ -21,7 +21,7 @@ class OnnxBatch(Batch):
         for function in ["main"] + (["fixed"] if self.has_symbols else []):
             model, _ = onnx_ops.model_of(self.programs, (lambda program: None) if function == "main" else self.sizes(0))
             onnx.save(model, self.path(function, "onnx"))
-            self.must("compile", "vx-compile", self.path(function, "onnx"), *self.code(), "--no-cache", "--threads=1", "-o", self.path(function, "vxm"))
+            self.compile_model(self.path(function, "onnx"), self.path(function, "vxm"))
 
     def session(self, perturbed):
         """Of the model with all its optimisations switched off, so that it is what the model says."""

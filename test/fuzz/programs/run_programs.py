@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import shrink as shrinking  # noqa: E402
 import vx_ops  # noqa: E402
 from coverage import Coverage  # noqa: E402
-from check import Batch, Failure, Tools, check, write  # noqa: E402
+from check import UNKNOWN_TYPES, Batch, Failure, Tools, check  # noqa: E402
 
 BATCH = 8  # programs of one module: starting processes is much of the work
 
@@ -41,7 +41,9 @@ def kind_of(first, options):
 
 def programs_of(first, count, options):
     generate = options.kinds[kind_of(first, options)][0]
-    return [generate(first + index, size=1 + (first + index) % 7, focus=options.focus) for index in range(count)]
+    # bf16 comes in modules of its own, since not all devices know it.
+    bf16 = first // BATCH % 8 == 6 and kind_of(first, options) == "vx" and options.bf16
+    return [generate(first + index, size=1 + (first + index) % 7, focus=options.focus, bf16=bf16) for index in range(count)]
 
 
 def run_batch(tools, root, first, count, options):
@@ -98,8 +100,9 @@ def main():
     parser.add_argument("--found", default="found-programs", help="the folder that failures are written to")
     parser.add_argument("--shrink", type=float, default=90, help="seconds to make one failure smaller")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--coverage", action="store_true", help="count what of the compiler the programs ran through")
-    parser.add_argument("--least", type=int, default=0, help="with --coverage: how often each decision is to be met, else exit code 1")
+    parser.add_argument("--coverage", action="store_true", help="count what of the compiler the programs ran through: it has a floor")
+    parser.add_argument("--least", type=float, default=100, help="with --coverage: how often each op and decision is to be met in an hour; without --minutes, in all")
+    parser.add_argument("--only-plans", action="store_true", help="compile to schedules, count, and run nothing")
     parser.add_argument("--most", type=int, default=20, help="failures after which to end")
     options = parser.parse_args()
     options.kind = options.kind.split(",")
@@ -111,7 +114,8 @@ def main():
         if name not in present:
             print(f"no device '{name}' here")
             return 77
-    tools.coverage = Coverage() if options.coverage else None
+    tools.coverage, tools.only_plans = Coverage() if options.coverage or options.only_plans else None, options.only_plans
+    options.bf16 = any("bf16" not in UNKNOWN_TYPES.get(name, ()) for name in tools.devices)
     today = datetime.date.today()
     first = options.seed if options.seed is not None else 10**6 * (today.toordinal() % 100000)
     count = None
@@ -149,8 +153,9 @@ def main():
     print(f"seeds {first} to {state['next'] - 1}: {state['done'] - state['failed']} of {state['done']} programs right on {','.join(tools.devices)}\nops: {counts}")
     lacking = []
     if tools.coverage:
-        print(f"coverage:\n{tools.coverage.text()}")
-        lacking = tools.coverage.lacking(tools.devices, options.least)
+        floor = int(options.least * options.minutes / 60) if options.minutes else int(options.least)
+        print(f"coverage:\n{tools.coverage.text()}\neach is to be met {floor} times or more")
+        lacking = tools.coverage.lacking(tools.devices, floor)
         for line in lacking:
             print(f"FAILED coverage: {line}")
     return 1 if state["failed"] or lacking else 0

@@ -35,7 +35,7 @@ class Generator:
         self.random = python_random.Random(seed)
         self.seed, self.size, self.bf16, self.focus = seed, size, bf16, focus
         self.inputs, self.ops, self.header, self.values, self.counter = [], [], [], [], 0
-        self.symbols, self.runs, self.fault, self.depth = [], [{}, {}], None, 0
+        self.symbols, self.runs, self.fault, self.depth, self.kept = [], [{}, {}], None, 0, []
         if self.chance(0.6):
             for name in ("n", "m")[:self.random.choice((1, 1, 2))]:
                 self.symbol(f"{name}{seed}")
@@ -96,7 +96,7 @@ class Generator:
         return dims
 
     def dtype(self):
-        return "bf16" if self.bf16 and self.chance(0.5) else self.pick(TYPES)
+        return "bf16" if self.bf16 and self.chance(0.3) else self.pick(TYPES)
 
     # Values.
 
@@ -237,7 +237,8 @@ class Generator:
             made = [value for op in self.ops for value in op.results if isinstance(value, Value)]
         read = {id(value) for op in self.ops for value in op.reads()}
         results = [value for value in made if id(value) not in read]
-        results += [value for value in made if id(value) in read and self.chance(0.15)]
+        kept = {id(value) for value in self.kept}
+        results += [value for value in made if id(value) in read and (id(value) in kept or self.chance(0.15))]
         results = results[:8]
         if not results:
             return None
@@ -263,7 +264,7 @@ def pair(text):
 
 # Elementwise.
 
-@generates("neg", "abs", "sign", weight=2)
+@generates("neg", "abs", "sign", weight=3)
 def signs(g):
     x = g.find(lambda v: v.dtype != "i1")
     op = g.pick(("neg", "abs") if x.is_float and not x.exact else ("neg", "abs", "sign"))
@@ -277,7 +278,7 @@ def signs(g):
     return g.emit(op, [x], x.dtype, x.dims, same(op), low, high, x.exact, x.special)
 
 
-@generates("ceil", "floor", "round")
+@generates("ceil", "floor", "round", weight=4)
 def whole(g):
     x = g.find(lambda v: is_float(v) and v.exact)
     # Halves and quarters, exactly.
@@ -290,7 +291,7 @@ def whole(g):
     return g.emit(op, [scaled], x.dtype, x.dims, same(op), -x.magnitude, x.magnitude)
 
 
-@generates("sqrt", "exp", "log", "sin", "cos", "tanh", "erf", weight=2.5)
+@generates("sqrt", "exp", "log", "sin", "cos", "tanh", "erf", weight=6)
 def transcendental(g):
     op = g.pick(("sqrt", "exp", "log", "sin", "cos", "tanh", "erf"))
     ranges = {"sqrt": (0, 1e6), "exp": (-30, 6), "log": (0.01, 1e6), "sin": (-60, 60), "cos": (-60, 60), "tanh": (-1e9, 1e9), "erf": (-1e9, 1e9)}
@@ -355,7 +356,7 @@ def extremes(g):
                                     x.special or y.special)
 
 
-@generates("and", "or", "xor", "not", weight=1.5)
+@generates("and", "or", "xor", "not", weight=3)
 def bits(g):
     x = g.find(lambda v: v.dtype == "i1" or v.dtype in INTEGERS, dtype=g.pick(("i1", "i1", "i32", "i64", "ui8")))
     op = g.pick(("and", "or", "xor", "not"))
@@ -373,7 +374,7 @@ def comparison(g):
     return y is not None and g.emit("compare", [x, y], "i1", x.dims, pair(f"compare {predicate}"), 0, 1)
 
 
-@generates("is_nan", "is_inf", weight=0.7)
+@generates("is_nan", "is_inf", weight=2)
 def kinds_of_numbers(g):
     op = g.pick(("is_nan", "is_inf"))
     x = g.find(lambda v: v.is_float and (v.exact or not v.special), 0.4, dtype=g.pick(("f32", "f16", "f64")), special=True, exact=True)
@@ -817,6 +818,91 @@ def attention(g):
     return result
 
 
+# Memory.
+
+@generates("reduce", "broadcast", weight=5)
+def shared(g):
+    """What several ops read, and an elementwise op last: it may be computed in the place of what it reads; and again with its result."""
+    makers = (transposed, padded, gathered, repeated, softmax, window, joined, contraction, norm, sliced)
+    x = g.pick(makers)(g) if g.chance(0.8) else g.find(lambda v: v.dims)
+    if not x or not x.dims or x.dtype == "i1" or x.special or not g.known(x) or g.least(x.dims) == 0:
+        return False
+    for _ in range(g.pick((1, 1, 2, 3))):
+        axes = sorted(g.random.sample(range(len(x.dims)), g.random.randint(1, len(x.dims))))
+        places = [d for d in range(len(x.dims)) if d not in axes]
+        kind = g.pick(("max", "min"))
+        most = g.emit("reduce", [x], x.dtype, [x.dims[d] for d in places], lambda c, axes=axes, kind=kind: f"{c.r[0]} = vx.reduce {kind} {c.o[0]} axes = {axes} : {c.t[0]}",
+                      x.low, x.high, x.exact)
+        again = most and g.emit("broadcast", [most], x.dtype, x.dims, lambda c, places=places: f"{c.r[0]} = vx.broadcast {c.o[0]}, {places} : {c.t[0]} -> {c.rt[0]}",
+                                x.low, x.high, x.exact)
+        if not again:
+            return False
+        op = g.pick(("add", "sub", "sub", "max", "min"))
+        operands = [x, again] if g.chance(0.7) else [again, x]
+        low, high = {"add": (2 * x.low, 2 * x.high), "sub": (x.low - x.high, x.high - x.low)}.get(op, (x.low, x.high))
+        after = g.emit(op, operands, x.dtype, x.dims, pair(op), low, high, x.exact, inner=1, outer=2)
+        if not after:
+            return False
+        if g.chance(0.15):
+            g.kept.append(x)  # alive until the program's end
+        x = after
+    # What is read no more is a result, which has memory of its own.
+    if g.chance(0.8):
+        axes = sorted(g.random.sample(range(len(x.dims)), g.random.randint(1, len(x.dims))))
+        dims = [dim for d, dim in enumerate(x.dims) if d not in axes]
+        return g.emit("reduce", [x], x.dtype, dims, lambda c: f"{c.r[0]} = vx.reduce max {c.o[0]} axes = {axes} : {c.t[0]}", x.low, x.high, x.exact)
+    return x
+
+
+@generates("contract", "reshape", weight=1)
+def read_twice(g):
+    """A product added to what it was made of, which a reshape gives another name: no place for the sum."""
+    rows, columns = g.pick((1, 2, 3, 8, 17)), g.pick((4, 6, 8))
+    start = g.input("f32", [columns, rows], -4, 4, exact=True, constant=False)
+    x = g.emit("transpose", [start], "f32", [rows, columns], lambda c: f"{c.r[0]} = vx.transpose {c.o[0]}, [1, 0] : {c.t[0]}", start.low, start.high)
+    split = g.emit("reshape", [x], "f32", [rows, 2, columns // 2], lambda c: f"{c.r[0]} = vx.reshape {c.o[0]} : {c.t[0]} -> {c.rt[0]}", x.low, x.high)
+    w = g.input("f32", [2, columns // 2, columns], -2, 2, exact=True)
+    most = columns * x.magnitude * w.magnitude
+    made = g.emit("contract", [split, w], "f32", x.dims,
+                  lambda c: f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = [] x [] contracting = [1, 2] x [0, 1] : {c.t[0]}, {c.t[1]}", -most, most)
+    both = g.emit("add", [made, x] if g.chance(0.5) else [x, made], "f32", x.dims, pair("add"), -2 * most, 2 * most)
+    axis = g.pick((0, 1))
+    return g.emit("reduce", [both], "f32", [both.dims[1 - axis]], lambda c: f"{c.r[0]} = vx.reduce max {c.o[0]} axes = [{axis}] : {c.t[0]}", both.low, both.high)
+
+
+@generates("reduce", "softmax", "rms_norm", "layer_norm", "contract", weight=9)
+def many_rows(g):
+    """Rows that are many and short: a device may give each to one thread, or to a few."""
+    outer = g.pick(([33, 33], [8, 129], [129, 13], [1040]))
+    length = g.pick((1, 3, 8, 13, 16, 17, 17, 20, 20, 22, 22))
+    x = g.input("f32", outer + [length], -4, 4, constant=False)
+    move, axis = g.pick(("sum", "max", "softmax", "softmax", "rms_norm", "rms_norm", "layer_norm", "layer_norm", "contract", "contract")), len(outer)
+    if move in ("sum", "max"):
+        y = g.emit("reduce", [x], "f32", outer, lambda c: f"{c.r[0]} = vx.reduce {move} {c.o[0]} axes = [{axis}] : {c.t[0]}", *((length * x.low, length * x.high) if move == "sum" else (x.low, x.high)),
+                   x.exact, inner=length + 1 if move == "sum" else 0, outer=2 if move == "sum" else 0)
+    elif move == "softmax":
+        y = g.emit("softmax", [x], "f32", x.dims, lambda c: f"{c.r[0]} = vx.softmax {c.o[0]} axis = {axis} : {c.t[0]}", 0, 1, False, inner=8, outer=length + 12)
+    elif move == "contract":
+        w = g.input("f32", [length], -2, 2)
+        most = length * x.magnitude * w.magnitude
+        y = g.emit("contract", [x, w], "f32", outer, lambda c: f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = [] x [] contracting = [{axis}] x [0] : {c.t[0]}, {c.t[1]}",
+                   -most, most, x.exact and w.exact, inner=length + 2, outer=2)
+    else:
+        scale, most = g.input("f32", [length], 1, 3), 3 * math.sqrt(length) + 4
+        if move == "rms_norm":
+            y = g.emit("rms_norm", [x, scale], "f32", x.dims, lambda c: f"{c.r[0]} = vx.rms_norm {c.o[0]}, {c.o[1]}, epsilon = 1.0e-1 : {c.t[0]}, {c.t[1]}", -most, most, False,
+                       inner=2, outer=length / 2 + 6)
+        else:
+            bias = g.input("f32", [length], -2, 2)
+            y = g.emit("layer_norm", [x, scale, bias], "f32", x.dims,
+                       lambda c: f"{c.r[0]} = vx.layer_norm {c.o[0]}, {c.o[1]}, {c.o[2]} axis = {axis} epsilon = 1.0e-1 : {c.t[0]}, {c.t[1]}, {c.t[2]}", -most, most, False,
+                       inner=length + 6, outer=length / 2 + 6)
+    if y and g.chance(0.5):
+        op = g.pick(("neg", "abs"))
+        return g.emit(op, [y], "f32", y.dims, same(op), -y.magnitude, y.magnitude, y.exact)
+    return y
+
+
 # Indices.
 
 @generates("gather", weight=2)
@@ -852,7 +938,7 @@ def gathered_tuples(g):
                   lambda c: f"{c.r[0]} = vx.gather {c.o[0]}, {c.o[1]} axis = {axis} members = {members} : {c.t[0]}, {c.t[1]}", x.low, x.high, x.exact, x.special)
 
 
-@generates("nonzero", "count_nonzero", "bind_symbol", weight=0.8)
+@generates("nonzero", "count_nonzero", "bind_symbol", weight=1.5)
 def nonzero(g):
     x = g.find(lambda v: v.dims and g.known(v) and v.exact and not (isinstance(v, Input) and v.constant), 0.5, exact=True, constant=False)
     if x is None:
@@ -906,7 +992,7 @@ def carried(g, **options):
                   dtype=g.pick(("f32", "f32", "i32", "i64")), exact=True, dims=g.dims(most=300), low=-4, high=4, constant=False)
 
 
-@generates("if", "yield", weight=1)
+@generates("if", "yield", weight=1.5)
 def branches(g):
     model = carried(g)
     dtype, dims = model.dtype, model.dims
@@ -925,6 +1011,8 @@ def branches(g):
     def body():
         for _ in range(g.random.randint(0, 3)):
             g.step()
+        if g.chance(0.3):
+            shared(g)
         return fitting(g, dtype, dims, -most, most)
 
     for _ in range(2):
@@ -937,7 +1025,7 @@ def branches(g):
     return g.emit("if", [condition], dtype, dims, text, -most, most, regions=regions)
 
 
-@generates("loop", "yield", weight=1)
+@generates("loop", "yield", weight=1.5)
 def loop(g):
     inits = [carried(g) for _ in range(g.pick((1, 1, 2, 3)))]
     trips = g.find(lambda v: v.dtype == "i64" and not v.dims and 0 <= v.low and v.high <= 5, dtype="i64", dims=[], low=0, high=4)
@@ -956,6 +1044,8 @@ def loop(g):
             g.values.append(number)
         for _ in range(g.random.randint(1, 4)):
             g.step()
+        if g.chance(0.3):
+            shared(g)
         if stop:
             going = fitting(g, "i1", [], 0, 1) or g.constant("i1", "true")
         else:
@@ -1035,7 +1125,7 @@ def sequences(g):
     return result
 
 
-@generates("variable", "variable_load", "variable_store", weight=0.5)
+@generates("variable", "variable_load", "variable_store", weight=1)
 def variables(g):
     """Loads before and after a store: what is stored must not be seen before."""
     x = g.find(lambda v: plain(v) and v.exact and v.dtype in ("f32", "i32", "i64") and not any(isinstance(d, str) for d in v.dims), 0.7,
@@ -1048,8 +1138,18 @@ def variables(g):
     number = f"{float(start):e}" if x.is_float else start
     g.header.append(f"vx.variable {name} : {kind}" + (f" = dense<{number}> : {kind}" if start and 0 not in x.dims else ""))
     old, new = Value(g.fresh(), x.dtype, x.dims, min(0, start), max(0, start)), Value(g.fresh(), x.dtype, x.dims, x.low, x.high)
-    g.ops.append(Op("variable", [x], [old, new], lambda c: (
-        f"{c.r[0]} = vx.variable_load {name} : {c.rt[0]}\nvx.variable_store {c.o[0]}, {name} : {c.t[0]}\n{c.r[1]} = vx.variable_load {name} : {c.rt[1]}")))
+    op = g.pick(("max", "min")) if g.chance(0.6) else None  # of what was there and what comes
+    if op:
+        new.low, new.high = min(x.low, old.low), max(x.high, old.high)
+
+    def text(c):
+        stored, update = c.o[0], ""
+        if op:
+            stored, update = f"{c.r[1]}_stored", f"{c.r[1]}_stored = vx.{op} {c.r[0]}, {c.o[0]} : {c.t[0]}, {c.t[0]}\n"
+        return (f"{c.r[0]} = vx.variable_load {name} : {c.rt[0]}\n{update}vx.variable_store {stored}, {name} : {c.t[0]}\n"
+                f"{c.r[1]} = vx.variable_load {name} : {c.rt[1]}")
+
+    g.ops.append(Op("variable", [x], [old, new], text))
     g.values += [old, new]
     return new
 

@@ -214,8 +214,12 @@ private:
       else
         return false;
     }
-    // The factor whose dimension is the result's last one gives the columns, which neighbouring threads share out.
-    if (!rowDims.empty() && rowDims.back() + 1 == outMap.getNumResults()) {
+    // The factor with the last of the result's dimensions gives the columns, which neighbouring threads share out. One
+    // of size 1 may be no factor's.
+    unsigned last = outMap.getNumResults();
+    while (last > 1 && llvm::is_contained(batchDims, last - 1))
+      --last;
+    if (!rowDims.empty() && rowDims.back() + 1 == last) {
       std::swap(factors[0], factors[1]);
       std::swap(rowDims, columnDims);
       isSwapped = true;
