@@ -7,15 +7,6 @@
 #include <new>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define VX_SANITIZER_ALLOCATES
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define VX_SANITIZER_ALLOCATES
-#endif
-
 // Other C libraries have no second name for their allocator.
 #if defined(__GLIBC__) && !defined(VX_SANITIZER_ALLOCATES)
 #include <cerrno>

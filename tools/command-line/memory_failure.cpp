@@ -41,22 +41,13 @@ void writeInternalError(const char *tool, const char *reason) {
 
 } // namespace vx::tools
 
-// A sanitizer's own operators find errors that these would hide.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define VX_SANITIZER_ALLOCATES
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define VX_SANITIZER_ALLOCATES
-#endif
-
 #ifndef VX_SANITIZER_ALLOCATES
 
-// The standard's operators, which remember how much could not be had. Every other form of them calls one of these.
-void *operator new(size_t size) {
+// Asks `allocate` again for as long as there is a handler that may have freed something.
+template <typename Allocate>
+static void *allocateOrThrow(size_t size, Allocate allocate) {
   while (true) {
-    if (void *memory = std::malloc(size ? size : 1))
+    if (void *memory = allocate())
       return memory;
     vx::tools::setRefusedBytes(size);
     std::new_handler handler = std::get_new_handler();
@@ -66,18 +57,16 @@ void *operator new(size_t size) {
   }
 }
 
+// The standard's operators, which remember how much could not be had. Every other form of them calls one of these.
+void *operator new(size_t size) {
+  return allocateOrThrow(size, [&] { return std::malloc(size ? size : 1); });
+}
+
 void *operator new(size_t size, std::align_val_t alignment) {
   const size_t multiple = static_cast<size_t>(alignment);
   const size_t rounded = (size + multiple - 1) / multiple * multiple;
-  while (true) {
-    if (void *memory = rounded < size ? nullptr : std::aligned_alloc(multiple, rounded ? rounded : multiple))
-      return memory;
-    vx::tools::setRefusedBytes(size);
-    std::new_handler handler = std::get_new_handler();
-    if (!handler)
-      throw std::bad_alloc();
-    handler();
-  }
+  return allocateOrThrow(
+      size, [&] { return rounded < size ? nullptr : std::aligned_alloc(multiple, rounded ? rounded : multiple); });
 }
 
 void operator delete(void *memory) noexcept { std::free(memory); }

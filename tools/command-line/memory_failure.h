@@ -4,6 +4,16 @@
 
 #include <cstddef>
 
+// A sanitizer's own allocator and operators find errors that ours would hide.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define VX_SANITIZER_ALLOCATES
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define VX_SANITIZER_ALLOCATES
+#endif
+
 namespace vx::tools {
 
 // The bytes that were asked for and could not be had, the last time that this happened; 0 where nobody knows.

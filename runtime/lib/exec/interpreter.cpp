@@ -76,61 +76,33 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
   case Op::ListSize:
   case Op::ListGet:
     return runListOp(instruction);
-  default:
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::FloorDiv:
+  case Op::CeilDiv:
+  case Op::Mod:
+  case Op::Max:
+  case Op::Min:
+  case Op::CmpEq:
+  case Op::CmpNe:
+  case Op::CmpLt:
+  case Op::CmpLe:
     return runArithmetic(instruction);
   }
+  return failure(VX_INTERNAL, "instruction {} has no meaning", static_cast<int>(instruction.op));
 }
 
 Status Interpreter::runArithmetic(const Instruction &instruction) {
-  int64_t a = i64(instruction.operands[1]), b = i64(instruction.operands[2]);
-  int64_t &result = i64(instruction.operands[0]);
-  bool ok = true;
+  const int64_t a = i64(instruction.operands[1]), b = i64(instruction.operands[2]);
   int64_t value = 0;
-  switch (instruction.op) {
-  case Op::Add:
-    ok = checkedAdd(a, b, value);
-    break;
-  case Op::Sub:
-    ok = checkedSub(a, b, value);
-    break;
-  case Op::Mul:
-    ok = checkedMul(a, b, value);
-    break;
-  case Op::FloorDiv:
-    ok = checkedFloorDiv(a, b, value);
-    break;
-  case Op::CeilDiv:
-    ok = checkedCeilDiv(a, b, value);
-    break;
-  case Op::Mod:
-    ok = checkedMod(a, b, value);
-    break;
-  case Op::Max:
-    value = std::max(a, b);
-    break;
-  case Op::Min:
-    value = std::min(a, b);
-    break;
-  case Op::CmpEq:
-    value = a == b;
-    break;
-  case Op::CmpNe:
-    value = a != b;
-    break;
-  case Op::CmpLt:
-    value = a < b;
-    break;
-  default: // CmpLe: the loader takes no number without a meaning
-    value = a <= b;
-    break;
-  }
-  if (!ok) {
+  if (!calculate(instruction.op, a, b, value)) {
     std::string node = instruction.site >= 0
                            ? instance.data().faultSites[static_cast<size_t>(instruction.site)].node + ": "
                            : std::string();
     return failure(VX_FAULT, "{}{} of {} and {} is no 64-bit number", node, opFacts(instruction.op).name, a, b);
   }
-  result = value;
+  i64(instruction.operands[0]) = value;
   return okStatus();
 }
 

@@ -1,6 +1,5 @@
 // Runs a program over what is known before any call: which registers hold something, the numbers and sizes that follow
 // from constants. What the executor relies on and what can be known here is refused here; the rest it checks itself.
-#include "base/arithmetic.h"
 #include "module/decoder.h"
 #include "module/dispatch_sizes.h"
 
@@ -169,53 +168,6 @@ Status ProgramChecker::run(const Block &block) {
   return okStatus();
 }
 
-static std::optional<int64_t> calculate(Op op, std::optional<int64_t> left, std::optional<int64_t> right) {
-  if (!left || !right)
-    return std::nullopt;
-  const int64_t a = *left, b = *right;
-  int64_t value = 0;
-  bool ok = true;
-  switch (op) {
-  case Op::Add:
-    ok = checkedAdd(a, b, value);
-    break;
-  case Op::Sub:
-    ok = checkedSub(a, b, value);
-    break;
-  case Op::Mul:
-    ok = checkedMul(a, b, value);
-    break;
-  case Op::FloorDiv:
-    ok = checkedFloorDiv(a, b, value);
-    break;
-  case Op::CeilDiv:
-    ok = checkedCeilDiv(a, b, value);
-    break;
-  case Op::Mod:
-    ok = checkedMod(a, b, value);
-    break;
-  case Op::Max:
-    value = std::max(a, b);
-    break;
-  case Op::Min:
-    value = std::min(a, b);
-    break;
-  case Op::CmpEq:
-    value = a == b;
-    break;
-  case Op::CmpNe:
-    value = a != b;
-    break;
-  case Op::CmpLt:
-    value = a < b;
-    break;
-  default: // CmpLe
-    value = a <= b;
-    break;
-  }
-  return ok ? std::optional(value) : std::nullopt;
-}
-
 Status ProgramChecker::slice(uint32_t result, const Buffer &of, std::string_view where, uint32_t offset,
                              uint32_t size) {
   auto negative = [&](std::string_view what, uint32_t index) -> Status {
@@ -318,10 +270,25 @@ Status ProgramChecker::step(const Instruction &instruction) {
     for (size_t i = 3; i < operands.size(); ++i)
       number(operands[i], std::nullopt);
     return okStatus();
-  default:
-    number(operands[0], calculate(instruction.op, numbers[operands[1]].value, numbers[operands[2]].value));
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul:
+  case Op::FloorDiv:
+  case Op::CeilDiv:
+  case Op::Mod:
+  case Op::Max:
+  case Op::Min:
+  case Op::CmpEq:
+  case Op::CmpNe:
+  case Op::CmpLt:
+  case Op::CmpLe: {
+    const std::optional<int64_t> &a = numbers[operands[1]].value, &b = numbers[operands[2]].value;
+    int64_t value = 0;
+    number(operands[0], a && b && calculate(instruction.op, *a, *b, value) ? std::optional(value) : std::nullopt);
     return okStatus();
   }
+  }
+  return failure(VX_INVALID_MODULE, "has no meaning");
 }
 
 // Nothing goes on behind an error.

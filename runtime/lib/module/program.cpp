@@ -1,5 +1,9 @@
 #include "module/program.h"
 
+#include "base/arithmetic.h"
+
+#include <algorithm>
+
 namespace vx {
 
 OpFacts opFacts(Op op) {
@@ -78,6 +82,67 @@ OpFacts opFacts(Op op) {
     return {"Error", "iii", 0, false};
   }
   return {nullptr, nullptr, 0, false};
+}
+
+bool calculate(Op op, int64_t a, int64_t b, int64_t &result) {
+  switch (op) {
+  case Op::Add:
+    return checkedAdd(a, b, result);
+  case Op::Sub:
+    return checkedSub(a, b, result);
+  case Op::Mul:
+    return checkedMul(a, b, result);
+  case Op::FloorDiv:
+    return checkedFloorDiv(a, b, result);
+  case Op::CeilDiv:
+    return checkedCeilDiv(a, b, result);
+  case Op::Mod:
+    return checkedMod(a, b, result);
+  case Op::Max:
+    result = std::max(a, b);
+    return true;
+  case Op::Min:
+    result = std::min(a, b);
+    return true;
+  case Op::CmpEq:
+    result = a == b;
+    return true;
+  case Op::CmpNe:
+    result = a != b;
+    return true;
+  case Op::CmpLt:
+    result = a < b;
+    return true;
+  case Op::CmpLe:
+    result = a <= b;
+    return true;
+  case Op::ConstI64:
+  case Op::MoveI64:
+  case Op::Select:
+  case Op::MoveBuffer:
+  case Op::ArenaReserve:
+  case Op::ArenaSlice:
+  case Op::Allocate:
+  case Op::Constant:
+  case Op::Variable:
+  case Op::Slice:
+  case Op::Derived:
+  case Op::Segment:
+  case Op::ReadI64:
+  case Op::CheckFaults:
+  case Op::Check:
+  case Op::If:
+  case Op::While:
+  case Op::MoveObject:
+  case Op::ListEmpty:
+  case Op::ListInsert:
+  case Op::ListErase:
+  case Op::ListSize:
+  case Op::ListGet:
+  case Op::Error:
+    return false;
+  }
+  return false;
 }
 
 } // namespace vx

@@ -64,6 +64,10 @@ struct OpFacts {
 };
 OpFacts opFacts(Op op);
 
+// What an instruction over two i64s gives, from Add to CmpLe. False when that is no 64-bit number, and for every other
+// instruction.
+bool calculate(Op op, int64_t a, int64_t b, int64_t &result);
+
 struct Command {
   hal::CommandKind kind;
   bool barrier;
