@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the op cases of a family on each device and compares every element with the reference evaluator.
 
-  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--filter GLOB] [--jobs N]
-             [--keep FOLDER]
+  run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--guard cpu,vulkan] [--filter GLOB]
+             [--jobs N] [--keep FOLDER]
 
 Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
-compile or to run is taken apart, so that one case's failure is not another's. Exit code: 0 all passed, 1 some failed, among
+compile or to run is taken apart, so that one case's failure is not another's. With --guard each program also runs with what the runtime has
+against accesses outside of buffers: VX_CHECK_ARENA, and VX_CHECK_PAGES on the CPU. Exit code: 0 all passed, 1 some failed, among
 them a device of those asked for that is not there.
 """
 import argparse
@@ -35,15 +36,16 @@ class Failure(Exception):
 
 
 class Tools:
-    def __init__(self, folder, variants=()):
+    def __init__(self, folder, variants=(), guarded=()):
         self.folder = folder
+        self.guarded = guarded  # devices that programs run on a second time, guarded
         self.variants = variants  # "rocm=gfx942": those to compile of a target
         self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
 
-    def run(self, name, *arguments):
+    def run(self, name, *arguments, guard=None):
         command = [os.path.join(self.folder, name), *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=self.environment)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env={**self.environment, **(guard or {})})
         except subprocess.TimeoutExpired:
             return 124, "", f"no end after {TIMEOUT} s"
         return done.returncode, done.stdout, done.stderr.strip()
@@ -153,9 +155,11 @@ class Outcome:
         self.case, self.device, self.problem = case, device, problem
 
 
-def run_device(tools, folder, cases, arrays, device, sizes):
+def run_device(tools, folder, cases, arrays, device, sizes, guard=None):
     code, _, errors = tools.run("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback",
-                                *files(folder, cases, device))
+                                *files(folder, cases, device), guard=guard)
+    if guard:
+        sizes = f"{sizes or ''} with {' '.join(f'{name}={value}' for name, value in guard.items())}"
     expected = cases[0].fault
     if expected is not None:
         if code != 1 or expected not in errors:
@@ -173,6 +177,12 @@ def run_device(tools, folder, cases, arrays, device, sizes):
             if problem:
                 problems.setdefault(case, problem)
     return problems
+
+
+def guards(device):
+    """What a guarded run sets in the environment, for each of them."""
+    pages = [{"VX_CHECK_PAGES": "behind"}, {"VX_CHECK_PAGES": "before"}] if device == "cpu" else []
+    return [{"VX_CHECK_ARENA": "1"}, *pages]
 
 
 def run_cases(tools, root, cases, devices):
@@ -202,8 +212,9 @@ def run_cases(tools, root, cases, devices):
                 return [Outcome(cases[0], device, f"reference: {failure}") for device in devices]
         for device in devices:
             try:
-                for case, problem in run_device(tools, folder, cases, arrays, device, sizes).items():
-                    problems[device].setdefault(case, problem)
+                for guard in [None, *guards(device)] if device in tools.guarded else [None]:
+                    for case, problem in run_device(tools, folder, cases, arrays, device, sizes, guard).items():
+                        problems[device].setdefault(case, problem)
             except Failure as failure:
                 if len(cases) > 1:
                     return apart()
@@ -249,11 +260,12 @@ def main():
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
+    parser.add_argument("--guard", default="", help="devices on which each program also runs guarded")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", help="write programs and tensors here and leave them")
     options = parser.parse_args()
-    tools = Tools(options.bin, options.variants)
+    tools = Tools(options.bin, options.variants, options.guard.split(","))
     devices = options.device.split(",")
     for text in (missing := missing_devices(tools, devices)):
         print(f"FAILED {text}")

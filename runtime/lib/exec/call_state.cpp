@@ -94,7 +94,8 @@ Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal
     }
   }
   Ref<hal::Memory> memory;
-  if (cache && *cache && (*cache)->size() >= value.size()) {
+  const bool exact = instance.device().info().separatesBuffers;
+  if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
     memory = *cache;
   } else {
     VX_RETURN_IF_ERROR(instance.device().allocate(value.size(), hal::MemoryKind::Device, memory));
@@ -148,7 +149,10 @@ Status CallState::execute(const Program &program, ProgramState &state, std::vect
   const Function &function = instance.data().functions[functionIndex];
   for (size_t i = 0; i < function.outputs.size(); ++i)
     VX_RETURN_IF_ERROR(interpreter.result(function.outputs[i], program.results[i], outputs.emplace_back()));
-  return interpreter.checkFaults();
+  VX_RETURN_IF_ERROR(interpreter.checkFaults());
+  if (instance.guards()) [[unlikely]]
+    return instance.guards()->check().addContext(fmt::format("program '{}'", program.name));
+  return okStatus();
 }
 
 void CallState::prepare(const Program &program, ProgramState &state) {
@@ -168,7 +172,9 @@ Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
     VX_RETURN_IF_ERROR(stream->resetFault());
     VX_RETURN_IF_ERROR(interpreter.run());
     VX_RETURN_IF_ERROR(interpreter.result(derived, program.results[0], result));
-    return interpreter.checkFaults();
+    VX_RETURN_IF_ERROR(interpreter.checkFaults());
+    return instance.guards() ? instance.guards()->check().addContext(fmt::format("program '{}'", program.name))
+                             : okStatus();
   };
   Status status = compute();
   if (!status.ok())

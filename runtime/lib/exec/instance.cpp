@@ -133,7 +133,13 @@ Status Instance::tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &re
   taken.target = target().name;
   taken.variant = target().variants[variantIndex].name;
 
-  Status status = DeviceContext::create(std::move(device), deviceContext);
+  Status status = okStatus();
+  if (GuardedDevice::wanted()) {
+    status = GuardedDevice::create(std::move(device), guardedDevice);
+    device = guardedDevice;
+  }
+  if (status.ok())
+    status = DeviceContext::create(std::move(device), deviceContext);
   if (status.ok())
     status = prepare();
   if (status.ok()) {
@@ -146,6 +152,7 @@ Status Instance::tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &re
   empty = {};
   loadedCode = nullptr;
   deviceContext = nullptr;
+  guardedDevice = nullptr;
   if (status.code() == VX_INVALID_MODULE)
     return status;
   refusal = {hal::RefusalCode::DeviceFailed, std::string(status.message())};
@@ -264,8 +271,9 @@ Status Instance::loadConstants() {
   std::vector<bool> used = readByCalls(Op::Constant, all.size());
   constants.resize(all.size());
   // What the device cannot read in place shares one allocation as far as the device allows.
-  constexpr uint64_t alignment = 256;
-  auto padded = [](uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
+  const bool separate = device().info().separatesBuffers;
+  const uint64_t alignment = separate ? 1 : 256;
+  auto padded = [&](uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   std::vector<size_t> uploads;
   for (size_t i = 0; i < all.size(); ++i) {
     if (!used[i])
@@ -279,7 +287,7 @@ Status Instance::loadConstants() {
     uint64_t total = 0;
     do
       total += padded(all[uploads[end++]].size);
-    while (end < uploads.size() && padded(all[uploads[end]].size) <= device().info().maxAllocation &&
+    while (end < uploads.size() && !separate && padded(all[uploads[end]].size) <= device().info().maxAllocation &&
            total <= device().info().maxAllocation - padded(all[uploads[end]].size));
     Ref<hal::Memory> memory;
     VX_RETURN_IF_ERROR(device()

@@ -4,6 +4,7 @@
 
 #include "exec/device_context.h"
 #include "exec/device_report.h"
+#include "exec/guarded_device.h"
 #include "exec/value.h"
 #include "module/module.h"
 
@@ -39,6 +40,8 @@ public:
   const Ref<DeviceContext> &context() const { return deviceContext; }
   hal::Device &device() const { return deviceContext->device(); }
   const Ref<hal::Executable> &executable() const { return loadedCode; }
+  // The device again where VX_CHECK_ARENA asks for gaps around its allocations, else null.
+  GuardedDevice *guards() const { return guardedDevice.get(); }
 
   const InstanceBuffer &constant(size_t index) const { return constants[index]; }
   const InstanceBuffer &variable(size_t index) const { return variables[index]; }
@@ -88,6 +91,7 @@ private:
   uint32_t targetIndex = 0;
   uint32_t variantIndex = 0;
   Ref<DeviceContext> deviceContext;
+  Ref<GuardedDevice> guardedDevice;
   Ref<hal::Executable> loadedCode;
   std::vector<InstanceBuffer> constants;
   std::vector<InstanceBuffer> derivedConstants;

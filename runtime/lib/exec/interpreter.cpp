@@ -14,6 +14,8 @@ namespace vx {
 
 // Memory that registers have dropped is kept for queued work up to this much; then the call waits and frees it.
 static constexpr uint64_t maxRetiredBytes = uint64_t(64) << 20;
+// What a device that separates buffers puts around each of them, about.
+static constexpr uint64_t separateBytes = 8192;
 
 Status Interpreter::runBlock(const Block &block) {
   for (const Instruction &instruction : block.instructions) {
@@ -131,10 +133,13 @@ Status Interpreter::drainRetired() {
 Status Interpreter::setBuffer(uint32_t index, BufferRegister value) {
   BufferRegister &place = registers.buffers[index];
   std::swap(place, value);
-  if (!value.owner)
+  if (!value.owner && !value.slice) [[likely]]
     return okStatus();
-  call.retired.bytes += value.owner->size();
-  call.retired.memory.push_back(std::move(value.owner));
+  for (Ref<hal::Memory> *dropped : {&value.owner, &value.slice})
+    if (*dropped) {
+      call.retired.bytes += (*dropped)->size() + (instance.device().info().separatesBuffers ? separateBytes : 0);
+      call.retired.memory.push_back(std::move(*dropped));
+    }
   return drainRetired();
 }
 
@@ -180,11 +185,19 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
   case Op::ArenaSlice: {
     int64_t offset = i64(operands[1]), size = i64(operands[2]);
     VX_RETURN_IF_ERROR(inside(offset, size, call.arena ? call.arena->size() : 0, "arena"));
+    const uint64_t origin = call.check ? call.check->begin() : 0;
+    if (instance.device().info().separatesBuffers) [[unlikely]] {
+      Ref<hal::Memory> slice;
+      VX_RETURN_IF_ERROR(
+          instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, slice).addContext("arena"));
+      hal::BufferView view = {slice.get(), 0, static_cast<uint64_t>(size)};
+      return setBuffer(operands[0], {view, nullptr, true, origin, std::move(slice)});
+    }
     // No arena is needed for slices of nothing.
     hal::BufferView view =
         call.arena ? hal::BufferView{call.arena.get(), static_cast<uint64_t>(offset), static_cast<uint64_t>(size)}
                    : instance.emptyBuffer().view();
-    return setBuffer(operands[0], {view, nullptr, true, call.check ? call.check->begin() : 0});
+    return setBuffer(operands[0], {view, nullptr, true, origin});
   }
   case Op::Allocate: {
     int64_t size = i64(operands[1]);
@@ -307,6 +320,9 @@ Status Interpreter::runSegment(const Instruction &instruction) {
   if (call.check) [[unlikely]]
     VX_RETURN_IF_ERROR(
         call.check->commands(program, instruction.commands, registers, segment.arguments, instance.target().kernels));
+  if (instance.guards()) [[unlikely]]
+    for (size_t i = 0; i < instruction.commands.size(); ++i)
+      noteUsers(instruction.commands[i], segment.arguments[i]);
   if (call.observer) [[unlikely]] {
     std::fill(segment.timings.begin(), segment.timings.end(), -1);
     VX_RETURN_IF_ERROR(replayObserved(instruction, segment));
@@ -324,6 +340,25 @@ Status Interpreter::runSegment(const Instruction &instruction) {
       countWork(command, segment.arguments[i], segment.timings[i]);
   }
   return okStatus();
+}
+
+void Interpreter::noteUsers(const Command &command, const hal::CommandArguments &arguments) {
+  const bool isCopy = command.kind == hal::CommandKind::Copy;
+  std::string user = "a copy";
+  if (!isCopy) {
+    const Kernel &kernel = instance.target().kernels[command.kernel];
+    std::vector<std::string_view> nodes(kernel.sources.begin(), kernel.sources.end());
+    if (!command.nodes.empty())
+      nodes.clear();
+    for (uint32_t node : command.nodes)
+      nodes.push_back(instance.data().sourceNodes[node]);
+    user = fmt::format("kernel '{}' ({})", kernel.name, fmt::join(nodes, ", "));
+  }
+  for (size_t b = 0; b < command.buffers.size(); ++b)
+    instance.guards()->noteUser(*arguments.buffers[b].memory, user,
+                                isCopy ? b == 1 : instance.target().kernels[command.kernel].buffers[b] != Access::Read);
+  if (arguments.workspace.memory)
+    instance.guards()->noteUser(*arguments.workspace.memory, user, true);
 }
 
 void Interpreter::countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds) {

@@ -31,6 +31,8 @@ private:
   // Replays the commands one at a time and shows each dispatch to the call's observer.
   Status replayObserved(const Instruction &instruction, CallState::RecordedSegment &segment);
   Status observe(const Command &command, const hal::CommandArguments &arguments);
+  // For what GuardedDevice says.
+  void noteUsers(const Command &command, const hal::CommandArguments &arguments);
   void countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds);
   Status recordSegment(const Instruction &instruction, CallState::RecordedSegment &segment);
   // `fits`: whether the kernel's sizes have been compared with what `arguments` still holds.

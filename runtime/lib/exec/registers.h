@@ -17,6 +17,8 @@ struct BufferRegister {
   bool writable = false;
   uint64_t origin =
       0; // of ScheduleCheck: the arena slice or allocation that this is; 0 for anything else and where nobody checks
+  Ref<hal::Memory> slice =
+      nullptr; // of an arena slice on a device that separates buffers; unlike `owner` nobody may keep it
 };
 
 // A tensor in a list.

@@ -32,6 +32,9 @@ struct DeviceInfo {
   uint64_t maxAllocation = UINT64_MAX;
   // CPU threads of an open CPU device, else 0.
   uint32_t threads = 0;
+  // A device that looks for accesses outside of allocations: each buffer of a program is an allocation of its own
+  // there, also what is a slice of the arena elsewhere.
+  bool separatesBuffers = false;
 };
 
 enum class MemoryKind {

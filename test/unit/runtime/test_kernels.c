@@ -60,6 +60,16 @@ EXPORT void dump_block(const uint64_t *block, uint32_t wx, uint32_t wy) {
   y[3] = (int32_t)block[3];
 }
 
+/* y[0] = x[at] and y[at] = 5, for tests of what lies outside of buffers; buffers x, y; scalars n, at. */
+EXPORT void read_at(const uint64_t *block, uint32_t wx, uint32_t wy) {
+  if (first_of(block, wx, wy) == 0)
+    ((int32_t *)block[5])[0] = ((const volatile int32_t *)block[4])[(int64_t)block[7]];
+}
+EXPORT void write_at(const uint64_t *block, uint32_t wx, uint32_t wy) {
+  if (first_of(block, wx, wy) == 0)
+    ((volatile int32_t *)block[5])[(int64_t)block[7]] = 5;
+}
+
 /* A table of addresses: it needs relocations, and a writable segment that is not executable. */
 typedef int32_t (*step)(int32_t);
 static int32_t add_one(int32_t v) { return v + 1; }

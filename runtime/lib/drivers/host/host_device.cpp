@@ -2,8 +2,11 @@
 
 #include "drivers/host/cpu_features.h"
 #include "drivers/host/elf_image.h"
+#include "drivers/host/page_guard.h"
 
 #include "base/thread_pool.h"
+
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -44,18 +47,26 @@ public:
   // With `owned` the bytes are freed with the object.
   HostMemory(void *bytes, uint64_t size, bool owned)
       : Memory(reinterpret_cast<uint64_t>(bytes), size, bytes), owned(owned ? bytes : nullptr) {}
+  HostMemory(std::unique_ptr<GuardedPages> pages, uint64_t size) : HostMemory(pages->bytes(), size, /*owned=*/false) {
+    guarded = std::move(pages);
+  }
+
+  // Null unless the device guards its memory by pages.
+  const GuardedPages *pages() const { return guarded.get(); }
 
 protected:
   ~HostMemory() override { std::free(owned); }
 
 private:
   void *owned;
+  std::unique_ptr<GuardedPages> guarded;
 };
 
 class HostExecutable final : public hal::Executable {
 public:
   std::unique_ptr<ElfImage> image;
   std::vector<vx_cpu_kernel> kernels;
+  std::vector<std::string> titles; // of the kernels, for messages about guard pages
 };
 
 class HostCommandList final : public hal::CommandList {
@@ -74,6 +85,7 @@ public:
 struct Dispatch {
   vx_cpu_kernel kernel;
   const uint64_t *block;
+  const GuardedDispatch *guarded = nullptr;
 };
 
 void runWorkgroup(void *context, size_t index) {
@@ -81,10 +93,16 @@ void runWorkgroup(void *context, size_t index) {
   dispatch.kernel(dispatch.block, static_cast<uint32_t>(index % VX_GRID_X), static_cast<uint32_t>(index / VX_GRID_X));
 }
 
+void runGuardedWorkgroup(void *context, size_t index) {
+  setGuardedDispatch(static_cast<const Dispatch *>(context)->guarded);
+  runWorkgroup(context, index);
+  setGuardedDispatch(nullptr);
+}
+
 class HostDevice final : public hal::Device {
 public:
-  HostDevice(hal::DeviceInfo info, std::unique_ptr<ThreadPool> pool)
-      : deviceInfo(std::move(info)), pool(std::move(pool)) {}
+  HostDevice(hal::DeviceInfo info, std::unique_ptr<ThreadPool> pool, PageGuard guard)
+      : deviceInfo(std::move(info)), pool(std::move(pool)), guard(guard) {}
 
   const hal::DeviceInfo &info() const override { return deviceInfo; }
   Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
@@ -93,10 +111,12 @@ public:
   Status createStream(Ref<hal::Stream> &stream) override;
 
   ThreadPool &threads() { return *pool; }
+  bool isGuarded() const { return guard != PageGuard::None; }
 
 private:
   hal::DeviceInfo deviceInfo;
   std::unique_ptr<ThreadPool> pool;
+  const PageGuard guard;
 };
 
 // Everything is done when a function returns, so there is nothing to wait for.
@@ -139,6 +159,10 @@ public:
   Status wait() override { return okStatus(); }
 
 private:
+  // One dispatch on a device that guards its memory by pages.
+  Status runGuarded(const HostCommandList &list, const HostCommandList::Recorded &command,
+                    const hal::CommandArguments &arguments, Dispatch dispatch);
+
   static uint8_t *bytes(const hal::BufferView &view) {
     return static_cast<uint8_t *>(view.memory->host()) + view.offset;
   }
@@ -152,6 +176,13 @@ Status HostDevice::allocate(uint64_t size, hal::MemoryKind, Ref<hal::Memory> &me
   if (size > deviceInfo.maxAllocation)
     return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device 'cpu' allows at most {} in one buffer", size,
                    deviceInfo.maxAllocation);
+  if (isGuarded()) {
+    auto pages = std::make_unique<GuardedPages>(size, guard);
+    if (!pages->bytes())
+      return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", size);
+    memory = makeRef<HostMemory>(std::move(pages), size);
+    return okStatus();
+  }
   // Vector code reads whole alignment units, and 0 bytes need an address too.
   uint64_t rounded = (size + VX_BUFFER_ALIGNMENT) / VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
   void *bytes = std::aligned_alloc(VX_BUFFER_ALIGNMENT, rounded);
@@ -162,7 +193,10 @@ Status HostDevice::allocate(uint64_t size, hal::MemoryKind, Ref<hal::Memory> &me
 }
 
 Status HostDevice::importHost(const void *data, uint64_t size, Ref<hal::Memory> &memory) {
-  memory = makeRef<HostMemory>(const_cast<void *>(data), size, /*owned=*/false);
+  // What stands beside other memory is not known.
+  memory = nullptr;
+  if (!isGuarded())
+    memory = makeRef<HostMemory>(const_cast<void *>(data), size, /*owned=*/false);
   return okStatus();
 }
 
@@ -177,6 +211,8 @@ Status HostDevice::load(const hal::CodeImage &image, Ref<hal::Executable> &execu
     if (!function)
       return failure(VX_INVALID_MODULE, "code image has no function '{}' for kernel '{}'", kernel.entry, kernel.name);
     loaded->kernels.push_back(reinterpret_cast<vx_cpu_kernel>(reinterpret_cast<uintptr_t>(function)));
+    if (isGuarded())
+      loaded->titles.push_back(fmt::format("kernel '{}' ({})", kernel.name, fmt::join(kernel.nodes, ", ")));
   }
   executable = std::move(loaded);
   return okStatus();
@@ -233,13 +269,33 @@ Status HostStream::replay(hal::CommandList &list, std::span<const hal::CommandAr
         *word++ = static_cast<uint64_t>(argument.scalars[s]);
       Dispatch dispatch = {command.kernel, block};
       // A dispatch ends before the next one begins, which is more than the barriers ask for.
-      device->threads().run(argument.workgroups, runWorkgroup, &dispatch);
+      if (device->isGuarded()) [[unlikely]]
+        VX_RETURN_IF_ERROR(runGuarded(recorded, command, argument, dispatch));
+      else
+        device->threads().run(argument.workgroups, runWorkgroup, &dispatch);
     }
     if (timings)
       timings[i] =
           std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   }
   return okStatus();
+}
+
+Status HostStream::runGuarded(const HostCommandList &list, const HostCommandList::Recorded &command,
+                              const hal::CommandArguments &arguments, Dispatch dispatch) {
+  const std::string &title = list.executable->titles[command.shape.kernel];
+  const GuardedDispatch guarded = {title.c_str(), arguments.buffers, command.shape.bufferCount, arguments.workspace};
+  dispatch.guarded = &guarded;
+  device->threads().run(arguments.workgroups, runGuardedWorkgroup, &dispatch);
+  auto check = [&](const hal::BufferView &view) -> Status {
+    int64_t changed = 0;
+    if (!view.memory || static_cast<HostMemory *>(view.memory)->pages()->isIntact(changed))
+      return okStatus();
+    return failure(VX_INVALID_MODULE, "{} writes byte {} of a buffer of {} bytes", title, changed, view.memory->size());
+  };
+  for (uint32_t b = 0; b < command.shape.bufferCount; ++b)
+    VX_RETURN_IF_ERROR(check(arguments.buffers[b]));
+  return check(arguments.workspace);
 }
 
 } // namespace
@@ -257,7 +313,11 @@ Status openHostDevice(hal::DeviceInfo info, uint32_t threads, Ref<hal::Device> &
   if (hasTiles && !requestTilePermission())
     std::erase_if(info.features, [](const std::string &feature) { return feature.starts_with("amx-"); });
   info.threads = pool->threads();
-  device = makeRef<HostDevice>(std::move(info), std::move(pool));
+  const PageGuard guard = pageGuardFromEnvironment();
+  info.separatesBuffers = guard != PageGuard::None;
+  if (info.separatesBuffers)
+    reportGuardedAccesses();
+  device = makeRef<HostDevice>(std::move(info), std::move(pool), guard);
   return okStatus();
 }
 
