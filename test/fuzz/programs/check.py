@@ -222,8 +222,7 @@ class Batch:
     def run(self, device, function, run, wants):
         """Raises at the first wrong program; its index is the failure's."""
         where = f"{device} @{function} {self.sizes(run)(self.programs[0]) if len(self.programs) == 1 else ''}".strip()
-        self.tools.must(f"{device} run", "vx-run", self.module, f"--device={device}", "--no-fallback", "--function", function, *self.inputs(run),
-                        *self.files(device))
+        self.tools.must(f"{device} run", "vx-run", *self.called(function), f"--device={device}", "--no-fallback", *self.inputs(run), *self.files(device))
         problems = {}
         for (index, name), want in wants.items():
             problem = problem_of(want, load(f"{self.folder}/{device}_p{index}_{name}_.npy", want.value.dtype), where)
@@ -231,6 +230,15 @@ class Batch:
                 problems.setdefault(index, problem)
         return problems
 
+    def called(self, function):
+        return [self.module, "--function", function]
+
+    def gather(self, op):
+        """The axis and the number of members of an op that gathers, or None."""
+        if op.kind != "gather":
+            return None
+        axis, members = re.search(r"axis = (\d+)(?: members = (\d+))?", op.text(Names(op))).groups()
+        return int(axis), int(members or 1)
 
     def bad_calls(self):
         """Calls that must fail: (program, what is wrong, the message's part, the changed arrays)."""
@@ -247,10 +255,10 @@ class Batch:
                         yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)}
                         break
             for op in program.ops:
-                if op.kind != "gather" or op.operands[1] not in given or op.results[0] not in program.results:
+                gathers = self.gather(op)
+                if not gathers or op.operands[1] not in given or op.results[0] not in program.results:
                     continue
-                axis, members = re.search(r"axis = (\d+)(?: members = (\d+))?", op.text(Names(op))).groups()
-                size = shape_of(op.operands[0].dims, sizes)[int(axis) + int(members or 1) - 1]
+                size = shape_of(op.operands[0].dims, sizes)[sum(gathers) - 1]
                 indices = op.operands[1].array(program.seed, sizes)
                 if indices.size == 0 or 0 in shape_of(op.results[0].dims, sizes):
                     continue
@@ -261,7 +269,7 @@ class Batch:
 
     def run_bad(self, device, call):
         index, what, part, changed = call
-        code, _, errors = self.tools.run("vx-run", self.module, f"--device={device}", "--no-fallback", "--function", "main", *self.inputs(0, changed))
+        code, _, errors = self.tools.run("vx-run", *self.called("main"), f"--device={device}", "--no-fallback", *self.inputs(0, changed))
         if code not in (1, 2, 3) or not errors.startswith("vx-run: error: ") or part not in errors:
             return Failure(f"bad call on {device}", f"{device}: {what}: want an error{f' with {part!r}' if part else ''}, got exit code {code} and {errors[-500:]!r}")
         return None

@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from program import ACCUMULATOR, EPSILON, EXACT, FLOATS, NUMPY, Input, Op, plus, shape_of
+from program import ACCUMULATOR, EPSILON, FLOATS, Input, Op, Region, Value, plus, shape_of
 from vx_ops import SIZES, Generator, limits, window_size
 
 OPSET = 18
@@ -46,6 +46,8 @@ class OnnxGenerator(Generator):
     def step(self):
         names = list(GENERATORS)
         weights = [GENERATORS[name][2] * (6 if set(GENERATORS[name][1]) & set(self.focus) else 1) for name in names]
+        if self.depth > 1:
+            weights = [0 if name in ("branches", "loop") else weight for name, weight in zip(names, weights)]
         for _ in range(20):
             before = len(self.ops), len(self.values), len(self.inputs)
             if GENERATORS[self.random.choices(names, weights)[0]][0](self) is not False:
@@ -459,6 +461,88 @@ def conversion(g):
     return g.node("Cast", [x], dtype, x.dims, min(0, x.low) if dtype != "i1" else 0, x.high if dtype != "i1" else 1, to=ONNX_TYPE[dtype])
 
 
+# Control.
+
+def fitting(g, like):
+    """An exact value made of what is there, of the type and shape of `like` and in [-1000, 1000]."""
+    suited = [v for v in g.values if real(v) and v.exact and (v.dims == like.dims or g.least(v.dims) > 0)]
+    if not suited:
+        return False
+    value = suited[-1] if g.chance(0.6) else g.pick(suited)
+    if value.dims != like.dims:
+        if value.dims:
+            value = g.node("ReduceMax", [value], "f32", [], value.low, value.high, keepdims=0)
+        zeros = g.node("Sub", [like, like], "f32", like.dims, 0, 0)
+        value = g.node("Add", [zeros, value], "f32", like.dims, value.low, value.high)
+    return value and g.node("Clip", [value, np.array(-1000, np.float32), np.array(1000, np.float32)], "f32", like.dims, -1000, 1000)
+
+
+def carried(g):
+    return g.find(lambda v: real(v) and v.exact and v.magnitude <= 1000, 0.6, dtype="f32", exact=True, dims=g.dims(most=300), low=-4, high=4, constant=False)
+
+
+def truth(g):
+    """A scalar of i1."""
+    if g.chance(0.4):
+        return g.input("i1", [], constant=False)
+    x = g.find(lambda v: real(v) and v.exact and g.least(v.dims) > 0, dtype="f32", dims=[3], exact=True, constant=False)
+    if x.dims:
+        x = g.node("ReduceMax", [x], "f32", [], x.low, x.high, keepdims=0)
+    return x and g.node(g.pick(("Less", "Greater")), [x, np.array(1, np.float32)], "i1", [], 0, 1)
+
+
+@generates("If")
+def branches(g):
+    like = carried(g)
+    condition = like and truth(g)
+    if not condition:
+        return False
+
+    def body():
+        for _ in range(g.random.randint(0, 3)):
+            g.step()
+        return fitting(g, like)
+
+    regions = []
+    for _ in range(2):
+        ops, value = g.region([], body)
+        if not value:
+            return False
+        regions.append(Region([], ops, [value]))
+    result = g.emit("If", [condition], "f32", like.dims, {}, -1000, 1000, regions=regions)
+    return result
+
+
+@generates("Loop")
+def loop(g):
+    inits = [carried(g) for _ in range(g.pick((1, 1, 2)))]
+    if not all(inits):
+        return False
+    trips = g.input("i64", [], 0, 4, constant=g.chance(0.3))
+    trips.fixed = trips.constant
+    arguments = [Value(g.fresh(), "i64", [], 0, 4), Value(g.fresh(), "i1", [], 0, 1), *[Value(g.fresh(), "f32", value.dims, -1000, 1000) for value in inits]]
+    stops = g.chance(0.4)
+
+    def body():
+        for _ in range(g.random.randint(1, 3)):
+            g.step()
+        if g.chance(0.3):
+            number_ = g.node("Cast", [arguments[0]], "f32", [], 0, 4, to=ONNX_TYPE["f32"])
+            if g.chance(0.5):
+                g.node("Add", [arguments[2], number_], "f32", arguments[2].dims, -1000, 1004)
+        going = truth(g) if stops else g.node("Identity", [arguments[1]], "i1", [], 0, 1)
+        nexts = [fitting(g, value) for value in arguments[2:]]
+        return [going, *nexts] if going and all(nexts) else False
+
+    ops, yields = g.region(arguments, body)
+    if not yields:
+        return False
+    results = [Value(g.fresh(), "f32", value.dims, -1000, 1000) for value in inits]
+    g.ops.append(Op("Loop", [trips, *inits], results, {}, regions=[Region(arguments, ops, yields)]))
+    g.values += results
+    return results[0]
+
+
 def generate(seed, **options):
     for attempt in range(20):
         program = OnnxGenerator(seed + attempt * 1000003, **options).program()
@@ -468,42 +552,74 @@ def generate(seed, **options):
     raise SystemExit(f"no model comes from seed {seed}")
 
 
-def model_of(programs, sizes_of, perturbed=False):
-    """A model of all programs, and the shapes of the inputs that perturb them."""
-    nodes, inputs, outputs, weights, deltas = [], [], [], [], {}
-    for index, program in enumerate(programs):
-        sizes, prefix = sizes_of(program), f"p{index}_"
-        for value in program.inputs:
-            if value.constant:
-                weights.append(numpy_helper.from_array(np.asarray(value.array(program.seed, {})), prefix + value.name))
-            else:
-                inputs.append(helper.make_tensor_value_info(prefix + value.name, ONNX_TYPE[value.dtype],
-                                                            [dim if sizes is None else shape_of([dim], sizes)[0] for dim in map(symbol, value.dims)]))
-        for number_, op in enumerate(program.ops):
-            names = [prefix + value.name for value in op.operands]
-            result = prefix + op.results[0].name
-            after = []
-            if perturbed:
+class ModelWriter:
+    """Writes nodes. `perturbed`: with inputs by which each op's operands and results are a little off."""
+
+    def __init__(self, perturbed):
+        self.perturbed, self.deltas, self.counter = perturbed, {}, 0
+
+    def delta(self, value, relative):
+        name = f"d{len(self.deltas)}"
+        self.deltas[name] = (value.dtype, shape_of(value.dims, self.sizes), relative)
+        return name
+
+    def nodes(self, ops):
+        made = []
+        for op in ops:
+            names, results, after = [self.prefix + value.name for value in op.operands], [self.prefix + value.name for value in op.results], []
+            if self.perturbed:
                 for place, value in enumerate(op.operands):
                     if op.inner and value.dtype in FLOATS:
-                        delta = f"d{len(deltas)}"
-                        deltas[delta] = (value.dtype, shape_of(value.dims, sizes), op.inner * EPSILON[ACCUMULATOR[value.dtype]])
-                        nodes.append(helper.make_node("Mul", [names[place], delta], [f"{delta}_q"]))
+                        delta = self.delta(value, op.inner * EPSILON[ACCUMULATOR[value.dtype]])
+                        made.append(helper.make_node("Mul", [names[place], delta], [f"{delta}_q"]))
                         names[place] = f"{delta}_q"
                 if op.outer and op.results[0].dtype in FLOATS:
-                    delta = f"d{len(deltas)}"
-                    deltas[delta] = (op.results[0].dtype, shape_of(op.results[0].dims, sizes), op.outer * EPSILON[op.results[0].dtype])
-                    after.append(helper.make_node("Mul", [result + "_raw", delta], [result]))
-                    result += "_raw"
-            nodes.append(helper.make_node(op.kind, names, [result], name=f"{prefix}n{number_}", **op.text))
-            nodes += after
+                    delta = self.delta(op.results[0], op.outer * EPSILON[op.results[0].dtype])
+                    after.append(helper.make_node("Mul", [results[0] + "_raw", delta], results))
+                    results = [results[0] + "_raw"]
+            attributes = dict(op.text)
+            if op.kind == "If":
+                attributes.update(then_branch=self.graph(op.regions[0]), else_branch=self.graph(op.regions[1]))
+            elif op.kind == "Loop":
+                attributes["body"] = self.graph(op.regions[0])
+                names.insert(1, "")
+            self.counter += 1
+            made.append(helper.make_node(op.kind, names, results, name=f"{self.prefix}n{self.counter}", **attributes))
+            made += after
+        return made
+
+    def graph(self, region):
+        """What it yields goes through Identity: a result may be an argument, or a value from outside."""
+        nodes, outputs = self.nodes(region.ops), []
+        arguments = [helper.make_tensor_value_info(self.prefix + value.name, ONNX_TYPE[value.dtype], [None] * len(value.dims)) for value in region.arguments]
+        for value in region.yields:
+            self.counter += 1
+            name = f"{self.prefix}y{self.counter}"
+            nodes.append(helper.make_node("Identity", [self.prefix + value.name], [name]))
+            outputs.append(helper.make_tensor_value_info(name, ONNX_TYPE[value.dtype], [None] * len(value.dims)))
+        self.counter += 1
+        return helper.make_graph(nodes, f"{self.prefix}g{self.counter}", arguments, outputs)
+
+
+def model_of(programs, sizes_of, perturbed=False):
+    """A model of all programs, and the shapes of the inputs that perturb them."""
+    nodes, inputs, outputs, weights, writer = [], [], [], [], ModelWriter(perturbed)
+    for index, program in enumerate(programs):
+        writer.sizes, writer.prefix = sizes_of(program), f"p{index}_"
+        for value in program.inputs:
+            if value.constant:
+                weights.append(numpy_helper.from_array(np.asarray(value.array(program.seed, {})), writer.prefix + value.name))
+            else:
+                inputs.append(helper.make_tensor_value_info(writer.prefix + value.name, ONNX_TYPE[value.dtype],
+                                                            [dim if writer.sizes is None else shape_of([dim], writer.sizes)[0] for dim in map(symbol, value.dims)]))
+        nodes += writer.nodes(program.ops)
         for value in program.results:
-            nodes.append(helper.make_node("Identity", [prefix + value.name], [prefix + value.name + "_"]))
-            outputs.append(helper.make_tensor_value_info(prefix + value.name + "_", ONNX_TYPE[value.dtype], [None] * len(value.dims)))
-    for delta, (dtype, shape, _) in deltas.items():
+            nodes.append(helper.make_node("Identity", [writer.prefix + value.name], [writer.prefix + value.name + "_"]))
+            outputs.append(helper.make_tensor_value_info(writer.prefix + value.name + "_", ONNX_TYPE[value.dtype], [None] * len(value.dims)))
+    for delta, (dtype, shape, _) in writer.deltas.items():
         inputs.append(helper.make_tensor_value_info(delta, ONNX_TYPE[dtype], list(shape)))
     graph = helper.make_graph(nodes, "random", inputs, outputs, weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), deltas
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9), writer.deltas
 
 
 def symbol(dim):

@@ -854,16 +854,16 @@ def shared(g):
     return x
 
 
-@generates("contract", "reshape", weight=1)
+@generates("contract", "reshape", weight=1.5)
 def read_twice(g):
     """A product added to what it was made of, which a reshape gives another name: no place for the sum."""
-    rows, columns = g.pick((1, 2, 3, 8, 17)), g.pick((4, 6, 8))
+    rows, columns = 2 * g.pick((1, 2, 4, 17, 65)), g.pick((1, 3, 8, 33))
     start = g.input("f32", [columns, rows], -4, 4, exact=True, constant=False)
     x = g.emit("transpose", [start], "f32", [rows, columns], lambda c: f"{c.r[0]} = vx.transpose {c.o[0]}, [1, 0] : {c.t[0]}", start.low, start.high)
-    split = g.emit("reshape", [x], "f32", [rows, 2, columns // 2], lambda c: f"{c.r[0]} = vx.reshape {c.o[0]} : {c.t[0]} -> {c.rt[0]}", x.low, x.high)
-    w = g.input("f32", [2, columns // 2, columns], -2, 2, exact=True)
-    most = columns * x.magnitude * w.magnitude
-    made = g.emit("contract", [split, w], "f32", x.dims,
+    split = g.emit("reshape", [x], "f32", [2, rows // 2, columns], lambda c: f"{c.r[0]} = vx.reshape {c.o[0]} : {c.t[0]} -> {c.rt[0]}", x.low, x.high)
+    w = g.input("f32", [rows, 2, rows // 2], -2, 2, exact=True)
+    most = rows * x.magnitude * w.magnitude
+    made = g.emit("contract", [w, split], "f32", x.dims,  # each row of all rows
                   lambda c: f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = [] x [] contracting = [1, 2] x [0, 1] : {c.t[0]}, {c.t[1]}", -most, most)
     both = g.emit("add", [made, x] if g.chance(0.5) else [x, made], "f32", x.dims, pair("add"), -2 * most, 2 * most)
     axis = g.pick((0, 1))
