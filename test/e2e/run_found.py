@@ -4,16 +4,16 @@
   run_found.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
 
 The models lie in the folder `found`, the cases in the table below. A tool that dies, hangs or fails without a message fails its case whatever the
-case wants. Exit code: 0 all passed, 1 some failed, 77 ONNX Runtime or all devices are missing.
+case wants. Exit code: 0 all passed, 1 some failed, among them a device of those
+asked for that is not there.
 """
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 
-from run_models import np, onnx, onnxruntime, reference
+from run_models import np, onnx, onnxruntime, reference, required_devices
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "found")
 SECONDS = 300
@@ -256,11 +256,7 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    listed = json.loads(subprocess.run([os.path.join(options.bin, "vx-run"), "--list-devices", "--json"], capture_output=True, text=True, check=True).stdout)
-    devices = [name for name in options.device.split(",")
-               if any(backend["name"] == name and backend["available"] for backend in listed["backends"])]
-    if not devices:
-        return 77
+    devices = required_devices(options.bin, options.device)
     onnxruntime.set_default_logger_severity(4)  # what it refuses is in the failure
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:

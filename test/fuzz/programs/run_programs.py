@@ -3,7 +3,7 @@
 
   run_programs.py --bin BUILD/bin [--minutes N | --seeds FIRST:COUNT] [--seed S] [--device cpu,vulkan] [--kind vx,onnx] [--focus OP,...] [--found FOLDER]
 
-A program that fails is made smaller and written to the folder of what was found, with its seed. Exit code: 0 none failed, 1 some did, 77 no device."""
+A program that fails is made smaller and written to the folder of what was found, with its seed. Exit code: 0 none failed, 1 some did, among them a device that is not there."""
 import argparse
 import concurrent.futures
 import datetime
@@ -112,8 +112,8 @@ def main():
     present = present_devices(tools, tools.devices)
     for name in tools.devices:
         if name not in present:
-            print(f"no device '{name}' here")
-            return 77
+            print(f"FAILED: no device '{name}' here")
+            return 1
     tools.coverage, tools.only_plans = Coverage() if options.coverage or options.only_plans else None, options.only_plans
     options.bf16 = any("bf16" not in UNKNOWN_TYPES.get(name, ()) for name in tools.devices)
     today = datetime.date.today()
