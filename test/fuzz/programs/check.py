@@ -258,6 +258,8 @@ class Batch:
                 gathers = self.gather(op)
                 if not gathers or op.operands[1] not in given or op.results[0] not in program.results:
                     continue
+                if sum(op.operands[1] is value for other in program.ops for value in other.reads()) > 1:
+                    continue  # another op may refuse the index first, in its own words
                 size = shape_of(op.operands[0].dims, sizes)[sum(gathers) - 1]
                 indices = op.operands[1].array(program.seed, sizes)
                 if indices.size == 0 or 0 in shape_of(op.results[0].dims, sizes):
