@@ -188,7 +188,9 @@ bool Instance::chooseVariant(const hal::DeviceInfo &info, bool anyFits, std::str
 }
 
 Status Instance::prepare() {
-  VX_RETURN_IF_ERROR(device().allocate(VX_BUFFER_ALIGNMENT, hal::MemoryKind::Device, empty.memory));
+  VX_RETURN_IF_ERROR(device()
+                         .allocate(VX_BUFFER_ALIGNMENT, hal::MemoryKind::Device, empty.memory)
+                         .addContext(fmt::format("{}: instance", module().path())));
   VX_RETURN_IF_ERROR(loadCode());
   VX_RETURN_IF_ERROR(loadConstants());
   VX_RETURN_IF_ERROR(computeDerived());
@@ -334,7 +336,9 @@ Status Instance::computeDerived() {
         VX_RETURN_IF_ERROR(importConstant(index));
         if (constants[index].memory)
           continue;
-        VX_RETURN_IF_ERROR(device().allocate(constants[index].size, hal::MemoryKind::Device, constants[index].memory));
+        VX_RETURN_IF_ERROR(device()
+                               .allocate(constants[index].size, hal::MemoryKind::Device, constants[index].memory)
+                               .addContext(fmt::format("constant {}", index)));
         VX_RETURN_IF_ERROR(uploadConstant(index));
       }
       return place->derive(all[i], derivedConstants[i]);

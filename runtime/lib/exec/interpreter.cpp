@@ -204,7 +204,8 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     if (size < 0)
       return failure(VX_INVALID_MODULE, "program '{}' allocates {} bytes", program.name, size);
     Ref<hal::Memory> memory;
-    VX_RETURN_IF_ERROR(instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory));
+    VX_RETURN_IF_ERROR(
+        instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory).addContext("result"));
     hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
     return setBuffer(operands[0], {view, std::move(memory), true, call.check ? call.check->begin() : 0});
   }

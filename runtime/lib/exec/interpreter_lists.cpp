@@ -13,7 +13,8 @@ Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegi
     VX_RETURN_IF_ERROR(call.check->read(program, source, "a copy"));
   // Arena, inputs, constants and variables change or go away after this.
   kept = {};
-  VX_RETURN_IF_ERROR(instance.device().allocate(size, hal::MemoryKind::Device, kept.owner));
+  VX_RETURN_IF_ERROR(
+      instance.device().allocate(size, hal::MemoryKind::Device, kept.owner).addContext("element of a sequence"));
   kept.view = {kept.owner.get(), 0, size};
   kept.writable = true;
   if (size == 0)

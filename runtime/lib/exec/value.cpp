@@ -51,7 +51,8 @@ Status Value::copyTensor(vx_element_type type, std::span<const int64_t> dims, co
   VX_RETURN_IF_ERROR(checkTensor(type, dims, data, size));
   void *copy = allocateHost(size);
   if (!copy)
-    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", size);
+    return failure(VX_OUT_OF_MEMORY, "{}: asked for {} bytes, but the system has no more memory",
+                   tensorTypeString(type, dims), size);
   if (size)
     std::memcpy(copy, data, size);
   Ref<Value> value = makeRef<Value>();
@@ -121,7 +122,8 @@ Status Value::hostBytes(const void *&bytes) const {
   if (!host) {
     void *copy = allocateHost(byteSize);
     if (!copy)
-      return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", byteSize);
+      return failure(VX_OUT_OF_MEMORY, "{}: asked for {} bytes, but the system has no more memory", typeString(),
+                     byteSize);
     if (Status status = deviceContext->download({deviceMemory.get(), deviceOffset, byteSize}, copy); !status.ok()) {
       std::free(copy);
       return status;

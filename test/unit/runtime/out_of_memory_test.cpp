@@ -42,7 +42,7 @@ TEST(OutOfMemory, deviceMemory) {
           Ref<hal::Memory> memory;
           return device->allocate(uint64_t(1) << 29, hal::MemoryKind::Staging, memory);
         },
-        "^6: asked for 536870912 bytes, but the system has no more memory");
+        "^6: asked for 536870912 bytes of device '" + std::string(name) + "', but the system has no more memory");
   }
 }
 
@@ -54,7 +54,31 @@ TEST(OutOfMemory, tensors) {
         Ref<Value> value;
         return Value::copyTensor(VX_U8, dims, &data, uint64_t(1) << 29, value);
       },
-      "^6: asked for 536870912 bytes, but the system has no more memory");
+      "^6: u8.536870912.: asked for 536870912 bytes, but the system has no more memory");
+}
+
+// What a call allocates says what it is for, and the node where it is one's.
+TEST(OutOfMemory, resultsOfACall) {
+  ModuleBuilder builder;
+  builder.addFaultSites(4);
+  format::FunctionT &main = builder.function();
+  main.outputs.push_back(argument("y", format::ElementType::I32, constantExpr(int64_t(1) << 27)));
+  auto allocation = instruction(Op::Allocate, {0, 1});
+  allocation->site = 2;
+  format::ProgramT &program =
+      builder.program("large", 2, 1, 0,
+                      block(instruction(Op::ConstI64, {0}, int64_t(1) << 27),
+                            instruction(Op::ConstI64, {1}, int64_t(1) << 29), std::move(allocation)));
+  program.results.push_back(tensorResult(0, {0}));
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "cpu", instance));
+  EXPECT_SAYS(
+      [&] {
+        std::vector<Ref<Value>> outputs;
+        return runMain(*instance, {}, outputs);
+      },
+      "^6: node_2 .Gather.: result: asked for 536870912 bytes of device 'cpu', but the system has no more memory");
 }
 
 // A result is on its device until somebody wants its bytes.
@@ -77,7 +101,7 @@ TEST(OutOfMemory, resultsOfADevice) {
         const void *bytes = nullptr;
         return outputs[0]->hostBytes(bytes);
       },
-      "^6: asked for 536870912 bytes, but the system has no more memory");
+      "^6: i32.134217728.: asked for 536870912 bytes, but the system has no more memory");
 }
 
 TEST(OutOfMemory, files) {

@@ -187,7 +187,7 @@ Status HostDevice::allocate(uint64_t size, hal::MemoryKind, Ref<hal::Memory> &me
   uint64_t rounded = (size + VX_BUFFER_ALIGNMENT) / VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
   void *bytes = std::aligned_alloc(VX_BUFFER_ALIGNMENT, rounded);
   if (!bytes)
-    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", size);
+    return failure(VX_OUT_OF_MEMORY, "asked for {} bytes of device 'cpu', but the system has no more memory", size);
   memory = makeRef<HostMemory>(bytes, size, /*owned=*/true);
   return okStatus();
 }

@@ -83,7 +83,8 @@ public:
     if (kind == hal::MemoryKind::Staging) {
       staging = std::calloc(size + 1, 1);
       if (!staging)
-        return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but the system has no more memory", size);
+        return failure(VX_OUT_OF_MEMORY, "asked for {} bytes of device 'null', but the system has no more memory",
+                       size);
     }
     ++counters.allocations;
     counters.allocatedBytes += size;

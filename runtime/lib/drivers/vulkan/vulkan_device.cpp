@@ -279,7 +279,10 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
                      (use == Use::Parameters ? api::BufferUsageIndirectBufferBit : 0);
   bufferInfo.sharingMode = api::SharingModeExclusive;
   api::Buffer buffer = nullptr;
-  VX_RETURN_IF_ERROR(check(vk.CreateBuffer(device, &bufferInfo, nullptr, &buffer), "vkCreateBuffer"));
+  auto checkSized = [&](api::Result result, const char *call) {
+    return check(result, call).addContext(fmt::format("asked for {} bytes", size));
+  };
+  VX_RETURN_IF_ERROR(checkSized(vk.CreateBuffer(device, &bufferInfo, nullptr, &buffer), "vkCreateBuffer"));
 
   api::MemoryRequirements requirements{};
   vk.GetBufferMemoryRequirements(device, buffer, &requirements);
@@ -314,15 +317,15 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
     status = failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' has {}", size, physical.info.name,
                      describeHeap(physical.memory.memoryTypes[types.front()].heapIndex));
   } else {
-    status = check(result, "vkAllocateMemory");
+    status = checkSized(result, "vkAllocateMemory");
   }
   if (status.ok())
-    status = check(vk.BindBufferMemory(device, buffer, allocated, 0), "vkBindBufferMemory");
+    status = checkSized(vk.BindBufferMemory(device, buffer, allocated, 0), "vkBindBufferMemory");
   constexpr api::Flags hostFlags = api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
   const bool mapped = (physical.memory.memoryTypes[type].propertyFlags & hostFlags) == hostFlags &&
                       (use != Use::Kernels || mapDeviceMemory);
   if (status.ok() && mapped)
-    status = check(vk.MapMemory(device, allocated, 0, UINT64_MAX, 0, &host), "vkMapMemory");
+    status = checkSized(vk.MapMemory(device, allocated, 0, UINT64_MAX, 0, &host), "vkMapMemory");
   if (status.ok()) {
     api::BufferDeviceAddressInfo addressInfo{};
     addressInfo.sType = api::StructureTypeBufferDeviceAddressInfo;

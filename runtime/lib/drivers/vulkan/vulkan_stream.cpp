@@ -99,9 +99,11 @@ Status VulkanStream::initialise() {
   VX_RETURN_IF_ERROR(
       device->check(vk.CreateSemaphore(device->handle(), &semaphoreInfo, nullptr, &timeline), "vkCreateSemaphore"));
 
-  VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Kernels, fault));
+  VX_RETURN_IF_ERROR(
+      device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Kernels, fault).addContext("fault record"));
   if (!fault->host())
-    VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Staging, faultCopy));
+    VX_RETURN_IF_ERROR(
+        device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Staging, faultCopy).addContext("fault record"));
   return resetFault();
 }
 
@@ -262,7 +264,8 @@ Status VulkanStream::takeStaging(uint64_t size, uint64_t &offset, uint64_t &piec
     const uint64_t wanted = std::min(std::max(offset + piece, MinStaging), MaxStaging);
     if (!staging || staging->size() < wanted) {
       staging = nullptr;
-      VX_RETURN_IF_ERROR(device->allocateFor(wanted, VulkanDevice::Use::Staging, staging));
+      VX_RETURN_IF_ERROR(
+          device->allocateFor(wanted, VulkanDevice::Use::Staging, staging).addContext("memory for transfers"));
     }
     offset = 0;
   }
@@ -420,7 +423,8 @@ Status VulkanStream::makeRecording(VulkanCommandList &list, VulkanCommandList::R
   if (!recording.commands)
     VX_RETURN_IF_ERROR(allocateCommands(recording.commands));
   if (list.parameterBytes > 0 && !recording.parameters)
-    VX_RETURN_IF_ERROR(device->allocateFor(list.parameterBytes, VulkanDevice::Use::Parameters, recording.parameters));
+    VX_RETURN_IF_ERROR(device->allocateFor(list.parameterBytes, VulkanDevice::Use::Parameters, recording.parameters)
+                           .addContext(fmt::format("parameters of {} commands", list.shape.commands.size())));
   if (timed && !recording.timestamps) {
     api::QueryPoolCreateInfo info{};
     info.sType = api::StructureTypeQueryPoolCreateInfo;

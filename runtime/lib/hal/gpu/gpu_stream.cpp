@@ -59,7 +59,8 @@ Status GpuStream::initialise() {
   stream = ownStream;
   for (Staging &staging : stagings)
     VX_RETURN_IF_ERROR(api.createEvent(/*timed=*/false, staging.event));
-  VX_RETURN_IF_ERROR(device->allocateFor(sizeof(vx_fault_record), MemoryKind::Device, fault));
+  VX_RETURN_IF_ERROR(
+      device->allocateFor(sizeof(vx_fault_record), MemoryKind::Device, fault).addContext("fault record"));
   return resetFault();
 }
 
@@ -133,7 +134,8 @@ Status GpuStream::takeStaging(uint64_t size, Staging *&staging) {
   if (staging->memory && staging->memory->size() >= wanted)
     return okStatus();
   staging->memory = nullptr;
-  return device->allocateFor(std::max(wanted, MinStaging), MemoryKind::Staging, staging->memory);
+  return device->allocateFor(std::max(wanted, MinStaging), MemoryKind::Staging, staging->memory)
+      .addContext("memory for transfers");
 }
 
 Status GpuStream::upload(const BufferView &destination, const void *data) {
@@ -240,11 +242,14 @@ Status GpuStream::record(const SegmentShape &shape, const Ref<Executable> &execu
     // A copy of nothing still has a place in the graph, for which it needs two places in memory.
     const uint64_t spare = 2 * VX_BUFFER_ALIGNMENT;
     VX_RETURN_IF_ERROR(
-        device->allocateFor(created->parameterBytes + spare, MemoryKind::Device, created->deviceParameters));
+        device->allocateFor(created->parameterBytes + spare, MemoryKind::Device, created->deviceParameters)
+            .addContext(fmt::format("parameters of {} commands", shape.commands.size())));
   }
   if (created->parameterBytes > 0) {
-    VX_RETURN_IF_ERROR(device->allocateFor(created->parameterBytes * GpuCommandList::SlotCount, MemoryKind::Staging,
-                                           created->hostParameters));
+    VX_RETURN_IF_ERROR(device
+                           ->allocateFor(created->parameterBytes * GpuCommandList::SlotCount, MemoryKind::Staging,
+                                         created->hostParameters)
+                           .addContext(fmt::format("parameters of {} commands", shape.commands.size())));
     for (size_t i = 0; i < created->slots.size(); ++i) {
       created->slots[i].offset = i * created->parameterBytes;
       VX_RETURN_IF_ERROR(api.createEvent(/*timed=*/false, created->slots[i].event));

@@ -252,6 +252,26 @@ TEST_F(VulkanFailures, fullHeap) {
   }
 }
 
+// The other calls that an allocation needs say how much was asked for, too; and a stream's own memory what it is for.
+TEST_F(VulkanFailures, noMemoryInOtherCalls) {
+  open();
+  Ref<hal::Memory> memory;
+  for (const char *function : {"vkCreateBuffer", "vkBindBufferMemory", "vkMapMemory"}) {
+    fail(function, vulkan::api::ErrorOutOfDeviceMemory);
+    EXPECT_FAILS(device->allocate(5000, hal::MemoryKind::Staging, memory), VX_OUT_OF_MEMORY,
+                 fmt::format("asked for 5000 bytes: {}: device 'Stand-in 0' has no memory left "
+                             "(ERROR_OUT_OF_DEVICE_MEMORY)",
+                             function));
+    stand->failures.clear();
+  }
+  fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory);
+  Ref<hal::Stream> other;
+  Status status = device->createStream(other);
+  EXPECT_EQ(status.code(), VX_OUT_OF_MEMORY);
+  EXPECT_EQ(status.message().find("fault record: asked for 104 bytes, but device 'Stand-in 0' has "), 0u)
+      << status.message();
+}
+
 // What was given back serves the next allocation of its size, or is freed when there is too little for another one.
 TEST_F(VulkanFailures, memoryIsUsedAgain) {
   open();
@@ -296,8 +316,9 @@ TEST_F(VulkanFailures, everyCallForMemoryNamesItself) {
   Ref<hal::Memory> memory;
   for (const char *function : {"vkCreateBuffer", "vkAllocateMemory", "vkBindBufferMemory", "vkMapMemory"}) {
     fail(function, vulkan::api::ErrorTooManyObjects);
-    EXPECT_FAILS(device->allocate(100, hal::MemoryKind::Staging, memory), VX_INTERNAL,
-                 fmt::format("{} failed with ERROR_TOO_MANY_OBJECTS on device 'Stand-in 0'", function));
+    EXPECT_FAILS(
+        device->allocate(100, hal::MemoryKind::Staging, memory), VX_INTERNAL,
+        fmt::format("asked for 100 bytes: {} failed with ERROR_TOO_MANY_OBJECTS on device 'Stand-in 0'", function));
     stand->failures.clear();
     EXPECT_OK(device->allocate(100, hal::MemoryKind::Staging, memory));
   }
