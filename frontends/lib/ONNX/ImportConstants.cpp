@@ -112,12 +112,12 @@ void importRange(NodeImporter &n) {
     Type i64 = n.model.builder.getI64Type();
     auto scalar = [&](unsigned index) { return n.cast(n.reshape(n.getTensor(index), {}), i64); };
     Value from = scalar(0), to = scalar(1), by = scalar(2), zero = n.emitScalar(0, i64);
-    DimAttr stride = n.bindSymbol(n.emit<AbsOp>(by), n.proto.input(2) + "_magnitude", /*min=*/1);
+    DimAttr stride = n.bindSymbol(n.emit<AbsOp>(by), "abs(" + n.proto.input(2) + ")", /*min=*/1);
     Value isUp = n.emit<CompareOp>(ComparePredicate::gt, by, zero);
     Value low = n.emit<SelectOp>(isUp, from, to), high = n.emit<SelectOp>(isUp, to, from);
     Value isAny = n.emit<CompareOp>(ComparePredicate::lt, low, high);
     Value distance = n.emit<SelectOp>(isAny, n.emit<SubOp>(high, low), zero);
-    count = ceilDivDims(n.bindSymbol(distance, n.proto.output(0) + "_distance"), stride);
+    count = ceilDivDims(n.bindSymbol(distance, n.proto.input(1) + " - " + n.proto.input(0)), stride);
   }
   RankedTensorType type = makeTensorType({count}, elementType);
   Value result = n.emitAs<IotaOp>(type, 0);

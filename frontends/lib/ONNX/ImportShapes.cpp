@@ -35,10 +35,10 @@ static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) 
   Value lefts = n.emit<ReduceOp>(ReduceKind::sum, n.cast(left, i64), axes);
   Value elements = n.emitDim(productOf(n.context, input), i64);
   Value quotient = n.emit<DivOp>(elements, n.emit<MaxOp>(others, one));
-  Value isWhole = n.emit<CompareOp>(ComparePredicate::eq, n.emit<MulOp>(quotient, others), elements);
   Value isPossible = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, others, one),
                                    n.emit<CompareOp>(ComparePredicate::le, lefts, one));
-  Value size = n.emit<SelectOp>(n.emit<AndOp>(isWhole, isPossible), quotient, none);
+  // Where something is left over, the sizes are not those of the input, and the reshape says so.
+  Value size = n.emit<SelectOp>(isPossible, quotient, none);
   list = n.emit<SelectOp>(left, n.broadcast(size, vx::getDims(typeOf(list))), list);
   return n.bindElements(list, n.proto.input(1));
 }

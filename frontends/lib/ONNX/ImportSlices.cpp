@@ -74,7 +74,7 @@ static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes,
     Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, bound, zero);
     bound = n.emit<SelectOp>(isNegative, n.emit<AddOp>(bound, length), bound);
     bound = n.emit<MaxOp>(n.emit<MinOp>(bound, length), zero);
-    bounds.push_back(n.bindSymbol(bound, n.proto.input(index) + "_" + Twine(i)));
+    bounds.push_back(n.bindSymbol(bound, n.proto.input(index) + "[" + Twine(i) + "]"));
   }
   return bounds;
 }

@@ -94,7 +94,7 @@ Value NodeImporter::getRunTimeIntegers(unsigned index) {
 Dims NodeImporter::bindElements(Value list, const Twine &name) {
   Dims symbols;
   for (int64_t i = 0; i < typeOf(list).getNumElements(); ++i)
-    symbols.push_back(bindSymbol(reshape(slice(list, dim(i), dim(1), 1), {}), name + "_" + Twine(i)));
+    symbols.push_back(bindSymbol(reshape(slice(list, dim(i), dim(1), 1), {}), name + "[" + Twine(i) + "]"));
   return symbols;
 }
 

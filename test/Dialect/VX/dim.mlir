@@ -45,6 +45,15 @@ func.func private @extremes() attributes {
 
 // -----
 
+// Elements of lists are named as such.
+// CHECK-LABEL: @elements
+// CHECK-SAME:  a = #vx.dim<sizes[0] * sizes[12]>
+// CHECK-SAME:  b = #vx.dim<"s[01]" + "s[1" + "s[]" + "s[a]">
+func.func private @elements() attributes {
+  a = #vx.dim<"sizes[0]" * sizes[12]>, b = #vx.dim<"s[01]" + "s[]" + "s[a]" + "s[1">}
+
+// -----
+
 // Names that are not identifiers, or that are words of the grammar, are quoted.
 // CHECK-LABEL: @names
 // CHECK-SAME:  a = #vx.dim<"any name" + b_2>

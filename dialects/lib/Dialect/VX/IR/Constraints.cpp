@@ -34,7 +34,9 @@ bool holds(ConstraintKind kind, int64_t lhs, int64_t rhs) {
 }
 
 std::string describeWant(const Constraint &constraint) {
-  std::string lhs = constraint.lhs.str(), rhs = constraint.rhs.str();
+  // A name by itself needs no quotes of its own.
+  auto describe = [](DimAttr dim) { return dim.asSymbol() ? dim.asSymbol().getValue().str() : dim.str(); };
+  std::string lhs = describe(constraint.lhs), rhs = describe(constraint.rhs);
   switch (constraint.kind) {
   case ConstraintKind::equal:
     return "sizes '" + lhs + "' and '" + rhs + "' equal";

@@ -7,6 +7,7 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <numeric>
@@ -712,8 +713,16 @@ std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(Str
 //===-- Text
 //-------------------------------------------------------------------------------------------------------===//
 
+/// An identifier, or an element of a list: "sizes[2]".
 static bool isBareName(StringRef name) {
   static const StringRef keywords[] = {"floordiv", "ceildiv", "mod", "max", "min", "broadcast"};
+  if (name.consume_back("]")) {
+    StringRef index = name.rsplit('[').second;
+    if (index.size() == name.size() || index.empty() || index.size() > 9 || !llvm::all_of(index, llvm::isDigit) ||
+        (index.size() > 1 && index.front() == '0'))
+      return false;
+    name = name.drop_back(index.size() + 1);
+  }
   if (name.empty() || llvm::is_contained(keywords, name) || !(isalpha(name[0]) || name[0] == '_'))
     return false;
   return llvm::all_of(name, [](char c) { return isalnum(c) || c == '_'; });
@@ -828,8 +837,16 @@ static FailureOr<DimAttr> parseFactor(AsmParser &parser, int depth) {
                         .Case("min", &DimAttr::min)
                         .Case("broadcast", &DimAttr::broadcast)
                         .Default(nullptr);
-  if (!combine)
-    return DimAttr::symbolNamed(context, name);
+  if (!combine) {
+    std::string whole = name.str();
+    if (succeeded(parser.parseOptionalLSquare())) {
+      uint32_t index;
+      if (parser.parseInteger(index) || parser.parseRSquare())
+        return failure();
+      whole += "[" + std::to_string(index) + "]";
+    }
+    return DimAttr::symbolNamed(context, whole);
+  }
   if (parser.parseLParen())
     return failure();
   FailureOr<DimAttr> lhs = parseDim(parser, depth + 1);

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Calls that a node cannot take: each ends with exit code 1 or 2 and one line that names the node and what the caller gave.
+
+  run_bad_calls.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
+
+Exit code: 0 all as wanted, 1 not.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, onnx, required_devices
+from onnx import TensorProto, helper
+
+
+class Call:
+    """One node `n` over `inputs`: arrays, or tuples of an array and its dims as the model declares them. The call fails with `code` and `message`."""
+
+    def __init__(self, op, inputs, message, code=1, opset=18, **attributes):
+        self.op, self.inputs, self.message, self.code, self.opset, self.attributes = op, inputs, message, code, opset, attributes
+
+    def title(self):
+        texts = [f"{name}={array.tolist() if array.size < 7 else list(array.shape)}" for name, array in self.arrays().items()]
+        return " ".join([self.op, *texts, *(f"{name}={value}" for name, value in self.attributes.items())])
+
+    def arrays(self):
+        return {name: value[0] if isinstance(value, tuple) else value for name, value in self.inputs.items() if value is not None}
+
+    def model(self):
+        node = helper.make_node(self.op, [name if value is not None else "" for name, value in self.inputs.items()],
+                                ["y", "z"] if self.op == "Split" else ["y"], name="n", **self.attributes)
+        values = []
+        for name, value in self.inputs.items():
+            if value is None:
+                continue
+            array, dims = value if isinstance(value, tuple) else (value, value.shape)
+            values.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims))
+        outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
+        return helper.make_model(helper.make_graph([node], "g", values, outputs), opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def scalar(value):
+    return np.array(value, np.int64)
+
+
+def ones(*dims):
+    return np.ones(dims, np.float32)
+
+
+UPPER = 9223372036854775807
+
+
+def size(name, value, least=0):
+    return f"size '{name}' is {value}, allowed is [{least}, {UPPER})"
+
+
+def equal(lhs, rhs, got, or_one=False):
+    return f"wants sizes '{lhs}' and '{rhs}' equal{or_one * ' or one of them 1'}, got {got[0]} and {got[1]}"
+
+
+def at_least(size, least, got):
+    return f"wants size '{size}' to be at least '{least}', got {got} and {least}"
+
+
+CALLS = [
+    # Indices of the data.
+    Call("Gather", {"x": ones(4, 3), "i": i64(1, 5)}, "index at [1] is 5, allowed is [-4, 4)"),
+    Call("Gather", {"x": ones(4, 3), "i": np.array([[0, 1], [-4, 0]], np.int32)}, "index at [1, 0] is -4, allowed is [-3, 3)", axis=1),
+    Call("Gather", {"x": ones(4), "i": scalar(-5)}, "index is -5, allowed is [-4, 4)"),
+    Call("Gather", {"x": (ones(4, 3), ["N", 3]), "i": (i64(0, 1, 4), ["M"])}, "index at [2] is 4, allowed is [-4, 4)"),
+    Call("GatherND", {"x": ones(4, 3), "i": i64([1, 2], [3, -4])}, "index at [1, 1] is -4, allowed is [-3, 3)"),
+    Call("GatherND", {"x": ones(4, 3), "i": i64([[1, 2]], [[4, 0]])}, "index at [1, 0, 0] is 4, allowed is [-4, 4)"),
+    Call("GatherND", {"x": (ones(4, 3), ["N", "C"]), "i": (i64([-1], [7]), ["M", 1])}, "index at [1, 0] is 7, allowed is [-4, 4)"),
+    # Lists and scalars of the data.
+    Call("Reshape", {"x": ones(2, 3), "s": i64(4, 5)}, equal(6, "s[0] * s[1]", (6, 20))),
+    Call("Reshape", {"x": ones(2, 3), "s": i64(-1, 4)}, equal(6, "s[0] * s[1]", (6, 4))),
+    Call("Reshape", {"x": ones(2, 3), "s": i64(-1, -1)}, size("s[0]", -1)),
+    Call("Reshape", {"x": ones(2, 3), "s": i64(-3, 2)}, size("s[0]", -3)),
+    Call("Reshape", {"x": (ones(2, 3), ["N", 3]), "s": i64(0, 4)}, equal("N * 3", "s[0] * s[1]", (6, 8))),
+    Call("Reshape", {"x": (ones(2, 3), ["N", "M"]), "s": i64(5, 5)}, equal("M * N", "s[0] * s[1]", (6, 25))),
+    Call("Expand", {"x": ones(2, 1), "s": i64(3, 4)}, equal(2, "s[0]", (2, 3), or_one=True)),
+    Call("Expand", {"x": ones(1, 1), "s": i64(3, -4)}, size("s[1]", -4)),
+    Call("ConstantOfShape", {"s": i64(2, -1)}, size("s[1]", -1)),
+    Call("Range", {"a": scalar(0), "b": scalar(5), "c": scalar(0)}, size("abs(c)", 0, 1)),
+    Call("Range", {"a": scalar(-2**63), "b": scalar(2**63 - 1), "c": scalar(1)}, size("b - a", -1)),
+    Call("Split", {"x": ones(6), "s": i64(2, 5)}, equal("s[0] + s[1]", 6, (7, 6))),
+    Call("Split", {"x": ones(6), "s": i64(7, -1)}, size("s[1]", -1)),
+    Call("Split", {"x": (ones(6), ["N"]), "s": i64(2, 5)}, equal("s[0] + s[1]", "N", (7, 6))),
+    Call("Tile", {"x": ones(2, 3), "r": i64(2, -1)}, size("r[1]", -1)),
+    Call("Pad", {"x": ones(2, 3), "p": i64(0, -2, 0, -2)}, at_least("p[1] + p[3] - p_cut[1] - p_cut[3] + 3", 0, -1)),
+    Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": None, "t": i64(1, 1, -2, 4)}, size("t[2]", -2), mode="nearest"),
+    # Sizes of the inputs.
+    Call("Add", {"a": (ones(3), ["N"]), "b": (ones(5), ["M"])}, equal("M", "N", (5, 3), or_one=True), code=2),
+    Call("Concat", {"a": (ones(2, 3), ["N", "C"]), "b": (ones(2, 4), ["M", "D"])}, equal("C", "D", (3, 4)), code=2, axis=0),
+    Call("MatMul", {"a": (ones(2, 3), ["N", "K"]), "b": (ones(4, 5), ["L", "M"])}, equal("K", "L", (3, 4)), code=2),
+    Call("MatMul", {"a": (ones(2, 2, 3), ["B", "N", "K"]), "b": (ones(3, 3, 5), ["C", "K", "M"])}, equal("B", "C", (2, 3), or_one=True), code=2),
+    Call("Gemm", {"a": (ones(2, 3), ["N", "K"]), "b": (ones(4, 5), ["L", "M"])}, equal("K", "L", (3, 4)), code=2),
+    Call("Conv", {"a": (ones(1, 3, 2, 5), ["N", "C", "H", "W"]), "w": ones(2, 3, 3, 3)}, at_least("H", 3, 2), code=2),
+    Call("Where", {"c": (ones(3) > 0, ["P"]), "a": (ones(3), ["Q"]), "b": (ones(2), ["R"])}, equal("P", "R", (3, 2), or_one=True), code=2),
+    Call("ArgMax", {"x": (ones(3, 0), ["N", "M"])}, at_least("M", 1, 0), code=2, axis=1),
+    Call("MaxPool", {"x": (ones(1, 1, 2, 2), [1, 1, "H", "W"])}, at_least("H", 3, 2), code=2, kernel_shape=[3, 3]),
+]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda name: os.path.join(folder, name)
+        tool = lambda name, *arguments: subprocess.run([os.path.join(options.bin, name), *arguments], capture_output=True, text=True, timeout=120)
+        for call in CALLS:
+            if options.filter not in call.title():
+                continue
+            onnx.save(call.model(), path("m.onnx"))
+            compiled = tool("vx-compile", path("m.onnx"), f"--target={','.join(devices)}", "--no-cache", "-o", path("m.vxm"))
+            if compiled.returncode:
+                failed += 1
+                print(f"FAILED {call.title()}: vx-compile: {compiled.stderr.strip()}", flush=True)
+                continue
+            files = []
+            for name, array in call.arrays().items():
+                np.save(path(f"{name}.npy"), array)
+                files += ["--input", f"{name}=@{path(name + '.npy')}"]
+            for device in devices:
+                done = tool("vx-run", path("m.vxm"), f"--device={device}", "--no-fallback", *files)
+                want = f"vx-run: error: vx_call_run: n ({call.op}): {call.message}"
+                if (done.returncode, done.stderr.strip()) == (call.code, want):
+                    passed += 1
+                    continue
+                failed += 1
+                print(f"FAILED {call.title()}, {device}: got {done.returncode} and {done.stderr.strip()!r}, want {call.code} and {want!r}", flush=True)
+    print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
