@@ -49,6 +49,11 @@ static ExitCode exitCodeOf(vx_code code) {
   return ExitCode::Failed;
 }
 
+void printText(std::string_view lines) {
+  const std::string text = vx::printable(lines);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 void flushStandardOutput() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw workError("cannot write to standard output");
@@ -64,15 +69,15 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
       flushStandardOutput();
     return result;
   } catch (const ToolError &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
     code = error.exitCode;
   } catch (const vx::Error &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
     code = exitCodeOf(error.code());
   } catch (const std::bad_alloc &) {
     writeOutOfMemory(name);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printable(error.what()));
+    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
   }
   return static_cast<int>(code);
 }

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace CLI {
@@ -24,11 +25,19 @@ namespace vx::tools {
 // stdout is an error too.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));
 
-// Prints to standard output what may hold names of files and models: nothing that a terminal obeys gets there raw.
+// Prints lines to standard output; flushStandardOutput finds what went wrong. What a terminal obeys becomes text.
+void printText(std::string_view lines);
+
+// The same for a format whose arguments may be names of files and models: none of them ends a line.
 template <typename... Args>
 void printOut(fmt::format_string<Args...> format, Args &&...args) {
-  const std::string text = vx::printable(fmt::format(format, std::forward<Args>(args)...));
-  std::fwrite(text.data(), 1, text.size(), stdout); // flushStandardOutput finds what went wrong
+  auto onOneLine = []<typename Arg>(const Arg &arg) -> decltype(auto) {
+    if constexpr (std::is_convertible_v<const Arg &, std::string_view>)
+      return vx::printableLine(arg);
+    else
+      return (arg);
+  };
+  printText(fmt::format(fmt::runtime(format), onOneLine(args)...));
 }
 
 // Throws a ToolError (exit 1) when something printed could not be written.

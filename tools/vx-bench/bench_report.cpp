@@ -2,6 +2,8 @@
 
 #include "vx/abi/version.h"
 
+#include "vx/base/printable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -98,19 +100,22 @@ std::string BenchReport::text() const {
   std::string table = fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11} {:>11} {:>9} {:>8} {:>7}\n", "module", "on",
                                   "dims", "runs", "median ms", "p95 ms", "GFLOP/s", "GB/s", "x peer");
   for (const Measurement &result : results)
-    table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11.4f} {:>11.4f} {:>9} {:>8} {:>7}\n", result.module,
-                         contestantText(result), dimsText(result.dims), result.runs, result.medianMs, result.p95Ms,
+    table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11.4f} {:>11.4f} {:>9} {:>8} {:>7}\n",
+                         vx::printableLine(result.module), contestantText(result),
+                         vx::printableLine(dimsText(result.dims)), result.runs, result.medianMs, result.p95Ms,
                          orDash(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
                          result.timesPeer ? fmt::format("{:.2f}", *result.timesPeer) : "-");
   for (const Measurement &result : results) {
     if (result.kernels.empty())
       continue;
-    table += fmt::format("\nkernels of {}, {}, {}\n", result.module, contestantText(result), dimsText(result.dims));
+    table += fmt::format("\nkernels of {}, {}, {}\n", vx::printableLine(result.module), contestantText(result),
+                         vx::printableLine(dimsText(result.dims)));
     table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}\n", "ms", "times", "GFLOP/s", "GB/s", "kernel: source nodes");
     for (const KernelMeasurement &kernel : result.kernels)
       table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}: {}\n",
                            kernel.medianMs ? fmt::format("{:.4f}", *kernel.medianMs) : "-", kernel.dispatches,
-                           orDash(kernel.gflops()), orDash(kernel.gbs()), kernel.name, fmt::join(kernel.sources, ", "));
+                           orDash(kernel.gflops()), orDash(kernel.gbs()), vx::printableLine(kernel.name),
+                           vx::printableLine(fmt::format("{}", fmt::join(kernel.sources, ", "))));
   }
   if (!probes.empty())
     table += "\n";

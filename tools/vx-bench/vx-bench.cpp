@@ -324,13 +324,13 @@ static int run(const char *name, int argc, char **argv) {
       notes.push_back(fmt::format("{}: {}", result.module, zerosNote(result.zeroInputs)));
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   for (const std::string &note : notes)
-    fmt::print(stderr, "vx-bench: note: {}\n", note);
+    fmt::print(stderr, "vx-bench: note: {}\n", vx::printableLine(note));
   const std::string json = report.json().dump(2) + "\n";
   if (!options.json.empty() && !jsonOnly)
     writeFile(options.json, json);
   if (!options.html.empty())
     writeFile(options.html, report.html());
-  printOut("{}", jsonOnly ? json : report.text());
+  printText(jsonOnly ? json : report.text());
   return 0;
 }
 

@@ -238,7 +238,7 @@ static int run(const char *name, int argc, char **argv) {
   request.confirm = [](void *data) -> const char * {
     auto *sink = static_cast<Sink *>(data);
     try {
-      printOut("{}", std::exchange(sink->text, std::string()));
+      printText(std::exchange(sink->text, std::string()));
       flushStandardOutput();
       return nullptr;
     } catch (const std::exception &error) {
@@ -253,7 +253,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!options.stopAfter.empty() && !options.output.empty() && !isStandardOutput(options.output))
     writeFile(options.output, sink.text);
   else
-    printOut("{}", sink.text);
+    printText(sink.text);
   return 0;
 }
 

@@ -161,7 +161,7 @@ static int run(const char *name, int argc, char **argv) {
   if (json) {
     if (verify)
       description["verified"] = true;
-    printOut("{}\n", description.dump(2));
+    printText(description.dump(2) + "\n");
     return 0;
   }
   printModule(description);

@@ -68,7 +68,7 @@ static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
     if (const auto *tensor = std::get_if<vx::reference::HostTensor>(&values[i])) {
       printOut("{}: {}\n", name, tensor->describe());
       if (options.print)
-        printOut("{}", tensorText(toTensor(*tensor), PrintLimit));
+        printText(tensorText(toTensor(*tensor), PrintLimit));
       continue;
     }
     const auto &sequence = std::get<vx::reference::HostSequence>(values[i]);
@@ -76,7 +76,7 @@ static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
     for (size_t j = 0; j < sequence.size(); ++j) {
       printOut("{}[{}]: {}\n", name, j, sequence[j].describe());
       if (options.print)
-        printOut("{}", tensorText(toTensor(sequence[j]), PrintLimit));
+        printText(tensorText(toTensor(sequence[j]), PrintLimit));
     }
   }
 }

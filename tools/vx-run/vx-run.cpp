@@ -134,7 +134,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
 static void listDevices(bool asJson) {
   const std::string document = vx::listDevices();
   if (asJson) {
-    printOut("{}\n", document);
+    printText(std::string(document) + "\n");
     return;
   }
   const Json list = Json::parse(document);
@@ -194,7 +194,7 @@ static void printOutputs(const vx_function_info &function, const std::vector<Val
     for (size_t j = 0; j < value.tensors.size(); ++j) {
       if (value.kind != VX_TENSOR)
         printOut("{}[{}]: {}\n", function.outputs[i].name, j, typeText(value.type, value.tensors[j].dims));
-      printOut("{}", tensorText(value.tensors[j], PrintLimit));
+      printText(tensorText(value.tensors[j], PrintLimit));
     }
   }
 }
@@ -242,8 +242,8 @@ static void tellFallback(const std::string &wanted, const vx::Instance &instance
   for (const Json &refusal : report["refused"])
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
-  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", vx::printable(wanted), taken,
-             vx::printable(reasons));
+  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", vx::printableLine(wanted), taken,
+             vx::printableLine(reasons));
 }
 
 // The exit code: 1 when the devices differ.
@@ -262,7 +262,7 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["dims"] = symbols;
     report.update(comparison.json());
-    printOut("{}\n", report.dump(2));
+    printText(report.dump(2) + "\n");
   } else {
     for (const ComparedResult &result : comparison.results)
       printOut("{}: {}\n", result.name, result.difference.text());
@@ -302,7 +302,7 @@ static int run(const char *name, int argc, char **argv) {
   for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols, &zeros))
     inputs.push_back(toRuntime(value));
   if (!zeros.empty())
-    fmt::print(stderr, "vx-run: note: {}\n", zerosNote(zeros));
+    fmt::print(stderr, "vx-run: note: {}\n", vx::printableLine(zerosNote(zeros)));
   if (!options.compare.empty())
     return compare(options, module, function, symbols, std::move(inputs));
 
@@ -343,13 +343,13 @@ static int run(const char *name, int argc, char **argv) {
     report["times"] = {{"load_ms", loadTime}, {"instance_ms", instanceTime}, {"call_ms", callTime}};
     report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);
-    printOut("{}\n", report.dump(2));
+    printText(report.dump(2) + "\n");
     return 0;
   }
   printOutputs(function, outputs, options.print);
   if (options.report == "text") {
-    printOut("{}load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", instance.report(), loadTime, instanceTime,
-             callTime);
+    printText(instance.report());
+    printOut("load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", loadTime, instanceTime, callTime);
     printKernels(Json::parse(call.report()));
   }
   return 0;

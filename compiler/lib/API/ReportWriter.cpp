@@ -1,5 +1,7 @@
 #include "ReportWriter.h"
 
+#include "vx/base/printable.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,9 +15,9 @@ std::string getTextReport(const CompilationReport &report) {
   for (const ProgramReport &program : report.programs) {
     os << program.target;
     for (auto &[name, value] : program.constraints)
-      os << " " << name << "=" << value;
-    os << ": " << program.dispatches << " dispatches, arena " << program.arenaSize << " bytes, at least "
-       << program.arenaLowerBound << "\n";
+      os << " " << printableLine(name) << "=" << value;
+    os << ": " << program.dispatches << " dispatches, arena " << printableLine(program.arenaSize) << " bytes, at least "
+       << printableLine(program.arenaLowerBound) << "\n";
     if (program.derivedConstants > 0)
       os << "         at load " << program.dispatchesAtLoad << " dispatches for " << program.derivedConstants
          << " derived constants of " << program.derivedBytes << " bytes\n";
@@ -23,11 +25,11 @@ std::string getTextReport(const CompilationReport &report) {
   for (const SkippedBucket &skipped : report.skipped) {
     os << "no version for";
     for (auto &[name, value] : skipped.dims)
-      os << " " << name << "=" << value;
-    os << ": " << skipped.node << " " << skipped.reason << "\n";
+      os << " " << printableLine(name) << "=" << value;
+    os << ": " << printableLine(skipped.node + " " + skipped.reason) << "\n";
   }
   for (const ConstraintReport &constraint : report.constraints)
-    os << constraint.function << " wants " << constraint.want << ", for " << constraint.node << "\n";
+    os << printableLine(constraint.function + " wants " + constraint.want + ", for " + constraint.node) << "\n";
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
@@ -35,11 +37,11 @@ std::string getTextReport(const CompilationReport &report) {
        << " dispatches";
     if (kernel.dispatchesAtLoad > 0)
       os << " and " << kernel.dispatchesAtLoad << " at load";
-    os << ", each " << kernel.flops << " flops and " << kernel.bytes << " bytes";
+    os << ", each " << printableLine(kernel.flops) << " flops and " << printableLine(kernel.bytes) << " bytes";
     if (!kernel.products.empty())
       os << ", products of " << kernel.products;
     os << "\n         from ";
-    llvm::interleaveComma(kernel.sources, os);
+    llvm::interleaveComma(kernel.sources, os, [&](const std::string &source) { os << printableLine(source); });
     os << "\n";
   }
   return text;

@@ -52,7 +52,7 @@ private:
       options.on_message(options.user_data, severity, vx::printable(message).c_str());
   }
   vxc_result fail(vxc_result result, const std::string &message) const {
-    say(VXC_ERROR, message);
+    say(VXC_ERROR, vx::printableLine(message));
     return result;
   }
   void print(StringRef text) const {
@@ -187,7 +187,7 @@ vxc_result Call::parseOptions() {
       const char *reason = options.verify(options.user_data, path.c_str());
       return reason ? reason : "";
     };
-  compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, message); };
+  compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, vx::printableLine(message)); };
   return VXC_DONE;
 }
 
@@ -217,7 +217,7 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
     std::string text;
     llvm::raw_string_ostream os(text);
     report.print(os);
-    fail(result, StringRef(text).rtrim().str());
+    say(VXC_ERROR, StringRef(text).rtrim().str()); // one line for each fault
   }
   return module;
 }
@@ -275,7 +275,7 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
       return success();
     // The file, then the source node, unless the message names it.
     bool isText = StringRef(modelPath).ends_with(".mlir"); // whose author knows ops and types as they stand there
-    std::string message = vx::escapeControlCharacters(isText ? diagnostic.str() : vx::describeDiagnostic(diagnostic));
+    std::string message = isText ? diagnostic.str() : vx::describeDiagnostic(diagnostic);
     std::string source =
         vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
     bool isKnown = source.empty() || StringRef(message).contains(source);
@@ -287,7 +287,7 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
         if (size_t at = message.find(again); at != std::string::npos)
           message.erase(at, again.size());
     }
-    say(severity, prefix + (isKnown ? "" : source + ": ") + message);
+    say(severity, vx::printableLine(prefix + (isKnown ? "" : source + ": ") + message));
     return success();
   });
   vxc_result result;

@@ -431,7 +431,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       job.report.variant = spec.variant;
       job.report.name = job.name;
       job.report.key = job.key;
-      llvm::raw_string_ostream(job.report.strategy) << kernel.getStrategyAttr();
+      job.report.strategy = describeStrategy(kernel.getStrategyAttr());
       job.report.products = describeProducts(kernel, spec);
       for (std::string &node : getSourceNodes(kernel.getLoc()))
         job.report.sources.push_back(std::move(node));

@@ -4,6 +4,7 @@
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
@@ -383,8 +384,7 @@ private:
     entry->sources = {};
     for (std::string &node : getSourceNodes(kernel.getLoc()))
       entry->sources.push_back(std::move(node));
-    llvm::raw_string_ostream strategy(entry->strategy);
-    strategy << kernel.getStrategyAttr();
+    entry->strategy = describeStrategy(kernel.getStrategyAttr());
     Block &body = kernel.getBody().front();
     for (Type type : body.getArgumentTypes()) {
       entry->buffers.push_back(format::Access::Read);

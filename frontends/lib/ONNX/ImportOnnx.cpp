@@ -22,11 +22,12 @@ std::string ImportIssue::str() const {
 void ImportReport::print(llvm::raw_ostream &os) const {
   size_t unsupported = 0;
   for (const ImportIssue &issue : issues) {
-    os << file << ": " << issue.str() << "\n";
+    os << escapeControlCharacters(file) << ": " << issue.str() << "\n";
     unsupported += issue.kind == ImportIssue::Kind::Unsupported && !issue.node.empty();
   }
   if (unsupported > 0)
-    os << file << ": " << unsupported << (unsupported == 1 ? " node is" : " nodes are") << " not supported\n";
+    os << escapeControlCharacters(file) << ": " << unsupported << (unsupported == 1 ? " node is" : " nodes are")
+       << " not supported\n";
 }
 
 static void addInvalid(ImportReport &report, std::string reason) {

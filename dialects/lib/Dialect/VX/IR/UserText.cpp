@@ -1,5 +1,6 @@
 #include "vx/Dialect/VX/IR/UserText.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -39,14 +40,94 @@ std::string describeType(Type type) {
   return text + "]";
 }
 
+std::string describeStrategy(StrategyAttr strategy) {
+  std::string text;
+  llvm::raw_string_ostream(text) << Attribute(strategy);
+  StringRef rest = text;
+  rest.consume_front("#vx.strategy<");
+  rest.consume_back(">");
+  return rest.str();
+}
+
+static std::string describeAttribute(Attribute attribute) {
+  if (auto dim = dyn_cast<DimAttr>(attribute))
+    return dim.str();
+  if (auto type = dyn_cast<TypeAttr>(attribute))
+    return describeType(type.getValue());
+  if (auto number = dyn_cast<IntegerAttr>(attribute))
+    return llvm::toString(number.getValue(), 10, /*Signed=*/true);
+  if (auto list = dyn_cast<ArrayAttr>(attribute)) {
+    std::string text = "[";
+    llvm::ListSeparator separator;
+    for (Attribute element : list)
+      text += StringRef(separator).str() + describeAttribute(element);
+    return text + "]";
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  attribute.print(os, /*elideType=*/true);
+  return text;
+}
+
+/// The length of the type that `text` begins with as the compiler prints it, 0 where it begins with none.
+static size_t matchPrintedType(StringRef text) {
+  if (!text.starts_with("tensor<") && !text.starts_with("!vx."))
+    return 0;
+  size_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<')
+      ++depth;
+    else if (text[i] == '>' && depth > 0 && --depth == 0)
+      return i + 1;
+    else if (depth == 0 && !llvm::isAlnum(text[i]) && text[i] != '!' && text[i] != '.' && text[i] != '_')
+      return i;
+  }
+  return depth == 0 ? text.size() : 0;
+}
+
+/// The type's words, or the text itself where it is no type. A context of its own: who handles a diagnostic cannot make
+/// others.
+static std::string describePrintedType(StringRef text) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<VXDialect>();
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  Type type = parseType(text, &context);
+  return type ? describeType(type) : text.str();
+}
+
+/// Types that were printed before they came into a message.
+static std::string describePrintedTypes(StringRef text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    size_t length = matchPrintedType(text.substr(i));
+    result += length > 0 ? describePrintedType(text.substr(i, length)) : text.substr(i, 1).str();
+    i += std::max<size_t>(length, 1);
+  }
+  return result;
+}
+
 std::string describeDiagnostic(Diagnostic &diagnostic) {
+  MLIRContext *context = diagnostic.getLocation().getContext();
   std::string text;
   llvm::raw_string_ostream os(text);
   for (DiagnosticArgument &argument : diagnostic.getArguments()) {
-    if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Type)
+    switch (argument.getKind()) {
+    case DiagnosticArgument::DiagnosticArgumentKind::Type:
       os << "'" << describeType(argument.getAsType()) << "'";
-    else
+      break;
+    case DiagnosticArgument::DiagnosticArgumentKind::Attribute:
+      os << describeAttribute(argument.getAsAttribute());
+      break;
+    case DiagnosticArgument::DiagnosticArgumentKind::String:
+      // An operation's name comes as a word of its own.
+      if (RegisteredOperationName::lookup(argument.getAsString(), context) && text != "'")
+        os << argument.getAsString().split('.').second;
+      else
+        os << describePrintedTypes(argument.getAsString());
+      break;
+    default:
       os << argument;
+    }
   }
   // "'vx.add' op " is what Operation::emitOpError puts in front.
   StringRef rest = text;

@@ -4,12 +4,16 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Types.h"
+#include "vx/Dialect/VX/IR/VXAttributes.h"
 #include <string>
 
 namespace vx {
 
 /// "f32[N,3]", "i64[]", "f32[...]" for any number of dimensions, "sequence of f32[?]".
 std::string describeType(mlir::Type type);
+
+/// "loops", workgroup = [16384], vector = [], reduction = [], threads = 1
+std::string describeStrategy(StrategyAttr strategy);
 
 /// The text of a diagnostic with its types as above, and without the operation that it is about: its source node is
 /// what a user knows it by.
