@@ -35,6 +35,7 @@ LACKS = {"vulkan": {"bf16": "shaders have no bf16", "tf32": "tf32 is f32 on Vulk
 SEED, OTHER_SEED = 7, 8
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
 MOVES = 100
+FEW = 1 << 16  # bytes of an input
 ROUNDOFF = {"f32": 2.0**-24, "tf32": 2.0**-11, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
@@ -104,10 +105,11 @@ def pack_large(pack):
 
 
 def pack_inputs(pack, name, inputs):
-    """Integers travel as files; floats are random there, from the seed."""
+    """Integers travel as files, and floats while they are few: parts of an output may be copies of them, and then its bound holds for the inputs that it
+    was measured with. Other floats are random there, from the seed."""
     files = {}
     for key, array in inputs.items():
-        if not np.issubdtype(array.dtype, np.floating):
+        if not np.issubdtype(array.dtype, np.floating) or array.nbytes <= FEW:
             os.makedirs(pack.path("inputs"), exist_ok=True)
             files[key] = f"inputs/{name}.{key}.npy"
             np.save(pack.path(files[key]), array)
