@@ -1,10 +1,19 @@
 // Feeds bytes to the ONNX importer: whatever they are, it answers with a module that verifies or with a report.
+#include "mutate_protobuf.h"
+
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
+  const size_t made = seed % 4 ? vx::fuzz::mutateProtobuf(data, size, maxSize, seed / 4) : 0;
+  return made ? made : LLVMFuzzerMutate(data, size, maxSize);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
