@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <unistd.h>
 
@@ -42,6 +44,29 @@ void writeInternalError(const char *tool, const char *reason) {
 } // namespace vx::tools
 
 #ifndef VX_SANITIZER_ALLOCATES
+
+static std::terminate_handler otherwise = nullptr;
+
+// Before main nothing catches what is thrown, and there may be no memory for the exception itself.
+static void endWithoutMemory() {
+  bool isOutOfMemory = vx::tools::lastRefusedBytes() != 0;
+  if (std::exception_ptr thrown = std::current_exception()) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc &) {
+    } catch (...) {
+      isOutOfMemory = false;
+    }
+  }
+  if (isOutOfMemory) {
+    vx::tools::writeOutOfMemory(program_invocation_short_name);
+    _exit(1);
+  }
+  otherwise();
+}
+
+// Before all other objects of the program are made.
+[[gnu::constructor(101)]] static void installTerminateHandler() { otherwise = std::set_terminate(endWithoutMemory); }
 
 // Asks `allocate` again for as long as there is a handler that may have freed something.
 template <typename Allocate>
