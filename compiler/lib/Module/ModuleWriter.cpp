@@ -161,10 +161,12 @@ private:
   uint64_t position = 0;
 };
 
-std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols) {
+/// `unknownSize` gives the number of a symbol for the dimension of a sequence's tensors in which they differ.
+std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols,
+                                               llvm::function_ref<int64_t(size_t)> unknownSize = nullptr) {
   auto result = std::make_unique<format::ValueTypeT>();
   if (auto optional = dyn_cast<OptionalType>(type)) {
-    result = encodeType(optional.getValueType(), symbols);
+    result = encodeType(optional.getValueType(), symbols, unknownSize);
     result->kind = format::ValueKind::Optional;
     return result;
   }
@@ -179,8 +181,12 @@ std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols) {
   auto ranked = dyn_cast<RankedTensorType>(tensor);
   result->ranked = ranked != nullptr;
   if (ranked)
-    for (DimAttr dim : getDims(ranked))
-      result->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, symbols)));
+    for (auto [index, dim] : llvm::enumerate(getDims(ranked))) {
+      auto expr = std::make_unique<format::ExprT>(encodeExpr(dim, symbols));
+      if (!dim)
+        expr->nodes.emplace_back(format::ExprOp::Symbol, 0, 0, unknownSize(index));
+      result->dims.push_back(std::move(expr));
+    }
   return result;
 }
 
@@ -322,7 +328,9 @@ private:
         for (auto [argumentType, name] : llvm::zip(types, program->getAttrOfType<ArrayAttr>(names))) {
           auto argument = std::make_unique<format::ArgumentT>();
           argument->name = cast<StringAttr>(name).str();
-          argument->type = encodeType(argumentType, program.getSymbols());
+          argument->type = encodeType(argumentType, program.getSymbols(), [&](size_t dim) {
+            return addUnknownSize(*function, argument->name + "_" + std::to_string(dim));
+          });
           list.push_back(std::move(argument));
         }
       };
@@ -335,6 +343,20 @@ private:
           argument->range = encodeRange(dyn_cast<DictionaryAttr>(range), program, *function);
       root.functions.push_back(std::move(function));
     }
+  }
+
+  /// A size that no call binds, behind the symbols that programs know. Returns its number.
+  static int64_t addUnknownSize(format::FunctionT &function, std::string name) {
+    auto isTaken = [&] {
+      return llvm::any_of(function.symbols, [&](const auto &symbol) { return symbol->name == name; });
+    };
+    while (isTaken())
+      name += '_';
+    auto symbol = std::make_unique<format::SymbolT>();
+    symbol->name = name;
+    symbol->data_dependent = true;
+    function.symbols.push_back(std::move(symbol));
+    return static_cast<int64_t>(function.symbols.size()) - 1;
   }
 
   static std::unique_ptr<format::ValueRangeT> encodeRange(DictionaryAttr range, vxrt::ProgramOp program,
@@ -428,6 +450,9 @@ private:
         auto entry = std::make_unique<format::EntryT>();
         entry->function = static_cast<uint32_t>(function);
         entry->program = addProgram(program, schedule.module, numbers);
+        // A call begins with a register for each symbol, also for those that the program does not know.
+        uint32_t &registers = root.programs[entry->program]->i64_registers;
+        registers = std::max(registers, static_cast<uint32_t>(root.functions[function]->symbols.size()));
         for (auto &[name, value] : schedule.constraints)
           for (auto [index, symbol] : llvm::enumerate(root.functions[function]->symbols))
             if (symbol->name == name)
