@@ -32,7 +32,7 @@ class OnnxBatch(Batch):
         try:
             return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]), deltas
         except Exception as error:
-            raise Failure("reference", f"ONNX Runtime: {str(error)[:800]}")
+            raise Failure("refused", f"ONNX Runtime: {str(error)[:800]}")
 
     def reference(self, run):
         self.reference_sizes = self.sizes(run)
@@ -45,7 +45,7 @@ class OnnxBatch(Batch):
             try:
                 return session.run(outputs, {**inputs, **(more or {})})
             except Exception as error:
-                raise Failure("reference", f"ONNX Runtime: {str(error)[:800]}")
+                raise Failure("refused", f"ONNX Runtime: {str(error)[:800]}")
 
         arrays, copies = results(self.session(False)[0]), []
         if not all(value.exact for _, value in names):

@@ -227,6 +227,8 @@ def matmul(g):
         return False
     # ONNX Runtime repeats nothing 0 times here.
     batch = [1 if min(g.sizes(dim)) > 0 and g.chance(0.3) else dim for dim in x.dims[:-2]][g.random.randint(0, max(0, len(x.dims) - 2)):]
+    if g.least(x.dims[:-2]) == 0:
+        batch = x.dims[:-2]
     dims = batch + [x.dims[-1], g.dim(33)]
     y = g.find(lambda v: real(v) and v.dims == dims, dtype="f32", dims=dims)
     terms = g.count([x.dims[-1]])
