@@ -287,7 +287,10 @@ def softmax(g):
         return False
     axis = g.random.randrange(len(x.dims))
     terms, op = g.count([x.dims[axis]]), g.pick(("Softmax", "LogSoftmax"))
-    return g.node(op, [x], "f32", x.dims, -60, 1, False, inner=8, outer=terms + 16, axis=axis)
+    result = g.node(op, [x], "f32", x.dims, -60, 1, False, inner=8, outer=terms + 16, axis=axis)
+    if result and op == "LogSoftmax":
+        g.ops[-1].absolute = True  # the logarithm of a sum near 1
+    return result
 
 
 @generates("LayerNormalization", "BatchNormalization", "InstanceNormalization", weight=1.5)
@@ -577,8 +580,13 @@ class ModelWriter:
                         names[place] = f"{delta}_q"
                 if op.outer and op.results[0].dtype in FLOATS:
                     delta = self.delta(op.results[0], op.outer * EPSILON[op.results[0].dtype])
-                    after.append(helper.make_node("Mul", [results[0] + "_raw", delta], results))
-                    results = [results[0] + "_raw"]
+                    steps = [("Mul", delta)]
+                    if op.absolute:
+                        steps += [(kind, self.delta(op.results[0], op.outer * EPSILON[op.results[0].dtype])) for kind in ("Add", "Sub")]
+                    for step, (kind, other) in enumerate(steps):
+                        made_ = results[0] if step + 1 == len(steps) else f"{results[0]}_s{step + 1}"
+                        after.append(helper.make_node(kind, [f"{results[0]}_s{step}", other], [made_]))
+                    results = [results[0] + "_s0"]
             attributes = dict(op.text)
             if op.kind == "If":
                 attributes.update(then_branch=self.graph(op.regions[0]), else_branch=self.graph(op.regions[1]))

@@ -84,7 +84,9 @@ class Op:
     """`text(c)` writes the op: c.o and c.t are the operands' names and types, c.r and c.rt the results', c.dim(expression) an attribute.
 
     `inner` is the relative error, in units of the accumulator, that each operand's elements may have instead of the op's own (a sum's); `outer`
-    that of the result, in units of its type: they make the perturbed programs from which tolerances come."""
+    that of the result, in units of its type, and with `absolute` also of 1: they make the perturbed programs from which tolerances come."""
+
+    absolute = False
 
     def __init__(self, kind, operands, results, text, inner=0, outer=0, regions=()):
         self.kind, self.operands, self.results, self.text = kind, list(operands), list(results), text
@@ -194,8 +196,14 @@ class Writer:
                     for index, value in enumerate(op.results):
                         if value.is_float:
                             delta = self.delta(value, op.outer, value.dtype)
-                            after.append(f"{indent}{context.r[index]} = vx.mul {context.r[index]}_raw, %{delta} : {context.rt[index]}, {context.rt[index]}")
-                            context.r[index] += "_raw"
+                            steps = [("mul", delta)]
+                            if op.absolute:  # by the difference of two numbers around 1
+                                steps += [("add", self.delta(value, op.outer, value.dtype)), ("sub", self.delta(value, op.outer, value.dtype))]
+                            name, kind = context.r[index], context.rt[index]
+                            for step, (operation, other) in enumerate(steps):
+                                made = name if step + 1 == len(steps) else f"{name}_s{step + 1}"
+                                after.append(f"{indent}{made} = vx.{operation} {name}_s{step}, %{other} : {kind}, {kind}")
+                            context.r[index] += "_s0"
             text = op.text(context)
             self.lines += [indent + line for line in text.split("\n")] if text else []
             self.lines += after

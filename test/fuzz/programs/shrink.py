@@ -1,9 +1,10 @@
 """Makes a program that fails smaller while it fails in the same way."""
+import copy
 import time
 
 import numpy as np
 
-from program import Input, Op, Program
+from program import Input, Program
 
 
 def stand_in(value):
@@ -18,6 +19,12 @@ def stand_in(value):
     else:
         make = lambda random, shape: random.integers(int(np.ceil(low)), int(np.floor(high)), shape, endpoint=True)
     return Input(value.name, value.dtype, value.dims, low, high, exact=value.exact, special=value.special, make=make)
+
+
+def with_operands(op, operands):
+    changed = copy.copy(op)
+    changed.operands = operands
+    return changed
 
 
 def candidates(program):
@@ -37,7 +44,7 @@ def candidates(program):
         replaced = lambda values: [named.get(value.name, value) for value in values]
         if op.regions:
             continue
-        ops = [Op(o.kind, replaced(o.operands), o.results, o.text, o.inner, o.outer, o.regions) for o in program.ops[:index] + program.ops[index + 1:]]
+        ops = [with_operands(o, replaced(o.operands)) for o in program.ops[:index] + program.ops[index + 1:]]
         if any(o.regions for o in ops):
             # Regions hold the values themselves.
             if any(value in reads for o in ops if o.regions for reads in [o.reads()] for value in op.results):
@@ -49,7 +56,7 @@ def candidates(program):
             swap = lambda values: [other if v is value else v for v in values]
             if any(o.regions for o in program.ops):
                 continue
-            yield Program(program.seed, swap(program.inputs), [Op(o.kind, swap(o.operands), o.results, o.text, o.inner, o.outer) for o in program.ops],
+            yield Program(program.seed, swap(program.inputs), [with_operands(o, swap(o.operands)) for o in program.ops],
                           program.results, program.header, program.runs)
 
 

@@ -738,8 +738,11 @@ def softmax(g):
     axis, log = g.random.randrange(len(x.dims)), g.chance(0.3)
     terms = g.count([x.dims[axis]])
     low, high = (-2 * x.magnitude - 10, 0) if log else (0, 1)
-    return g.emit("softmax", [x], x.dtype, x.dims, lambda c: f"{c.r[0]} = vx.softmax {'log ' if log else ''}{c.o[0]} axis = {axis} : {c.t[0]}", low, high,
-                  False, inner=8, outer=terms + 12)
+    result = g.emit("softmax", [x], x.dtype, x.dims, lambda c: f"{c.r[0]} = vx.softmax {'log ' if log else ''}{c.o[0]} axis = {axis} : {c.t[0]}", low, high,
+                    False, inner=8, outer=terms + 12)
+    if result and log:
+        g.ops[-1].absolute = True  # the logarithm of a sum near 1
+    return result
 
 
 @generates("layer_norm", "rms_norm", weight=2)
