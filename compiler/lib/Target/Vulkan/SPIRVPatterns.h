@@ -44,10 +44,10 @@ void populateArithPatterns(const mlir::SPIRVTypeConverter &converter, mlir::Rewr
 /// Before the conversion: compares a widened integer with a constant in the integer's own width.
 void populateNarrowComparisonPatterns(mlir::RewritePatternSet &patterns);
 
-/// Before the conversion: 64-bit products with a factor that is 0 or 1 as choices between the other factor and 0.
+/// Before the conversion: products with a factor of two possible values as choices between two products.
 mlir::LogicalResult selectBitProducts(mlir::Operation *kernel);
 
-/// Before the conversion: divisions of indices in 32 bits where both operands fit.
+/// Before the conversion: divisions of indices and of 64-bit numbers in 32 bits where both operands fit.
 void narrowDivisions(mlir::func::FuncOp kernel);
 
 /// Before the conversion: the rounding errors of products, remainders of floats, and products and quotients of a
