@@ -150,19 +150,24 @@ Value KernelLowering::elementwise(Location loc, RankedTensorType type, Type elem
   return parallel(loc, type, elementType, operands, maps, body);
 }
 
+static const LoweringTable &getLoweringTable() {
+  static const LoweringTable table = [] {
+    LoweringTable all;
+    for (auto addFamily : {addElementwiseLowerings, addShapeLowerings, addContractionLowerings, addReductionLowerings,
+                           addNormLowerings, addAttentionLowerings, addIndexingLowerings})
+      addFamily(all);
+    return all;
+  }();
+  return table;
+}
+
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     if (failed(checkElementType(op, type)))
       return failure();
-  for (auto family : {lowerElementwiseOp, lowerShapeOp, lowerContractionOp, lowerReductionOp, lowerNormOp,
-                      lowerAttentionOp, lowerIndexingOp}) {
-    FailureOr<bool> lowered = family(*this, op);
-    if (failed(lowered))
-      return failure();
-    if (*lowered)
-      return success();
-  }
+  if (LoweringTable::Lowering lowering = getLoweringTable().find(op))
+    return lowering(*this, op);
   return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
 }
 

@@ -100,14 +100,58 @@ struct WindowDim {
 mlir::Value getWindowPlace(mlir::OpBuilder &builder, mlir::Location loc, const WindowDim &window, mlir::Value at,
                            mlir::Value inWindow, mlir::Value size, llvm::SmallVectorImpl<mlir::Value> &conditions);
 
-// One function for each family: true when it lowered `op`, false when the op is not of the family.
-mlir::FailureOr<bool> lowerElementwiseOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerShapeOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerContractionOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerReductionOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerNormOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerAttentionOp(KernelLowering &lowering, mlir::Operation *op);
-mlir::FailureOr<bool> lowerIndexingOp(KernelLowering &lowering, mlir::Operation *op);
+/// The one lowering of each op.
+class LoweringTable {
+public:
+  using Lowering = mlir::LogicalResult (*)(KernelLowering &lowering, mlir::Operation *op);
+
+  /// `function` lowers ops of the type `Op`: it gives the lowered value of the one result, or sets the results itself
+  /// and says whether it could.
+  template <typename Op, auto function>
+  void add() {
+    [[maybe_unused]] bool isNew = lowerings.try_emplace(mlir::TypeID::get<Op>(), run<Op, function>).second;
+    assert(isNew && "an op has one lowering");
+  }
+  /// `lowering` lowers all ops that have a trait.
+  template <template <typename> class Trait>
+  void addTrait(Lowering lowering) {
+    traits.emplace_back([](mlir::Operation *op) { return op->hasTrait<Trait>(); }, lowering);
+  }
+
+  /// Null for an op that kernels have no code for.
+  Lowering find(mlir::Operation *op) const {
+    if (Lowering lowering = lowerings.lookup(op->getName().getTypeID()))
+      return lowering;
+    for (auto [hasTrait, lowering] : traits)
+      if (hasTrait(op))
+        return lowering;
+    return nullptr;
+  }
+
+private:
+  template <typename Op, auto function>
+  static mlir::LogicalResult run(KernelLowering &lowering, mlir::Operation *op) {
+    auto typed = llvm::cast<Op>(op);
+    if constexpr (std::is_same_v<decltype(function(lowering, typed)), mlir::LogicalResult>) {
+      return function(lowering, typed);
+    } else {
+      lowering.set(typed.getResult(), function(lowering, typed));
+      return mlir::success();
+    }
+  }
+
+  llvm::DenseMap<mlir::TypeID, Lowering> lowerings;
+  llvm::SmallVector<std::pair<bool (*)(mlir::Operation *), Lowering>> traits;
+};
+
+// Each family adds its ops.
+void addElementwiseLowerings(LoweringTable &table);
+void addShapeLowerings(LoweringTable &table);
+void addContractionLowerings(LoweringTable &table);
+void addReductionLowerings(LoweringTable &table);
+void addNormLowerings(LoweringTable &table);
+void addAttentionLowerings(LoweringTable &table);
+void addIndexingLowerings(LoweringTable &table);
 
 } // namespace vx
 

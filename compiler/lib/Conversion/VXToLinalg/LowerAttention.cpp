@@ -232,14 +232,13 @@ private:
   RankedTensorType rowType, scoreType, valueType;
 };
 
+LogicalResult lowerAttention(KernelLowering &lowering, AttentionOp op) {
+  AttentionLowering(lowering, op).run();
+  return success();
+}
+
 } // namespace
 
-FailureOr<bool> lowerAttentionOp(KernelLowering &lowering, Operation *op) {
-  auto attention = dyn_cast<AttentionOp>(op);
-  if (!attention)
-    return false;
-  AttentionLowering(lowering, attention).run();
-  return true;
-}
+void addAttentionLowerings(LoweringTable &table) { table.add<AttentionOp, lowerAttention>(); }
 
 } // namespace vx

@@ -156,14 +156,9 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
 
 } // namespace
 
-FailureOr<bool> lowerContractionOp(KernelLowering &lowering, Operation *op) {
-  if (auto contract = dyn_cast<ContractOp>(op))
-    lowering.set(contract.getResult(), lowerContract(lowering, contract));
-  else if (auto conv = dyn_cast<ConvOp>(op))
-    lowering.set(conv.getResult(), lowerConv(lowering, conv));
-  else
-    return false;
-  return true;
+void addContractionLowerings(LoweringTable &table) {
+  table.add<ContractOp, lowerContract>();
+  table.add<ConvOp, lowerConv>();
 }
 
 } // namespace vx

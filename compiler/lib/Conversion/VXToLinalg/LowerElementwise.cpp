@@ -109,11 +109,7 @@ Value computeElement(Operation *op, OpBuilder &b, Location loc, ValueRange args,
       .Default([&](Operation *) { return select(args[0], args[1], args[2]); }); // SelectOp
 }
 
-} // namespace
-
-FailureOr<bool> lowerElementwiseOp(KernelLowering &lowering, Operation *op) {
-  if (!op->hasTrait<OpTrait::Elementwise>())
-    return false;
+LogicalResult lowerElementwise(KernelLowering &lowering, Operation *op) {
   auto resultType = cast<RankedTensorType>(op->getResult(0).getType());
   Type vxResult = resultType.getElementType();
   // A choice looks at the type of what it compares or computes with, not at its condition's.
@@ -132,7 +128,11 @@ FailureOr<bool> lowerElementwiseOp(KernelLowering &lowering, Operation *op) {
                                         return isa<FloatType>(vxResult) ? narrow(b, loc, value, vxResult) : value;
                                       });
   lowering.set(op->getResult(0), result);
-  return true;
+  return success();
 }
+
+} // namespace
+
+void addElementwiseLowerings(LoweringTable &table) { table.addTrait<OpTrait::Elementwise>(lowerElementwise); }
 
 } // namespace vx

@@ -104,46 +104,44 @@ Value addOneIf(OpBuilder &b, Location loc, Value condition, Value number) {
   return arith::SelectOp::create(b, loc, condition, arith::AddIOp::create(b, loc, number, one), number);
 }
 
+Value lowerCountNonzero(KernelLowering &lowering, CountNonzeroOp op) {
+  Location loc = op.getLoc();
+  Value total = scanElements(
+      lowering, loc, op.getInput(), lowering.index(loc, 0),
+      [](OpBuilder &b, Location l, ValueRange, Value isNonzero, Value sum) { return addOneIf(b, l, isNonzero, sum); });
+  total = arith::IndexCastOp::create(lowering.builder, loc, lowering.builder.getI64Type(), total);
+  return tensor::FromElementsOp::create(lowering.builder, loc, RankedTensorType::get({}, total.getType()), total);
+}
+
+LogicalResult lowerNonzero(KernelLowering &lowering, NonzeroOp op) {
+  Location loc = op.getLoc();
+  // The places are written as they are found, straight to the kernel's buffer.
+  Value destination = lowering.destinations.lookup(op.getResult());
+  if (!destination || !op.getResult().hasOneUse())
+    return op.emitOpError() << "expects to be the result of its kernel, and nothing else to use it";
+  Value columns = lowering.size(loc, op.getResult(), 1);
+  scanElements(lowering, loc, op.getInput(), lowering.index(loc, 0),
+               [&](OpBuilder &b, Location l, ValueRange at, Value isNonzero, Value position) {
+                 Value hasRoom = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, position, columns);
+                 Value writes = arith::AndIOp::create(b, l, isNonzero, hasRoom);
+                 auto branch = scf::IfOp::create(b, l, writes, /*withElseRegion=*/false);
+                 OpBuilder inner = branch.getThenBodyBuilder();
+                 for (auto [d, index] : llvm::enumerate(at)) {
+                   Value place = arith::IndexCastOp::create(inner, l, inner.getI64Type(), index);
+                   Value row = arith::ConstantIndexOp::create(inner, l, d);
+                   memref::StoreOp::create(inner, l, place, destination, ValueRange{row, position});
+                 }
+                 return addOneIf(b, l, isNonzero, position);
+               });
+  return success();
+}
+
 } // namespace
 
-FailureOr<bool> lowerIndexingOp(KernelLowering &lowering, Operation *op) {
-  Location loc = op->getLoc();
-  if (auto gather = dyn_cast<GatherOp>(op)) {
-    lowering.set(gather.getResult(), lowerGather(lowering, gather));
-    return true;
-  }
-  if (auto count = dyn_cast<CountNonzeroOp>(op)) {
-    Value total = scanElements(lowering, loc, count.getInput(), lowering.index(loc, 0),
-                               [](OpBuilder &b, Location l, ValueRange, Value isNonzero, Value sum) {
-                                 return addOneIf(b, l, isNonzero, sum);
-                               });
-    total = arith::IndexCastOp::create(lowering.builder, loc, lowering.builder.getI64Type(), total);
-    lowering.set(count.getResult(), tensor::FromElementsOp::create(lowering.builder, loc,
-                                                                   RankedTensorType::get({}, total.getType()), total));
-    return true;
-  }
-  if (auto nonzero = dyn_cast<NonzeroOp>(op)) {
-    // The places are written as they are found, straight to the kernel's buffer.
-    Value destination = lowering.destinations.lookup(nonzero.getResult());
-    if (!destination || !nonzero.getResult().hasOneUse())
-      return op->emitOpError() << "expects to be the result of its kernel, and nothing else to use it";
-    Value columns = lowering.size(loc, nonzero.getResult(), 1);
-    scanElements(lowering, loc, nonzero.getInput(), lowering.index(loc, 0),
-                 [&](OpBuilder &b, Location l, ValueRange at, Value isNonzero, Value position) {
-                   Value hasRoom = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, position, columns);
-                   Value writes = arith::AndIOp::create(b, l, isNonzero, hasRoom);
-                   auto branch = scf::IfOp::create(b, l, writes, /*withElseRegion=*/false);
-                   OpBuilder inner = branch.getThenBodyBuilder();
-                   for (auto [d, index] : llvm::enumerate(at)) {
-                     Value place = arith::IndexCastOp::create(inner, l, inner.getI64Type(), index);
-                     Value row = arith::ConstantIndexOp::create(inner, l, d);
-                     memref::StoreOp::create(inner, l, place, destination, ValueRange{row, position});
-                   }
-                   return addOneIf(b, l, isNonzero, position);
-                 });
-    return true;
-  }
-  return false;
+void addIndexingLowerings(LoweringTable &table) {
+  table.add<GatherOp, lowerGather>();
+  table.add<CountNonzeroOp, lowerCountNonzero>();
+  table.add<NonzeroOp, lowerNonzero>();
 }
 
 } // namespace vx

@@ -155,16 +155,10 @@ Value lowerRmsNorm(KernelLowering &lowering, RmsNormOp op) {
 
 } // namespace
 
-FailureOr<bool> lowerNormOp(KernelLowering &lowering, Operation *op) {
-  if (auto softmax = dyn_cast<SoftmaxOp>(op))
-    lowering.set(softmax.getResult(), lowerSoftmax(lowering, softmax));
-  else if (auto layerNorm = dyn_cast<LayerNormOp>(op))
-    lowering.set(layerNorm.getResult(), lowerLayerNorm(lowering, layerNorm));
-  else if (auto rmsNorm = dyn_cast<RmsNormOp>(op))
-    lowering.set(rmsNorm.getResult(), lowerRmsNorm(lowering, rmsNorm));
-  else
-    return false;
-  return true;
+void addNormLowerings(LoweringTable &table) {
+  table.add<SoftmaxOp, lowerSoftmax>();
+  table.add<LayerNormOp, lowerLayerNorm>();
+  table.add<RmsNormOp, lowerRmsNorm>();
 }
 
 } // namespace vx

@@ -138,16 +138,10 @@ Value lowerArgReduce(KernelLowering &lowering, ArgReduceOp op) {
 
 } // namespace
 
-FailureOr<bool> lowerReductionOp(KernelLowering &lowering, Operation *op) {
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    lowering.set(reduce.getResult(), lowerReduce(lowering, reduce));
-  else if (auto window = dyn_cast<ReduceWindowOp>(op))
-    lowering.set(window.getResult(), lowerReduceWindow(lowering, window));
-  else if (auto arg = dyn_cast<ArgReduceOp>(op))
-    lowering.set(arg.getResult(), lowerArgReduce(lowering, arg));
-  else
-    return false;
-  return true;
+void addReductionLowerings(LoweringTable &table) {
+  table.add<ReduceOp, lowerReduce>();
+  table.add<ReduceWindowOp, lowerReduceWindow>();
+  table.add<ArgReduceOp, lowerArgReduce>();
 }
 
 } // namespace vx

@@ -19,7 +19,7 @@ SmallVector<Value> loopIndices(OpBuilder &b, Location loc, int64_t rank) {
   return indices;
 }
 
-Value lowerConstant(KernelLowering &lowering, ConstantOp op, bool &failed) {
+LogicalResult lowerConstant(KernelLowering &lowering, ConstantOp op) {
   auto type = typeOf(op.getResult());
   Type bodyType = getBodyType(type.getElementType());
   auto bodyTensor = RankedTensorType::get(type.getShape(), bodyType);
@@ -31,14 +31,13 @@ Value lowerConstant(KernelLowering &lowering, ConstantOp op, bool &failed) {
         elements = DenseElementsAttr::getFromRawBuffer(bodyTensor, blob->getData());
     }
   }
-  if (!elements) {
-    failed = true;
-    return {};
-  }
+  if (!elements)
+    return op.emitOpError() << "expects inline elements, or a resource of the type's size";
   if (elements.getElementType() != bodyType)
     elements = elements.bitcast(bodyType);
   elements = elements.isSplat() ? elements.resizeSplat(bodyTensor) : elements.reshape(bodyTensor);
-  return arith::ConstantOp::create(lowering.builder, op.getLoc(), elements);
+  lowering.set(op.getResult(), arith::ConstantOp::create(lowering.builder, op.getLoc(), elements));
+  return success();
 }
 
 /// Dimensions of both shapes that hold the same elements, as [begin, end) of the input's and of the result's.
@@ -293,45 +292,38 @@ Value lowerIota(KernelLowering &lowering, IotaOp op) {
                               });
 }
 
+Value lowerTranspose(KernelLowering &lowering, TransposeOp op) {
+  // Result dimension d runs along the input's dimension permutation[d].
+  SmallVector<AffineExpr> exprs(op.getPermutation().size());
+  for (auto [d, from] : llvm::enumerate(op.getPermutation()))
+    exprs[from] = getAffineDimExpr(d, op.getContext());
+  auto type = typeOf(op.getResult());
+  return lowering.parallel(op.getLoc(), type, getBodyType(type.getElementType()), lowering.get(op.getInput()),
+                           AffineMap::get(type.getRank(), 0, exprs, op.getContext()),
+                           [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+}
+
+Value lowerDimValue(KernelLowering &lowering, DimValueOp op) {
+  Value value = lowering.dim(op.getLoc(), op.getValue());
+  value = arith::IndexCastOp::create(lowering.builder, op.getLoc(), lowering.builder.getI64Type(), value);
+  return tensor::FromElementsOp::create(lowering.builder, op.getLoc(), RankedTensorType::get({}, value.getType()),
+                                        value);
+}
+
 } // namespace
 
-FailureOr<bool> lowerShapeOp(KernelLowering &lowering, Operation *op) {
-  bool failed = false;
-  Value result =
-      llvm::TypeSwitch<Operation *, Value>(op)
-          .Case([&](ConstantOp constant) { return lowerConstant(lowering, constant, failed); })
-          .Case([&](ReshapeOp reshape) { return lowerReshape(lowering, reshape); })
-          .Case([&](BroadcastOp broadcast) { return lowerBroadcast(lowering, broadcast); })
-          .Case([&](SliceOp slice) { return lowerSlice(lowering, slice); })
-          .Case([&](ConcatOp concat) { return lowerConcat(lowering, concat); })
-          .Case([&](PadOp pad) { return lowerPad(lowering, pad); })
-          .Case([&](IotaOp iota) { return lowerIota(lowering, iota); })
-          .Case([&](PackOp pack) { return lowerPack(lowering, pack); })
-          .Case([&](UnpackOp unpack) { return lowerUnpack(lowering, unpack); })
-          .Case([&](TransposeOp transpose) {
-            // Result dimension d runs along the input's dimension permutation[d].
-            SmallVector<AffineExpr> exprs(transpose.getPermutation().size());
-            for (auto [d, from] : llvm::enumerate(transpose.getPermutation()))
-              exprs[from] = getAffineDimExpr(d, op->getContext());
-            auto type = typeOf(transpose.getResult());
-            return lowering.parallel(op->getLoc(), type, getBodyType(type.getElementType()),
-                                     lowering.get(transpose.getInput()),
-                                     AffineMap::get(type.getRank(), 0, exprs, op->getContext()),
-                                     [](OpBuilder &, Location, ValueRange args) { return args[0]; });
-          })
-          .Case([&](DimValueOp dimValue) -> Value {
-            Value value = lowering.dim(op->getLoc(), dimValue.getValue());
-            value = arith::IndexCastOp::create(lowering.builder, op->getLoc(), lowering.builder.getI64Type(), value);
-            return tensor::FromElementsOp::create(lowering.builder, op->getLoc(),
-                                                  RankedTensorType::get({}, value.getType()), value);
-          })
-          .Default(Value());
-  if (failed)
-    return op->emitOpError() << "expects inline elements, or a resource of the type's size";
-  if (!result)
-    return false;
-  lowering.set(op->getResult(0), result);
-  return true;
+void addShapeLowerings(LoweringTable &table) {
+  table.add<ConstantOp, lowerConstant>();
+  table.add<ReshapeOp, lowerReshape>();
+  table.add<BroadcastOp, lowerBroadcast>();
+  table.add<SliceOp, lowerSlice>();
+  table.add<ConcatOp, lowerConcat>();
+  table.add<PadOp, lowerPad>();
+  table.add<IotaOp, lowerIota>();
+  table.add<PackOp, lowerPack>();
+  table.add<UnpackOp, lowerUnpack>();
+  table.add<TransposeOp, lowerTranspose>();
+  table.add<DimValueOp, lowerDimValue>();
 }
 
 } // namespace vx
