@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The attributes in the importer's table of ops against the schemas of the package onnx, version by version.
+"""The attributes in the importer's tables of ops against the schemas of the package onnx, version by version.
 
-  check_op_attributes.py OpTable.cpp
+  check_op_attributes.py FRONTEND
+
+FRONTEND is the folder that holds Import*.cpp, each of which ends in a table.
 
 Exit code: 0 all agree, 1 some differ.
 """
+import pathlib
 import re
 import sys
 
@@ -22,7 +25,7 @@ def attributes_in(spelled, version):
 
 
 def main():
-    text = open(sys.argv[1]).read()
+    text = "".join(path.read_text() for path in sorted(pathlib.Path(sys.argv[1]).glob("Import*.cpp")))
     # A string that goes on in the next line is one string.
     text = re.sub(r'"\s*\n\s*"', "", text)
     table = re.findall(r'\{"(\w+)",\s*(\d+),\s*newestOpset,\s*\w+,\s*"([^"]*)"\}', text)

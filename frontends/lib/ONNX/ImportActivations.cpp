@@ -10,15 +10,15 @@ static void importUnary(NodeImporter &n) {
   n.setOutput(0, n.emit<Op>(n.getTensor(0)));
 }
 
-void importAbs(NodeImporter &n) { importUnary<AbsOp>(n); }
-void importCeil(NodeImporter &n) { importUnary<CeilOp>(n); }
-void importCos(NodeImporter &n) { importUnary<CosOp>(n); }
-void importErf(NodeImporter &n) { importUnary<ErfOp>(n); }
-void importExp(NodeImporter &n) { importUnary<ExpOp>(n); }
-void importFloor(NodeImporter &n) { importUnary<FloorOp>(n); }
-void importIsNaN(NodeImporter &n) { importUnary<IsNanOp>(n); }
-void importLog(NodeImporter &n) { importUnary<LogOp>(n); }
-void importNeg(NodeImporter &n) {
+static void importAbs(NodeImporter &n) { importUnary<AbsOp>(n); }
+static void importCeil(NodeImporter &n) { importUnary<CeilOp>(n); }
+static void importCos(NodeImporter &n) { importUnary<CosOp>(n); }
+static void importErf(NodeImporter &n) { importUnary<ErfOp>(n); }
+static void importExp(NodeImporter &n) { importUnary<ExpOp>(n); }
+static void importFloor(NodeImporter &n) { importUnary<FloorOp>(n); }
+static void importIsNaN(NodeImporter &n) { importUnary<IsNanOp>(n); }
+static void importLog(NodeImporter &n) { importUnary<LogOp>(n); }
+static void importNeg(NodeImporter &n) {
   std::optional<Dims> contents = n.getContents(0);
   RankedTensorType type = n.getTensorType(0);
   if (contents && type.getRank() <= 1) {
@@ -29,23 +29,23 @@ void importNeg(NodeImporter &n) {
   }
   importUnary<NegOp>(n);
 }
-void importRound(NodeImporter &n) { importUnary<RoundOp>(n); }
-void importSign(NodeImporter &n) { importUnary<SignOp>(n); }
-void importSin(NodeImporter &n) { importUnary<SinOp>(n); }
-void importSqrt(NodeImporter &n) { importUnary<SqrtOp>(n); }
-void importTanh(NodeImporter &n) { importUnary<TanhOp>(n); }
+static void importRound(NodeImporter &n) { importUnary<RoundOp>(n); }
+static void importSign(NodeImporter &n) { importUnary<SignOp>(n); }
+static void importSin(NodeImporter &n) { importUnary<SinOp>(n); }
+static void importSqrt(NodeImporter &n) { importUnary<SqrtOp>(n); }
+static void importTanh(NodeImporter &n) { importUnary<TanhOp>(n); }
 
-void importTan(NodeImporter &n) {
+static void importTan(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<DivOp>(n.emit<SinOp>(x), n.emit<CosOp>(x)));
 }
 
-void importReciprocal(NodeImporter &n) {
+static void importReciprocal(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<DivOp>(n.splatLike(1, x), x));
 }
 
-void importIsInf(NodeImporter &n) {
+static void importIsInf(NodeImporter &n) {
   Value x = n.getTensor(0), result = n.emit<IsInfOp>(x);
   bool positive = n.getFlag("detect_positive", true), negative = n.getFlag("detect_negative", true);
   Value zero = positive != negative ? n.splatLike(0, x) : Value();
@@ -56,7 +56,7 @@ void importIsInf(NodeImporter &n) {
   n.setOutput(0, result);
 }
 
-void importRelu(NodeImporter &n) {
+static void importRelu(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<MaxOp>(x, n.splatLike(0, x)));
 }
@@ -70,17 +70,17 @@ static Value selectNegative(NodeImporter &n, Value x, Value negative, Value othe
   return n.emit<SelectOp>(isNegative, negative, otherwise);
 }
 
-void importLeakyRelu(NodeImporter &n) {
+static void importLeakyRelu(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, selectNegative(n, x, scale(n, x, n.getFloat("alpha", 0.01f)), x));
 }
 
-void importPRelu(NodeImporter &n) {
+static void importPRelu(NodeImporter &n) {
   Value x = n.getTensor(0), slope = n.getTensor(1);
   n.setOutput(0, selectNegative(n, x, n.emit<MulOp>(x, n.broadcast(slope, vx::getDims(typeOf(x)))), x));
 }
 
-void importThresholdedRelu(NodeImporter &n) {
+static void importThresholdedRelu(NodeImporter &n) {
   Value x = n.getTensor(0);
   Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, x, n.splatLike(n.getFloat("alpha", 1.0f), x));
   n.setOutput(0, n.emit<SelectOp>(isAbove, x, n.splatLike(0, x)));
@@ -92,12 +92,12 @@ static Value emitElu(NodeImporter &n, Value x, double alpha, double beta) {
   return selectNegative(n, x, scale(n, shift(n, n.emit<ExpOp>(inner), -1), alpha), x);
 }
 
-void importElu(NodeImporter &n) { n.setOutput(0, emitElu(n, n.getTensor(0), n.getFloat("alpha", 1.0f), 1)); }
-void importCelu(NodeImporter &n) {
+static void importElu(NodeImporter &n) { n.setOutput(0, emitElu(n, n.getTensor(0), n.getFloat("alpha", 1.0f), 1)); }
+static void importCelu(NodeImporter &n) {
   float alpha = n.getFloat("alpha", 1.0f);
   n.setOutput(0, emitElu(n, n.getTensor(0), alpha, alpha));
 }
-void importSelu(NodeImporter &n) {
+static void importSelu(NodeImporter &n) {
   float alpha = n.getFloat("alpha", 1.67326319217681884765625f),
         gamma = n.getFloat("gamma", 1.05070102214813232421875f);
   n.setOutput(0, scale(n, emitElu(n, n.getTensor(0), alpha, 1), gamma));
@@ -106,9 +106,9 @@ void importSelu(NodeImporter &n) {
 static Value emitSigmoid(NodeImporter &n, Value x) {
   return n.emit<DivOp>(n.splatLike(1, x), shift(n, n.emit<ExpOp>(n.emit<NegOp>(x)), 1));
 }
-void importSigmoid(NodeImporter &n) { n.setOutput(0, emitSigmoid(n, n.getTensor(0))); }
+static void importSigmoid(NodeImporter &n) { n.setOutput(0, emitSigmoid(n, n.getTensor(0))); }
 
-void importSwish(NodeImporter &n) {
+static void importSwish(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<MulOp>(x, emitSigmoid(n, scale(n, x, n.getFloat("alpha", 1.0f)))));
 }
@@ -117,10 +117,10 @@ static Value emitHardSigmoid(NodeImporter &n, Value x, double alpha, double beta
   Value line = shift(n, scale(n, x, alpha), beta);
   return n.emit<MaxOp>(n.emit<MinOp>(line, n.splatLike(1, x)), n.splatLike(0, x));
 }
-void importHardSigmoid(NodeImporter &n) {
+static void importHardSigmoid(NodeImporter &n) {
   n.setOutput(0, emitHardSigmoid(n, n.getTensor(0), n.getFloat("alpha", 0.2f), n.getFloat("beta", 0.5f)));
 }
-void importHardSwish(NodeImporter &n) {
+static void importHardSwish(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<MulOp>(x, emitHardSigmoid(n, x, 1.0 / 6.0, 0.5)));
 }
@@ -130,18 +130,18 @@ static Value emitSoftplus(NodeImporter &n, Value x) {
   Value tail = n.emit<LogOp>(shift(n, n.emit<ExpOp>(n.emit<NegOp>(n.emit<AbsOp>(x))), 1));
   return n.emit<AddOp>(n.emit<MaxOp>(x, n.splatLike(0, x)), tail);
 }
-void importSoftplus(NodeImporter &n) { n.setOutput(0, emitSoftplus(n, n.getTensor(0))); }
-void importMish(NodeImporter &n) {
+static void importSoftplus(NodeImporter &n) { n.setOutput(0, emitSoftplus(n, n.getTensor(0))); }
+static void importMish(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<MulOp>(x, n.emit<TanhOp>(emitSoftplus(n, x))));
 }
 
-void importSoftsign(NodeImporter &n) {
+static void importSoftsign(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<DivOp>(x, shift(n, n.emit<AbsOp>(x), 1)));
 }
 
-void importGelu(NodeImporter &n) {
+static void importGelu(NodeImporter &n) {
   Value x = n.getTensor(0), inner;
   std::string approximate = n.getString("approximate", "none");
   if (approximate == "none") {
@@ -154,5 +154,41 @@ void importGelu(NodeImporter &n) {
   }
   n.setOutput(0, n.emit<MulOp>(scale(n, x, 0.5), shift(n, inner, 1)));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Abs", 6, newestOpset, importAbs, ""},
+    {"Ceil", 6, newestOpset, importCeil, ""},
+    {"Celu", 12, newestOpset, importCelu, "alpha"},
+    {"Cos", 7, newestOpset, importCos, ""},
+    {"Elu", 6, newestOpset, importElu, "alpha"},
+    {"Erf", 9, newestOpset, importErf, ""},
+    {"Exp", 6, newestOpset, importExp, ""},
+    {"Floor", 6, newestOpset, importFloor, ""},
+    {"Gelu", 20, newestOpset, importGelu, "approximate"},
+    {"HardSigmoid", 6, newestOpset, importHardSigmoid, "alpha beta"},
+    {"HardSwish", 14, newestOpset, importHardSwish, ""},
+    {"IsInf", 10, newestOpset, importIsInf, "detect_negative detect_positive"},
+    {"IsNaN", 9, newestOpset, importIsNaN, ""},
+    {"LeakyRelu", 6, newestOpset, importLeakyRelu, "alpha"},
+    {"Log", 6, newestOpset, importLog, ""},
+    {"Mish", 18, newestOpset, importMish, ""},
+    {"Neg", 6, newestOpset, importNeg, ""},
+    {"PRelu", 7, newestOpset, importPRelu, ""},
+    {"Reciprocal", 6, newestOpset, importReciprocal, ""},
+    {"Relu", 6, newestOpset, importRelu, ""},
+    {"Round", 11, newestOpset, importRound, ""},
+    {"Selu", 6, newestOpset, importSelu, "alpha gamma"},
+    {"Sigmoid", 6, newestOpset, importSigmoid, ""},
+    {"Sign", 9, newestOpset, importSign, ""},
+    {"Sin", 7, newestOpset, importSin, ""},
+    {"Softplus", 1, newestOpset, importSoftplus, ""},
+    {"Softsign", 1, newestOpset, importSoftsign, ""},
+    {"Sqrt", 6, newestOpset, importSqrt, ""},
+    {"Swish", 24, newestOpset, importSwish, "alpha"},
+    {"Tan", 7, newestOpset, importTan, ""},
+    {"Tanh", 6, newestOpset, importTanh, ""},
+    {"ThresholdedRelu", 10, newestOpset, importThresholdedRelu, "alpha"},
+};
+const llvm::ArrayRef<OpTableEntry> activationsOps = table;
 
 } // namespace vx::onnx

@@ -65,20 +65,20 @@ static void importBinary(NodeImporter &n) {
   n.setOutput(0, n.emit<Op>(lhs, rhs));
 }
 
-void importAdd(NodeImporter &n) {
+static void importAdd(NodeImporter &n) {
   if (!followIntegers(n, n.getTensorType(0).getElementType(), addDims))
     importBinary<AddOp>(n);
 }
-void importSub(NodeImporter &n) {
+static void importSub(NodeImporter &n) {
   if (!followIntegers(n, n.getTensorType(0).getElementType(), subDims))
     importBinary<SubOp>(n);
 }
-void importMul(NodeImporter &n) {
+static void importMul(NodeImporter &n) {
   if (!followIntegers(n, n.getTensorType(0).getElementType(), mulDims))
     importBinary<MulOp>(n);
 }
 
-void importDiv(NodeImporter &n) {
+static void importDiv(NodeImporter &n) {
   // Integers truncate; expressions round down, which is the same where nothing is negative.
   auto divide = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
     std::optional<int64_t> l = lhs.asConstant(), r = rhs.asConstant();
@@ -90,7 +90,7 @@ void importDiv(NodeImporter &n) {
     importBinary<DivOp>(n);
 }
 
-void importMod(NodeImporter &n) {
+static void importMod(NodeImporter &n) {
   bool isFmod = n.getFlag("fmod", false);
   auto modulo = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
     std::optional<int64_t> r = rhs.asConstant();
@@ -115,7 +115,7 @@ void importMod(NodeImporter &n) {
   n.setOutput(0, n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
 }
 
-void importPow(NodeImporter &n) {
+static void importPow(NodeImporter &n) {
   Value base = n.getTensor(0);
   Type elementType = elementOf(base);
   std::optional<SmallVector<double>> exponents = n.getConstantNumbers(1);
@@ -151,16 +151,16 @@ static Value combineAll(NodeImporter &n) {
   return result;
 }
 
-void importMax(NodeImporter &n) {
+static void importMax(NodeImporter &n) {
   if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), maxDims))
     n.setOutput(0, combineAll<MaxOp>(n));
 }
-void importMin(NodeImporter &n) {
+static void importMin(NodeImporter &n) {
   if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), minDims))
     n.setOutput(0, combineAll<MinOp>(n));
 }
-void importSum(NodeImporter &n) { n.setOutput(0, combineAll<AddOp>(n)); }
-void importMean(NodeImporter &n) {
+static void importSum(NodeImporter &n) { n.setOutput(0, combineAll<AddOp>(n)); }
+static void importMean(NodeImporter &n) {
   Value sum = combineAll<AddOp>(n);
   n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(n.getNumInputs(), sum)));
 }
@@ -194,17 +194,17 @@ static void importComparison(NodeImporter &n) {
   auto [lhs, rhs] = getPair(n);
   n.setOutput(0, n.emit<CompareOp>(predicate, lhs, rhs));
 }
-void importEqual(NodeImporter &n) { importComparison<ComparePredicate::eq>(n); }
-void importGreater(NodeImporter &n) { importComparison<ComparePredicate::gt>(n); }
-void importGreaterOrEqual(NodeImporter &n) { importComparison<ComparePredicate::ge>(n); }
-void importLess(NodeImporter &n) { importComparison<ComparePredicate::lt>(n); }
-void importLessOrEqual(NodeImporter &n) { importComparison<ComparePredicate::le>(n); }
+static void importEqual(NodeImporter &n) { importComparison<ComparePredicate::eq>(n); }
+static void importGreater(NodeImporter &n) { importComparison<ComparePredicate::gt>(n); }
+static void importGreaterOrEqual(NodeImporter &n) { importComparison<ComparePredicate::ge>(n); }
+static void importLess(NodeImporter &n) { importComparison<ComparePredicate::lt>(n); }
+static void importLessOrEqual(NodeImporter &n) { importComparison<ComparePredicate::le>(n); }
 
-void importAnd(NodeImporter &n) { importBinary<AndOp>(n); }
-void importOr(NodeImporter &n) { importBinary<OrOp>(n); }
-void importXor(NodeImporter &n) { importBinary<XorOp>(n); }
+static void importAnd(NodeImporter &n) { importBinary<AndOp>(n); }
+static void importOr(NodeImporter &n) { importBinary<OrOp>(n); }
+static void importXor(NodeImporter &n) { importBinary<XorOp>(n); }
 
-void importNot(NodeImporter &n) {
+static void importNot(NodeImporter &n) {
   std::optional<Dims> contents = n.getContents(0);
   if (contents && n.getTensorType(0).getElementType().isInteger(1) && n.getTensorType(0).getRank() <= 1) {
     for (DimAttr &dim : *contents)
@@ -214,7 +214,7 @@ void importNot(NodeImporter &n) {
   n.setOutput(0, n.emit<NotOp>(n.getTensor(0)));
 }
 
-void importWhere(NodeImporter &n) {
+static void importWhere(NodeImporter &n) {
   std::optional<Dims> condition = n.getContents(0), onTrue = n.getContents(1), onFalse = n.getContents(2);
   Type elementType = n.getTensorType(1).getElementType();
   Dims shape = n.broadcastShapes(n.broadcastShapes(n.getDims(0), n.getDims(1)), n.getDims(2));
@@ -233,7 +233,7 @@ void importWhere(NodeImporter &n) {
   n.setOutput(0, n.emit<SelectOp>(values[0], values[1], values[2]));
 }
 
-void importClip(NodeImporter &n) {
+static void importClip(NodeImporter &n) {
   Value value = n.getTensor(0);
   Type elementType = elementOf(value);
   Value low, high;
@@ -279,15 +279,15 @@ static void importCastTo(NodeImporter &n, Type elementType) {
   n.setOutput(0, n.cast(n.getTensor(0), elementType));
 }
 
-void importCast(NodeImporter &n) { importCastTo(n, getElementType(n.context, n.getInt("to"), "the result")); }
-void importCastLike(NodeImporter &n) { importCastTo(n, n.getTensorType(1).getElementType()); }
+static void importCast(NodeImporter &n) { importCastTo(n, getElementType(n.context, n.getInt("to"), "the result")); }
+static void importCastLike(NodeImporter &n) { importCastTo(n, n.getTensorType(1).getElementType()); }
 
-void importIdentity(NodeImporter &n) {
+static void importIdentity(NodeImporter &n) {
   Entry entry = n.getEntry(0);
   n.setEntry(0, std::move(entry));
 }
 
-void importDropout(NodeImporter &n) {
+static void importDropout(NodeImporter &n) {
   if (n.version < 7 && !n.getFlag("is_test", false) && n.wantsOutput(1))
     throwUnsupported("dropout in training is not imported");
   if (n.hasInput(2)) {
@@ -300,5 +300,38 @@ void importDropout(NodeImporter &n) {
     n.setOutput(1, n.splat(1, makeTensorType(n.getDims(0), n.model.builder.getI1Type())));
   n.setOutput(0, value);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Add", 1, newestOpset, importAdd, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
+    {"And", 1, newestOpset, importAnd, "axis@1-6 broadcast@1-6"},
+    {"BitwiseAnd", 18, newestOpset, importAnd, ""},
+    {"BitwiseNot", 18, newestOpset, importNot, ""},
+    {"BitwiseOr", 18, newestOpset, importOr, ""},
+    {"BitwiseXor", 18, newestOpset, importXor, ""},
+    {"Cast", 6, newestOpset, importCast, "round_mode@24 saturate@19 to"},
+    {"CastLike", 15, newestOpset, importCastLike, "round_mode@24 saturate@19"},
+    {"Clip", 6, newestOpset, importClip, "max@6-10 min@6-10"},
+    {"Div", 1, newestOpset, importDiv, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
+    {"Dropout", 1, newestOpset, importDropout, "consumed_inputs@1-5 is_test@1-6 ratio@1-11 seed@12"},
+    {"Equal", 1, newestOpset, importEqual, "axis@1-6 broadcast@1-6"},
+    {"Greater", 1, newestOpset, importGreater, "axis@1-6 broadcast@1-6"},
+    {"GreaterOrEqual", 12, newestOpset, importGreaterOrEqual, ""},
+    {"Identity", 1, newestOpset, importIdentity, ""},
+    {"Less", 1, newestOpset, importLess, "axis@1-6 broadcast@1-6"},
+    {"LessOrEqual", 12, newestOpset, importLessOrEqual, ""},
+    {"Max", 6, newestOpset, importMax, ""},
+    {"Mean", 6, newestOpset, importMean, ""},
+    {"Min", 6, newestOpset, importMin, ""},
+    {"Mod", 10, newestOpset, importMod, "fmod"},
+    {"Mul", 1, newestOpset, importMul, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
+    {"Not", 1, newestOpset, importNot, ""},
+    {"Or", 1, newestOpset, importOr, "axis@1-6 broadcast@1-6"},
+    {"Pow", 1, newestOpset, importPow, "axis@1-6 broadcast@1-6"},
+    {"Sub", 1, newestOpset, importSub, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
+    {"Sum", 6, newestOpset, importSum, ""},
+    {"Where", 9, newestOpset, importWhere, ""},
+    {"Xor", 1, newestOpset, importXor, "axis@1-6 broadcast@1-6"},
+};
+const llvm::ArrayRef<OpTableEntry> arithmeticOps = table;
 
 } // namespace vx::onnx

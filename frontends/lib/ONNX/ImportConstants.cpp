@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-void importConstant(NodeImporter &n) {
+static void importConstant(NodeImporter &n) {
   MLIRContext *context = n.context;
   if (const AttributeProto *value = n.findAttribute("value", AttributeProto::TENSOR))
     return n.setConstant(0, n.model.tensors.read(value->t(), n.wantsOutput(0) ? n.proto.output(0) : n.label));
@@ -28,7 +28,7 @@ void importConstant(NodeImporter &n) {
   throwInvalid("expects a constant with a value, got none");
 }
 
-void importConstantOfShape(NodeImporter &n) {
+static void importConstantOfShape(NodeImporter &n) {
   Dims dims = n.getIntegers(0);
   ElementsAttr value = DenseElementsAttr::get(RankedTensorType::get({1}, Float32Type::get(n.context)), 0.0f);
   if (const AttributeProto *attribute = n.findAttribute("value", AttributeProto::TENSOR))
@@ -51,7 +51,7 @@ void importConstantOfShape(NodeImporter &n) {
   n.setOutput(0, n.broadcastInDim(n.emitConstant(scalar), dims, {}));
 }
 
-void importShape(NodeImporter &n) {
+static void importShape(NodeImporter &n) {
   Dims dims = n.getDims(0);
   int64_t rank = dims.size();
   auto clamp = [&](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
@@ -63,7 +63,7 @@ void importShape(NodeImporter &n) {
   n.setContents(0, contents, RankedTensorType::get({count}, n.model.builder.getI64Type()));
 }
 
-void importSize(NodeImporter &n) {
+static void importSize(NodeImporter &n) {
   n.setContents(0, {productOf(n.context, n.getDims(0))}, RankedTensorType::get({}, n.model.builder.getI64Type()));
 }
 
@@ -77,7 +77,7 @@ static int64_t countFloats(NodeImporter &n, double start, double limit, double d
   return count > 0 ? int64_t(count) : 0;
 }
 
-void importRange(NodeImporter &n) {
+static void importRange(NodeImporter &n) {
   Type elementType = n.getTensorType(0).getElementType();
   for (unsigned i = 0; i < 3; ++i)
     if (n.getTensorType(i).getRank() > 1 || n.getTensorType(i).getElementType() != elementType)
@@ -132,5 +132,16 @@ void importRange(NodeImporter &n) {
     result = n.emit<AddOp>(result, spread(0));
   n.setOutput(0, result);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Constant", 1, newestOpset, importConstant,
+     "sparse_value@11 value value_float@12 value_floats@12 value_int@12 value_ints@12 value_string@12 "
+     "value_strings@12"},
+    {"ConstantOfShape", 9, newestOpset, importConstantOfShape, "value"},
+    {"Range", 11, newestOpset, importRange, "stash_type@27"},
+    {"Shape", 1, newestOpset, importShape, "end@15 start@15"},
+    {"Size", 1, newestOpset, importSize, ""},
+};
+const llvm::ArrayRef<OpTableEntry> constantsOps = table;
 
 } // namespace vx::onnx

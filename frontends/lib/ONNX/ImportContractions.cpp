@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-void importMatMul(NodeImporter &n) {
+static void importMatMul(NodeImporter &n) {
   Value lhs = n.getTensor(0), rhs = n.getTensor(1);
   Dims left = vx::getDims(typeOf(lhs)), right = vx::getDims(typeOf(rhs));
   if (left.empty() || right.empty())
@@ -35,7 +35,7 @@ void importMatMul(NodeImporter &n) {
                                     ArrayRef<int64_t>(batchRank)));
 }
 
-void importGemm(NodeImporter &n) {
+static void importGemm(NodeImporter &n) {
   Value lhs = n.getTensor(0), rhs = n.getTensor(1);
   for (unsigned i = 0; i < 2; ++i)
     if (n.getTensorType(i).getRank() != 2)
@@ -55,5 +55,11 @@ void importGemm(NodeImporter &n) {
   }
   n.setOutput(0, result);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Gemm", 1, newestOpset, importGemm, "alpha beta broadcast@1-6 transA transB"},
+    {"MatMul", 1, newestOpset, importMatMul, ""},
+};
+const llvm::ArrayRef<OpTableEntry> contractionsOps = table;
 
 } // namespace vx::onnx

@@ -105,7 +105,7 @@ static void importBranchInline(NodeImporter &n, const GraphProto &graph) {
     n.setEntry(index, std::move(result));
 }
 
-void importIf(NodeImporter &n) {
+static void importIf(NodeImporter &n) {
   const GraphProto &thenGraph = n.getGraph("then_branch"), &elseGraph = n.getGraph("else_branch");
   for (const GraphProto *graph : {&thenGraph, &elseGraph}) {
     if (graph->input_size() > 0)
@@ -196,7 +196,7 @@ static void replaceDim(NodeImporter &n, Carried &carried, size_t index) {
   carried.type = makeTensorType(dims, type.getElementType());
 }
 
-void importLoop(NodeImporter &n) {
+static void importLoop(NodeImporter &n) {
   const GraphProto &body = n.getGraph("body");
   if (n.getNumInputs() < 2)
     throwInvalid("expects at least 2 inputs, got " + Twine(n.getNumInputs()));
@@ -322,5 +322,11 @@ void importLoop(NodeImporter &n) {
   for (auto [index, result] : llvm::enumerate(op->getResults()))
     n.setOutput(index, result);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"If", 1, newestOpset, importIf, "else_branch then_branch"},
+    {"Loop", 1, newestOpset, importLoop, "body"},
+};
+const llvm::ArrayRef<OpTableEntry> controlFlowOps = table;
 
 } // namespace vx::onnx

@@ -14,7 +14,7 @@ static Value toIndices(NodeImporter &n, Value indices) {
   return isIndex ? indices : n.cast(indices, n.model.builder.getI64Type());
 }
 
-void importGather(NodeImporter &n) {
+static void importGather(NodeImporter &n) {
   RankedTensorType type = n.getTensorType(0), indexType = n.getTensorType(1);
   int64_t axis = n.getAxis("axis", 0, type.getRank());
   std::optional<Dims> contents = n.getContents(0), indices = n.getContents(1);
@@ -33,7 +33,7 @@ void importGather(NodeImporter &n) {
   n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis, IntegerAttr()));
 }
 
-void importGatherND(NodeImporter &n) {
+static void importGatherND(NodeImporter &n) {
   Value input = n.getTensor(0), indices = n.getTensor(1);
   Dims dims = n.getDims(0), indexDims = n.getDims(1);
   if (n.getInt("batch_dims", 0) != 0)
@@ -47,7 +47,7 @@ void importGatherND(NodeImporter &n) {
   n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.model.builder.getI64IntegerAttr(*depth)));
 }
 
-void importNonZero(NodeImporter &n) {
+static void importNonZero(NodeImporter &n) {
   Value input = n.getTensor(0);
   // A scalar counts as a list of one element.
   if (typeOf(input).getRank() == 0)
@@ -57,5 +57,12 @@ void importNonZero(NodeImporter &n) {
   Dims dims = {n.dim(typeOf(input).getRank()), symbol};
   n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.model.builder.getI64Type()), input));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Gather", 1, newestOpset, importGather, "axis"},
+    {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
+    {"NonZero", 9, newestOpset, importNonZero, ""},
+};
+const llvm::ArrayRef<OpTableEntry> indexingOps = table;
 
 } // namespace vx::onnx

@@ -19,8 +19,8 @@ static void importSoftmaxAs(NodeImporter &n, bool isLog) {
   Dims flat = {productOf(n.context, all.take_front(axis)), productOf(n.context, all.drop_front(axis))};
   n.setOutput(0, n.reshape(n.emit<SoftmaxOp>(n.reshape(input, flat), 1, isLog), dims));
 }
-void importSoftmax(NodeImporter &n) { importSoftmaxAs(n, false); }
-void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
+static void importSoftmax(NodeImporter &n) { importSoftmaxAs(n, false); }
+static void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
 
 /// `epsilon` as an attribute, and the check that it is what the vx op takes.
 static APFloat getEpsilon(NodeImporter &n, bool mayBeZero) {
@@ -30,7 +30,7 @@ static APFloat getEpsilon(NodeImporter &n, bool mayBeZero) {
   return APFloat(epsilon);
 }
 
-void importLayerNormalization(NodeImporter &n) {
+static void importLayerNormalization(NodeImporter &n) {
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
   int64_t axis = n.getAxis("axis", -1, dims.size());
@@ -41,7 +41,7 @@ void importLayerNormalization(NodeImporter &n) {
   n.setOutput(0, n.emit<LayerNormOp>(input, scale, bias, axis, getEpsilon(n, true)));
 }
 
-void importRMSNormalization(NodeImporter &n) {
+static void importRMSNormalization(NodeImporter &n) {
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
   int64_t axis = n.getAxis("axis", -1, dims.size());
@@ -74,7 +74,7 @@ static void checkChannels(NodeImporter &n, unsigned firstInput, unsigned lastInp
   }
 }
 
-void importBatchNormalization(NodeImporter &n) {
+static void importBatchNormalization(NodeImporter &n) {
   if (n.version >= 14 && n.getFlag("training_mode", false))
     throwUnsupported("batch normalisation in training is not imported");
   if (n.version < 9 && !n.getFlag("spatial", true))
@@ -93,7 +93,7 @@ void importBatchNormalization(NodeImporter &n) {
   n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, offset, input)));
 }
 
-void importInstanceNormalization(NodeImporter &n) {
+static void importInstanceNormalization(NodeImporter &n) {
   checkChannels(n, 1, 2);
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
@@ -104,5 +104,16 @@ void importInstanceNormalization(NodeImporter &n) {
   Value scaled = n.emit<MulOp>(normalized, spreadChannels(n, n.getTensor(1), input));
   n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, n.getTensor(2), input)));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"BatchNormalization", 1, newestOpset, importBatchNormalization,
+     "consumed_inputs@1-5 epsilon is_test@1-6 momentum spatial@1-8 training_mode@14"},
+    {"InstanceNormalization", 6, newestOpset, importInstanceNormalization, "epsilon"},
+    {"LayerNormalization", 17, newestOpset, importLayerNormalization, "axis epsilon stash_type"},
+    {"LogSoftmax", 1, newestOpset, importLogSoftmax, "axis"},
+    {"RMSNormalization", 23, newestOpset, importRMSNormalization, "axis epsilon stash_type"},
+    {"Softmax", 1, newestOpset, importSoftmax, "axis"},
+};
+const llvm::ArrayRef<OpTableEntry> normsOps = table;
 
 } // namespace vx::onnx

@@ -31,7 +31,7 @@ static IntegerType checkQuantizedType(Type type, bool allowsWide) {
   return integer;
 }
 
-void importQuantizeLinear(NodeImporter &n) {
+static void importQuantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
   if (!isa<FloatType>(elementOf(input)))
     throwUnsupported("expects floats to quantise, got " + describe(input.getType()));
@@ -57,7 +57,7 @@ void importQuantizeLinear(NodeImporter &n) {
   n.setOutput(0, n.cast(bounded, integer));
 }
 
-void importDequantizeLinear(NodeImporter &n) {
+static void importDequantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
   checkQuantizedType(elementOf(input), true);
   Type type = elementOf(scale);
@@ -69,5 +69,12 @@ void importDequantizeLinear(NodeImporter &n) {
   Value result = n.emit<MulOp>(number, spreadParameter(n, n.cast(scale, elementOf(number)), input, "a scale"));
   n.setOutput(0, n.cast(result, type));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"DequantizeLinear", 10, newestOpset, importDequantizeLinear, "axis@13 block_size@21 output_dtype@23"},
+    {"QuantizeLinear", 10, newestOpset, importQuantizeLinear,
+     "axis@13 block_size@21 output_dtype@21 precision@23 saturate@19"},
+};
+const llvm::ArrayRef<OpTableEntry> quantizationOps = table;
 
 } // namespace vx::onnx

@@ -72,12 +72,12 @@ static Value widen(NodeImporter &n, Value value) {
                                                                    : value;
 }
 
-void importReduceSum(NodeImporter &n) {
+static void importReduceSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 13);
   if (!followReduction(n, reduction, n.dim(0), addDims))
     finishReduction(n, reduce(n, ReduceKind::sum, n.getTensor(0), reduction), reduction);
 }
-void importReduceProd(NodeImporter &n) {
+static void importReduceProd(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   if (!followReduction(n, reduction, n.dim(1), mulDims))
     finishReduction(n, reduce(n, ReduceKind::prod, n.getTensor(0), reduction), reduction);
@@ -91,15 +91,15 @@ static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind
   Value input = n.getTensor(0);
   finishReduction(n, reduce(n, elementOf(input).isInteger(1) ? boolKind : kind, input, reduction), reduction);
 }
-void importReduceMax(NodeImporter &n) { importExtremum(n, ReduceKind::max, ReduceKind::or_, maxDims); }
-void importReduceMin(NodeImporter &n) { importExtremum(n, ReduceKind::min, ReduceKind::and_, minDims); }
+static void importReduceMax(NodeImporter &n) { importExtremum(n, ReduceKind::max, ReduceKind::or_, maxDims); }
+static void importReduceMin(NodeImporter &n) { importExtremum(n, ReduceKind::min, ReduceKind::and_, minDims); }
 
 static Value divideByCount(NodeImporter &n, Value sum, ArrayRef<DimAttr> counted) {
   Value count = n.emitDim(productOf(n.context, counted), elementOf(sum));
   return n.emit<DivOp>(sum, n.broadcastInDim(count, vx::getDims(typeOf(sum)), {}));
 }
 
-void importReduceMean(NodeImporter &n) {
+static void importReduceMean(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
   Dims dims = n.getDims(0), counted;
@@ -109,7 +109,7 @@ void importReduceMean(NodeImporter &n) {
   finishReduction(n, n.cast(divideByCount(n, sum, counted), elementOf(input)), reduction);
 }
 
-void importReduceL1(NodeImporter &n) {
+static void importReduceL1(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   finishReduction(n, reduce(n, ReduceKind::sum, n.emit<AbsOp>(n.getTensor(0)), reduction), reduction);
 }
@@ -117,7 +117,7 @@ void importReduceL1(NodeImporter &n) {
 static Value sumOfSquares(NodeImporter &n, Value value, const Reduction &reduction) {
   return reduce(n, ReduceKind::sum, n.emit<MulOp>(value, value), reduction);
 }
-void importReduceL2(NodeImporter &n) {
+static void importReduceL2(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
   Type type = elementOf(input);
@@ -125,20 +125,20 @@ void importReduceL2(NodeImporter &n) {
   Value value = isa<FloatType>(type) ? widen(n, input) : n.cast(input, n.model.builder.getF64Type());
   finishReduction(n, n.cast(n.emit<SqrtOp>(sumOfSquares(n, value, reduction)), type), reduction);
 }
-void importReduceSumSquare(NodeImporter &n) {
+static void importReduceSumSquare(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
   finishReduction(n, n.cast(sumOfSquares(n, widen(n, input), reduction), elementOf(input)), reduction);
 }
 
-void importReduceLogSum(NodeImporter &n) {
+static void importReduceLogSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
   Value sum = reduce(n, ReduceKind::sum, widen(n, input), reduction);
   finishReduction(n, n.cast(n.emit<LogOp>(sum), elementOf(input)), reduction);
 }
 
-void importReduceLogSumExp(NodeImporter &n) {
+static void importReduceLogSumExp(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value original = n.getTensor(0), input = widen(n, original);
   if (reduction.isNothing || reduction.axes.empty())
@@ -160,8 +160,8 @@ static void importArg(NodeImporter &n, ReduceKind kind) {
   dims[axis] = n.dim(1);
   n.setOutput(0, n.getFlag("keepdims", true) ? n.reshape(result, dims) : result);
 }
-void importArgMax(NodeImporter &n) { importArg(n, ReduceKind::max); }
-void importArgMin(NodeImporter &n) { importArg(n, ReduceKind::min); }
+static void importArgMax(NodeImporter &n) { importArg(n, ReduceKind::max); }
+static void importArgMin(NodeImporter &n) { importArg(n, ReduceKind::min); }
 
 static SmallVector<int64_t> getSpatialAxes(NodeImporter &n) {
   int64_t rank = n.getTensorType(0).getRank();
@@ -175,7 +175,7 @@ static Dims getPooledShape(NodeImporter &n) {
   return dims;
 }
 
-void importGlobalAveragePool(NodeImporter &n) {
+static void importGlobalAveragePool(NodeImporter &n) {
   SmallVector<int64_t> axes = getSpatialAxes(n);
   Value input = n.getTensor(0);
   Value sum = n.emit<ReduceOp>(ReduceKind::sum, widen(n, input), axes);
@@ -183,9 +183,27 @@ void importGlobalAveragePool(NodeImporter &n) {
   Value mean = divideByCount(n, sum, ArrayRef<DimAttr>(dims).drop_front(2));
   n.setOutput(0, n.reshape(n.cast(mean, elementOf(input)), getPooledShape(n)));
 }
-void importGlobalMaxPool(NodeImporter &n) {
+static void importGlobalMaxPool(NodeImporter &n) {
   SmallVector<int64_t> axes = getSpatialAxes(n);
   n.setOutput(0, n.reshape(n.emit<ReduceOp>(ReduceKind::max, n.getTensor(0), axes), getPooledShape(n)));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"ArgMax", 1, newestOpset, importArgMax, "axis keepdims select_last_index@12"},
+    {"ArgMin", 1, newestOpset, importArgMin, "axis keepdims select_last_index@12"},
+    {"GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
+    {"GlobalMaxPool", 1, newestOpset, importGlobalMaxPool, ""},
+    {"ReduceL1", 1, newestOpset, importReduceL1, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceL2", 1, newestOpset, importReduceL2, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceLogSum", 1, newestOpset, importReduceLogSum, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceLogSumExp", 1, newestOpset, importReduceLogSumExp, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceMax", 1, newestOpset, importReduceMax, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceMean", 1, newestOpset, importReduceMean, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceMin", 1, newestOpset, importReduceMin, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceProd", 1, newestOpset, importReduceProd, "axes@1-17 keepdims noop_with_empty_axes@18"},
+    {"ReduceSum", 1, newestOpset, importReduceSum, "axes@1-12 keepdims noop_with_empty_axes@13"},
+    {"ReduceSumSquare", 1, newestOpset, importReduceSumSquare, "axes@1-17 keepdims noop_with_empty_axes@18"},
+};
+const llvm::ArrayRef<OpTableEntry> reductionsOps = table;
 
 } // namespace vx::onnx

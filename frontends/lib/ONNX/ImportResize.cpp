@@ -91,7 +91,7 @@ DimAttr scaleDim(NodeImporter &n, DimAttr size, double scale) {
 
 } // namespace
 
-void importResize(NodeImporter &n) {
+static void importResize(NodeImporter &n) {
   Value input = n.getTensor(0);
   if (!isa<FloatType>(elementOf(input)))
     throwUnsupported("expects floats to resize, got " + describe(input.getType()));
@@ -165,5 +165,12 @@ void importResize(NodeImporter &n) {
   }
   n.setOutput(0, input);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Resize", 10, newestOpset, importResize,
+     "antialias@18 axes@18 coordinate_transformation_mode@11 cubic_coeff_a@11 exclude_outside@11 "
+     "extrapolation_value@11 keep_aspect_ratio_policy@18 mode nearest_mode@11"},
+};
+const llvm::ArrayRef<OpTableEntry> resizeOps = table;
 
 } // namespace vx::onnx

@@ -27,7 +27,7 @@ static Value getPosition(NodeImporter &n, unsigned index) {
   return n.cast(n.reshape(n.getTensor(index), {}), n.model.builder.getI64Type());
 }
 
-void importSequenceConstruct(NodeImporter &n) {
+static void importSequenceConstruct(NodeImporter &n) {
   SmallVector<Value> values;
   TensorType elementType;
   for (unsigned i = 0; i < n.getNumInputs(); ++i) {
@@ -42,7 +42,7 @@ void importSequenceConstruct(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceConstructOp>(SequenceType::get(n.context, elementType), ValueRange(values)));
 }
 
-void importSequenceEmpty(NodeImporter &n) {
+static void importSequenceEmpty(NodeImporter &n) {
   Type elementType = getElementType(n.context, n.getInt("dtype", TensorProto::FLOAT), "the sequence");
   auto type = SequenceType::get(n.context, UnrankedTensorType::get(elementType));
   Entry entry{type, n.location};
@@ -51,7 +51,7 @@ void importSequenceEmpty(NodeImporter &n) {
   n.setEntry(0, std::move(entry));
 }
 
-void importSequenceInsert(NodeImporter &n) {
+static void importSequenceInsert(NodeImporter &n) {
   SequenceType type = getSequenceType(n, 0);
   Value value = n.getTensor(1), sequence = n.getInput(0);
   if (type.getElementType().getElementType() != elementOf(value))
@@ -70,7 +70,7 @@ void importSequenceInsert(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceInsertOp>(type, sequence, value, position));
 }
 
-void importSequenceAt(NodeImporter &n) {
+static void importSequenceAt(NodeImporter &n) {
   SequenceType type = getSequenceType(n, 0);
   auto element = dyn_cast<RankedTensorType>(type.getElementType());
   if (!element)
@@ -83,15 +83,25 @@ void importSequenceAt(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceAtOp>(makeTensorType(dims, element.getElementType()), sequence, position));
 }
 
-void importSequenceErase(NodeImporter &n) {
+static void importSequenceErase(NodeImporter &n) {
   SequenceType type = getSequenceType(n, 0);
   Value position = n.hasInput(1) ? getPosition(n, 1) : Value();
   n.setOutput(0, n.emitAs<SequenceEraseOp>(type, n.getInput(0), position));
 }
 
-void importSequenceLength(NodeImporter &n) {
+static void importSequenceLength(NodeImporter &n) {
   (void)getSequenceType(n, 0);
   n.setOutput(0, n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, n.model.builder.getI64Type()), n.getInput(0)));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"SequenceAt", 11, newestOpset, importSequenceAt, ""},
+    {"SequenceConstruct", 11, newestOpset, importSequenceConstruct, ""},
+    {"SequenceEmpty", 11, newestOpset, importSequenceEmpty, "dtype"},
+    {"SequenceErase", 11, newestOpset, importSequenceErase, ""},
+    {"SequenceInsert", 11, newestOpset, importSequenceInsert, ""},
+    {"SequenceLength", 11, newestOpset, importSequenceLength, ""},
+};
+const llvm::ArrayRef<OpTableEntry> sequencesOps = table;
 
 } // namespace vx::onnx

@@ -43,7 +43,7 @@ static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) 
   return n.bindElements(list, n.proto.input(1));
 }
 
-void importReshape(NodeImporter &n) {
+static void importReshape(NodeImporter &n) {
   Dims input = n.getDims(0), wanted;
   bool allowZero = n.version >= 14 && n.getFlag("allowzero", false);
   if (n.version >= 5) {
@@ -107,7 +107,7 @@ void importReshape(NodeImporter &n) {
   reshapeOutput(n, dims);
 }
 
-void importFlatten(NodeImporter &n) {
+static void importFlatten(NodeImporter &n) {
   Dims input = n.getDims(0);
   int64_t rank = input.size(), axis = n.getInt("axis", 1);
   if (axis < -rank || axis > rank)
@@ -127,7 +127,7 @@ static std::optional<SmallVector<int64_t>> getAxesBefore13(NodeImporter &n) {
   return std::nullopt;
 }
 
-void importSqueeze(NodeImporter &n) {
+static void importSqueeze(NodeImporter &n) {
   Dims input = n.getDims(0), dims;
   std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
   SmallVector<int64_t> axes;
@@ -147,7 +147,7 @@ void importSqueeze(NodeImporter &n) {
   reshapeOutput(n, dims);
 }
 
-void importUnsqueeze(NodeImporter &n) {
+static void importUnsqueeze(NodeImporter &n) {
   Dims input = n.getDims(0), dims;
   std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
   if (!listed)
@@ -162,7 +162,7 @@ void importUnsqueeze(NodeImporter &n) {
   reshapeOutput(n, dims);
 }
 
-void importTranspose(NodeImporter &n) {
+static void importTranspose(NodeImporter &n) {
   Value input = n.getTensor(0);
   int64_t rank = typeOf(input).getRank();
   SmallVector<int64_t> permutation(llvm::reverse(llvm::seq<int64_t>(0, rank)));
@@ -176,7 +176,7 @@ void importTranspose(NodeImporter &n) {
   n.setOutput(0, n.transpose(input, permutation));
 }
 
-void importExpand(NodeImporter &n) {
+static void importExpand(NodeImporter &n) {
   Dims shape = n.getIntegers(1), input = n.getDims(0);
   for (DimAttr dim : shape)
     if (dim.asConstant() && *dim.asConstant() < 0)
@@ -188,7 +188,7 @@ void importExpand(NodeImporter &n) {
   n.setOutput(0, n.broadcast(n.getTensor(0), result));
 }
 
-void importTile(NodeImporter &n) {
+static void importTile(NodeImporter &n) {
   Dims input = n.getDims(0), repeats = n.getIntegers(1);
   if (repeats.size() != input.size())
     throwInvalid("expects one entry of 'repeats' for each of the " + Twine(input.size()) + " dimensions, got " +
@@ -206,7 +206,7 @@ void importTile(NodeImporter &n) {
   n.setOutput(0, n.reshape(n.broadcastInDim(n.getTensor(0), spread, dimensions), joined));
 }
 
-void importConcat(NodeImporter &n) {
+static void importConcat(NodeImporter &n) {
   int64_t rank = n.getTensorType(0).getRank();
   int64_t axis = n.getAxis("axis", n.version < 4 ? std::optional<int64_t>(1) : std::nullopt, rank);
   Dims contents;
@@ -230,7 +230,7 @@ void importConcat(NodeImporter &n) {
   n.setOutput(0, values.size() == 1 ? values[0] : n.emit<ConcatOp>(ValueRange(values), axis));
 }
 
-void importSplit(NodeImporter &n) {
+static void importSplit(NodeImporter &n) {
   Value input = n.getTensor(0);
   Dims dims = vx::getDims(typeOf(input));
   int64_t axis = n.getAxis("axis", 0, dims.size()), count = n.proto.output_size();
@@ -273,5 +273,18 @@ void importSplit(NodeImporter &n) {
     starts[axis] = addDims(starts[axis], sizes[i]);
   }
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Concat", 1, newestOpset, importConcat, "axis"},
+    {"Expand", 8, newestOpset, importExpand, ""},
+    {"Flatten", 1, newestOpset, importFlatten, "axis"},
+    {"Reshape", 1, newestOpset, importReshape, "allowzero@14 consumed_inputs@1-4 shape@1-4"},
+    {"Split", 2, newestOpset, importSplit, "axis num_outputs@18 split@2-12"},
+    {"Squeeze", 1, newestOpset, importSqueeze, "axes@1-12"},
+    {"Tile", 6, newestOpset, importTile, ""},
+    {"Transpose", 1, newestOpset, importTranspose, "perm"},
+    {"Unsqueeze", 1, newestOpset, importUnsqueeze, "axes@1-12"},
+};
+const llvm::ArrayRef<OpTableEntry> shapesOps = table;
 
 } // namespace vx::onnx

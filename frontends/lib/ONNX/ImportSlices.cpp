@@ -79,7 +79,7 @@ static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes,
   return bounds;
 }
 
-void importSlice(NodeImporter &n) {
+static void importSlice(NodeImporter &n) {
   Dims input = n.getDims(0);
   int64_t rank = input.size();
   SmallVector<int64_t> axes, steps;
@@ -157,7 +157,7 @@ void importSlice(NodeImporter &n) {
   n.setOutput(0, n.slice(n.getTensor(0), offsets, results, strides));
 }
 
-void importPad(NodeImporter &n) {
+static void importPad(NodeImporter &n) {
   Value input = n.getTensor(0);
   Type elementType = elementOf(input);
   int64_t rank = typeOf(input).getRank();
@@ -211,5 +211,11 @@ void importPad(NodeImporter &n) {
   }
   n.setOutput(0, padded);
 }
+
+static constexpr OpTableEntry table[] = {
+    {"Pad", 1, newestOpset, importPad, "mode paddings@1-1 pads@2-10 value@1-10"},
+    {"Slice", 1, newestOpset, importSlice, "axes@1-9 ends@1-9 starts@1-9"},
+};
+const llvm::ArrayRef<OpTableEntry> slicesOps = table;
 
 } // namespace vx::onnx

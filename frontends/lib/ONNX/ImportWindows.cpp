@@ -84,7 +84,7 @@ static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
   return values;
 }
 
-void importConv(NodeImporter &n) {
+static void importConv(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
   Dims dims = n.getDims(0), filterDims = n.getDims(1);
   if (dims.size() < 3 || filterDims.size() != dims.size())
@@ -154,7 +154,7 @@ static Value spreadPlaces(NodeImporter &n, Value input, ArrayRef<int64_t> stride
   return n.reshape(padded, joined);
 }
 
-void importConvTranspose(NodeImporter &n) {
+static void importConvTranspose(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
   Dims dims = n.getDims(0), filterDims = n.getDims(1);
   if (dims.size() < 3 || filterDims.size() != dims.size() || !isConstant(filterDims))
@@ -254,7 +254,7 @@ static Dims getSpatial(NodeImporter &n) {
   return Dims(ArrayRef<DimAttr>(dims).drop_front(2));
 }
 
-void importMaxPool(NodeImporter &n) {
+static void importMaxPool(NodeImporter &n) {
   n.refuseOutputs(1, "the places of the greatest elements are not imported");
   Value input = n.getTensor(0);
   Dims spatial = getSpatial(n);
@@ -268,7 +268,7 @@ void importMaxPool(NodeImporter &n) {
   n.setOutput(0, emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window));
 }
 
-void importAveragePool(NodeImporter &n) {
+static void importAveragePool(NodeImporter &n) {
   Value input = n.getTensor(0);
   Type type = elementOf(input);
   if (!isa<FloatType>(type))
@@ -301,5 +301,16 @@ void importAveragePool(NodeImporter &n) {
   Value counts = emitReduceWindow(n, ReduceKind::sum, applyPads(n, ones, countWindow, 0), countWindow);
   n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
 }
+
+static constexpr OpTableEntry table[] = {
+    {"AveragePool", 1, newestOpset, importAveragePool,
+     "auto_pad ceil_mode@10 count_include_pad@7 dilations@19 kernel_shape pads strides"},
+    {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
+    {"ConvTranspose", 1, newestOpset, importConvTranspose,
+     "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
+    {"MaxPool", 1, newestOpset, importMaxPool,
+     "auto_pad ceil_mode@10 dilations@10 kernel_shape pads storage_order@8 strides"},
+};
+const llvm::ArrayRef<OpTableEntry> windowsOps = table;
 
 } // namespace vx::onnx

@@ -2,6 +2,7 @@
 #ifndef VX_FRONTEND_ONNX_OPTABLE_H
 #define VX_FRONTEND_ONNX_OPTABLE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -11,14 +12,21 @@ namespace vx::onnx {
 class NodeImporter;
 using ImportFunction = void (*)(NodeImporter &);
 
-/// `function` imports op `name` of the versions `first` to `last`. `attributes` are those that ONNX gives the op, each
-/// with the versions that have it: "axis" in all, "axis@13" from 13 on, "axis@1-12" up to 12.
+/// A line of the table that a file Import*.cpp ends in, sorted by name: `function` imports op `name` of the versions
+/// `first` to `last`. `attributes` are those that ONNX gives the op, each with the versions that have it: "axis" in
+/// all, "axis@13" from 13 on, "axis@1-12" up to 12. An op starts at the version whose form its function reads; what
+/// version 1 of the activations had more
+/// (`consumed_inputs`) is not read. A later version that changes an op's meaning gets a line of its own.
 struct OpTableEntry {
   llvm::StringLiteral name;
   int64_t first, last;
   ImportFunction function;
   llvm::StringLiteral attributes;
 };
+
+// The tables that stand at the ends of the files Import*.cpp.
+extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, constantsOps, contractionsOps, controlFlowOps,
+    indexingOps, normsOps, quantizationOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps, windowsOps;
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.
