@@ -3,7 +3,6 @@
 #include "OpEvaluators.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -88,27 +87,14 @@ llvm::Expected<Shape> evaluateShape(RankedTensorType type, const SymbolValues &s
 //===-- Ops
 //--------------------------------------------------------------------------------------------------------===//
 
-static bool isElementwise(Operation *op) { return op->hasTrait<OpTrait::Elementwise>(); }
-
-static bool isSequenceOp(Operation *op) {
-  return llvm::isa<SequenceConstructOp, SequenceInsertOp, SequenceAtOp, SequenceEraseOp, SequenceLengthOp>(op);
-}
-
-bool canEvaluate(Operation *op) {
-  return isElementwise(op) || isSequenceOp(op) ||
-         llvm::isa<ConstantOp, IotaOp, DimValueOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp,
-                   ConcatOp, PadOp, ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp,
-                   RmsNormOp, AttentionOp, GatherOp, CountNonzeroOp, NonzeroOp>(op);
-}
-
-static llvm::Expected<int64_t> evaluateDimOf(Operation *op, DimAttr dim, const SymbolValues &symbols) {
+llvm::Expected<int64_t> evaluateDimOf(Operation *op, DimAttr dim, const SymbolValues &symbols) {
   llvm::Expected<int64_t> value = evaluateDim(dim, symbols);
   if (!value)
     return callError(op, llvm::toString(value.takeError()));
   return value;
 }
 
-static llvm::Expected<Shape> evaluateDimsOf(Operation *op, ArrayAttr dims, const SymbolValues &symbols) {
+llvm::Expected<Shape> evaluateDimsOf(Operation *op, ArrayAttr dims, const SymbolValues &symbols) {
   Shape values;
   for (auto dim : dims.getAsRange<DimAttr>()) {
     llvm::Expected<int64_t> value = evaluateDimOf(op, dim, symbols);
@@ -119,97 +105,31 @@ static llvm::Expected<Shape> evaluateDimsOf(Operation *op, ArrayAttr dims, const
   return values;
 }
 
-namespace {
+llvm::Expected<Shape> evaluateResultShapeOf(Operation *op, const SymbolValues &symbols) {
+  llvm::Expected<Shape> shape = evaluateShape(llvm::cast<RankedTensorType>(op->getResult(0).getType()), symbols);
+  if (!shape)
+    return callError(op, llvm::toString(shape.takeError()));
+  return shape;
+}
 
-/// Evaluates one op whose operands are tensors.
-class TensorOpEvaluator {
-public:
-  TensorOpEvaluator(Operation *op, llvm::ArrayRef<HostTensor> operands, const SymbolValues &symbols)
-      : op(op), operands(operands), symbols(symbols) {}
+static const EvaluatorTable &getEvaluatorTable() {
+  static const EvaluatorTable table = [] {
+    EvaluatorTable all;
+    for (auto addFamily :
+         {addElementwiseEvaluators, addShapeEvaluators, addContractionEvaluators, addReductionEvaluators,
+          addNormEvaluators, addAttentionEvaluators, addIndexingEvaluators, addSequenceEvaluators})
+      addFamily(all);
+    return all;
+  }();
+  return table;
+}
 
-  Result run() {
-    if (isElementwise(op))
-      return evaluateElementwise(op, operands);
-    return llvm::TypeSwitch<Operation *, Result>(op)
-        .Case([&](ConstantOp o) -> Result {
-          Result value = getHostTensor(o.getValue());
-          if (!value)
-            return callError(o, llvm::toString(value.takeError()));
-          return value;
-        })
-        .Case([&](DimValueOp o) -> Result {
-          llvm::Expected<int64_t> value = evaluateDimOf(o, o.getValue(), symbols);
-          if (!value)
-            return value.takeError();
-          return HostTensor::scalar(*value);
-        })
-        .Case([&](IotaOp o) {
-          return withResultShape([&](llvm::ArrayRef<int64_t> shape) { return evaluateIota(o, shape); });
-        })
-        .Case([&](ReshapeOp o) {
-          return withResultShape([&](llvm::ArrayRef<int64_t> shape) { return evaluateReshape(o, operands[0], shape); });
-        })
-        .Case([&](BroadcastOp o) {
-          return withResultShape(
-              [&](llvm::ArrayRef<int64_t> shape) { return evaluateBroadcast(o, operands[0], shape); });
-        })
-        .Case([&](NonzeroOp o) {
-          return withResultShape([&](llvm::ArrayRef<int64_t> shape) { return evaluateNonzero(o, operands[0], shape); });
-        })
-        .Case([&](SliceOp o) {
-          return withResultShape([&](llvm::ArrayRef<int64_t> shape) -> Result {
-            llvm::Expected<Shape> starts = evaluateDimsOf(o, o.getStarts(), symbols);
-            if (!starts)
-              return starts.takeError();
-            return evaluateSlice(o, operands[0], *starts, shape);
-          });
-        })
-        .Case([&](PadOp o) -> Result {
-          llvm::Expected<Shape> low = evaluateDimsOf(o, o.getLow(), symbols);
-          if (!low)
-            return low.takeError();
-          llvm::Expected<Shape> high = evaluateDimsOf(o, o.getHigh(), symbols);
-          if (!high)
-            return high.takeError();
-          return evaluatePad(o, operands[0], operands[1], *low, *high);
-        })
-        .Case([&](PackOp o) { return evaluatePack(o, operands[0]); })
-        .Case([&](UnpackOp o) {
-          return withResultShape([&](llvm::ArrayRef<int64_t> shape) { return evaluateUnpack(o, operands[0], shape); });
-        })
-        .Case([&](TransposeOp o) { return evaluateTranspose(o, operands[0]); })
-        .Case([&](ConcatOp o) { return evaluateConcat(o, operands); })
-        .Case([&](ContractOp o) { return evaluateContract(o, operands[0], operands[1]); })
-        .Case([&](ConvOp o) { return evaluateConv(o, operands[0], operands[1]); })
-        .Case([&](ReduceOp o) { return evaluateReduce(o, operands[0]); })
-        .Case([&](ArgReduceOp o) { return evaluateArgReduce(o, operands[0]); })
-        .Case([&](ReduceWindowOp o) { return evaluateReduceWindow(o, operands[0]); })
-        .Case([&](SoftmaxOp o) { return evaluateSoftmax(o, operands[0]); })
-        .Case([&](LayerNormOp o) { return evaluateLayerNorm(o, operands[0], operands[1], operands[2]); })
-        .Case([&](RmsNormOp o) { return evaluateRmsNorm(o, operands[0], operands[1]); })
-        .Case([&](GatherOp o) { return evaluateGather(o, operands[0], operands[1]); })
-        // What else `canEvaluate` knows.
-        .Default([&](Operation *o) { return evaluateCountNonzero(llvm::cast<CountNonzeroOp>(o), operands[0]); });
-  }
-
-private:
-  Result withResultShape(llvm::function_ref<Result(llvm::ArrayRef<int64_t>)> compute) {
-    llvm::Expected<Shape> shape = evaluateShape(llvm::cast<RankedTensorType>(op->getResult(0).getType()), symbols);
-    if (!shape)
-      return callError(op, llvm::toString(shape.takeError()));
-    return compute(*shape);
-  }
-
-  Operation *op;
-  llvm::ArrayRef<HostTensor> operands;
-  const SymbolValues &symbols;
-};
-
-} // namespace
+bool canEvaluate(Operation *op) { return getEvaluatorTable().find(op) != nullptr; }
 
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols) {
-  if (!canEvaluate(op))
+  EvaluatorTable::Evaluator evaluator = getEvaluatorTable().find(op);
+  if (!evaluator)
     return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()))) {
     auto tensor = llvm::dyn_cast<TensorType>(type);
@@ -219,30 +139,7 @@ llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::Array
       return callError(op, "the reference evaluator computes with numbers and bools, got '" + text + "'");
     }
   }
-  if (isSequenceOp(op)) {
-    llvm::Expected<HostValue> result = evaluateSequence(op, operands);
-    if (!result)
-      return result.takeError();
-    return llvm::SmallVector<HostValue>{std::move(*result)};
-  }
-  llvm::SmallVector<HostTensor> tensors;
-  for (const HostValue &operand : operands)
-    tensors.push_back(std::get<HostTensor>(operand));
-  if (auto attention = llvm::dyn_cast<AttentionOp>(op)) {
-    llvm::Expected<int64_t> past = evaluateDimOf(op, attention.getPastOrZero(), symbols);
-    if (!past)
-      return past.takeError();
-    const HostTensor *mask = attention.getMask() ? &tensors[3] : nullptr;
-    const HostTensor *bias = attention.getBias() ? &tensors.back() : nullptr;
-    auto results = evaluateAttention(attention, tensors[0], tensors[1], tensors[2], mask, bias, *past);
-    if (!results)
-      return results.takeError();
-    return llvm::SmallVector<HostValue>(results->begin(), results->end());
-  }
-  Result result = TensorOpEvaluator(op, tensors, symbols).run();
-  if (!result)
-    return result.takeError();
-  return llvm::SmallVector<HostValue>{std::move(*result)};
+  return evaluator(op, operands, symbols);
 }
 
 } // namespace vx::reference

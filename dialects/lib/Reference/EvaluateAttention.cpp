@@ -38,10 +38,15 @@ int64_t repeatedOffset(const HostTensor &tensor, llvm::ArrayRef<int64_t> index) 
 
 } // namespace
 
-llvm::Expected<llvm::SmallVector<HostTensor>> evaluateAttention(AttentionOp op, const HostTensor &queries,
-                                                                const HostTensor &keys, const HostTensor &values,
-                                                                const HostTensor *mask, const HostTensor *bias,
-                                                                int64_t past) {
+static llvm::Expected<llvm::SmallVector<HostTensor>>
+evaluateAttention(AttentionOp op, llvm::ArrayRef<HostTensor> operands, const SymbolValues &symbols) {
+  const HostTensor &queries = operands[0], &keys = operands[1], &values = operands[2];
+  const HostTensor *mask = op.getMask() ? &operands[3] : nullptr;
+  const HostTensor *bias = op.getBias() ? &operands.back() : nullptr;
+  llvm::Expected<int64_t> pastLength = evaluateDimOf(op, op.getPastOrZero(), symbols);
+  if (!pastLength)
+    return pastLength.takeError();
+  const int64_t past = *pastLength;
   using Wide = long double;
   View query(queries, op.getQueryDims()), key(keys, op.getKeyDims()), value(values, op.getValueDims());
   int64_t batches = query.sizes[0], heads = query.sizes[1], length = query.sizes[2], depth = query.sizes[3];
@@ -111,5 +116,7 @@ llvm::Expected<llvm::SmallVector<HostTensor>> evaluateAttention(AttentionOp op, 
     results.push_back(std::move(logSumExp));
   return results;
 }
+
+void addAttentionEvaluators(EvaluatorTable &table) { table.add<evaluateAttention>(); }
 
 } // namespace vx::reference

@@ -39,7 +39,7 @@ static void setDot(HostTensor &result, int64_t at, llvm::ArrayRef<double> lhs, l
   result.setFloat(at, static_cast<double>(sum));
 }
 
-Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs) {
+static Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs) {
   auto checkPairs = [&](llvm::ArrayRef<int64_t> lhsDims, llvm::ArrayRef<int64_t> rhsDims) -> llvm::Error {
     for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
       if (lhs.getShape()[l] != rhs.getShape()[r])
@@ -90,7 +90,7 @@ Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &
   return result;
 }
 
-Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter) {
+static Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter) {
   llvm::ArrayRef<int64_t> inputShape = input.getShape(), filterShape = filter.getShape();
   int64_t groups = op.getGroups(), channels = filterShape[1], filters = filterShape[0];
   size_t rank = inputShape.size(), spatial = rank - 2;
@@ -131,6 +131,11 @@ Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter
            out[0] * inputStrides[0] + group * channels * inputStrides[channelDim], out[channelDim] * filterStrides[0]);
   });
   return result;
+}
+
+void addContractionEvaluators(EvaluatorTable &table) {
+  table.add<evaluateContract>();
+  table.add<evaluateConv>();
 }
 
 } // namespace vx::reference

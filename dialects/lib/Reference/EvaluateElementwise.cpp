@@ -198,7 +198,7 @@ HostTensor cast(const HostTensor &input, ElementType type) {
 
 } // namespace
 
-Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> operands) {
+static Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> operands) {
   for (const HostTensor &operand : operands.drop_front())
     if (operand.getShape() != operands[0].getShape())
       return callError(op, "the operands' shapes " + describeShape(operands[0].getShape()) + " and " +
@@ -245,6 +245,19 @@ Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> operands) {
       result.setInt(i, compute(operands[0].getInt(i), operands[1].getInt(i)));
   }
   return result;
+}
+
+void addElementwiseEvaluators(EvaluatorTable &table) {
+  table.addTrait<OpTrait::Elementwise>(
+      [](Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &) -> EvaluatorTable::Results {
+        llvm::SmallVector<HostTensor> tensors;
+        for (const HostValue &operand : operands)
+          tensors.push_back(std::get<HostTensor>(operand));
+        Result result = evaluateElementwise(op, tensors);
+        if (!result)
+          return result.takeError();
+        return llvm::SmallVector<HostValue>{std::move(*result)};
+      });
 }
 
 } // namespace vx::reference

@@ -14,7 +14,7 @@ static std::string describePlace(llvm::ArrayRef<int64_t> shape, int64_t element)
   return text.empty() ? text : " at [" + text + "]";
 }
 
-Result evaluateGather(GatherOp op, const HostTensor &input, const HostTensor &indices) {
+static Result evaluateGather(GatherOp op, const HostTensor &input, const HostTensor &indices) {
   int64_t axis = op.getAxis(), members = op.getMembers().value_or(1);
   llvm::ArrayRef<int64_t> sizes = input.getShape().slice(axis, members);
   llvm::ArrayRef<int64_t> places = indices.getShape().drop_back(op.getMembers() ? 1 : 0);
@@ -48,14 +48,14 @@ static bool isNonzero(const HostTensor &tensor, int64_t index) {
   return isFloat(tensor.getElementType()) ? tensor.getFloat(index) != 0 : tensor.getInt(index) != 0;
 }
 
-Result evaluateCountNonzero(CountNonzeroOp op, const HostTensor &input) {
+static Result evaluateCountNonzero(CountNonzeroOp op, const HostTensor &input) {
   int64_t count = 0;
   for (int64_t i = 0; i < input.getNumElements(); ++i)
     count += isNonzero(input, i);
   return HostTensor::scalar(count);
 }
 
-Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
   HostTensor result(ElementType::I64, resultShape);
   int64_t columns = resultShape[1], column = 0;
   IndexSpace(input.getShape()).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
@@ -70,6 +70,12 @@ Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::ArrayRef<int
     return callError(op, "the input has " + llvm::Twine(column) +
                              " elements that are not zero, the result's type says " + llvm::Twine(columns));
   return result;
+}
+
+void addIndexingEvaluators(EvaluatorTable &table) {
+  table.add<evaluateGather>();
+  table.add<evaluateCountNonzero>();
+  table.add<evaluateNonzero>();
 }
 
 } // namespace vx::reference

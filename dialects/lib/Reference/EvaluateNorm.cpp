@@ -9,7 +9,7 @@ namespace vx::reference {
 // Sums in the widest type; each element of the result is rounded once.
 using Wide = long double;
 
-Result evaluateSoftmax(SoftmaxOp op, const HostTensor &input) {
+static Result evaluateSoftmax(SoftmaxOp op, const HostTensor &input) {
   HostTensor result(input.getElementType(), input.getShape());
   int64_t axis = op.getAxis(), size = input.getShape()[axis], step = getStrides(input.getShape())[axis];
   std::vector<double> values = toFloats(input);
@@ -32,7 +32,8 @@ Result evaluateSoftmax(SoftmaxOp op, const HostTensor &input) {
   return result;
 }
 
-Result evaluateLayerNorm(LayerNormOp op, const HostTensor &input, const HostTensor &scale, const HostTensor &bias) {
+static Result evaluateLayerNorm(LayerNormOp op, const HostTensor &input, const HostTensor &scale,
+                                const HostTensor &bias) {
   llvm::ArrayRef<int64_t> rowShape = input.getShape().drop_front(op.getAxis());
   for (const HostTensor *tensor : {&scale, &bias})
     if (tensor->getShape() != rowShape)
@@ -59,7 +60,7 @@ Result evaluateLayerNorm(LayerNormOp op, const HostTensor &input, const HostTens
   return result;
 }
 
-Result evaluateRmsNorm(RmsNormOp op, const HostTensor &input, const HostTensor &scale) {
+static Result evaluateRmsNorm(RmsNormOp op, const HostTensor &input, const HostTensor &scale) {
   int64_t size = input.getShape().back();
   if (scale.getShape() != input.getShape().take_back(1))
     return callError(op, "the shapes " + describeShape(input.getShape().take_back(1)) + " of a row and " +
@@ -76,6 +77,12 @@ Result evaluateRmsNorm(RmsNormOp op, const HostTensor &input, const HostTensor &
                       static_cast<double>(static_cast<Wide>(input.getFloat(begin + k)) * scale.getFloat(k) / root));
   }
   return result;
+}
+
+void addNormEvaluators(EvaluatorTable &table) {
+  table.add<evaluateSoftmax>();
+  table.add<evaluateLayerNorm>();
+  table.add<evaluateRmsNorm>();
 }
 
 } // namespace vx::reference

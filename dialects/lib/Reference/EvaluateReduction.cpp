@@ -95,7 +95,7 @@ private:
 
 } // namespace
 
-Result evaluateReduce(ReduceOp op, const HostTensor &input) {
+static Result evaluateReduce(ReduceOp op, const HostTensor &input) {
   Shape kept, keptStep(input.getRank());
   for (int64_t d = 0; d < input.getRank(); ++d)
     if (!llvm::is_contained(op.getAxes(), d))
@@ -118,7 +118,7 @@ Result evaluateReduce(ReduceOp op, const HostTensor &input) {
   return result;
 }
 
-Result evaluateArgReduce(ArgReduceOp op, const HostTensor &input) {
+static Result evaluateArgReduce(ArgReduceOp op, const HostTensor &input) {
   int64_t axis = op.getAxis(), size = input.getShape()[axis], step = getStrides(input.getShape())[axis];
   Shape shape(input.getShape());
   shape.erase(shape.begin() + axis);
@@ -161,7 +161,7 @@ int64_t getWindowCount(int64_t size, int64_t kernel, int64_t stride, int64_t dil
   return room < 0 ? 0 : room / stride + 1;
 }
 
-Result evaluateReduceWindow(ReduceWindowOp op, const HostTensor &input) {
+static Result evaluateReduceWindow(ReduceWindowOp op, const HostTensor &input) {
   llvm::ArrayRef<int64_t> window = op.getWindow(), steps = op.getStrides(), dilations = op.getDilations();
   Shape shape;
   for (int64_t d = 0; d < input.getRank(); ++d)
@@ -185,6 +185,12 @@ Result evaluateReduceWindow(ReduceWindowOp op, const HostTensor &input) {
     accumulator.store(result, linear);
   });
   return result;
+}
+
+void addReductionEvaluators(EvaluatorTable &table) {
+  table.add<evaluateReduce>();
+  table.add<evaluateArgReduce>();
+  table.add<evaluateReduceWindow>();
 }
 
 } // namespace vx::reference

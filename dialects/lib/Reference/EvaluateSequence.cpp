@@ -1,7 +1,5 @@
 #include "OpEvaluators.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 
 namespace vx::reference {
@@ -16,7 +14,7 @@ static llvm::Expected<int64_t> resolvePosition(Operation *op, const HostValue &v
   return position < 0 ? position + length : position;
 }
 
-llvm::Expected<HostValue> evaluateSequence(Operation *op, llvm::ArrayRef<HostValue> operands) {
+static llvm::Expected<HostValue> evaluateSequence(Operation *op, llvm::ArrayRef<HostValue> operands) {
   if (llvm::isa<SequenceConstructOp>(op)) {
     HostSequence result;
     for (const HostValue &operand : operands)
@@ -56,6 +54,22 @@ llvm::Expected<HostValue> evaluateSequence(Operation *op, llvm::ArrayRef<HostVal
   }
   sequence.erase(sequence.begin() + place);
   return sequence;
+}
+
+static EvaluatorTable::Results evaluateSequenceOp(Operation *op, llvm::ArrayRef<HostValue> operands,
+                                                  const SymbolValues &) {
+  llvm::Expected<HostValue> result = evaluateSequence(op, operands);
+  if (!result)
+    return result.takeError();
+  return llvm::SmallVector<HostValue>{std::move(*result)};
+}
+
+void addSequenceEvaluators(EvaluatorTable &table) {
+  table.add<SequenceConstructOp>(evaluateSequenceOp);
+  table.add<SequenceInsertOp>(evaluateSequenceOp);
+  table.add<SequenceAtOp>(evaluateSequenceOp);
+  table.add<SequenceEraseOp>(evaluateSequenceOp);
+  table.add<SequenceLengthOp>(evaluateSequenceOp);
 }
 
 } // namespace vx::reference

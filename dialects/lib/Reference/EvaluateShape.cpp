@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace vx::reference {
 
-Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape) {
   HostTensor result(elementTypeOf(op.getResult()), resultShape);
   bool asFloat = isFloat(result.getElementType());
   IndexSpace(resultShape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
@@ -19,14 +19,14 @@ Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape) {
   return result;
 }
 
-Result evaluateReshape(ReshapeOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateReshape(ReshapeOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
   if (IndexSpace(resultShape).getCount() != input.getNumElements())
     return callError(op, "the shapes " + describeShape(input.getShape()) + " and " + describeShape(resultShape) +
                              " have different numbers of elements");
   return input.reshaped(resultShape);
 }
 
-Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
+static Result evaluateTranspose(TransposeOp op, const HostTensor &input) {
   Shape shape, steps, strides = getStrides(input.getShape());
   for (int64_t dim : op.getPermutation()) {
     shape.push_back(input.getShape()[dim]);
@@ -67,7 +67,7 @@ static void forEachPacked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t>
   });
 }
 
-Result evaluatePack(PackOp op, const HostTensor &input) {
+static Result evaluatePack(PackOp op, const HostTensor &input) {
   Shape shape = getPackedShape(input.getShape(), op.getDim(), op.getTile(), op.getPermutation());
   HostTensor result(input.getElementType(), shape); // zeros
   forEachPacked(input.getShape(), shape, op.getDim(), op.getPermutation(),
@@ -75,7 +75,7 @@ Result evaluatePack(PackOp op, const HostTensor &input) {
   return result;
 }
 
-Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
   if (getPackedShape(resultShape, op.getDim(), input.getShape().back(), op.getPermutation()) != input.getShape())
     return callError(op, "the shape " + describeShape(input.getShape()) + " does not unpack to " +
                              describeShape(resultShape));
@@ -85,7 +85,7 @@ Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64
   return result;
 }
 
-Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape) {
   Shape strides = getStrides(input.getShape());
   for (auto [index, dim] : llvm::enumerate(op.getDimensions()))
     if (input.getShape()[index] != 1 && input.getShape()[index] != resultShape[dim])
@@ -102,30 +102,33 @@ Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef
   return result;
 }
 
-Result evaluateSlice(SliceOp op, const HostTensor &input, llvm::ArrayRef<int64_t> starts,
-                     llvm::ArrayRef<int64_t> resultShape) {
+static Result evaluateSlice(SliceOp op, const HostTensor &input, const SymbolValues &symbols,
+                            llvm::ArrayRef<int64_t> resultShape) {
+  llvm::Expected<Shape> starts = evaluateDimsOf(op, op.getStarts(), symbols);
+  if (!starts)
+    return starts.takeError();
   HostTensor result(input.getElementType(), resultShape);
   for (auto [d, size] : llvm::enumerate(resultShape)) {
     if (result.getNumElements() == 0)
       break;
     int64_t stride = op.getStrides()[d], last;
-    if (llvm::MulOverflow(size - 1, stride, last) || llvm::AddOverflow(starts[d], last, last))
+    if (llvm::MulOverflow(size - 1, stride, last) || llvm::AddOverflow((*starts)[d], last, last))
       last = stride < 0 ? INT64_MIN : INT64_MAX;
-    if (std::min(starts[d], last) < 0 || std::max(starts[d], last) >= input.getShape()[d])
-      return callError(op, "the indices " + llvm::Twine(starts[d]) + " to " + llvm::Twine(last) +
+    if (std::min((*starts)[d], last) < 0 || std::max((*starts)[d], last) >= input.getShape()[d])
+      return callError(op, "the indices " + llvm::Twine((*starts)[d]) + " to " + llvm::Twine(last) +
                                " are out of range [0, " + llvm::Twine(input.getShape()[d]) + ")");
   }
   Shape strides = getStrides(input.getShape());
   IndexSpace(resultShape).forEach([&](llvm::ArrayRef<int64_t> index, int64_t linear) {
     int64_t from = 0;
     for (auto [d, position] : llvm::enumerate(index))
-      from += (starts[d] + position * op.getStrides()[d]) * strides[d];
+      from += ((*starts)[d] + position * op.getStrides()[d]) * strides[d];
     copyElement(result, linear, input, from);
   });
   return result;
 }
 
-Result evaluateConcat(ConcatOp op, llvm::ArrayRef<HostTensor> inputs) {
+static Result evaluateConcat(ConcatOp op, llvm::ArrayRef<HostTensor> inputs) {
   int64_t axis = op.getAxis();
   Shape shape(inputs[0].getShape());
   for (const HostTensor &input : inputs.drop_front()) {
@@ -150,14 +153,19 @@ Result evaluateConcat(ConcatOp op, llvm::ArrayRef<HostTensor> inputs) {
   return result;
 }
 
-Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, llvm::ArrayRef<int64_t> low,
-                   llvm::ArrayRef<int64_t> high) {
+static Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, const SymbolValues &symbols) {
+  llvm::Expected<Shape> low = evaluateDimsOf(op, op.getLow(), symbols);
+  if (!low)
+    return low.takeError();
+  llvm::Expected<Shape> high = evaluateDimsOf(op, op.getHigh(), symbols);
+  if (!high)
+    return high.takeError();
   Shape shape;
   for (auto [d, size] : llvm::enumerate(input.getShape())) {
     int64_t padded;
-    if (llvm::AddOverflow(size, low[d], padded) || llvm::AddOverflow(padded, high[d], padded) || padded < 0)
+    if (llvm::AddOverflow(size, (*low)[d], padded) || llvm::AddOverflow(padded, (*high)[d], padded) || padded < 0)
       return callError(op, "the padded size of dimension " + llvm::Twine(d) + " is below 0 or does not fit 64 bits: " +
-                               llvm::Twine(low[d]) + " + " + llvm::Twine(size) + " + " + llvm::Twine(high[d]));
+                               llvm::Twine((*low)[d]) + " + " + llvm::Twine(size) + " + " + llvm::Twine((*high)[d]));
     shape.push_back(padded);
   }
   HostTensor result(input.getElementType(), shape);
@@ -166,7 +174,7 @@ Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, l
     int64_t from = 0;
     bool inside = true;
     for (auto [d, position] : llvm::enumerate(index)) {
-      int64_t source = position - low[d];
+      int64_t source = position - (*low)[d];
       inside = inside && source >= 0 && source < input.getShape()[d];
       from += source * strides[d];
     }
@@ -176,6 +184,34 @@ Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, l
       copyElement(result, linear, value, 0);
   });
   return result;
+}
+
+static Result evaluateConstant(ConstantOp op) {
+  Result value = getHostTensor(op.getValue());
+  if (!value)
+    return callError(op, llvm::toString(value.takeError()));
+  return value;
+}
+
+static Result evaluateDimValue(DimValueOp op, const SymbolValues &symbols) {
+  llvm::Expected<int64_t> value = evaluateDimOf(op, op.getValue(), symbols);
+  if (!value)
+    return value.takeError();
+  return HostTensor::scalar(*value);
+}
+
+void addShapeEvaluators(EvaluatorTable &table) {
+  table.add<evaluateConstant>();
+  table.add<evaluateDimValue>();
+  table.add<evaluateIota>();
+  table.add<evaluateReshape>();
+  table.add<evaluateTranspose>();
+  table.add<evaluatePack>();
+  table.add<evaluateUnpack>();
+  table.add<evaluateBroadcast>();
+  table.add<evaluateSlice>();
+  table.add<evaluateConcat>();
+  table.add<evaluatePad>();
 }
 
 } // namespace vx::reference

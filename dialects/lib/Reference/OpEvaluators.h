@@ -1,4 +1,4 @@
-// The evaluators of single ops, by family; `evaluate` selects among them.
+// The table of the evaluators of single ops, and what the families share. Each family adds its ops.
 #ifndef VX_LIB_REFERENCE_OPEVALUATORS_H
 #define VX_LIB_REFERENCE_OPEVALUATORS_H
 
@@ -58,53 +58,99 @@ inline void copyElement(HostTensor &to, int64_t toIndex, const HostTensor &from,
 std::vector<double> toFloats(const HostTensor &tensor);
 std::vector<int64_t> toInts(const HostTensor &tensor);
 
-// Elementwise.
-Result evaluateElementwise(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands);
-
-// Shape.
-Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape);
-Result evaluateReshape(ReshapeOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
-Result evaluateTranspose(TransposeOp op, const HostTensor &input);
-Result evaluatePack(PackOp op, const HostTensor &input);
-Result evaluateUnpack(UnpackOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
-Result evaluateBroadcast(BroadcastOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
-Result evaluateSlice(SliceOp op, const HostTensor &input, llvm::ArrayRef<int64_t> starts,
-                     llvm::ArrayRef<int64_t> resultShape);
-Result evaluateConcat(ConcatOp op, llvm::ArrayRef<HostTensor> inputs);
-Result evaluatePad(PadOp op, const HostTensor &input, const HostTensor &value, llvm::ArrayRef<int64_t> low,
-                   llvm::ArrayRef<int64_t> high);
-
-// Contraction.
-Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs);
-Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor &filter);
-
-// Reduction.
-Result evaluateReduce(ReduceOp op, const HostTensor &input);
-Result evaluateArgReduce(ArgReduceOp op, const HostTensor &input);
-Result evaluateReduceWindow(ReduceWindowOp op, const HostTensor &input);
-
 /// The number of places of a window: floor((padded - extent) / stride) + 1, at least 0.
 int64_t getWindowCount(int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t low, int64_t high);
 
-// Normalisation.
-Result evaluateSoftmax(SoftmaxOp op, const HostTensor &input);
-Result evaluateLayerNorm(LayerNormOp op, const HostTensor &input, const HostTensor &scale, const HostTensor &bias);
-Result evaluateRmsNorm(RmsNormOp op, const HostTensor &input, const HostTensor &scale);
+/// The value of an expression that `op` holds, and of several; errors name the op's source node.
+llvm::Expected<int64_t> evaluateDimOf(mlir::Operation *op, DimAttr dim, const SymbolValues &symbols);
+llvm::Expected<Shape> evaluateDimsOf(mlir::Operation *op, mlir::ArrayAttr dims, const SymbolValues &symbols);
+/// The sizes of the op's first result.
+llvm::Expected<Shape> evaluateResultShapeOf(mlir::Operation *op, const SymbolValues &symbols);
 
-// Attention: the result, and the logarithm of the sum of exponentials where the op has that result. `mask` and `bias`
-// may be null.
-llvm::Expected<llvm::SmallVector<HostTensor>> evaluateAttention(AttentionOp op, const HostTensor &queries,
-                                                                const HostTensor &keys, const HostTensor &values,
-                                                                const HostTensor *mask, const HostTensor *bias,
-                                                                int64_t past);
+/// The one evaluator of each op.
+class EvaluatorTable {
+public:
+  using Results = llvm::Expected<llvm::SmallVector<HostValue>>;
+  using Evaluator = Results (*)(mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols);
 
-// Indexing.
-Result evaluateGather(GatherOp op, const HostTensor &input, const HostTensor &indices);
-Result evaluateCountNonzero(CountNonzeroOp op, const HostTensor &input);
-Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::ArrayRef<int64_t> resultShape);
+  /// `function` evaluates the ops of its first parameter's type. What follows there may be the first operands, each a
+  /// `const HostTensor &`, or all as an `ArrayRef<HostTensor>`; then the values of symbols, as `const SymbolValues &`;
+  /// then the result's sizes, as an `ArrayRef<int64_t>`. It gives the one result, or a vector of all.
+  template <auto function>
+  void add() {
+    addOf<function>(function);
+  }
+  /// For an op whose operands are not all tensors.
+  template <typename Op>
+  void add(Evaluator evaluator) {
+    [[maybe_unused]] bool isNew = evaluators.try_emplace(mlir::TypeID::get<Op>(), evaluator).second;
+    assert(isNew && "an op has one evaluator");
+  }
+  /// `evaluator` evaluates all ops that have a trait.
+  template <template <typename> class Trait>
+  void addTrait(Evaluator evaluator) {
+    traits.emplace_back([](mlir::Operation *op) { return op->hasTrait<Trait>(); }, evaluator);
+  }
 
-// Sequences.
-llvm::Expected<HostValue> evaluateSequence(mlir::Operation *op, llvm::ArrayRef<HostValue> operands);
+  /// Null for an op that has no evaluator.
+  Evaluator find(mlir::Operation *op) const {
+    if (Evaluator evaluator = evaluators.lookup(op->getName().getTypeID()))
+      return evaluator;
+    for (auto [hasTrait, evaluator] : traits)
+      if (hasTrait(op))
+        return evaluator;
+    return nullptr;
+  }
+
+private:
+  template <auto function, typename Returned, typename Op, typename... Parameters>
+  void addOf(Returned (*)(Op, Parameters...)) {
+    add<Op>([](mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols) -> Results {
+      llvm::SmallVector<HostTensor> tensors;
+      for (const HostValue &operand : operands)
+        tensors.push_back(std::get<HostTensor>(operand));
+      Shape shape;
+      if constexpr ((std::is_same_v<Parameters, llvm::ArrayRef<int64_t>> || ...)) {
+        llvm::Expected<Shape> sizes = evaluateResultShapeOf(op, symbols);
+        if (!sizes)
+          return sizes.takeError();
+        shape = *sizes;
+      }
+      size_t next = 0;
+      auto take = [&]<typename Parameter>() -> Parameter {
+        if constexpr (std::is_same_v<Parameter, const HostTensor &>)
+          return tensors[next++];
+        else if constexpr (std::is_same_v<Parameter, llvm::ArrayRef<HostTensor>>)
+          return tensors;
+        else if constexpr (std::is_same_v<Parameter, const SymbolValues &>)
+          return symbols;
+        else
+          return llvm::ArrayRef<int64_t>(shape);
+      };
+      // A braced list is evaluated in order, unlike a call's arguments.
+      std::tuple<Op, Parameters...> arguments{llvm::cast<Op>(op), take.template operator()<Parameters>()...};
+      auto results = std::apply(function, arguments);
+      if (!results)
+        return results.takeError();
+      if constexpr (std::is_same_v<Returned, Result>)
+        return llvm::SmallVector<HostValue>{std::move(*results)};
+      else
+        return llvm::SmallVector<HostValue>(results->begin(), results->end());
+    });
+  }
+
+  llvm::DenseMap<mlir::TypeID, Evaluator> evaluators;
+  llvm::SmallVector<std::pair<bool (*)(mlir::Operation *), Evaluator>> traits;
+};
+
+void addElementwiseEvaluators(EvaluatorTable &table);
+void addShapeEvaluators(EvaluatorTable &table);
+void addContractionEvaluators(EvaluatorTable &table);
+void addReductionEvaluators(EvaluatorTable &table);
+void addNormEvaluators(EvaluatorTable &table);
+void addAttentionEvaluators(EvaluatorTable &table);
+void addIndexingEvaluators(EvaluatorTable &table);
+void addSequenceEvaluators(EvaluatorTable &table);
 
 } // namespace vx::reference
 
