@@ -36,7 +36,8 @@ class Tools:
     def __init__(self, folder, devices, variants=(), compile_for=()):
         self.folder, self.devices, self.variants = folder, list(devices), list(variants)
         self.targets = list(dict.fromkeys([*devices, *compile_for]))
-        self.environment = dict(os.environ, VX_VULKAN_VALIDATION="1", VX_CHECK_SCHEDULE="1")
+        # A machine whose validation layer is older than its driver sets VX_VULKAN_VALIDATION=0.
+        self.environment = {"VX_VULKAN_VALIDATION": "1", "VX_CHECK_SCHEDULE": "1", **os.environ}
         self.coverage, self.only_plans = None, False  # of class Coverage, where it is counted; whether nothing is to run
 
     def run(self, name, *arguments, seconds=SECONDS):
