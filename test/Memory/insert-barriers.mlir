@@ -55,3 +55,31 @@ vxrt.program @apart symbols ["k", "m", "n"] {
   }
   vxrt.return %c, %k, %d, %k : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
 }
+
+// An element of a list is the buffer that went into it, under another name: its reader waits for the writer.
+// What went into no list, and what the caller gave, is nobody's element.
+// CHECK-LABEL: vxrt.program @elements
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A:.+]]) scalars
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[B:.+]]) scalars
+// CHECK:         vxrt.copy barrier %[[ELEMENT:.+]], %{{.+}} : !vxrt.buffer
+// CHECK:         vxrt.copy %[[B]]
+vxrt.program @elements symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %one = vxrt.const 1
+  %c64 = vxrt.const 64
+  %a = vxrt.allocate %c64 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %c = vxrt.allocate %c64 : !vxrt.buffer
+  %d = vxrt.allocate %c64 : !vxrt.buffer
+  %empty = vxrt.list_empty f32 : !vxrt.object
+  %list = vxrt.list_insert %empty[%zero], %a dims(%n) : !vxrt.object, !vxrt.buffer -> !vxrt.object
+  %element, %dim = vxrt.list_get %list[%zero] : !vxrt.object -> !vxrt.buffer, i64
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %element, %c : !vxrt.buffer
+    vxrt.copy %b, %d : !vxrt.buffer
+  }
+  vxrt.return %c, %n, %d, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
+}

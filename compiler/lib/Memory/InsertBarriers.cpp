@@ -28,16 +28,35 @@ public:
       return mayOverlap(aSlice, bSlice);
     if (aSlice || bSlice)
       return false; // nothing but a slice shows the arena
-    auto isFresh = [](Value value) {
-      return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
-    };
-    if (isFresh(a) || isFresh(b))
+    bool aFresh = isFresh(a), bFresh = isFresh(b);
+    if ((aFresh && (bFresh || isInput(b) || !escapes(a))) || (bFresh && (isInput(a) || !escapes(b))))
       return false; // a fresh buffer and weights are known by their own name only
     auto aVariable = a.getDefiningOp<vxrt::VariableOp>(), bVariable = b.getDefiningOp<vxrt::VariableOp>();
     return !aVariable || !bVariable || aVariable.getVariable() == bVariable.getVariable();
   }
 
 private:
+  static bool isFresh(Value value) {
+    return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
+  }
+
+  /// Memory of the caller, which nothing made in the program is.
+  static bool isInput(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && isa<vxrt::ProgramOp>(argument.getOwner()->getParentOp());
+  }
+
+  /// Whether the memory may have another name: a list and a loop or branch give back what went into them.
+  static bool escapes(Value fresh) {
+    return llvm::any_of(fresh.getUsers(), [](Operation *user) {
+      if (isa<vxrt::ReturnOp>(user))
+        return false;
+      return user->hasTrait<mlir::OpTrait::IsTerminator>() || user->getNumRegions() != 0 ||
+             llvm::any_of(user->getResultTypes(),
+                          [](Type type) { return isa<vxrt::BufferType, vxrt::ObjectType>(type); });
+    });
+  }
+
   bool mayOverlap(vxrt::ArenaSliceOp a, vxrt::ArenaSliceOp b) {
     if (a.getOffset() == b.getOffset())
       return true;
