@@ -46,15 +46,10 @@ private:
     return argument && isa<vxrt::ProgramOp>(argument.getOwner()->getParentOp());
   }
 
-  /// Whether the memory may have another name: a list and a loop or branch give back what went into them.
+  /// Whether the memory may have another name. What is returned has one only after the program.
   static bool escapes(Value fresh) {
-    return llvm::any_of(fresh.getUsers(), [](Operation *user) {
-      if (isa<vxrt::ReturnOp>(user))
-        return false;
-      return user->hasTrait<mlir::OpTrait::IsTerminator>() || user->getNumRegions() != 0 ||
-             llvm::any_of(user->getResultTypes(),
-                          [](Type type) { return isa<vxrt::BufferType, vxrt::ObjectType>(type); });
-    });
+    return llvm::any_of(fresh.getUsers(),
+                        [](Operation *user) { return !isBriefUse(user) && !isa<vxrt::ReturnOp>(user); });
   }
 
   bool mayOverlap(vxrt::ArenaSliceOp a, vxrt::ArenaSliceOp b) {

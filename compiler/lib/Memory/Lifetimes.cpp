@@ -4,6 +4,8 @@ using namespace mlir;
 
 namespace vx {
 
+bool isBriefUse(Operation *user) { return isa<vxrt::DispatchOp, vxrt::CopyOp, vxrt::ReadI64Op>(user); }
+
 Lifetimes::Lifetimes(vxrt::ProgramOp program) {
   int64_t next = 0;
   auto visit = [&](Block &block, auto &&self) -> void {

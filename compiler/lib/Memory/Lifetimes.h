@@ -15,6 +15,10 @@ struct Lifetime {
   bool overlaps(const Lifetime &other) const { return first <= other.last && other.first <= last; }
 };
 
+/// Whether `user` knows a buffer only for as long as it runs: a command or a read back. A list, loop or branch that a
+/// buffer goes into may give it back under another name.
+bool isBriefUse(mlir::Operation *user);
+
 /// The positions of a program's operations.
 class Lifetimes {
 public:

@@ -99,8 +99,7 @@ private:
       DimAttr size = expressions.get(allocate.getSize());
       if (!size || allocate->use_empty())
         return;
-      if (!llvm::all_of(allocate->getUsers(),
-                        [](Operation *user) { return isa<vxrt::DispatchOp, vxrt::CopyOp, vxrt::ReadI64Op>(user); }))
+      if (!llvm::all_of(allocate->getUsers(), isBriefUse))
         return; // something may hold it beyond its commands
       Slot slot;
       slot.buffers.push_back(allocate);

@@ -128,7 +128,7 @@ bool canEvaluate(Operation *op) { return getEvaluatorTable().find(op) != nullptr
 
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols) {
-  EvaluatorTable::Evaluator evaluator = getEvaluatorTable().find(op);
+  OpEvaluator evaluator = getEvaluatorTable().find(op);
   if (!evaluator)
     return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()))) {

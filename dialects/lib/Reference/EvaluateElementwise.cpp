@@ -248,16 +248,7 @@ static Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> oper
 }
 
 void addElementwiseEvaluators(EvaluatorTable &table) {
-  table.addTrait<OpTrait::Elementwise>(
-      [](Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &) -> EvaluatorTable::Results {
-        llvm::SmallVector<HostTensor> tensors;
-        for (const HostValue &operand : operands)
-          tensors.push_back(std::get<HostTensor>(operand));
-        Result result = evaluateElementwise(op, tensors);
-        if (!result)
-          return result.takeError();
-        return llvm::SmallVector<HostValue>{std::move(*result)};
-      });
+  table.addTrait<OpTrait::Elementwise>(EvaluatorTable::evaluate<evaluateElementwise>);
 }
 
 } // namespace vx::reference

@@ -56,8 +56,7 @@ static llvm::Expected<HostValue> evaluateSequence(Operation *op, llvm::ArrayRef<
   return sequence;
 }
 
-static EvaluatorTable::Results evaluateSequenceOp(Operation *op, llvm::ArrayRef<HostValue> operands,
-                                                  const SymbolValues &) {
+static OpResults evaluateSequenceOp(Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &) {
   llvm::Expected<HostValue> result = evaluateSequence(op, operands);
   if (!result)
     return result.takeError();

@@ -2,6 +2,7 @@
 #ifndef VX_LIB_REFERENCE_OPEVALUATORS_H
 #define VX_LIB_REFERENCE_OPEVALUATORS_H
 
+#include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Reference/Evaluate.h"
 #include "llvm/ADT/Twine.h"
 
@@ -67,80 +68,72 @@ llvm::Expected<Shape> evaluateDimsOf(mlir::Operation *op, mlir::ArrayAttr dims, 
 /// The sizes of the op's first result.
 llvm::Expected<Shape> evaluateResultShapeOf(mlir::Operation *op, const SymbolValues &symbols);
 
-/// The one evaluator of each op.
-class EvaluatorTable {
-public:
-  using Results = llvm::Expected<llvm::SmallVector<HostValue>>;
-  using Evaluator = Results (*)(mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols);
+using OpResults = llvm::Expected<llvm::SmallVector<HostValue>>;
+using OpEvaluator = OpResults (*)(mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols);
 
-  /// `function` evaluates the ops of its first parameter's type. What follows there may be the first operands, each a
+/// The one evaluator of each op.
+class EvaluatorTable : public OpFunctionTable<OpEvaluator> {
+public:
+  // For an op whose operands are not all tensors.
+  using OpFunctionTable::add;
+
+  /// `function` evaluates the ops of its first parameter's type, by `evaluate`.
+  template <auto function>
+  void add() {
+    add<decltype(getOp(function))>(evaluate<function>);
+  }
+
+  /// Calls `function` with `op` and tensors. What follows the op in its parameters may be the first operands, each a
   /// `const HostTensor &`, or all as an `ArrayRef<HostTensor>`; then the values of symbols, as `const SymbolValues &`;
   /// then the result's sizes, as an `ArrayRef<int64_t>`. It gives the one result, or a vector of all.
   template <auto function>
-  void add() {
-    addOf<function>(function);
-  }
-  /// For an op whose operands are not all tensors.
-  template <typename Op>
-  void add(Evaluator evaluator) {
-    [[maybe_unused]] bool isNew = evaluators.try_emplace(mlir::TypeID::get<Op>(), evaluator).second;
-    assert(isNew && "an op has one evaluator");
-  }
-  /// `evaluator` evaluates all ops that have a trait.
-  template <template <typename> class Trait>
-  void addTrait(Evaluator evaluator) {
-    traits.emplace_back([](mlir::Operation *op) { return op->hasTrait<Trait>(); }, evaluator);
-  }
-
-  /// Null for an op that has no evaluator.
-  Evaluator find(mlir::Operation *op) const {
-    if (Evaluator evaluator = evaluators.lookup(op->getName().getTypeID()))
-      return evaluator;
-    for (auto [hasTrait, evaluator] : traits)
-      if (hasTrait(op))
-        return evaluator;
-    return nullptr;
+  static OpResults evaluate(mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols) {
+    return call(function, op, operands, symbols);
   }
 
 private:
-  template <auto function, typename Returned, typename Op, typename... Parameters>
-  void addOf(Returned (*)(Op, Parameters...)) {
-    add<Op>([](mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols) -> Results {
-      llvm::SmallVector<HostTensor> tensors;
-      for (const HostValue &operand : operands)
-        tensors.push_back(std::get<HostTensor>(operand));
-      Shape shape;
-      if constexpr ((std::is_same_v<Parameters, llvm::ArrayRef<int64_t>> || ...)) {
-        llvm::Expected<Shape> sizes = evaluateResultShapeOf(op, symbols);
-        if (!sizes)
-          return sizes.takeError();
-        shape = *sizes;
-      }
-      size_t next = 0;
-      auto take = [&]<typename Parameter>() -> Parameter {
-        if constexpr (std::is_same_v<Parameter, const HostTensor &>)
-          return tensors[next++];
-        else if constexpr (std::is_same_v<Parameter, llvm::ArrayRef<HostTensor>>)
-          return tensors;
-        else if constexpr (std::is_same_v<Parameter, const SymbolValues &>)
-          return symbols;
-        else
-          return llvm::ArrayRef<int64_t>(shape);
-      };
-      // A braced list is evaluated in order, unlike a call's arguments.
-      std::tuple<Op, Parameters...> arguments{llvm::cast<Op>(op), take.template operator()<Parameters>()...};
-      auto results = std::apply(function, arguments);
-      if (!results)
-        return results.takeError();
-      if constexpr (std::is_same_v<Returned, Result>)
-        return llvm::SmallVector<HostValue>{std::move(*results)};
-      else
-        return llvm::SmallVector<HostValue>(results->begin(), results->end());
-    });
-  }
+  template <typename Returned, typename Op, typename... Parameters>
+  static Op getOp(Returned (*)(Op, Parameters...));
 
-  llvm::DenseMap<mlir::TypeID, Evaluator> evaluators;
-  llvm::SmallVector<std::pair<bool (*)(mlir::Operation *), Evaluator>> traits;
+  template <typename Returned, typename Op, typename... Parameters>
+  static OpResults call(Returned (*function)(Op, Parameters...), mlir::Operation *op,
+                        llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols) {
+    llvm::SmallVector<HostTensor> tensors;
+    for (const HostValue &operand : operands)
+      tensors.push_back(std::get<HostTensor>(operand));
+    Shape shape;
+    if constexpr ((std::is_same_v<Parameters, llvm::ArrayRef<int64_t>> || ...)) {
+      llvm::Expected<Shape> sizes = evaluateResultShapeOf(op, symbols);
+      if (!sizes)
+        return sizes.takeError();
+      shape = *sizes;
+    }
+    size_t next = 0;
+    auto take = [&]<typename Parameter>() -> Parameter {
+      if constexpr (std::is_same_v<Parameter, const HostTensor &>)
+        return tensors[next++];
+      else if constexpr (std::is_same_v<Parameter, llvm::ArrayRef<HostTensor>>)
+        return tensors;
+      else if constexpr (std::is_same_v<Parameter, const SymbolValues &>)
+        return symbols;
+      else
+        return llvm::ArrayRef<int64_t>(shape);
+    };
+    Op typed;
+    if constexpr (std::is_same_v<Op, mlir::Operation *>)
+      typed = op;
+    else
+      typed = llvm::cast<Op>(op);
+    // A braced list is evaluated in order, unlike a call's arguments.
+    std::tuple<Op, Parameters...> arguments{typed, take.template operator()<Parameters>()...};
+    auto results = std::apply(function, arguments);
+    if (!results)
+      return results.takeError();
+    if constexpr (std::is_same_v<Returned, Result>)
+      return llvm::SmallVector<HostValue>{std::move(*results)};
+    else
+      return llvm::SmallVector<HostValue>(results->begin(), results->end());
+  }
 };
 
 void addElementwiseEvaluators(EvaluatorTable &table);

@@ -15,8 +15,8 @@ using ImportFunction = void (*)(NodeImporter &);
 /// A line of the table that a file Import*.cpp ends in, sorted by name: `function` imports op `name` of the versions
 /// `first` to `last`. `attributes` are those that ONNX gives the op, each with the versions that have it: "axis" in
 /// all, "axis@13" from 13 on, "axis@1-12" up to 12. An op starts at the version whose form its function reads; what
-/// version 1 of the activations had more
-/// (`consumed_inputs`) is not read. A later version that changes an op's meaning gets a line of its own.
+/// version 1 of the activations had more (`consumed_inputs`) is not read. A later version that changes an op's meaning
+/// gets a line of its own.
 struct OpTableEntry {
   llvm::StringLiteral name;
   int64_t first, last;

@@ -143,6 +143,13 @@ def sequences():
         allowed = "[-2, 3)" if name == "insert" else "[-2, 2)"
         yield Case(f"sequence_{name}_fault", {**inputs(0), "q": scalar("i64", 7)}, make + f"\n  %t = {op}" + at, both,
                    fault=f"program.mlir:8:8: position is 7, allowed is {allowed}")
+    # The element is read in the segment that computes it: no host value stands between them.
+    yield Case("sequence_at_constant", inputs(0), f"""
+  %c = vx.constant dense<1> : tensor<i64>
+  %z = vx.neg %x : tensor<3xf32>
+  %t = vx.sequence_construct %y, %z : (tensor<3xf32>, tensor<3xf32>) -> {SEQUENCE}
+  %r = vx.sequence_at %t, %c : {SEQUENCE} -> tensor<3xf32>
+  %n = vx.sequence_length %t : {SEQUENCE}""", both)
     # An older version of a sequence stays what it was.
     yield Case("sequence_versions", inputs(0), make + f"""
   %t = vx.sequence_erase %s : {SEQUENCE}

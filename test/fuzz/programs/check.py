@@ -37,7 +37,8 @@ class Tools:
         self.folder, self.devices, self.variants = folder, list(devices), list(variants)
         self.targets = list(dict.fromkeys([*devices, *compile_for]))
         # A machine whose validation layer is older than its driver sets VX_VULKAN_VALIDATION=0.
-        self.environment = {"VX_VULKAN_VALIDATION": "1", "VX_CHECK_SCHEDULE": "1", **os.environ}
+        self.validated = os.environ.get("VX_VULKAN_VALIDATION", "1") not in ("", "0")
+        self.environment = dict(os.environ, VX_VULKAN_VALIDATION=str(int(self.validated)), VX_CHECK_SCHEDULE="1")
         self.coverage, self.only_plans = None, False  # of class Coverage, where it is counted; whether nothing is to run
 
     def run(self, name, *arguments, seconds=SECONDS):

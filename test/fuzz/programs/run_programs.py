@@ -157,6 +157,8 @@ def main():
             future.result()
     counts = ", ".join(f"{name} {number}" for name, number in sorted(state["kinds"].items()))
     print(f"seeds {first} to {state['next'] - 1}: {state['done'] - state['failed'] - state['refused']} of {state['done']} programs right on {','.join(tools.devices)}, {state['refused']} refused by the reference\nops: {counts}")
+    if "vulkan" in tools.devices and not tools.validated:
+        print("not validated: VX_VULKAN_VALIDATION is off, so no validation layer saw what ran on vulkan")
     lacking = []
     if tools.coverage:
         floor = int(options.least * options.minutes / 60) if options.minutes else int(options.least)

@@ -166,7 +166,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     if (failed(checkElementType(op, type)))
       return failure();
-  if (LoweringTable::Lowering lowering = getLoweringTable().find(op))
+  if (OpLowering lowering = getLoweringTable().find(op))
     return lowering(*this, op);
   return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
@@ -100,32 +101,16 @@ struct WindowDim {
 mlir::Value getWindowPlace(mlir::OpBuilder &builder, mlir::Location loc, const WindowDim &window, mlir::Value at,
                            mlir::Value inWindow, mlir::Value size, llvm::SmallVectorImpl<mlir::Value> &conditions);
 
-/// The one lowering of each op.
-class LoweringTable {
-public:
-  using Lowering = mlir::LogicalResult (*)(KernelLowering &lowering, mlir::Operation *op);
+using OpLowering = mlir::LogicalResult (*)(KernelLowering &lowering, mlir::Operation *op);
 
+/// The one lowering of each op.
+class LoweringTable : public OpFunctionTable<OpLowering> {
+public:
   /// `function` lowers ops of the type `Op`: it gives the lowered value of the one result, or sets the results itself
   /// and says whether it could.
   template <typename Op, auto function>
   void add() {
-    [[maybe_unused]] bool isNew = lowerings.try_emplace(mlir::TypeID::get<Op>(), run<Op, function>).second;
-    assert(isNew && "an op has one lowering");
-  }
-  /// `lowering` lowers all ops that have a trait.
-  template <template <typename> class Trait>
-  void addTrait(Lowering lowering) {
-    traits.emplace_back([](mlir::Operation *op) { return op->hasTrait<Trait>(); }, lowering);
-  }
-
-  /// Null for an op that kernels have no code for.
-  Lowering find(mlir::Operation *op) const {
-    if (Lowering lowering = lowerings.lookup(op->getName().getTypeID()))
-      return lowering;
-    for (auto [hasTrait, lowering] : traits)
-      if (hasTrait(op))
-        return lowering;
-    return nullptr;
+    OpFunctionTable::add<Op>(run<Op, function>);
   }
 
 private:
@@ -139,9 +124,6 @@ private:
       return mlir::success();
     }
   }
-
-  llvm::DenseMap<mlir::TypeID, Lowering> lowerings;
-  llvm::SmallVector<std::pair<bool (*)(mlir::Operation *), Lowering>> traits;
 };
 
 // Each family adds its ops.
