@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @read_by_kernel(
 // CHECK:         %[[N:.+]] = vx.sequence_length
 // CHECK-NEXT:    vx.bind_symbol "length.0" = %[[N]]
-// CHECK-NEXT:    %[[V:.+]] = vx.dim_value <"length.0">
+// CHECK-NEXT:    %[[V:.+]] = vx.dim_value <length.0>
 // CHECK-NEXT:    vx.neg %[[V]]
 func.func @read_by_kernel(%s: !vx.sequence<tensor<3xf32>>) -> tensor<i64> {
   %0 = vx.sequence_length %s : !vx.sequence<tensor<3xf32>>

@@ -16,10 +16,12 @@ from onnx import TensorProto, helper
 
 
 class Call:
-    """One node `n` over `inputs`: arrays, or tuples of an array and its dims as the model declares them. The call fails with `code` and `message`."""
+    """One node `n` over `inputs`: arrays, or tuples of an array and its dims as the model declares them. The call fails with `code` and `message`.
+    With nodes `before` it, the node takes `operands`, which are inputs or theirs."""
 
-    def __init__(self, op, inputs, message, code=1, opset=18, **attributes):
+    def __init__(self, op, inputs, message, code=1, opset=18, before=(), operands=None, **attributes):
         self.op, self.inputs, self.message, self.code, self.opset, self.attributes = op, inputs, message, code, opset, attributes
+        self.before, self.operands = list(before), operands or [name if value is not None else "" for name, value in inputs.items()]
 
     def title(self):
         texts = [f"{name}={array.tolist() if array.size < 7 else list(array.shape)}" for name, array in self.arrays().items()]
@@ -29,8 +31,7 @@ class Call:
         return {name: value[0] if isinstance(value, tuple) else value for name, value in self.inputs.items() if value is not None}
 
     def model(self):
-        node = helper.make_node(self.op, [name if value is not None else "" for name, value in self.inputs.items()],
-                                ["y", "z"] if self.op == "Split" else ["y"], name="n", **self.attributes)
+        node = helper.make_node(self.op, self.operands, ["y", "z"] if self.op == "Split" else ["y"], name="n", **self.attributes)
         values = []
         for name, value in self.inputs.items():
             if value is None:
@@ -38,7 +39,7 @@ class Call:
             array, dims = value if isinstance(value, tuple) else (value, value.shape)
             values.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), dims))
         outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
-        return helper.make_model(helper.make_graph([node], "g", values, outputs), opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+        return helper.make_model(helper.make_graph([*self.before, node], "g", values, outputs), opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
 
 
 def i64(*values):
@@ -51,6 +52,11 @@ def scalar(value):
 
 def ones(*dims):
     return np.ones(dims, np.float32)
+
+
+def branch(*nodes):
+    """A branch of If: the last node's output is its own."""
+    return helper.make_graph(nodes, "branch", [], [helper.make_empty_tensor_value_info(nodes[-1].output[0])])
 
 
 UPPER = 9223372036854775807
@@ -95,6 +101,17 @@ CALLS = [
     Call("Tile", {"x": ones(2, 3), "r": i64(2, -1)}, size("r[1]", -1)),
     Call("Pad", {"x": ones(2, 3), "p": i64(0, -2, 0, -2)}, at_least("p[1] + p[3] - p_cut[1] - p_cut[3] + 3", 0, -1)),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": None, "t": i64(1, 1, -2, 4)}, size("t[2]", -2), mode="nearest"),
+    # Sizes that a node before it decided: by the tensor's name and axis.
+    Call("Add", {"c": np.array(True), "x": (ones(5), ["N"]), "w": (ones(3), ["M"])}, equal("M", "picked.shape[0]", (3, 5), or_one=True),
+         before=[helper.make_node("If", ["c"], ["picked"], then_branch=branch(helper.make_node("Identity", ["x"], ["t"])),
+                                  else_branch=branch(helper.make_node("Concat", ["x", "x"], ["e"], axis=0)))], operands=["picked", "w"]),
+    Call("Mul", {"x": (i64(0, 4, 5), ["N"]), "w": ones(2, 3)}, "wants size 'places.shape[1]' to be 1 or '3', got 2 and 3",
+         before=[helper.make_node("NonZero", ["x"], ["places"]), helper.make_node("Cast", ["places"], ["found"], to=TensorProto.FLOAT)],
+         operands=["found", "w"]),
+    Call("MatMul", {"x": (ones(2, 3), ["N", 3]), "z": (ones(4, 3), ["M", 3]), "i": scalar(1), "w": (ones(2, 5), ["K", 5])},
+         equal("row.shape[0]", "K", (4, 2)), before=[helper.make_node("SequenceConstruct", ["x", "z"], ["rows"]),
+                                                     helper.make_node("SequenceAt", ["rows", "i"], ["row"]),
+                                                     helper.make_node("Transpose", ["row"], ["column"])], operands=["column", "w"]),
     # Sizes of the inputs.
     Call("Add", {"a": (ones(3), ["N"]), "b": (ones(5), ["M"])}, equal("M", "N", (5, 3), or_one=True), code=2),
     Call("Concat", {"a": (ones(2, 3), ["N", "C"]), "b": (ones(2, 4), ["M", "D"])}, equal("C", "D", (3, 4)), code=2, axis=0),

@@ -1,10 +1,13 @@
 #include "peer.h"
 
+#include "ExternalFiles.h"
+#include "input_file.h"
 #include "tool_error.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -163,6 +166,19 @@ private:
 
 std::unique_ptr<Contestant> makePeerContestant(const PeerRequest &request) {
   return std::make_unique<PeerContestant>(request);
+}
+
+std::vector<std::string> peerWeightFiles(const std::string &model) {
+  std::vector<uint8_t> bytes;
+  try {
+    bytes = readFile(model);
+  } catch (const ToolError &) {
+    return {};
+  }
+  onnx::ModelProto proto;
+  if (bytes.size() > INT_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return {};
+  return onnx::collectExternalFiles(proto, fs::path(model).parent_path());
 }
 
 } // namespace vx::tools

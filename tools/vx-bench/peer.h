@@ -23,6 +23,9 @@ struct PeerRequest {
 // does not answer.
 std::unique_ptr<Contestant> makePeerContestant(const PeerRequest &request);
 
+// The files that the model has its weights in, beside its own. None when it cannot be read: the peer says why.
+std::vector<std::string> peerWeightFiles(const std::string &model);
+
 } // namespace vx::tools
 
 #endif

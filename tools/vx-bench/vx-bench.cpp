@@ -289,8 +289,13 @@ static int run(const char *name, int argc, char **argv) {
   files.addStandardOutput();
   addInputFiles(files, options.inputs);
   if (!options.peer.empty())
-    for (size_t i = 0; i < options.modules.size(); ++i)
+    for (size_t i = 0; i < options.modules.size(); ++i) {
       files.addInput("the peer's model", peerModel(options, i));
+      // A report that is not there yet cannot be one of them: then nothing need be read.
+      if (fs::exists(options.json) || fs::exists(options.html))
+        for (const std::string &weights : peerWeightFiles(peerModel(options, i)))
+          files.addInput("the weights of the peer's model", weights);
+    }
   checkFiles(files);
   for (const std::string &module : options.modules)
     (void)loadModule(module, files);

@@ -329,7 +329,7 @@ private:
           auto argument = std::make_unique<format::ArgumentT>();
           argument->name = cast<StringAttr>(name).str();
           argument->type = encodeType(argumentType, program.getSymbols(), [&](size_t dim) {
-            return addUnknownSize(*function, argument->name + "_" + std::to_string(dim));
+            return addUnknownSize(*function, argument->name + ".shape[" + std::to_string(dim) + "]");
           });
           list.push_back(std::move(argument));
         }

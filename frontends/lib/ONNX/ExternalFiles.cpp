@@ -1,7 +1,5 @@
 #include "ExternalFiles.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Path.h"
 #include <set>
 
 namespace vx::onnx {
@@ -51,7 +49,7 @@ public:
 
 } // namespace
 
-std::vector<std::string> collectExternalFiles(const ModelProto &model, llvm::StringRef folder) {
+std::vector<std::string> collectExternalFiles(const ModelProto &model, const std::filesystem::path &folder) {
   Collector collector;
   collector.visit(model.graph());
   for (const TrainingInfoProto &training : model.training_info()) {
@@ -65,11 +63,8 @@ std::vector<std::string> collectExternalFiles(const ModelProto &model, llvm::Str
       collector.visit(attribute);
   }
   std::vector<std::string> files;
-  for (const std::string &location : collector.locations) {
-    llvm::SmallString<256> file(folder);
-    llvm::sys::path::append(file, location);
-    files.push_back(file.str().str());
-  }
+  for (const std::string &location : collector.locations)
+    files.push_back((folder / location).string());
   return files;
 }
 

@@ -84,9 +84,7 @@ static Type joinBranchTypes(NodeImporter &n, unsigned output, Type lhs, Type rhs
     throwUnsupported("expects branches that give tensors of one rank, got " + describe(lhs) + " and " + describe(rhs));
   Dims dims;
   for (auto [l, r] : llvm::zip(vx::getDims(left), vx::getDims(right)))
-    dims.push_back(l == r && !namesSymbolAfter(l, inner)
-                       ? l
-                       : n.model.declareSymbol(name + "_" + Twine(dims.size()), /*isDataDependent=*/true));
+    dims.push_back(l == r && !namesSymbolAfter(l, inner) ? l : n.model.declareSize(name, dims.size()));
   return makeTensorType(dims, left.getElementType());
 }
 
@@ -192,7 +190,7 @@ static bool widen(NodeImporter &n, Carried &carried, Type yielded,
 static void replaceDim(NodeImporter &n, Carried &carried, size_t index) {
   auto type = cast<RankedTensorType>(carried.type);
   SmallVector<DimAttr> dims = vx::getDims(type);
-  dims[index] = n.model.declareSymbol(carried.name + "_" + Twine(index), /*isDataDependent=*/true);
+  dims[index] = n.model.declareSize(carried.name, index);
   carried.type = makeTensorType(dims, type.getElementType());
 }
 

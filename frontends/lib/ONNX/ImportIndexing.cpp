@@ -53,7 +53,7 @@ static void importNonZero(NodeImporter &n) {
   if (typeOf(input).getRank() == 0)
     input = n.reshape(input, n.dim(1));
   Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, n.model.builder.getI64Type()), input);
-  DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + "_count");
+  DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + ".shape[1]");
   Dims dims = {n.dim(typeOf(input).getRank()), symbol};
   n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.model.builder.getI64Type()), input));
 }

@@ -57,7 +57,7 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
                            " bytes that are not one: the file is damaged, or is something else");
     return {};
   }
-  report.externalFiles = onnx::collectExternalFiles(*model, folder);
+  report.externalFiles = onnx::collectExternalFiles(*model, folder.str());
   onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report);
   return importer.run();
 }

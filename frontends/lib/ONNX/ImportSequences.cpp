@@ -78,8 +78,7 @@ static void importSequenceAt(NodeImporter &n) {
   Value position = getPosition(n, 1), sequence = n.getInput(0);
   Dims dims;
   for (int64_t i = 0; i < element.getRank(); ++i)
-    dims.push_back(element.isDynamicDim(i) ? n.model.declareSymbol(n.proto.output(0) + "_" + Twine(i), true)
-                                           : n.dim(element.getDimSize(i)));
+    dims.push_back(element.isDynamicDim(i) ? n.model.declareSize(n.proto.output(0), i) : n.dim(element.getDimSize(i)));
   n.setOutput(0, n.emitAs<SequenceAtOp>(makeTensorType(dims, element.getElementType()), sequence, position));
 }
 

@@ -201,6 +201,10 @@ void ModelImporter::bindInputSymbols(const GraphProto &graph) {
     reservedNames.insert(symbol.getKey());
 }
 
+DimAttr ModelImporter::declareSize(StringRef tensor, int64_t axis) {
+  return declareSymbol(tensor + ".shape[" + Twine(axis) + "]", /*isDataDependent=*/true);
+}
+
 DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringRef name, int64_t index) {
   if (dim.has_dim_value() && dim.dim_value() >= 0)
     return DimAttr::constant(context, dim.dim_value());

@@ -86,6 +86,8 @@ public:
   // Symbols.
   /// Declares a symbol that is not the name of another; data-dependent ones are bound while the program runs.
   DimAttr declareSymbol(const llvm::Twine &wanted, bool isDataDependent, int64_t min = 0);
+  /// Declares "tensor.shape[axis]": a size that the running program finds.
+  DimAttr declareSize(llvm::StringRef tensor, int64_t axis);
   /// Symbols declared after `mark` are withdrawn: the ops that named them were erased.
   size_t markSymbols() const { return freshSymbols.size(); }
   void withdrawSymbols(size_t mark);

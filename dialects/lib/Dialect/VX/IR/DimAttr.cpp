@@ -713,7 +713,7 @@ std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(Str
 //===-- Text
 //-------------------------------------------------------------------------------------------------------===//
 
-/// An identifier, or an element of a list: "sizes[2]".
+/// An identifier, or an element of a list: "sizes[2]", "picked.shape[0]".
 static bool isBareName(StringRef name) {
   static const StringRef keywords[] = {"floordiv", "ceildiv", "mod", "max", "min", "broadcast"};
   if (name.consume_back("]")) {
@@ -725,7 +725,7 @@ static bool isBareName(StringRef name) {
   }
   if (name.empty() || llvm::is_contained(keywords, name) || !(isalpha(name[0]) || name[0] == '_'))
     return false;
-  return llvm::all_of(name, [](char c) { return isalnum(c) || c == '_'; });
+  return llvm::all_of(name, [](char c) { return isalnum(c) || c == '_' || c == '.'; });
 }
 
 static void print(DimAttr dim, raw_ostream &os) {
