@@ -55,6 +55,9 @@ Status FileMapping::open(const std::string &path, FileMapping &mapping) {
     if (address == MAP_FAILED) {
       int error = errno;
       ::close(file);
+      if (error == ENOMEM)
+        return failure(VX_OUT_OF_MEMORY, "{}: asked for {} bytes, but the system has no more memory", path,
+                       info.st_size);
       return failure(VX_IO_ERROR, "{}: cannot be mapped: {}", path, std::strerror(error));
     }
     result.data = static_cast<const uint8_t *>(address);
