@@ -4,9 +4,8 @@
   run_models.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan] [--precision f16] [--variants rocm=gfx942]
 
 MODEL is digits, mlp, program3, detector, unet or a skeleton of test/models that is compared at several sizes. One module is compiled for each, before its sizes
-are known. What is wanted is ONNX Runtime's f32 in every precision, under the bound that sensitivity.py gives; where rounding alone moves an output by as much
-as would let a wrong one through, it is the CPU in the same precision. Other inputs must move each output by 100 times what is allowed. Exit code: 0 all
-passed, 1 some failed, among them a device of those asked for that is not there.
+are known. What is wanted is ONNX Runtime's f32 in every precision, under the bound that sensitivity.py gives. Other inputs must move each output by 100 times
+what is allowed. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
 """
 import argparse
 import json
@@ -46,7 +45,6 @@ class Bench:
         self.targets = self.targets + [target for target in also.split(",") if target]
         self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets]
         self.passed = self.failed = 0
-        self.kept = {}
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -72,12 +70,6 @@ class Bench:
             files += ["--output", f"{name}=@{self.path(f'out_{index}.npy')}"]
         text, _ = self.tool("vx-run", module, f"--device={device}", "--no-fallback", "--report=json", *files, *arguments)
         return {name: np.load(self.path(f"out_{index}.npy")) for index, name in enumerate(outputs)}, json.loads(text)
-
-    def wanted(self, module, index, inputs, outputs):
-        """The CPU's outputs in the module's precision, computed once for all devices."""
-        if (module, index) not in self.kept:
-            self.kept[module, index] = self.run(module, "cpu", inputs, outputs)[0]
-        return self.kept[module, index]
 
     def check(self, what, good, detail=""):
         self.passed += bool(good)
@@ -120,12 +112,11 @@ def compare_close(bench, what, got, want, rule):
 def compare_case(bench, what, session, facts, index, module, device, inputs, terms=None):
     """All outputs of one case of `facts` (sensitivity.measure) on one device, in f32 also by the lengths of sums, `terms`."""
     outputs = [output.name for output in session.get_outputs()]
-    rules, alone = sensitivity.bounds(facts, index, bench.precision)
-    want = dict(zip(outputs, session.run(outputs, inputs))) if alone is None else bench.wanted(module, index, inputs, outputs)
+    rules = sensitivity.bounds(facts, index, bench.precision)
+    want = dict(zip(outputs, session.run(outputs, inputs)))
     got, report = bench.run(module, device, inputs, outputs)
-    note = "" if alone is None else f", beside the CPU: rounding alone moves it by {alone:.0%}"
     for output in outputs:
-        compare_close(bench, f"{what}, {output}, {device}{note}", got[output], want[output], rules[output])
+        compare_close(bench, f"{what}, {output}, {device}", got[output], want[output], rules[output])
         if terms and bench.precision == "f32":
             compare(bench, f"{what}, {output}, {device}, by the lengths of sums", got[output], want[output], terms)
     return got, report
@@ -324,7 +315,7 @@ def network(bench, name):
                 compare_case(bench, title, session, facts, index, module, device, inputs, length / 2)
         if index > 0:
             continue
-        rules, _ = sensitivity.bounds(facts, index, bench.precision)
+        rules = sensitivity.bounds(facts, index, bench.precision)
         want = session.run(outputs, inputs)
         for output, value, other in zip(outputs, want, session.run(outputs, make_inputs(skeleton, sizes, np.random.default_rng(1000)))):
             moved = sensitivity.rms(other - value) / max(sensitivity.rms(value), 1e-30)
