@@ -250,8 +250,10 @@ class Batch:
             for value in given:
                 array = value.array(program.seed, sizes)
                 for axis, dim in enumerate(value.dims):
+                    if axis in value.own_symbols:
+                        continue
                     # Another size than a number, or than the same symbol of another input.
-                    if not isinstance(dim, str) or any(dim in other.dims for other in given if other is not value):
+                    if not isinstance(dim, str) or any(dim in other.named_dims() for other in given if other is not value):
                         shape = list(array.shape)
                         shape[axis] += 1
                         yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)}

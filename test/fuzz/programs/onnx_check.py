@@ -5,7 +5,7 @@ import onnxruntime
 
 import onnx_ops
 from check import PERTURBED, Batch, Failure, Want
-from program import NUMPY, encode
+from program import NUMPY, Program, encode
 
 
 class OnnxBatch(Batch):
@@ -26,13 +26,16 @@ class OnnxBatch(Batch):
     def session(self, perturbed):
         """Of the model with all its optimisations switched off, so that it is what the model says."""
         model, deltas = onnx_ops.model_of(self.programs, self.reference_sizes, perturbed)
+        try:
+            return self.open(model), deltas
+        except Exception as error:
+            raise Failure("refused", f"ONNX Runtime: {str(error)[:800]}")
+
+    def open(self, model):
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level, options.intra_op_num_threads = 4, 1
-        try:
-            return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]), deltas
-        except Exception as error:
-            raise Failure("refused", f"ONNX Runtime: {str(error)[:800]}")
+        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def reference(self, run):
         self.reference_sizes = self.sizes(run)
@@ -63,6 +66,37 @@ class OnnxBatch(Batch):
                 raise Failure("reference", f"'{value.name}' is {array.dtype}, want {value.dtype}: the generator is wrong")
             wants[index, value.name] = Want(value, array, [copy[place] for copy in copies])
         return wants
+
+    def bad_calls(self):
+        yield from super().bad_calls()
+        for index, program in enumerate(self.programs):
+            lists = {id(op.operands[place]) for op in program.all_ops() for place in onnx_ops.LISTS.get(op.kind, ())}
+            for value in program.inputs:
+                if id(value) in lists and not value.constant:
+                    array = value.array(program.seed, program.runs[0])
+                    for wrong in (array[-1] + 1, -3):
+                        changed = np.append(array[:-1], array.dtype.type(wrong))
+                        yield index, f"'{value.name}' with {changed.tolist()}", None, {(index, value.name): changed}
+                for axis in value.own_symbols:
+                    array = value.array(program.seed, program.runs[0])
+                    shape = list(array.shape)
+                    shape[axis] += 1
+                    yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", None, {(index, value.name): np.resize(array, shape)}
+
+    def run_bad(self, device, call):
+        index, what, part, changed = call
+        if part is None:
+            # The size may be right as well, e.g. one that nothing else hangs on, or one that is repeated: ONNX Runtime decides, by what is needed.
+            needed = [Program(program.seed, program.inputs, onnx_ops.live(program.ops, {id(value) for value in program.results}), program.results,
+                              program.header, program.runs, program.fault) for program in self.programs]
+            inputs = {f"p{at}_{value.name}": changed.get((at, value.name), value.array(program.seed, self.sizes(0)(program)))
+                      for at, program in enumerate(self.programs) for value in program.inputs if not value.constant}
+            try:
+                self.open(onnx_ops.model_of(needed, lambda program: None)[0]).run(None, inputs)
+                return None
+            except Exception:
+                call = index, what, "", changed
+        return super().run_bad(device, call)
 
     def called(self, function):
         return [self.path(function, "vxm")]

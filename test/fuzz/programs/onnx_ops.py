@@ -1,4 +1,5 @@
 """Random ONNX models, written for ONNX Runtime and for vx at once; the ranges and the bookkeeping are those of vx_ops.py."""
+import copy
 import math
 
 import numpy as np
@@ -9,6 +10,8 @@ from program import ACCUMULATOR, EPSILON, FLOATS, Input, Op, Region, Value, plus
 from vx_ops import SIZES, Generator, limits, window_size
 
 OPSET = 18
+LISTS = {"Reshape": (1,), "Expand": (1,), "Slice": (1, 2)}  # operands that may be known at run time only
+KNOWN = {**LISTS, "Conv": (1,), "ConvTranspose": (1,)}  # operands whose sizes the model says
 GENERATORS = {}
 ONNX_TYPE = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "f64": TensorProto.DOUBLE, "i1": TensorProto.BOOL, "i32": TensorProto.INT32,
              "i64": TensorProto.INT64, "i8": TensorProto.INT8, "ui8": TensorProto.UINT8}
@@ -26,6 +29,19 @@ class OnnxGenerator(Generator):
     def __init__(self, seed, **options):
         super().__init__(seed, **options)
 
+    def program(self):
+        program = super().program()
+        if program is not None and self.chance(0.5):
+            # The sizes of a filter and the length of a list are known, so those of what they are made of are, too.
+            known = sources(program, [op.operands[place] for op in program.all_ops() for place in KNOWN.get(op.kind, ())])
+            for value in program.inputs:
+                if value.constant or value.binds or id(value) in known:
+                    continue
+                for axis in range(len(value.dims)):
+                    if self.chance(0.4):
+                        value.own_symbols[axis] = f"{value.name}d{axis}s{self.seed}"
+        return program
+
     def dtype(self):
         return self.pick(("f32",) * 8 + ("i64", "i64", "i32", "i1"))
 
@@ -34,12 +50,16 @@ class OnnxGenerator(Generator):
         values = []
         for operand in operands:
             if isinstance(operand, np.ndarray):
-                name = {"float32": "f32", "int64": "i64", "float16": "f16", "bool": "i1", "int32": "i32"}[operand.dtype.name]
+                name = {"float32": "f32", "int64": "i64", "float16": "f16", "bool": "i1", "int32": "i32", "int8": "i8", "uint8": "ui8"}[operand.dtype.name]
                 value = Input(self.fresh(), name, operand.shape, float(operand.min()) if operand.size else 0, float(operand.max()) if operand.size else 0,
                               make=lambda random, shape, array=operand: array, constant=True, fixed=True)
                 self.inputs.append(value)
                 operand = value
             values.append(operand)
+        for place in LISTS.get(kind, ()):
+            # Slices backwards between bounds of the run are refused.
+            if values[place].fixed and not (kind == "Slice" and values[-1].low < 0) and self.chance(0.3):
+                values[place].constant = values[place].fixed = False
         result = self.emit(kind, values, dtype, dims, attributes, low, high, exact, special, inner, outer)
         return result
 
@@ -54,6 +74,53 @@ class OnnxGenerator(Generator):
                 return True
             del self.ops[before[0]:], self.values[before[1]:], self.inputs[before[2]:]
         return False
+
+
+def sources(program, values):
+    """The ids of `values` and of all that they are computed from."""
+    made = {}
+    for op in program.all_ops():
+        for value in op.results:
+            made[id(value)] = op.reads()
+        for region in op.regions:
+            for value in region.arguments:
+                made[id(value)] = [*op.operands, *region.yields]
+    found, left = set(), list(values)
+    while left:
+        value = left.pop()
+        if id(value) not in found:
+            found.add(id(value))
+            left += made.get(id(value), [])
+    return found
+
+
+def live(ops, needed):
+    """Copies of `ops` without those whose results nothing needs, in regions as well; `needed` has the ids of what is, and gets those that they read."""
+    kept = []
+    for op in reversed(ops):
+        if not any(id(value) in needed for value in op.results):
+            continue
+        op = copy.copy(op)
+        op.regions = [live_region(op, region, needed) for region in op.regions]
+        kept.append(op)
+        needed |= {id(value) for value in op.reads()}
+    return kept[::-1]
+
+
+def live_region(op, region, needed):
+    """What a loop carries and nobody reads stays as it is."""
+    first = len(region.yields) - len(op.results)
+    carried = region.arguments[len(region.arguments) - len(op.results):] if op.kind == "Loop" else [None] * len(op.results)
+    yields = [region.yields[first + place] if argument is None or id(result) in needed else argument
+              for place, (argument, result) in enumerate(zip(carried, op.results))]
+    while True:
+        wanted = {id(value) for value in (*region.yields[:first], *yields)}
+        ops = live(region.ops, wanted)
+        more = [region.yields[first + place] if id(argument) in wanted else value for place, (argument, value) in enumerate(zip(carried, yields))
+                ] if op.kind == "Loop" else yields
+        if more == yields:
+            return Region(region.arguments, ops, [*region.yields[:first], *yields])
+        yields = more
 
 
 def number(*values):
@@ -457,6 +524,36 @@ def logic(g):
     return y is not None and g.node(op, [x, y], "i1", dims, 0, 1)
 
 
+@generates("QuantizeLinear")
+def quantized(g):
+    x = g.input("f32", special=True, exact=True)
+    g.values.remove(x)  # others take it for numbers
+    zero = g.pick((np.array(3, np.uint8), np.array(-2, np.int8)))
+    return g.node("QuantizeLinear", [x, np.array(g.pick((0.5, 1, 4)), np.float32), zero], "ui8" if zero.dtype == np.uint8 else "i8", x.dims, *((0, 255) if zero.dtype == np.uint8 else (-128, 127)))
+
+
+@generates("SequenceConstruct", "SequenceAt")
+def sequences(g):
+    """Tensors that may differ in one size, of which one is taken out again."""
+    x = g.find(lambda v: v.dims and plain(v), dtype="f32")
+    if x is None or not x.dims:
+        return False
+    axis, items = g.random.randrange(len(x.dims)), [x]
+    for _ in range(g.pick((1, 2))):
+        dims = list(x.dims)
+        dims[axis] = g.dim(20)
+        items.append(g.input(x.dtype, dims))
+    at = g.random.randrange(len(items))
+    chosen = items[at]
+    whole = g.node("SequenceConstruct", items, "sequence", [], 0, 0)
+    g.values.remove(whole)
+    taken = g.node("SequenceAt", [whole, np.array(at - len(items) if g.chance(0.3) else at, np.int64)], x.dtype, chosen.dims, chosen.low, chosen.high, chosen.exact)
+    # What may have another size fits no other op: a number is made of it.
+    if taken and real(taken) and g.least(taken.dims) > 0 and g.chance(0.5):
+        g.node("ReduceMax", [taken], "f32", [], taken.low, taken.high, taken.exact, keepdims=0)
+    return taken
+
+
 @generates("Cast")
 def conversion(g):
     x = g.find(lambda v: v.exact and v.magnitude < 100)
@@ -621,7 +718,8 @@ def model_of(programs, sizes_of, perturbed=False):
                 weights.append(numpy_helper.from_array(np.asarray(value.array(program.seed, {})), writer.prefix + value.name))
             else:
                 inputs.append(helper.make_tensor_value_info(writer.prefix + value.name, ONNX_TYPE[value.dtype],
-                                                            [dim if writer.sizes is None else shape_of([dim], writer.sizes)[0] for dim in map(symbol, value.dims)]))
+                                                            [value.own_symbols.get(axis, dim) if writer.sizes is None else shape_of([dim], writer.sizes)[0]
+                                                             for axis, dim in enumerate(map(symbol, value.dims))]))
         nodes += writer.nodes(program.ops)
         for value in program.results:
             nodes.append(helper.make_node("Identity", [writer.prefix + value.name], [writer.prefix + value.name + "_"]))

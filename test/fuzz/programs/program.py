@@ -73,6 +73,11 @@ class Input(Value):
     def __init__(self, *arguments, make, constant=False, fixed=False, binds=False, **options):
         super().__init__(*arguments, **options)
         self.make, self.constant, self.fixed, self.binds = make, constant, fixed, binds
+        # By axis, a symbol of the model that stands for the dimension: that it is equal to others is for the compiler to find out, or to check.
+        self.own_symbols = {}
+
+    def named_dims(self):
+        return [dim for axis, dim in enumerate(self.dims) if axis not in self.own_symbols]
 
     def array(self, seed, sizes):
         shape = shape_of(self.dims, sizes)
@@ -128,16 +133,19 @@ class Program:
     def kinds(self):
         return [kind for op in self.ops for kind in op.kinds()]
 
-    def types(self):
-        found = {value.dtype for value in (*self.inputs, *self.results)}
-
+    def all_ops(self):
         def visit(ops):
             for op in ops:
-                found.update(value.dtype for value in (*op.operands, *op.results))
+                yield op
                 for region in op.regions:
-                    visit(region.ops)
+                    yield from visit(region.ops)
 
-        visit(self.ops)
+        return visit(self.ops)
+
+    def types(self):
+        found = {value.dtype for value in (*self.inputs, *self.results)}
+        for op in self.all_ops():
+            found.update(value.dtype for value in (*op.operands, *op.results))
         return found
 
     def pruned(self):
@@ -156,8 +164,8 @@ class Program:
 class Writer:
     """Writes programs as one function. `prefix` stands before each name of a program."""
 
-    def __init__(self, sizes, prefix="", perturbed=None):
-        self.sizes, self.prefix, self.perturbed = sizes, prefix, perturbed
+    def __init__(self, sizes, prefix="", perturbed=None, copy=""):
+        self.sizes, self.prefix, self.perturbed, self.copy = sizes, prefix, perturbed, copy
         self.lines, self.deltas, self.counter = [], {}, 0
 
     def name(self, value):
@@ -180,7 +188,7 @@ class Writer:
             context.rt = [value.type(self.sizes) for value in op.results]
             context.dim = lambda dim: f"#vx.dim<{resolved(dim, self.sizes)}>"
             context.size = lambda dim: resolved(dim, self.sizes)
-            context.indent, context.prefix = indent, self.prefix
+            context.indent, context.prefix, context.copy = indent, self.prefix, self.copy
             context.name, context.type = self.name, lambda value: value.type(self.sizes)
             context.region = lambda region, indent=indent: self.region(region, indent + "  ")
             after = []
@@ -238,8 +246,11 @@ def write(programs, sizes_of, function="main", perturbed=0):
                 arguments.append(f'%{prefix}{value.name}: {value.type(sizes)} {{vx.name = "{prefix}{value.name}"}}')
         header += [line for line in program.header if sizes is None or "data_dependent" in line or "vx.variable" in line]
         for copy in range(perturbed + 1 if any(not value.exact for value in program.results) else 1):
-            own = prefix if copy == 0 else f"{prefix}w{copy}_"
-            writer = Writer(sizes, own, None if copy == 0 else copy * 1000 + index)
+            mark = f"w{copy}_" if copy else ""
+            own = prefix + mark
+            writer = Writer(sizes, own, copy * 1000 + index if copy else None, mark)
+            if copy:  # each has variables of its own
+                header += [line.replace("@", f"@{mark}") for line in program.header if "vx.variable" in line]
             for value in program.inputs:
                 kind = value.type(sizes)
                 if value.constant:

@@ -231,10 +231,10 @@ class Generator:
             self.input("i32", [symbol], constant=False).binds = True
         for _ in range(self.random.randint(1, self.size)):
             self.step()
-        made = [value for op in self.ops for value in op.results if isinstance(value, Value)]
+        made = [value for op in self.ops for value in op.results if isinstance(value, Value) and value.dtype != "sequence"]
         if not made:
             self.step()
-            made = [value for op in self.ops for value in op.results if isinstance(value, Value)]
+            made = [value for op in self.ops for value in op.results if isinstance(value, Value) and value.dtype != "sequence"]
         read = {id(value) for op in self.ops for value in op.reads()}
         results = [value for value in made if id(value) not in read]
         kept = {id(value) for value in self.kept}
@@ -337,6 +337,15 @@ def quotients(g):
     return g.emit(op, [x, y], x.dtype, x.dims, pair(op), -most, most, False, outer=4)
 
 
+@generates("mul", "div", weight=3)
+def zeros(g):
+    """NaN and infinities beside a constant zero, by which a driver must not take products and quotients for known."""
+    x = g.input(g.pick(("f32", "f32", "f16", "f64")), special=True, exact=True)
+    zero = g.splat(x.dtype, x.dims, g.pick((0.0, -0.0)))
+    op = g.pick(("mul", "div", "div"))
+    return zero and g.emit(op, [zero, x] if g.chance(0.3) else [x, zero], x.dtype, x.dims, pair(op), -9, 9, special=True)
+
+
 @generates("pow")
 def power(g):
     x = g.find(lambda v: is_float(v) and v.low >= 0.5 and v.high <= 20, low=1, high=3, dtype=g.pick(("f32", "f32", "f16", "f64")))
@@ -349,8 +358,12 @@ def power(g):
 @generates("max", "min", weight=2)
 def extremes(g):
     op = g.pick(("max", "min"))
-    x = g.find(lambda v: v.dtype != "i1")
-    y = g.like(x)
+    if g.chance(0.25):  # NaN goes through
+        x = g.input(g.pick(("f32", "f32", "f16", "f64")), special=True, exact=True)
+        y = g.like(x, lambda v: v.special and v.exact, special=True, exact=True)
+    else:
+        x = g.find(lambda v: v.dtype != "i1")
+        y = g.like(x)
     choose = max if op == "max" else min
     return y is not None and g.emit(op, [x, y], x.dtype, x.dims, pair(op), choose(x.low, y.low), choose(x.high, y.high), x.exact and y.exact,
                                     x.special or y.special)
@@ -366,11 +379,19 @@ def bits(g):
     return y is not None and g.emit(op, [x, y], x.dtype, x.dims, pair(op), *limits(x.dtype))
 
 
+def size_value(g):
+    name = g.pick(g.symbols)
+    expression = g.pick((name, name, f"{name} + 1", f"3 * {name} + 1", f"floordiv({name}, 2)", f"ceildiv({name}, 3)", f"mod({name}, 5)", f"max({name}, 4)", f"min({name}, 4)"))
+    return g.emit("dim_value", [], "i64", [], lambda c: f"{c.r[0]} = vx.dim_value <{c.size(expression)}>", 0, 500)
+
+
 @generates("compare", weight=1.5)
 def comparison(g):
     x = g.find(lambda v: v.exact)
     y = g.like(x, lambda v: v.exact, exact=True)
     predicate = g.pick(("eq", "ne", "lt", "le", "gt", "ge"))
+    if g.symbols and g.chance(0.15):  # of sizes, which may be known without them
+        x, y = size_value(g), size_value(g)
     return y is not None and g.emit("compare", [x, y], "i1", x.dims, pair(f"compare {predicate}"), 0, 1)
 
 
@@ -397,6 +418,8 @@ def selection(g):
 def conversion(g):
     x = g.find(lambda v: plain(v) or v.exact)
     dtype = g.dtype()
+    if dtype in INTEGERS and g.chance(0.3):  # what is outside of the type goes to its ends
+        x = g.input(g.pick(("f32", "f64")), low=-2**g.pick((9, 17, 40)), high=2**g.pick((9, 17, 40)), special=True, exact=True)
     text = lambda c: f"{c.r[0]} = vx.cast {c.o[0]} : {c.t[0]} -> {c.rt[0]}"
     if dtype in FLOATS:
         if x.is_float:
@@ -420,9 +443,7 @@ def conversion(g):
 @generates("iota", "dim_value")
 def counting(g):
     if g.chance(0.3) and g.symbols:
-        name = g.pick(g.symbols)
-        expression = g.pick((f"3 * {name} + 1", f"floordiv({name}, 2)", f"ceildiv({name}, 3)", f"mod({name}, 5)", f"max({name}, 4)", f"min({name}, 4)"))
-        return g.emit("dim_value", [], "i64", [], lambda c: f"{c.r[0]} = vx.dim_value <{c.size(expression)}>", 0, 500)
+        return size_value(g)
     dims = g.dims()
     if not dims:
         return False
@@ -732,7 +753,10 @@ def contraction(g):
 
 @generates("softmax", weight=1.5)
 def softmax(g):
-    x = g.find(lambda v: is_float(v) and v.dims and v.magnitude < 30, dtype=g.pick(("f32", "f32", "f32", "f16", "f64")))
+    if g.chance(0.3):  # beyond what an exponential holds
+        x = g.input(g.pick(("f32", "f64")), g.dims(g.random.randint(1, 4)), -400, 400, exact=True)
+    else:
+        x = g.find(lambda v: is_float(v) and v.dims and v.magnitude < 30, dtype=g.pick(("f32", "f32", "f32", "f16", "f64")))
     if x is None:
         return False
     axis, log = g.random.randrange(len(x.dims)), g.chance(0.3)
@@ -1135,18 +1159,18 @@ def variables(g):
                dtype=g.pick(("f32", "i32")), exact=True, dims=[d for d in g.dims(most=300) if not isinstance(d, str)], low=-4, high=4)
     if x is None or any(isinstance(d, str) for d in x.dims) or any(op.kind == "variable" for op in g.ops):
         return False
-    name = f"@state{g.seed}_{g.counter}"
+    state = f"@state{g.seed}_{g.counter}"
     kind = x.type({})
     start = g.pick((0, 3))
     number = f"{float(start):e}" if x.is_float else start
-    g.header.append(f"vx.variable {name} : {kind}" + (f" = dense<{number}> : {kind}" if start and 0 not in x.dims else ""))
+    g.header.append(f"vx.variable {state} : {kind}" + (f" = dense<{number}> : {kind}" if start and 0 not in x.dims else ""))
     old, new = Value(g.fresh(), x.dtype, x.dims, min(0, start), max(0, start)), Value(g.fresh(), x.dtype, x.dims, x.low, x.high)
     op = g.pick(("max", "min")) if g.chance(0.6) else None  # of what was there and what comes
     if op:
         new.low, new.high = min(x.low, old.low), max(x.high, old.high)
 
     def text(c):
-        stored, update = c.o[0], ""
+        stored, update, name = c.o[0], "", state.replace("@", f"@{c.copy}")
         if op:
             stored, update = f"{c.r[1]}_stored", f"{c.r[1]}_stored = vx.{op} {c.r[0]}, {c.o[0]} : {c.t[0]}, {c.t[0]}\n"
         return (f"{c.r[0]} = vx.variable_load {name} : {c.rt[0]}\n{update}vx.variable_store {stored}, {name} : {c.t[0]}\n"
