@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import tempfile
+import typing
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from program import EPSILON, FLOATS, decode, shape_of, write
 
 PERTURBED = 4  # programs beside the one itself, from which tolerances come
 SECONDS = 300
-BAD_CALLS = 2  # of a module on each device
+TRIED = 4  # calls of one kind, of which the first that is wrong is made
 
 
 def cpu_variants():
@@ -65,6 +66,10 @@ def save(path, array, dtype):
 
 
 def load(path, dtype):
+    if dtype == "sequence":
+        import onnx  # for programs in vx text it need not be there
+        with open(path, "rb") as file:
+            return onnx.numpy_helper.to_list(onnx.SequenceProto.FromString(file.read()))
     array = np.load(path)
     return array.view(np.uint16) if dtype == "bf16" else array
 
@@ -97,7 +102,18 @@ class Want:
             return ~(same | (np.isfinite(a) & np.isfinite(b) & (abs(a - b) <= self.limit)))
 
 
+def sequence_problem(want, got, where):
+    """Of exact tensors, in a list."""
+    kinds = [[f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (got, want)]
+    if kinds[0] != kinds[1]:
+        return f"{where}: a sequence of {kinds[0]}, want {kinds[1]}"
+    wrong = [place for place, (a, b) in enumerate(zip(got, want)) if not np.array_equal(a, b)]
+    return f"{where}: the tensors {wrong} of a sequence of {kinds[1]} differ" if wrong else None
+
+
 def problem_of(want, got, where):
+    if want.value.dtype == "sequence":
+        return sequence_problem(want.array, got, f"{where}: '{want.value.name}'")
     if got.dtype != want.array.dtype or got.shape != want.array.shape:
         return f"{where}: '{want.value.name}' is {got.dtype}{list(got.shape)}, want {want.array.dtype}{list(want.array.shape)}"
     wrong = np.asarray(want.mismatches(got))
@@ -111,6 +127,16 @@ def problem_of(want, got, where):
         limit = "" if want.limit is None else f", allowed is {float(want.limit[at]):.3g}"
         lines.append(f"    at {list(at)}: got {show(got)}, want {show(want.array)}{limit}")
     return "\n".join(lines)
+
+
+class BadCall(typing.NamedTuple):
+    """A call of a module that must fail: by arrays in place of a program's own, by the program's index and the input's name."""
+
+    fault: str  # what kind it is: of each that a module can have, one is made
+    index: int  # of the program
+    what: str  # is wrong
+    message: str  # a part of it
+    changed: dict
 
 
 class Batch:
@@ -169,12 +195,15 @@ class Batch:
     def sizes(self, run):
         return lambda program: program.runs[min(run, len(program.runs) - 1)]
 
+    def file_of(self, kind, name, value):
+        return f"{self.folder}/{kind}_{name}.{'pb' if value.dtype == 'sequence' else 'npy'}"
+
     def files(self, kind):
         arguments = []
         for index, program in enumerate(self.programs):
             for value in program.results:
                 name = f"p{index}_{value.name}_"
-                arguments += ["--output", f"{name}=@{self.folder}/{kind}_{name}.npy"]
+                arguments += ["--output", f"{name}=@{self.file_of(kind, name, value)}"]
         return arguments
 
     def inputs(self, run, changed=()):
@@ -227,7 +256,7 @@ class Batch:
         self.tools.must(f"{device} run", "vx-run", *self.called(function), f"--device={device}", "--no-fallback", *self.inputs(run), *self.files(device))
         problems = {}
         for (index, name), want in wants.items():
-            problem = problem_of(want, load(f"{self.folder}/{device}_p{index}_{name}_.npy", want.value.dtype), where)
+            problem = problem_of(want, load(self.file_of(device, f"p{index}_{name}_", want.value), want.value.dtype), where)
             if problem:
                 problems.setdefault(index, problem)
         return problems
@@ -243,7 +272,7 @@ class Batch:
         return int(axis), int(members or 1)
 
     def bad_calls(self):
-        """Calls that must fail: (program, what is wrong, the message's part, the changed arrays)."""
+        """Calls that must fail."""
         for index, program in enumerate(self.programs):
             sizes = program.runs[0]
             given = [value for value in program.inputs if not value.constant]
@@ -256,7 +285,7 @@ class Batch:
                     if not isinstance(dim, str) or any(dim in other.named_dims() for other in given if other is not value):
                         shape = list(array.shape)
                         shape[axis] += 1
-                        yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)}
+                        yield BadCall("size", index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)})
                         break
             for op in program.ops:
                 gathers = self.gather(op)
@@ -271,13 +300,17 @@ class Batch:
                 for wrong in (size, -size - 1):
                     array = indices.copy()
                     array.reshape(-1)[-1] = wrong
-                    yield index, f"'{op.operands[1].name}' with the index {wrong}", f" is {wrong}, allowed is [{-size}, {size})", {(index, op.operands[1].name): array}
+                    yield BadCall("index", index, f"'{op.operands[1].name}' with the index {wrong}", f" is {wrong}, allowed is [{-size}, {size})",
+                                  {(index, op.operands[1].name): array})
+
+    def is_wrong(self, call):
+        return True
 
     def run_bad(self, device, call):
-        index, what, part, changed = call
-        code, _, errors = self.tools.run("vx-run", *self.called("main"), f"--device={device}", "--no-fallback", *self.inputs(0, changed))
-        if code not in (1, 2, 3) or not errors.startswith("vx-run: error: ") or part not in errors:
-            return Failure(f"bad call on {device}", f"{device}: {what}: want an error{f' with {part!r}' if part else ''}, got exit code {code} and {errors[-500:]!r}")
+        code, _, errors = self.tools.run("vx-run", *self.called("main"), f"--device={device}", "--no-fallback", *self.inputs(0, call.changed))
+        if code not in (1, 2) or not errors.startswith("vx-run: error: ") or call.message not in errors:
+            return Failure(f"bad call on {device}",
+                           f"{device}: {call.what}: want an error{f' with {call.message!r}' if call.message else ''}, got exit code {code} and {errors[-500:]!r}")
         return None
 
 
@@ -314,13 +347,16 @@ def check(tools, programs, root, batch_of=Batch):
                 for function in functions:
                     for index, problem in batch.run(device, function, run, wants).items():
                         failures.setdefault(index, Failure(f"wrong on {device}", problem))
-        calls = list(batch.bad_calls())
-        chosen = random.Random(programs[0].seed).sample(calls, min(len(calls), BAD_CALLS))
-        for call in chosen:
-            for device in batch.devices:
+        calls = {}
+        for call in batch.bad_calls():
+            calls.setdefault(call.fault, []).append(call)
+        chooser = random.Random(programs[0].seed)
+        for alike in calls.values():
+            call = next(filter(batch.is_wrong, chooser.sample(alike, min(len(alike), TRIED))), None)
+            for device in batch.devices if call else ():
                 failure = batch.run_bad(device, call)
                 if failure:
-                    failures.setdefault(call[0], failure)
+                    failures.setdefault(call.index, failure)
     except Failure as failure:
         return apart(failure)
     if failures and len(programs) > 1:

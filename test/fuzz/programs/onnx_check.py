@@ -4,7 +4,7 @@ import onnx
 import onnxruntime
 
 import onnx_ops
-from check import PERTURBED, Batch, Failure, Want
+from check import PERTURBED, BadCall, Batch, Failure, Want
 from program import NUMPY, Program, encode
 
 
@@ -61,6 +61,9 @@ class OnnxBatch(Batch):
                 copies.append(results(session, more))
         wants = {}
         for place, (index, value) in enumerate(names):
+            if value.dtype == "sequence":
+                wants[index, value.name] = Want(value, arrays[place], [])
+                continue
             array = np.asarray(arrays[place])
             if array.dtype != NUMPY[value.dtype]:
                 raise Failure("reference", f"'{value.name}' is {array.dtype}, want {value.dtype}: the generator is wrong")
@@ -74,29 +77,29 @@ class OnnxBatch(Batch):
             for value in program.inputs:
                 if id(value) in lists and not value.constant:
                     array = value.array(program.seed, program.runs[0])
-                    for wrong in (array[-1] + 1, -3):
-                        changed = np.append(array[:-1], array.dtype.type(wrong))
-                        yield index, f"'{value.name}' with {changed.tolist()}", None, {(index, value.name): changed}
+                    for place, wrong in (*((place, number + 1) for place, number in enumerate(array)), (-1, -3)):
+                        changed = array.copy()
+                        changed[place] = wrong
+                        yield BadCall("list", index, f"'{value.name}' with {changed.tolist()}", "", {(index, value.name): changed})
                 for axis in value.own_symbols:
                     array = value.array(program.seed, program.runs[0])
                     shape = list(array.shape)
                     shape[axis] += 1
-                    yield index, f"'{value.name}' with {shape[axis]} along dimension {axis}", None, {(index, value.name): np.resize(array, shape)}
+                    yield BadCall("symbol", index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)})
 
-    def run_bad(self, device, call):
-        index, what, part, changed = call
-        if part is None:
-            # The size may be right as well, e.g. one that nothing else hangs on, or one that is repeated: ONNX Runtime decides, by what is needed.
-            needed = [Program(program.seed, program.inputs, onnx_ops.live(program.ops, {id(value) for value in program.results}), program.results,
-                              program.header, program.runs, program.fault) for program in self.programs]
-            inputs = {f"p{at}_{value.name}": changed.get((at, value.name), value.array(program.seed, self.sizes(0)(program)))
-                      for at, program in enumerate(self.programs) for value in program.inputs if not value.constant}
-            try:
-                self.open(onnx_ops.model_of(needed, lambda program: None)[0]).run(None, inputs)
-                return None
-            except Exception:
-                call = index, what, "", changed
-        return super().run_bad(device, call)
+    def is_wrong(self, call):
+        """Of sizes and lists that may be right as well, e.g. one that nothing else hangs on, or one that is repeated, ONNX Runtime decides, by what is needed."""
+        if call.fault not in ("list", "symbol"):
+            return True
+        needed = [Program(program.seed, program.inputs, onnx_ops.live(program.ops, {id(value) for value in program.results}), program.results,
+                          program.header, program.runs, program.fault) for program in self.programs]
+        inputs = {f"p{at}_{value.name}": call.changed.get((at, value.name), value.array(program.seed, self.sizes(0)(program)))
+                  for at, program in enumerate(self.programs) for value in program.inputs if not value.constant}
+        try:
+            self.open(onnx_ops.model_of(needed, lambda program: None)[0]).run(None, inputs)
+            return False
+        except Exception:
+            return True
 
     def called(self, function):
         return [self.path(function, "vxm")]

@@ -349,12 +349,15 @@ def arg_extreme(g):
 
 @generates("Softmax", "LogSoftmax")
 def softmax(g):
-    x = g.find(lambda v: real(v) and v.dims and v.magnitude < 20)
+    if g.chance(0.3):  # beyond what an exponential holds
+        x = g.input("f32", g.dims(g.random.randint(1, 4)), -400, 400, exact=True)
+    else:
+        x = g.find(lambda v: real(v) and v.dims and v.magnitude < 20)
     if x is None or not x.dims:
         return False
     axis = g.random.randrange(len(x.dims))
     terms, op = g.count([x.dims[axis]]), g.pick(("Softmax", "LogSoftmax"))
-    result = g.node(op, [x], "f32", x.dims, -60, 1, False, inner=8, outer=terms + 16, axis=axis)
+    result = g.node(op, [x], "f32", x.dims, -2 * x.magnitude - 20 if op == "LogSoftmax" else 0, 1, False, inner=8, outer=terms + 16, axis=axis)
     if result and op == "LogSoftmax":
         g.ops[-1].absolute = True  # the logarithm of a sum near 1
     return result
@@ -419,10 +422,11 @@ def reshaped(g):
     if op == "Flatten":
         return g.node(op, [x], x.dtype, [before, after], x.low, x.high, x.exact, axis=at)
     if at == 0 or at == len(x.dims):
-        return g.node(op, [x, number(-1)], x.dtype, [join(x.dims)], x.low, x.high, x.exact)
+        whole = join(x.dims)
+        return g.node(op, [x, number(-1 if isinstance(whole, str) or g.chance(0.5) else whole)], x.dtype, [whole], x.low, x.high, x.exact)
     # 0 keeps a dimension.
     kept = [0 if isinstance(dim, str) or g.chance(0.5) else dim for dim in x.dims[:at]]
-    return g.node(op, [x, number(*kept, -1)], x.dtype, x.dims[:at] + [after], x.low, x.high, x.exact)
+    return g.node(op, [x, number(*kept, -1 if isinstance(after, str) or g.chance(0.5) else after)], x.dtype, x.dims[:at] + [after], x.low, x.high, x.exact)
 
 
 @generates("Concat", weight=1.5)
@@ -545,8 +549,11 @@ def sequences(g):
         items.append(g.input(x.dtype, dims))
     at = g.random.randrange(len(items))
     chosen = items[at]
-    whole = g.node("SequenceConstruct", items, "sequence", [], 0, 0)
+    whole = g.node("SequenceConstruct", items, "sequence", [], 0, 0, all(item.exact for item in items))
     g.values.remove(whole)
+    whole.items = x.dtype
+    if whole.exact and not g.depth and g.chance(0.5):
+        g.kept.append(whole)  # a result as it is
     taken = g.node("SequenceAt", [whole, np.array(at - len(items) if g.chance(0.3) else at, np.int64)], x.dtype, chosen.dims, chosen.low, chosen.high, chosen.exact)
     # What may have another size fits no other op: a number is made of it.
     if taken and real(taken) and g.least(taken.dims) > 0 and g.chance(0.5):
@@ -623,12 +630,12 @@ def loop(g):
     trips = g.input("i64", [], 0, 4, constant=g.chance(0.3))
     trips.fixed = trips.constant
     arguments = [Value(g.fresh(), "i64", [], 0, 4), Value(g.fresh(), "i1", [], 0, 1), *[Value(g.fresh(), "f32", value.dims, -1000, 1000) for value in inits]]
-    stops = g.chance(0.4)
+    stops = g.chance(0.6)
 
     def body():
         for _ in range(g.random.randint(1, 3)):
             g.step()
-        if g.chance(0.3):
+        if g.chance(0.6):
             number_ = g.node("Cast", [arguments[0]], "f32", [], 0, 4, to=ONNX_TYPE["f32"])
             if g.chance(0.5):
                 g.node("Add", [arguments[2], number_], "f32", arguments[2].dims, -1000, 1004)
@@ -723,7 +730,11 @@ def model_of(programs, sizes_of, perturbed=False):
         nodes += writer.nodes(program.ops)
         for value in program.results:
             nodes.append(helper.make_node("Identity", [writer.prefix + value.name], [writer.prefix + value.name + "_"]))
-            outputs.append(helper.make_tensor_value_info(writer.prefix + value.name + "_", ONNX_TYPE[value.dtype], [None] * len(value.dims)))
+            name = writer.prefix + value.name + "_"
+            if value.dtype == "sequence":
+                outputs.append(helper.make_tensor_sequence_value_info(name, ONNX_TYPE[value.items], None))
+            else:
+                outputs.append(helper.make_tensor_value_info(name, ONNX_TYPE[value.dtype], [None] * len(value.dims)))
     for delta, (dtype, shape, _) in writer.deltas.items():
         inputs.append(helper.make_tensor_value_info(delta, ONNX_TYPE[dtype], list(shape)))
     graph = helper.make_graph(nodes, "random", inputs, outputs, weights)

@@ -34,9 +34,11 @@ def candidates(program):
     for index, op in reversed(list(enumerate(program.ops))):
         # The program's end, then its beginning.
         for value in op.results:
-            if value not in program.results or len(program.results) > 1:
+            if value not in program.results and value.dtype != "sequence" or len(program.results) > 1 and value in program.results:
                 yield Program(program.seed, program.inputs, program.ops[:index + 1], [value], program.header, program.runs)
     for index, op in enumerate(program.ops):
+        if any(value.dtype == "sequence" for value in op.results):
+            continue  # no input is one
         inputs = [stand_in(value) for value in op.results]
         if any(value in program.results for value in op.results) or any(isinstance(d, str) and "data" in d for v in op.results for d in v.dims):
             continue

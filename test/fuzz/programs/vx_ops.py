@@ -225,16 +225,21 @@ class Generator:
         self.values += [value for value in self.inputs if value not in self.values]
         return ops, result
 
+    def made(self):
+        """What may be a result; of sequences, those that are to be."""
+        kept = {id(value) for value in self.kept}
+        return [value for op in self.ops for value in op.results if isinstance(value, Value) and (value.dtype != "sequence" or id(value) in kept)]
+
     def program(self):
         for symbol in self.symbols:
             # Bound whatever the ops read.
             self.input("i32", [symbol], constant=False).binds = True
         for _ in range(self.random.randint(1, self.size)):
             self.step()
-        made = [value for op in self.ops for value in op.results if isinstance(value, Value) and value.dtype != "sequence"]
+        made = self.made()
         if not made:
             self.step()
-            made = [value for op in self.ops for value in op.results if isinstance(value, Value) and value.dtype != "sequence"]
+            made = self.made()
         read = {id(value) for op in self.ops for value in op.reads()}
         results = [value for value in made if id(value) not in read]
         kept = {id(value) for value in self.kept}
@@ -393,6 +398,21 @@ def comparison(g):
     if g.symbols and g.chance(0.15):  # of sizes, which may be known without them
         x, y = size_value(g), size_value(g)
     return y is not None and g.emit("compare", [x, y], "i1", x.dims, pair(f"compare {predicate}"), 0, 1)
+
+
+@generates("compare", "iota", "dim_value", weight=3)
+def places(g):
+    """Places along a dimension compared with what is near its size: some are the same for every element, some for all but the last."""
+    dims = [dim for dim in g.dims(g.pick((1, 1, 2, 3))) if min(g.sizes(dim)) > 0]
+    if not dims:
+        return False
+    axis = g.random.randrange(len(dims))
+    step = g.pick((-1, -1, 0, 0, 1))
+    edge = g.pick((0, 1)) if g.chance(0.2) else plus(dims[axis], step) if isinstance(dims[axis], int) or step >= 0 else f"{dims[axis]} - 1"
+    place = g.emit("iota", [], "i64", dims, lambda c: f"{c.r[0]} = vx.iota axis = {axis} : {c.rt[0]}", 0, 140)
+    size = g.emit("dim_value", [], "i64", [], lambda c: f"{c.r[0]} = vx.dim_value <{c.size(edge)}>", 0, 500)
+    edges = place and size and g.emit("broadcast", [size], "i64", dims, lambda c: f"{c.r[0]} = vx.broadcast {c.o[0]}, [] : {c.t[0]} -> {c.rt[0]}", 0, 500)
+    return edges and g.emit("compare", [place, edges] if g.chance(0.5) else [edges, place], "i1", dims, pair(f"compare {g.pick(('lt', 'lt', 'le', 'gt', 'gt', 'ge'))}"), 0, 1)
 
 
 @generates("is_nan", "is_inf", weight=2)
@@ -751,10 +771,12 @@ def contraction(g):
         f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = {batch} x {other_batch} contracting = {contracting} x {other_contracting}{sums_} : {c.t[0]}, {c.t[1]}"))
 
 
-@generates("softmax", weight=1.5)
+@generates("softmax", weight=2.5)
 def softmax(g):
-    if g.chance(0.3):  # beyond what an exponential holds
-        x = g.input(g.pick(("f32", "f64")), g.dims(g.random.randint(1, 4)), -400, 400, exact=True)
+    if g.chance(0.4):  # beyond what an exponential of the type holds
+        dtype = g.pick(("f32", "f32", "f32", "f64"))
+        most = 400 if dtype == "f32" else 1000
+        x = g.input(dtype, g.dims(g.random.randint(1, 4)), -most, most, exact=True)
     else:
         x = g.find(lambda v: is_float(v) and v.dims and v.magnitude < 30, dtype=g.pick(("f32", "f32", "f32", "f16", "f64")))
     if x is None:
@@ -1062,7 +1084,7 @@ def loop(g):
     name = f"data{g.seed}_i{g.counter}"
     g.header.append(f'vx.symbol data_dependent "{name}"')
     arguments = [Value(g.fresh(), value.dtype, value.dims, -most, most) for value in inits]
-    stop = g.chance(0.3)
+    stop = g.chance(0.5)
 
     def body():
         if g.chance(0.5):
