@@ -640,6 +640,8 @@ def loop(g):
             if g.chance(0.5):
                 g.node("Add", [arguments[2], number_], "f32", arguments[2].dims, -1000, 1004)
         going = truth(g) if stops else g.node("Identity", [arguments[1]], "i1", [], 0, 1)
+        if stops and g.chance(0.7):  # each round has another value
+            g.node("Add", [arguments[2], np.array(1, np.float32)], "f32", arguments[2].dims, -999, 1001)
         nexts = [fitting(g, value) for value in arguments[2:]]
         return [going, *nexts] if going and all(nexts) else False
 

@@ -1096,7 +1096,15 @@ def loop(g):
         if g.chance(0.3):
             shared(g)
         if stop:
-            going = fitting(g, "i1", [], 0, 1) or g.constant("i1", "true")
+            going = g.chance(0.3) and fitting(g, "i1", [], 0, 1)
+            if not going:  # by the number of the round
+                number = Value(g.fresh(), "i64", [], 0, 10)
+                g.ops.append(Op("dim_value", [], [number], lambda c: f"{c.r[0]} = vx.dim_value <{name}>"))
+                going = g.emit("compare", [number, g.constant("i64", g.pick((0, 1, 2)))], "i1", [], pair("compare lt"), 0, 1)
+            if g.chance(0.7) and arguments[0].dtype != "i1":  # each round has another value
+                one = g.splat(arguments[0].dtype, arguments[0].dims, 1)
+                if one:
+                    g.emit("add", [arguments[0], one], one.dtype, one.dims, pair("add"), -most + 1, most + 1)
         else:
             going = Value(g.fresh(), "i1", [], 0, 1)
             g.ops.append(Op("constant", [], [going], lambda c: f"{c.r[0]} = vx.constant dense<true> : tensor<i1>"))
@@ -1111,8 +1119,6 @@ def loop(g):
                         nexts[i] = other
         return [going, *nexts]
 
-    if stop and not any(v.dtype == "i1" for v in g.values):
-        stop = False
     ops, yields = g.region(arguments, body)
     if not yields:
         return False
