@@ -38,9 +38,9 @@ def required_devices(bin, names):
 class Bench:
     """The tools, a folder of scratch files, and the count of checks."""
 
-    def __init__(self, bin, folder, devices, source="", precision="f32", variants=(), also=""):
+    def __init__(self, bin, folder, devices, source="", precision="f32", variants=(), also="", all_sizes=False):
         self.bin, self.source, self.folder, self.devices = bin, source, folder, devices
-        self.precision = precision
+        self.precision, self.all_sizes = precision, all_sizes
         self.targets = devices if precision == "f32" or "cpu" in devices else [*devices, "cpu"]
         self.targets = self.targets + [target for target in also.split(",") if target]
         self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets]
@@ -259,7 +259,7 @@ def free_sizes(bench, name, model, cases, seconds):
                 compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
 
 
-# The sizes of each model's symbols, small ones first. The software device of Vulkan and the emulated AMD GPU take only the first.
+# The sizes of each model's symbols, small ones first. The emulated AMD GPU takes only the first.
 BATCHES = [{"batch": 1}, {"batch": 3}, {"batch": 7}]
 TEXTS = [{"batch": 1, "sequence": 11}, {"batch": 3, "sequence": 16}, {"batch": 7, "sequence": 128}]
 NETWORKS = {
@@ -296,8 +296,14 @@ def make_inputs(model, sizes, random):
     return inputs
 
 
-# Devices that are computed by a CPU at a tenth of its speed or less take the first size of these only; the emulated AMD GPU of all.
-LARGE = ("resnet50", "densenet121", "vit_b_16", "bert_base", "gpt2")
+# How many of the sizes a Vulkan device computed by the CPU takes of the largest networks in every run; --all-sizes takes all.
+ON_SOFTWARE = {"resnet50": 2, "densenet121": 2, "vit_b_16": 1, "bert_base": 2, "gpt2": 2}
+
+
+def takes(bench, device, name, index):
+    if device == "rocm":
+        return index == 0
+    return device == "cpu" or bench.all_sizes or index < ON_SOFTWARE.get(name, len(NETWORKS[name]))
 
 
 def network(bench, name):
@@ -311,7 +317,7 @@ def network(bench, name):
         title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
         length = rounding.path_length(model, inputs)
         for device in bench.devices:
-            if index == 0 or device == "cpu" or (device != "rocm" and name not in LARGE):
+            if takes(bench, device, name, index):
                 compare_case(bench, title, session, facts, index, module, device, inputs, length / 2)
         if index > 0:
             continue
@@ -333,11 +339,12 @@ def main():
     parser.add_argument("--also", default="", help="targets that the modules have code for too, without being run here")
     parser.add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"])
     parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
+    parser.add_argument("--all-sizes", action="store_true", help="all sizes of the largest networks on a software device too (minutes each)")
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices, source=options.source, precision=options.precision,
-                      variants=options.variants, also=options.also)
+                      variants=options.variants, also=options.also, all_sizes=options.all_sizes)
         for model in options.models:
             try:
                 network(bench, model) if model in NETWORKS else globals()[model](bench)

@@ -36,7 +36,9 @@ SHARED = 24  # tests of one module
 SECONDS = 120
 # What a float may differ by: of the wanted element, which the package gives to four digits here and there, and of the largest one.
 TOLERANCE = {np.dtype(np.float64): (1e-3, 1e-7), np.dtype(np.float32): (1e-3, 2e-6), np.dtype(np.float16): (4e-3, 1e-3)}
-# Wanted is what ONNX Runtime gives: the package counts with sizes before they are rounded down, against the text of the standard.
+# Wanted is what ONNX Runtime gives. The text of Resize has, for align_corners, x_original = x_resized * (length_original - 1) /
+# (length_resized - 1), where length_resized is "the length of the resized tensor", floor(0.6 * 4) = 2: corners meet, the last
+# element is 4. The package divides by 0.6 * 4 - 1, the size before it is rounded down, and gives 3.142857.
 OF_ONNXRUNTIME = {"resize_downsample_scales_linear_align_corners"}
 # Values that are random.
 OPEN = re.compile(r"bernoulli|randomnormal|randomuniform|multinomial|training_dropout")
