@@ -173,3 +173,22 @@ func.func @after_nonzero(%x: tensor<4xi32>, %count: tensor<i64>) -> tensor<1xi64
   %2 = vx.reduce sum %1 axes = [1] : tensor<1x?xi64, #vx.enc<[1, count]>>
   return %2 : tensor<1xi64>
 }
+
+// -----
+
+// What only a dead op of a region read is dead, too: no op of a device is left outside.
+// CHECK-LABEL: func.func @dead(
+// CHECK-NOT:     vx.log
+// CHECK:         vx.loop
+// CHECK-NOT:     vx.gather
+vx.symbol data_dependent "i"
+func.func @dead(%x: tensor<4xf32>, %at: tensor<2xi64>, %trips: tensor<i64>) -> tensor<4xf32> {
+  %log = vx.log %x : tensor<4xf32>
+  %0 = vx.loop "i" trip_count(%trips) inits(%x : tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%value: tensor<4xf32>):
+    %going = vx.constant dense<true> : tensor<i1>
+    %unused = vx.gather %log, %at axis = 0 : tensor<4xf32>, tensor<2xi64>
+    vx.yield %going, %value : tensor<i1>, tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

@@ -119,6 +119,11 @@ CALLS = [
     Call("MatMul", {"a": (ones(2, 2, 3), ["B", "N", "K"]), "b": (ones(3, 3, 5), ["C", "K", "M"])}, equal("B", "C", (2, 3), or_one=True), code=2),
     Call("Gemm", {"a": (ones(2, 3), ["N", "K"]), "b": (ones(4, 5), ["L", "M"])}, equal("K", "L", (3, 4)), code=2),
     Call("Conv", {"a": (ones(1, 3, 2, 5), ["N", "C", "H", "W"]), "w": ones(2, 3, 3, 3)}, at_least("H", 3, 2), code=2),
+    # One value is not one for each.
+    Call("Conv", {"a": (ones(1, 3, 4, 5), ["N", "C", "H", "W"]), "w": (ones(2, 3, 3, 3), ["M", 3, 3, 3]), "b": ones(1)}, equal("M", 1, (2, 1)), code=2),
+    Call("ConvTranspose", {"a": (ones(1, 3, 4, 5), ["N", 3, "H", "W"]), "w": ones(3, 2, 3, 3), "b": (ones(1), ["B"])}, equal(2, "B", (2, 1)), code=2),
+    Call("BatchNormalization", {"a": (ones(1, 3, 4), ["N", "C", 4]), "s": ones(1), "b": ones(1), "m": ones(1), "v": ones(1)}, equal("C", 1, (3, 1)), code=2),
+    Call("InstanceNormalization", {"a": (ones(1, 3, 4), ["N", "C", 4]), "s": ones(1), "b": ones(1)}, equal("C", 1, (3, 1)), code=2),
     Call("Where", {"c": (ones(3) > 0, ["P"]), "a": (ones(3), ["Q"]), "b": (ones(2), ["R"])}, equal("P", "R", (3, 2), or_one=True), code=2),
     Call("ArgMax", {"x": (ones(3, 0), ["N", "M"])}, at_least("M", 1, 0), code=2, axis=1),
     Call("MaxPool", {"x": (ones(1, 1, 2, 2), [1, 1, "H", "W"])}, at_least("H", 3, 2), code=2, kernel_shape=[3, 3]),

@@ -254,8 +254,6 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
                         });
     if (!isHeldByHost && (getRole(op) == Role::Host || isFree(op)))
       continue;
-    if (op->use_empty())
-      continue;
     Group group(op, derivable);
     group.grow(taken);
     taken.insert(group.getMembers().begin(), group.getMembers().end());
@@ -267,6 +265,11 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
 
 struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
   void runOnOperation() override {
+    // An op that is gone since may have been the only reader, in a region beside the ops that it read.
+    getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
       if (!isa<FusionOp>(block->getParentOp()))

@@ -71,6 +71,7 @@ static void checkChannels(NodeImporter &n, unsigned firstInput, unsigned lastInp
     if (shape.size() != 1 || !mayBeEqual(shape[0], dims[1]))
       throwInvalid("expects one value for each of " + dims[1].str() + " channels as input " + Twine(i) + ", got " +
                    describe(n.getTensorType(i)));
+    n.require(ConstraintKind::equal, dims[1], shape[0]); // one value would be repeated
   }
 }
 

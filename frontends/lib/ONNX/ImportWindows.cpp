@@ -84,6 +84,18 @@ static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
   return values;
 }
 
+static void setBiasedOutput(NodeImporter &n, Value result) {
+  if (n.hasInput(2)) {
+    Value bias = n.getTensor(2);
+    if (typeOf(bias).getRank() != 1)
+      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
+    n.require(ConstraintKind::equal, vx::getDim(typeOf(result), 1),
+              vx::getDim(typeOf(bias), 0)); // one would be repeated
+    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
+  }
+  n.setOutput(0, result);
+}
+
 static void importConv(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
   Dims dims = n.getDims(0), filterDims = n.getDims(1);
@@ -106,13 +118,7 @@ static void importConv(NodeImporter &n) {
     throwInvalid("expects 'group' of at least 1, got " + Twine(groups));
   Value result = n.emit<ConvOp>(input, filter, window.strides, window.dilations, getConstants(window.low),
                                 getConstants(window.high), groups);
-  if (n.hasInput(2)) {
-    Value bias = n.getTensor(2);
-    if (typeOf(bias).getRank() != 1)
-      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
-    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
-  }
-  n.setOutput(0, result);
+  setBiasedOutput(n, result);
 }
 
 /// [C, M / groups, k...] as the filter of the convolution that goes the other way: [M, C / groups, k...], mirrored.
@@ -201,13 +207,7 @@ static void importConvTranspose(NodeImporter &n) {
   }
   Value result = n.emit<ConvOp>(spreadPlaces(n, input, strides), mirrorFilter(n, filter, groups),
                                 SmallVector<int64_t>(count, 1), dilations, low, high, groups);
-  if (n.hasInput(2)) {
-    Value bias = n.getTensor(2);
-    if (typeOf(bias).getRank() != 1)
-      throwInvalid("expects a bias of one value for each filter, got " + describe(bias.getType()));
-    result = n.emit<AddOp>(result, n.broadcastInDim(bias, vx::getDims(typeOf(result)), 1));
-  }
-  n.setOutput(0, result);
+  setBiasedOutput(n, result);
 }
 
 /// The window of a pooling op, with the pads that `ceil_mode` adds at the end.
