@@ -81,7 +81,7 @@ private:
         index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis() + d), offset);
       return;
     }
-    if (isa<CastOp, ReshapeOp, TransposeOp, PackOp, UnpackOp, BroadcastOp, SliceOp, ConcatOp, PadOp>(op))
+    if (op->hasTrait<OpTrait::Moves>() || isa<CastOp, PackOp, UnpackOp>(op))
       return follow(op, offset);
     if (isa<AddOp, SubOp>(op) && offset) {
       std::optional<int64_t> constant = getIntegerSplat(op->getOperand(1 - use.getOperandNumber()));
@@ -93,7 +93,7 @@ private:
     // One of several values in each place: the range holds for those that come from here.
     if (isa<MaxOp, MinOp>(op) || (isa<SelectOp>(op) && use.getOperandNumber() > 0))
       return follow(op, offset);
-    if (isa<BindSymbolOp, SequenceAtOp, SequenceEraseOp, SequenceInsertOp, LoopOp>(op))
+    if (isa<HostScalarOpInterface>(op))
       return carried(op, use);
     if (isa<YieldOp>(op) && isa<IfOp>(op->getParentOp()))
       return reach(op->getParentOp()->getResult(use.getOperandNumber()), offset);

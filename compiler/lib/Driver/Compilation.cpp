@@ -291,7 +291,7 @@ namespace {
 std::string describeProducts(KernelOp kernel, const TargetSpec &spec) {
   std::string text;
   kernel.walk([&](Operation *op) {
-    if (!isa<ContractOp, ConvOp>(op))
+    if (!op->hasTrait<OpTrait::Product>())
       return;
     Type element = getElementTypeOrSelf(op->getOperand(0).getType());
     if (auto factors = op->getAttrOfType<TypeAttr>("factors"))

@@ -18,11 +18,7 @@ namespace vx {
 namespace {
 
 /// What the host program runs or reads itself.
-bool isHostOp(Operation *op) {
-  return isa<ModuleOp, func::FuncOp, func::ReturnOp, SymbolOp, VariableOp, BindSymbolOp, ConstraintOp, IfOp, LoopOp,
-             YieldOp, VariableLoadOp, VariableStoreOp, SequenceConstructOp, SequenceInsertOp, SequenceAtOp,
-             SequenceEraseOp, SequenceLengthOp, ConstantOp, ReshapeOp, DimValueOp>(op);
-}
+bool isHostOp(Operation *op) { return isa<ModuleOp, func::FuncOp, func::ReturnOp>(op) || getRole(op) == Role::Host; }
 
 struct VerifyFusedPass : impl::VerifyFusedPassBase<VerifyFusedPass> {
   void runOnOperation() override {

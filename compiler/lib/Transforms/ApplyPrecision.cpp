@@ -33,7 +33,7 @@ struct ApplyPrecisionPass : impl::ApplyPrecisionPassBase<ApplyPrecisionPass> {
       return;
     SmallVector<Operation *> products;
     getOperation().walk([&](Operation *op) {
-      if (isa<ContractOp, ConvOp>(op) && getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
+      if (op->hasTrait<OpTrait::Product>() && getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
         products.push_back(op);
     });
     for (Operation *op : products)

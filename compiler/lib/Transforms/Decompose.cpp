@@ -1,7 +1,7 @@
 #include "vx/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -239,27 +239,44 @@ SmallVector<Value> expandAttention(AttentionOp op) {
   return results;
 }
 
+using Expand = SmallVector<Value> (*)(Operation *op);
+
+/// `function` of a typed op, with one result or several.
+template <typename Op, auto function>
+SmallVector<Value> expand(Operation *op) {
+  return SmallVector<Value>{function(cast<Op>(op))};
+}
+
+/// The ops that are sums of others, each before those that it holds.
+const std::pair<StringRef, Expand> kDecompositions[] = {
+    {AttentionOp::getOperationName(), expand<AttentionOp, expandAttention>}, // holds a softmax
+    {SoftmaxOp::getOperationName(), expand<SoftmaxOp, expandSoftmax>},
+    {LayerNormOp::getOperationName(), expand<LayerNormOp, expandLayerNorm>},
+    {RmsNormOp::getOperationName(), expand<RmsNormOp, expandRmsNorm>},
+};
+
 struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
   using DecomposePassBase::DecomposePassBase;
   explicit DecomposePass(std::function<bool(Operation *)> isWanted) : isWanted(std::move(isWanted)) {}
 
   void runOnOperation() override {
+    auto getShortName = [](auto decomposition) { return decomposition.first.split('.').second; };
+    auto known = llvm::to_vector(llvm::map_range(kDecompositions, getShortName));
     for (const std::string &name : ops)
-      if (name != "softmax" && name != "layer_norm" && name != "rms_norm" && name != "attention") {
-        getOperation().emitError() << "vx-decompose expects softmax, layer_norm, rms_norm or attention in 'ops', got '"
-                                   << name << "'";
+      if (!llvm::is_contained(known, name)) {
+        getOperation().emitError() << "vx-decompose expects " << llvm::join(ArrayRef(known).drop_back(), ", ") << " or "
+                                   << known.back() << " in 'ops', got '" << name << "'";
         return signalPassFailure();
       }
-    // Attention first: it holds a softmax.
-    if (!expandAll<AttentionOp>() || !expandAll<SoftmaxOp, LayerNormOp, RmsNormOp>())
-      signalPassFailure();
+    for (auto [name, expand] : kDecompositions)
+      if (!expandAll(name, expand))
+        return signalPassFailure();
   }
 
-  template <typename... Ops>
-  bool expandAll() {
+  bool expandAll(StringRef name, Expand expand) {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {
-      if (!isa<Ops...>(op))
+      if (op->getName().getStringRef() != name)
         return;
       if (isWanted ? isWanted(op) : llvm::is_contained(ops, op->getName().stripDialect()))
         found.push_back(op);
@@ -270,12 +287,7 @@ struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
           op->emitOpError() << "expects an expression for each dimension of its input, got " << operand;
           return false;
         }
-      SmallVector<Value> values = TypeSwitch<Operation *, SmallVector<Value>>(op)
-                                      .Case([](SoftmaxOp o) { return SmallVector<Value>{expandSoftmax(o)}; })
-                                      .Case([](LayerNormOp o) { return SmallVector<Value>{expandLayerNorm(o)}; })
-                                      .Case([](RmsNormOp o) { return SmallVector<Value>{expandRmsNorm(o)}; })
-                                      .Case([](AttentionOp o) { return expandAttention(o); });
-      op->replaceAllUsesWith(ValueRange(values));
+      op->replaceAllUsesWith(ValueRange(expand(op)));
       op->erase();
     }
     return true;

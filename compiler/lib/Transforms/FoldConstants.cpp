@@ -52,7 +52,7 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
       }
       return values[op] = std::move(*tensor);
     }
-    return isa<BroadcastOp, IotaOp, DimValueOp>(op) ? evaluate(op) : std::nullopt;
+    return op->hasTrait<OpTrait::Expands>() ? evaluate(op) : std::nullopt;
   }
 
   std::optional<HostTensor> evaluate(Operation *op) {
@@ -81,13 +81,13 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     int64_t work = 1;
     for (Value operand : op->getOperands())
       if (auto type = dyn_cast<RankedTensorType>(operand.getType());
-          type && type.hasStaticShape() && isa<ContractOp, ConvOp>(op))
+          type && type.hasStaticShape() && op->hasTrait<OpTrait::Product>())
         work = std::max(work, type.getNumElements());
     return work;
   }
 
   void tryFold(Operation *op) {
-    if (op->getNumResults() != 1 || isa<ConstantOp>(op) || !reference::canEvaluate(op) ||
+    if (op->getNumResults() != 1 || isa<ConstantOp>(op) || !reference::canEvaluate(op->getName()) ||
         op->getParentOfType<FusionOp>())
       return;
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -103,7 +103,7 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     if (type.getNumElements() > std::max<int64_t>(operandElements, maxGrowth))
       return;
     // Repeating is what devices do for nothing; only readers fold through it.
-    if (isa<BroadcastOp, IotaOp>(op) && type.getNumElements() > std::max<int64_t>(operandElements, maxInline))
+    if (op->hasTrait<OpTrait::Expands>() && type.getNumElements() > std::max<int64_t>(operandElements, maxInline))
       return;
     if (type.getNumElements() * getWork(op) > 64 * maxElements)
       return;

@@ -12,7 +12,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -22,39 +21,11 @@ namespace vx {
 #include "vx/Transforms/FusionPasses.h.inc"
 
 bool isHostScalar(OpOperand &use) {
-  Operation *user = use.getOwner();
-  return TypeSwitch<Operation *, bool>(user)
-      .Case<IfOp, BindSymbolOp, SequenceAtOp, SequenceEraseOp>([](auto) { return true; })
-      .Case<LoopOp>([&](LoopOp loop) {
-        return use.getOperandNumber() < (loop.getTripCount() ? 1u : 0u) + (loop.getCondition() ? 1u : 0u);
-      })
-      .Case<SequenceInsertOp>([&](SequenceInsertOp insert) { return use.getOperandNumber() == 2; })
-      .Default([](Operation *) { return false; });
+  auto reader = dyn_cast<HostScalarOpInterface>(use.getOwner());
+  return reader && reader.isHostScalar(use.getOperandNumber());
 }
 
 namespace {
-
-enum class Role {
-  Host,      // the host program's: control flow, symbols, state, views of memory
-  Pointwise, // each result element depends on one element of each operand
-  Anchor,    // a loop nest of its own; at most one in a group
-};
-
-Role getRole(Operation *op) {
-  if (op->hasTrait<OpTrait::Elementwise>() || isa<BroadcastOp>(op))
-    return Role::Pointwise;
-  if (isa<ContractOp, ConvOp, ReduceOp, ArgReduceOp, ReduceWindowOp, SoftmaxOp, LayerNormOp, RmsNormOp, AttentionOp,
-          PackOp, GatherOp, CountNonzeroOp, NonzeroOp, TransposeOp, SliceOp, ConcatOp, PadOp, IotaOp>(op))
-    return Role::Anchor;
-  return Role::Host;
-}
-
-/// True when the anchor reads each element of its operands once, so that computing an operand on the fly costs nothing.
-bool takesPrologue(Operation *anchor) { return isa<ReduceOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp>(anchor); }
-
-/// True when the op writes elements where it finds room for them, at places that only the data knows: what comes after
-/// reads them from memory, in a kernel of its own.
-bool scattersItsResult(Operation *op) { return isa<NonzeroOp>(op); }
 
 /// True for a slice of neighbours that only attention reads, as its query, key or value: a part of a larger tensor,
 /// read in place.
@@ -65,10 +36,9 @@ bool isPartForAttention(Operation *op) {
                       [](OpOperand &use) { return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3; });
 }
 
-/// True when each kernel that needs the op computes it anew: it reads no tensor, repeats the elements of a smaller one,
-/// or only says how a tensor lies in memory.
+/// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
 bool isFree(Operation *op) {
-  if (isa<DimValueOp, BroadcastOp, UnpackOp>(op))
+  if (op->hasTrait<OpTrait::Free>())
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -84,7 +54,8 @@ bool isEpilogue(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *producer = operand.getDefiningOp();
     return producer && producer->getBlock() == operand.getParentBlock() && producer->hasOneUse() &&
-           ((getRole(producer) == Role::Anchor && !scattersItsResult(producer)) || isEpilogue(producer));
+           ((getRole(producer) == Role::Anchor && !producer->hasTrait<OpTrait::ScattersResult>()) ||
+            isEpilogue(producer));
   });
 }
 
@@ -101,7 +72,7 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
     if (isa<ConstantOp>(op))
       constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
     bool isView = isFree(op) || isa<ReshapeOp>(op);
-    if (op->getNumOperands() == 0 || (!isView && (getRole(op) == Role::Host || mayFault(op))))
+    if (op->getNumOperands() == 0 || (!isView && (!isComputedByKernel(op) || mayFault(op))))
       return;
     uint64_t bytes = 0;
     for (Value operand : op->getOperands()) {
@@ -198,8 +169,8 @@ private:
   static constexpr size_t kMaxOps = 64;
 
   bool canJoin(Operation *producer) {
-    if (producer->getBlock() != root->getBlock() || getRole(producer) == Role::Host || isFree(producer) ||
-        scattersItsResult(producer))
+    if (producer->getBlock() != root->getBlock() || !isComputedByKernel(producer) || isFree(producer) ||
+        producer->hasTrait<OpTrait::ScattersResult>())
       return false;
     if (derivable.contains(producer) && !derivable.contains(root))
       return false; // once at load, not in each call
@@ -209,7 +180,7 @@ private:
     for (Operation *user : producer->getUsers()) {
       if (!members.contains(user) || isComputedAnew(user))
         return false;
-      if (getRole(user) == Role::Anchor && !takesPrologue(user))
+      if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>())
         return false;
       usersPreserveElements &= identity.contains(user) && user->hasTrait<OpTrait::Elementwise>();
     }
@@ -229,7 +200,7 @@ private:
 
   /// True for a free root that another kernel reads too: that one computes it anew, from what it is computed from here.
   static bool isComputedAnew(Operation *op) {
-    return isFree(op) && llvm::any_of(op->getUsers(), [](Operation *user) { return getRole(user) != Role::Host; });
+    return isFree(op) && llvm::any_of(op->getUsers(), [](Operation *user) { return isComputedByKernel(user); });
   }
 
   Operation *root;
@@ -250,9 +221,9 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
       continue;
     // Something free becomes a kernel of its own only where the host holds it as memory.
     bool isHeldByHost = isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
-                          return getRole(use.getOwner()) == Role::Host && !isHostScalar(use);
+                          return !isComputedByKernel(use.getOwner()) && !isHostScalar(use);
                         });
-    if (!isHeldByHost && (getRole(op) == Role::Host || isFree(op)))
+    if (!isHeldByHost && (!isComputedByKernel(op) || isFree(op)))
       continue;
     Group group(op, derivable);
     group.grow(taken);
@@ -280,7 +251,7 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
       formInBlock(*block, derivable);
     // What each kernel computes anew has no user left.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-      if (isa<ConstantOp, DimValueOp, BroadcastOp, UnpackOp>(op) && op->use_empty() && !op->getParentOfType<FusionOp>())
+      if ((isa<ConstantOp>(op) || isFree(op)) && op->use_empty() && !op->getParentOfType<FusionOp>())
         op->erase();
     });
   }

@@ -58,7 +58,7 @@ std::string getReadableName(Block &body) {
   SmallVector<StringRef> names;
   for (Operation &op : body.without_terminator()) {
     StringRef name = op.getName().stripDialect();
-    if (isa<ConstantOp, BroadcastOp, DimValueOp>(op) || (!names.empty() && names.back() == name))
+    if (getRole(&op) == Role::Host || isa<BroadcastOp>(op) || (!names.empty() && names.back() == name))
       continue;
     names.push_back(name);
     if (names.size() == 4)

@@ -408,7 +408,7 @@ private:
           visit(op);
           return stripFactors(op->getOperand(1 - side));
         }
-    if (!isa<ReshapeOp, TransposeOp, SliceOp>(op))
+    if (!op->hasTrait<OpTrait::View>())
       return value;
     Value stripped = stripFactors(op->getOperand(0));
     if (stripped == op->getOperand(0))

@@ -90,10 +90,10 @@ struct ShortenChain : RewritePattern {
   explicit ShortenChain(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa<ReshapeOp, TransposeOp, SliceOp>(op) || !hasAllDims(op->getResult(0)))
+    if (!op->hasTrait<OpTrait::View>() || !hasAllDims(op->getResult(0)))
       return failure();
     // The end of a chain decides; what is inside may go with it.
-    if (llvm::all_of(op->getUsers(), [](Operation *user) { return isa<ReshapeOp, TransposeOp, SliceOp>(user); }))
+    if (llvm::all_of(op->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::View>(); }))
       return failure();
     ViewChain chain = ViewChain::trace(op->getResult(0));
     unsigned moves = chain.getNumMoves();

@@ -31,7 +31,7 @@ ViewChain ViewChain::trace(Value value) {
   for (Value at = value;;) {
     Operation *op = at.getDefiningOp();
     auto type = cast<RankedTensorType>(at.getType());
-    if (!isa_and_present<ReshapeOp, TransposeOp, SliceOp>(op) || llvm::is_contained(vx::getDims(type), DimAttr()))
+    if (!op || !op->hasTrait<OpTrait::View>() || llvm::is_contained(vx::getDims(type), DimAttr()))
       break;
     at = op->getOperand(0);
     if (llvm::is_contained(vx::getDims(cast<RankedTensorType>(at.getType())), DimAttr()))

@@ -124,11 +124,11 @@ static const EvaluatorTable &getEvaluatorTable() {
   return table;
 }
 
-bool canEvaluate(Operation *op) { return getEvaluatorTable().find(op) != nullptr; }
+bool canEvaluate(OperationName op) { return getEvaluatorTable().find(op) != nullptr; }
 
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols) {
-  OpEvaluator evaluator = getEvaluatorTable().find(op);
+  OpEvaluator evaluator = getEvaluatorTable().find(op->getName());
   if (!evaluator)
     return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
   for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()))) {

@@ -227,20 +227,32 @@ static Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> oper
   }
 
   HostTensor result(type, shape);
+  auto unknown = [&] {
+    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() +
+                             "' for elements of " + getName(type));
+  };
   if (operands.size() == 1 && isFloat(type)) {
     FloatUnary compute = getFloatUnary(op);
+    if (!compute)
+      return unknown();
     for (int64_t i = 0; i < count; ++i)
       result.setFloat(i, compute(operands[0].getFloat(i)));
   } else if (operands.size() == 1) {
     IntUnary compute = getIntUnary(op, type);
+    if (!compute)
+      return unknown();
     for (int64_t i = 0; i < count; ++i)
       result.setInt(i, compute(operands[0].getInt(i)));
   } else if (isFloat(type)) {
     FloatBinary compute = getFloatBinary(op);
+    if (!compute)
+      return unknown();
     for (int64_t i = 0; i < count; ++i)
       result.setFloat(i, compute(operands[0].getFloat(i), operands[1].getFloat(i)));
   } else {
     IntBinary compute = getIntBinary(op, type);
+    if (!compute)
+      return unknown();
     for (int64_t i = 0; i < count; ++i)
       result.setInt(i, compute(operands[0].getInt(i), operands[1].getInt(i)));
   }

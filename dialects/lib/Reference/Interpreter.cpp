@@ -55,7 +55,7 @@ llvm::StringMap<Operation *> findBinders(func::FuncOp function, const SymbolTabl
   llvm::StringMap<Operation *> binders;
   function.walk([&](BindSymbolOp op) { binders[op.getSymbol()] = op; });
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!llvm::isa<LoopOp, IfOp, SequenceAtOp>(op))
+    if (!op->hasTrait<OpTrait::BindsResultSizes>())
       return;
     llvm::SetVector<StringAttr> names;
     for (Type type : op->getResultTypes())

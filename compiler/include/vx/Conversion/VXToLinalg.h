@@ -2,6 +2,7 @@
 #ifndef VX_CONVERSION_VXTOLINALG_H
 #define VX_CONVERSION_VXTOLINALG_H
 
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
 
@@ -9,6 +10,9 @@ namespace vx {
 
 std::unique_ptr<mlir::Pass> createConvertToLinalgPass();
 std::unique_ptr<mlir::Pass> createVerifyNoEncodingPass();
+
+/// True for the ops that kernels may hold. Any number of threads may ask.
+bool hasLoweringToLinalg(mlir::OperationName op);
 
 /// Registers the passes of this component with the tools. Thread-compatible.
 void registerVXToLinalgPasses();

@@ -480,9 +480,8 @@ StrategyAttr elementwiseStrategy(MLIRContext *context, RankedTensorType result, 
 /// True when each element of the region's result takes few elements of its operands.
 bool isElementwise(FusionOp region) {
   return llvm::all_of(region.getBody().front(), [](Operation &op) {
-    return op.hasTrait<OpTrait::Elementwise>() ||
-           isa<BroadcastOp, ConstantOp, DimValueOp, IotaOp, TransposeOp, SliceOp, ConcatOp, PadOp, GatherOp, YieldOp>(
-               op);
+    return op.hasTrait<OpTrait::Elementwise>() || op.hasTrait<OpTrait::Moves>() || op.hasTrait<OpTrait::Expands>() ||
+           isa<ConstantOp, YieldOp>(op);
   });
 }
 
@@ -506,7 +505,7 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   auto result = dyn_cast<RankedTensorType>(region.getResult(0).getType());
   bool serial = !result;
   for (Operation &op : region.getBody().front())
-    serial |= isa<NonzeroOp, CountNonzeroOp>(op);
+    serial |= op.hasTrait<OpTrait::Serial>();
   if (serial)
     return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result ? result.getRank() : 0, 0), {}, {}, 1);
   for (Operation &op : region.getBody().front()) {

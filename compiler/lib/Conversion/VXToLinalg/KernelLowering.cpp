@@ -1,5 +1,7 @@
 #include "KernelLowering.h"
 
+#include "vx/Conversion/VXToLinalg.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -161,12 +163,14 @@ static const LoweringTable &getLoweringTable() {
   return table;
 }
 
+bool hasLoweringToLinalg(OperationName op) { return getLoweringTable().find(op) != nullptr; }
+
 LogicalResult KernelLowering::lowerOp(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     if (failed(checkElementType(op, type)))
       return failure();
-  if (OpLowering lowering = getLoweringTable().find(op))
+  if (OpLowering lowering = getLoweringTable().find(op->getName()))
     return lowering(*this, op);
   return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
 }

@@ -43,13 +43,13 @@ Operation *findProduct(FusionOp region) {
   for (Operation &op : region.getBody().front().without_terminator()) {
     bool usesIt = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
     auto conv = llvm::dyn_cast<ConvOp>(op);
-    if (llvm::isa<ContractOp, ConvOp>(op)) {
+    if (op.hasTrait<vx::OpTrait::Product>()) {
       auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
       if (product || !llvm::isa<FloatType>(type.getElementType()) ||
           (conv && conv.getGroups() != 1 && !isDepthwise(conv)))
         return nullptr;
       product = &op;
-    } else if (llvm::isa<ReduceOp, ReduceWindowOp, ArgReduceOp, SoftmaxOp, LayerNormOp, RmsNormOp, GatherOp>(op) ||
+    } else if (op.hasTrait<vx::OpTrait::Reduces>() || mayFault(&op) ||
                (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>())) {
       return nullptr;
     }
@@ -159,7 +159,7 @@ StrategyAttr chooseStrategy(FusionOp region) {
   bool serial = false;
   int64_t operandElements = 1;
   region.getBody().walk([&](Operation *op) {
-    serial |= llvm::isa<NonzeroOp, CountNonzeroOp>(op);
+    serial |= op->hasTrait<vx::OpTrait::Serial>();
     // An op that reads far more than it writes (a contraction, a reduction) does that much work for each result.
     for (Type type : op->getOperandTypes())
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))

@@ -25,7 +25,7 @@ llvm::Expected<llvm::SmallVector<int64_t>> evaluateShape(mlir::RankedTensorType 
 
 /// True for the ops that `evaluate` knows: those whose results follow from operands, attributes and symbols alone.
 /// Control flow, state and dispatches are for the interpreter (Interpreter.h).
-bool canEvaluate(mlir::Operation *op);
+bool canEvaluate(mlir::OperationName op);
 
 /// The results of one op. Fails, with the name of the source node, where running the op would fail: an index out of
 /// range, or sizes that do not fit together. Thread-safe.

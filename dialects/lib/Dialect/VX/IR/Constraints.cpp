@@ -309,7 +309,7 @@ llvm::StringMap<Operation *> findSymbolBinders(func::FuncOp function, const Symb
       binders[loop.getIteration()] = op;
   });
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!isa<LoopOp, IfOp, SequenceAtOp>(op))
+    if (!op->hasTrait<OpTrait::BindsResultSizes>())
       return;
     SetVector<StringAttr> names;
     for (Type type : op->getResultTypes())

@@ -11,6 +11,7 @@ using namespace mlir;
 
 #include "vx/Dialect/VX/IR/VXDialect.cpp.inc"
 #include "vx/Dialect/VX/IR/VXEnums.cpp.inc"
+#include "vx/Dialect/VX/IR/VXOpInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "vx/Dialect/VX/IR/VXAttributes.cpp.inc"
@@ -37,6 +38,25 @@ void VXDialect::initialize() {
   registerNormOps(*this);
   registerReductionOps(*this);
   registerShapeOps(*this);
+}
+
+std::optional<Role> getRole(OperationName op) {
+  if (op.hasTrait<OpTrait::Pointwise>())
+    return Role::Pointwise;
+  if (op.hasTrait<OpTrait::Anchor>())
+    return Role::Anchor;
+  if (op.hasTrait<OpTrait::HostOp>())
+    return Role::Host;
+  if (op.hasTrait<OpTrait::Layout>())
+    return Role::Layout;
+  if (op.hasTrait<OpTrait::Container>())
+    return Role::Container;
+  return std::nullopt;
+}
+
+DimAttr countFloats(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return isa<FloatType>(type.getElementType()) ? getNumElements(type) : DimAttr::constant(type.getContext(), 0);
 }
 
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {

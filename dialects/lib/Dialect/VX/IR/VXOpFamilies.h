@@ -16,8 +16,16 @@ void registerNormOps(VXDialect &dialect);
 void registerReductionOps(VXDialect &dialect);
 void registerShapeOps(VXDialect &dialect);
 
+template <typename Op>
+constexpr int countRoles() {
+  return Op::template hasTrait<OpTrait::Pointwise>() + Op::template hasTrait<OpTrait::Anchor>() +
+         Op::template hasTrait<OpTrait::HostOp>() + Op::template hasTrait<OpTrait::Layout>() +
+         Op::template hasTrait<OpTrait::Container>();
+}
+
 template <typename... Ops>
 void registerOps(VXDialect &dialect) {
+  static_assert(((countRoles<Ops>() == 1) && ...), "each op has one role: see VXBase.td");
   (mlir::RegisteredOperationName::insert<Ops>(dialect), ...);
 }
 

@@ -107,6 +107,14 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
+DimAttr AttentionOp::getFlops() {
+  SmallVector<DimAttr> query = getQuerySizes();
+  DimAttr scores = query[Batch] * query[Heads] * query[Length] * getKeySizes()[Length];
+  DimAttr depths = query[Depth] + getValueSizes()[Depth];
+  // Two products, and the softmax between them.
+  return scores * depths * 2 + scores * 5;
+}
+
 void registerAttentionOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

@@ -127,6 +127,21 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
   return success();
 }
 
+DimAttr ContractOp::getFlops() {
+  DimAttr products = getNumElements(getResult().getType()) * 2;
+  for (int64_t dim : getLhsContracting())
+    products = products * getDim(getLhs().getType(), dim);
+  return products;
+}
+
+DimAttr ConvOp::getFlops() {
+  RankedTensorType filter = getFilter().getType(); // [M, C / groups, kernel...]
+  DimAttr products = getNumElements(getResult().getType()) * 2;
+  for (int64_t dim = 1; dim < filter.getRank(); ++dim)
+    products = products * getDim(filter, dim);
+  return products;
+}
+
 void registerContractionOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

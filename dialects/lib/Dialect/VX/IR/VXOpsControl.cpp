@@ -189,6 +189,14 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
+// The trip count and the condition come first.
+bool LoopOp::isHostScalar(unsigned operand) {
+  return operand < (getTripCount() ? 1u : 0u) + (getCondition() ? 1u : 0u);
+}
+
+// The position.
+bool SequenceInsertOp::isHostScalar(unsigned operand) { return operand == 2; }
+
 void registerControlOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

@@ -58,6 +58,15 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   return success();
 }
 
+// The greatest, the difference, the exponential, the sum, the quotient.
+DimAttr SoftmaxOp::getFlops() { return countFloats(getInput()) * 5; }
+
+// The sum, the difference, its square and their sum, the quotient, scale and bias.
+DimAttr LayerNormOp::getFlops() { return countFloats(getInput()) * 7; }
+
+// The square and their sum, the quotient, the scale.
+DimAttr RmsNormOp::getFlops() { return countFloats(getInput()) * 4; }
+
 void registerNormOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

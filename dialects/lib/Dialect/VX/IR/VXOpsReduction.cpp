@@ -108,6 +108,15 @@ LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *context, std::option
   return success();
 }
 
+DimAttr ReduceOp::getFlops() { return countFloats(getInput()); }
+
+DimAttr ReduceWindowOp::getFlops() {
+  int64_t window = 1;
+  for (int64_t size : getWindow())
+    window *= size;
+  return countFloats(getResult()) * window;
+}
+
 void registerReductionOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

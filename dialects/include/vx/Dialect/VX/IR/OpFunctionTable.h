@@ -21,12 +21,12 @@ public:
   /// `function` is that of all ops that have a trait and none of their own.
   template <template <typename> class Trait>
   void addTrait(Function function) {
-    traits.emplace_back([](mlir::Operation *op) { return op->hasTrait<Trait>(); }, function);
+    traits.emplace_back([](mlir::OperationName op) { return op.hasTrait<Trait>(); }, function);
   }
 
   /// Null for an op that has none.
-  Function find(mlir::Operation *op) const {
-    if (Function function = functions.lookup(op->getName().getTypeID()))
+  Function find(mlir::OperationName op) const {
+    if (Function function = functions.lookup(op.getTypeID()))
       return function;
     for (auto [hasTrait, function] : traits)
       if (hasTrait(op))
@@ -36,7 +36,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::TypeID, Function> functions;
-  llvm::SmallVector<std::pair<bool (*)(mlir::Operation *), Function>> traits;
+  llvm::SmallVector<std::pair<bool (*)(mlir::OperationName), Function>> traits;
 };
 
 } // namespace vx

@@ -12,6 +12,7 @@ include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "vx/Dialect/VX/IR/VXOpInterfaces.td"
 
 def VX_Dialect : Dialect {
   let name = "vx";
@@ -179,6 +180,54 @@ def VX_I64Scalar : 0DTensorOf<[I64]>, BuildableType<"::mlir::RankedTensorType::g
 def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
 def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
+
+//===-- What an op says of itself ----------------------------------------------------------------------------------===//
+
+class VX_Trait<string name> : NativeOpTrait<name> { let cppNamespace = "::vx::OpTrait"; }
+
+// Its role: each op has exactly one, or the build fails.
+/// A result element needs one element of each operand; joins any group.
+def VX_Pointwise : VX_Trait<"Pointwise">;
+/// A loop nest of its own; a kernel has at most one.
+def VX_Anchor : VX_Trait<"Anchor">;
+/// The host program runs or reads it: control flow, symbols, state, sequences, and what is known without a kernel.
+def VX_HostOp : VX_Trait<"HostOp">;
+/// Says how a tensor lies in memory, inside of the kernel that reads it.
+def VX_Layout : VX_Trait<"Layout">;
+/// Holds the ops of one kernel, or stands for them.
+def VX_Container : VX_Trait<"Container">;
+
+// What else passes may rely on.
+/// Every result element depends on the operands' elements at the same place only; all shapes are compatible.
+def VX_Elementwise : VX_Trait<"Elementwise">;
+/// Sums of products of elements of the first two operands.
+def VX_Product : VX_Trait<"Product">;
+/// An element of the result needs many of the first operand, along some of its dimensions.
+def VX_Reduces : VX_Trait<"Reduces">;
+/// An anchor that reads each element of its operands once: computing an operand on the fly costs nothing.
+def VX_TakesPrologue : VX_Trait<"TakesPrologue">;
+/// Writes elements where it finds room, at places that only the data tell: the next op reads them from memory.
+def VX_ScattersResult : VX_Trait<"ScattersResult">;
+/// Its loop carries the place that is written next, or a count: one worker runs it.
+def VX_Serial : VX_Trait<"Serial">;
+/// Each element of the result is one of an operand's, at a place that follows from its own or from data.
+def VX_Moves : VX_Trait<"Moves">;
+/// Moves what its one operand holds, by sizes and places that are known when a model is compiled.
+def VX_View : VX_Trait<"View">;
+/// Counts, or repeats the elements of a smaller tensor: cheaper to keep than its result.
+def VX_Expands : VX_Trait<"Expands">;
+/// Each kernel that needs it computes it anew.
+def VX_Free : VX_Trait<"Free">;
+/// Checks data while it runs, and so may fail a call.
+def VX_MayFault : VX_Trait<"MayFault">;
+/// Only the run tells some sizes of its results, and it binds their symbols.
+def VX_BindsResultSizes : VX_Trait<"BindsResultSizes">;
+/// Its result type says what it computes; it does not follow from the operands and attributes alone.
+def VX_StatesResultType : VX_Trait<"StatesResultType">;
+
+// The op defines the methods of the interface itself.
+defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
+defvar VX_ChoosesHostScalars = DeclareOpInterfaceMethods<VX_HostScalarOpInterface, ["isHostScalar"]>;
 
 //===-- Ops --------------------------------------------------------------------------------------------------------===//
 

@@ -39,17 +39,72 @@ class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
 };
+
+// What each says stands in VXBase.td.
+template <typename Op>
+struct Pointwise : mlir::OpTrait::TraitBase<Op, Pointwise> {};
+template <typename Op>
+struct Anchor : mlir::OpTrait::TraitBase<Op, Anchor> {};
+template <typename Op>
+struct HostOp : mlir::OpTrait::TraitBase<Op, HostOp> {};
+template <typename Op>
+struct Layout : mlir::OpTrait::TraitBase<Op, Layout> {};
+template <typename Op>
+struct Container : mlir::OpTrait::TraitBase<Op, Container> {};
+template <typename Op>
+struct Product : mlir::OpTrait::TraitBase<Op, Product> {};
+template <typename Op>
+struct Reduces : mlir::OpTrait::TraitBase<Op, Reduces> {};
+template <typename Op>
+struct TakesPrologue : mlir::OpTrait::TraitBase<Op, TakesPrologue> {};
+template <typename Op>
+struct ScattersResult : mlir::OpTrait::TraitBase<Op, ScattersResult> {};
+template <typename Op>
+struct Serial : mlir::OpTrait::TraitBase<Op, Serial> {};
+template <typename Op>
+struct Moves : mlir::OpTrait::TraitBase<Op, Moves> {};
+template <typename Op>
+struct View : mlir::OpTrait::TraitBase<Op, View> {};
+template <typename Op>
+struct Expands : mlir::OpTrait::TraitBase<Op, Expands> {};
+template <typename Op>
+struct Free : mlir::OpTrait::TraitBase<Op, Free> {};
+template <typename Op>
+struct MayFault : mlir::OpTrait::TraitBase<Op, MayFault> {};
+template <typename Op>
+struct BindsResultSizes : mlir::OpTrait::TraitBase<Op, BindsResultSizes> {};
+template <typename Op>
+struct StatesResultType : mlir::OpTrait::TraitBase<Op, StatesResultType> {};
 } // namespace OpTrait
+
+/// The number of elements of a tensor of floats; 0 for other elements. Null when a dimension is unknown.
+DimAttr countFloats(mlir::Value tensor);
+
 } // namespace vx
+
+#include "vx/Dialect/VX/IR/VXOpInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "vx/Dialect/VX/IR/VXOps.h.inc"
 
 namespace vx {
 
+/// What an op is to the program: see the traits of these names in VXBase.td.
+enum class Role { Pointwise, Anchor, Host, Layout, Container };
+
+/// None for ops of other dialects.
+std::optional<Role> getRole(mlir::OperationName op);
+inline std::optional<Role> getRole(mlir::Operation *op) { return getRole(op->getName()); }
+
+/// True for ops that are computed by kernels.
+inline bool isComputedByKernel(mlir::Operation *op) {
+  std::optional<Role> role = getRole(op);
+  return role == Role::Pointwise || role == Role::Anchor;
+}
+
 /// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of
 /// these ops.
-inline bool mayFault(mlir::Operation *op) { return mlir::isa<GatherOp>(op); }
+inline bool mayFault(mlir::Operation *op) { return op->hasTrait<OpTrait::MayFault>(); }
 
 /// Attribute of a dispatch: for each op of its kernel that may fault, in order, the source node that it came from.
 inline constexpr llvm::StringLiteral kFaultSitesAttr = "vx.fault_sites";

@@ -5,7 +5,8 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_AttentionOp : VX_Op<"attention", [Pure, AttrSizedOperandSegments,
-                                         AllElementTypesMatch<["query", "key", "value", "result"]>]> {
+                                         AllElementTypesMatch<["query", "key", "value", "result"]>,
+                                         VX_Anchor, VX_StatesResultType, VX_CountsFlops]> {
   let summary = "scaled dot-product attention";
   let description = [{
     For each batch b, head h and query s, over the keys t, with g = h / (heads / key heads) and p = s + past:

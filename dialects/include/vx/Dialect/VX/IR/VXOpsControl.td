@@ -6,7 +6,7 @@ include "vx/Dialect/VX/IR/VXBase.td"
 
 //===-- Symbols ----------------------------------------------------------------------------------------------------===//
 
-def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">]> {
+def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
   let summary = "declares a dimension symbol";
   let description = [{
     Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
@@ -26,7 +26,7 @@ def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">]> {
   let hasVerifier = 1;
 }
 
-def VX_BindSymbolOp : VX_Op<"bind_symbol", []> {
+def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_HostOp, VX_HostScalarOpInterface]> {
   let summary = "reads a scalar back to the host and binds a data-dependent symbol to it";
   let description = [{
     Ends a recorded segment. A value outside of the symbol's range fails the call with the source node's name. Types that name
@@ -44,7 +44,7 @@ def VX_ConstraintKind : I32EnumAttr<"ConstraintKind", "a predicate over two size
   let cppNamespace = "::vx";
 }
 
-def VX_ConstraintOp : VX_Op<"constraint", []> {
+def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp]> {
   let summary = "a predicate over sizes that what follows relies on";
   let description = [{
         equal      lhs = rhs
@@ -65,14 +65,14 @@ def VX_ConstraintOp : VX_Op<"constraint", []> {
 
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
-def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike, VX_HostOp]> {
   let summary = "ends a region with its values";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
-def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments]> {
+def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes]> {
   let summary = "runs one of two regions";
   let description = [{
     The host decides. A result whose type names a data-dependent symbol that is declared for it binds that symbol to the
@@ -87,7 +87,8 @@ def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments]> {
   let hasVerifier = 1;
 }
 
-def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments]> {
+def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
+                               VX_HostOp, VX_ChoosesHostScalars, VX_BindsResultSizes]> {
   let summary = "repeats a region with carried values";
   let description = [{
     As ONNX's Loop without scan outputs. The region's arguments are the carried values; it yields the next condition
@@ -115,7 +116,7 @@ def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments]> {
 
 //===-- State ------------------------------------------------------------------------------------------------------===//
 
-def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
     - C1: `type` is a tensor type of static shape.
@@ -126,7 +127,7 @@ def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let hasVerifier = 1;
 }
 
-def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp]> {
   let summary = "the value of a variable at this point of the program";
   let description = [{
     - C1: the variable exists and has the result's type.
@@ -136,7 +137,7 @@ def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<Symbol
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
-def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp]> {
   let summary = "sets a variable";
   let description = [{
     Takes effect for loads after it in the program; other calls see it when this call has succeeded. A call that fails changes
@@ -150,7 +151,7 @@ def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<Symb
 
 //===-- Sequences --------------------------------------------------------------------------------------------------===//
 
-def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure]> {
+def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp]> {
   let summary = "a sequence of the given tensors";
   let description = [{
     - C1: every input has the sequence's element type.
@@ -161,7 +162,8 @@ def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure]> {
   let hasVerifier = 1;
 }
 
-def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure]> {
+def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure,
+                                                    VX_HostOp, VX_ChoosesHostScalars]> {
   let summary = "a sequence with one more tensor";
   let description = [{
     `position` lies in [-n, n] with n the length; without it the tensor is appended. Another position fails the call.
@@ -174,7 +176,7 @@ def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure]> {
   let hasVerifier = 1;
 }
 
-def VX_SequenceAtOp : VX_Op<"sequence_at", []> {
+def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes]> {
   let summary = "one tensor of a sequence";
   let description = [{
     `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
@@ -188,7 +190,8 @@ def VX_SequenceAtOp : VX_Op<"sequence_at", []> {
   let hasVerifier = 1;
 }
 
-def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence", "result"]>]> {
+def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence", "result"]>,
+                                                  VX_HostOp, VX_HostScalarOpInterface]> {
   let summary = "a sequence without one of its tensors";
   let description = [{ `position` lies in [-n, n) with n the length; without it the last tensor is removed. Another position fails the call. }];
   let arguments = (ins VX_SequenceType:$sequence, Optional<VX_I64Scalar>:$position);
@@ -196,7 +199,7 @@ def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence
   let assemblyFormat = "$sequence (`at` $position^)? attr-dict `:` type($sequence)";
 }
 
-def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure]> {
+def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp]> {
   let summary = "the number of tensors of a sequence";
   let arguments = (ins VX_SequenceType:$sequence);
   let results = (outs VX_I64Scalar:$result);
@@ -205,7 +208,7 @@ def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure]> {
 
 //===-- Fusion and kernels -----------------------------------------------------------------------------------------===//
 
-def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure]> {
+def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure, VX_Container]> {
   let summary = "ops that one target computes with one kernel";
   let description = [{
     Made at the `fused` phase. The region's arguments are the operands; one anchor op and its prologue and epilogue stand in it.
@@ -219,7 +222,7 @@ def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure]> {
   let hasVerifier = 1;
 }
 
-def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, VX_Container]> {
   let summary = "an outlined kernel";
   let description = [{
     Made at the `kernels` phase. `key` is the hash of its canonical text (locations dropped, symbols renamed s0, s1, ... in order of first
@@ -234,7 +237,7 @@ def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasPa
   let hasVerifier = 1;
 }
 
-def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container]> {
   let summary = "runs a kernel";
   let description = [{
     `symbols` gives the value of each of the kernel's symbols in terms of the caller's.

@@ -4,9 +4,6 @@
 
 include "vx/Dialect/VX/IR/VXBase.td"
 
-/// Every result element depends on the operands' elements at the same place only; all shapes are compatible.
-def VX_Elementwise : NativeOpTrait<"Elementwise"> { let cppNamespace = "::vx::OpTrait"; }
-
 /// inferReturnTypes of an elementwise op: the operands' common shape with the element type that the C++ expression gives
 /// (`{}`: that of the first operand).
 class VX_ElementwiseInference<string elementType> {
@@ -18,11 +15,12 @@ class VX_ElementwiseInference<string elementType> {
   }];
 }
 class VX_ElementwiseOp<string opMnemonic, list<Trait> traits = [], string elementType = "{}">
-    : VX_InferredOp<opMnemonic, !listconcat([Pure, VX_Elementwise], traits), VX_ElementwiseInference<elementType>.definition>;
+    : VX_InferredOp<opMnemonic, !listconcat([Pure, VX_Pointwise, VX_Elementwise], traits),
+                    VX_ElementwiseInference<elementType>.definition>;
 defvar VX_BoolResult = "::mlir::IntegerType::get(context, 1)";
 
 class VX_UnaryOp<string opMnemonic, Type tensorType, string opSummary, string opDescription>
-    : VX_ElementwiseOp<opMnemonic> {
+    : VX_ElementwiseOp<opMnemonic, [VX_WorkOpInterface]> {
   let summary = opSummary;
   let description = opDescription # [{
 
@@ -34,7 +32,7 @@ class VX_UnaryOp<string opMnemonic, Type tensorType, string opSummary, string op
 }
 
 class VX_BinaryOp<string opMnemonic, Type tensorType, string opSummary, string opDescription, list<Trait> traits = []>
-    : VX_ElementwiseOp<opMnemonic, !listconcat([AllElementTypesMatch<["lhs", "rhs"]>], traits)> {
+    : VX_ElementwiseOp<opMnemonic, !listconcat([AllElementTypesMatch<["lhs", "rhs"]>, VX_WorkOpInterface], traits)> {
   let summary = opSummary;
   let description = opDescription # [{
 
@@ -126,7 +124,7 @@ def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
 }
 
-def VX_CastOp : VX_Op<"cast", [Pure, VX_Elementwise]> {
+def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_StatesResultType]> {
   let summary = "conversion of the element type";
   let description = [{
     Converts every element to the result's element type. Float to float rounds to nearest even. Float to integer truncates

@@ -10,7 +10,8 @@ def VX_ReduceKind : I32EnumAttr<"ReduceKind", "a reduction", [
   let cppNamespace = "::vx";
 }
 
-def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                           VX_Anchor, VX_Reduces, VX_TakesPrologue, VX_CountsFlops]> {
   let summary = "combines all elements along some dimensions";
   let description = [{
     The result has the dimensions of `input` that are not in `axes`. Over no element: sum 0, prod 1, max the least value
@@ -27,7 +28,7 @@ def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", 
   let hasVerifier = 1;
 }
 
-def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure]> {
+def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_Reduces, VX_TakesPrologue]> {
   let summary = "the place of the greatest or least element along one dimension";
   let description = [{
     The index along `axis` of the first (or with `last`, the last) greatest (`max`) or least (`min`) element; a NaN counts as
@@ -42,7 +43,8 @@ def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure]> {
   let assemblyFormat = "$kind $input `axis` `=` $axis (`last` $last^)? attr-dict `:` type($input)";
 }
 
-def VX_ReduceWindowOp : VX_InferredOp<"reduce_window", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_ReduceWindowOp : VX_InferredOp<"reduce_window", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                                        VX_Anchor, VX_Reduces, VX_CountsFlops]> {
   let summary = "combines the elements of a sliding window";
   let description = [{
     All dimensions have a window; size 1 leaves one alone:

@@ -4,7 +4,7 @@
 
 include "vx/Dialect/VX/IR/VXBase.td"
 
-def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>, VX_HostOp]> {
   let summary = "a tensor known at compile time";
   let description = [{
     Large values (weights) are resources, addressed by name: `dense_resource<...>`; small ones are inline.
@@ -17,7 +17,7 @@ def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value
   let hasFolder = 1;
 }
 
-def VX_IotaOp : VX_Op<"iota", [Pure]> {
+def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_StatesResultType]> {
   let summary = "counts along one dimension";
   let description = [{
     `result[i_0, ..., i_n] = i_axis`.
@@ -30,7 +30,7 @@ def VX_IotaOp : VX_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def VX_DimValueOp : VX_Op<"dim_value", [Pure]> {
+def VX_DimValueOp : VX_Op<"dim_value", [Pure, VX_HostOp, VX_Expands, VX_Free]> {
   let summary = "a dimension expression as a scalar tensor";
   let description = [{ `result[] = value`, evaluated on the host. Example: `vx.dim_value <past + step> : tensor<i64>`. }];
   let arguments = (ins VX_DimAttr:$value);
@@ -39,7 +39,7 @@ def VX_DimValueOp : VX_Op<"dim_value", [Pure]> {
   let hasFolder = 1;
 }
 
-def VX_ReshapeOp : VX_Op<"reshape", [Pure]> {
+def VX_ReshapeOp : VX_Op<"reshape", [Pure, VX_HostOp, VX_Moves, VX_View]> {
   let summary = "the same elements in row-major order with another shape";
   let description = [{
     - C1: both shapes have the same number of elements, where that is known.
@@ -52,7 +52,8 @@ def VX_ReshapeOp : VX_Op<"reshape", [Pure]> {
   let hasFolder = 1;
 }
 
-def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                                 VX_Anchor, VX_Moves, VX_View]> {
   let summary = "permutation of the dimensions";
   let description = [{
     `result.shape[d] = input.shape[permutation[d]]`.
@@ -65,7 +66,7 @@ def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["in
   let hasFolder = 1;
 }
 
-def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "result"]>, VX_Anchor]> {
   let summary = "cuts one dimension into tiles that lie together in memory";
   let description = [{
     The layout in which a kernel reads a weight. The result has the dimensions of `input` in the order of `permutation`, with the
@@ -83,7 +84,8 @@ def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "res
   let assemblyFormat = "$input `dim` `=` $dim `tile` `=` $tile `permutation` `=` $permutation attr-dict `:` type($input)";
 }
 
-def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                   VX_Layout, VX_Free, VX_StatesResultType]> {
   let summary = "the tensor that was packed";
   let description = [{
     The inverse of `vx.pack` with the same `dim` and `permutation`. Each kernel that reads a packed tensor begins with it, so that
@@ -97,7 +99,8 @@ def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"
   let hasVerifier = 1;
 }
 
-def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                         VX_Pointwise, VX_Moves, VX_Expands, VX_Free, VX_StatesResultType]> {
   let summary = "repeats elements along new or size-1 dimensions";
   let description = [{
     Dimension d of `input` is dimension `dimensions[d]` of the result: `result[i] = input[j]` with `j[d] = i[dimensions[d]]`,
@@ -113,7 +116,8 @@ def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "r
   let hasFolder = 1;
 }
 
-def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>]> {
+def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>,
+                                 VX_Anchor, VX_Moves, VX_View, VX_StatesResultType]> {
   let summary = "a strided box of the input";
   let description = [{
     `result[i] = input[starts + i * strides]`; the sizes are those of the result. A stride may be negative.
@@ -129,7 +133,7 @@ def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>
   let hasFolder = 1;
 }
 
-def VX_ConcatOp : VX_InferredOp<"concat", [Pure]> {
+def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves]> {
   let summary = "joins tensors along one dimension";
   let description = [{
     - C1: there is at least one input; all have the same rank and element type.
@@ -141,7 +145,7 @@ def VX_ConcatOp : VX_InferredOp<"concat", [Pure]> {
   let assemblyFormat = "`axis` `=` $axis `(` $inputs `)` attr-dict `:` type($inputs)";
 }
 
-def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>]> {
+def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>, VX_Anchor, VX_Moves]> {
   let summary = "adds elements before and after each dimension";
   let description = [{
     `result[i] = input[i - low]` where that is inside of `input`, else `value`. A negative amount removes elements.
