@@ -61,10 +61,10 @@ def pack_batch(bin, root, first, targets):
         for function in ["main"] + (["fixed"] if batch.has_symbols and run == 0 else []):
             checks.append({"name": f"programs {first} to {first + TOGETHER - 1}, @{function}, sizes {run}", "function": function, "inputs": files,
                            "results": results, **base})
-    for number, (index, what, part, changed) in enumerate(batch.bad_calls()):
-        if part:
-            checks.append({"name": f"program {first + index}: {what}", "function": "main", "fault": part, "results": [],
-                           "inputs": inputs(os.path.join(batch.folder, f"bad{number}"), 0, changed), **base})
+    for call in batch.bad_calls():
+        if call.message:
+            checks.append({"name": f"program {first + call.index}: {call.what}", "function": "main", "fault": call.message, "results": [],
+                           "inputs": inputs(os.path.join(batch.folder, "bad"), 0, call.changed), **base})
             break
     return checks
 
