@@ -22,7 +22,13 @@ LIT = """********************
 Unsupported Tests (1):
   vx :: Nowhere/absent.mlir
 
-Testing Time: 0.1s"""
+Testing Time: 0.1s
+
+Total Discovered Tests: 3
+  Unsupported: 1 (33.33%)
+  Passed     : 2 (66.67%)"""
+# It ran with arguments by which it counts and does not list.
+SILENT = LIT[LIT.index("Testing Time"):]
 # Of each test: its name, what it prints, its exit code, and its properties.
 TESTS = [
     ("passes", "all is well", 0, ""),
@@ -43,11 +49,11 @@ WANTED = [
 ]
 
 
-def main():
-    script, ctest = sys.argv[1:]
+def skips_of(script, ctest, tests):
+    """What the script makes of these tests."""
     with tempfile.TemporaryDirectory() as build:
         with open(os.path.join(build, "CTestTestfile.cmake"), "w") as file:
-            for index, (name, text, code, properties) in enumerate(TESTS):
+            for index, (name, text, code, properties) in enumerate(tests):
                 path = os.path.join(build, f"{index}.sh")
                 with open(path, "w") as shell:
                     shell.write(f"cat <<'END'\n{text}\nEND\nexit {code}\n")
@@ -59,10 +65,19 @@ def main():
         output = os.path.join(build, "output.txt")
         with open(output, "w") as file:
             subprocess.run([ctest, "-j", "2"], cwd=build, stdout=file, check=True)
-        got = subprocess.run([sys.executable, script, build, output], stdout=subprocess.PIPE, text=True, check=True).stdout
-    got = [tuple(line.split("\t")) for line in got.splitlines()]
-    if sorted(got) != sorted(WANTED):
-        print(f"FAILED: got {sorted(got)}, want {sorted(WANTED)}")
+        return subprocess.run([sys.executable, script, build, output], capture_output=True, text=True)
+
+
+def main():
+    script, ctest = sys.argv[1:]
+    done = skips_of(script, ctest, TESTS)
+    got = [tuple(line.split("\t")) for line in done.stdout.splitlines()]
+    if done.returncode or sorted(got) != sorted(WANTED):
+        print(f"FAILED: got {done.returncode}, {sorted(got)} and {done.stderr!r}, want {sorted(WANTED)}")
+        return 1
+    silent = skips_of(script, ctest, [("lit", SILENT, 0, "")])
+    if silent.returncode != 1 or "lit counts 1 tests that are not supported, and lists 0" not in silent.stderr:
+        print(f"FAILED: skips that are counted and not listed: got {silent.returncode} and {silent.stderr!r}")
         return 1
     print(f"{len(WANTED)} skips are counted with their reasons")
     return 0

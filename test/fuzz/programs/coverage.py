@@ -60,6 +60,13 @@ class Coverage:
                     self.kernels[op, strategy, target] += 1
         return in_place
 
+    def rarest(self, devices, count):
+        """The ops that were met least as one of their strategies, on one of `devices`."""
+        with self.lock:
+            met = sorted((self.kernels[op, strategy, target], op) for target in devices for strategy, ops in STRATEGIES.get(target, {}).items() for op in ops.split()
+                         if op not in ("elementwise", "copy"))
+        return list(dict.fromkeys(op for _, op in met))[:count]
+
     def lacking(self, devices, least):
         """What was met less than `least` times, of what programs are to meet on every device."""
         wanted = {(name, target): self.decisions[name, target] for target in devices for name in DECISIONS if target in STRATEGIES}
