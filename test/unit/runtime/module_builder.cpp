@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace vx::test {
@@ -329,13 +329,26 @@ std::vector<uint8_t> packWeights(const std::vector<uint8_t> &weights) {
   return file;
 }
 
+namespace {
+
+// The folder of a process, gone with it. A process that was forked off leaves it to the one that made it.
+class ScratchFolder {
+public:
+  ScratchFolder() { std::filesystem::create_directory(path); }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (getpid() == owner)
+      std::filesystem::remove_all(path, ignored);
+  }
+  const pid_t owner = getpid();
+  const std::string path = testing::TempDir() + "vx_runtime_test." + std::to_string(owner);
+};
+
+} // namespace
+
 std::string scratchPath(const std::string &name) {
-  static const std::string folder = [] {
-    std::string path = testing::TempDir() + "vx_runtime_test." + std::to_string(getpid());
-    mkdir(path.c_str(), 0700);
-    return path + "/";
-  }();
-  return folder + name;
+  static const ScratchFolder folder;
+  return folder.path + "/" + name;
 }
 
 void writeFile(const std::string &path, const std::vector<uint8_t> &bytes) {
