@@ -84,7 +84,7 @@ class OnnxBatch(Batch):
                 for axis in value.own_symbols:
                     array = value.array(program.seed, program.runs[0])
                     shape = list(array.shape)
-                    shape[axis] += 1
+                    shape[axis] += 1 if shape[axis] else 2  # 1 is repeated 0 times, which ONNX Runtime refuses for products
                     yield BadCall("symbol", index, f"'{value.name}' with {shape[axis]} along dimension {axis}", "", {(index, value.name): np.resize(array, shape)})
 
     def is_wrong(self, call):
