@@ -735,7 +735,11 @@ def product(g, kind, x, w, terms, dims, text_of):
     if not x.is_float:
         return g.emit(kind, [x, w], x.dtype, dims, text, *limits(x.dtype))
     exact = x.exact and w.exact and most <= EXACT[ACCUMULATOR[x.dtype]]
-    return g.emit(kind, [x, w], "f32" if narrow else x.dtype, dims, text, -most, most, exact, inner=terms + 2, outer=2)
+    result = g.emit(kind, [x, w], "f32" if narrow else x.dtype, dims, text, -most, most, exact, inner=terms + 2, outer=2)
+    if result and narrow and not result.exact:
+        # Factors of 16 bits cannot be off by what sums in f32 round: the result is, by that of partial sums.
+        g.ops[-1].outer, g.ops[-1].absolute = 2 + math.ceil(terms**0.5 * x.magnitude * w.magnitude), True
+    return result
 
 
 @generates("contract", weight=4)
