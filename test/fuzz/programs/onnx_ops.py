@@ -26,6 +26,8 @@ def generates(*names, weight=1.0):
 
 
 class OnnxGenerator(Generator):
+    MANY_SYMBOLS = 0  # a matter of planning, which is the same for all frontends
+
     def __init__(self, seed, **options):
         super().__init__(seed, **options)
 

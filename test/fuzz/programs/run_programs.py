@@ -44,7 +44,9 @@ def programs_of(first, count, options, focus):
     generate = options.kinds[kind_of(first, options)][0]
     # bf16 comes in modules of its own, since not all devices know it.
     bf16 = first // BATCH % 8 == 6 and kind_of(first, options) == "vx" and options.bf16
-    return [generate(first + index, size=1 + (first + index) % 7, focus=focus, bf16=bf16) for index in range(count)]
+    # What is looked for comes several times in a program.
+    least = 5 if focus else 1
+    return [generate(first + index, size=least + (first + index) % 7, focus=focus, bf16=bf16) for index in range(count)]
 
 
 def focus_of(first, tools, options):

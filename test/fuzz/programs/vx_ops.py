@@ -31,12 +31,19 @@ def limits(dtype):
 
 
 class Generator:
+    MANY_SYMBOLS = 1 / 120  # how often a program has 4 to 6 symbols and buffers of many sizes
+
     def __init__(self, seed, size=6, bf16=False, focus=()):
         self.random = python_random.Random(seed)
         self.seed, self.size, self.bf16, self.focus = seed, size, bf16, focus
         self.inputs, self.ops, self.header, self.values, self.counter = [], [], [], [], 0
         self.symbols, self.runs, self.fault, self.depth, self.kept = [], [{}, {}], None, 0, []
-        if self.chance(0.6):
+        # Of their own, so that all other programs stay what they are.
+        self.many_symbols = python_random.Random(f"symbols of {seed}").random() < self.MANY_SYMBOLS
+        if self.many_symbols:
+            for name in "nmkhwc"[:self.random.randint(4, 6)]:
+                self.symbol(f"{name}{seed}")
+        elif self.chance(0.6):
             for name in ("n", "m")[:self.random.choice((1, 1, 2))]:
                 self.symbol(f"{name}{seed}")
 
@@ -234,6 +241,8 @@ class Generator:
         for symbol in self.symbols:
             # Bound whatever the ops read.
             self.input("i32", [symbol], constant=False).binds = True
+        if self.many_symbols:
+            products_of_many_sizes(self)
         for _ in range(self.random.randint(1, self.size)):
             self.step()
         made = self.made()
@@ -775,6 +784,39 @@ def contraction(g):
         f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = {batch} x {other_batch} contracting = {contracting} x {other_contracting}{sums_} : {c.t[0]}, {c.t[1]}"))
 
 
+def products_of_many_sizes(g):
+    """A long chain of products, each [a, b] of two symbols, many of which are alive at once: which buffer is larger is not known, so that where the
+    next one lies in the arena is the greatest of many sums."""
+    alive, read = [], set()
+    for symbol in g.symbols:
+        alive.append(g.input("f32", [symbol, g.pick(g.symbols)], -2, 2, exact=True, constant=False))
+    for _ in range(g.random.randint(64, 80)):
+        x = g.pick([value for value in alive if value.name not in read] or alive)
+        axis = g.pick((0, 1))
+        places = [(other, d) for other in alive if other is not x for d in (0, 1) if other.dims[d] == x.dims[axis]]
+        y, other_axis = g.pick(places) if places else (g.input("f32", [x.dims[axis], g.pick(g.symbols)], -2, 2, exact=True, constant=False), 0)
+        most = g.count([x.dims[axis]]) * x.magnitude * y.magnitude
+        text = lambda c, axis=axis, other_axis=other_axis: (
+            f"{c.r[0]} = vx.contract {c.o[0]}, {c.o[1]} batch = [] x [] contracting = [{axis}] x [{other_axis}] : {c.t[0]}, {c.t[1]}")
+        made = g.emit("contract", [x, y], "f32", [x.dims[1 - axis], y.dims[1 - other_axis]], text, -most, most)
+        made = made and g.clamped(made, -2, 2)
+        if not made:
+            return False
+        alive.append(made)
+        read |= {x.name, y.name}
+        if len(alive) > g.pick((16, 32)):
+            alive.remove(g.pick([value for value in alive if value.name in read]))
+    # What is left is read at the end.
+    total = None
+    for x in alive:
+        most = g.emit("reduce", [x], "f32", [], lambda c: f"{c.r[0]} = vx.reduce max {c.o[0]} axes = [0, 1] : {c.t[0]}", x.low, x.high, special=g.least(x.dims) == 0)
+        total = most if total is None or not most else g.emit("add", [total, most], "f32", [], pair("add"), total.low + most.low, total.high + most.high,
+                                                                    special=total.special or most.special)
+        if not total:
+            return False
+    return total
+
+
 @generates("softmax", weight=2.5)
 def softmax(g):
     if g.chance(0.4):  # beyond what an exponential of the type holds
@@ -880,7 +922,7 @@ def shared(g):
     x = g.pick(makers)(g) if g.chance(0.8) else g.find(lambda v: v.dims)
     if not x or not x.dims or x.dtype == "i1" or x.special or not g.known(x) or g.least(x.dims) == 0:
         return False
-    for _ in range(g.pick((1, 1, 2, 3))):
+    for _ in range(g.pick((1, 2, 3, 4))):
         axes = sorted(g.random.sample(range(len(x.dims)), g.random.randint(1, len(x.dims))))
         places = [d for d in range(len(x.dims)) if d not in axes]
         kind = g.pick(("max", "min"))
