@@ -73,7 +73,7 @@ vxrt.program @in_place symbols [] {
   }
   vxrt.return %y, %one : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>

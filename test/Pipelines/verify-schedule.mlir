@@ -27,7 +27,22 @@ vxrt.program @late_check symbols ["n"] {
   vxrt.segment {
     vxrt.copy %x, %1 : !vxrt.buffer
   }
-  // expected-error @+1 {{after 'schedule' nothing is checked behind the first command that writes a variable, got 'vxrt.check' of}}
+  // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable, got 'vxrt.check' of}}
   vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+  vxrt.return ranks []
+}
+
+// -----
+
+// A kernel that writes a variable where it lies reports no fault itself.
+vx.variable @v : tensor<4xi64>
+vxrt.program @faulty_writer symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.segment {
+    // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable, got 'vxrt.dispatch' of}}
+    vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+  }
   vxrt.return ranks []
 }

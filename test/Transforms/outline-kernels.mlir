@@ -34,7 +34,7 @@ func.func @other_types(%x: tensor<4xf32>, %y: tensor<4xf64>) -> (tensor<4xf32>, 
 // The residual is read where the result is written, so the result may take over its memory; the factors of a product may not be.
 // CHECK-LABEL: func.func @in_place(
 // CHECK:       vx.kernel @contract_add
-// CHECK-SAME:    vx.in_place = array<i64: 2>
+// CHECK-SAME:    vx.in_place = array<i64: 2, 0>
 func.func @in_place(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %r: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x4xf32>, tensor<4x4xf32>
   %1 = vx.add %0, %r : tensor<4x4xf32>, tensor<4x4xf32>

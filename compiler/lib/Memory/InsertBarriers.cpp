@@ -32,6 +32,8 @@ public:
     if ((aFresh && (bFresh || isInput(b) || !escapes(a))) || (bFresh && (isInput(a) || !escapes(b))))
       return false; // a fresh buffer and weights are known by their own name only
     auto aVariable = a.getDefiningOp<vxrt::VariableOp>(), bVariable = b.getDefiningOp<vxrt::VariableOp>();
+    if ((aVariable && isInput(b)) || (bVariable && isInput(a)))
+      return false;
     return !aVariable || !bVariable || aVariable.getVariable() == bVariable.getVariable();
   }
 

@@ -1,6 +1,7 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
 #include "Lifetimes.h"
+#include "vx/Dialect/VX/IR/InPlacePairs.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
@@ -116,15 +117,13 @@ private:
   /// Merges the slot of the result with that of an operand that dies at this dispatch.
   void shareInPlace(vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(program, dispatch.getKernelAttr());
-    auto operands = kernel ? kernel->getAttrOfType<DenseI64ArrayAttr>("vx.in_place") : nullptr;
-    if (!operands || dispatch.getOutputs().size() != 1)
-      return;
-    auto result = slotOf.find(dispatch.getOutputs().front().getDefiningOp());
-    if (result == slotOf.end())
-      return;
     int64_t position = lifetimes.getPosition(dispatch);
-    for (int64_t index : operands.asArrayRef()) {
-      Value operand = dispatch.getInputs()[index];
+    llvm::SmallDenseSet<int64_t> placed; // results that have an operand's memory
+    for (InPlacePair pair : kernel ? getInPlacePairs(kernel) : SmallVector<InPlacePair>()) {
+      auto result = slotOf.find(dispatch.getOutputs()[pair.result].getDefiningOp());
+      if (result == slotOf.end() || placed.contains(pair.result))
+        continue;
+      Value operand = dispatch.getInputs()[pair.operand];
       auto source = slotOf.find(operand.getDefiningOp());
       // Another operand of the same dispatch may be the same buffer, read in another order.
       if (source == slotOf.end() || source->second == result->second || llvm::count(dispatch.getInputs(), operand) != 1)
@@ -145,7 +144,7 @@ private:
       to.buffers.clear();
       for (vxrt::AllocateOp buffer : from.buffers)
         slotOf[buffer] = source->second;
-      return;
+      placed.insert(pair.result);
     }
   }
 

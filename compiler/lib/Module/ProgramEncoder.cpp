@@ -282,6 +282,8 @@ private:
       return command;
     }
     auto dispatch = cast<vxrt::DispatchOp>(op);
+    program.stores_variables |= llvm::any_of(
+        dispatch.getOutputs(), [](Value output) { return isa_and_present<vxrt::VariableOp>(output.getDefiningOp()); });
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(module, dispatch.getKernelAttr());
     command->kind = format::CommandKind::Dispatch;
     command->barrier = dispatch.getBarrier();

@@ -104,6 +104,7 @@ void buildKernelsPipeline(OpPassManager &pm, const TargetBackend &backend) {
 
 void buildSchedulePipeline(OpPassManager &pm) {
   pm.addPass(createConvertToSchedulePass());
+  pm.addNestedPass<vxrt::ProgramOp>(createWriteVariablesInPlacePass());
   pm.addNestedPass<vxrt::ProgramOp>(createPlanArenaPass());
   pm.addNestedPass<vxrt::ProgramOp>(createInsertBarriersPass());
   pm.addPass(createVerifySchedulePass());

@@ -2,6 +2,7 @@
 
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
+#include "vx/Memory/VariableWrites.h"
 #include "vx/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,12 +84,12 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
   void checkBeforeWrites(Operation *program) {
     bool writes = false;
     program->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      auto copy = dyn_cast<vxrt::CopyOp>(op);
-      writes |= copy && copy.getTarget().getDefiningOp<vxrt::VariableOp>();
-      if (!writes || !isa<vxrt::CheckOp, vxrt::CheckRangeOp, vxrt::ReadI64Op, vxrt::CheckFaultsOp>(op))
+      writes |= writesVariable(op);
+      if (!writes || !mayFailCall(op))
         return;
-      op->emitError() << "after 'schedule' nothing is checked behind the first command that writes a variable, got '"
-                      << op->getName() << "' of " << describeSource(op->getLoc());
+      op->emitError()
+          << "after 'schedule' nothing may fail a call from the first command on that writes a variable, got '"
+          << op->getName() << "' of " << describeSource(op->getLoc());
       signalPassFailure();
     });
   }

@@ -1,5 +1,6 @@
 // Outlines fusion regions into kernels, equal ones once.
 
+#include "vx/Dialect/VX/IR/InPlacePairs.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -69,12 +70,12 @@ std::string getReadableName(Block &body) {
   return llvm::join(names, "_");
 }
 
-/// Operands whose elements meet the first result's one to one, on every path from operand to result.
-SmallVector<int64_t> getInPlaceOperands(Block &body) {
+/// Operands whose elements meet the result's one to one, on every path from operand to result.
+SmallVector<InPlacePair> findInPlacePairs(Block &body) {
   auto yield = cast<YieldOp>(body.getTerminator());
-  SmallVector<int64_t> operands;
+  SmallVector<InPlacePair> pairs;
   if (yield.getValues().size() != 1)
-    return operands;
+    return pairs;
   auto result = cast<RankedTensorType>(yield.getValues().front().getType());
   llvm::DenseSet<Operation *> identity; // ops that lead to the result element for element
   for (Operation &op : llvm::reverse(body.without_terminator()))
@@ -85,9 +86,9 @@ SmallVector<int64_t> getInPlaceOperands(Block &body) {
     auto type = cast<RankedTensorType>(argument.getType());
     if (type == result && !argument.use_empty() &&
         llvm::all_of(argument.getUsers(), [&](Operation *user) { return identity.contains(user); }))
-      operands.push_back(argument.getArgNumber());
+      pairs.push_back({argument.getArgNumber(), 0});
   }
-  return operands;
+  return pairs;
 }
 
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
@@ -126,8 +127,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
                                      fusion.getStrategy(), builder.getStringAttr("private"));
       IRMapping mapping;
       fusion.getBody().cloneInto(&kernel.getBody(), mapping);
-      if (SmallVector<int64_t> operands = getInPlaceOperands(kernel.getBody().front()); !operands.empty())
-        kernel->setAttr(kInPlaceAttr, builder.getDenseI64ArrayAttr(operands));
+      setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));
 
       AttrTypeReplacer replacer;
       replacer.addReplacement([&](DimAttr dim) -> std::pair<Attribute, WalkResult> {

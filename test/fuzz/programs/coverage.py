@@ -47,7 +47,7 @@ class Coverage:
             head = kernel.partition("\n")[0]
             name, strategy = re.match(r'  vx\.kernel @(\S+) ".*?" symbols .*?<"(\w+)"', head).groups()
             found = re.search(r"vx\.in_place = array<i64: ([\d, ]+)>", head)
-            in_place[name] = [int(index) for index in found[1].split(", ")] if found else []
+            in_place[name] = [int(index) for index in found[1].split(", ")[::2]] if found else []
             ops = set(re.findall(r"^    (?:%\S+(?:, %\S+)* = )?vx\.(\w+)", kernel, re.M)) - {"yield"}
             anchors = ops - set(ELEMENTWISE.split()) - {"constant", "dim_value", "broadcast", "unpack"}
             for op in anchors:

@@ -10,7 +10,7 @@ def ConvertToSchedulePass : Pass<"vx-convert-to-schedule", "::mlir::ModuleOp"> {
     Replaces each function by a `vxrt.program`: sizes become arithmetic on i64s, tensors buffers, reshapes the same buffer, and what the
     host decides (conditions, trip counts, sequence positions, data-dependent sizes) is read back where the program does not know
     it already. A variable's new value is copied to its storage at the end, behind a check for faults, so that a call that fails
-    changes no variable. A function with the attribute `vx.derived` becomes a program with the attribute `derived`, without symbols, and
+    changes no variable; `vx-write-variables-in-place` removes what it can of that. A function with the attribute `vx.derived` becomes a program with the attribute `derived`, without symbols, and
     a call of it a `vxrt.derived`.
 
     A `vx.constraint` in a function's own block over symbols that inputs bind goes into the program's attribute `constraints`, which is

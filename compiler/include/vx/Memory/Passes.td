@@ -4,6 +4,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::ProgramOp"> {
+  let summary = "Let kernels write new values of variables where the variables lie";
+  let description = [{
+    A value that is stored at the end of the program and that one kernel computes is computed in the variable's memory, and the copy goes.
+    The kernel may read the old value, where its result may lie in its operand's place (`vx.in_place`); all else that reads it runs before.
+    So does all that may fail the call: a call that fails changes no variable. Where it stands later, the kernel moves behind it. A check
+    for faults goes where no kernel since the last one reports any, and segments with nothing between them become one.
+
+    Stays a copy: a value that is returned too, that a loop or branch gives, or whose kernel reports faults itself. Needs: the schedule,
+    before the arena is planned. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
+}
+
 def PlanArenaPass : Pass<"vx-plan-arena", "::vxrt::ProgramOp"> {
   let summary = "Place intermediates in the call's arena";
   let description = [{

@@ -16,8 +16,9 @@ def VerifyKernelsPass : Pass<"vx-verify-kernels", "::mlir::ModuleOp"> {
 
 def VerifySchedulePass : Pass<"vx-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `schedule` phase";
-  let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. Behind the first command
-    that writes a variable nothing is checked or read back: a call that fails changes no variable. }];
+  let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. From the first
+    command on that writes a variable nothing may fail the call: no check, no read back, no memory is asked for, no kernel reports a
+    fault. So a call that fails changes no variable. }];
 }
 
 #endif

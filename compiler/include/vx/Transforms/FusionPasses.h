@@ -18,10 +18,6 @@ DimAttr getWorkgroupCount(mlir::RankedTensorType result, StrategyAttr strategy);
 /// True when the host reads this operand itself (a condition, a trip count, a position), so that it needs no memory.
 bool isHostScalar(mlir::OpOperand &use);
 
-/// Name of the attribute of a vx.kernel that lists the operands whose memory its first result may take over: each of
-/// their elements is read by the workgroup that writes the result's element in its place, and before that.
-inline constexpr llvm::StringLiteral kInPlaceAttr = "vx.in_place";
-
 /// Attribute of a function that computes a derived constant, a string: derived constants with equal keys are equal. The
 /// function takes nothing, and is called where the constant is read.
 inline constexpr llvm::StringLiteral kDerivedAttr = "vx.derived";

@@ -478,10 +478,11 @@ LogicalResult ScheduleBuilder::storeVariables() {
     Value value = lookup(&Scope::variables, name);
     Value storage =
         vxrt::VariableOp::create(builder, location, vxrt::BufferType::get(context()), FlatSymbolRefAttr::get(name));
-    if (auto source = value.getDefiningOp<vxrt::VariableOp>()) {
-      if (source.getVariableAttr().getAttr() == name)
-        continue; // stored what it holds
-      // Another variable's storage may be overwritten before it is read.
+    if (auto source = value.getDefiningOp<vxrt::VariableOp>(); source && source.getVariableAttr().getAttr() == name)
+      continue; // stored what it holds
+    // Another variable's storage may be overwritten before it is read, and what a loop, a branch or a list gives may be
+    // the storage of any.
+    if (isa_and_present<vxrt::VariableOp, vxrt::IfOp, vxrt::WhileOp, vxrt::ListGetOp>(value.getDefiningOp())) {
       value = copyToFresh(value, type);
       if (!value)
         return failure();

@@ -1,0 +1,248 @@
+// Lets kernels write the new value of a variable where the variable lies.
+
+#include "Lifetimes.h"
+#include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Memory/Passes.h"
+#include "vx/Memory/VariableWrites.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_WRITEVARIABLESINPLACEPASS
+#include "vx/Memory/Passes.h.inc"
+
+namespace {
+
+/// The ops of a program's outermost block in the order in which they run, a segment's commands in its place.
+class Steps {
+public:
+  explicit Steps(vxrt::ProgramOp program) : block(program.getBody().front()) { number(); }
+
+  /// Of an op in a loop or branch, the step of that.
+  int64_t getPosition(Operation *op) const {
+    for (; op; op = op->getParentOp())
+      if (auto it = positions.find(op); it != positions.end())
+        return it->second;
+    llvm_unreachable("every op of a program is in its block");
+  }
+
+  ArrayRef<Operation *> get() const { return steps; }
+
+  /// Moves a command so that it runs next after step `after`.
+  void moveBehind(Operation *command, int64_t after) {
+    Operation *next = nullptr;
+    for (Operation *step : ArrayRef(steps).drop_front(after + 1))
+      if (step->getParentOfType<vxrt::SegmentOp>()) {
+        next = step;
+        break;
+      }
+    assert(next && next != command && "what is stored is stored later");
+    command->moveBefore(next);
+    number();
+  }
+
+  void number() {
+    steps.clear();
+    positions.clear();
+    for (Operation &op : block) {
+      if (auto segment = dyn_cast<vxrt::SegmentOp>(op))
+        for (Operation &command : segment.getBody().front())
+          add(&command);
+      else
+        add(&op);
+    }
+  }
+
+private:
+  void add(Operation *op) {
+    positions[op] = static_cast<int64_t>(steps.size());
+    steps.push_back(op);
+  }
+
+  Block &block;
+  SmallVector<Operation *> steps;
+  llvm::DenseMap<Operation *, int64_t> positions;
+};
+
+class VariableWriter {
+public:
+  explicit VariableWriter(vxrt::ProgramOp program) : program(program), steps(program) {}
+
+  void run() {
+    if (!program.walk([](vxrt::CopyOp copy) { return WalkResult(failure(writesVariable(copy))); }).wasInterrupted())
+      return;
+    dropNeedlessChecks();
+    joinSegments();
+    steps.number();
+    SmallVector<vxrt::CopyOp> stores;
+    for (Operation *step : steps.get())
+      if (auto copy = dyn_cast<vxrt::CopyOp>(step); copy && writesVariable(copy))
+        stores.push_back(copy);
+    // The last producer first: one that has to wait for a check may hold up those that it reads.
+    llvm::sort(stores, [&](vxrt::CopyOp a, vxrt::CopyOp b) { return getProducerStep(a) > getProducerStep(b); });
+    for (vxrt::CopyOp store : stores)
+      writeInPlace(store);
+    dropEmptySegments();
+  }
+
+private:
+  /// Without a kernel that may report a fault since the last check, there is nothing to wait for.
+  void dropNeedlessChecks() {
+    bool mayBeFaulty = false;
+    for (Operation *step : steps.get()) {
+      step->walk([&](vxrt::DispatchOp dispatch) { mayBeFaulty |= dispatch->hasAttr(kFaultSitesAttr); });
+      if (isa<vxrt::CheckFaultsOp>(step) && !mayBeFaulty)
+        step->erase();
+      else if (isa<vxrt::CheckFaultsOp, vxrt::ReadI64Op>(step))
+        mayBeFaulty = false;
+    }
+    steps.number();
+  }
+
+  /// Segments with nothing between them but names of memory are one.
+  void joinSegments() {
+    vxrt::SegmentOp last;
+    for (Operation &op : llvm::make_early_inc_range(program.getBody().front())) {
+      auto segment = dyn_cast<vxrt::SegmentOp>(op);
+      if (last && segment) {
+        Block &body = last.getBody().front();
+        body.getOperations().splice(body.end(), segment.getBody().front().getOperations());
+        segment.erase();
+      } else if (segment) {
+        last = segment;
+      } else if (last && isa<vxrt::VariableOp, vxrt::ConstantOp, vxrt::DerivedOp, vxrt::ConstOp>(op)) {
+        op.moveBefore(last);
+      } else {
+        last = nullptr;
+      }
+    }
+  }
+
+  void dropEmptySegments() {
+    for (auto segment : llvm::make_early_inc_range(program.getBody().getOps<vxrt::SegmentOp>()))
+      if (segment.getBody().front().empty())
+        segment.erase();
+  }
+
+  /// The one command that writes what is stored; null where others may, or something holds it beyond its commands.
+  vxrt::DispatchOp getProducer(vxrt::CopyOp store) {
+    Value value = store.getSource();
+    if (!value.getDefiningOp<vxrt::AllocateOp>())
+      return {};
+    vxrt::DispatchOp producer;
+    for (Operation *user : value.getUsers()) {
+      auto dispatch = dyn_cast<vxrt::DispatchOp>(user);
+      auto copy = dyn_cast<vxrt::CopyOp>(user);
+      if (!isBriefUse(user) || (copy && copy.getTarget() == value))
+        return {};
+      if (!dispatch || !llvm::is_contained(dispatch.getOutputs(), value))
+        continue;
+      if (producer || !isa<vxrt::ProgramOp>(dispatch->getParentOp()->getParentOp()))
+        return {};
+      producer = dispatch;
+    }
+    return producer;
+  }
+
+  int64_t getProducerStep(vxrt::CopyOp store) {
+    vxrt::DispatchOp producer = getProducer(store);
+    return producer ? steps.getPosition(producer) : -1;
+  }
+
+  /// The names of a variable's memory.
+  SmallVector<vxrt::VariableOp> getNames(FlatSymbolRefAttr variable) {
+    SmallVector<vxrt::VariableOp> names;
+    program.walk([&](vxrt::VariableOp op) {
+      if (op.getVariableAttr() == variable)
+        names.push_back(op);
+    });
+    return names;
+  }
+
+  /// True when the kernel may write over what it reads of the variable: each element after it has read it.
+  static bool allows(vxrt::DispatchOp dispatch, int64_t operand, Value value) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
+    return kernel && llvm::any_of(getInPlacePairs(kernel), [&](InPlacePair pair) {
+             return pair.operand == operand && dispatch.getOutputs()[pair.result] == value;
+           });
+  }
+
+  void writeInPlace(vxrt::CopyOp store) {
+    vxrt::DispatchOp producer = getProducer(store);
+    if (!producer || mayFailCall(producer))
+      return;
+    Value value = store.getSource();
+    auto target = store.getTarget().getDefiningOp<vxrt::VariableOp>();
+    // The step behind which the old value is read no more and the call cannot fail any more.
+    int64_t last = -1;
+    unsigned ownReads = 0;
+    for (vxrt::VariableOp name : getNames(target.getVariableAttr()))
+      for (OpOperand &use : name->getUses()) {
+        Operation *user = use.getOwner();
+        if (user == store)
+          continue;
+        if (!isBriefUse(user))
+          return; // a loop or branch may give it another name
+        if (user == producer) {
+          if (++ownReads > 1 || !allows(producer, use.getOperandNumber() - getFirstInput(producer), value))
+            return;
+          continue;
+        }
+        last = std::max(last, steps.getPosition(user));
+      }
+    for (auto [position, step] : llvm::enumerate(steps.get()))
+      if (mayFailCall(step))
+        last = std::max(last, static_cast<int64_t>(position));
+    // Who reads the new value reads the variable from now on, as long as it does so later.
+    for (Operation *user : value.getUsers())
+      if (user != producer && steps.getPosition(user) <= last)
+        return;
+    if (int64_t position = steps.getPosition(producer); position < last) {
+      // What it reads must still be there.
+      for (Value input : producer.getInputs())
+        if (auto other = input.getDefiningOp<vxrt::VariableOp>(); other && other.getVariable() != target.getVariable())
+          for (int64_t between = position + 1; between <= last; ++between)
+            if (writes(steps.get()[between], other.getVariableAttr()))
+              return;
+      steps.moveBehind(producer, last);
+    }
+    auto allocate = value.getDefiningOp<vxrt::AllocateOp>();
+    target->moveBefore(&program.getBody().front(), program.getBody().front().begin());
+    value.replaceAllUsesWith(target.getResult());
+    store.erase();
+    allocate.erase();
+    steps.number();
+  }
+
+  static unsigned getFirstInput(vxrt::DispatchOp dispatch) {
+    return dispatch.getInputs().empty() ? 0 : dispatch.getInputs().getBeginOperandIndex();
+  }
+
+  static bool writes(Operation *step, FlatSymbolRefAttr variable) {
+    auto result = step->walk([&](Operation *op) {
+      SmallVector<Value> targets;
+      if (auto dispatch = dyn_cast<vxrt::DispatchOp>(op))
+        llvm::append_range(targets, dispatch.getOutputs());
+      if (auto copy = dyn_cast<vxrt::CopyOp>(op))
+        targets.push_back(copy.getTarget());
+      return WalkResult(failure(llvm::any_of(targets, [&](Value written) {
+        auto name = written.getDefiningOp<vxrt::VariableOp>();
+        return name && name.getVariableAttr() == variable;
+      })));
+    });
+    return result.wasInterrupted();
+  }
+
+  vxrt::ProgramOp program;
+  Steps steps;
+};
+
+struct WriteVariablesInPlacePass : impl::WriteVariablesInPlacePassBase<WriteVariablesInPlacePass> {
+  void runOnOperation() override { VariableWriter(getOperation()).run(); }
+};
+
+} // namespace
+} // namespace vx

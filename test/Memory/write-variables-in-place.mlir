@@ -1,0 +1,108 @@
+// RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(vxrt.program(vx-write-variables-in-place))' | FileCheck %s
+
+// A value whose kernel may write over what it reads lies where the variable does; without a kernel that reports faults
+// nothing is waited for, and one segment is left.
+// CHECK-LABEL: vxrt.program @step
+// CHECK-DAG:     %[[W:.+]] = vxrt.variable @w
+// CHECK-NOT:     vxrt.allocate
+// CHECK-NOT:     vxrt.check_faults
+// CHECK:         vxrt.segment {
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[W]])
+// CHECK-NEXT:    }
+// CHECK-NEXT:    vxrt.return
+vx.variable @w : tensor<4xf32>
+vxrt.program @step symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c16 = vxrt.const 16
+  %w = vxrt.variable @w : !vxrt.buffer
+  %a = vxrt.allocate %c16 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%w, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+  }
+  %w_0 = vxrt.variable @w : !vxrt.buffer
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %a, %w_0 : !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
+  %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// The kernel waits for the check of another that reports faults, and for the last reader of the old value.
+// CHECK-LABEL: vxrt.program @behind
+// CHECK:         %[[W:.+]] = vxrt.variable @w
+// CHECK:         vxrt.segment {
+// CHECK-NEXT:      vxrt.dispatch @f[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%{{.+}}) scalars() {vx.fault_sites
+// CHECK-NEXT:    }
+// CHECK-NEXT:    vxrt.check_faults
+// CHECK-NEXT:    vxrt.const
+// CHECK-NEXT:    vxrt.segment {
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[W]])
+// CHECK-NEXT:    }
+vx.variable @w : tensor<4xf32>
+vxrt.program @behind symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c16 = vxrt.const 16
+  %w = vxrt.variable @w : !vxrt.buffer
+  %a = vxrt.allocate %c16 : !vxrt.buffer
+  %b = vxrt.allocate %c16 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%w, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @f[%one] (%w, %x) -> (%b) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+  }
+  %w_0 = vxrt.variable @w : !vxrt.buffer
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %a, %w_0 : !vxrt.buffer
+  }
+  %four = vxrt.const 4
+  vxrt.return %b, %four : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
+  %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+vx.kernel @f "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
+  %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Stays a copy: a kernel that reads other elements of the variable than it writes, and a value that is returned.
+// CHECK-LABEL: vxrt.program @copies
+// CHECK-COUNT-2: vxrt.copy
+vx.variable @w : tensor<4xf32>
+vx.variable @u : tensor<4xf32>
+vxrt.program @copies symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c16 = vxrt.const 16
+  %w = vxrt.variable @w : !vxrt.buffer
+  %u = vxrt.variable @u : !vxrt.buffer
+  %a = vxrt.allocate %c16 : !vxrt.buffer
+  %b = vxrt.allocate %c16 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%x, %w) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%u, %x) -> (%b) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %a, %w : !vxrt.buffer
+    vxrt.copy %b, %u : !vxrt.buffer
+  }
+  %four = vxrt.const 4
+  vxrt.return %b, %four : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
+  %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}

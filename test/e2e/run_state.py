@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Variables over several calls of one instance, compared with NumPy after each: bit for bit where the arithmetic is exact.
+
+  run_state.py --bin BUILD/bin [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
+
+A call that fails must leave every variable as it was. Exit code: 0 all as wanted, 1 not.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, required_devices
+
+CASES = {}
+
+
+def case(*sizes):
+    """Registers the generator of one program at each of the sizes."""
+
+    def register(function):
+        for size in sizes:
+            CASES[f"{function.__name__[1:]}_{size}"] = lambda size=size: function(size)
+        return function
+
+    return register
+
+
+class Program:
+    """`text` has the function `step`; `step(state, *inputs)` gives the next state, or None where the call is to fail with `message`."""
+
+    def __init__(self, text, state, calls, step, ulps=0, message="", dispatches=None, replays=None):
+        self.text, self.state, self.calls, self.step, self.ulps = text, state, calls, step, ulps
+        self.message, self.dispatches, self.replays = message, dispatches, replays
+
+
+def tensor(*dims, of="f32"):
+    return f"tensor<{''.join(f'{dim}x' for dim in dims)}{of}>"
+
+
+def whole(random, *dims, low=-8, high=8):
+    return random.integers(low, high, dims, endpoint=True).astype(np.float32)
+
+
+@case(1, 7, 17, 1000, 65537)
+def _adamw(n):
+    """Three variables, each written where it lies."""
+    t, random = tensor(n), np.random.default_rng(n)
+    numbers = {"b1": 0.9, "c1": 0.1, "b2": 0.99, "c2": 0.01, "e": 1e-8, "wd": 0.001}
+    text = f"""vx.variable @w : {t}
+vx.variable @m : {t}
+vx.variable @v : {t}
+func.func @step(%g: {t} {{vx.name = "g"}}, %lr: tensor<f32> {{vx.name = "lr"}}) -> (tensor<f32> {{vx.name = "largest"}}) {{
+  %w = vx.variable_load @w : {t}
+  %m = vx.variable_load @m : {t}
+  %v = vx.variable_load @v : {t}
+  %l = vx.broadcast %lr, [] : tensor<f32> -> {t}
+"""
+    for name, number in numbers.items():
+        text += f"  %{name}_ = vx.constant dense<{number:e}> : tensor<f32>\n  %{name} = vx.broadcast %{name}_, [] : tensor<f32> -> {t}\n"
+    for result, op, *operands in (("m0", "mul", "m", "b1"), ("m1", "mul", "g", "c1"), ("m2", "add", "m0", "m1"), ("v0", "mul", "v", "b2"), ("gg", "mul", "g", "g"),
+                                  ("v1", "mul", "gg", "c2"), ("v2", "add", "v0", "v1"), ("s", "sqrt", "v2"), ("d", "add", "s", "e"), ("q", "div", "m2", "d"),
+                                  ("decay", "mul", "w", "wd"), ("p", "add", "q", "decay"), ("u", "mul", "p", "l"), ("w2", "sub", "w", "u"), ("a", "abs", "g")):
+        text += f"  %{result} = vx.{op} {', '.join('%' + name for name in operands)} : {', '.join([t] * len(operands))}\n"
+    text += f"""  vx.variable_store %m2, @m : {t}
+  vx.variable_store %v2, @v : {t}
+  vx.variable_store %w2, @w : {t}
+  %r = vx.reduce max %a axes = [0] : {t}
+  return %r : tensor<f32>
+}}"""
+
+    def step(state, g, lr):
+        f = {name: np.float32(number) for name, number in numbers.items()}
+        m = state["m"] * f["b1"] + g * f["c1"]
+        v = state["v"] * f["b2"] + g * g * f["c2"]
+        return {"m": m, "v": v, "w": state["w"] - (m / (np.sqrt(v) + f["e"]) + state["w"] * f["wd"]) * lr}
+
+    calls = [(random.standard_normal(n).astype(np.float32), np.float32(0.1 / (i + 1))) for i in range(4)]
+    return Program(text, {name: abs(random.standard_normal(n)).astype(np.float32) for name in "wmv"}, calls, step, ulps=64, replays=1)
+
+
+@case(5, 129)
+def _each_reads_the_other(n):
+    """Both new values are made of both old ones, so that one of them cannot lie where its variable does until the other is there."""
+    t, random = tensor(n), np.random.default_rng(n)
+    text = f"""vx.variable @a : {t}
+vx.variable @b : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %a = vx.variable_load @a : {t}
+  %b = vx.variable_load @b : {t}
+  %f = vx.reduce max %x axes = [0] : {t}
+  %s = vx.add %a, %b : {t}, {t}
+  %t0 = vx.reduce max %s axes = [0] : {t}
+  %d = vx.sub %a, %b : {t}, {t}
+  %t1 = vx.reduce max %d axes = [0] : {t}
+  vx.variable_store %s, @a : {t}
+  vx.variable_store %d, @b : {t}
+  %r0 = vx.add %t0, %t1 : tensor<f32>, tensor<f32>
+  %r = vx.add %r0, %f : tensor<f32>, tensor<f32>
+  return %r : tensor<f32>
+}}"""
+    return Program(text, {"a": whole(random, n), "b": whole(random, n)}, [(whole(random, n),)] * 3,
+                   lambda state, x: {"a": state["a"] + state["b"], "b": state["a"] - state["b"]})
+
+
+@case(5, 129)
+def _nobody_reads_the_new(n):
+    """As before, but nothing else holds the first new value up: it could be computed last, if what it reads were still there then."""
+    t, random = tensor(n), np.random.default_rng(n)
+    text = f"""vx.variable @a : {t}
+vx.variable @b : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %a = vx.variable_load @a : {t}
+  %b = vx.variable_load @b : {t}
+  %s = vx.add %a, %b : {t}, {t}
+  %d = vx.sub %a, %b : {t}, {t}
+  vx.variable_store %s, @a : {t}
+  vx.variable_store %d, @b : {t}
+  %r = vx.reduce max %x axes = [0] : {t}
+  return %r : tensor<f32>
+}}"""
+    return Program(text, {"a": whole(random, n), "b": whole(random, n)}, [(whole(random, n),)] * 3,
+                   lambda state, x: {"a": state["a"] + state["b"], "b": state["a"] - state["b"]})
+
+
+@case(3, 33)
+def _moved_in_itself(n):
+    """A sum with the own transpose, and one with the own first row: neither can be computed in place. Then one that can."""
+    t, random = tensor(n, n), np.random.default_rng(n)
+    text = f"""vx.variable @a : {t}
+vx.variable @b : {t}
+vx.variable @c : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %a = vx.variable_load @a : {t}
+  %b = vx.variable_load @b : {t}
+  %c = vx.variable_load @c : {t}
+  %at = vx.transpose %a, [1, 0] : {t}
+  %a1 = vx.sub %a, %at : {t}, {t}
+  %a2 = vx.add %a1, %x : {t}, {t}
+  %row = vx.slice %b starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : {t} -> {tensor(1, n)}
+  %flat = vx.reshape %row : {tensor(1, n)} -> {tensor(n)}
+  %rows = vx.broadcast %flat, [1] : {tensor(n)} -> {t}
+  %b1 = vx.sub %b, %rows : {t}, {t}
+  %b2 = vx.add %b1, %x : {t}, {t}
+  %c1 = vx.sub %x, %c : {t}, {t}
+  vx.variable_store %a2, @a : {t}
+  vx.variable_store %b2, @b : {t}
+  vx.variable_store %c1, @c : {t}
+  %r = vx.reduce max %x axes = [0, 1] : {t}
+  return %r : tensor<f32>
+}}"""
+    return Program(text, {name: whole(random, n, n) for name in "abc"}, [(whole(random, n, n),) for _ in range(3)],
+                   lambda state, x: {"a": state["a"] - state["a"].T + x, "b": state["b"] - state["b"][:1] + x, "c": x - state["c"]})
+
+
+@case(4, 65)
+def _read_before_and_after(n):
+    """The old value is read by a product that runs after what is stored could be computed; the new one by another; both are returned, too."""
+    t, random = tensor(n, n), np.random.default_rng(n)
+    text = f"""vx.variable @w : {t}
+vx.variable @last : {t}
+vx.variable @held : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> ({t} {{vx.name = "old"}}, {t} {{vx.name = "y"}}, {t} {{vx.name = "kept"}}) {{
+  %w = vx.variable_load @w : {t}
+  %held = vx.variable_load @held : {t}
+  %w1 = vx.sub %x, %w : {t}, {t}
+  %y0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : {t}, {t}
+  %y1 = vx.contract %x, %w1 batch = [] x [] contracting = [1] x [0] : {t}, {t}
+  %y = vx.add %y0, %y1 : {t}, {t}
+  vx.variable_store %w1, @w : {t}
+  vx.variable_store %y, @last : {t}
+  %kept = vx.add %held, %x : {t}, {t}
+  vx.variable_store %kept, @held : {t}
+  return %w, %y, %kept : {t}, {t}, {t}
+}}"""
+    return Program(text, {name: whole(random, n, n) for name in ("w", "last", "held")}, [(whole(random, n, n),) for _ in range(3)],
+                   lambda state, x: {"w": x - state["w"], "last": x @ state["w"] + x @ (x - state["w"]), "held": state["held"] + x})
+
+
+@case(6, 50)
+def _bad_index(n):
+    """Rows are gathered by indices of the input, in front of and behind what is stored: a bad one changes nothing."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    text = f"""vx.variable @w : {t}
+vx.variable @sum : {t}
+func.func @step(%i: {tensor(n, of="i64")} {{vx.name = "i"}}, %j: {tensor(2, of="i64")} {{vx.name = "j"}}) -> ({tensor(2, 3)} {{vx.name = "r"}}) {{
+  %w = vx.variable_load @w : {t}
+  %sum = vx.variable_load @sum : {t}
+  %rows = vx.gather %w, %i axis = 0 : {t}, {tensor(n, of="i64")}
+  %s = vx.add %sum, %rows : {t}, {t}
+  %w1 = vx.neg %w : {t}
+  vx.variable_store %s, @sum : {t}
+  vx.variable_store %w1, @w : {t}
+  %r = vx.gather %s, %j axis = 0 : {t}, {tensor(2, of="i64")}
+  return %r : {tensor(2, 3)}
+}}"""
+
+    def step(state, i, j):
+        if any(index < -n or index >= n for index in (*i, *j)):
+            return None
+        return {"w": -state["w"], "sum": state["sum"] + state["w"][i]}
+
+    good = [(random.integers(-n, n, n), np.array([0, -n])) for _ in range(4)]
+    bad_first, bad_last = (np.where(np.arange(n) == n // 2, n, good[0][0]), np.array([0, 1])), (good[0][0], np.array([1, -n - 1]))
+    return Program(text, {"w": whole(random, n, 3), "sum": whole(random, n, 3)}, [good[0], bad_first, good[1], bad_last, bad_first, good[2], good[3]], step,
+                   message="allowed is")
+
+
+@case(6, 50)
+def _bad_index_of_what_is_stored(n):
+    """The kernel that computes the new value is the one that reports the bad index."""
+    t, random = tensor(n), np.random.default_rng(n)
+    text = f"""vx.variable @sum : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}, %i: {tensor(n, of="i64")} {{vx.name = "i"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %sum = vx.variable_load @sum : {t}
+  %rows = vx.gather %x, %i axis = 0 : {t}, {tensor(n, of="i64")}
+  %s = vx.add %sum, %rows : {t}, {t}
+  vx.variable_store %s, @sum : {t}
+  %r = vx.reduce max %x axes = [0] : {t}
+  return %r : tensor<f32>
+}}"""
+    good, x = random.integers(-n, n, n), whole(random, n)
+    return Program(text, {"sum": whole(random, n)}, [(x, good), (x, np.where(np.arange(n) == n - 1, n, good)), (x, good)],
+                   lambda state, x, i: {"sum": state["sum"] + x[i]} if i.max() < n else None, message="allowed is")
+
+
+@case(2, 19)
+def _loop(n):
+    """A variable that a loop stores at each round, and one beside it that reads it afterwards."""
+    t, random = tensor(n), np.random.default_rng(n)
+    text = f"""vx.symbol data_dependent "i"
+vx.variable @w : {t}
+vx.variable @u : {t}
+func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  vx.loop "i" trip_count(%k) {{
+    %w = vx.variable_load @w : {t}
+    %w1 = vx.sub %x, %w : {t}, {t}
+    vx.variable_store %w1, @w : {t}
+    %true = vx.constant dense<true> : tensor<i1>
+    vx.yield %true : tensor<i1>
+  }}
+  %w2 = vx.variable_load @w : {t}
+  %u = vx.variable_load @u : {t}
+  %u1 = vx.add %u, %w2 : {t}, {t}
+  vx.variable_store %u1, @u : {t}
+  %r = vx.reduce max %x axes = [0] : {t}
+  return %r : tensor<f32>
+}}"""
+
+    def step(state, k, x):
+        w = state["w"]
+        for _ in range(int(k)):
+            w = x - w
+        return {"w": w, "u": state["u"] + w}
+
+    return Program(text, {"w": whole(random, n), "u": whole(random, n)}, [(np.array(k), whole(random, n)) for k in (0, 3, 1, 2)], step)
+
+
+def bits(array):
+    """As whole numbers in the order of the floats."""
+    numbers = array.view(np.int32).astype(np.int64)
+    return np.where(numbers < 0, -(numbers & 0x7fffffff), numbers)
+
+
+def compare(program, want, got, where):
+    for name, value in want.items():
+        value = np.asarray(value, np.float32)
+        if value.shape != got[name].shape:
+            return f"{where}: @{name} is {got[name].shape}, want {value.shape}"
+        off = np.abs(bits(value) - bits(got[name]))
+        if off.size and off.max() > program.ulps:
+            place = np.unravel_index(off.argmax(), off.shape)
+            return f"{where}: @{name} at {[int(i) for i in place]} is {got[name][place]}, want {value[place]} ({off.max()} ulp)"
+    return None
+
+
+def run(program, bin, module, device, threads, folder):
+    """The first difference, or None."""
+    script, states, want = [], [], dict(program.state)
+
+    def put(array):
+        path = os.path.join(folder, f"{device}{len(script)}.bin")
+        np.ascontiguousarray(array).tofile(path)
+        return path
+
+    for name, value in program.state.items():
+        script.append(f"write {name} {put(value)}")
+    for number, inputs in enumerate(program.calls):
+        line = "call step"
+        for k, value in enumerate(inputs):
+            path = os.path.join(folder, f"{device}_call{number}_{k}.bin")
+            np.ascontiguousarray(value).tofile(path)
+            line += f" {path}"
+        script.append(line)
+        for name in program.state:
+            script.append(f"read {name} {os.path.join(folder, f'{device}_{name}{number}.bin')}")
+    environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
+    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads)], input="\n".join(script) + "\n", capture_output=True, text=True, env=environment)
+    if ran.returncode != 0:
+        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
+    answers = ran.stdout.strip().split("\n")
+    if len(answers) != len(program.calls):
+        return f"{len(answers)} answers to {len(program.calls)} calls"
+    for number, (inputs, answer) in enumerate(zip(program.calls, answers)):
+        new = program.step(want, *inputs)
+        verb, _, rest = answer.partition(" ")
+        if (verb == "failed") != (new is None) or (new is None and program.message not in rest):
+            return f"call {number}: want it to {'be done' if new else 'fail with ' + repr(program.message)}, got {answer!r}"
+        if new:
+            want = new
+            report = json.loads(rest)
+            for key, number_wanted in (("dispatches", program.dispatches), ("replays", program.replays)):
+                if number_wanted is not None and report[key] != number_wanted:
+                    return f"call {number}: {report[key]} {key}, want {number_wanted}"
+        got = {name: np.fromfile(os.path.join(folder, f"{device}_{name}{number}.bin"), np.float32).reshape(value.shape) for name, value in program.state.items()}
+        found = compare(program, want, got, f"after call {number}")
+        if found:
+            return found
+        states.append(got)
+        # Rounding does not add up over calls: each is compared by itself.
+        want = got
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--variants", action="append", default=[])
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    variants = [f"--{variant}" for variant in options.variants]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in CASES.items():
+            if options.filter not in name:
+                continue
+            program = make()
+            source, module = os.path.join(folder, name + ".mlir"), os.path.join(folder, name + ".vxm")
+            with open(source, "w") as file:
+                file.write(program.text)
+            compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), source, f"-target={','.join(devices)}", *variants, "--no-cache", "-o", module],
+                                      capture_output=True, text=True)
+            for device in devices:
+                for threads in (1, 4) if device == "cpu" else (1,):
+                    found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else run(program, options.bin, module, device, threads, folder)
+                    passed, failed = passed + (found is None), failed + (found is not None)
+                    if found:
+                        print(f"FAILED {name} on {device}, {threads} threads: {found}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
