@@ -39,7 +39,7 @@ vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
 // CHECK-LABEL: vxrt.program @behind
 // CHECK:         %[[W:.+]] = vxrt.variable @w
 // CHECK:         vxrt.segment {
-// CHECK-NEXT:      vxrt.dispatch @f[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%{{.+}}) scalars() {vx.fault_sites
+// CHECK-NEXT:      vxrt.dispatch @f[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%{{.+}}) scalars() {vx.fault_sites = ["g"]} :
 // CHECK-NEXT:    }
 // CHECK-NEXT:    vxrt.check_faults
 // CHECK-NEXT:    vxrt.const

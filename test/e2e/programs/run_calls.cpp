@@ -2,7 +2,7 @@
 //
 //   run_calls MODULE.vxm DEVICE THREADS
 //
-//   call FUNCTION FILE...    the bytes of each input; prints "done" with the dispatches, copies and waits, or "failed" and why
+//   call FUNCTION FILE...    the bytes of each input; prints "done" with the report, or "failed" and why
 //   read VARIABLE FILE       writes its bytes to FILE
 //   write VARIABLE FILE
 //

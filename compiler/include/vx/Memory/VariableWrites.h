@@ -9,8 +9,8 @@ namespace vx {
 /// True for a command of a segment that writes to the memory of a variable.
 bool writesVariable(mlir::Operation *command);
 
-/// True when `op`, of a program, may end the call with an error: a check, a wait for the device, memory that is short, a
-/// size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: always.
+/// True when `op`, of a program, may end the call with an error: a check, a wait for the device, memory that is short,
+/// a size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: always.
 bool mayFailCall(mlir::Operation *op);
 
 } // namespace vx

@@ -6,8 +6,8 @@
 
 namespace vx {
 
-/// An operand of a kernel, by number, whose elements meet those of a result one to one: each is read before the result's
-/// is written, so that both may have the same memory.
+/// An operand of a kernel, by number, whose elements meet those of a result one to one: each is read before the
+/// result's is written, so that both may have the same memory.
 struct InPlacePair {
   int64_t operand = 0;
   int64_t result = 0;
