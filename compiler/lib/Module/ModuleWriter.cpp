@@ -393,9 +393,6 @@ private:
     entry->element_type = getElementType(tensor.getElementType());
     for (DimAttr dim : getDims(tensor))
       entry->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, kernel.getSymbols())));
-    if (auto encoding = dyn_cast_or_null<EncodingAttr>(tensor.getEncoding()))
-      if (LayoutAttr layout = encoding.getLayout())
-        llvm::raw_string_ostream(entry->layout) << layout;
     return entry;
   }
 

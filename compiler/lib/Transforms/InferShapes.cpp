@@ -29,8 +29,7 @@ Type refine(Type type, ArrayRef<DimAttr> dims) {
     refined.push_back(mayBeEqual(current, other) ? pickBetter(current, other) : current);
   if (refined == getDims(tensor))
     return type;
-  auto encoding = dyn_cast_or_null<EncodingAttr>(tensor.getEncoding());
-  return getTensorType(refined, tensor.getElementType(), encoding ? encoding.getLayout() : LayoutAttr());
+  return getTensorType(refined, tensor.getElementType());
 }
 
 Type refine(Type type, Type other) {

@@ -112,8 +112,7 @@ struct SpecializeDimsPass : impl::SpecializeDimsPassBase<SpecializeDimsPass> {
           cause = dim;
         }
       }
-      return std::pair<Type, WalkResult>(getTensorType(sizes, type.getElementType(), encoding.getLayout()),
-                                         WalkResult::skip());
+      return std::pair<Type, WalkResult>(getTensorType(sizes, type.getElementType()), WalkResult::skip());
     });
     WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       replacer.replaceElementsIn(op, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);

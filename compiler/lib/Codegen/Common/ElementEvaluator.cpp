@@ -216,7 +216,7 @@ LaneIndex ElementEvaluator::evaluateExpr(Location loc, AffineExpr expr, ArrayRef
     return constantIndex(constant.getValue());
   auto binary = cast<AffineBinaryOpExpr>(expr);
   LaneIndex lhs = evaluateExpr(loc, binary.getLHS(), ivs), rhs = evaluateExpr(loc, binary.getRHS(), ivs);
-  // The maps of form 4 hold sums and products only; divisions are ops of a body.
+  // The maps of the linalg form hold sums and products only; divisions are ops of a body.
   return expr.getKind() == AffineExprKind::Add ? addIndices(loc, lhs, rhs) : multiplyIndices(loc, lhs, rhs);
 }
 

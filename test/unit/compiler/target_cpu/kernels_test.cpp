@@ -1,4 +1,4 @@
-// Kernels written by hand in form 5, compiled for every variant that this processor can run, and run.
+// Kernels written by hand in the memref form, compiled for every variant that this processor can run, and run.
 #include "cpu_image.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -37,9 +37,9 @@ struct Compiled {
 };
 
 enum class Form {
-  Graph,  // form 3: a vx.kernel, the whole pipeline
-  Linalg, // form 4: what conversion to linalg leaves
-  Memref  // form 5: what code generation leaves
+  Graph,  // a vx.kernel, the whole pipeline
+  Linalg, // the linalg form: what conversion to linalg leaves
+  Memref  // the memref form: what code generation leaves
 };
 
 /// Compiles the one function of `text` in a context of its own and lets spirv-val look at the result.

@@ -19,7 +19,7 @@ def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
               accumulators += packed A * packed B                (in registers)
           result = epilogue(accumulators)
 
-    Needs: form 4. Kernels that do not look like this are left for `vx-lower-to-loops`: other sums, several results, an epilogue that moves
+    Needs: the linalg form. Kernels that do not look like this are left for `vx-lower-to-loops`: other sums, several results, an epilogue that moves
     elements.
     Numerics: each sum goes through k in order, so it depends on neither threads nor tiles.
   }];
@@ -44,7 +44,7 @@ def LowerAttentionPass : Pass<"vx-lower-attention", "::mlir::func::FuncOp"> {
             result = result * e^(m - m') + values * x                      (sums in registers)
         result = epilogue(result / z)
 
-    Needs: form 4; both depths are known and not 0. Kernels that do not look like this are left for `vx-lower-to-loops`: an epilogue that
+    Needs: the linalg form; both depths are known and not 0. Kernels that do not look like this are left for `vx-lower-to-loops`: an epilogue that
     moves elements.
     Numerics: each sum goes through the keys in order, by blocks whose size depends on the kernel only. -inf, NaN and rows without keys
     as `vx.attention` has them.
@@ -67,7 +67,7 @@ def LowerDepthwisePass : Pass<"vx-lower-depthwise", "::mlir::func::FuncOp"> {
           for each row of the window inside of the input: sums += input * filter
           result = epilogue(sums)
 
-    Places whose window reaches over the row's end are computed one by one, so that the others ask no questions. Needs: form 4. Kernels
+    Places whose window reaches over the row's end are computed one by one, so that the others ask no questions. Needs: the linalg form. Kernels
     that do not look like this are left for `vx-lower-to-loops`. Numerics: each sum goes through the window in order.
   }];
   let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">,

@@ -28,7 +28,7 @@ def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
     With `lanes` above 1, vectors run along the result's last dimension, or along what is summed up when an operand lies in memory
     that way; what is left at the end of a dimension is a vector with a mask.
 
-    Needs: form 4, where a kernel is linalg ops on the tensors of its buffers. Keeps: dynamic sizes, sizes of 0.
+    Needs: the linalg form (docs/phases.md). Keeps: dynamic sizes, sizes of 0.
     Numerics: sums along vectors are reassociated, the same way on each run and for any number of threads.
   }];
   let options = [Option<"lanes", "lanes", "int64_t", /*default=*/"1",

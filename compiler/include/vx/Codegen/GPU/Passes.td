@@ -49,7 +49,7 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
 
     Eight neighbouring threads share a query: each has some of the block's keys, its own share of z, and some columns of the result.
 
-    Needs: form 4; both depths are known and not 0. A kernel of another form is left to `vx-lower-to-loops`. Keeps: dynamic sizes, sizes of 0.
+    Needs: the linalg form; both depths are known and not 0. A kernel that does not look like this is left to `vx-lower-to-loops`. Keeps: dynamic sizes, sizes of 0.
     Numerics: the order of each sum depends on the strategy only, so it is the same on each run. -inf, NaN and rows without keys as
     `vx.attention` has them.
   }];
@@ -83,7 +83,7 @@ def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> 
     blocks. `createLowerContractionPass` takes what the target has; the pass by its name knows of none.
 
     A kernel whose contraction has another form (another reduction than a sum of products, groups, a result that is read across
-    elements) is left to `vx-lower-to-loops`. Needs: form 4. Keeps: dynamic sizes.
+    elements) is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes.
     Numerics: the order of each sum depends on the strategy only, so it is the same on each run.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
@@ -105,7 +105,7 @@ def LowerReductionsPass : Pass<"vx-lower-reductions", "::mlir::func::FuncOp"> {
     read once, and an exponential computed once; a longer one is gone through in rounds, once for each reduction. The threads' shares meet by
     exchanges inside of subgroups and then through workgroup memory.
 
-    A kernel of another form is left to `vx-lower-to-loops`. Needs: form 4. Keeps: dynamic sizes, sizes of 0, NaN.
+    A kernel that does not look like this is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes, sizes of 0, NaN.
     Numerics: the order of a sum depends on the strategy and, for `rows` and `subgroup_rows`, on the device's subgroup size, so it is the same on
     each run on a device.
   }];
@@ -118,7 +118,7 @@ def LowerElementwisePass : Pass<"vx-lower-elementwise", "::mlir::func::FuncOp"> 
   let description = [{
     For kernels of the strategy `elementwise`. A thread takes `vector[0]` neighbours along the result's last dimension, so that
     `vx-vectorize-accesses` can join what they read and write. A kernel whose results differ in shape is left to `vx-lower-to-loops`.
-    Needs: form 4. Keeps: dynamic sizes, values.
+    Needs: the linalg form. Keeps: dynamic sizes, values.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect", "::vxk::VXKDialect"];

@@ -18,7 +18,7 @@ namespace vx {
 #define GEN_PASS_DECL
 #include "vx/Target/LLVMCPU/Passes.h.inc"
 
-/// From program form 5 to the LLVM dialect.
+/// From the memref form to the LLVM dialect.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 
 /// Registers the passes of this target and the pipeline `vx-cpu-lowering` (option `variant`).

@@ -1,4 +1,4 @@
-// Passes of the CPU target, from program form 5 (memref, vector, scf, arith, vxk) to the LLVM dialect.
+// Passes of the CPU target, from the memref form (memref, vector, scf, arith, vxk) to the LLVM dialect.
 #ifndef VX_TARGET_LLVMCPU_PASSES
 #define VX_TARGET_LLVMCPU_PASSES
 

@@ -913,29 +913,15 @@ Attribute EncodingAttr::parse(AsmParser &parser, Type) {
         return success();
       }))
     return {};
-  LayoutAttr layout;
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("layout") || parser.parseEqual())
-      return {};
-    FailureOr<LayoutAttr> parsed = FieldParser<LayoutAttr>::parse(parser);
-    if (failed(parsed))
-      return {};
-    layout = *parsed;
-  }
   if (parser.parseGreater())
     return {};
-  return EncodingAttr::get(parser.getContext(), dims, layout);
+  return EncodingAttr::get(parser.getContext(), dims);
 }
 
 void EncodingAttr::print(AsmPrinter &printer) const {
   printer << "<[";
   llvm::interleaveComma(getDims(), printer, [&](DimAttr dim) { printer << dim.str(); });
-  printer << "]";
-  if (getLayout()) {
-    printer << ", layout = ";
-    printer.printStrippedAttrOrType(getLayout());
-  }
-  printer << ">";
+  printer << "]>";
 }
 
 } // namespace vx

@@ -11,35 +11,12 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   if (shape.size() != getDims().size())
     return emitError() << "expects one dimension expression for each dimension: want " << shape.size() << ", got "
                        << getDims().size();
-  if (getLayout() && getLayout().getOrder().size() != shape.size())
-    return emitError() << "expects a layout of one entry of 'order' for each dimension: want " << shape.size()
-                       << ", got " << getLayout().getOrder().size();
   for (auto [index, size, dim] : llvm::enumerate(shape, getDims())) {
     std::optional<int64_t> constant = dim.asConstant();
     if (ShapedType::isDynamic(size) ? constant.has_value() : constant != size)
       return emitError() << "expects dimension " << index << " and its expression to agree: the shape says "
                          << (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size))
                          << ", the encoding '" << dim.str() << "'";
-  }
-  return success();
-}
-
-LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> order,
-                                 ArrayRef<int64_t> innerDims, ArrayRef<int64_t> innerTiles) {
-  SmallVector<bool> seen(order.size());
-  for (int64_t dim : order) {
-    if (dim < 0 || dim >= static_cast<int64_t>(order.size()) || seen[dim])
-      return emitError() << "expects 'order' to be a permutation of 0 to " << order.size() - 1 << ", got " << dim;
-    seen[dim] = true;
-  }
-  if (innerDims.size() != innerTiles.size())
-    return emitError() << "expects as many 'tiles' as 'inner' dimensions: want " << innerDims.size() << ", got "
-                       << innerTiles.size();
-  for (auto [dim, tile] : llvm::zip(innerDims, innerTiles)) {
-    if (dim < 0 || dim >= static_cast<int64_t>(order.size()))
-      return emitError() << "expects 'inner' dimensions below " << order.size() << ", got " << dim;
-    if (tile < 1)
-      return emitError() << "expects tiles of at least 1, got " << tile;
   }
   return success();
 }
@@ -97,7 +74,7 @@ DimAttr getNumElements(RankedTensorType type) {
   return product;
 }
 
-RankedTensorType getTensorType(ArrayRef<DimAttr> dims, Type elementType, LayoutAttr layout) {
+RankedTensorType getTensorType(ArrayRef<DimAttr> dims, Type elementType) {
   SmallVector<int64_t> shape;
   bool isDynamic = false, isKnown = true;
   for (DimAttr dim : dims) {
@@ -108,8 +85,8 @@ RankedTensorType getTensorType(ArrayRef<DimAttr> dims, Type elementType, LayoutA
     isKnown &= dim && (!constant || *constant >= 0);
   }
   Attribute encoding;
-  if (isKnown && (isDynamic || layout))
-    encoding = EncodingAttr::get(elementType.getContext(), dims, layout);
+  if (isKnown && isDynamic)
+    encoding = EncodingAttr::get(elementType.getContext(), dims);
   return RankedTensorType::get(shape, elementType, encoding);
 }
 

@@ -34,7 +34,7 @@ DimAttr getNumElements(mlir::RankedTensorType type);
 
 /// A tensor type of these dimensions: constants become static sizes, others `?` with an encoding. Null entries give `?`
 /// and, unless the others need one, no encoding.
-mlir::RankedTensorType getTensorType(llvm::ArrayRef<DimAttr> dims, mlir::Type elementType, LayoutAttr layout = {});
+mlir::RankedTensorType getTensorType(llvm::ArrayRef<DimAttr> dims, mlir::Type elementType);
 /// `type` with its encoding dropped.
 mlir::RankedTensorType dropEncoding(mlir::RankedTensorType type);
 

@@ -91,28 +91,13 @@ def VX_DimAttr : VX_Attr<"Dim", "dim"> {
   }];
 }
 
-def VX_LayoutAttr : VX_Attr<"Layout", "layout"> {
-  let summary = "a physical layout: how the logical dimensions are stored";
-  let description = [{
-    The logical tensor's dimensions in the order `order` (outermost first), each of `innerDims` split into tiles of `innerTiles`
-    elements that come last in memory, as `linalg.pack` makes them. Sizes that a tile does not divide are padded.
-    Exists above the `kernels` phase only: conversion to linalg turns it into explicit packed shapes.
-  }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$order, OptionalArrayRefParameter<"int64_t">:$innerDims,
-                        OptionalArrayRefParameter<"int64_t">:$innerTiles);
-  let assemblyFormat = [{
-    `<` `order` `=` `[` $order `]` (`,` `inner` `=` `[` $innerDims^ `]`)? (`,` `tiles` `=` `[` $innerTiles^ `]`)? `>`
-  }];
-  let genVerifyDecl = 1;
-}
-
 def VX_EncodingAttr : VX_Attr<"Encoding", "enc", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "the one encoding of vx tensors: symbolic dimensions and physical layout";
+  let summary = "the one encoding of vx tensors: symbolic dimensions";
   let description = [{
     One expression per dimension. A static dimension repeats its size. A tensor with a `?` and no encoding has an unknown
     size; none is left after the `graph` phase. Example: `tensor<?x8xf32, #vx.enc<[batch, 8]>>`.
   }];
-  let parameters = (ins ArrayRefParameter<"::vx::DimAttr">:$dims, OptionalParameter<"::vx::LayoutAttr">:$layout);
+  let parameters = (ins ArrayRefParameter<"::vx::DimAttr">:$dims);
   let hasCustomAssemblyFormat = 1;
 }
 
