@@ -9,8 +9,7 @@ namespace vx::rocm_emulator {
 
 namespace {
 
-//===-- The file
-//------------------------------------------------------------------------------------------------------===//
+//===-- The file ------------------------------------------------------------------------------===//
 
 constexpr unsigned machineAmdGpu = 224, abiAmdHsa = 64, noteMetadata = 32;
 
@@ -77,8 +76,7 @@ struct File {
   }
 };
 
-//===-- What the metadata says of a kernel
-//----------------------------------------------------------------------------===//
+//===-- What the metadata says of a kernel ----------------------------------------------------===//
 
 using llvm::msgpack::DocNode;
 
@@ -100,8 +98,7 @@ std::string text(DocNode &map, const char *name) {
   return node.isString() ? node.getString().str() : std::string();
 }
 
-//===-- The descriptor: 64 bytes, with two words of settings
-//----------------------------------------------------------===//
+//===-- The descriptor: 64 bytes, with two words of settings ----------------------------------===//
 
 struct Descriptor {
   uint32_t sharedBytes, privateBytes, argumentBytes;

@@ -16,8 +16,7 @@
 
 namespace vx::rocm_emulator {
 
-//===-- Chips
-//---------------------------------------------------------------------------------------------------------===//
+//===-- Chips ---------------------------------------------------------------------------------===//
 
 static constexpr Chip chips[] = {
     {"gfx942", Generation::Gfx9, "+wavefrontsize64"},
@@ -37,8 +36,7 @@ const Chip *findChip(std::string_view name) {
   return found == std::end(chips) ? nullptr : found;
 }
 
-//===-- Text
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Text ----------------------------------------------------------------------------------===//
 
 static std::string_view trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
@@ -113,8 +111,7 @@ static uint8_t bits(std::string_view text) {
   return mask;
 }
 
-//===-- Operands
-//------------------------------------------------------------------------------------------------------===//
+//===-- Operands ------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -280,8 +277,7 @@ private:
     return true;
   }
 
-  //===-- Modifiers
-  //---------------------------------------------------------------------------------------------------===//
+  //===-- Modifiers ---------------------------------------------------------------------------===//
 
   static Part part(std::string_view text) {
     constexpr std::string_view names[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD"};
@@ -380,8 +376,7 @@ private:
     }
   }
 
-  //===-- Constants
-  //---------------------------------------------------------------------------------------------------===//
+  //===-- Constants ---------------------------------------------------------------------------===//
 
   static uint64_t constantOf(Type type, const std::string &text) {
     const std::optional<int64_t> whole = integer(text);
@@ -435,8 +430,7 @@ private:
     return found->second;
   }
 
-  //===-- What is known once all of it was read
-  //-----------------------------------------------------------------------===//
+  //===-- What is known once all of it was read -----------------------------------------------===//
 
   void finish(Instruction &instruction, Program &program) {
     const Operation &operation = *instruction.operation;

@@ -19,8 +19,7 @@ static std::string faultOf(F &&function) {
   return "";
 }
 
-//===-- Waits
-//---------------------------------------------------------------------------------------------------------===//
+//===-- Waits ---------------------------------------------------------------------------------===//
 
 TEST(Waits, registersOfLoadsAreTouchedBehindTheirWait) {
   for (const char *name : chipNames) {
@@ -67,8 +66,7 @@ TEST(Waits, storesHaveACounterOfTheirOwnOnGfx11) {
   }
 }
 
-//===-- Scalars and control flow
-//--------------------------------------------------------------------------------------===//
+//===-- Scalars and control flow --------------------------------------------------------------===//
 
 TEST(Scalar, sumsSetSccByCarryOrOverflow) {
   for (const char *name : chipNames) {
@@ -133,8 +131,7 @@ TEST(Scalar, floatsOfGfx1151) {
   EXPECT_EQ(machine.wave.s[5], static_cast<uint32_t>(-2));
 }
 
-//===-- Lanes that take part
-//------------------------------------------------------------------------------------------===//
+//===-- Lanes that take part ------------------------------------------------------------------===//
 
 TEST(Exec, lanesThatAreOffKeepTheirRegisters) {
   Machine machine("gfx1100");
@@ -196,8 +193,7 @@ TEST(Exec, carriesOfLanes) {
   EXPECT_EQ(machine.quad(4, 1), uint64_t(0xffffffff) * 0xffffffff + 7);
 }
 
-//===-- Two in one
-//----------------------------------------------------------------------------------------------------===//
+//===-- Two in one ----------------------------------------------------------------------------===//
 
 TEST(Dual, bothReadBeforeEitherWrites) {
   Machine machine("gfx1100");
@@ -211,8 +207,7 @@ TEST(Dual, bothReadBeforeEitherWrites) {
   EXPECT_EQ(machine.number(3), 5);
 }
 
-//===-- Between lanes
-//-------------------------------------------------------------------------------------------------===//
+//===-- Between lanes -------------------------------------------------------------------------===//
 
 TEST(Lanes, permutationsOfSources) {
   for (const char *name : chipNames) {
@@ -292,8 +287,7 @@ TEST(Lanes, rowsExchangeLanes) {
   }
 }
 
-//===-- Parts of registers
-//--------------------------------------------------------------------------------------------===//
+//===-- Parts of registers --------------------------------------------------------------------===//
 
 TEST(Halves, theOtherHalfStaysOrBecomesZero) {
   Machine newer("gfx1100");
@@ -360,8 +354,7 @@ TEST(Halves, mixedWithFloats) {
   }
 }
 
-//===-- Floats
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Floats --------------------------------------------------------------------------------===//
 
 TEST(Floats, modifiers) {
   for (const char *name : chipNames) {
@@ -525,8 +518,7 @@ TEST(Floats, roundedOnceToHalves) {
   EXPECT_EQ(machine.word(5, 1), 0x3c01u);
 }
 
-//===-- Integers
-//------------------------------------------------------------------------------------------------------===//
+//===-- Integers ------------------------------------------------------------------------------===//
 
 TEST(Integers, bits) {
   for (const char *name : chipNames) {
@@ -573,8 +565,7 @@ TEST(Integers, clampedDifferences) {
   EXPECT_EQ(machine.word(3), uint32_t(-2));
 }
 
-//===-- Matrices
-//------------------------------------------------------------------------------------------------------===//
+//===-- Matrices ------------------------------------------------------------------------------===//
 
 // Small whole numbers: every sum is exact.
 struct Matrices {
@@ -655,8 +646,7 @@ TEST(Matrix, mfma) {
     }
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 TEST(MemoryOperations, workgroupMemory) {
   for (const char *name : chipNames) {
@@ -725,8 +715,7 @@ TEST(MemoryOperations, globalMemory) {
   }
 }
 
-//===-- What is not known
-//---------------------------------------------------------------------------------------------===//
+//===-- What is not known ---------------------------------------------------------------------===//
 
 TEST(Decoder, whatIsNotKnownIsNamedWithItsPlace) {
   Machine machine("gfx1100");

@@ -27,8 +27,7 @@ F mantissaOf(F value) {
   return std::isfinite(value) ? std::frexp(value, &exponent) : value;
 }
 
-//===-- Division: scale, then an approximation with fused sums, then a fix for the special cases
-//-----------------------===//
+//===-- Division: scale, then an approximation with fused sums, then a fix for the special cases ===//
 
 template <typename F>
 struct DivisionFacts;
@@ -150,8 +149,7 @@ void divFmas(Wave &wave, const Instruction &instruction) {
   write(wave, instruction, result, T::words, false);
 }
 
-//===-- Sums of f32 and f16 mixed
-//-----------------------------------------------------------------------------------------===//
+//===-- Sums of f32 and f16 mixed -------------------------------------------------------------===//
 
 // Whether a source is f16 tells op_sel_hi, and which half of it op_sel.
 enum class Mixed { Float, LowHalf, HighHalf };

@@ -197,8 +197,7 @@ struct ExecData {
 
 } // namespace
 
-//===-- The device
-//----------------------------------------------------------------------------------------------------===//
+//===-- The device ----------------------------------------------------------------------------===//
 
 Result getVersion(int *version) {
   *version = 60200000;
@@ -254,8 +253,7 @@ Result GetDevice(int *device) {
   return Success;
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 Result MemGetInfo(size_t *available, size_t *total) {
   *available = *total = totalMemory;
@@ -326,8 +324,7 @@ Result MemsetAsync(DevicePtr destination, int value, size_t size, Stream stream)
   return Success;
 }
 
-//===-- Streams and events
-//-------------------------------------------------------------------------------------------===//
+//===-- Streams and events --------------------------------------------------------------------===//
 
 Result StreamCreate(Stream *stream, unsigned) {
   *stream = make();
@@ -366,8 +363,7 @@ Result EventElapsedTime(float *milliseconds, Event begin, Event end) {
   return Success;
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 Result ModuleLoadData(Module *module, const void *image) {
   try {
@@ -398,8 +394,7 @@ Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned 
   return Success;
 }
 
-//===-- Graphs
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Graphs --------------------------------------------------------------------------------===//
 
 Result GraphCreate(Graph *graph, unsigned) {
   *graph = new GraphData();

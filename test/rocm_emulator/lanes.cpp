@@ -2,8 +2,7 @@
 
 namespace vx::rocm_emulator {
 
-//===-- Scalars
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Scalars -------------------------------------------------------------------------------===//
 
 uint64_t readScalar64(const Wave &wave, const Operand &operand) {
   switch (operand.kind) {
@@ -51,8 +50,7 @@ void writeLaneMask(Wave &wave, const Operand &operand, uint64_t value) {
     throw Fault("'" + operand.text + "' cannot be written");
 }
 
-//===-- Permutations
-//--------------------------------------------------------------------------------------------------===//
+//===-- Permutations --------------------------------------------------------------------------===//
 
 // The lane that each lane reads, or -1.
 static int sourceLane(const Modifiers &modifiers, int lane) {
@@ -103,8 +101,7 @@ uint64_t permutedLanes(Wave &wave, const Instruction &instruction) {
   return written;
 }
 
-//===-- Reading
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Reading -------------------------------------------------------------------------------===//
 
 static uint32_t partOf(uint32_t word, Part part, bool signExtend) {
   const auto index = static_cast<unsigned>(part);
@@ -158,8 +155,7 @@ Source readSlowly(Wave &wave, const Instruction &instruction, unsigned operand, 
   return {{&scratch[0], &scratch[1]}};
 }
 
-//===-- Writing
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Writing -------------------------------------------------------------------------------===//
 
 void writeSlowly(Wave &wave, const Instruction &instruction, const Vector *result, unsigned words, bool isHalf) {
   const Operand &op = instruction.operands[0];

@@ -12,8 +12,7 @@
 
 namespace vx::rocm_emulator {
 
-//===-- Types of lanes: how registers become what a function takes
-//---------------------------------------------------===//
+//===-- Types of lanes: how registers become what a function takes ----------------------------===//
 
 template <Type T, typename V, bool isFloat = false>
 struct Word {
@@ -68,8 +67,7 @@ using Long = Pair<Type::I64, int64_t>;
 using Double = Pair<Type::F64, double>;
 using DoubleBits = Pair<Type::F64, uint64_t>;
 
-//===-- Operands
-//------------------------------------------------------------------------------------------------------===//
+//===-- Operands ------------------------------------------------------------------------------===//
 
 struct Source {
   const Vector *word[2];

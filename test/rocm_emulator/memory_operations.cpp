@@ -15,8 +15,7 @@ std::string hexadecimal(uint64_t value) {
   return text;
 }
 
-//===-- Checked addresses
-//---------------------------------------------------------------------------------------------===//
+//===-- Checked addresses ---------------------------------------------------------------------===//
 
 uint8_t *globalBytes(Wave &wave, const Instruction &instruction, uint64_t address, unsigned size) {
   Memory::Range &recent = wave.group.recent[instruction.index];
@@ -147,8 +146,7 @@ void store(Wave &wave, const Operand &from, Element element, unsigned words, Pla
   }
 }
 
-//===-- Scalar memory
-//-------------------------------------------------------------------------------------------------===//
+//===-- Scalar memory -------------------------------------------------------------------------===//
 
 // (D, base, offset)
 template <unsigned words>
@@ -173,8 +171,7 @@ void scalarLoad(Wave &wave, const Instruction &instruction) {
     std::memcpy(&wave.s[to.index + k], bytes + 4 * k, 4);
 }
 
-//===-- Global memory: an address of 64 bits, or a scalar base and 32 bits
-//--------------------------------------------===//
+//===-- Global memory: an address of 64 bits, or a scalar base and 32 bits --------------------===//
 
 auto globalPlace(Wave &wave, const Instruction &instruction, const Operand &address, const Operand &base) {
   const bool hasBase = base.kind == Operand::ScalarRegister;
@@ -226,8 +223,7 @@ void globalAtomic(Wave &wave, const Instruction &instruction) {
         wave.v[instruction.operands[0].index][lane] = before[lane];
 }
 
-//===-- Private memory: of each lane by itself
-//------------------------------------------------------------------------===//
+//===-- Private memory: of each lane by itself ------------------------------------------------===//
 
 auto privatePlace(Wave &wave, const Instruction &instruction, const Operand &address, const Operand &base) {
   const uint64_t start =
@@ -251,8 +247,7 @@ void privateStore(Wave &wave, const Instruction &instruction) {
   store(wave, op[1], element, words, privatePlace(wave, instruction, op[0], op[2]));
 }
 
-//===-- Workgroup memory
-//----------------------------------------------------------------------------------------------===//
+//===-- Workgroup memory ----------------------------------------------------------------------===//
 
 auto sharedPlace(Wave &wave, const Instruction &instruction, const Operand &address, uint64_t offset) {
   return [&wave, &instruction, index = address.index, offset](unsigned lane, unsigned size) {

@@ -7,8 +7,7 @@ namespace vx::rocm_emulator {
 
 namespace {
 
-//===-- One result from one or two scalars
-//----------------------------------------------------------------------------===//
+//===-- One result from one or two scalars ----------------------------------------------------===//
 
 struct U32 {
   using Value = uint32_t;
@@ -119,8 +118,7 @@ Operation constantCompared(std::string_view name, F) {
   return {name, &runConstantComparison<F, isSigned>, TakesNothing, {Type::B32, Type::B32}};
 }
 
-//===-- EXEC
-//----------------------------------------------------------------------------------------------------------===//
+//===-- EXEC ----------------------------------------------------------------------------------===//
 
 // D = EXEC, EXEC = f(S, EXEC), SCC = EXEC != 0; with `isWrite` D is the new EXEC.
 template <typename F, bool isWrite>
@@ -143,8 +141,7 @@ Operation saveExec(std::string_view name, F) {
   return {name, &runSaveExec<F, isWrite>, TakesNothing, {Type::None, Type::U64}};
 }
 
-//===-- Control flow
-//--------------------------------------------------------------------------------------------------===//
+//===-- Control flow --------------------------------------------------------------------------===//
 
 template <typename F>
 void runBranch(Wave &wave, const Instruction &instruction) {
@@ -162,8 +159,7 @@ void readProgramCounter(Wave &wave, const Instruction &instruction) {
   writeScalar64(wave, instruction.operands[0], instruction.next);
 }
 
-//===-- The MODE register: "hwreg(HW_REG_MODE, 4, 2)"
-//-----------------------------------------------------------------===//
+//===-- The MODE register: "hwreg(HW_REG_MODE, 4, 2)" -----------------------------------------===//
 
 struct Field {
   unsigned first = 0, count = 32;

@@ -25,8 +25,7 @@ using namespace mlir;
 
 namespace vx {
 
-//===-- Registry
-//---------------------------------------------------------------------------------------------------===//
+//===-- Registry ------------------------------------------------------------------------------===//
 
 void TargetRegistry::add(std::unique_ptr<TargetBackend> backend, void (*registerDialects)(DialectRegistry &)) {
   std::string name = backend->name().str();
@@ -51,8 +50,7 @@ void TargetRegistry::registerDialects(DialectRegistry &registry) const {
     entry.registerDialects(registry);
 }
 
-//===-- Phases
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Phases --------------------------------------------------------------------------------===//
 
 Compilation::Compilation(const TargetRegistry &targets, CompilationOptions settings)
     : registry(targets), options(std::move(settings)), cache(std::make_unique<KernelCache>(options.cacheFolder)) {}
@@ -350,8 +348,7 @@ std::string inCallerSymbols(DimAttr work, KernelOp kernel, const KernelUse &use)
 
 } // namespace
 
-//===-- Kernels
-//----------------------------------------------------------------------------------------------------===//
+//===-- Kernels -------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -509,8 +506,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
   return Outcome::Done;
 }
 
-//===-- The whole
-//--------------------------------------------------------------------------------------------------===//
+//===-- The whole -----------------------------------------------------------------------------===//
 
 Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
   if (options.stopAfter == Phase::Import) {

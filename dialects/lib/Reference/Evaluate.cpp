@@ -10,8 +10,7 @@ using namespace mlir;
 
 namespace vx::reference {
 
-//===-- Shared by the families
-//-------------------------------------------------------------------------------------===//
+//===-- Shared by the families ----------------------------------------------------------------===//
 
 llvm::Error callError(Operation *op, const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(),
@@ -44,8 +43,7 @@ std::vector<double> toFloats(const HostTensor &tensor) {
   return values;
 }
 
-//===-- Dimensions
-//-------------------------------------------------------------------------------------------------===//
+//===-- Dimensions ----------------------------------------------------------------------------===//
 
 static llvm::Error dimError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
@@ -84,8 +82,7 @@ llvm::Expected<Shape> evaluateShape(RankedTensorType type, const SymbolValues &s
   return shape;
 }
 
-//===-- Ops
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Ops -----------------------------------------------------------------------------------===//
 
 llvm::Expected<int64_t> evaluateDimOf(Operation *op, DimAttr dim, const SymbolValues &symbols) {
   llvm::Expected<int64_t> value = evaluateDim(dim, symbols);

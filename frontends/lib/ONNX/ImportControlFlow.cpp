@@ -146,8 +146,7 @@ static void importIf(NodeImporter &n) {
     n.setOutput(index, result);
 }
 
-//===-- Loop
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Loop ----------------------------------------------------------------------------------===//
 
 namespace {
 /// A carried value: its type in the region, and which of its dimensions change from one iteration to the next.

@@ -29,8 +29,7 @@ Location ModelImporter::getLocation(StringRef node, StringRef opType) {
   return getSourceLocation(context, escapeControlCharacters(node), escapeControlCharacters(opType), fileName);
 }
 
-//===-- Report
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Report --------------------------------------------------------------------------------===//
 
 void ModelImporter::addIssue(ImportIssue::Kind kind, const NodeProto *node, StringRef label, int64_t version,
                              std::string reason) {
@@ -64,8 +63,7 @@ bool ModelImporter::guard(const NodeProto *node, StringRef label, int64_t versio
   return false;
 }
 
-//===-- Values
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Values --------------------------------------------------------------------------------===//
 
 Entry &ModelImporter::lookup(StringRef name) {
   for (Scope *at = scope; at; at = at->parent) {
@@ -131,8 +129,7 @@ Value ModelImporter::materializeContents(Entry &entry) {
   return node.reshape(joined, getDims(type));
 }
 
-//===-- Symbols
-//----------------------------------------------------------------------------------------------------===//
+//===-- Symbols -------------------------------------------------------------------------------===//
 
 DimAttr ModelImporter::declareSymbol(const Twine &wanted, bool isDataDependent, int64_t min) {
   std::string base = wanted.str(), name = base;
@@ -266,8 +263,7 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
   }
 }
 
-//===-- Order
-//------------------------------------------------------------------------------------------------------===//
+//===-- Order ---------------------------------------------------------------------------------===//
 
 void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
   llvm::StringMap<int> producers;
@@ -315,8 +311,7 @@ void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProt
   }
 }
 
-//===-- Nodes
-//------------------------------------------------------------------------------------------------------===//
+//===-- Nodes ---------------------------------------------------------------------------------===//
 
 void ModelImporter::poisonOutputs(const NodeProto &node) {
   for (const std::string &output : node.output())
@@ -485,8 +480,7 @@ void ModelImporter::importCall(const NodeProto &node, const FunctionProto &funct
   }
 }
 
-//===-- Graphs
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Graphs --------------------------------------------------------------------------------===//
 
 void ModelImporter::importInitializers(const GraphProto &graph) {
   for (const TensorProto &tensor : graph.initializer()) {

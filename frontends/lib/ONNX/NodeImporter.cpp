@@ -15,8 +15,7 @@ RankedTensorType typeOf(Value value) {
   throwInvalid("expects a tensor, got " + describe(value.getType()));
 }
 
-//===-- Inputs
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Inputs --------------------------------------------------------------------------------===//
 
 bool NodeImporter::hasInput(unsigned index) const { return index < getNumInputs() && !proto.input(index).empty(); }
 
@@ -139,8 +138,7 @@ std::optional<SmallVector<double>> NodeImporter::getConstantNumbers(unsigned ind
   return values;
 }
 
-//===-- Attributes
-//-------------------------------------------------------------------------------------------------===//
+//===-- Attributes ----------------------------------------------------------------------------===//
 
 static AttributeProto::AttributeType guessType(const AttributeProto &attribute) {
   if (attribute.has_type() && attribute.type() != AttributeProto::UNDEFINED)
@@ -252,8 +250,7 @@ SmallVector<int64_t> NodeImporter::normalizeAxes(ArrayRef<int64_t> axes, int64_t
   return sorted;
 }
 
-//===-- Outputs
-//----------------------------------------------------------------------------------------------------===//
+//===-- Outputs -------------------------------------------------------------------------------===//
 
 bool NodeImporter::wantsOutput(unsigned index) const {
   return static_cast<int>(index) < proto.output_size() && !proto.output(index).empty();
@@ -295,8 +292,7 @@ void NodeImporter::refuseOutputs(unsigned index, StringRef what) const {
   }
 }
 
-//===-- Ops
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Ops -----------------------------------------------------------------------------------===//
 
 /// The op's own rules. Whether its operands are made before it is asked when the module is whole: a region that is
 /// still being made stands in no function, and nothing outside of it would be found.

@@ -27,8 +27,7 @@ void ElementEvaluator::setSource(Value tensor, Source source) {
     sources.erase(tensor);
 }
 
-//===-- Scopes
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Scopes --------------------------------------------------------------------------------===//
 
 void ElementEvaluator::pushScope(Block *block, bool isBarrier) {
   if (!scopes.empty())
@@ -108,8 +107,7 @@ void ElementEvaluator::leaveIf() {
   builder.setInsertionPointAfter(branch);
 }
 
-//===-- Indices
-//----------------------------------------------------------------------------------------------------===//
+//===-- Indices -------------------------------------------------------------------------------===//
 
 LaneIndex ElementEvaluator::constantIndex(int64_t value) {
   // At the start of the outermost scope's function, where every scope sees it.
@@ -244,8 +242,7 @@ Value ElementEvaluator::sizeOf(Value tensor, int64_t dimension) {
   return emitAt(0, [&]() -> Value { return tensor::DimOp::create(builder, tensor.getLoc(), tensor, dimension); });
 }
 
-//===-- Elements
-//---------------------------------------------------------------------------------------------------===//
+//===-- Elements ------------------------------------------------------------------------------===//
 
 Value ElementEvaluator::anyLane(Location loc, Value condition) {
   return vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, condition);
@@ -426,8 +423,7 @@ Value ElementEvaluator::evaluate(Value tensor, ArrayRef<LaneIndex> indices) {
   return results[number];
 }
 
-//===-- linalg.generic
-//-----------------------------------------------------------------------------------------------===//
+//===-- linalg.generic ------------------------------------------------------------------------===//
 
 SmallVector<Value> ElementEvaluator::evaluateGeneric(linalg::GenericOp op, ArrayRef<LaneIndex> indices,
                                                      unsigned result) {

@@ -7,8 +7,7 @@ namespace vx::cuda {
 using hal::gpu::Handle;
 using hal::gpu::Transfer;
 
-//===-- Life
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Life ----------------------------------------------------------------------------------===//
 
 Status CudaFunctions::open(const Library &library, const PhysicalDevice &physical, const hal::DeviceOptions &options,
                            const std::string &cacheFolder, std::unique_ptr<hal::gpu::Api> &api) {
@@ -41,8 +40,7 @@ void CudaFunctions::leave() {
   vendor.CtxPopCurrent(&popped);
 }
 
-//===-- Copies
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Copies --------------------------------------------------------------------------------===//
 
 Status CudaFunctions::copy(const Transfer &transfer, Handle stream) {
   return call(vendor.MemcpyAsync, transfer.destination, transfer.source, transfer.size, stream);
@@ -67,8 +65,7 @@ Status CudaFunctions::setCopy(Handle executable, Handle node, const Transfer &tr
   return call(vendor.GraphExecMemcpyNodeSetParams, executable, node, &params, context);
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 Status CudaFunctions::assemble(const hal::CodeImage &image, std::vector<uint8_t> &cubin) {
   std::vector<char> log(16384);

@@ -5,8 +5,7 @@ namespace vx::hip {
 using hal::gpu::Handle;
 using hal::gpu::Transfer;
 
-//===-- Life
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Life ----------------------------------------------------------------------------------===//
 
 Status HipFunctions::open(const Library &library, const hal::gpu::GpuFacts &physical, const hal::DeviceOptions &options,
                           std::unique_ptr<hal::gpu::Api> &api) {
@@ -42,8 +41,7 @@ void HipFunctions::leave() {
   entered.pop_back();
 }
 
-//===-- Copies
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Copies --------------------------------------------------------------------------------===//
 
 Status HipFunctions::copy(const Transfer &transfer, Handle stream) {
   return call(vendor.MemcpyAsync, transfer.destination, transfer.source, transfer.size, api::MemcpyDefault, stream);
@@ -59,8 +57,7 @@ Status HipFunctions::setCopy(Handle executable, Handle node, const Transfer &tra
               transfer.size, api::MemcpyDefault);
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 Status HipFunctions::load(const hal::CodeImage &image, hal::gpu::LoadedCode &code) {
   code.functions.clear();

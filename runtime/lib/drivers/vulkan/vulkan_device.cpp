@@ -129,8 +129,7 @@ Status VulkanDevice::checkHealth() {
   return okStatus();
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 std::vector<uint32_t> VulkanDevice::memoryTypes(Use use, uint32_t allowed) const {
   constexpr api::Flags hostFlags = api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
@@ -349,8 +348,7 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
   return okStatus();
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 Status VulkanDevice::load(const hal::CodeImage &image, Ref<hal::Executable> &executable) {
   executable = nullptr;
@@ -416,8 +414,7 @@ Status VulkanDevice::loadKernel(const hal::CodeImage &image, const hal::KernelIm
   return check(result, "vkCreateComputePipelines");
 }
 
-//===-- Work
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Work ----------------------------------------------------------------------------------===//
 
 Status VulkanDevice::createStream(Ref<hal::Stream> &stream) {
   stream = nullptr;

@@ -37,8 +37,7 @@ static api::DispatchIndirectCommand gridOf(uint64_t workgroups) {
           static_cast<uint32_t>((workgroups + VX_GRID_X - 1) / VX_GRID_X), 1};
 }
 
-//===-- Command lists
-//-------------------------------------------------------------------------------------------------===//
+//===-- Command lists -------------------------------------------------------------------------===//
 
 VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::SegmentShape &shape,
                                      Ref<VulkanExecutable> executable)
@@ -71,8 +70,7 @@ VulkanCommandList::~VulkanCommandList() {
   stream->releaseRecording(profiled);
 }
 
-//===-- Life
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Life ----------------------------------------------------------------------------------===//
 
 Status VulkanStream::create(Ref<VulkanDevice> device, Ref<VulkanStream> &stream) {
   auto created = Ref<VulkanStream>::adopt(new VulkanStream(std::move(device)));
@@ -223,8 +221,7 @@ Status VulkanStream::wait() {
   return status.ok() || wasLost ? device->checkHealth() : std::move(status);
 }
 
-//===-- Transfers
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Transfers -----------------------------------------------------------------------------===//
 
 Status VulkanStream::takeTransfer(Transfer *&transfer) {
   bool nothingQueued = false;
@@ -399,8 +396,7 @@ Status VulkanStream::readFault(vx_fault_record &record) {
   return okStatus();
 }
 
-//===-- Segments
-//------------------------------------------------------------------------------------------------------===//
+//===-- Segments ------------------------------------------------------------------------------===//
 
 Status VulkanStream::record(const hal::SegmentShape &shape, const Ref<hal::Executable> &executable,
                             Ref<hal::CommandList> &list) {

@@ -16,8 +16,7 @@ static void *hostBytes(const BufferView &view) {
   return host ? static_cast<uint8_t *>(host) + view.offset : nullptr;
 }
 
-//===-- Command lists
-//-------------------------------------------------------------------------------------------------===//
+//===-- Command lists -------------------------------------------------------------------------===//
 
 GpuCommandList::GpuCommandList(Ref<GpuStream> stream, const SegmentShape &shape, Ref<GpuExecutable> executable)
     : stream(std::move(stream)), shape(shape), executable(std::move(executable)), places(shape.commands.size()) {
@@ -43,8 +42,7 @@ GpuCommandList::~GpuCommandList() {
       stream->api.destroyEvent(slot.event);
 }
 
-//===-- Life
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Life ----------------------------------------------------------------------------------===//
 
 Status GpuStream::create(Ref<GpuDevice> device, Ref<GpuStream> &stream) {
   auto created = Ref<GpuStream>::adopt(new GpuStream(std::move(device)));
@@ -122,8 +120,7 @@ Status GpuStream::useCallerStream(void *handle) {
   return okStatus();
 }
 
-//===-- Transfers
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Transfers -----------------------------------------------------------------------------===//
 
 Status GpuStream::takeStaging(uint64_t size, Staging *&staging) {
   staging = &stagings[nextStaging++ % stagings.size()];
@@ -225,8 +222,7 @@ Status GpuStream::readFault(vx_fault_record &record) {
   return download({fault.get(), 0, sizeof(vx_fault_record)}, &record);
 }
 
-//===-- Segments
-//------------------------------------------------------------------------------------------------------===//
+//===-- Segments ------------------------------------------------------------------------------===//
 
 Status GpuStream::record(const SegmentShape &shape, const Ref<Executable> &executable, Ref<CommandList> &list) {
   list = nullptr;

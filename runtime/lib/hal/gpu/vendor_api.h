@@ -22,8 +22,7 @@ class VendorApi : public Api {
 public:
   bool isLost() const override { return lost.load(std::memory_order_relaxed) || isHung(); }
 
-  //===-- Memory
-  //------------------------------------------------------------------------------------------------------===//
+  //===-- Memory ------------------------------------------------------------------------------===//
 
   Status allocate(uint64_t size, uint64_t &address) override {
     VX_RETURN_IF_ERROR(call(vendor.MemAllocFromPoolAsync, &address, size, pool, allocations));
@@ -53,8 +52,7 @@ public:
   }
   void freeHost(void *host) override { give(vendor.MemFreeHost, host); }
 
-  //===-- Streams and events
-  //------------------------------------------------------------------------------------------===//
+  //===-- Streams and events ------------------------------------------------------------------===//
 
   Status createStream(Handle &stream) override { return call(vendor.StreamCreate, &stream, Vendor::StreamNonBlocking); }
   void destroyStream(Handle stream) override { give(vendor.StreamDestroy, stream); }
@@ -76,8 +74,7 @@ public:
     return okStatus();
   }
 
-  //===-- Work
-  //--------------------------------------------------------------------------------------------------------===//
+  //===-- Work --------------------------------------------------------------------------------===//
 
   Status fillZero(uint64_t address, uint64_t size, Handle stream) override {
     return call(vendor.MemsetAsync, address, uint8_t(0), size, stream);
@@ -89,13 +86,11 @@ public:
                 stream, parameters, nullptr);
   }
 
-  //===-- Code
-  //--------------------------------------------------------------------------------------------------------===//
+  //===-- Code --------------------------------------------------------------------------------===//
 
   void unload(Handle module) override { give(vendor.ModuleUnload, module); }
 
-  //===-- Graphs
-  //------------------------------------------------------------------------------------------------------===//
+  //===-- Graphs ------------------------------------------------------------------------------===//
 
   Status createGraph(Handle &graph) override { return call(vendor.GraphCreate, &graph, 0U); }
   void destroyGraph(Handle graph) override { give(vendor.GraphDestroy, graph); }

@@ -1,5 +1,5 @@
-// Compiles kernels of the memref form with the CPU target and loads the image with the system's loader, to run them in this
-// process.
+// Compiles kernels of the memref form with the CPU target and loads the image with the system's loader, to run them in
+// this process.
 #ifndef VX_TEST_UNIT_COMPILER_TARGET_CPU_CPU_IMAGE_H
 #define VX_TEST_UNIT_COMPILER_TARGET_CPU_CPU_IMAGE_H
 

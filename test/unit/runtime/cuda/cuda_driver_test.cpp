@@ -21,8 +21,7 @@ protected:
   std::string folder;
 };
 
-//===-- Devices
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Devices -------------------------------------------------------------------------------===//
 
 TEST_F(CudaDriver, devicesAndTheirFacts) {
   cuda::CudaDriver driver(options);
@@ -80,8 +79,7 @@ TEST_F(CudaDriver, contextThatDoesNotOpen) {
   EXPECT_EQ(gpu->count("cuDevicePrimaryCtxRetain 1"), 1);
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 TEST_F(CudaDriver, assemblerErrorsHaveItsLog) {
   cuda::CudaDriver driver(options);

@@ -56,8 +56,7 @@ Result GetErrorString(Result error, const char **text) {
   return Success;
 }
 
-//===-- Devices and contexts
-//------------------------------------------------------------------------------------------===//
+//===-- Devices and contexts ------------------------------------------------------------------===//
 
 Result DeviceGet(Device *device, int ordinal) {
   CALL(DeviceGet, ordinal);
@@ -121,8 +120,7 @@ Result CtxPopCurrent(Context *context) {
   return Success;
 }
 
-//===-- Copies
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Copies --------------------------------------------------------------------------------===//
 
 Result MemcpyAsync(DevicePtr destination, DevicePtr source, size_t size, Stream stream) {
   return copyBytes(destination, source, size, stream);
@@ -139,8 +137,7 @@ Result GraphExecMemcpyNodeSetParams(GraphExec executable, GraphNode node, const 
   return setCopy(executable, node, params->dstDevice, params->srcDevice, sizeOf(*params));
 }
 
-//===-- The assembler
-//--------------------------------------------------------------------------------------------------===//
+//===-- The assembler -------------------------------------------------------------------------===//
 
 static std::string linked; // what the last link made
 

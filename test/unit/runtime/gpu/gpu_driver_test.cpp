@@ -20,8 +20,7 @@ struct VendorName {
 using Vendors = testing::Types<Cuda, Hip>;
 TYPED_TEST_SUITE(GpuDriver, Vendors, VendorName);
 
-//===-- Devices
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Devices -------------------------------------------------------------------------------===//
 
 TYPED_TEST(GpuDriver, noLibrary) {
   this->options.library.names = {"libgpu-that-is-not-there.so.9", "libgpu-that-is-not-there.so.8"};
@@ -124,8 +123,7 @@ TYPED_TEST(GpuDriver, deviceThatDoesNotOpen) {
   ASSERT_OK(driver.open(0, {}, device));
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 TYPED_TEST(GpuDriver, allocationLargerThanTheCard) {
   this->gpu->totalMemory = uint64_t(1) << 30;
@@ -202,8 +200,7 @@ TYPED_TEST(GpuDriver, largeTransfersGoThroughPageLockedMemoryInPieces) {
   EXPECT_EQ(opened.read(view), values);
 }
 
-//===-- Replays
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Replays -------------------------------------------------------------------------------===//
 
 TYPED_TEST(GpuDriver, oneGraphIsChangedAndNotRebuilt) {
   Opened opened;
@@ -418,8 +415,7 @@ TYPED_TEST(GpuDriver, lostDeviceIsNamedWithWhatRanByAnyCall) {
   }
 }
 
-//===-- Streams of the caller's
-//---------------------------------------------------------------------------------------===//
+//===-- Streams of the caller's ---------------------------------------------------------------===//
 
 TYPED_TEST(GpuDriver, callersStreamIsUsed) {
   Opened opened;
@@ -451,8 +447,7 @@ TYPED_TEST(GpuDriver, callersStreamIsUsed) {
   EXPECT_EQ(this->gpu->count(this->names.StreamDestroy.name), 1);
 }
 
-//===-- The stand-in: what is queued is done later, and what it uses must stay until then
-//-----------------------------------------------===//
+//===-- The stand-in: what is queued is done later, and what it uses must stay until then -----===//
 
 TYPED_TEST(GpuDriver, whatIsQueuedIsNotDoneBeforeAWait) {
   Opened opened;
@@ -510,8 +505,7 @@ TYPED_TEST(GpuDriver, whatQueuedWorkUsesIsNotGivenBack) {
       "the GPU's stand-in: a kernel uses memory that is not there");
 }
 
-//===-- Whole calls
-//---------------------------------------------------------------------------------------------------===//
+//===-- Whole calls ---------------------------------------------------------------------------===//
 
 // An instance of a module on device `index`, which adds x to a variable.
 template <typename Traits>
@@ -654,8 +648,7 @@ TYPED_TEST(GpuDriver, callTakesTheCallersStreamAndItsPlaceGoesBackWithoutIt) {
   EXPECT_EQ(std::count(this->gpu->launchStreams.begin(), this->gpu->launchStreams.end(), &callers), 0);
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 TYPED_TEST(GpuDriver, kernelThatTheCodeLacks) {
   Opened opened;

@@ -259,8 +259,7 @@ Result DeviceGetCount(int *count) {
   return Success;
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 Result MemGetInfo(size_t *available, size_t *total) {
   CALL_ON_DEVICE(MemGetInfo);
@@ -342,8 +341,7 @@ static Result fillBytes(DevicePtr destination, int value, size_t size, Stream st
   return Success;
 }
 
-//===-- Streams and events
-//--------------------------------------------------------------------------------------------===//
+//===-- Streams and events --------------------------------------------------------------------===//
 
 Result StreamCreate(Stream *stream, unsigned flags) {
   CALL_ON_DEVICE(StreamCreate, flags);
@@ -399,8 +397,7 @@ Result EventElapsedTime(float *milliseconds, Event begin, Event end) {
   return Success;
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 static Module makeModule(const void *image) {
   return vx_stand_in()->made(new ModuleData{static_cast<const char *>(image), {}});
@@ -433,8 +430,7 @@ Result LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned,
   return Success;
 }
 
-//===-- Graphs
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Graphs --------------------------------------------------------------------------------===//
 
 Result GraphCreate(Graph *graph, unsigned) {
   CALL(GraphCreate);

@@ -122,8 +122,7 @@ Structure *inChain(void *first, StructureType type) {
   return nullptr;
 }
 
-//===-- Functions without bodies of their own
-//-------------------------------------------------------------------------===//
+//===-- Functions without bodies of their own -------------------------------------------------===//
 
 template <size_t Size>
 struct Name {
@@ -164,8 +163,7 @@ struct Plain<name, R (*)(Arguments...)> {
   }
 };
 
-//===-- Functions with bodies
-//-----------------------------------------------------------------------------------------===//
+//===-- Functions with bodies -----------------------------------------------------------------===//
 
 #define CALL(NAME, ...)                                                                                                \
   if (Result answer = record(#NAME, __VA_ARGS__); answer != Success)                                                   \

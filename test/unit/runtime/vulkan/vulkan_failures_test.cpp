@@ -115,8 +115,7 @@ protected:
   Ref<hal::Stream> stream;
 };
 
-//===-- The loader
-//----------------------------------------------------------------------------------------------------===//
+//===-- The loader ----------------------------------------------------------------------------===//
 
 TEST_F(VulkanFailures, loaderLacksFunctions) {
   stand->missing = {"vkCreateInstance"};
@@ -169,8 +168,7 @@ TEST_F(VulkanFailures, whatValidationReportsFailsTheCall) {
   EXPECT_OK(device->allocate(16, hal::MemoryKind::Device, memory));
 }
 
-//===-- Devices
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Devices -------------------------------------------------------------------------------===//
 
 TEST_F(VulkanFailures, noDevice) {
   fail("vkEnumeratePhysicalDevices", vulkan::api::ErrorOutOfHostMemory);
@@ -223,8 +221,7 @@ TEST_F(VulkanFailures, driverLacksAFunction) {
                "device 'Stand-in 0': the Vulkan driver has no function 'vkQueueSubmit'");
 }
 
-//===-- Memory
-//--------------------------------------------------------------------------------------------------------===//
+//===-- Memory --------------------------------------------------------------------------------===//
 
 TEST_F(VulkanFailures, allocationLargerThanTheCard) {
   stand->maxAllocation = 1 << 20;
@@ -324,8 +321,7 @@ TEST_F(VulkanFailures, everyCallForMemoryNamesItself) {
   }
 }
 
-//===-- Code
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Code ----------------------------------------------------------------------------------===//
 
 TEST_F(VulkanFailures, workgroupsThatAreTooLarge) {
   open();
@@ -354,8 +350,7 @@ TEST_F(VulkanFailures, codeThatTheDriverRefuses) {
   }
 }
 
-//===-- Work
-//----------------------------------------------------------------------------------------------------------===//
+//===-- Work ----------------------------------------------------------------------------------===//
 
 // One dispatch of the first kernel, ready to be replayed.
 struct OneVulkanDispatch {

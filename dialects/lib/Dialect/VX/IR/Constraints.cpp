@@ -52,8 +52,7 @@ std::string describeWant(const Constraint &constraint) {
   llvm_unreachable("all kinds are handled");
 }
 
-//===-- Proofs
-//-----------------------------------------------------------------------------------------------------===//
+//===-- Proofs --------------------------------------------------------------------------------===//
 
 namespace {
 
@@ -290,8 +289,7 @@ std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ran
   llvm_unreachable("all kinds are handled");
 }
 
-//===-- What ops rely on
-//-------------------------------------------------------------------------------------------===//
+//===-- What ops rely on ----------------------------------------------------------------------===//
 
 static void collectPlainSymbols(Type type, SetVector<StringAttr> &names) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))

@@ -710,8 +710,7 @@ std::optional<int64_t> DimAttr::evaluate(function_ref<std::optional<int64_t>(Str
   return evaluateOnce(*this, valueOf, done);
 }
 
-//===-- Text
-//-------------------------------------------------------------------------------------------------------===//
+//===-- Text ----------------------------------------------------------------------------------===//
 
 /// An identifier, or an element of a list: "sizes[2]", "picked.shape[0]".
 static bool isBareName(StringRef name) {
@@ -900,8 +899,7 @@ DimAttr DimAttr::fromString(MLIRContext *context, StringRef text) {
   return llvm::dyn_cast_or_null<DimAttr>(parseAttribute(("#vx.dim<" + text + ">").str(), context));
 }
 
-//===-- Encoding
-//---------------------------------------------------------------------------------------------------===//
+//===-- Encoding ------------------------------------------------------------------------------===//
 
 Attribute EncodingAttr::parse(AsmParser &parser, Type) {
   SmallVector<DimAttr> dims;

@@ -38,8 +38,7 @@ LogicalResult BufferOp::verify() {
   return success();
 }
 
-//===-- Matrix fragments
-//--------------------------------------------------------------------------------------------===//
+//===-- Matrix fragments ----------------------------------------------------------------------===//
 
 Type FragmentType::parse(AsmParser &parser) {
   SmallVector<int64_t> sizes;
@@ -122,8 +121,7 @@ LogicalResult FragmentElementsOp::verify() {
   return success();
 }
 
-//===-- Asynchronous stages
-//-----------------------------------------------------------------------------------------===//
+//===-- Asynchronous stages -------------------------------------------------------------------===//
 
 LogicalResult AsyncCopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType()), target = cast<MemRefType>(getTarget().getType());
