@@ -1,5 +1,6 @@
 # The layer table: which layer may link which. `vx_add_library(name LAYER layer ...)` records a library's layer, and
 # `vx_check_layers()`, called last by the root, stops the configure step at the first link that the table forbids.
+# Includes are checked against the same table by the test `layers.includes`.
 #
 # The order inside the compiler is: analysis <- transforms, autodiff, memory <- conversion <- codegen <- target <- pipelines
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.

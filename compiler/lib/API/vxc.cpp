@@ -10,7 +10,6 @@
 #include "vx/Target/LLVMCPU/CPUTarget.h"
 #include "vx/Target/ROCM.h"
 #include "vx/Target/Vulkan.h"
-#include "vx/Transforms/Passes.h"
 #include "vx/abi/version.h"
 #include "vx/base/command_files.h"
 #include "vx/base/printable.h"
@@ -170,11 +169,10 @@ vxc_result Call::parseOptions() {
     compilation.stopAfter = *phase;
   }
   if (options.precision) {
-    std::optional<vx::Precision> precision = vx::parsePrecision(options.precision);
-    if (!precision)
+    if (!vx::isPrecision(options.precision))
       return fail(VXC_USAGE, std::string("--precision: want f32, tf32, f16 or bf16, got '") + options.precision + "'");
     for (const std::string &target : compilation.targets)
-      if (precision == vx::Precision::BF16 && !getTargets().lookup(target)->hasBF16())
+      if (StringRef(options.precision) == "bf16" && !getTargets().lookup(target)->hasBF16())
         return fail(VXC_UNSUPPORTED, "--precision: want f32, tf32 or f16 for the target '" + target + "', got 'bf16'");
     compilation.precision = options.precision;
   }

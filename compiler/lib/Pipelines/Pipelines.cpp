@@ -25,6 +25,8 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
 
 llvm::StringRef getPhaseName(Phase phase) { return phases[static_cast<size_t>(phase)].first; }
 
+bool isPrecision(llvm::StringRef name) { return parsePrecision(name).has_value(); }
+
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.

@@ -30,11 +30,11 @@ void buildGPUKernelPipeline(mlir::OpPassManager &pm, const TargetSpec &spec);
 std::unique_ptr<mlir::Pass> createBoundShiftsPass();
 std::unique_ptr<mlir::Pass> createFlattenMemrefsPass();
 std::unique_ptr<mlir::Pass> createGPULowerAttentionPass();
-std::unique_ptr<mlir::Pass> createLowerContractionPass();
+std::unique_ptr<mlir::Pass> createGPULowerContractionPass();
 /// Uses the matrix fragments and asynchronous copies that `spec` has.
-std::unique_ptr<mlir::Pass> createLowerContractionPass(const TargetSpec &spec);
-std::unique_ptr<mlir::Pass> createLowerElementwisePass();
-std::unique_ptr<mlir::Pass> createLowerReductionsPass();
+std::unique_ptr<mlir::Pass> createGPULowerContractionPass(const TargetSpec &spec);
+std::unique_ptr<mlir::Pass> createGPULowerElementwisePass();
+std::unique_ptr<mlir::Pass> createGPULowerReductionsPass();
 std::unique_ptr<mlir::Pass> createUnrollShortLoopsPass();
 std::unique_ptr<mlir::Pass> createVectorizeAccessesPass();
 

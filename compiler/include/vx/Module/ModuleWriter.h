@@ -3,8 +3,8 @@
 #define VX_MODULE_MODULEWRITER_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
-#include "vx/Target/TargetBackend.h"
 #include <functional>
 #include <string>
 #include <utility>

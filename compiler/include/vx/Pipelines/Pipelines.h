@@ -22,6 +22,9 @@ struct GraphOptions {
   std::string precision = "f32"; // of contractions: f32, tf32, f16 or bf16
 };
 
+/// True for a name that `GraphOptions::precision` may have.
+bool isPrecision(llvm::StringRef name);
+
 /// import -> graph
 void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
 /// graph -> grad. No op of the dialect asks for a gradient yet, so this checks the promise of the phase and changes

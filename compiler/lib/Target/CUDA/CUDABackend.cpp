@@ -1,6 +1,6 @@
 #include "vx/Target/CUDA.h"
 
-#include "Variants.h"
+#include "CUDAVariants.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -1,5 +1,5 @@
 // vx-convert-to-nvvm: what is left of a kernel becomes the LLVM dialect, in one conversion.
-#include "FragmentPatterns.h"
+#include "CUDAFragmentPatterns.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"

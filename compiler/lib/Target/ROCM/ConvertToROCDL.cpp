@@ -1,5 +1,5 @@
 // vx-convert-to-rocdl: what is left of a kernel becomes the LLVM dialect, in one conversion.
-#include "FragmentPatterns.h"
+#include "ROCMFragmentPatterns.h"
 
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
 #include "mlir/Conversion/GPUToROCDL/Runtimes.h"

@@ -1,6 +1,6 @@
 #include "vx/Target/ROCM.h"
 
-#include "Variants.h"
+#include "ROCMVariants.h"
 
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"

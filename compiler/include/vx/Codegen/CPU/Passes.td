@@ -3,7 +3,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
+def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp"> {
   let summary = "Turn contractions and convolutions into packed, register-tiled loops";
   let description = [{
     For kernels of the strategies `matmul` and `conv`. The sum of products is seen as C[m, n] += A[m, k] * B[k, n]: n is the last
@@ -29,7 +29,7 @@ def LowerProductsPass : Pass<"vx-lower-products", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
-def LowerAttentionPass : Pass<"vx-lower-attention", "::mlir::func::FuncOp"> {
+def CPULowerAttentionPass : Pass<"vx-cpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Turn attention into one loop over blocks of keys, without the scores in memory";
   let description = [{
     For kernels of the strategy `attention`. Lanes run along the queries, so that each lane has its own maximum and sum:
@@ -56,7 +56,7 @@ def LowerAttentionPass : Pass<"vx-lower-attention", "::mlir::func::FuncOp"> {
                            "::vxk::VXKDialect"];
 }
 
-def LowerDepthwisePass : Pass<"vx-lower-depthwise", "::mlir::func::FuncOp"> {
+def CPULowerDepthwisePass : Pass<"vx-cpu-lower-depthwise", "::mlir::func::FuncOp"> {
   let summary = "Turn convolutions of each channel by itself into register-tiled loops";
   let description = [{
     For kernels of the strategy `depthwise`: a convolution with its channels last and one filter for each channel. Vectors run along the

@@ -58,7 +58,7 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
                            "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
-def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> {
+def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
     For kernels of the strategies `matmul`, `conv` and `mma`. Each step over the summed dimensions (`reduction[0]` of the strategy) brings a
@@ -80,7 +80,7 @@ def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> 
 
     `reduction[1]` buffers form a ring. A factor that lies in a buffer as it is multiplied, at addresses that are known to be aligned, comes by
     `vxk.async_copy` where the target has it, else through registers. A target without fragments for the factors computes the same tile in
-    blocks. `createLowerContractionPass` takes what the target has; the pass by its name knows of none.
+    blocks. `createGPULowerContractionPass` takes what the target has; the pass by its name knows of none.
 
     A kernel whose contraction has another form (another reduction than a sum of products, groups, a result that is read across
     elements) is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes.
@@ -91,7 +91,7 @@ def LowerContractionPass : Pass<"vx-lower-contraction", "::mlir::func::FuncOp"> 
                            "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
-def LowerReductionsPass : Pass<"vx-lower-reductions", "::mlir::func::FuncOp"> {
+def GPULowerReductionsPass : Pass<"vx-gpu-lower-reductions", "::mlir::func::FuncOp"> {
   let summary = "Compute rows and what they are reduced to by several threads each";
   let description = [{
     For kernels of reductions, and of ops of rows such as softmax and norms. What the strategy does not tile runs along a row, and
@@ -113,7 +113,7 @@ def LowerReductionsPass : Pass<"vx-lower-reductions", "::mlir::func::FuncOp"> {
                            "::mlir::gpu::GPUDialect", "::mlir::tensor::TensorDialect", "::vxk::VXKDialect"];
 }
 
-def LowerElementwisePass : Pass<"vx-lower-elementwise", "::mlir::func::FuncOp"> {
+def GPULowerElementwisePass : Pass<"vx-gpu-lower-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Compute several neighbouring elements in each thread";
   let description = [{
     For kernels of the strategy `elementwise`. A thread takes `vector[0]` neighbours along the result's last dimension, so that

@@ -12,7 +12,7 @@
 using namespace mlir;
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERATTENTIONPASS
+#define GEN_PASS_DEF_CPULOWERATTENTIONPASS
 #include "vx/Codegen/CPU/Passes.h.inc"
 
 namespace {
@@ -512,8 +512,8 @@ AttentionBlocking chooseBlocking(Attention attention, StrategyAttr strategy, int
   return blocking;
 }
 
-struct LowerAttentionPass : impl::LowerAttentionPassBase<LowerAttentionPass> {
-  using LowerAttentionPassBase::LowerAttentionPassBase;
+struct CPULowerAttentionPass : impl::CPULowerAttentionPassBase<CPULowerAttentionPass> {
+  using CPULowerAttentionPassBase::CPULowerAttentionPassBase;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

@@ -13,7 +13,7 @@
 using namespace mlir;
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERDEPTHWISEPASS
+#define GEN_PASS_DEF_CPULOWERDEPTHWISEPASS
 #include "vx/Codegen/CPU/Passes.h.inc"
 
 namespace {
@@ -221,8 +221,8 @@ LogicalResult DepthwiseEmitter::emitPlaces(Value n, Value h, Value w, Value colu
   return success();
 }
 
-struct LowerDepthwisePass : impl::LowerDepthwisePassBase<LowerDepthwisePass> {
-  using LowerDepthwisePassBase::LowerDepthwisePassBase;
+struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwisePass> {
+  using CPULowerDepthwisePassBase::CPULowerDepthwisePassBase;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

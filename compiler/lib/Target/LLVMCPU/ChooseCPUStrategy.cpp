@@ -36,7 +36,8 @@ bool isDepthwise(ConvOp conv) {
 }
 
 /// The region's contraction or convolution when everything after it is elementwise, which is what the packed loops of
-/// `vx-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain loops.
+/// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain
+/// loops.
 Operation *findProduct(FusionOp region) {
   Operation *product = nullptr;
   llvm::DenseSet<Value> dependent;

@@ -1,7 +1,8 @@
 // A factor is one vector of each thread, of elements that are neighbours along the sum: thread t has some of row
 // (column) t % 16. With WMMA (wavefronts of 32) these are all 16, and threads 16 apart have the same; with MFMA (64)
-// there are 4, from t / 16 * 4 on. An accumulator is a vector as well, whose places a TargetSpec tells (Variants.cpp).
-#include "FragmentPatterns.h"
+// there are 4, from t / 16 * 4 on. An accumulator is a vector as well, whose places a TargetSpec tells
+// (ROCMVariants.cpp).
+#include "ROCMFragmentPatterns.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -2,11 +2,11 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/CPU.h"
 #include "vx/Codegen/CPU/Passes.h"
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Conversion/VXToLinalg.h"
-#include "vx/Target/TargetBackend.h"
 
 using namespace mlir;
 
@@ -17,18 +17,18 @@ namespace vx {
 static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registers) {
   pm.addPass(createConvertToLinalgPass());
   pm.addPass(createVerifyNoEncodingPass());
-  LowerProductsPassOptions products;
+  CPULowerProductsPassOptions products;
   products.vectorBits = vectorBits;
   products.registers = registers;
-  pm.addNestedPass<func::FuncOp>(createLowerProductsPass(products));
-  LowerDepthwisePassOptions depthwise;
+  pm.addNestedPass<func::FuncOp>(createCPULowerProductsPass(products));
+  CPULowerDepthwisePassOptions depthwise;
   depthwise.vectorBits = vectorBits;
   depthwise.registers = registers;
-  pm.addNestedPass<func::FuncOp>(createLowerDepthwisePass(depthwise));
-  LowerAttentionPassOptions attention;
+  pm.addNestedPass<func::FuncOp>(createCPULowerDepthwisePass(depthwise));
+  CPULowerAttentionPassOptions attention;
   attention.vectorBits = vectorBits;
   attention.registers = registers;
-  pm.addNestedPass<func::FuncOp>(createLowerAttentionPass(attention));
+  pm.addNestedPass<func::FuncOp>(createCPULowerAttentionPass(attention));
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-lower-contraction))"
+// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-contraction))"
 
 // A strategy by hand, or from a tuning record, that does not fit the contraction of its kernel.
 // expected-error @+1 {{expects a strategy that fits its contraction: want 2 sizes in 'vector' and 2 in 'reduction', got #vx.strategy<"matmul", workgroup = [16, 16], vector = [4], reduction = [8, 4], threads = 64>}}

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-lower-reductions))"
+// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-reductions))"
 
 // A strategy that does not fit the rows of its kernel.
 // expected-error @+1 {{expects a strategy that fits its rows: want 2 sizes in 'vector', got #vx.strategy<"rows", workgroup = [1, 0], vector = [4], reduction = [], threads = 128>}}

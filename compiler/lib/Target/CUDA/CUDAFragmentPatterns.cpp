@@ -10,7 +10,7 @@
 // where thread t has the element (or the pair) t % 4 of row (column) t / 4. That is what ldmatrix gives: thread t tells
 // it the place of row t % 8 of the part that is register t / 8, and with `trans` the part lies in memory the other way
 // round. An accumulator is the registers c0 to c3 of the left half, then those of the right one.
-#include "FragmentPatterns.h"
+#include "CUDAFragmentPatterns.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -8,9 +8,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
-#include "vx/Target/TargetBackend.h"
 
 namespace vx {
 #define GEN_PASS_REGISTRATION

@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-lower-elementwise))"
+// RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(canonicalize,vx-gpu-lower-elementwise))"
 
 // A strategy that does not fit the result of its kernel.
 // expected-error @+1 {{expects a strategy that fits its result: want a size in 'workgroup' for each of 1 dimensions and 1 in 'vector', got #vx.strategy<"elementwise", workgroup = [16], vector = [4, 4], reduction = [], threads = 64>}}

@@ -1,6 +1,6 @@
 // A code object is for one GPU, so each has its variant. The default is one desktop GPU (gfx1100), one integrated one
 // (gfx1151) and one for data centres (gfx942).
-#include "Variants.h"
+#include "ROCMVariants.h"
 
 #include "PinProducts.h"
 

@@ -7,7 +7,7 @@
 //
 // The PTX version is the oldest that knows the GPU, and not below 7.6, which the oldest driver that the runtime takes
 // understands (CUDA 11.6): a newer version would shut out drivers for nothing.
-#include "Variants.h"
+#include "CUDAVariants.h"
 
 #include "llvm/Support/TargetSelect.h"
 #include <mutex>

@@ -1,10 +1,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Conversion/VXToLinalg.h"
-#include "vx/Target/TargetBackend.h"
 
 using namespace mlir;
 
@@ -13,9 +13,9 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm, const TargetSpec &spec) {
   function.addPass(createCanonicalizerPass());
   function.addPass(createCSEPass());
   function.addPass(createGPULowerAttentionPass());
-  function.addPass(createLowerContractionPass(spec));
-  function.addPass(createLowerReductionsPass());
-  function.addPass(createLowerElementwisePass());
+  function.addPass(createGPULowerContractionPass(spec));
+  function.addPass(createGPULowerReductionsPass());
+  function.addPass(createGPULowerElementwisePass());
   function.addPass(createLowerToLoopsPass());
   function.addPass(createCanonicalizerPass());
   function.addPass(createUnrollShortLoopsPass());

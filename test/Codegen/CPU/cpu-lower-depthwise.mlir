@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(vx-lower-depthwise{vector-bits=512 registers=32},vx-lower-to-loops{lanes=16}),canonicalize,cse)" | FileCheck %s
+// RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(vx-cpu-lower-depthwise{vector-bits=512 registers=32},vx-lower-to-loops{lanes=16}),canonicalize,cse)" | FileCheck %s
 
 // Eight places share each load of the filter; only the row's ends, one place at a time, have a loop over the window's columns.
 // CHECK-LABEL: func.func @depthwise

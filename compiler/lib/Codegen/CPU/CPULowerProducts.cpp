@@ -12,7 +12,7 @@
 using namespace mlir;
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERPRODUCTSPASS
+#define GEN_PASS_DEF_CPULOWERPRODUCTSPASS
 #include "vx/Codegen/CPU/Passes.h.inc"
 
 namespace {
@@ -396,8 +396,8 @@ Blocking chooseBlocking(Product &product, StrategyAttr strategy, int64_t vectorB
   return blocking;
 }
 
-struct LowerProductsPass : impl::LowerProductsPassBase<LowerProductsPass> {
-  using LowerProductsPassBase::LowerProductsPassBase;
+struct CPULowerProductsPass : impl::CPULowerProductsPassBase<CPULowerProductsPass> {
+  using CPULowerProductsPassBase::CPULowerProductsPassBase;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

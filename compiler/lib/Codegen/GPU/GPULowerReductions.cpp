@@ -19,7 +19,7 @@
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERREDUCTIONSPASS
+#define GEN_PASS_DEF_GPULOWERREDUCTIONSPASS
 #include "vx/Codegen/GPU/Passes.h.inc"
 } // namespace vx
 
@@ -624,7 +624,7 @@ private:
   SmallVector<Value> memories;
 };
 
-struct LowerReductions : impl::LowerReductionsPassBase<LowerReductions> {
+struct GPULowerReductions : impl::GPULowerReductionsPassBase<GPULowerReductions> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);

@@ -14,7 +14,7 @@
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERELEMENTWISEPASS
+#define GEN_PASS_DEF_GPULOWERELEMENTWISEPASS
 #include "vx/Codegen/GPU/Passes.h.inc"
 } // namespace vx
 
@@ -163,7 +163,7 @@ private:
   ElementEvaluator *evaluator = nullptr;
 };
 
-struct LowerElementwise : impl::LowerElementwisePassBase<LowerElementwise> {
+struct GPULowerElementwise : impl::GPULowerElementwisePassBase<GPULowerElementwise> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);

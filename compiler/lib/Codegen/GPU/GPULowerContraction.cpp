@@ -13,14 +13,14 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
-#include "vx/Target/TargetBackend.h"
 
 namespace vx {
-#define GEN_PASS_DEF_LOWERCONTRACTIONPASS
+#define GEN_PASS_DEF_GPULOWERCONTRACTIONPASS
 #include "vx/Codegen/GPU/Passes.h.inc"
 } // namespace vx
 
@@ -1189,9 +1189,9 @@ private:
   WorkgroupTile tile;
 };
 
-struct LowerContraction : impl::LowerContractionPassBase<LowerContraction> {
-  LowerContraction() = default;
-  explicit LowerContraction(const TargetSpec &spec) : spec(spec) {}
+struct GPULowerContraction : impl::GPULowerContractionPassBase<GPULowerContraction> {
+  GPULowerContraction() = default;
+  explicit GPULowerContraction(const TargetSpec &spec) : spec(spec) {}
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -1211,8 +1211,8 @@ struct LowerContraction : impl::LowerContractionPassBase<LowerContraction> {
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerContractionPass(const TargetSpec &spec) {
-  return std::make_unique<LowerContraction>(spec);
+std::unique_ptr<Pass> createGPULowerContractionPass(const TargetSpec &spec) {
+  return std::make_unique<GPULowerContraction>(spec);
 }
 
 } // namespace vx

@@ -10,8 +10,8 @@
 // - "matmul", "conv" and "mma" (either one, by matrix fragments) want one contraction and an epilogue that reads its
 //   result in place; other regions with these strategies are computed by loops over the same tile.
 #include "AttentionTile.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
-#include "vx/Target/TargetBackend.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
