@@ -533,7 +533,8 @@ def logic(g):
 @generates("QuantizeLinear")
 def quantized(g):
     x = g.input("f32", special=True, exact=True)
-    g.values.remove(x)  # others take it for numbers
+    g.values.remove(x)
+    x.is_private = True  # others take it for numbers
     zero = g.pick((np.array(3, np.uint8), np.array(-2, np.int8)))
     return g.node("QuantizeLinear", [x, np.array(g.pick((0.5, 1, 4)), np.float32), zero], "ui8" if zero.dtype == np.uint8 else "i8", x.dims, *((0, 255) if zero.dtype == np.uint8 else (-128, 127)))
 

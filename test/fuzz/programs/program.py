@@ -49,7 +49,9 @@ def times(a, b):
 
 class Value:
     """A tensor of a program. Its elements lie in [low, high]; floats that are `exact` are whole numbers, on which sums and products have no
-    rounding whatever their order, others have one. `special` values may be infinite or no number."""
+    rounding whatever their order, others have one. `special` values may be infinite or no number; what `is_private` is for one op alone."""
+
+    is_private = False
 
     def __init__(self, name, dtype, dims, low, high, exact=True, special=False):
         self.name, self.dtype, self.dims, self.low, self.high = name, dtype, list(dims), low, high

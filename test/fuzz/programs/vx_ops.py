@@ -227,9 +227,9 @@ class Generator:
         result = steps()
         self.depth -= 1
         ops, self.ops = self.ops, outer
-        self.values = values + [value for value in self.inputs if value not in values and not value.constant]
+        self.values = values + [value for value in self.inputs if value not in values and not value.constant and not value.is_private]
         # A constant of a region is written at the function's start as well.
-        self.values += [value for value in self.inputs if value not in self.values]
+        self.values += [value for value in self.inputs if value not in self.values and not value.is_private]
         return ops, result
 
     def made(self):
