@@ -34,3 +34,16 @@ vx.kernel @unused "key" symbols [] workgroups <1> <"loops", workgroup = [], vect
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }
+
+// -----
+
+// expected-note @+1 {{see existing symbol definition here}}
+vx.kernel @twice "a" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2xf32>):
+  vx.yield %x : tensor<2xf32>
+}
+// expected-error @+1 {{redefinition of symbol named 'twice'}}
+vx.kernel @twice "b" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2xf32>):
+  vx.yield %x : tensor<2xf32>
+}

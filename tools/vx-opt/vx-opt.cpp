@@ -54,6 +54,14 @@ int main(int argc, char **argv) {
   vx::registerROCMPasses();
   vx::registerVulkanPasses();
   vx::registerPipelinesPasses();
+  std::unique_ptr<vx::TargetBackend> backends[] = {vx::createCPUTarget(), vx::createCUDABackend(),
+                                                   vx::createROCMBackend(), vx::createVulkanBackend()};
+  vx::registerPhasePipelines([&](llvm::StringRef name) -> const vx::TargetBackend * {
+    for (auto &backend : backends)
+      if (backend->name() == name)
+        return backend.get();
+    return nullptr;
+  });
   const auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "vx modular optimizer driver\n", registry);
   if (input != "-" && output != "-") {
     vx::CommandFiles files;

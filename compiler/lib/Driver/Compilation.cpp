@@ -1,7 +1,6 @@
 #include "vx/Driver/Compilation.h"
 
 #include "KernelCache.h"
-#include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -15,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/Threading.h"
 #include <atomic>
@@ -210,9 +210,6 @@ LogicalResult Compilation::specialize(ModuleOp module, ArrayRef<std::string> alw
     buildGradPipeline(pm);
   if (failed(runPasses(pm, *bucket.module)))
     return failure();
-  if (options.stopAfter != Phase::Graph)
-    for (auto function : bucket.module->getOps<func::FuncOp>())
-      setInputRanges(function);
   if (dims.empty())
     return success();
   // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
@@ -344,6 +341,20 @@ std::string inCallerSymbols(DimAttr work, KernelOp kernel, const KernelUse &use)
     return {};
   };
   return work.substitute(rename).str();
+}
+
+/// Each version of a model is outlined alone, so that two may call different kernels by one name: `kernel` gets another
+/// one where `names`, those of the target's kernels so far, has its own.
+void nameUniquely(ModuleOp module, KernelOp kernel, llvm::StringSet<> &names) {
+  SymbolTable table(module);
+  std::string name = kernel.getSymName().str();
+  StringRef base = kernel.getSymName().rtrim("0123456789"); // without the number that it got when it was outlined
+  base = base.ends_with("_") ? base.drop_back() : kernel.getSymName();
+  for (unsigned number = 1; names.contains(name) || (name != kernel.getSymName() && table.lookup(name)); ++number)
+    name = (base + "_" + Twine(number)).str();
+  if (name != kernel.getSymName())
+    (void)table.rename(kernel, name); // the name is free
+  names.insert(name);
 }
 
 } // namespace
@@ -554,12 +565,14 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
     TargetContents contents;
     contents.target = name;
     contents.triple = allSpecs[index].front().triple;
-    llvm::StringMap<bool> known;
+    llvm::StringSet<> known, names;
     for (auto [bucket, schedule] : llvm::zip(buckets, scheduled[index])) {
       contents.schedules.push_back({*schedule, bucket.constraints});
-      for (auto kernel : schedule->getOps<KernelOp>())
-        if (known.try_emplace(kernel.getKey(), true).second)
+      for (auto kernel : llvm::make_early_inc_range(schedule->getOps<KernelOp>()))
+        if (known.insert(kernel.getKey()).second) {
+          nameUniquely(*schedule, kernel, names);
           contents.kernels.push_back(kernel);
+        }
       ProgramReport report;
       report.target = name;
       report.constraints = bucket.constraints;

@@ -69,7 +69,10 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyGraphPass());
 }
 
-void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGraphPass()); }
+void buildGradPipeline(OpPassManager &pm) {
+  pm.addPass(createVerifyGraphPass());
+  pm.addPass(createSetInputRangesPass());
+}
 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
   pm.addNestedPass<func::FuncOp>(

@@ -4,6 +4,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetInputRangesPass : Pass<"vx-set-input-ranges", "::mlir::ModuleOp"> {
+  let summary = "State the range of each input whose elements index something";
+  let description = [{
+    Gives an argument the attribute `vx.range`: the values [lower, upper) that the graph takes without a fault. Without `upper` they depend on
+    what only a call knows.
+
+        func.func @f(%i: tensor<2xi64>, ...)    ->    func.func @f(%i: tensor<2xi64> {vx.range = {lower = -5, upper = #vx.dim<5>}}, ...)
+
+    Leaves alone what indexes nothing. Needs: the graph phase. Keeps: everything.
+  }];
+}
+
 def VerifyFusedPass : Pass<"vx-verify-fused", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `fused` phase";
   let description = [{ Every op that a device runs stands in a `vx.fusion`; the rest is the host's. }];

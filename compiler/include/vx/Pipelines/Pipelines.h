@@ -4,6 +4,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "vx/Target/TargetBackend.h"
+#include <functional>
 
 namespace vx {
 
@@ -27,8 +28,8 @@ bool isPrecision(llvm::StringRef name);
 
 /// import -> graph
 void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
-/// graph -> grad. No op of the dialect asks for a gradient yet, so this checks the promise of the phase and changes
-/// nothing.
+/// graph -> grad. No op of the dialect asks for a gradient yet, so this checks the promise of the phase and states the
+/// ranges of inputs.
 void buildGradPipeline(mlir::OpPassManager &pm);
 /// grad -> fused, for one target
 void buildFusedPipeline(mlir::OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec);
@@ -39,6 +40,13 @@ void buildSchedulePipeline(mlir::OpPassManager &pm);
 
 /// Asks `backend` for the strategy of each fusion region. Needs a backend, so it has no command-line name.
 std::unique_ptr<mlir::Pass> createChooseStrategiesPass(const TargetBackend &backend, const TargetSpec &spec);
+
+/// The backend of a name; null for an unknown one.
+using TargetLookup = std::function<const TargetBackend *(llvm::StringRef name)>;
+
+/// Registers the pipelines above by name with the tools: `vx-graph`, `vx-grad`, `vx-fused{target=cpu}`,
+/// `vx-kernels{target=cpu}` and `vx-schedule`. Thread-compatible.
+void registerPhasePipelines(TargetLookup lookup);
 
 #define GEN_PASS_REGISTRATION
 #include "vx/Pipelines/Passes.h.inc"
