@@ -108,18 +108,19 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
   ModuleBuilder builder;
   addDerived(builder);
   builder.addFaultSites(4);
-  // `base` as table of four elements and as indices: the fifth is outside.
+  // `base` as indices and, but for its last element, as the table: one index is outside, whichever thread meets it.
   format::ProgramT &program = *builder.module.programs[1];
   program.body = block(instruction(Op::ConstI64, {0}, Count), instruction(Op::ConstI64, {1}, Count * 4),
-                       instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, 4),
+                       instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, Count - 1),
                        instruction(Op::Constant, {0}, 0), instruction(Op::Allocate, {1, 1}),
                        segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
   std::string path = builder.write("derived_fault.vxm");
   Ref<Instance> instance;
-  EXPECT_FAILS(makeInstance(path, "cpu", instance), VX_NO_DEVICE,
-               fmt::format("{0}: no device for 'cpu': cpu:0: {0}: init: 'doubled': node_3 (Gather): index at [4] is 4, "
-                           "allowed is [0, 4)",
-                           path));
+  EXPECT_FAILS(
+      makeInstance(path, "cpu", instance), VX_NO_DEVICE,
+      fmt::format("{0}: no device for 'cpu': cpu:0: {0}: init: 'doubled': node_3 (Gather): index at [{1}] is {1}, "
+                  "allowed is [0, {1})",
+                  path, Count - 1));
 }
 
 TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
