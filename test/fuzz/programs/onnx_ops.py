@@ -539,7 +539,7 @@ def quantized(g):
     return g.node("QuantizeLinear", [x, np.array(g.pick((0.5, 1, 4)), np.float32), zero], "ui8" if zero.dtype == np.uint8 else "i8", x.dims, *((0, 255) if zero.dtype == np.uint8 else (-128, 127)))
 
 
-@generates("SequenceConstruct", "SequenceAt")
+@generates("SequenceConstruct", "SequenceErase", "SequenceAt")
 def sequences(g):
     """Tensors that may differ in one size, of which one is taken out again."""
     x = g.find(lambda v: v.dims and plain(v), dtype="f32")
@@ -555,6 +555,13 @@ def sequences(g):
     whole = g.node("SequenceConstruct", items, "sequence", [], 0, 0, all(item.exact for item in items))
     g.values.remove(whole)
     whole.items = x.dtype
+    if g.chance(0.4):
+        gone = g.pick([k for k in range(len(items)) if k != at])
+        whole = g.node("SequenceErase", [whole, np.array(gone - len(items) if g.chance(0.3) else gone, np.int64)], "sequence", [], 0, 0, whole.exact)
+        g.values.remove(whole)
+        whole.items = x.dtype
+        del items[gone]
+        at -= gone < at
     if whole.exact and not g.depth and g.chance(0.5):
         g.kept.append(whole)  # a result as it is
     taken = g.node("SequenceAt", [whole, np.array(at - len(items) if g.chance(0.3) else at, np.int64)], x.dtype, chosen.dims, chosen.low, chosen.high, chosen.exact)
