@@ -80,45 +80,27 @@ private:
   llvm::DenseMap<Value, Lifetime> known;
 };
 
-struct Accesses {
-  SmallVector<Value> reads, writes;
-};
-
-Accesses getAccesses(Operation *command) {
-  Accesses accesses;
-  TypeSwitch<Operation *>(command)
-      .Case<vxrt::DispatchOp>([&](vxrt::DispatchOp dispatch) {
-        llvm::append_range(accesses.reads, dispatch.getInputs());
-        llvm::append_range(accesses.writes, dispatch.getOutputs());
-      })
-      .Case<vxrt::CopyOp>([&](vxrt::CopyOp copy) {
-        accesses.reads.push_back(copy.getSource());
-        accesses.writes.push_back(copy.getTarget());
-      });
-  return accesses;
-}
-
-bool conflicts(const Accesses &earlier, const Accesses &later, Aliasing &aliasing) {
-  auto anyOverlap = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+bool conflicts(Operation *earlier, Operation *later, Aliasing &aliasing) {
+  auto anyOverlap = [&](ValueRange a, ValueRange b) {
     return llvm::any_of(a,
                         [&](Value x) { return llvm::any_of(b, [&](Value y) { return aliasing.mayOverlap(x, y); }); });
   };
-  return anyOverlap(earlier.writes, later.reads) || anyOverlap(earlier.writes, later.writes) ||
-         anyOverlap(earlier.reads, later.writes);
+  auto reads = vxrt::getReadBuffers, writes = vxrt::getWrittenBuffers;
+  return anyOverlap(writes(earlier), reads(later)) || anyOverlap(writes(earlier), writes(later)) ||
+         anyOverlap(reads(earlier), writes(later));
 }
 
 struct InsertBarriersPass : impl::InsertBarriersPassBase<InsertBarriersPass> {
   void runOnOperation() override {
     Aliasing aliasing(getOperation());
     getOperation().walk([&](vxrt::SegmentOp segment) {
-      SmallVector<Accesses> sinceBarrier;
+      SmallVector<Operation *> sinceBarrier;
       for (Operation &command : segment.getBody().front()) {
-        Accesses accesses = getAccesses(&command);
         bool barrier =
-            llvm::any_of(sinceBarrier, [&](const Accesses &earlier) { return conflicts(earlier, accesses, aliasing); });
+            llvm::any_of(sinceBarrier, [&](Operation *earlier) { return conflicts(earlier, &command, aliasing); });
         if (barrier)
           sinceBarrier.clear();
-        sinceBarrier.push_back(accesses);
+        sinceBarrier.push_back(&command);
         TypeSwitch<Operation *>(&command).Case<vxrt::DispatchOp, vxrt::CopyOp>(
             [&](auto op) { op.setBarrier(barrier); });
       }

@@ -2,8 +2,8 @@
 
 #include "Lifetimes.h"
 #include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Memory/CallFailures.h"
 #include "vx/Memory/Passes.h"
-#include "vx/Memory/VariableWrites.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -72,14 +72,15 @@ public:
   explicit VariableWriter(vxrt::ProgramOp program) : program(program), steps(program) {}
 
   void run() {
-    if (!program.walk([](vxrt::CopyOp copy) { return WalkResult(failure(writesVariable(copy))); }).wasInterrupted())
+    if (!program.walk([](vxrt::CopyOp copy) { return WalkResult(failure(vxrt::writesVariable(copy))); })
+             .wasInterrupted())
       return;
     dropNeedlessChecks();
     joinSegments();
     steps.number();
     SmallVector<vxrt::CopyOp> stores;
     for (Operation *step : steps.get())
-      if (auto copy = dyn_cast<vxrt::CopyOp>(step); copy && writesVariable(copy))
+      if (auto copy = dyn_cast<vxrt::CopyOp>(step); copy && vxrt::writesVariable(copy))
         stores.push_back(copy);
     // The last producer first: one that has to wait for a check may hold up those that it reads.
     llvm::sort(stores, [&](vxrt::CopyOp a, vxrt::CopyOp b) { return getProducerStep(a) > getProducerStep(b); });
@@ -134,13 +135,12 @@ private:
       return {};
     vxrt::DispatchOp producer;
     for (Operation *user : value.getUsers()) {
-      auto dispatch = dyn_cast<vxrt::DispatchOp>(user);
-      auto copy = dyn_cast<vxrt::CopyOp>(user);
-      if (!isBriefUse(user) || (copy && copy.getTarget() == value))
+      if (!isBriefUse(user))
         return {};
-      if (!dispatch || !llvm::is_contained(dispatch.getOutputs(), value))
+      if (!llvm::is_contained(vxrt::getWrittenBuffers(user), value))
         continue;
-      if (producer || !isa<vxrt::ProgramOp>(dispatch->getParentOp()->getParentOp()))
+      auto dispatch = dyn_cast<vxrt::DispatchOp>(user);
+      if (producer || !dispatch || !isa<vxrt::ProgramOp>(dispatch->getParentOp()->getParentOp()))
         return {};
       producer = dispatch;
     }
@@ -223,12 +223,7 @@ private:
 
   static bool writes(Operation *step, FlatSymbolRefAttr variable) {
     auto result = step->walk([&](Operation *op) {
-      SmallVector<Value> targets;
-      if (auto dispatch = dyn_cast<vxrt::DispatchOp>(op))
-        llvm::append_range(targets, dispatch.getOutputs());
-      if (auto copy = dyn_cast<vxrt::CopyOp>(op))
-        targets.push_back(copy.getTarget());
-      return WalkResult(failure(llvm::any_of(targets, [&](Value written) {
+      return WalkResult(failure(llvm::any_of(vxrt::getWrittenBuffers(op), [&](Value written) {
         auto name = written.getDefiningOp<vxrt::VariableOp>();
         return name && name.getVariableAttr() == variable;
       })));

@@ -273,12 +273,11 @@ private:
 
   std::unique_ptr<format::CommandT> encodeCommand(mlir::Operation *op) {
     auto command = std::make_unique<format::CommandT>();
+    program.stores_variables |= vxrt::writesVariable(op);
     if (auto copy = dyn_cast<vxrt::CopyOp>(op)) {
       command->kind = format::CommandKind::Copy;
       command->barrier = copy.getBarrier();
       command->buffers = {registerOf(copy.getSource()), registerOf(copy.getTarget())};
-      if (copy.getTarget().getDefiningOp<vxrt::VariableOp>())
-        program.stores_variables = true;
       return command;
     }
     auto dispatch = cast<vxrt::DispatchOp>(op);

@@ -1,7 +1,7 @@
 // vx-verify-schedule: what holds after the `schedule` phase.
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
-#include "vx/Memory/VariableWrites.h"
+#include "vx/Memory/CallFailures.h"
 #include "vx/Pipelines/Pipelines.h"
 
 using namespace mlir;
@@ -33,7 +33,7 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
   void checkBeforeWrites(Operation *program) {
     bool writes = false;
     program->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      writes |= writesVariable(op);
+      writes |= vxrt::writesVariable(op);
       if (!writes || !mayFailCall(op))
         return;
       op->emitError()

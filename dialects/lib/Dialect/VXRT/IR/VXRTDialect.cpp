@@ -74,6 +74,23 @@ LogicalResult ReturnOp::verify() {
   return success();
 }
 
+OperandRange getReadBuffers(Operation *command) {
+  if (auto dispatch = dyn_cast<DispatchOp>(command))
+    return dispatch.getInputs();
+  return command->getOperands().take_front(isa<CopyOp>(command) ? 1 : 0);
+}
+
+OperandRange getWrittenBuffers(Operation *command) {
+  if (auto dispatch = dyn_cast<DispatchOp>(command))
+    return dispatch.getOutputs();
+  return command->getOperands().take_back(isa<CopyOp>(command) ? 1 : 0);
+}
+
+bool writesVariable(Operation *command) {
+  return llvm::any_of(getWrittenBuffers(command),
+                      [](Value buffer) { return isa_and_present<VariableOp>(buffer.getDefiningOp()); });
+}
+
 LogicalResult SegmentOp::verifyRegions() {
   for (Operation &op : getBody().front())
     if (!isa<DispatchOp, CopyOp>(op)) // C1

@@ -42,6 +42,13 @@ inline constexpr llvm::StringLiteral kArenaLowerBoundAttr = "arena_lower_bound";
 /// packed. 0 for an element type that has no form there (strings).
 unsigned getStorageBits(mlir::Type elementType);
 
+/// The buffers that a command of a segment reads, and those that it writes; none of another op.
+mlir::OperandRange getReadBuffers(mlir::Operation *command);
+mlir::OperandRange getWrittenBuffers(mlir::Operation *command);
+
+/// True for a command that writes to the memory of a variable.
+bool writesVariable(mlir::Operation *command);
+
 } // namespace vxrt
 
 #endif

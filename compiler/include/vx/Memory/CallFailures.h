@@ -1,13 +1,10 @@
-// What a call does to variables, and what may end it before.
-#ifndef VX_MEMORY_VARIABLEWRITES_H
-#define VX_MEMORY_VARIABLEWRITES_H
+// What may end a call before it has changed a variable.
+#ifndef VX_MEMORY_CALLFAILURES_H
+#define VX_MEMORY_CALLFAILURES_H
 
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 
 namespace vx {
-
-/// True for a command of a segment that writes to the memory of a variable.
-bool writesVariable(mlir::Operation *command);
 
 /// True when `op`, of a program, may end the call with an error: a check, a wait for the device, memory that is short,
 /// a size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: always.

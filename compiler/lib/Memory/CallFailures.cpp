@@ -1,18 +1,10 @@
-#include "vx/Memory/VariableWrites.h"
+#include "vx/Memory/CallFailures.h"
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
 
 namespace vx {
-
-bool writesVariable(Operation *command) {
-  auto isVariable = [](Value buffer) { return isa_and_present<vxrt::VariableOp>(buffer.getDefiningOp()); };
-  if (auto copy = dyn_cast<vxrt::CopyOp>(command))
-    return isVariable(copy.getTarget());
-  auto dispatch = dyn_cast<vxrt::DispatchOp>(command);
-  return dispatch && llvm::any_of(dispatch.getOutputs(), isVariable);
-}
 
 bool mayFailCall(Operation *op) {
   // Numbers that follow from each other may be too large for 64 bits, and memory may be short.
