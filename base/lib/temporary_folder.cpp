@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace vx {
@@ -75,11 +77,20 @@ void removeLeftovers(const std::string &parent, const std::string &prefix) {
   }
 }
 
+std::string getParent(TemporaryFolder::Place place) {
+  if (const char *chosen = std::getenv("TMPDIR"); chosen && *chosen)
+    return chosen;
+  constexpr const char *memory = "/dev/shm";
+  struct statfs info{};
+  const bool isMemory = place == TemporaryFolder::Place::Memory && ::statfs(memory, &info) == 0 &&
+                        info.f_type == TMPFS_MAGIC && ::access(memory, W_OK | X_OK) == 0;
+  return isMemory ? memory : "/tmp";
+}
+
 } // namespace
 
-TemporaryFolder::TemporaryFolder(const std::string &prefix, std::string &error) {
-  const char *chosen = std::getenv("TMPDIR");
-  const std::string parent = chosen && *chosen ? chosen : "/tmp";
+TemporaryFolder::TemporaryFolder(const std::string &prefix, std::string &error, Place place) {
+  const std::string parent = getParent(place);
   removeLeftovers(parent, prefix);
   std::string name = parent + "/" + prefix + std::string(New) + "-" + std::string(RandomLength, 'X');
   if (!::mkdtemp(name.data())) {

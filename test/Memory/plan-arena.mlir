@@ -147,3 +147,33 @@ vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// By its declaration `n * 64` is at most 32768, so that the arena has that size and no maximum of the two.
+// CHECK-LABEL: vxrt.program @bounded
+// CHECK:       arena_lower_bound = #vx.dim<32768>, arena_size = #vx.dim<32768>
+vx.symbol "n" min = 1 max = 512
+vxrt.program @bounded symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %c64 = vxrt.const 64
+  %fixed = vxrt.const 32768
+  %one = vxrt.const 1
+  %size = vxrt.calc mul %n, %c64
+  %a = vxrt.allocate %size : !vxrt.buffer
+  %y = vxrt.allocate %size : !vxrt.buffer
+  %b = vxrt.allocate %fixed : !vxrt.buffer
+  %z = vxrt.allocate %size : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%a) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%b) -> (%z) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y, %n, %z, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
+}
+vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<4xf32>):
+  %0 = vx.exp %x : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}

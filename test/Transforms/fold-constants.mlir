@@ -123,3 +123,73 @@ func.func @must_not_unbind(%x: tensor<?xf32, #vx.enc<[n]>>, %c: tensor<i1>, %p: 
   %5 = vx.dim_value <k>
   return %3, %4, %5 : tensor<i64>, tensor<i64>, tensor<i64>
 }
+
+// -----
+
+// A folded value tells of what, by the names of the initializers; a reshaped one is still that initializer.
+// CHECK-LABEL: func.func @names(
+// CHECK-DAG:     %[[SUM:.+]] = vx.constant dense<[4.000000e+00, 6.000000e+00]> : tensor<2xf32> {names = ["folded from a, b"]}
+// CHECK-DAG:     %[[TWICE:.+]] = vx.constant dense<[8.000000e+00, 1.200000e+01]> : tensor<2xf32> {names = ["folded from c, d"]}
+// CHECK-DAG:     %[[MANY:.+]] = vx.constant dense<[1.500000e+01, 2.000000e+01]> : tensor<2xf32> {names = ["folded from a, b, c, d and 1 more"]}
+// CHECK-DAG:     %[[SAME:.+]] = vx.constant {{.+}} : tensor<1x2xf32> {names = ["a"]}
+// CHECK-DAG:     %[[NUMBER:.+]] = vx.constant dense<9.000000e+00> : tensor<f32>{{$}}
+// CHECK:         return %[[SUM]], %[[TWICE]], %[[MANY]], %[[SAME]], %[[NUMBER]]
+func.func @names() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<f32>) {
+  %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32> {names = ["a"]}
+  %b = vx.constant dense<[3.0, 4.0]> : tensor<2xf32> {names = ["b"]}
+  %c = vx.constant dense<[4.0, 6.0]> : tensor<2xf32> {names = ["folded from c, d"]}
+  %e = vx.constant dense<[7.0, 9.0]> : tensor<2xf32> {names = ["folded from c", "d", "e"]}
+  %0 = vx.add %a, %b : tensor<2xf32>, tensor<2xf32>
+  %1 = vx.add %c, %c : tensor<2xf32>, tensor<2xf32>
+  %2 = vx.add %a, %e : tensor<2xf32>, tensor<2xf32>
+  %3 = vx.add %2, %e : tensor<2xf32>, tensor<2xf32>
+  %4 = vx.mul %0, %b : tensor<2xf32>, tensor<2xf32>
+  %5 = vx.sub %4, %4 : tensor<2xf32>, tensor<2xf32>
+  %6 = vx.add %5, %3 : tensor<2xf32>, tensor<2xf32>
+  %7 = vx.reshape %a : tensor<2xf32> -> tensor<1x2xf32>
+  %n = vx.constant dense<3.0> : tensor<f32> {names = ["n"]}
+  %8 = vx.mul %n, %n : tensor<f32>, tensor<f32>
+  return %0, %1, %6, %7, %8 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<f32>
+}
+
+// -----
+
+// Equal constants are one, with all their names; a value of another type is another.
+// CHECK-LABEL: func.func @equal(
+// CHECK-NEXT:    %[[C:.+]] = vx.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> {names = ["a", "b"]}
+// CHECK-NEXT:    %[[OTHER:.+]] = vx.constant dense<{{.+}}> : tensor<1x2xf32> {names = ["c"]}
+// CHECK-NEXT:    %[[SUM:.+]] = vx.add %[[C]], %arg0
+// CHECK:         vx.if
+// CHECK-NEXT:      vx.add %arg0, %[[C]]
+// CHECK:         return %[[SUM]], {{.+}}, %[[OTHER]]
+func.func @equal(%x: tensor<2xf32>, %p: tensor<i1>) -> (tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>) {
+  %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32> {names = ["a"]}
+  %c = vx.constant dense<[[1.0, 2.0]]> : tensor<1x2xf32> {names = ["c"]}
+  %0 = vx.add %a, %x : tensor<2xf32>, tensor<2xf32>
+  %1 = vx.if %p -> tensor<2xf32> {
+    %b = vx.constant dense<[1.0, 2.0]> : tensor<2xf32> {names = ["b", "a"]}
+    %2 = vx.add %x, %b : tensor<2xf32>, tensor<2xf32>
+    vx.yield %2 : tensor<2xf32>
+  } else {
+    vx.yield %x : tensor<2xf32>
+  }
+  return %0, %1, %c : tensor<2xf32>, tensor<2xf32>, tensor<1x2xf32>
+}
+
+// -----
+
+// A constant that only stands in a branch does not come to dominate the other one by itself.
+// CHECK-LABEL: func.func @equal_in_branches(
+// CHECK-NEXT:    %[[C:.+]] = vx.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> {names = ["a", "b"]}
+// CHECK:         vx.yield %[[C]]
+// CHECK:         vx.yield %[[C]]
+func.func @equal_in_branches(%p: tensor<i1>) -> tensor<2xf32> {
+  %0 = vx.if %p -> tensor<2xf32> {
+    %a = vx.constant dense<[1.0, 2.0]> : tensor<2xf32> {names = ["a"]}
+    vx.yield %a : tensor<2xf32>
+  } else {
+    %b = vx.constant dense<[1.0, 2.0]> : tensor<2xf32> {names = ["b"]}
+    vx.yield %b : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}

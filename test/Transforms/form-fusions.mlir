@@ -45,12 +45,131 @@ func.func @epilogue_before_prologue(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) ->
 
 // -----
 
-// A value with another reader outside is computed once, in a kernel of its own.
+// A value with another reader outside leaves the kernel of the one that it meets element for element.
 // CHECK-LABEL: func.func @two_readers(
-// CHECK-COUNT-2: vx.fusion
+// CHECK:         %[[R:.+]]:2 = vx.fusion
+// CHECK:           %[[E:.+]] = vx.exp
+// CHECK:           %[[N:.+]] = vx.neg %[[E]]
+// CHECK:           vx.yield %[[N]], %[[E]]
+// CHECK-NOT:     vx.fusion
+// CHECK:         return %[[R]]#1, %[[R]]#0
 func.func @two_readers(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = vx.exp %a : tensor<4xf32>
   %1 = vx.neg %0 : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// It stays apart where an element of it is read at another place.
+// CHECK-LABEL: func.func @read_elsewhere(
+// CHECK-COUNT-2: vx.fusion
+func.func @read_elsewhere(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = vx.exp %a : tensor<4x4xf32>
+  %1 = vx.transpose %0, [1, 0] : tensor<4x4xf32>
+  %2 = vx.add %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+  return %0, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// The optimizer's step is one kernel: what moves behind it is what reads its results, and a load keeps its place among the stores.
+// CHECK-LABEL: func.func @step(
+// CHECK-DAG:     %[[M:.+]] = vx.variable_load @m
+// CHECK-DAG:     %[[W:.+]] = vx.variable_load @w
+// CHECK:         %[[R:.+]]:2 = vx.fusion
+// CHECK:           vx.yield
+// CHECK-NOT:     vx.fusion
+// CHECK:         vx.variable_store %[[R]]#1, @m
+// CHECK:         vx.variable_load @m
+// CHECK:         vx.variable_store %[[R]]#0, @w
+vx.variable @w : tensor<4xf32>
+vx.variable @m : tensor<4xf32>
+func.func @step(%g: tensor<4xf32>) -> tensor<4xf32> {
+  %m = vx.variable_load @m : tensor<4xf32>
+  %0 = vx.add %m, %g : tensor<4xf32>, tensor<4xf32>
+  vx.variable_store %0, @m : tensor<4xf32>
+  %new = vx.variable_load @m : tensor<4xf32>
+  %w = vx.variable_load @w : tensor<4xf32>
+  %1 = vx.sub %w, %0 : tensor<4xf32>, tensor<4xf32>
+  vx.variable_store %1, @w : tensor<4xf32>
+  return %new : tensor<4xf32>
+}
+
+// -----
+
+// What is read again only once a store has happened stays apart: the store waits for the one, and the other for the store.
+// CHECK-LABEL: func.func @through_a_variable(
+// CHECK-COUNT-2: vx.fusion
+vx.variable @m : tensor<4xf32>
+func.func @through_a_variable(%g: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = vx.exp %g : tensor<4xf32>
+  vx.variable_store %0, @m : tensor<4xf32>
+  %m = vx.variable_load @m : tensor<4xf32>
+  %1 = vx.add %m, %0 : tensor<4xf32>, tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// So does what the size of the other hangs on.
+// CHECK-LABEL: func.func @through_a_symbol(
+// CHECK-COUNT-3: vx.fusion
+vx.symbol data_dependent "count"
+func.func @through_a_symbol(%a: tensor<4xi64>, %b: tensor<?xf32, #vx.enc<[count]>>) -> (tensor<4xi64>, tensor<4xi64>) {
+  %0 = vx.neg %a : tensor<4xi64>
+  %most = vx.reduce max %0 axes = [0] : tensor<4xi64>
+  vx.bind_symbol "count" = %most
+  %c = vx.dim_value <count>
+  %d = vx.broadcast %c, [] : tensor<i64> -> tensor<4xi64>
+  %1 = vx.add %0, %d : tensor<4xi64>, tensor<4xi64>
+  return %0, %1 : tensor<4xi64>, tensor<4xi64>
+}
+
+// -----
+
+// The product's result leaves beside its epilogue, and the mask that the gradient reads beside both.
+// CHECK-LABEL: func.func @product_and_mask(
+// CHECK:         %[[R:.+]]:2 = vx.fusion
+// CHECK:           vx.contract
+// CHECK-DAG:       vx.max
+// CHECK-DAG:       vx.compare
+// CHECK:           vx.yield
+// CHECK-NOT:     vx.fusion
+func.func @product_and_mask(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xi1>) {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x5xf32>
+  %zero = vx.constant dense<0.0> : tensor<f32>
+  %1 = vx.broadcast %zero, [] : tensor<f32> -> tensor<4x5xf32>
+  %2 = vx.max %0, %1 : tensor<4x5xf32>, tensor<4x5xf32>
+  %3 = vx.compare gt %0, %1 : tensor<4x5xf32>, tensor<4x5xf32>
+  return %2, %3 : tensor<4x5xf32>, tensor<4x5xi1>
+}
+
+// -----
+
+// Two reductions of one tensor along the same axes read it once, each with what it makes of the elements first.
+// CHECK-LABEL: func.func @two_reductions(
+// CHECK:         vx.fusion
+// CHECK-DAG:       vx.reduce sum
+// CHECK-DAG:       vx.mul
+// CHECK-DAG:       vx.reduce max
+// CHECK:           vx.yield
+// CHECK-NOT:     vx.fusion
+func.func @two_reductions(%a: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = vx.reduce sum %a axes = [1] : tensor<4x8xf32>
+  %1 = vx.mul %a, %a : tensor<4x8xf32>, tensor<4x8xf32>
+  %2 = vx.reduce max %1 axes = [1] : tensor<4x8xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Along other axes they do not.
+// CHECK-LABEL: func.func @other_axes(
+// CHECK-COUNT-2: vx.fusion
+func.func @other_axes(%a: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = vx.reduce sum %a axes = [1] : tensor<4x4xf32>
+  %1 = vx.reduce max %a axes = [0] : tensor<4x4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 

@@ -169,6 +169,29 @@ func.func @step(%x: {t} {{vx.name = "x"}}) -> ({t} {{vx.name = "old"}}, {t} {{vx
                    lambda state, x: {"w": x - state["w"], "last": x @ state["w"] + x @ (x - state["w"]), "held": state["held"] + x})
 
 
+@case(7, 1025)
+def _stored_and_loaded_again(n):
+    """Ops that would run as one, were there not a variable between them: one reads what the other stores, one what the other overwrites."""
+    t, random = tensor(n), np.random.default_rng(n)
+    text = f"""vx.variable @a : {t}
+vx.variable @b : {t}
+vx.variable @c : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> ({t} {{vx.name = "old"}}) {{
+  %0 = vx.neg %x : {t}
+  %old = vx.variable_load @b : {t}
+  vx.variable_store %0, @a : {t}
+  vx.variable_store %x, @b : {t}
+  %a = vx.variable_load @a : {t}
+  %b = vx.variable_load @b : {t}
+  %1 = vx.sub %0, %a : {t}, {t}
+  %2 = vx.sub %1, %old : {t}, {t}
+  %3 = vx.sub %2, %b : {t}, {t}
+  vx.variable_store %3, @c : {t}
+  return %2 : {t}
+}}"""
+    return Program(text, {name: whole(random, n) for name in "abc"}, [(whole(random, n),) for _ in range(3)], lambda state, x: {"a": -x, "b": x, "c": -state["b"] - x})
+
+
 @case(6, 50)
 def _bad_index(n):
     """Rows are gathered by indices of the input, in front of and behind what is stored: a bad one changes nothing."""

@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
         builder.sections[i] = {1, 2, 3, 4, 5, 6, 7, 8};
     writeFile(folder + name, builder.bytes());
   };
-  ModuleBuilder affine, gather, accumulate, control, lists;
+  ModuleBuilder affine, gather, accumulate, control, lists, training;
   addAffine(affine, 16);
   write("affine.vxm", affine);
   addGather(gather);
@@ -49,5 +49,35 @@ int main(int argc, char **argv) {
                           instruction(Op::ListSize, {2, 0}), instruction(Op::MoveObject, {0, 1})));
   program.results.push_back(listResult(1));
   write("lists.vxm", lists);
+
+  // Two variables of one storage, one of which the instance sizes, and all that programs do not read.
+  addAccumulate(training);
+  training.module.symbols.push_back(symbol("pages", 1, 64));
+  training.addVariable("cache", format::ElementType::I32, {4}, 16);
+  format::ModuleT &module = training.module;
+  format::VariableT &cache = *module.variables[1];
+  cache.role = format::Role::Cache;
+  cache.source = "past_key_values.0";
+  cache.dims[0] = symbolExpr(0);
+  cache.storage = 0;
+  cache.offset = constantExpr(64);
+  module.storages.pop_back();
+  module.storages[0]->size = exprOf({{format::ExprOp::Symbol, 0, 0, 0},
+                                     {format::ExprOp::Constant, 0, 0, 4},
+                                     {format::ExprOp::Mul, 0, 1, 0},
+                                     {format::ExprOp::Constant, 0, 0, 64},
+                                     {format::ExprOp::Add, 2, 3, 0}});
+  module.functions[0]->aliases.emplace_back(0, 0);
+  module.functions[0]->outputs[0]->rows = 0;
+  module.assets.push_back(std::make_unique<format::AssetT>());
+  module.assets[0]->name = module.assets[0]->kind = "graph";
+  module.assets[0]->section = training.addSection(format::SectionKind::Assets, {1, 2, 3});
+  module.assets[0]->size = 3;
+  module.training = std::make_unique<format::TrainingT>();
+  module.training->train_step = 0;
+  module.training->hypers.emplace_back(format::HyperKind::Rate, 0);
+  module.training->metrics = {0};
+  module.training->skeleton = 0;
+  write("training.vxm", training);
   return 0;
 }

@@ -95,6 +95,8 @@ private:
         index(command->kernel, 2);
         index(command->workspace, owner.buffer_registers);
         number(command->fault_site);
+        places.emplace_back([this, &command] { command->flags = random() % 3; });
+        places.emplace_back([this, &command] { command->device = random() % 3; });
       }
     }
   }
@@ -105,11 +107,14 @@ private:
         number(symbol->min);
         number(symbol->max);
         number(symbol->multiple);
+        index(symbol->instance, static_cast<uint32_t>(module.symbols.size()));
       }
       for (const std::unique_ptr<format::ArgumentT> &input : function->inputs)
         type(input->type);
       for (const std::unique_ptr<format::ArgumentT> &output : function->outputs)
         type(output->type);
+      for (format::Alias &alias : function->aliases)
+        places.emplace_back([this, &alias] { alias = format::Alias(random() % 3, random() % 3); });
     }
     for (const std::unique_ptr<format::ConstantT> &constant : module.constants) {
       number(constant->offset);
@@ -117,15 +122,37 @@ private:
       type(constant->type);
     }
     for (const std::unique_ptr<format::VariableT> &variable : module.variables) {
-      number(variable->size);
-      number(variable->initial);
-      for (int64_t &dim : variable->dims)
-        number(dim);
+      if (variable->init)
+        index(variable->init->constant, static_cast<uint32_t>(module.constants.size()));
+      for (const std::unique_ptr<format::ExprT> &dim : variable->dims)
+        expression(dim);
+      expression(variable->offset);
+      index(variable->storage, static_cast<uint32_t>(module.storages.size()));
+      places.emplace_back([this, &variable] { variable->role = static_cast<format::Role>(random() % 9); });
     }
+    for (const std::unique_ptr<format::AssetT> &asset : module.assets) {
+      index(asset->section, static_cast<uint32_t>(module.sections.size()));
+      number(asset->offset);
+      number(asset->size);
+    }
+    if (module.training) {
+      number(module.training->train_step);
+      number(module.training->skeleton);
+      for (uint32_t &metric : module.training->metrics)
+        index(metric, 2);
+    }
+    for (const std::unique_ptr<format::StorageT> &storage : module.storages)
+      expression(storage->size);
+    for (const std::unique_ptr<format::SymbolT> &symbol : module.symbols)
+      number(symbol->max);
     for (const std::unique_ptr<format::ProgramT> &program : module.programs) {
       number(program->i64_registers);
       number(program->buffer_registers);
-      places.emplace_back([&program] { program->stores_variables = !program->stores_variables; });
+      places.emplace_back([this, &program] {
+        program->stores.clear();
+        if (random() % 2)
+          program->stores.push_back(random() % (module.variables.size() + 1));
+      });
       for (const std::unique_ptr<format::ResultT> &result : program->results) {
         index(result->buffer, program->buffer_registers);
         for (uint32_t &dim : result->dims)

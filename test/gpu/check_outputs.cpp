@@ -77,7 +77,7 @@ static std::vector<vx::Value> inputsOf(const vx_function_info &function, const J
   const Json dims = given.value("dims", Json::object());
   for (const auto &[name, size] : dims.items())
     symbols[name] = size.get<int64_t>();
-  checkDims(function, symbols);
+  checkDims({}, function, symbols);
   std::vector<vx::Value> values;
   for (const Value &value : makeInputs(function, specifications, given.value("seed", uint64_t(0)), symbols))
     values.push_back(toRuntime(value));

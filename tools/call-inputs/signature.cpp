@@ -51,15 +51,36 @@ size_t findArgument(std::string_view what, std::string_view name, const vx_argum
   return findName(what, name, names(arguments, count));
 }
 
-void checkDims(const vx_function_info &function, const SymbolValues &dims) {
+void checkDims(std::span<const vx_symbol_info> ofInstance, const vx_function_info &function, const SymbolValues &dims) {
+  std::vector<vx_symbol_info> symbols(ofInstance.begin(), ofInstance.end());
+  for (size_t i = 0; i < function.symbol_count; ++i)
+    if (!function.symbols[i].instance)
+      symbols.push_back(function.symbols[i]);
   for (const auto &[name, value] : dims) {
-    const size_t index = findName("dimension", name, names(function.symbols, function.symbol_count));
-    const vx_symbol_info &symbol = function.symbols[index];
+    const vx_symbol_info &symbol = symbols[findName("dimension", name, names(symbols.data(), symbols.size()))];
     if (value < symbol.min || value > symbol.max)
       throw usageError("--dim {}: want a size from {} to {}, got {}", name, symbol.min, symbol.max, value);
     if (symbol.multiple > 1 && value % symbol.multiple != 0)
       throw usageError("--dim {}: want a multiple of {}, got {}", name, symbol.multiple, value);
   }
+}
+
+static void bindDefault(const vx_symbol_info &symbol, SymbolValues &values) {
+  if (values.count(symbol.name))
+    return;
+  const int64_t least = std::max<int64_t>(symbol.min, 1);
+  const int64_t multiple = std::max<int64_t>(symbol.multiple, 1);
+  const int64_t rounded = (least + multiple - 1) / multiple * multiple;
+  values.emplace(symbol.name, rounded <= symbol.max ? rounded : symbol.min);
+}
+
+std::vector<std::pair<std::string, int64_t>> instanceSizes(const vx::Module &module, SymbolValues &values) {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  for (const vx_symbol_info &symbol : module.symbols()) {
+    bindDefault(symbol, values);
+    sizes.emplace_back(symbol.name, values.at(symbol.name));
+  }
+  return sizes;
 }
 
 static bool isSymbol(std::string_view expression) {
@@ -193,15 +214,8 @@ int64_t evaluateDim(std::string_view expression, const SymbolValues &values) {
 }
 
 void bindDefaults(const vx_function_info &function, SymbolValues &values) {
-  for (size_t s = 0; s < function.symbol_count; ++s) {
-    const vx_symbol_info &symbol = function.symbols[s];
-    if (values.count(symbol.name))
-      continue;
-    const int64_t least = std::max<int64_t>(symbol.min, 1);
-    const int64_t multiple = std::max<int64_t>(symbol.multiple, 1);
-    const int64_t rounded = (least + multiple - 1) / multiple * multiple;
-    values.emplace(symbol.name, rounded <= symbol.max ? rounded : symbol.min);
-  }
+  for (size_t s = 0; s < function.symbol_count; ++s)
+    bindDefault(function.symbols[s], values);
 }
 
 std::vector<int64_t> argumentDims(const vx_function_info &function, const vx_argument_info &argument,

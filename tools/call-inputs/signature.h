@@ -23,8 +23,12 @@ const vx_function_info &findFunction(const vx::Module &module, const std::string
 // Index of an argument; throws a usage error with the names there are. `what` is "input" or "output".
 size_t findArgument(std::string_view what, std::string_view name, const vx_argument_info *arguments, size_t count);
 
-// Checks names and ranges of `--dim`. Throws a usage error with the symbols there are.
-void checkDims(const vx_function_info &function, const SymbolValues &dims);
+// Checks names and ranges of `--dim`: sizes of the function, and those that are bound when an instance is made. Throws
+// a usage error with the symbols there are.
+void checkDims(std::span<const vx_symbol_info> ofInstance, const vx_function_info &function, const SymbolValues &dims);
+
+// The values of the module's own symbols, for an instance. What is not in `values` gets its default there.
+std::vector<std::pair<std::string, int64_t>> instanceSizes(const vx::Module &module, SymbolValues &values);
 
 // Binds the symbols that stand alone as a dimension of `argument` to the sizes in `dims`, unless they are bound
 // already.

@@ -189,8 +189,9 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
   auto variable = std::make_unique<format::VariableT>();
   variable->name = "memory";
   variable->element_type = format::ElementType::U8;
-  variable->dims = {PassBytes};
-  variable->size = PassBytes;
+  variable->dims.push_back(dim(format::ExprOp::Constant, PassBytes));
+  module.storages.push_back(std::make_unique<format::StorageT>());
+  module.storages.back()->size = dim(format::ExprOp::Constant, PassBytes);
   module.variables.push_back(std::move(variable));
   for (const auto &[readName, copyName, count] :
        {std::tuple("read", "copy", 1), std::tuple("reads", "copies", ManyPasses)}) {

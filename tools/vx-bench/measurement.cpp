@@ -97,7 +97,7 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   facts.function = function.name;
   facts.runnerVersion = VX_VERSION_STRING;
   facts.dims = request.dims;
-  checkDims(function, facts.dims);
+  checkDims(module.symbols(), function, facts.dims);
   for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims, &facts.zeroInputs)) {
     inputs.push_back(toRuntime(value));
     for (const Tensor &tensor : value.tensors)
@@ -113,6 +113,7 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   // A benchmark of another device than the one asked for would be a lie.
   options.noFallback = request.device != "auto";
   options.threads = request.threads;
+  options.symbols = instanceSizes(module, facts.dims);
   const vx::Instance instance(module, options);
   const json taken = json::parse(instance.report(VX_REPORT_JSON))["taken"];
   facts.device = taken.value("device", "");

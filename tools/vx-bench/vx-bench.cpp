@@ -188,7 +188,7 @@ static void addPeers(std::vector<Entry> &entries, const Options &options, size_t
   request.script = options.peerScript;
   request.module = path;
   request.model = peerModel(options, moduleIndex);
-  checkDims(function, dims);
+  checkDims(module.symbols(), function, dims);
   const std::vector<Value> values = makeInputs(function, options.inputs, options.seed, dims);
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].kind != VX_TENSOR)

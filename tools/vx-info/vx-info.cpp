@@ -4,6 +4,7 @@
 #include "load_module.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 
 using namespace vx::tools;
@@ -56,34 +57,80 @@ static std::string rangeText(const Json &argument) {
   return fmt::format(", values in [{}, {})", range["lower"].dump(), join(Json::array({range["upper"]}), ""));
 }
 
+static void printSymbol(const Json &symbol) {
+  printOut("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
+           symbol["max"].is_null() ? "any" : symbol["max"].dump());
+  if (const int64_t multiple = symbol.value("multiple", int64_t(1)); multiple != 1)
+    printOut(", a multiple of {}", multiple);
+  printOut("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
+}
+
 static void printFunctions(const Json &module) {
   for (const Json &function : module["functions"]) {
     printOut("\nfunction {}\n", function.value("name", ""));
-    for (const Json &symbol : function["symbols"]) {
-      printOut("  dim     {}: {} to {}", symbol.value("name", ""), symbol.value("min", int64_t(0)),
-               symbol["max"].is_null() ? "any" : symbol["max"].dump());
-      if (const int64_t multiple = symbol.value("multiple", int64_t(1)); multiple != 1)
-        printOut(", a multiple of {}", multiple);
-      printOut("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
-    }
+    for (const Json &symbol : function["symbols"])
+      if (!symbol.value("instance", false))
+        printSymbol(symbol);
     for (const Json &constraint : function["constraints"])
       printOut("  wants   {}, for {}\n", constraint.value("wants", ""), constraint.value("node", ""));
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
         printOut("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
-                 argument.value("name", ""), typeText(argument), rangeText(argument));
+                 argument.value("name", ""), typeText(argument),
+                 rangeText(argument) +
+                     (argument.contains("rows") ? ", independent along " + argument["rows"].dump() : ""));
+    for (const Json &alias : function["aliases"])
+      printOut("  alias   {} may be the memory of {}\n", alias.value("output", ""), alias.value("input", ""));
   }
 }
 
 static void printVariables(const Json &module) {
+  if (!module["symbols"].empty())
+    printOut("\ninstance\n");
+  for (const Json &symbol : module["symbols"])
+    printSymbol(symbol);
   if (module["variables"].empty())
     return;
   printOut("\nvariables\n");
-  for (const Json &variable : module["variables"])
-    printOut("  {}: {}[{}], {}{}\n", variable.value("name", ""), variable.value("type", ""),
-             join(variable["dims"], ","), sizeText(variable.value("size", uint64_t(0))),
-             variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()
-                                          : std::string(", starts as zero"));
+  for (const Json &variable : module["variables"]) {
+    printOut("  {}: {}[{}], {}", variable.value("name", ""), variable.value("type", ""), join(variable["dims"], ","),
+             variable.contains("size") ? sizeText(variable.value("size", uint64_t(0))) : "sized by the instance");
+    if (const std::string role = variable.value("role", ""); role != "state")
+      printOut(", {}", role);
+    if (variable.contains("source"))
+      printOut(", from {}", variable.value("source", ""));
+    printOut("{}\n", variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()
+                                                  : std::string(", starts as zero"));
+  }
+}
+
+static void printTraining(const Json &module) {
+  if (module.contains("training")) {
+    const Json &training = module["training"];
+    printOut("\ntraining\n");
+    for (const char *key : {"train_step", "evaluate", "predict", "backward", "step", "optimizer", "loss", "skeleton"})
+      if (const std::string text = training.value(key, ""); !text.empty())
+        printOut("  {}: {}\n", key, text);
+    for (const char *key : {"inputs", "metrics"})
+      if (!training[key].empty())
+        printOut("  {}: {}\n", key, join(training[key], ", "));
+    for (const Json &hyper : training["hypers"])
+      printOut("  {}: {}\n", hyper.value("kind", ""), hyper.value("input", ""));
+  }
+  if (!module["assets"].empty())
+    printOut("\nassets\n");
+  for (const Json &asset : module["assets"])
+    printOut("  {} ({}), {}, section {} at {}\n", asset.value("name", ""), asset.value("kind", ""),
+             sizeText(asset.value("size", uint64_t(0))), asset["section"].dump(), asset["offset"].dump());
+}
+
+static void printConstants(const Json &module) {
+  if (module["constants"].empty())
+    return;
+  printOut("\nconstants\n");
+  for (const Json &constant : module["constants"])
+    printOut("  {}: {}, {}\n", constant.value("name", ""), typeText(constant),
+             sizeText(constant.value("size", uint64_t(0))));
 }
 
 static void printTarget(const Json &target) {
@@ -122,6 +169,8 @@ static void printModule(const Json &module) {
            module.value("producer", ""));
   printFunctions(module);
   printVariables(module);
+  printConstants(module);
+  printTraining(module);
   for (const Json &target : module["targets"])
     printTarget(target);
   printOut("\nsections\n");
@@ -131,9 +180,13 @@ static void printModule(const Json &module) {
              sizeText(section.value("size", uint64_t(0))), section.value("offset", uint64_t(0)),
              section.contains("external_file") ? " of " + section["external_file"].get<std::string>() : std::string(),
              section.value("hash", ""));
-  uint64_t constants = 0;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> places; // some have several names
   for (const Json &constant : module["constants"])
-    constants += constant.value("size", uint64_t(0));
+    places[{constant.value("section", uint64_t(0)), constant.value("offset", uint64_t(0))}] =
+        constant.value("size", uint64_t(0));
+  uint64_t constants = 0;
+  for (const auto &[place, size] : places)
+    constants += size;
   printOut("  {} constants, {}; metadata {}\n", module["constants"].size(), sizeText(constants),
            sizeText(module.value("metadata_size", uint64_t(0))));
 }

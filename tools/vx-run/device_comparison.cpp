@@ -138,6 +138,8 @@ static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatc
   options.device = request.devices[device];
   options.noFallback = true;
   options.threads = request.threads;
+  SymbolValues symbols = request.symbols;
+  options.symbols = instanceSizes(request.module, symbols);
   const vx::Instance instance(request.module, options);
   vx::Call call(instance, *request.function);
   call.setObserver(observer, user);

@@ -2,6 +2,7 @@
 #ifndef VX_RUN_DEVICE_COMPARISON_H
 #define VX_RUN_DEVICE_COMPARISON_H
 
+#include "signature.h"
 #include "tensor_difference.h"
 
 #include "vx/runtime/vx.hpp"
@@ -22,6 +23,7 @@ struct ComparisonRequest {
   std::array<std::string, 2> devices;
   uint32_t threads = 0;
   std::optional<double> tolerance;
+  SymbolValues symbols; // what is bound by the inputs or by --dim
 };
 
 // A tensor result, an element of one, or a variable after the call.

@@ -257,6 +257,7 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   request.devices = {devices[0], devices[1]};
   request.threads = options.threads;
   request.tolerance = options.tolerance;
+  request.symbols = symbols;
   const DeviceComparison comparison = compareDevices(request);
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
@@ -296,7 +297,7 @@ static int run(const char *name, int argc, char **argv) {
   const vx_function_info &function = findFunction(module, options.function);
   const std::vector<OutputFile> files = outputFiles(function, options);
   SymbolValues symbols = parseDims(options.dims);
-  checkDims(function, symbols);
+  checkDims(module.symbols(), function, symbols);
   std::vector<vx::Value> inputs;
   std::vector<std::string> zeros;
   for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols, &zeros))
@@ -312,6 +313,7 @@ static int run(const char *name, int argc, char **argv) {
   instanceOptions.noFallback = options.noFallback;
   instanceOptions.threads = options.threads;
   instanceOptions.variant = options.variant;
+  instanceOptions.symbols = instanceSizes(module, symbols);
   const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
     tellFallback(options.device, instance);

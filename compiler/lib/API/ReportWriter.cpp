@@ -33,8 +33,10 @@ std::string getTextReport(const CompilationReport &report) {
   for (const KernelReport &kernel : report.kernels) {
     os << llvm::formatv("{0,-8} {1,-12} {2,-32} {3,9} bytes {4,8:f1} ms{5}\n", kernel.target, kernel.variant,
                         kernel.name, kernel.binarySize, kernel.milliseconds, kernel.fromCache ? " (cached)" : "");
-    os << "         key " << kernel.key << ", " << kernel.strategy << "\n         " << kernel.dispatches
-       << " dispatches";
+    os << "         key " << kernel.key << ", " << kernel.strategy << "\n";
+    if (!kernel.takenStrategy.empty())
+      os << "         as " << kernel.takenStrategy << " instead: " << kernel.declineReason << "\n";
+    os << "         " << kernel.dispatches << " dispatches";
     if (kernel.dispatchesAtLoad > 0)
       os << " and " << kernel.dispatchesAtLoad << " at load";
     os << ", each " << printableLine(kernel.flops) << " flops and " << printableLine(kernel.bytes) << " bytes";
@@ -97,6 +99,10 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("name", kernel.name);
           json.attribute("key", kernel.key);
           json.attribute("strategy", kernel.strategy);
+          if (!kernel.takenStrategy.empty()) {
+            json.attribute("taken_strategy", kernel.takenStrategy);
+            json.attribute("declined", kernel.declineReason);
+          }
           if (!kernel.products.empty())
             json.attribute("products", kernel.products);
           json.attributeArray("sources", [&] {

@@ -44,15 +44,16 @@ public:
   explicit Call(const vxc_options &raw) : options(raw) {}
 
   vxc_result run(const char *modelPath, const char *outputPath);
+  vxc_result runBytes(StringRef model, const char *name, std::unique_ptr<vx::ModuleBytes> &module);
+  vxc_result fail(vxc_result result, const std::string &message) const {
+    say(VXC_ERROR, vx::printableLine(message));
+    return result;
+  }
 
 private:
   void say(vxc_severity severity, const std::string &message) const {
     if (options.on_message)
       options.on_message(options.user_data, severity, vx::printable(message).c_str());
-  }
-  vxc_result fail(vxc_result result, const std::string &message) const {
-    say(VXC_ERROR, vx::printableLine(message));
-    return result;
   }
   void print(StringRef text) const {
     if (options.on_text)
@@ -63,7 +64,15 @@ private:
   vxc_result checkLists();
   vxc_result splitList(StringRef what, const char *list, std::vector<std::string> &parts) const;
   vxc_result parseDim(StringRef text);
+  using LoadFunction = llvm::function_ref<OwningOpRef<ModuleOp>(MLIRContext &context, vxc_result &result)>;
+  using CompileFunction = llvm::function_ref<vx::Outcome(vx::Compilation &job, ModuleOp module, std::string &text)>;
+
   OwningOpRef<ModuleOp> load(MLIRContext &context, StringRef path, vxc_result &result);
+  OwningOpRef<ModuleOp> loadBytes(MLIRContext &context, StringRef model, StringRef name, vxc_result &result);
+  OwningOpRef<ModuleOp> checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const;
+  OwningOpRef<ModuleOp> checkImport(OwningOpRef<ModuleOp> module, const vx::ImportReport &report) const;
+  void sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) const;
+  vxc_result compile(StringRef modelName, LoadFunction load, CompileFunction run);
   vxc_result checkFiles(const char *modelPath, StringRef outputPath, ArrayRef<std::string> externalFiles) const;
   bool confirm(const vx::CompilationReport &report, std::string &error) const;
 
@@ -185,6 +194,8 @@ vxc_result Call::parseOptions() {
       const char *reason = options.verify(options.user_data, path.c_str());
       return reason ? reason : "";
     };
+  if (options.is_cancelled)
+    compilation.isCancelled = [this] { return options.is_cancelled(options.user_data) != 0; };
   compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, vx::printableLine(message)); };
   return VXC_DONE;
 }
@@ -199,23 +210,40 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
     return {};
   }
   ::close(file);
-  if (path.ends_with(".mlir")) {
-    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
-    if (module && module->getOps<func::FuncOp>().empty()) {
-      fail(result, path.str() + ": the model has no function, want at least 1 'func.func'");
-      return {};
-    }
-    return module;
-  }
+  if (path.ends_with(".mlir"))
+    return checkText(parseSourceFile<ModuleOp>(path, &context), path, result);
   vx::ImportReport report;
   report.file = path.str();
   OwningOpRef<ModuleOp> module = vx::importOnnx(context, path, vx::ImportOptions(), report);
   externalFiles = report.externalFiles;
+  return checkImport(std::move(module), report);
+}
+
+OwningOpRef<ModuleOp> Call::loadBytes(MLIRContext &context, StringRef model, StringRef name, vxc_result &result) {
+  result = VXC_UNSUPPORTED;
+  if (name.ends_with(".mlir"))
+    return checkText(parseSourceString<ModuleOp>(model, &context, name), name, result);
+  vx::ImportReport report;
+  report.file = name.str();
+  return checkImport(vx::importOnnx(context, llvm::MemoryBufferRef(model, name),
+                                    options.data_folder ? options.data_folder : "", vx::ImportOptions(), report),
+                     report);
+}
+
+OwningOpRef<ModuleOp> Call::checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const {
+  if (!module || !module->getOps<func::FuncOp>().empty())
+    return module;
+  fail(result, name.str() + ": the model has no function, want at least 1 'func.func'");
+  return {};
+}
+
+/// One line for each fault.
+OwningOpRef<ModuleOp> Call::checkImport(OwningOpRef<ModuleOp> module, const vx::ImportReport &report) const {
   if (!module) {
     std::string text;
     llvm::raw_string_ostream os(text);
     report.print(os);
-    say(VXC_ERROR, StringRef(text).rtrim().str()); // one line for each fault
+    say(VXC_ERROR, StringRef(text).rtrim().str());
   }
   return module;
 }
@@ -261,47 +289,84 @@ vxc_result Call::run(const char *modelPath, const char *outputPath) {
   StringRef output = outputPath ? outputPath : "";
   if (vxc_result result = checkFiles(modelPath, output, {}); result != VXC_DONE)
     return result;
+  auto loadFile = [&](MLIRContext &context, vxc_result &result) {
+    OwningOpRef<ModuleOp> module = load(context, modelPath, result);
+    if (module && (result = checkFiles(modelPath, output, externalFiles)) != VXC_DONE)
+      module = {};
+    return module;
+  };
+  return compile(modelPath, loadFile, [&](vx::Compilation &job, ModuleOp module, std::string &text) {
+    return job.run(module, output, text);
+  });
+}
+
+vxc_result Call::runBytes(StringRef model, const char *name, std::unique_ptr<vx::ModuleBytes> &module) {
+  if (!model.data())
+    return fail(VXC_USAGE, "argument 'model' is a null pointer");
+  if (options.external_weights)
+    return fail(VXC_USAGE, "option 'external_weights' is set, want the weights of a module in memory inside of it");
+  if (vxc_result result = checkLists(); result != VXC_DONE)
+    return result;
+  if (vxc_result result = parseOptions(); result != VXC_DONE)
+    return result;
+  compilation.verify = nullptr;
+  StringRef modelName = name ? name : "model";
+  auto loadModel = [&](MLIRContext &context, vxc_result &result) {
+    return loadBytes(context, model, modelName, result);
+  };
+  auto bytes = std::make_unique<vx::ModuleBytes>();
+  vxc_result result = compile(modelName, loadModel, [&](vx::Compilation &job, ModuleOp op, std::string &text) {
+    return job.run(op, *bytes, text);
+  });
+  if (result == VXC_DONE && bytes->size() > 0)
+    module = std::move(bytes);
+  return result;
+}
+
+void Call::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) const {
+  vxc_severity severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? VXC_ERROR
+                          : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? VXC_WARNING
+                                                                                    : VXC_NOTE;
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+    return;
+  // The file, then the source node, unless the message names it.
+  bool isText = modelName.ends_with(".mlir"); // whose author knows ops and types as they stand there
+  std::string message = isText ? diagnostic.str() : vx::describeDiagnostic(diagnostic);
+  std::string source =
+      vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
+  bool isKnown = source.empty() || StringRef(message).contains(source);
+  std::string prefix = isa<UnknownLoc>(diagnostic.getLocation()) ? "" : modelName.str() + ": ";
+  if (StringRef(source).starts_with(modelName)) { // a place in a text file, said once
+    prefix = source + ": ";
+    isKnown = true;
+    for (std::string again : {" of " + source, source + ": "})
+      if (size_t at = message.find(again); at != std::string::npos)
+        message.erase(at, again.size());
+  }
+  say(severity, vx::printableLine(prefix + (isKnown ? "" : source + ": ") + message));
+}
+
+vxc_result Call::compile(StringRef modelName, LoadFunction loadModel, CompileFunction run) {
   DialectRegistry registry;
   getTargets().registerDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    vxc_severity severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? VXC_ERROR
-                            : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? VXC_WARNING
-                                                                                      : VXC_NOTE;
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
-      return success();
-    // The file, then the source node, unless the message names it.
-    bool isText = StringRef(modelPath).ends_with(".mlir"); // whose author knows ops and types as they stand there
-    std::string message = isText ? diagnostic.str() : vx::describeDiagnostic(diagnostic);
-    std::string source =
-        vx::getSourceNodes(diagnostic.getLocation()).empty() ? "" : vx::describeSource(diagnostic.getLocation());
-    bool isKnown = source.empty() || StringRef(message).contains(source);
-    std::string prefix = isa<UnknownLoc>(diagnostic.getLocation()) ? "" : std::string(modelPath) + ": ";
-    if (StringRef(source).starts_with(modelPath)) { // a place in a text file, said once
-      prefix = source + ": ";
-      isKnown = true;
-      for (std::string again : {" of " + source, source + ": "})
-        if (size_t at = message.find(again); at != std::string::npos)
-          message.erase(at, again.size());
-    }
-    say(severity, vx::printableLine(prefix + (isKnown ? "" : source + ": ") + message));
+    sayDiagnostic(diagnostic, modelName);
     return success();
   });
-  vxc_result result;
-  OwningOpRef<ModuleOp> module = load(context, modelPath, result);
+  vxc_result result = VXC_UNSUPPORTED;
+  OwningOpRef<ModuleOp> module = loadModel(context, result);
   if (!module)
     return result;
-  if (result = checkFiles(modelPath, output, externalFiles); result != VXC_DONE)
-    return result;
-  compilation.modelName = llvm::sys::path::stem(modelPath).str();
+  compilation.modelName = llvm::sys::path::stem(modelName).str();
 
   const vx::CompilationReport *report = nullptr;
   compilation.confirm = [&](std::string &error) { return confirm(*report, error); };
   vx::Compilation job(getTargets(), compilation);
   report = &job.report();
   std::string text;
-  vx::Outcome outcome = options.check_only ? job.check(*module) : job.run(*module, output, text);
+  vx::Outcome outcome = options.check_only ? job.check(*module) : run(job, *module, text);
   if (outcome == vx::Outcome::Done)
     print(text);
   return static_cast<vxc_result>(outcome);
@@ -316,6 +381,32 @@ vxc_result vxc_compile(const char *model_path, const char *output_path, const vx
   memcpy(&known, options, std::min(options->struct_size, sizeof(known)));
   return Call(known).run(model_path, output_path);
 }
+
+struct vxc_module {
+  std::unique_ptr<vx::ModuleBytes> bytes;
+};
+
+vxc_result vxc_compile_bytes(const void *model, size_t model_size, const char *name, const vxc_options *options,
+                             vxc_module **out_module) {
+  if (out_module)
+    *out_module = nullptr;
+  vxc_options known = {};
+  if (!options)
+    return VXC_USAGE;
+  memcpy(&known, options, std::min(options->struct_size, sizeof(known)));
+  Call call(known);
+  if (!out_module)
+    return call.fail(VXC_USAGE, "argument 'out_module' is a null pointer");
+  std::unique_ptr<vx::ModuleBytes> bytes;
+  vxc_result result = call.runBytes({static_cast<const char *>(model), model_size}, name, bytes);
+  if (bytes)
+    *out_module = new vxc_module{std::move(bytes)};
+  return result;
+}
+
+const void *vxc_module_data(const vxc_module *module) { return module ? module->bytes->data() : nullptr; }
+size_t vxc_module_size(const vxc_module *module) { return module ? module->bytes->size() : 0; }
+void vxc_module_release(vxc_module *module) { delete module; }
 
 static vxc_ending_fn sayEnding = nullptr;
 

@@ -26,8 +26,8 @@ bool isInteger(Type type) {
 std::optional<int64_t> getIntegerSplat(Value value) {
   while (isa_and_present<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  SplatElementsAttr elements;
-  if (!matchPattern(value, m_Constant(&elements)) || !isa<IntegerType>(elements.getElementType()))
+  auto elements = dyn_cast_or_null<SplatElementsAttr>(getConstantValue(value));
+  if (!elements || !isa<IntegerType>(elements.getElementType()))
     return std::nullopt;
   APInt number = elements.getSplatValue<APInt>();
   return number.getSignificantBits() <= 32 ? std::optional(number.getSExtValue()) : std::nullopt;

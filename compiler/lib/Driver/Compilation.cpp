@@ -2,6 +2,7 @@
 
 #include "KernelCache.h"
 #include "vx/Analysis/KernelWork.h"
+#include "vx/Codegen/Common/StrategyRemark.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
@@ -13,6 +14,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
@@ -56,6 +58,12 @@ Compilation::Compilation(const TargetRegistry &targets, CompilationOptions setti
     : registry(targets), options(std::move(settings)), cache(std::make_unique<KernelCache>(options.cacheFolder)) {}
 
 Compilation::~Compilation() = default;
+
+bool Compilation::isCancelled() {
+  std::lock_guard lock(cancellation);
+  wasCancelled = wasCancelled || (options.isCancelled && options.isCancelled());
+  return wasCancelled;
+}
 
 namespace {
 
@@ -177,6 +185,8 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
       results.skipped.push_back(std::move(*skipped));
       continue;
     }
+    if (isCancelled())
+      return Outcome::Cancelled;
     Bucket bucket;
     if (failed(specialize(module, always, constraints, bucket)))
       return Outcome::Unsupported;
@@ -259,6 +269,8 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
   if (!isSupported)
     return Outcome::Unsupported;
   for (Bucket &bucket : buckets) {
+    if (isCancelled())
+      return Outcome::Cancelled;
     OwningOpRef<ModuleOp> module = cast<ModuleOp>(bucket.module.get()->clone());
     PassManager pm(module->getContext());
     buildFusedPipeline(pm, backend, specs.front());
@@ -376,6 +388,24 @@ struct KernelJob {
   KernelReport report;
 };
 
+/// Notes the strategy that the code of a job follows, where it is another one than was asked for.
+class StrategyListener final : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit StrategyListener(KernelReport &destination) : report(destination) {}
+
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    for (const remark::detail::Remark::Arg &argument : remark.getArgs()) {
+      if (argument.key == kTakenStrategy)
+        report.takenStrategy = argument.val;
+      if (argument.key == kDeclineReason)
+        report.declineReason = argument.val;
+    }
+  }
+
+private:
+  KernelReport &report;
+};
+
 void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry &dialects, KernelCache &cache,
             bool stopAtTarget) {
   auto begin = std::chrono::steady_clock::now();
@@ -388,6 +418,8 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
   if (!stopAtTarget)
     if (auto cached = cache.load(job.key, *job.spec)) {
       job.binary = std::move(*cached);
+      job.report.takenStrategy = job.binary.takenStrategy;
+      job.report.declineReason = job.binary.declineReason;
       job.report.fromCache = true;
       return finish();
     }
@@ -401,6 +433,13 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
     }
     return success();
   });
+  remark::RemarkCategories categories;
+  categories.missed = kStrategyRemark.str();
+  if (failed(remark::enableOptimizationRemarks(context, std::make_unique<StrategyListener>(job.report),
+                                               std::make_unique<remark::RemarkEmittingPolicyAll>(), categories))) {
+    job.failure = "cannot listen to what code generation says";
+    return;
+  }
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.bytecode, ParserConfig(&context));
   PassManager pm(&context);
   backend.buildPipeline(pm, *job.spec);
@@ -414,6 +453,8 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
   if (failed(binary))
     return;
   job.binary = std::move(*binary);
+  job.binary.takenStrategy = job.report.takenStrategy;
+  job.binary.declineReason = job.report.declineReason;
   cache.store(job.key, *job.spec, job.binary);
   finish();
 }
@@ -466,6 +507,8 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
                                                  : llvm::hardware_concurrency());
     for (KernelJob &job : jobs)
       pool.async([&] {
+        if (isCancelled())
+          return;
         runJob(job, backend, dialects, *cache, stopAtTarget);
         std::lock_guard lock(progressMutex);
         progress("compiled " + std::to_string(++done) + " of " + std::to_string(jobs.size()) + " kernels for " +
@@ -473,6 +516,8 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       });
     pool.wait();
   }
+  if (isCancelled())
+    return Outcome::Cancelled;
   bool hasErrors = false;
   for (KernelJob &job : jobs) {
     if (!job.isDone)
@@ -520,11 +565,29 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
 //===-- The whole -----------------------------------------------------------------------------===//
 
 Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
+  return run(module, output, text,
+             [&](ArrayRef<TargetContents> targets, const ModuleWriterOptions &settings, std::string &error) {
+               return writeModule(output, targets, settings, error);
+             });
+}
+
+Outcome Compilation::run(ModuleOp module, ModuleBytes &output, std::string &text) {
+  return run(module, "memory", text,
+             [&](ArrayRef<TargetContents> targets, const ModuleWriterOptions &settings, std::string &error) {
+               return writeModule(output, targets, settings, error);
+             });
+}
+
+Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &text, WriteFunction write) {
+  if (isCancelled())
+    return Outcome::Cancelled;
   if (options.stopAfter == Phase::Import) {
     text = print(module);
     return Outcome::Done;
   }
   progress("simplifying the graph");
+  if (isCancelled())
+    return Outcome::Cancelled;
   std::vector<Bucket> buckets;
   if (Outcome outcome = runGraph(module, buckets); outcome != Outcome::Done)
     return outcome;
@@ -604,16 +667,24 @@ Outcome Compilation::run(ModuleOp module, StringRef output, std::string &text) {
   if (options.stopAfter == Phase::Target)
     return Outcome::Done;
 
-  progress("writing " + output.str());
+  progress("writing " + destination.str());
+  if (isCancelled())
+    return Outcome::Cancelled;
   std::string error;
   bool refused = false;
-  auto verify = [&](const std::string &path) {
-    std::string reason = options.verify ? options.verify(path) : "";
-    refused = !reason.empty();
-    return reason;
+  ModuleWriterOptions settings{options.modelName, options.externalWeights, {}, {}};
+  if (options.verify)
+    settings.verify = [&](const std::string &path) {
+      std::string reason = options.verify(path);
+      refused = !reason.empty();
+      return reason;
+    };
+  settings.confirm = [&](std::string &reason) {
+    return !isCancelled() && (!options.confirm || options.confirm(reason));
   };
-  if (failed(
-          writeModule(output, targets, {options.modelName, options.externalWeights, verify, options.confirm}, error))) {
+  if (failed(write(targets, settings, error))) {
+    if (wasCancelled)
+      return Outcome::Cancelled;
     emitError(UnknownLoc::get(module.getContext())) << error;
     return refused ? Outcome::Unsupported : Outcome::Failed;
   }

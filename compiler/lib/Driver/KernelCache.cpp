@@ -21,7 +21,7 @@ namespace vx {
 namespace {
 
 struct EntryHeader {
-  uint64_t codeSize, entrySize, hash;
+  uint64_t codeSize, entrySize, takenSize, reasonSize, hash;
 };
 
 //===-- The compiler's identity ---------------------------------------------------------------------------------===//
@@ -193,12 +193,25 @@ std::optional<KernelBinary> KernelCache::load(llvm::StringRef kernelKey, const T
     return std::nullopt;
   memcpy(&header, bytes.data(), sizeof(header));
   bytes = bytes.drop_front(sizeof(header));
-  if (header.entrySize > bytes.size() || header.codeSize != bytes.size() - header.entrySize ||
-      header.hash != vx_hash64(bytes.data(), bytes.size()))
+  if (header.hash != vx_hash64(bytes.data(), bytes.size()))
+    return std::nullopt;
+  uint64_t left = bytes.size();
+  for (uint64_t size : {header.entrySize, header.takenSize, header.reasonSize, header.codeSize}) {
+    if (size > left)
+      return std::nullopt;
+    left -= size;
+  }
+  if (left != 0)
     return std::nullopt;
   KernelBinary binary;
-  binary.entry = bytes.take_front(header.entrySize).str();
-  bytes = bytes.drop_front(header.entrySize);
+  auto take = [&](uint64_t size) {
+    std::string text = bytes.take_front(size).str();
+    bytes = bytes.drop_front(size);
+    return text;
+  };
+  binary.entry = take(header.entrySize);
+  binary.takenStrategy = take(header.takenSize);
+  binary.declineReason = take(header.reasonSize);
   binary.code.assign(bytes.begin(), bytes.end());
   return binary;
 }
@@ -208,9 +221,10 @@ void KernelCache::store(llvm::StringRef kernelKey, const TargetSpec &spec, const
     return;
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return setProblem(code.message());
-  std::string bytes = binary.entry;
+  std::string bytes = binary.entry + binary.takenStrategy + binary.declineReason;
   bytes.append(binary.code.begin(), binary.code.end());
-  EntryHeader header = {binary.code.size(), binary.entry.size(), vx_hash64(bytes.data(), bytes.size())};
+  EntryHeader header = {binary.code.size(), binary.entry.size(), binary.takenStrategy.size(),
+                        binary.declineReason.size(), vx_hash64(bytes.data(), bytes.size())};
   std::string path = getPath(kernelKey, spec);
   std::call_once(isCleaned, [&] { removeLeftoverFiles(path); });
   PartialFile file;

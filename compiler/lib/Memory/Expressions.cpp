@@ -5,6 +5,13 @@ using namespace mlir;
 namespace vx {
 
 NamedMaxima::NamedMaxima(vxrt::ProgramOp program) : context(program.getContext()), prefix("max ") {
+  if (auto module = dyn_cast_or_null<ModuleOp>(program->getParentOp())) {
+    ranges = SymbolRanges(module);
+    areRangesNarrow = llvm::any_of(program.getSymbols().getAsRange<StringAttr>(), [&](StringAttr name) {
+      SymbolRange range = ranges.lookup(name);
+      return range.min > 0 || range.max != INT64_MAX;
+    });
+  }
   while (llvm::any_of(program.getSymbols().getAsRange<StringAttr>(),
                       [&](StringAttr name) { return name.getValue().starts_with(prefix); }))
     prefix += ' ';
@@ -37,7 +44,8 @@ bool NamedMaxima::isAtMost(DimAttr lhs, DimAttr rhs) const {
   auto prove = [&](DimAttr part, auto &&self) -> bool {
     if (--steps < 0)
       return false;
-    return lhs.isAtMost(part) || llvm::any_of(getParts(part), [&](DimAttr inner) { return self(inner, self); });
+    return lhs.isAtMost(part) || (areRangesNarrow && isNeverNegative(part - lhs, ranges)) ||
+           llvm::any_of(getParts(part), [&](DimAttr inner) { return self(inner, self); });
   };
   return prove(rhs, prove);
 }

@@ -380,7 +380,8 @@ private:
       for (unsigned other : conflicts[slot])
         if (isLiveAt(slot, other))
           live = live + slots[other].size;
-      lowerBound = DimAttr::max(lowerBound, live);
+      if (!maxima.isAtMost(live, lowerBound))
+        lowerBound = maxima.isAtMost(lowerBound, live) ? live : DimAttr::max(lowerBound, live);
     }
   }
 

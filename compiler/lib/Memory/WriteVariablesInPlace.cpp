@@ -201,6 +201,11 @@ private:
       if (user != producer && steps.getPosition(user) <= last)
         return;
     if (int64_t position = steps.getPosition(producer); position < last) {
+      // Nobody has read another result of it by then.
+      for (Value output : producer.getOutputs())
+        for (Operation *user : output.getUsers())
+          if (int64_t read = steps.getPosition(user); user != producer && read > position && read <= last)
+            return;
       // What it reads must still be there.
       for (Value input : producer.getInputs())
         if (auto other = input.getDefiningOp<vxrt::VariableOp>(); other && other.getVariable() != target.getVariable())

@@ -105,11 +105,59 @@ private:
   unsigned filled = 0;
 };
 
-/// A file that appears under its name only when it is whole, with a buffer and the place that was reached.
-class OutputFile {
+/// Where the bytes of a module go, with the place that was reached.
+class Output {
+public:
+  virtual ~Output() = default;
+
+  void write(const void *data, size_t size) {
+    append(data, size);
+    position += size;
+  }
+  void padTo(uint64_t offset) {
+    static const char zeros[4096] = {};
+    while (position < offset)
+      write(zeros, std::min<uint64_t>(sizeof(zeros), offset - position));
+  }
+  uint64_t tell() const { return position; }
+
+  /// What is to come, where that is known.
+  virtual void reserve(uint64_t bytes) {}
+
+  /// Overwrites the beginning; then all bytes are on their way.
+  template <typename Header>
+  LogicalResult finish(const Header &header, std::string &error) {
+    return finishWith(ArrayRef(reinterpret_cast<const char *>(&header), sizeof(header)), error);
+  }
+
+private:
+  virtual void append(const void *data, size_t size) = 0;
+  virtual LogicalResult finishWith(ArrayRef<char> header, std::string &error) = 0;
+
+  uint64_t position = 0;
+};
+
+class OutputMemory final : public Output {
+public:
+  explicit OutputMemory(ModuleBytes &bytes) : bytes(bytes) {}
+
+  void reserve(uint64_t count) override { bytes.reserve(tell() + count); }
+
+private:
+  void append(const void *data, size_t size) override { bytes.append(data, size); }
+  LogicalResult finishWith(ArrayRef<char> header, std::string &) override {
+    bytes.overwrite(0, header.data(), header.size());
+    return success();
+  }
+
+  ModuleBytes &bytes;
+};
+
+/// A file that appears under its name only when it is whole.
+class OutputFile final : public Output {
 public:
   OutputFile(StringRef path) : path(path) {}
-  ~OutputFile() {
+  ~OutputFile() override {
     if (stream) {
       stream->flush();
       stream->clear_error(); // reported, or of bytes that nobody wants
@@ -128,21 +176,13 @@ public:
     return success();
   }
 
-  void write(const void *data, size_t size) {
-    stream->write(static_cast<const char *>(data), size);
-    position += size;
-  }
-  void padTo(uint64_t offset) {
-    static const char zeros[4096] = {};
-    while (position < offset)
-      write(zeros, std::min<uint64_t>(sizeof(zeros), offset - position));
-  }
-  uint64_t tell() const { return position; }
+  PartialFile &partial() { return file; }
 
-  /// Overwrites the beginning; then all bytes are on their way.
-  template <typename Header>
-  LogicalResult finish(const Header &header, std::string &error) {
-    stream->pwrite(reinterpret_cast<const char *>(&header), sizeof(header), 0);
+private:
+  void append(const void *data, size_t size) override { stream->write(static_cast<const char *>(data), size); }
+
+  LogicalResult finishWith(ArrayRef<char> header, std::string &error) override {
+    stream->pwrite(header.data(), header.size(), 0);
     stream->flush();
     if (!stream->has_error())
       return success();
@@ -150,15 +190,11 @@ public:
     return failure();
   }
 
-  PartialFile &partial() { return file; }
-
-private:
   static std::string describe(int number) { return std::error_code(number, std::generic_category()).message(); }
 
   std::string path;
   PartialFile file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
-  uint64_t position = 0;
 };
 
 /// `unknownSize` gives the number of a symbol for the dimension of a sequence's tensors in which they differ.
@@ -195,11 +231,13 @@ public:
   Writer(StringRef path, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options, std::string &error)
       : path(path), targets(targets), options(options), error(error) {}
 
-  LogicalResult write() {
+  /// Collects what the metadata says of all but the weights; then one of the functions below.
+  void collect() {
     root.producer = "vx " VX_VERSION_STRING;
     root.name = options.modelName;
     ModuleOp first = targets.front().schedules.back().module;
     dropForeignSymbols(first);
+    collectInstanceSymbols(first);
     collectVariables(first);
     collectFunctions(first);
     for (const TargetContents &target : targets)
@@ -211,20 +249,82 @@ public:
       root.fault_sites.push_back(std::move(site));
     }
     root.source_nodes = shared.sourceNodes;
-    return writeFiles();
+  }
+
+  LogicalResult writeBytes(ModuleBytes &bytes) {
+    OutputMemory memory(bytes);
+    if (succeeded(writeAll(memory, nullptr)) && (!options.confirm || options.confirm(error)))
+      return success();
+    bytes = ModuleBytes();
+    return failure();
+  }
+
+  LogicalResult writeFiles() {
+    removeLeftoverFiles(path);
+    OutputFile file(path);
+    if (failed(file.open(error)))
+      return failure();
+    std::unique_ptr<OutputFile> weightsFile;
+    if (options.externalWeights && !shared.constants.empty()) {
+      weightsFile = std::make_unique<OutputFile>(getWeightsPath(path));
+      if (failed(weightsFile->open(error)))
+        return failure();
+    }
+    if (failed(writeAll(file, weightsFile.get())) || failed(verify(file, weightsFile.get())))
+      return failure();
+    if (options.confirm && !options.confirm(error))
+      return failure();
+    // The weights first. Between the two names the old module stands beside new weights, which it refuses.
+    SmallVector<PartialFile *, 2> files;
+    if (weightsFile)
+      files.push_back(&weightsFile->partial());
+    files.push_back(&file.partial());
+    return success(PartialFile::commitAll(files, error));
   }
 
 private:
+  static std::unique_ptr<format::SymbolT> encodeSymbol(SymbolOp declaration) {
+    auto symbol = std::make_unique<format::SymbolT>();
+    symbol->name = declaration.getName().str();
+    symbol->min = declaration.getMin();
+    symbol->max = declaration.getMax();
+    symbol->multiple = declaration.getMultiple();
+    symbol->data_dependent = declaration.getDataDependent();
+    return symbol;
+  }
+
+  void collectInstanceSymbols(ModuleOp module) {
+    SmallVector<Attribute> names;
+    for (auto declaration : module.getOps<SymbolOp>())
+      if (declaration.getInstance()) {
+        names.push_back(declaration.getNameAttr());
+        root.symbols.push_back(encodeSymbol(declaration));
+      }
+    instanceSymbols = ArrayAttr::get(module.getContext(), names);
+  }
+
   void collectVariables(ModuleOp module) {
     for (auto variable : module.getOps<VariableOp>()) {
       auto type = cast<RankedTensorType>(variable.getType());
       auto entry = std::make_unique<format::VariableT>();
       entry->name = variable.getSymName().str();
       entry->element_type = getElementType(type.getElementType());
-      entry->dims.assign(type.getShape().begin(), type.getShape().end());
-      entry->size = getSize(type);
-      if (ElementsAttr initial = variable.getInitialAttr())
-        entry->initial = static_cast<int32_t>(shared.getConstant(initial));
+      entry->role = static_cast<format::Role>(variable.getRole());
+      entry->source = variable.getSource().value_or("").str();
+      DimAttr bits = DimAttr::constant(module.getContext(), vxrt::getStorageBits(type.getElementType()));
+      for (DimAttr dim : getDims(type)) {
+        entry->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, instanceSymbols)));
+        bits = bits * dim;
+      }
+      DimAttr size = DimAttr::ceilDiv(bits, DimAttr::constant(module.getContext(), 8));
+      entry->storage = static_cast<uint32_t>(root.storages.size());
+      root.storages.push_back(std::make_unique<format::StorageT>());
+      root.storages.back()->size = std::make_unique<format::ExprT>(encodeExpr(size, instanceSymbols));
+      if (ElementsAttr initial = variable.getInitialAttr()) {
+        entry->init = std::make_unique<format::InitT>();
+        entry->init->kind = format::InitKind::Constant;
+        entry->init->constant = shared.getConstant(initial);
+      }
       shared.variables[variable.getSymName()] = static_cast<uint32_t>(root.variables.size());
       root.variables.push_back(std::move(entry));
     }
@@ -315,12 +415,10 @@ private:
       for (auto declaration : module.getOps<SymbolOp>()) {
         if (!llvm::is_contained(program.getSymbols(), declaration.getNameAttr()))
           continue;
-        auto symbol = std::make_unique<format::SymbolT>();
-        symbol->name = declaration.getName().str();
-        symbol->min = declaration.getMin();
-        symbol->max = declaration.getMax();
-        symbol->multiple = declaration.getMultiple();
-        symbol->data_dependent = declaration.getDataDependent();
+        std::unique_ptr<format::SymbolT> symbol = encodeSymbol(declaration);
+        if (declaration.getInstance())
+          symbol->instance =
+              static_cast<int32_t>(llvm::find(instanceSymbols, declaration.getNameAttr()) - instanceSymbols.begin());
         function->symbols.push_back(std::move(symbol));
       }
       auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
@@ -480,7 +578,7 @@ private:
   static std::unique_ptr<format::ConstraintT> makeConstraint(uint32_t symbol, int64_t value) {
     auto constraint = std::make_unique<format::ConstraintT>();
     constraint->symbol = symbol;
-    constraint->value = value;
+    constraint->min = constraint->max = value;
     return constraint;
   }
 
@@ -508,12 +606,14 @@ private:
   }
 
   /// Writes all constants, one after another, and their table.
-  LogicalResult writeWeights(OutputFile &file, uint32_t section) {
+  void writeWeights(Output &file, uint32_t section) {
     uint64_t begin = file.tell(), total = 0;
-    for (auto &[value, number] : shared.constants) {
+    for (auto &[value, known] : shared.constants) {
       auto constant = std::make_unique<format::ConstantT>();
-      if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-        constant->name = resource.getRawHandle().getKey().str();
+      auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+      constant->name = !known.names.empty() ? known.names.front().str()
+                       : resource           ? resource.getRawHandle().getKey().str()
+                                            : "constant_" + std::to_string(known.number);
       constant->section = section;
       constant->offset = alignTo(total, 64);
       constant->size = getSize(cast<ShapedType>(value.getType()));
@@ -521,9 +621,17 @@ private:
       total = constant->offset + constant->size;
       root.constants.push_back(std::move(constant));
     }
+    // The same bytes under each further name: no program reads these entries, who looks for a name does.
+    for (auto &[value, known] : shared.constants)
+      for (StringAttr name : known.names.getArrayRef().drop_front(known.names.empty() ? 0 : 1)) {
+        auto alias = std::make_unique<format::ConstantT>(*root.constants[known.number]);
+        alias->name = name.str();
+        root.constants.push_back(std::move(alias));
+      }
+    file.reserve(total + codeBytes());
     StreamingHash hash(total);
-    for (auto &[value, number] : shared.constants) {
-      const format::ConstantT &constant = *root.constants[number];
+    for (auto &[value, known] : shared.constants) {
+      const format::ConstantT &constant = *root.constants[known.number];
       hash.appendZeros(begin + constant.offset - file.tell());
       file.padTo(begin + constant.offset);
       emitBytes(value, [&](ArrayRef<char> bytes) {
@@ -535,32 +643,30 @@ private:
     entry.offset = begin;
     entry.size = total;
     entry.hash = hash.finish();
-    return success();
   }
 
-  LogicalResult writeFiles() {
-    removeLeftoverFiles(path);
-    OutputFile file(path);
-    if (failed(file.open(error)))
-      return failure();
-    std::unique_ptr<OutputFile> weightsFile;
+  /// With room for metadata.
+  uint64_t codeBytes() const {
+    uint64_t bytes = uint64_t(1) << 20;
+    for (auto &[section, code] : codeSections)
+      bytes += code->size() + VX_SECTION_ALIGNMENT;
+    return bytes;
+  }
+
+  /// All bytes of the module; the weights to `weightsFile` where it is not null.
+  LogicalResult writeAll(Output &file, OutputFile *weightsFile) {
     file.padTo(sizeof(vx_module_header));
     if (!shared.constants.empty()) {
       uint32_t section = addSection(format::SectionKind::Weights);
-      if (options.externalWeights) {
-        std::string name = getWeightsPath(path);
-        weightsFile = std::make_unique<OutputFile>(name);
-        if (failed(weightsFile->open(error)))
-          return failure();
-        root.sections[section]->external_file = llvm::sys::path::filename(name).str();
+      if (weightsFile) {
+        root.sections[section]->external_file = llvm::sys::path::filename(getWeightsPath(path)).str();
         weightsFile->padTo(VX_SECTION_ALIGNMENT);
-        if (failed(writeWeights(*weightsFile, section)) ||
-            failed(weightsFile->finish(makeWeightsHeader(*root.sections[section], weightsFile->tell()), error)))
+        writeWeights(*weightsFile, section);
+        if (failed(weightsFile->finish(makeWeightsHeader(*root.sections[section], weightsFile->tell()), error)))
           return failure();
       } else {
         file.padTo(VX_SECTION_ALIGNMENT);
-        if (failed(writeWeights(file, section)))
-          return failure();
+        writeWeights(file, section);
       }
     }
     for (auto [section, bytes] : codeSections) {
@@ -583,18 +689,7 @@ private:
     header.metadata_hash = vx_hash64(builder.GetBufferPointer(), builder.GetSize());
     file.write(builder.GetBufferPointer(), builder.GetSize());
     header.file_size = file.tell();
-    if (failed(file.finish(header, error)))
-      return failure();
-    if (failed(verify(file, weightsFile.get())))
-      return failure();
-    if (options.confirm && !options.confirm(error))
-      return failure();
-    // The weights first. Between the two names the old module stands beside new weights, which it refuses.
-    SmallVector<PartialFile *, 2> files;
-    if (weightsFile)
-      files.push_back(&weightsFile->partial());
-    files.push_back(&file.partial());
-    return success(PartialFile::commitAll(files, error));
+    return file.finish(header, error);
   }
 
   /// Shows the module to the loader that will read it. With weights beside it, both stand for that under their names in
@@ -647,6 +742,7 @@ private:
   std::string &error;
   format::ModuleT root;
   SharedTables shared;
+  ArrayAttr instanceSymbols; // names, in the order of the module's table
   llvm::StringMap<uint32_t> programNumbers;
   std::vector<std::pair<uint32_t, const std::vector<char> *>> codeSections;
 };
@@ -661,7 +757,29 @@ std::string getWeightsPath(StringRef modulePath) {
 
 LogicalResult writeModule(StringRef path, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options,
                           std::string &error) {
-  return Writer(path, targets, options, error).write();
+  Writer writer(path, targets, options, error);
+  writer.collect();
+  return writer.writeFiles();
+}
+
+LogicalResult writeModule(ModuleBytes &bytes, ArrayRef<TargetContents> targets, const ModuleWriterOptions &options,
+                          std::string &error) {
+  assert(!options.externalWeights && !options.verify && "for files");
+  Writer writer("", targets, options, error);
+  writer.collect();
+  return writer.writeBytes(bytes);
+}
+
+void ModuleBytes::append(const void *bytes, size_t count) {
+  size_t offset = used;
+  used += count;
+  pages.resize((used + pageSize - 1) / pageSize);
+  overwrite(offset, bytes, count);
+}
+
+void ModuleBytes::overwrite(size_t offset, const void *bytes, size_t count) {
+  if (count > 0)
+    memcpy(reinterpret_cast<char *>(pages.data()) + offset, bytes, count);
 }
 
 } // namespace vx

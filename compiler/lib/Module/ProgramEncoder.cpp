@@ -271,9 +271,17 @@ private:
       encodeOp(&op, block);
   }
 
+  void addStored(uint32_t variable) {
+    auto place = llvm::lower_bound(program.stores, variable);
+    if (place == program.stores.end() || *place != variable)
+      program.stores.insert(place, variable);
+  }
+
   std::unique_ptr<format::CommandT> encodeCommand(mlir::Operation *op) {
     auto command = std::make_unique<format::CommandT>();
-    program.stores_variables |= vxrt::writesVariable(op);
+    for (Value written : vxrt::getWrittenBuffers(op))
+      if (auto variable = written.getDefiningOp<vxrt::VariableOp>())
+        addStored(shared.variables.lookup(variable.getVariable()));
     if (auto copy = dyn_cast<vxrt::CopyOp>(op)) {
       command->kind = format::CommandKind::Copy;
       command->barrier = copy.getBarrier();
@@ -281,8 +289,6 @@ private:
       return command;
     }
     auto dispatch = cast<vxrt::DispatchOp>(op);
-    program.stores_variables |= llvm::any_of(
-        dispatch.getOutputs(), [](Value output) { return isa_and_present<vxrt::VariableOp>(output.getDefiningOp()); });
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(module, dispatch.getKernelAttr());
     command->kind = format::CommandKind::Dispatch;
     command->barrier = dispatch.getBarrier();
@@ -327,10 +333,12 @@ private:
           emit(block, Op::Allocate, {value(), registerOf(allocate.getSize())}).site =
               getSite(op->getLoc(), "allocation");
         })
-        .Case<vxrt::ConstantOp>(
-            [&](auto constant) { emit(block, Op::Constant, {value()}, shared.getConstant(constant.getValue())); })
+        .Case<vxrt::ConstantOp>([&](auto constant) {
+          emit(block, Op::Constant, {value()}, shared.getConstant(constant.getValue(), constant.getNamesAttr()));
+        })
         .Case<vxrt::VariableOp>([&](auto variable) {
-          emit(block, Op::Variable, {value()}, shared.variables.lookup(variable.getVariable()));
+          if (!variable.use_empty())
+            emit(block, Op::Variable, {value()}, shared.variables.lookup(variable.getVariable()));
         })
         .Case<vxrt::DerivedOp>([&](auto derived) {
           auto source = module.lookupSymbol<vxrt::ProgramOp>(derived.getSource());

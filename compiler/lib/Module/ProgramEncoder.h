@@ -12,15 +12,23 @@ namespace vx {
 
 /// Tables that all programs of a module share, numbered as they are met.
 struct SharedTables {
-  llvm::MapVector<mlir::ElementsAttr, uint32_t> constants;
+  struct Constant {
+    uint32_t number;
+    llvm::SetVector<mlir::StringAttr> names; // of the model's initializers
+  };
+  llvm::MapVector<mlir::ElementsAttr, Constant> constants;
   llvm::StringMap<uint32_t> variables;                         // by name
   std::vector<std::pair<std::string, std::string>> faultSites; // node, what
   llvm::StringMap<uint32_t> faultSiteRuns;                     // where a run of sites begins, by its text
   std::vector<std::string> sourceNodes;
   llvm::StringMap<uint32_t> sourceNodeNumbers;
 
-  uint32_t getConstant(mlir::ElementsAttr value) {
-    return constants.insert({value, static_cast<uint32_t>(constants.size())}).first->second;
+  uint32_t getConstant(mlir::ElementsAttr value, mlir::ArrayAttr names = {}) {
+    Constant &constant = constants.insert({value, {static_cast<uint32_t>(constants.size()), {}}}).first->second;
+    if (names)
+      for (mlir::Attribute name : names)
+        constant.names.insert(mlir::cast<mlir::StringAttr>(name));
+    return constant.number;
   }
 
   uint32_t getSourceNode(llvm::StringRef node) {

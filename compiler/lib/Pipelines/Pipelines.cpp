@@ -29,6 +29,7 @@ bool isPrecision(llvm::StringRef name) { return parsePrecision(name).has_value()
 
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
+  pm.addPass(createInlineCallsPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
   pm.addPass(createRecordConstraintsPass());
   if (!options.dims.empty()) {

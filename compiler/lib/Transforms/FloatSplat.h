@@ -2,7 +2,6 @@
 #ifndef VX_LIB_TRANSFORMS_FLOATSPLAT_H
 #define VX_LIB_TRANSFORMS_FLOATSPLAT_H
 
-#include "mlir/IR/Matchers.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <optional>
 
@@ -12,8 +11,8 @@ namespace vx {
 inline std::optional<double> getFloatSplat(mlir::Value value) {
   while (mlir::isa_and_present<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  mlir::SplatElementsAttr elements;
-  if (!mlir::matchPattern(value, mlir::m_Constant(&elements)) || !mlir::isa<mlir::FloatType>(elements.getElementType()))
+  auto elements = mlir::dyn_cast_or_null<mlir::SplatElementsAttr>(getConstantValue(value));
+  if (!elements || !mlir::isa<mlir::FloatType>(elements.getElementType()))
     return std::nullopt;
   return elements.getSplatValue<mlir::APFloat>().convertToDouble();
 }

@@ -1,3 +1,4 @@
+#include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Reference/Evaluate.h"
 #include "vx/Transforms/Passes.h"
 
@@ -35,6 +36,79 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
       else if (folded.contains(op))
         materialize(op);
     }
+    joinEqualConstants();
+  }
+
+  /// Constants of one value are one, which has all their names. What joins equal ops leaves those of different names
+  /// apart.
+  void joinEqualConstants() {
+    Block &entry = getOperation().getBody().front();
+    llvm::DenseMap<Attribute, ConstantOp> kept;
+    SmallVector<ConstantOp> constants;
+    getOperation().walk<WalkOrder::PreOrder>([&](ConstantOp op) {
+      if (!op->getParentOfType<FusionOp>())
+        constants.push_back(op);
+    });
+    for (ConstantOp op : constants) {
+      auto [it, isFirst] = kept.try_emplace(op.getValue(), op);
+      if (isFirst)
+        continue;
+      ConstantOp first = it->second;
+      if (first->getBlock() != &entry)
+        first->moveBefore(&entry, entry.begin());
+      llvm::SetVector<Attribute> names;
+      for (ConstantOp one : {first, op})
+        if (one.getNames())
+          names.insert(one.getNamesAttr().begin(), one.getNamesAttr().end());
+      if (!names.empty())
+        first.setNamesAttr(ArrayAttr::get(&getContext(), names.getArrayRef()));
+      op.replaceAllUsesWith(first.getResult());
+      op.erase();
+    }
+  }
+
+  /// The names of the constants that a folded op's value was computed from.
+  static void collectNames(Operation *op, llvm::SetVector<StringRef> &names, llvm::DenseSet<Operation *> &seen) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || !seen.insert(producer).second)
+        continue;
+      auto constant = dyn_cast<ConstantOp>(producer);
+      if (!constant)
+        collectNames(producer, names, seen);
+      else if (constant.getNames())
+        for (StringRef name : constant.getNamesAttr().getAsValueRange<StringAttr>()) {
+          name.consume_front(foldedPrefix);
+          names.insert(name);
+        }
+    }
+  }
+
+  /// What a constant is called that the value of `op` becomes: by what it was folded from, or by the op's nodes where
+  /// that has no name either. One number needs none.
+  static ArrayAttr getFoldedNames(Operation *op) {
+    if (cast<RankedTensorType>(op->getResult(0).getType()).getNumElements() <= 1)
+      return {};
+    Operation *source = op;
+    while (isa_and_present<ReshapeOp>(source)) // the same elements
+      source = source->getOperand(0).getDefiningOp();
+    if (auto constant = dyn_cast_if_present<ConstantOp>(source))
+      return constant.getNamesAttr();
+    constexpr size_t mostNames = 4;
+    llvm::SetVector<StringRef> sources;
+    llvm::DenseSet<Operation *> seen;
+    collectNames(op, sources, seen);
+    std::string text = foldedPrefix.str();
+    if (sources.empty()) {
+      if (getSourceNodes(op->getLoc()).empty())
+        return {};
+      text += describeSource(op->getLoc());
+    }
+    for (auto [index, name] : llvm::enumerate(sources.getArrayRef().take_front(mostNames)))
+      text += (index == 0 ? "" : ", ") + name.str();
+    if (sources.size() > mostNames)
+      text += " and " + std::to_string(sources.size() - mostNames) + " more";
+    return Builder(op->getContext()).getStrArrayAttr({text});
   }
 
   /// The value of a constant, or of an op that only repeats or counts and is cheaper to keep than its result.
@@ -120,9 +194,11 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     ElementsAttr value = type.getNumElements() <= maxInline ? reference::getElementsAttr(type, tensor)
                                                             : reference::getResourceAttr(type, tensor, "folded");
     OpBuilder builder(op);
-    op->replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), type, value));
+    op->replaceAllUsesWith(ConstantOp::create(builder, op->getLoc(), type, value, getFoldedNames(op)));
     op->erase();
   }
+
+  static constexpr StringLiteral foldedPrefix = "folded from ";
 
   llvm::DenseMap<Operation *, HostTensor> values; // of constants, and of ops that fold
   llvm::DenseSet<Operation *> folded;

@@ -1,9 +1,10 @@
 // Groups ops into fusion regions: one anchor each, with its prologue and its epilogue.
 //
-// A group grows from its last op (the root, whose result is the kernel's) towards its producers. A producer joins when
-// all its uses are inside of the group, so that nothing is computed twice and nothing but the root is written to
-// memory.
+// A group grows from its last op, the root, towards its producers. A producer joins when all its uses are inside of the
+// group, so that nothing is computed twice. Then come those whose elements meet the root's one to one and that others
+// read too: their results leave the kernel beside the root's.
 
+#include "BlockDependences.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -90,30 +91,45 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
   return derivable;
 }
 
+/// The type of an op's only result, or null.
+RankedTensorType getOnlyType(Operation *op) {
+  return op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : RankedTensorType();
+}
+
+bool haveEqualDims(RankedTensorType a, RankedTensorType b) {
+  return a.getShape() == b.getShape() && getDims(a) == getDims(b);
+}
+
 class Group {
 public:
-  Group(Operation *root, const llvm::DenseSet<Operation *> &derivable) : root(root), derivable(derivable) {
+  /// What the groups of a block have in common.
+  struct Context {
+    const llvm::DenseSet<Operation *> &derivable;
+    BlockDependences dependences;
+    llvm::DenseSet<Operation *> taken; // by the groups before
+  };
+
+  Group(Operation *root, Context &context) : root(root), context(context) {
     members.insert(root);
     identity.insert(root);
+    leaving.insert(root);
     if (getRole(root) == Role::Anchor)
       anchor = root;
   }
 
-  void grow(const llvm::DenseSet<Operation *> &taken) {
-    // Members are appended, so this visits producers of producers, and again until nothing joins: a producer with two
-    // users can join only after both have.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t i = 0; i < members.size() && members.size() < kMaxOps; ++i)
-        for (Value operand : members[i]->getOperands()) {
-          Operation *producer = operand.getDefiningOp();
-          if (producer && !members.contains(producer) && !taken.contains(producer) && canJoin(producer)) {
-            members.insert(producer);
-            changed = true;
-          }
-        }
-    }
+  void grow() {
+    do
+      addProducers();
+    while (addLeavingProducer() || addSibling());
+    // All that read it may have come since.
+    leaving.remove_if([&](Operation *op) {
+      return op != root && llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
+    });
+    context.taken.insert(members.begin(), members.end());
+    context.dependences.group(members.getArrayRef());
   }
+
+  bool hasSeveralResults() const { return leaving.size() > 1; }
 
   FusionOp materialize() {
     SmallVector<Operation *> order(members.begin(), members.end());
@@ -137,10 +153,13 @@ public:
       locations.push_back(op->getLoc());
       addInputs(op, addInputs);
     }
-    OpBuilder builder(root);
+    SmallVector<Value> results;
+    for (Operation *op : leaving)
+      llvm::append_range(results, op->getResults());
+    OpBuilder builder(order.back());
     Location location = builder.getFusedLoc(locations);
     auto strategy = StrategyAttr::get(root->getContext(), "loops", {}, {}, {}, 1);
-    auto fusion = FusionOp::create(builder, location, root->getResultTypes(), inputs.getArrayRef(), strategy);
+    auto fusion = FusionOp::create(builder, location, ValueRange(results).getTypes(), inputs.getArrayRef(), strategy);
     Block *body = builder.createBlock(&fusion.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -149,31 +168,178 @@ public:
       for (Value operand : op->getOperands())
         if (!mapping.contains(operand))
           self(operand.getDefiningOp(), self);
-      builder.clone(*op, mapping);
+      Operation *clone = builder.clone(*op, mapping);
+      if (auto constant = dyn_cast<ConstantOp>(clone))
+        constant.removeNamesAttr(); // a number in a kernel, whichever initializer held it
     };
     for (Operation *op : order)
       cloneWithFree(op, cloneWithFree);
-    SmallVector<Value> results;
-    for (Value result : root->getResults())
-      results.push_back(mapping.lookup(result));
-    YieldOp::create(builder, location, results);
-    root->replaceAllUsesWith(fusion);
+    SmallVector<Value> yielded;
+    for (Value result : results)
+      yielded.push_back(mapping.lookup(result));
+    YieldOp::create(builder, location, yielded);
+    for (auto [result, outside] : llvm::zip_equal(results, fusion.getResults()))
+      result.replaceAllUsesWith(outside);
     for (Operation *op : llvm::reverse(order))
       op->erase();
     return fusion;
   }
 
-  const llvm::SetVector<Operation *> &getMembers() const { return members; }
-
 private:
-  static constexpr size_t kMaxOps = 64;
+  static constexpr size_t kMaxOps = 64, kMaxResults = 8;
+
+  void addProducers() {
+    // Members are appended, so this visits producers of producers, and again until nothing joins: a producer with two
+    // users can join only after both have.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < members.size() && members.size() < kMaxOps; ++i)
+        for (Value operand : members[i]->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          if (producer && !members.contains(producer) && mayBeMember(producer) && canJoin(producer)) {
+            members.insert(producer);
+            changed = true;
+          }
+        }
+    }
+  }
+
+  /// A producer that others read too, whose result leaves the kernel beside the root's.
+  bool addLeavingProducer() {
+    for (Operation *member : identity)
+      for (Value operand : member->getOperands())
+        if (Operation *producer = operand.getDefiningOp(); producer && canLeave(producer)) {
+          if (getRole(producer) == Role::Anchor && !anchor)
+            anchor = producer;
+          addLeaving(producer);
+          return true;
+        }
+    return false;
+  }
+
+  /// An op that reads what the group computes, or else what it reads, and is read by others alone.
+  bool addSibling() {
+    for (Operation *member : identity) {
+      if (member->hasTrait<OpTrait::Elementwise>() && !anchor)
+        for (Value operand : member->getOperands())
+          if (addReaderOf(operand))
+            return true;
+      for (Value result : member->getResults())
+        if (addReaderOf(result))
+          return true;
+    }
+    auto reduce = dyn_cast_or_null<ReduceOp>(anchor);
+    return reduce && identity.contains(reduce) && addReduction(reduce);
+  }
+
+  bool addReaderOf(Value value) {
+    for (Operation *user : value.getUsers())
+      if (user->hasTrait<OpTrait::Elementwise>() && canBeSibling(user)) {
+        addLeaving(user);
+        return true;
+      }
+    return false;
+  }
+
+  /// Another reduction of the same elements that nothing connects with the anchor.
+  bool addReduction(ReduceOp reduce) {
+    for (Value tensor : getElementSources(reduce.getInput())) {
+      SetVector<Value> made; // of the tensor, element for element
+      made.insert(tensor);
+      for (size_t k = 0; k < made.size() && made.size() < kMaxOps; ++k)
+        for (Operation *user : made[k].getUsers()) {
+          if (user->hasTrait<OpTrait::Elementwise>() && user->hasOneUse())
+            made.insert(user->getResult(0));
+          if (isCompanion(user) && canBeSibling(user)) {
+            addLeaving(user);
+            return true;
+          }
+        }
+    }
+    return false;
+  }
+
+  /// True for a reduction along the anchor's axes that reads elements that the anchor reads too, so that one pass over
+  /// them serves both.
+  bool isCompanion(Operation *op) const {
+    auto reduce = dyn_cast_or_null<ReduceOp>(anchor), other = dyn_cast<ReduceOp>(op);
+    if (!reduce || !other || reduce == other || reduce.getAxes() != other.getAxes() ||
+        !haveEqualDims(cast<RankedTensorType>(reduce.getInput().getType()),
+                       cast<RankedTensorType>(other.getInput().getType())))
+      return false;
+    SetVector<Value> sources = getElementSources(reduce.getInput());
+    return llvm::any_of(getElementSources(other.getInput()), [&](Value value) { return sources.contains(value); });
+  }
+
+  /// The tensors that `tensor` is computed from, element for element, and itself; not those that are computed anew
+  /// wherever they are read.
+  static SetVector<Value> getElementSources(Value tensor) {
+    SetVector<Value> sources;
+    sources.insert(tensor);
+    for (size_t k = 0; k < sources.size() && sources.size() < kMaxOps; ++k)
+      if (Operation *producer = sources[k].getDefiningOp(); producer && producer->hasTrait<OpTrait::Elementwise>())
+        for (Value operand : producer->getOperands())
+          if (!operand.getDefiningOp() || !isFree(operand.getDefiningOp()))
+            sources.insert(operand);
+    return sources;
+  }
+
+  void addLeaving(Operation *op) {
+    members.insert(op);
+    identity.insert(op);
+    leaving.insert(op);
+  }
+
+  bool mayBeMember(Operation *op) const {
+    if (op->getBlock() != root->getBlock() || context.taken.contains(op) || !isComputedByKernel(op) || isFree(op) ||
+        op->hasTrait<OpTrait::ScattersResult>())
+      return false;
+    // What constants alone decide: once at load, not in each call.
+    return !context.derivable.contains(op) || context.derivable.contains(root);
+  }
+
+  /// True for an op whose result may be one of several: an element of it belongs to one of the root.
+  bool mayLeave(Operation *op) const {
+    RankedTensorType type = getOnlyType(op), own = getOnlyType(root);
+    return mayBeMember(op) && !members.contains(op) && members.size() < kMaxOps && leaving.size() < kMaxResults &&
+           type && own && haveEqualDims(type, own) && !mayFault(op) && !op->hasTrait<OpTrait::Serial>() &&
+           !root->hasTrait<OpTrait::Serial>() && context.derivable.contains(op) == context.derivable.contains(root);
+  }
+
+  bool canLeave(Operation *producer) const {
+    bool isAnchor = getRole(producer) == Role::Anchor;
+    if (!mayLeave(producer) || (!isAnchor && !producer->hasTrait<OpTrait::Elementwise>()) ||
+        (isAnchor && anchor && !isCompanion(producer)))
+      return false;
+    // What ends another anchor's kernel stays there.
+    if (anchor && isEpilogue(producer))
+      return false;
+    bool isRead = false;
+    for (Operation *user : producer->getUsers()) {
+      bool isInside = members.contains(user);
+      if (isInside && (!identity.contains(user) || !user->hasTrait<OpTrait::Elementwise>()))
+        return false;
+      isRead |= !isInside;
+    }
+    return isRead && !makesCycle(producer);
+  }
+
+  bool canBeSibling(Operation *op) const {
+    if (!mayLeave(op) || isEpilogue(op))
+      return false;
+    // Its only reader may take it along.
+    if (op->hasOneUse() && isComputedByKernel(*op->user_begin()))
+      return false;
+    return !makesCycle(op);
+  }
+
+  bool makesCycle(Operation *op) const {
+    llvm::SetVector<Operation *> all = members;
+    all.insert(op);
+    return context.dependences.makeCycle(all);
+  }
 
   bool canJoin(Operation *producer) {
-    if (producer->getBlock() != root->getBlock() || !isComputedByKernel(producer) || isFree(producer) ||
-        producer->hasTrait<OpTrait::ScattersResult>())
-      return false;
-    if (derivable.contains(producer) && !derivable.contains(root))
-      return false; // once at load, not in each call
     if (isPartForAttention(producer))
       return llvm::all_of(producer->getUsers(), [&](Operation *user) { return members.contains(user); });
     bool usersPreserveElements = true;
@@ -189,9 +355,10 @@ private:
       return false;
     if (getRole(producer) == Role::Anchor) {
       // The anchor's result must be the root's shape, element for element, or tiles of both would not agree.
-      if (anchor || !usersPreserveElements)
+      if ((anchor && !isCompanion(producer)) || !usersPreserveElements)
         return false;
-      anchor = producer;
+      if (!anchor)
+        anchor = producer;
     }
     if (usersPreserveElements)
       identity.insert(producer);
@@ -204,20 +371,21 @@ private:
   }
 
   Operation *root;
-  const llvm::DenseSet<Operation *> &derivable;
+  Context &context;
   Operation *anchor = nullptr;
   llvm::SetVector<Operation *> members;
-  llvm::DenseSet<Operation *> identity; // ops whose elements correspond to the root's
+  llvm::SetVector<Operation *> identity; // ops whose elements correspond to the root's
+  llvm::SetVector<Operation *> leaving;  // those whose results leave the kernel, the root first
 };
 
 void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
   SmallVector<Operation *> candidates;
   for (Operation &op : llvm::reverse(block))
     candidates.push_back(&op);
-  llvm::DenseSet<Operation *> taken;
+  Group::Context context{derivable, BlockDependences(block), {}};
   SmallVector<Group> groups;
   for (Operation *op : candidates) {
-    if (taken.contains(op))
+    if (context.taken.contains(op))
       continue;
     // Something free becomes a kernel of its own only where the host holds it as memory.
     bool isHeldByHost = isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
@@ -225,11 +393,10 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
                         });
     if (!isHeldByHost && (!isComputedByKernel(op) || isFree(op)))
       continue;
-    Group group(op, derivable);
-    group.grow(taken);
-    taken.insert(group.getMembers().begin(), group.getMembers().end());
-    groups.push_back(std::move(group));
+    groups.emplace_back(op, context).grow();
   }
+  if (llvm::any_of(groups, [](const Group &group) { return group.hasSeveralResults(); }))
+    context.dependences.sort();
   for (Group &group : groups)
     group.materialize();
 }

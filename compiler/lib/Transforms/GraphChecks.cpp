@@ -16,7 +16,7 @@ Declarations getDeclarations(ModuleOp module) {
 LogicalResult checkKind(Operation *op, StringRef phase) {
   bool isKnown = isa<func::FuncOp, func::ReturnOp>(op) || isa_and_present<VXDialect>(op->getDialect()) ||
                  (isa<ModuleOp>(op) && !op->getParentOp());
-  if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op))
+  if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op) || (phase != "import" && isa<CallOp>(op)))
     return op->emitError() << "'" << op->getName() << "' does not belong to the '" << phase << "' phase";
   auto function = dyn_cast<func::FuncOp>(op);
   if (function &&

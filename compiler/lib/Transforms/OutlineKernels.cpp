@@ -70,23 +70,22 @@ std::string getReadableName(Block &body) {
   return llvm::join(names, "_");
 }
 
-/// Operands whose elements meet the result's one to one, on every path from operand to result.
+/// Operands whose elements meet those of all results one to one, on every path from operand to result.
 SmallVector<InPlacePair> findInPlacePairs(Block &body) {
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<InPlacePair> pairs;
-  if (yield.getValues().size() != 1)
-    return pairs;
-  auto result = cast<RankedTensorType>(yield.getValues().front().getType());
-  llvm::DenseSet<Operation *> identity; // ops that lead to the result element for element
+  llvm::DenseSet<Operation *> identity; // ops that lead to the results element for element
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (op.hasTrait<OpTrait::Elementwise>() &&
         llvm::all_of(op.getUsers(), [&](Operation *user) { return user == yield || identity.contains(user); }))
       identity.insert(&op);
   for (BlockArgument argument : body.getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
-    if (type == result && !argument.use_empty() &&
-        llvm::all_of(argument.getUsers(), [&](Operation *user) { return identity.contains(user); }))
-      pairs.push_back({argument.getArgNumber(), 0});
+    if (argument.use_empty() ||
+        !llvm::all_of(argument.getUsers(), [&](Operation *user) { return identity.contains(user); }))
+      continue;
+    for (auto [number, result] : llvm::enumerate(yield.getValues()))
+      if (result.getType() == argument.getType())
+        pairs.push_back({argument.getArgNumber(), static_cast<int64_t>(number)});
   }
   return pairs;
 }

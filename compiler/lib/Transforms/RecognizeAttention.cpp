@@ -33,8 +33,8 @@ std::optional<Counter> matchCounter(Value value) {
   if (auto dim = dyn_cast<DimValueOp>(op))
     return Counter{std::nullopt, dim.getValue()};
   if (auto constant = dyn_cast<ConstantOp>(op)) {
-    SplatElementsAttr elements;
-    if (!matchPattern(value, m_Constant(&elements)) || !isa<IntegerType>(elements.getElementType()))
+    auto elements = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!elements || !isa<IntegerType>(elements.getElementType()))
       return std::nullopt;
     return Counter{std::nullopt, DimAttr::constant(op->getContext(), elements.getSplatValue<APInt>().getSExtValue())};
   }

@@ -45,7 +45,7 @@ LogicalResult checkBindings(func::FuncOp function, const Declarations &declarati
   });
   for (StringAttr name : used) {
     SymbolOp symbol = declarations.lookup(name.getValue());
-    if (symbol && !symbol.getDataDependent() && !bound.contains(name))
+    if (symbol && !symbol.getDataDependent() && !symbol.getInstance() && !bound.contains(name))
       return function.emitError() << "no input of '" << function.getName() << "' has the size '" << name.getValue()
                                   << "', so that a call does not bind it";
   }

@@ -182,8 +182,8 @@ private:
       return runBlock(fusion.getBody().front(), getValues(fusion.getInputs()));
     if (auto dispatch = llvm::dyn_cast<DispatchOp>(op))
       return runDispatch(dispatch);
-    if (auto call = llvm::dyn_cast<func::CallOp>(op))
-      return runCall(call);
+    if (llvm::isa<func::CallOp, CallOp>(op))
+      return runCall(op, op->getAttrOfType<FlatSymbolRefAttr>("callee").getValue());
     return nameSite(op, evaluate(op, getValues(op->getOperands()), symbols));
   }
 
@@ -210,6 +210,8 @@ private:
       return Values{std::move(*initial)};
     }
     auto type = llvm::cast<RankedTensorType>(variable.getType());
+    if (!type.hasStaticShape())
+      return callError(op, "variable '" + op.getVariable() + "' has a size that only an instance knows");
     std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
     if (!elementType)
       return callError(op, "variable '" + op.getVariable() + "' holds neither numbers nor bools");
@@ -255,12 +257,12 @@ private:
     return carried;
   }
 
-  llvm::Expected<Values> runCall(func::CallOp op) {
+  llvm::Expected<Values> runCall(Operation *op, llvm::StringRef name) {
     // The function is there and takes these operands: the call's verifier sees to it.
-    auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    auto callee = module.lookupSymbol<func::FuncOp>(name);
     if (llvm::is_contained(stack, callee))
-      return callError(op, "function '" + op.getCallee() + "' calls itself");
-    return callFunction(callee, getValues(op.getOperands()), state, stack);
+      return callError(op, "function '" + name + "' calls itself");
+    return callFunction(callee, getValues(op->getOperands()), state, stack);
   }
 
   llvm::Expected<Values> runDispatch(DispatchOp op) {

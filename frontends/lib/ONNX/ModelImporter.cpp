@@ -104,6 +104,8 @@ Value ModelImporter::materialize(Entry &entry) {
   else
     builder.setInsertionPointToStart(entry.block);
   auto constant = ConstantOp::create(builder, entry.location, entry.constant.getType(), entry.constant);
+  if (!entry.constantName.empty())
+    constant.setNamesAttr(builder.getStrArrayAttr({escapeControlCharacters(entry.constantName)}));
   last = constant;
   return entry.value = constant;
 }
@@ -490,6 +492,7 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
       ElementsAttr elements = tensors.read(tensor, tensor.name());
       Entry entry{elements.getType(), getLocation(tensor.name(), "Initializer")};
       entry.constant = elements;
+      entry.constantName = tensor.name();
       define(tensor.name(), std::move(entry));
     });
     if (!scope->entries.contains(tensor.name()))

@@ -37,8 +37,9 @@ struct Entry {
   std::optional<Dims> contents;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
-  /// The elements of an initializer or constant.
+  /// The elements of an initializer or constant, and its name in the model.
   mlir::ElementsAttr constant;
+  std::string constantName;
   /// A sequence that no tensor was inserted into: its element type is not binding yet.
   bool isEmptySequence = false;
   /// Why an output that its op may leave out is not made; the first to read it fails.

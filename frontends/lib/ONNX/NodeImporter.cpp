@@ -277,6 +277,8 @@ void NodeImporter::setContents(unsigned index, Dims contents, RankedTensorType t
 void NodeImporter::setConstant(unsigned index, ElementsAttr constant) {
   Entry entry{constant.getType(), location};
   entry.constant = constant;
+  if (constant.getNumElements() > 1) // one number is a literal: equal ones are one
+    entry.constantName = proto.output(static_cast<int>(index));
   setEntry(index, std::move(entry));
 }
 

@@ -85,23 +85,33 @@ Status copyString(std::string_view text, char **result) {
 }
 
 Status runCall(CallState &state, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
-               const Function &function) {
+               const Function &function, std::span<const ResultPlace> places = {}) {
   if (inputCount)
     VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
   if (outputCount != function.outputs.size())
     return failure(VX_INVALID_ARGUMENT, "function '{}' gives {} outputs, got places for {}", function.name,
                    function.outputs.size(), outputCount);
   std::vector<Ref<Value>> results;
-  VX_RETURN_IF_ERROR(state.run({reinterpret_cast<Value *const *>(inputs), inputCount}, results));
+  VX_RETURN_IF_ERROR(state.run({reinterpret_cast<Value *const *>(inputs), inputCount}, results, places));
   for (size_t i = 0; i < outputCount; ++i)
     outputs[i] = reinterpret_cast<vx_value *>(results[i].detach());
   return okStatus();
 }
 
-Status clearOutputs(size_t outputCount, vx_value **outputs) {
+Status namesOf(size_t count, const char *const *names, std::vector<std::string_view> &result) {
+  if (count)
+    VX_RETURN_IF_ERROR(checkPointer(names, "names"));
+  for (size_t i = 0; i < count; ++i) {
+    VX_RETURN_IF_ERROR(checkPointer(names[i], "names[]"));
+    result.emplace_back(names[i]);
+  }
+  return okStatus();
+}
+
+Status clearOutputs(size_t outputCount, vx_value **outputs, const char *argument = "out_outputs") {
   if (outputCount == 0)
     return okStatus();
-  VX_RETURN_IF_ERROR(checkPointer(outputs, "out_outputs"));
+  VX_RETURN_IF_ERROR(checkPointer(outputs, argument));
   std::fill(outputs, outputs + outputCount, nullptr);
   return okStatus();
 }
@@ -155,6 +165,22 @@ vx_status vx_module_load(const char *path, vx_module **out_module) {
   });
 }
 
+vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name, vx_module **out_module) {
+  return guarded("vx_module_load_bytes", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_module, "out_module"));
+    VX_RETURN_IF_ERROR(checkPointer(bytes, "bytes"));
+    constexpr uintptr_t alignment = 64;
+    if (uintptr_t past = reinterpret_cast<uintptr_t>(bytes) % alignment)
+      return failure(VX_INVALID_ARGUMENT, "argument 'bytes' is {} bytes past a multiple of {}, want them at one", past,
+                     alignment);
+    Ref<Module> module;
+    VX_RETURN_IF_ERROR(
+        Module::fromMemory(name ? name : "module in memory", {static_cast<const uint8_t *>(bytes), size}, module));
+    *out_module = reinterpret_cast<vx_module *>(module.detach());
+    return okStatus();
+  });
+}
+
 void vx_module_retain(vx_module *module) { retainUnlessNull(unwrap(module)); }
 void vx_module_release(vx_module *module) {
   if (module)
@@ -167,6 +193,23 @@ const vx_function_info *vx_module_functions(const vx_module *module, size_t *out
 
 const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count) {
   return tableOf(module, &SignatureTables::variables, out_count);
+}
+
+const vx_alias_info *vx_module_aliases(const vx_module *module, size_t function, size_t *out_count) {
+  const std::vector<vx_alias_info> *found = nullptr;
+  if (module && function < unwrap(module)->signature().aliases.size())
+    found = &unwrap(module)->signature().aliases[function];
+  if (out_count)
+    *out_count = found ? found->size() : 0;
+  return found ? found->data() : nullptr;
+}
+
+const char *vx_variable_role_name(vx_variable_role role) {
+  return role >= 0 && static_cast<size_t>(role) < roles ? roleName(static_cast<Role>(role)) : "unknown";
+}
+
+const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_count) {
+  return tableOf(module, &SignatureTables::instanceSymbols, out_count);
 }
 
 vx_status vx_module_describe(const vx_module *module, char **out_json) {
@@ -214,8 +257,19 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
     request.threads = given.threads;
     request.waitLimitMs = given.wait_limit_ms;
     request.variant = given.variant ? given.variant : "";
+    InstanceSetup setup;
+    setup.share = Ref<Instance>(unwrap(given.share));
+    if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
+                        given.wait_limit_ms))
+      return failure(VX_INVALID_ARGUMENT, "options choose a device and an instance to share with, which has its own");
+    if (given.symbol_count)
+      VX_RETURN_IF_ERROR(checkPointer(given.symbols, "symbols"));
+    for (size_t i = 0; i < given.symbol_count; ++i) {
+      VX_RETURN_IF_ERROR(checkPointer(given.symbols[i].name, "symbols[].name"));
+      setup.symbols.push_back({given.symbols[i].name, given.symbols[i].value});
+    }
     Ref<Instance> instance;
-    VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance));
+    VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance, setup));
     *out_instance = reinterpret_cast<vx_instance *>(instance.detach());
     return okStatus();
   });
@@ -366,6 +420,46 @@ vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx
   });
 }
 
+const vx_variable_info *vx_instance_variables(const vx_instance *instance, size_t *out_count) {
+  const std::span<const vx_variable_info> table =
+      instance ? unwrap(instance)->variableTable() : std::span<const vx_variable_info>();
+  if (out_count)
+    *out_count = table.size();
+  return table.data();
+}
+
+vx_status vx_instance_read_variables(vx_instance *instance, size_t count, const char *const *names,
+                                     vx_value **out_values) {
+  return guarded("vx_instance_read_variables", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(count, out_values, "out_values"));
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    std::vector<std::string_view> wanted;
+    VX_RETURN_IF_ERROR(namesOf(count, names, wanted));
+    std::vector<Ref<Value>> values;
+    VX_RETURN_IF_ERROR(unwrap(instance)->readVariables(wanted, values));
+    for (size_t i = 0; i < count; ++i)
+      out_values[i] = reinterpret_cast<vx_value *>(values[i].detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_instance_write_variables(vx_instance *instance, size_t count, const char *const *names,
+                                      vx_value *const *values) {
+  return guarded("vx_instance_write_variables", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    std::vector<std::string_view> wanted;
+    VX_RETURN_IF_ERROR(namesOf(count, names, wanted));
+    if (count)
+      VX_RETURN_IF_ERROR(checkPointer(values, "values"));
+    std::vector<const Value *> given;
+    for (size_t i = 0; i < count; ++i) {
+      VX_RETURN_IF_ERROR(checkPointer(values[i], "values[]"));
+      given.push_back(unwrap(values[i]));
+    }
+    return unwrap(instance)->writeVariables(wanted, given);
+  });
+}
+
 // --- Calls
 
 vx_status vx_call_create(vx_instance *instance, const char *function, vx_call **out_call) {
@@ -396,6 +490,22 @@ vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs
     CallObject &object = *unwrap(call);
     return runCall(*object.state, input_count, inputs, output_count, out_outputs,
                    object.instance->data().functions[object.state->function()]);
+  });
+}
+
+vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *inputs, size_t output_count,
+                           const vx_result_place *places, vx_value **out_outputs) {
+  return guarded("vx_call_run_into", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    if (output_count)
+      VX_RETURN_IF_ERROR(checkPointer(places, "places"));
+    std::vector<ResultPlace> given;
+    for (size_t i = 0; i < output_count; ++i)
+      given.push_back({places[i].data, places[i].size});
+    CallObject &object = *unwrap(call);
+    return runCall(*object.state, input_count, inputs, output_count, out_outputs,
+                   object.instance->data().functions[object.state->function()], given);
   });
 }
 

@@ -21,6 +21,14 @@ public:
     if (count.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;
   }
+  // Retains what nobody may hold any more, whose memory the caller keeps from going. False: it is on its way out.
+  bool retainIfHeld() const {
+    uint32_t before = count.load(std::memory_order_relaxed);
+    while (before != 0)
+      if (count.compare_exchange_weak(before, before + 1, std::memory_order_acquire, std::memory_order_relaxed))
+        return true;
+    return false;
+  }
   // True when the caller holds the only reference.
   bool unique() const { return count.load(std::memory_order_acquire) == 1; }
 

@@ -9,9 +9,12 @@ namespace {
 // Binds the symbols of one call, input after input.
 class Binder {
 public:
-  Binder(const Function &function, std::vector<int64_t> &symbols)
+  Binder(const Function &function, std::span<const int64_t> bound, std::vector<int64_t> &symbols)
       : function(function), symbols(symbols), boundBy(function.symbols.size()) {
     symbols.assign(function.symbols.size(), 0);
+    for (size_t i = 0; i < symbols.size(); ++i)
+      if (const std::optional<uint32_t> &number = function.symbols[i].instance)
+        symbols[i] = bound[*number];
   }
 
   Status checkType(const Argument &argument, const Value &value);
@@ -58,6 +61,12 @@ Status Binder::checkType(const Argument &argument, const Value &value) {
 
 Status Binder::bindSymbol(uint32_t index, size_t dim, int64_t size, const Argument &argument) {
   const Symbol &symbol = function.symbols[index];
+  if (symbol.instance) {
+    if (symbols[index] != size)
+      return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', which is {} of this instance, got {}",
+                     argument.name, dim, symbol.name, symbols[index], size);
+    return okStatus();
+  }
   if (boundBy[index]) {
     if (symbols[index] != size)
       return failure(VX_INVALID_ARGUMENT, "input '{}': dim {} is '{}', which is {} by input '{}', got {}",
@@ -96,7 +105,7 @@ Status Binder::bindDims(const Argument &argument, std::span<const int64_t> dims)
 
 bool Binder::known(const Expression &expression) const {
   bool all = true;
-  expression.forEachSymbol([&](uint32_t symbol) { all &= boundBy[symbol] != nullptr; });
+  expression.forEachSymbol([&](uint32_t symbol) { all &= boundBy[symbol] || function.symbols[symbol].instance; });
   return all;
 }
 
@@ -130,12 +139,12 @@ static Status checkConstraints(const ModuleData &module, const Function &functio
   return okStatus();
 }
 
-Status bindInputs(const ModuleData &module, const Function &function, std::span<Value *const> inputs,
-                  std::vector<int64_t> &symbols) {
+Status bindInputs(const ModuleData &module, const Function &function, std::span<const int64_t> bound,
+                  std::span<Value *const> inputs, std::vector<int64_t> &symbols) {
   if (inputs.size() != function.inputs.size())
     return failure(VX_INVALID_ARGUMENT, "function '{}' takes {} inputs, got {}", function.name, function.inputs.size(),
                    inputs.size());
-  Binder binder(function, symbols);
+  Binder binder(function, bound, symbols);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Argument &argument = function.inputs[i];
     if (!inputs[i])

@@ -8,9 +8,10 @@
 namespace vx {
 
 // On success `symbols` has the value of each symbol of the function, which fulfil the function's constraints; a
-// data-dependent one is 0. Every message names the input or the source node, what is wanted and what came.
-Status bindInputs(const ModuleData &module, const Function &function, std::span<Value *const> inputs,
-                  std::vector<int64_t> &symbols);
+// data-dependent one is 0. `bound` has the values of the instance's. Every message names the input or the source node,
+// what is wanted and what came.
+Status bindInputs(const ModuleData &module, const Function &function, std::span<const int64_t> bound,
+                  std::span<Value *const> inputs, std::vector<int64_t> &symbols);
 
 // "add_3 (Add): wants sizes 'n' and 'm' equal, got 3 and 5"
 inline Status unfulfilled(const FaultSite &site, vx_code code, int64_t a, int64_t b) {

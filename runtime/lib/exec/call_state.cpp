@@ -22,23 +22,24 @@ CallState::~CallState() {
 }
 
 Status CallState::create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result) {
-  std::unique_ptr<CallState> state(new CallState(instance, function));
-  VX_RETURN_IF_ERROR(instance.device().createStream(state->stream));
-  state->programs.resize(instance.target().entries.size());
-  state->inputCache.resize(instance.data().functions[function].inputs.size());
+  const DeviceModule &loaded = instance.loaded();
+  std::unique_ptr<CallState> state(new CallState(loaded, &instance, function));
+  VX_RETURN_IF_ERROR(loaded.device().createStream(state->stream));
+  state->programs.resize(loaded.target().entries.size());
+  state->inputCache.resize(loaded.data().functions[function].inputs.size());
   result = std::move(state);
   return okStatus();
 }
 
-Status CallState::createForLoad(Instance &instance, std::unique_ptr<CallState> &result) {
-  std::unique_ptr<CallState> state(new CallState(instance, 0));
-  VX_RETURN_IF_ERROR(instance.device().createStream(state->stream));
+Status CallState::createForLoad(const DeviceModule &loaded, std::unique_ptr<CallState> &result) {
+  std::unique_ptr<CallState> state(new CallState(loaded, nullptr, 0));
+  VX_RETURN_IF_ERROR(loaded.device().createStream(state->stream));
   result = std::move(state);
   return okStatus();
 }
 
 Status CallState::setStream(void *handle) {
-  const TakenDevice &taken = *instance.report().taken;
+  const TakenDevice &taken = loaded.taken();
   return stream->useCallerStream(handle).addContext(fmt::format("device '{}:{}'", taken.backend, taken.index));
 }
 
@@ -51,17 +52,18 @@ bool CallState::reset() {
 Status CallState::waitAfter(Status failed) {
   Status idle = stream->wait();
   // A lost device is the cause of whatever else failed; its first words say most.
-  return idle.code() == VX_DEVICE_LOST && failed.code() != VX_DEVICE_LOST ? std::move(idle) : std::move(failed);
+  return loaded.context()->noted(idle.code() == VX_DEVICE_LOST && failed.code() != VX_DEVICE_LOST ? std::move(idle)
+                                                                                                  : std::move(failed));
 }
 
 size_t CallState::chooseEntry() const {
-  const std::vector<Entry> &entries = instance.target().entries;
+  const std::vector<Entry> &entries = loaded.target().entries;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].function != functionIndex)
       continue;
     bool fits = true;
     for (const Constraint &constraint : entries[i].constraints)
-      fits &= symbols[constraint.symbol] == constraint.value;
+      fits &= constraint.min <= symbols[constraint.symbol] && symbols[constraint.symbol] <= constraint.max;
     if (fits)
       return i;
   }
@@ -72,21 +74,21 @@ size_t CallState::chooseEntry() const {
 Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache) {
   place.writable = false;
   place.owner = nullptr;
-  if (value.context() && &value.context()->device() == &instance.device()) {
+  if (value.context() && &value.context()->device() == &loaded.device()) {
     place.view = {value.memory().get(), value.offset(), value.size()};
     // A kernel's buffers are aligned; a result that is a slice may not be.
     if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
       return okStatus();
   }
   if (value.size() == 0) {
-    place.view = instance.emptyBuffer().view();
+    place.view = loaded.emptyBuffer().view();
     return okStatus();
   }
   const void *bytes = nullptr;
   VX_RETURN_IF_ERROR(value.hostBytes(bytes));
   if (reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
     Ref<hal::Memory> imported;
-    VX_RETURN_IF_ERROR(instance.device().importHost(bytes, value.size(), imported));
+    VX_RETURN_IF_ERROR(loaded.device().importHost(bytes, value.size(), imported));
     if (imported) {
       place.view = {imported.get(), 0, value.size()};
       inputMemory.push_back(std::move(imported));
@@ -94,11 +96,11 @@ Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal
     }
   }
   Ref<hal::Memory> memory;
-  const bool exact = instance.device().info().separatesBuffers;
+  const bool exact = loaded.device().info().separatesBuffers;
   if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
     memory = *cache;
   } else {
-    VX_RETURN_IF_ERROR(instance.device().allocate(value.size(), hal::MemoryKind::Device, memory));
+    VX_RETURN_IF_ERROR(loaded.device().allocate(value.size(), hal::MemoryKind::Device, memory));
     if (cache)
       *cache = memory;
   }
@@ -108,7 +110,7 @@ Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal
 }
 
 Status CallState::placeInputs(std::span<Value *const> inputs, ProgramState &state) {
-  const Function &function = instance.data().functions[functionIndex];
+  const Function &function = loaded.data().functions[functionIndex];
   std::copy(symbols.begin(), symbols.end(), state.registers.i64.begin());
   size_t buffer = 0, object = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -139,19 +141,61 @@ void CallState::clear(ProgramState &state) {
     check->reset();
   std::fill(state.registers.i64.begin(), state.registers.i64.end(), 0);
   retired.clear();
+  state.given.clear();
   oldArenas.clear();
   inputMemory.clear();
 }
 
-Status CallState::execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs) {
+// How often a program puts something into a buffer register.
+static size_t countAssignments(const Block &block, uint32_t index) {
+  size_t count = 0;
+  for (const Instruction &instruction : block.instructions) {
+    const std::string_view signature = opFacts(instruction.op).signature;
+    for (size_t i = 0; i < instruction.operands.size() && i < signature.size(); ++i)
+      count += signature[i] == 'B' && instruction.operands[i] == index;
+    for (const Block &inner : instruction.blocks)
+      count += countAssignments(inner, index);
+  }
+  return count;
+}
+
+Status CallState::placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places) {
+  for (size_t i = 0; i < places.size(); ++i) {
+    const int32_t index = program.results[i].buffer;
+    if (!places[i].data || reinterpret_cast<uintptr_t>(places[i].data) % VX_BUFFER_ALIGNMENT != 0)
+      continue;
+    auto isAllocation = [&](const Instruction &instruction) {
+      return instruction.op == Op::Allocate && instruction.operands[0] == static_cast<uint32_t>(index);
+    };
+    const std::vector<Instruction> &body = program.body.instructions;
+    if (std::none_of(body.begin(), body.end(), isAllocation) ||
+        countAssignments(program.body, static_cast<uint32_t>(index)) != 1)
+      continue;
+    state.given.resize(program.bufferRegisters);
+    Ref<hal::Memory> &given = state.given[static_cast<size_t>(index)];
+    if (!given)
+      VX_RETURN_IF_ERROR(loaded.device().importHostForWriting(places[i].data, places[i].size, given));
+  }
+  return okStatus();
+}
+
+Status CallState::execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
+                          std::span<const ResultPlace> places) {
   Interpreter interpreter(*this, program, state);
   VX_RETURN_IF_ERROR(interpreter.run());
-  const Function &function = instance.data().functions[functionIndex];
-  for (size_t i = 0; i < function.outputs.size(); ++i)
-    VX_RETURN_IF_ERROR(interpreter.result(function.outputs[i], program.results[i], outputs.emplace_back()));
+  const Function &function = loaded.data().functions[functionIndex];
+  auto hasPlace = [&](size_t output) { return output < places.size() && places[output].data; };
+  for (size_t i = 0; i < function.outputs.size(); ++i) {
+    outputs.emplace_back();
+    VX_RETURN_IF_ERROR(hasPlace(i) ? interpreter.own(program.results[i])
+                                   : interpreter.result(function.outputs[i], program.results[i], outputs.back()));
+  }
   VX_RETURN_IF_ERROR(interpreter.checkFaults());
-  if (instance.guards()) [[unlikely]]
-    return instance.guards()->check().addContext(fmt::format("program '{}'", program.name));
+  for (size_t i = 0; i < function.outputs.size(); ++i)
+    if (hasPlace(i))
+      VX_RETURN_IF_ERROR(interpreter.resultTo(function.outputs[i], program.results[i], places[i], outputs[i]));
+  if (loaded.guards()) [[unlikely]]
+    return loaded.guards()->check().addContext(fmt::format("program '{}'", program.name));
   return okStatus();
 }
 
@@ -163,8 +207,8 @@ void CallState::prepare(const Program &program, ProgramState &state) {
   state.ready = true;
 }
 
-Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
-  const Program &program = instance.data().programs[derived.program];
+Status CallState::derive(const Derived &derived, KeptBuffer &result) {
+  const Program &program = loaded.data().programs[derived.program];
   ProgramState state;
   prepare(program, state);
   Interpreter interpreter(*this, program, state);
@@ -173,8 +217,8 @@ Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
     VX_RETURN_IF_ERROR(interpreter.run());
     VX_RETURN_IF_ERROR(interpreter.result(derived, program.results[0], result));
     VX_RETURN_IF_ERROR(interpreter.checkFaults());
-    return instance.guards() ? instance.guards()->check().addContext(fmt::format("program '{}'", program.name))
-                             : okStatus();
+    return loaded.guards() ? loaded.guards()->check().addContext(fmt::format("program '{}'", program.name))
+                           : okStatus();
   };
   Status status = compute();
   if (!status.ok())
@@ -183,33 +227,34 @@ Status CallState::derive(const Derived &derived, InstanceBuffer &result) {
   return status;
 }
 
-Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs) {
+Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
+                      std::span<const ResultPlace> places) {
   outputs.clear();
   Clock::time_point begin = Clock::now();
-  const Function &function = instance.data().functions[functionIndex];
-  VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, inputs, symbols));
+  const Function &function = loaded.data().functions[functionIndex];
+  VX_RETURN_IF_ERROR(bindInputs(loaded.data(), function, instance->symbols(), inputs, symbols));
+  VX_RETURN_IF_ERROR(checkPlaces(function, symbols, inputs, places));
   size_t entryIndex = chooseEntry();
-  const Program &program = instance.data().programs[instance.target().entries[entryIndex].program];
+  const uint32_t programIndex = loaded.target().entries[entryIndex].program;
+  const Program &program = loaded.data().programs[programIndex];
   ProgramState &state = programs[entryIndex];
   if (!state.ready)
     prepare(program, state);
   statistics = {};
   statistics.entry = entryIndex;
-  statistics.kernels.resize(profile ? instance.target().kernels.size() : 0);
+  statistics.kernels.resize(profile ? loaded.target().kernels.size() : 0);
 
-  std::shared_lock<std::shared_mutex> reading(instance.variablesMutex(), std::defer_lock);
-  std::unique_lock<std::shared_mutex> writing(instance.variablesMutex(), std::defer_lock);
-  if (program.storesVariables)
-    writing.lock();
-  else if (program.usesVariables)
-    reading.lock();
+  // Until the work is done, also where the call fails.
+  const VariableAccesses::Ticket ticket = instance->takeVariables(programIndex);
 
   Status status = stream->resetFault();
   if (status.ok())
     status = placeInputs(inputs, state);
+  if (status.ok())
+    status = placeResults(program, state, places);
   statistics.uploadMilliseconds = millisecondsSince(begin);
   if (status.ok())
-    status = execute(program, state, outputs);
+    status = execute(program, state, outputs, places);
   if (!status.ok()) {
     status = waitAfter(std::move(status));
     outputs.clear();
@@ -223,10 +268,10 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
 Status CallState::report(std::string &result) const {
   if (!statistics.any)
     return failure(VX_INVALID_ARGUMENT, "the call has not run yet");
-  const Entry &entry = instance.target().entries[statistics.entry];
+  const Entry &entry = loaded.target().entries[statistics.entry];
   JsonWriter json;
-  json.beginObject().member("version", 1).member("function", instance.data().functions[functionIndex].name);
-  json.member("entry", statistics.entry).member("program", instance.data().programs[entry.program].name);
+  json.beginObject().member("version", 1).member("function", loaded.data().functions[functionIndex].name);
+  json.member("entry", statistics.entry).member("program", loaded.data().programs[entry.program].name);
   json.member("total_ms", statistics.totalMilliseconds).member("upload_ms", statistics.uploadMilliseconds);
   json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
   json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
@@ -253,7 +298,7 @@ Status CallState::report(std::string &result) const {
     const KernelStatistics &one = statistics.kernels[i];
     if (one.count == 0)
       continue;
-    const Kernel &kernel = instance.target().kernels[i];
+    const Kernel &kernel = loaded.target().kernels[i];
     json.beginObject().member("kernel", kernel.name).member("key", kernel.key).key("sources").beginArray();
     for (const std::string &source : kernel.sources)
       json.string(source);

@@ -4,6 +4,7 @@
 
 #include "exec/instance.h"
 #include "exec/registers.h"
+#include "exec/result_places.h"
 #include "exec/schedule_check.h"
 
 #include <chrono>
@@ -11,21 +12,23 @@
 
 namespace vx {
 
-// Thread-compatible. The instance outlives it.
+// Thread-compatible. The instance, or what is being loaded, outlives it.
 class CallState {
 public:
   static Status create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result);
-  // A place for `derive` only, while the instance is made.
-  static Status createForLoad(Instance &instance, std::unique_ptr<CallState> &result);
+  // A place for `derive` only, while a module is loaded on a device.
+  static Status createForLoad(const DeviceModule &loaded, std::unique_ptr<CallState> &result);
   ~CallState();
 
   uint32_t function() const { return functionIndex; }
 
   // Runs the function and waits. On failure `outputs` is empty and the state is ready for the next run.
-  Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs);
+  // `places` is one for each output, or empty: a result that has one is written there, and its value reads it there.
+  Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
+             std::span<const ResultPlace> places = {});
 
   // Computes a derived constant and waits.
-  Status derive(const Derived &derived, InstanceBuffer &result);
+  Status derive(const Derived &derived, KeptBuffer &result);
 
   void setProfile(bool on) { profile = on; }
   void setObserver(vx_dispatch_observer function, void *user) {
@@ -59,6 +62,8 @@ private:
     bool ready = false;
     Registers registers;
     std::vector<RecordedSegment> segments;
+    // By buffer register: what the one allocation that is put there gives in this run. Empty: there is none.
+    std::vector<Ref<hal::Memory>> given;
   };
   // Of all dispatches of a kernel in a run.
   struct KernelStatistics {
@@ -78,19 +83,24 @@ private:
     std::vector<KernelStatistics> kernels; // of a profiled run
   };
 
-  CallState(Instance &instance, uint32_t function) : instance(instance), functionIndex(function) {}
+  CallState(const DeviceModule &loaded, Instance *instance, uint32_t function)
+      : loaded(loaded), instance(instance), functionIndex(function) {}
 
   size_t chooseEntry() const;
   static void prepare(const Program &program, ProgramState &state);
   Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
   Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
-  Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs);
+  // Where a program allocates a result once and for all, it gets the result's place itself, if the device can.
+  Status placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places);
+  Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
+                 std::span<const ResultPlace> places);
   // What was queued before a failure may still use the program's memory. Gives the error to report.
   Status waitAfter(Status failed);
   // Forgets what only the last run needed. The stream must be idle.
   void clear(ProgramState &state);
 
-  Instance &instance;
+  const DeviceModule &loaded;
+  Instance *instance; // null while a module is loaded
   uint32_t functionIndex;
   Ref<hal::Stream> stream;
   std::vector<ProgramState> programs; // by entry of the target

@@ -4,7 +4,10 @@
 
 #include "hal/device.h"
 
+#include <atomic>
 #include <mutex>
+#include <span>
+#include <utility>
 
 namespace vx {
 
@@ -24,20 +27,42 @@ public:
   // Each waits until the bytes are where they belong.
   Status upload(const hal::BufferView &destination, const void *data) {
     std::lock_guard lock(mutex);
-    VX_RETURN_IF_ERROR(transfer->upload(destination, data));
-    return transfer->wait();
+    return noted([&]() -> Status {
+      VX_RETURN_IF_ERROR(transfer->upload(destination, data));
+      return transfer->wait();
+    }());
+  }
+  // All of them with one wait.
+  Status upload(std::span<const std::pair<hal::BufferView, const void *>> pieces) {
+    std::lock_guard lock(mutex);
+    return noted([&]() -> Status {
+      for (const auto &[destination, data] : pieces)
+        VX_RETURN_IF_ERROR(transfer->upload(destination, data));
+      return transfer->wait();
+    }());
   }
   Status download(const hal::BufferView &source, void *data) {
     std::lock_guard lock(mutex);
-    return transfer->download(source, data);
+    return noted(transfer->download(source, data));
   }
   Status fillZero(const hal::BufferView &destination) {
     std::lock_guard lock(mutex);
-    VX_RETURN_IF_ERROR(transfer->fillZero(destination));
-    return transfer->wait();
+    return noted([&]() -> Status {
+      VX_RETURN_IF_ERROR(transfer->fillZero(destination));
+      return transfer->wait();
+    }());
   }
 
+  // Remembers whether the device was lost in what gave `status`.
+  Status noted(Status status) {
+    if (status.code() == VX_DEVICE_LOST)
+      lost.store(true, std::memory_order_relaxed);
+    return status;
+  }
+  bool isLost() const { return lost.load(std::memory_order_relaxed); }
+
 private:
+  std::atomic<bool> lost = false;
   Ref<hal::Device> opened;
   std::mutex mutex;
   Ref<hal::Stream> transfer;

@@ -15,12 +15,27 @@ Instance::Instance() = default;
 Instance::~Instance() = default;
 
 Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::span<hal::Driver *const> drivers,
-                        Ref<Instance> &result) {
+                        Ref<Instance> &result, const InstanceSetup &setup) {
   Ref<Instance> instance = makeRef<Instance>();
-  instance->loadedModule = std::move(module);
+  instance->parsedModule = std::move(module);
   instance->deviceReport.request = request;
+  instance->shared = setup.share;
   VX_RETURN_IF_ERROR(instance->checkSignature());
+  if (setup.share && setup.share->parsedModule.get() != instance->parsedModule.get())
+    return failure(VX_INVALID_ARGUMENT, "{}: the instance to share with is of another module, '{}'",
+                   instance->module().path(), setup.share->module().path());
+  VX_RETURN_IF_ERROR(instance->bindSymbols(setup.symbols));
+  VX_RETURN_IF_ERROR(instance->placeVariables());
   instance->pool.resize(instance->data().functions.size());
+  instance->accessTable = setup.share ? setup.share->accessTable : std::make_shared<VariableAccesses>();
+  if (setup.share) {
+    instance->loadedModule = setup.share->loadedModule;
+    instance->deviceReport = setup.share->deviceReport;
+    VX_RETURN_IF_ERROR(instance->loadVariables().addContext(instance->module().path()));
+    instance->shared = nullptr;
+    result = std::move(instance);
+    return okStatus();
+  }
   for (const DeviceCandidate &candidate : deviceCandidates(request)) {
     VX_RETURN_IF_ERROR(instance->tryCandidate(candidate, drivers));
     if (instance->deviceReport.taken) {
@@ -65,22 +80,22 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
     return refuse(spelled, hal::RefusalCode::NoDriver, fmt::format("this runtime has no {} driver", candidate.backend));
 
   const std::vector<Target> &targets = data().targets;
-  auto found = std::find_if(targets.begin(), targets.end(), [&](const Target &target) {
-    return driver->target().empty() || target.name == driver->target();
-  });
-  if (found == targets.end() && isSecondRound)
+  std::vector<uint32_t> fitting;
+  for (uint32_t i = 0; i < targets.size(); ++i)
+    if (driver->target().empty() || targets[i].name == driver->target())
+      fitting.push_back(i);
+  if (fitting.empty() && isSecondRound)
     return okStatus();
-  if (found == targets.end()) {
+  if (fitting.empty()) {
     std::vector<std::string_view> names;
     for (const Target &target : targets)
-      names.push_back(target.name);
+      if (std::find(names.begin(), names.end(), target.name) == names.end())
+        names.push_back(target.name);
     return refuse(spelled, hal::RefusalCode::NoCode,
                   fmt::format("the module has no code for '{}', it has: {}",
                               driver->target().empty() ? driver->name() : driver->target(),
                               names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
   }
-  targetIndex = static_cast<uint32_t>(found - targets.begin());
-
   std::vector<hal::DeviceInfo> devices;
   hal::Refusal refusal = driver->enumerate(devices);
   if (devices.empty())
@@ -102,7 +117,7 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
       deviceReport.refused.push_back({fmt::format("{}:{}", candidate.backend, index), std::move(why)});
       continue;
     }
-    VX_RETURN_IF_ERROR(tryDevice(*driver, index, why));
+    VX_RETURN_IF_ERROR(tryDevice(*driver, index, fitting, why));
     if (why.code == hal::RefusalCode::None)
       return okStatus();
     deviceReport.refused.push_back({fmt::format("{}:{}", candidate.backend, index), std::move(why)});
@@ -110,266 +125,121 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
   return okStatus();
 }
 
-Status Instance::tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &refusal) {
-  Ref<hal::Device> device;
-  hal::DeviceOptions options;
-  options.threads = deviceReport.request.threads;
-  options.waitLimitMs = deviceReport.request.waitLimitMs;
-  if (Status status = driver.open(index, options, device); !status.ok()) {
-    refusal = {hal::RefusalCode::DeviceFailed, std::string(status.message())};
+Status Instance::tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets,
+                           hal::Refusal &refusal) {
+  VX_RETURN_IF_ERROR(
+      DeviceModule::get(parsedModule, driver, index, deviceReport.request, targets, refusal, loadedModule));
+  if (!loadedModule)
     return okStatus();
-  }
-  std::string reason;
-  if (!chooseVariant(device->info(), driver.target().empty(), reason)) {
-    refusal = {hal::RefusalCode::NoVariant, std::move(reason)};
-    return okStatus();
-  }
-  TakenDevice taken;
-  taken.backend = driver.name();
-  taken.index = index;
-  taken.name = device->info().name;
-  taken.details = device->info().details;
-  taken.threads = device->info().threads;
-  taken.target = target().name;
-  taken.variant = target().variants[variantIndex].name;
-
-  Status status = okStatus();
-  if (GuardedDevice::wanted()) {
-    status = GuardedDevice::create(std::move(device), guardedDevice);
-    device = guardedDevice;
-  }
-  if (status.ok())
-    status = DeviceContext::create(std::move(device), deviceContext);
-  if (status.ok())
-    status = prepare();
+  Status status = loadVariables();
   if (status.ok()) {
-    deviceReport.taken = std::move(taken);
+    deviceReport.taken = loadedModule->taken();
     return okStatus();
   }
+  programAccesses.clear();
   variables.clear();
-  derivedConstants.clear();
-  constants.clear();
-  empty = {};
-  loadedCode = nullptr;
-  deviceContext = nullptr;
-  guardedDevice = nullptr;
+  storages.clear();
+  loadedModule = nullptr;
   if (status.code() == VX_INVALID_MODULE)
     return status;
   refusal = {hal::RefusalCode::DeviceFailed, std::string(status.message())};
   return okStatus();
 }
 
-bool Instance::chooseVariant(const hal::DeviceInfo &info, bool anyFits, std::string &reason) {
-  const std::vector<Variant> &variants = target().variants;
-  const std::string &wanted = deviceReport.request.variant;
-  std::vector<std::string> refused, names;
-  for (uint32_t i = 0; i < variants.size(); ++i) {
-    names.push_back(variants[i].name);
-    if (!wanted.empty() && variants[i].name != wanted)
-      continue;
-    std::vector<std::string_view> missing;
-    for (const std::string &feature : variants[i].requirements)
-      if (!anyFits && std::find(info.features.begin(), info.features.end(), feature) == info.features.end())
-        missing.push_back(feature);
-    if (missing.empty()) {
-      variantIndex = i;
-      return true;
-    }
-    refused.push_back(fmt::format("'{}' needs {}", variants[i].name, fmt::join(missing, ", ")));
+Status Instance::bindSymbols(std::span<const BoundSymbol> given) {
+  const std::vector<Symbol> &symbols = data().symbols;
+  std::vector<bool> bound(symbols.size());
+  symbolValues.assign(symbols.size(), 0);
+  for (const BoundSymbol &one : given) {
+    auto found = std::find(data().symbolNames.begin(), data().symbolNames.end(), one.name);
+    if (found == data().symbolNames.end())
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}' is none of an instance, there are: {}", module().path(),
+                     one.name,
+                     symbols.empty() ? std::string("none") : fmt::format("{}", fmt::join(data().symbolNames, ", ")));
+    const auto index = static_cast<size_t>(found - data().symbolNames.begin());
+    const Symbol &symbol = symbols[index];
+    if (bound[index])
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}' is given twice", module().path(), one.name);
+    if (one.value < symbol.min || one.value > symbol.max)
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': want {}, got {}", module().path(), one.name,
+                     symbol.max == INT64_MAX ? fmt::format("at least {}", symbol.min)
+                                             : fmt::format("{} to {}", symbol.min, symbol.max),
+                     one.value);
+    if (one.value % symbol.multiple != 0)
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}': want a multiple of {}, got {}", module().path(), one.name,
+                     symbol.multiple, one.value);
+    bound[index] = true;
+    symbolValues[index] = one.value;
   }
-  if (refused.empty())
-    reason = variants.empty() ? fmt::format("the module has no variant for '{}'", target().name)
-                              : fmt::format("the module has no variant '{}' for '{}', it has: {}", wanted,
-                                            target().name, fmt::join(names, ", "));
-  else
-    reason = fmt::format("the device{} lacks what the code needs: {}",
-                         info.details.empty() ? "" : fmt::format(" ({})", info.details), fmt::join(refused, "; "));
-  return false;
-}
-
-Status Instance::prepare() {
-  VX_RETURN_IF_ERROR(device()
-                         .allocate(VX_BUFFER_ALIGNMENT, hal::MemoryKind::Device, empty.memory)
-                         .addContext(fmt::format("{}: instance", module().path())));
-  VX_RETURN_IF_ERROR(loadCode());
-  VX_RETURN_IF_ERROR(loadConstants());
-  VX_RETURN_IF_ERROR(computeDerived());
-  return loadVariables();
-}
-
-Status Instance::loadCode() {
-  const Variant &variant = target().variants[variantIndex];
-  VX_RETURN_IF_ERROR(module().verifySection(variant.section));
-  std::span<const uint8_t> bytes = data().sections[variant.section].bytes;
-  std::vector<hal::KernelImage> kernels;
-  for (size_t i = 0; i < target().kernels.size(); ++i) {
-    const Kernel &kernel = target().kernels[i];
-    hal::KernelImage &image = kernels.emplace_back();
-    image.name = kernel.name;
-    image.entry = variant.entries[i];
-    image.bufferCount = static_cast<uint32_t>(kernel.buffers.size());
-    image.scalarCount = kernel.scalarCount;
-    image.nodes = kernel.sources;
-    std::copy(std::begin(kernel.workgroupSize), std::end(kernel.workgroupSize), std::begin(image.workgroupSize));
-    if (!variant.offsets.empty())
-      image.code = bytes.subspan(variant.offsets[i], variant.offsets[i + 1] - variant.offsets[i]);
-  }
-  hal::CodeImage image;
-  image.file = module().path();
-  image.variant = variant.name;
-  image.triple = target().triple;
-  image.bytes = bytes;
-  image.kernels = kernels;
-  return device()
-      .load(image, loadedCode)
-      .addContext(fmt::format("{}: variant '{}' of '{}'", module().path(), variant.name, target().name));
-}
-
-// The numbers of the constants, or derived constants, that a program reads.
-static void addReads(const Block &block, Op kind, std::vector<size_t> &reads) {
-  for (const Instruction &instruction : block.instructions) {
-    if (instruction.op == kind)
-      reads.push_back(static_cast<size_t>(instruction.imm));
-    for (const Block &inner : instruction.blocks)
-      addReads(inner, kind, reads);
-  }
-}
-
-std::vector<bool> Instance::readByCalls(Op kind, size_t count) const {
-  std::vector<size_t> reads;
-  for (const Entry &entry : target().entries)
-    addReads(data().programs[entry.program].body, kind, reads);
-  std::vector<bool> result(count);
-  for (size_t index : reads)
-    result[index] = true;
-  return result;
-}
-
-std::span<const uint8_t> Instance::bytesOf(size_t constant) const {
-  const Constant &source = data().constants[constant];
-  return data().sections[source.section].bytes.subspan(source.offset, source.size);
-}
-
-// Leaves the memory null where the device cannot read the file in place.
-Status Instance::importConstant(size_t index) {
-  InstanceBuffer &buffer = constants[index];
-  buffer.size = data().constants[index].size;
-  if (buffer.size == 0) {
-    buffer.memory = empty.memory;
-    return okStatus();
-  }
-  return device().importHost(bytesOf(index).data(), buffer.size, buffer.memory);
-}
-
-// Into memory that the constant has already.
-Status Instance::uploadConstant(size_t index) {
-  VX_RETURN_IF_ERROR(deviceContext->upload(constants[index].view(), bytesOf(index).data()));
-  module().releasePages(bytesOf(index));
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (!bound[i])
+      return failure(VX_INVALID_ARGUMENT, "{}: size '{}' is bound when an instance is made, and is not given",
+                     module().path(), symbols[i].name);
   return okStatus();
 }
 
-Status Instance::loadConstants() {
-  const std::vector<Constant> &all = data().constants;
-  std::vector<bool> used = readByCalls(Op::Constant, all.size());
-  constants.resize(all.size());
-  // What the device cannot read in place shares one allocation as far as the device allows.
-  const bool separate = device().info().separatesBuffers;
-  const uint64_t alignment = separate ? 1 : 256;
-  auto padded = [&](uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
-  std::vector<size_t> uploads;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (!used[i])
+// Where the variables lie, which needs no device.
+Status Instance::placeVariables() {
+  for (const Variable &variable : data().variables)
+    VX_RETURN_IF_ERROR(placeVariable(data(), variable, symbolValues, variablePlaces.emplace_back())
+                           .addContext(fmt::format("{}: variable '{}'", module().path(), variable.name)));
+  for (size_t i = 0; i < variablePlaces.size(); ++i) {
+    const Variable &variable = data().variables[i];
+    const VariablePlace &place = variablePlaces[i];
+    variableInfos.push_back(module().signature().variables[i]);
+    variableInfos.back().dims = place.dims.data();
+    variableInfos.back().size = place.size;
+    if (!shared || !isShareable(variable.role))
       continue;
-    VX_RETURN_IF_ERROR(importConstant(i));
-    if (!constants[i].memory)
-      uploads.push_back(i);
-  }
-  for (size_t next = 0; next < uploads.size();) {
-    size_t end = next;
-    uint64_t total = 0;
-    do
-      total += padded(all[uploads[end++]].size);
-    while (end < uploads.size() && !separate && padded(all[uploads[end]].size) <= device().info().maxAllocation &&
-           total <= device().info().maxAllocation - padded(all[uploads[end]].size));
-    Ref<hal::Memory> memory;
-    VX_RETURN_IF_ERROR(device()
-                           .allocate(total, hal::MemoryKind::Device, memory)
-                           .addContext(fmt::format("{}: weights", module().path())));
-    uint64_t offset = 0;
-    for (; next < end; ++next) {
-      InstanceBuffer &buffer = constants[uploads[next]];
-      buffer.memory = memory;
-      buffer.offset = offset;
-      offset += padded(buffer.size);
-      VX_RETURN_IF_ERROR(uploadConstant(uploads[next]));
-    }
-  }
-  return okStatus();
-}
-
-// What calls do not read is loaded before its first reader here and freed after its last.
-Status Instance::computeDerived() {
-  const std::vector<Derived> &all = target().derived;
-  derivedConstants.resize(all.size());
-  if (all.empty())
-    return okStatus();
-  const std::vector<bool> keptConstants = readByCalls(Op::Constant, constants.size());
-  const std::vector<bool> keptDerived = readByCalls(Op::Derived, all.size());
-  std::vector<std::vector<size_t>> constantReads(all.size()), derivedReads(all.size());
-  std::vector<size_t> lastOfConstant(constants.size()), lastOfDerived(all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Block &body = data().programs[all[i].program].body;
-    addReads(body, Op::Constant, constantReads[i]);
-    addReads(body, Op::Derived, derivedReads[i]);
-    for (size_t index : constantReads[i])
-      lastOfConstant[index] = i;
-    for (size_t index : derivedReads[i])
-      lastOfDerived[index] = i;
-  }
-  std::unique_ptr<CallState> place;
-  VX_RETURN_IF_ERROR(CallState::createForLoad(*this, place).addContext("init"));
-  for (size_t i = 0; i < all.size(); ++i) {
-    auto compute = [&]() -> Status {
-      for (size_t index : constantReads[i]) {
-        if (constants[index].memory)
-          continue;
-        VX_RETURN_IF_ERROR(importConstant(index));
-        if (constants[index].memory)
-          continue;
-        VX_RETURN_IF_ERROR(device()
-                               .allocate(constants[index].size, hal::MemoryKind::Device, constants[index].memory)
-                               .addContext(fmt::format("constant {}", index)));
-        VX_RETURN_IF_ERROR(uploadConstant(index));
-      }
-      return place->derive(all[i], derivedConstants[i]);
-    };
-    VX_RETURN_IF_ERROR(compute().addContext(fmt::format("{}: init: '{}'", module().path(), all[i].name)));
-    for (size_t index : constantReads[i])
-      if (!keptConstants[index] && lastOfConstant[index] == i) {
-        constants[index] = {};
-        module().releasePages(bytesOf(index));
-      }
-    for (size_t index : derivedReads[i])
-      if (!keptDerived[index] && lastOfDerived[index] == i)
-        derivedConstants[index] = {};
+    const VariablePlace &there = shared->variablePlaces[i];
+    if (place.dims != there.dims || place.offset != there.offset)
+      return failure(VX_INVALID_ARGUMENT,
+                     "{}: variable '{}' is {} at {} here, and {} at {} in the instance to share with", module().path(),
+                     variable.name, tensorTypeString(variable.elementType, place.dims), place.offset,
+                     tensorTypeString(variable.elementType, there.dims), there.offset);
   }
   return okStatus();
 }
 
 Status Instance::loadVariables() {
-  for (const Variable &variable : data().variables) {
-    InstanceBuffer &buffer = variables.emplace_back();
-    buffer.size = variable.size;
-    VX_RETURN_IF_ERROR(device()
-                           .allocate(variable.size, hal::MemoryKind::Device, buffer.memory)
-                           .addContext(fmt::format("variable '{}'", variable.name)));
-    if (variable.size == 0)
+  std::vector<bool> isShared(data().storages.size());
+  if (shared)
+    for (const Variable &variable : data().variables)
+      isShared[variable.storage] = isShareable(variable.role);
+  std::vector<uint64_t> covered(data().storages.size()); // bytes from its begin, by one variable's initial value
+  for (size_t i = 0; i < variablePlaces.size(); ++i)
+    if (const Variable &variable = data().variables[i]; variable.initial && variablePlaces[i].offset == 0)
+      covered[variable.storage] = std::max(covered[variable.storage], variablePlaces[i].size);
+  DeviceContext &context = *loadedModule->context();
+  for (size_t i = 0; i < isShared.size(); ++i) {
+    if (isShared[i]) {
+      storages.push_back(shared->storages[i]);
       continue;
-    if (variable.initial) {
-      VX_RETURN_IF_ERROR(deviceContext->upload(buffer.view(), bytesOf(*variable.initial).data()));
-    } else {
-      VX_RETURN_IF_ERROR(deviceContext->fillZero(buffer.view()));
     }
+    int64_t size = 0;
+    VX_RETURN_IF_ERROR(data().storages[i].size.evaluate(symbolValues, size).addContext("size of storage"));
+    Ref<hal::Memory> &memory = storages.emplace_back();
+    VX_RETURN_IF_ERROR(device()
+                           .allocate(static_cast<uint64_t>(std::max<int64_t>(size, 0)), hal::MemoryKind::Device, memory)
+                           .addContext("variables"));
+    // What one initial value covers is written once.
+    if (covered[i] < memory->size())
+      VX_RETURN_IF_ERROR(context.fillZero({memory.get(), 0, memory->size()}));
+  }
+  std::vector<std::pair<hal::BufferView, const void *>> initial;
+  for (size_t i = 0; i < data().variables.size(); ++i) {
+    const Variable &variable = data().variables[i];
+    variables.push_back({storages[variable.storage], variablePlaces[i].offset, variablePlaces[i].size});
+    if (variable.initial && variables[i].size && !isShared[variable.storage])
+      initial.emplace_back(variables[i].view(), loadedModule->bytesOf(*variable.initial).data());
+  }
+  VX_RETURN_IF_ERROR(context.upload(initial));
+  for (const Program &program : data().programs) {
+    AccessSet &accesses = programAccesses.emplace_back();
+    for (uint32_t index : program.uses)
+      accesses.read(variables[index].view());
+    for (uint32_t index : program.stores)
+      accesses.write(variables[index].view());
   }
   return okStatus();
 }
@@ -385,33 +255,70 @@ Status Instance::findVariable(std::string_view name, uint32_t &index) const {
                  names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-Status Instance::readVariable(std::string_view name, Ref<Value> &value) {
-  uint32_t index = 0;
-  VX_RETURN_IF_ERROR(findVariable(name, index));
-  const Variable &variable = data().variables[index];
-  std::vector<uint8_t> bytes(variable.size);
-  {
-    std::shared_lock lock(variableAccess);
-    VX_RETURN_IF_ERROR(deviceContext->download(variables[index].view(), bytes.data()));
+Status Instance::readVariables(std::span<const std::string_view> names, std::vector<Ref<Value>> &values) {
+  std::vector<uint32_t> indices(names.size());
+  AccessSet accesses;
+  for (size_t i = 0; i < names.size(); ++i) {
+    VX_RETURN_IF_ERROR(findVariable(names[i], indices[i]));
+    accesses.read(variables[indices[i]].view());
   }
-  return Value::copyTensor(variable.elementType, variable.dims, bytes.data(), bytes.size(), value);
+  std::vector<std::vector<uint8_t>> bytes;
+  for (uint32_t index : indices)
+    bytes.emplace_back(variables[index].size);
+  {
+    // All as they are at one time.
+    const VariableAccesses::Ticket ticket = accessTable->take(accesses);
+    for (size_t i = 0; i < names.size(); ++i)
+      if (!bytes[i].empty())
+        VX_RETURN_IF_ERROR(loadedModule->context()->download(variables[indices[i]].view(), bytes[i].data()));
+  }
+  std::vector<Ref<Value>> result;
+  for (size_t i = 0; i < names.size(); ++i)
+    VX_RETURN_IF_ERROR(Value::copyTensor(data().variables[indices[i]].elementType, variablePlaces[indices[i]].dims,
+                                         bytes[i].data(), bytes[i].size(), result.emplace_back()));
+  values = std::move(result);
+  return okStatus();
+}
+
+Status Instance::writeVariables(std::span<const std::string_view> names, std::span<const Value *const> values) {
+  AccessSet accesses;
+  std::vector<bool> given(variables.size());
+  std::vector<std::pair<hal::BufferView, const void *>> pieces;
+  for (size_t i = 0; i < names.size(); ++i) {
+    uint32_t index = 0;
+    VX_RETURN_IF_ERROR(findVariable(names[i], index));
+    const Variable &variable = data().variables[index];
+    const Value &value = *values[i];
+    if (given[index])
+      return failure(VX_INVALID_ARGUMENT, "variable '{}' is given twice", variable.name);
+    given[index] = true;
+    const std::vector<int64_t> &dims = variablePlaces[index].dims;
+    const bool fits = value.kind() == VX_TENSOR && value.elementType() == variable.elementType &&
+                      std::equal(value.dims().begin(), value.dims().end(), dims.begin(), dims.end());
+    if (!fits)
+      return failure(VX_INVALID_ARGUMENT, "variable '{}': want {}, got {}", variable.name,
+                     tensorTypeString(variable.elementType, dims), value.typeString());
+    if (variables[index].size == 0)
+      continue;
+    const void *bytes = nullptr;
+    VX_RETURN_IF_ERROR(value.hostBytes(bytes).addContext(fmt::format("variable '{}'", variable.name)));
+    pieces.emplace_back(variables[index].view(), bytes);
+    accesses.write(variables[index].view());
+  }
+  const VariableAccesses::Ticket ticket = accessTable->take(accesses);
+  return loadedModule->context()->upload(pieces);
+}
+
+Status Instance::readVariable(std::string_view name, Ref<Value> &value) {
+  std::vector<Ref<Value>> values;
+  VX_RETURN_IF_ERROR(readVariables({&name, 1}, values));
+  value = std::move(values.front());
+  return okStatus();
 }
 
 Status Instance::writeVariable(std::string_view name, const Value &value) {
-  uint32_t index = 0;
-  VX_RETURN_IF_ERROR(findVariable(name, index));
-  const Variable &variable = data().variables[index];
-  bool fits = value.kind() == VX_TENSOR && value.elementType() == variable.elementType &&
-              std::equal(value.dims().begin(), value.dims().end(), variable.dims.begin(), variable.dims.end());
-  if (!fits)
-    return failure(VX_INVALID_ARGUMENT, "variable '{}': want {}, got {}", variable.name,
-                   tensorTypeString(variable.elementType, variable.dims), value.typeString());
-  const void *bytes = nullptr;
-  VX_RETURN_IF_ERROR(value.hostBytes(bytes));
-  if (variable.size == 0)
-    return okStatus();
-  std::unique_lock lock(variableAccess);
-  return deviceContext->upload(variables[index].view(), bytes);
+  const Value *const values[] = {&value};
+  return writeVariables({&name, 1}, values);
 }
 
 Status Instance::findFunction(const char *name, uint32_t &index) const {

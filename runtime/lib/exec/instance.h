@@ -2,28 +2,29 @@
 #ifndef VX_RUNTIME_EXEC_INSTANCE_H
 #define VX_RUNTIME_EXEC_INSTANCE_H
 
-#include "exec/device_context.h"
-#include "exec/device_report.h"
-#include "exec/guarded_device.h"
+#include "exec/device_module.h"
 #include "exec/value.h"
-#include "module/module.h"
+#include "exec/variable_accesses.h"
 
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <vector>
 
 namespace vx {
 
 class CallState;
+class Instance;
 
-// A piece of device memory that lives as long as the instance.
-struct InstanceBuffer {
-  Ref<hal::Memory> memory;
-  uint64_t offset = 0;
-  uint64_t size = 0;
+// A size that is bound when an instance is made.
+struct BoundSymbol {
+  std::string name;
+  int64_t value = 0;
+};
 
-  hal::BufferView view() const { return {memory.get(), offset, size}; }
+struct InstanceSetup {
+  std::vector<BoundSymbol> symbols;
+  // Whose device, parameters and statistics the new instance uses; null: nobody's. It is of the same module.
+  Ref<Instance> share;
 };
 
 // Thread-safe. Calls keep it alive.
@@ -31,28 +32,29 @@ class Instance : public RefCounted {
 public:
   // Chooses among `drivers` by `request`. When none is taken, the status is VX_NO_DEVICE with the report.
   static Status create(Ref<Module> module, const DeviceRequest &request, std::span<hal::Driver *const> drivers,
-                       Ref<Instance> &result);
+                       Ref<Instance> &result, const InstanceSetup &setup = {});
 
-  const Module &module() const { return *loadedModule; }
-  const ModuleData &data() const { return loadedModule->data(); }
-  const Target &target() const { return data().targets[targetIndex]; }
+  const Module &module() const { return *parsedModule; }
+  const ModuleData &data() const { return parsedModule->data(); }
   const DeviceReport &report() const { return deviceReport; }
-  const Ref<DeviceContext> &context() const { return deviceContext; }
-  hal::Device &device() const { return deviceContext->device(); }
-  const Ref<hal::Executable> &executable() const { return loadedCode; }
-  // The device again where VX_CHECK_ARENA asks for gaps around its allocations, else null.
-  GuardedDevice *guards() const { return guardedDevice.get(); }
+  // What instances of the module on this device share.
+  const DeviceModule &loaded() const { return *loadedModule; }
+  const Target &target() const { return loadedModule->target(); }
+  const Ref<DeviceContext> &context() const { return loadedModule->context(); }
+  hal::Device &device() const { return loadedModule->device(); }
 
-  const InstanceBuffer &constant(size_t index) const { return constants[index]; }
-  const InstanceBuffer &variable(size_t index) const { return variables[index]; }
-  // By index of the target's derived constants.
-  const InstanceBuffer &derived(size_t index) const { return derivedConstants[index]; }
-  // Some memory for views of no bytes.
-  const InstanceBuffer &emptyBuffer() const { return empty; }
+  // The values of the module's symbols.
+  std::span<const int64_t> symbols() const { return symbolValues; }
+  // As the C interface shows them, with their sizes here.
+  std::span<const vx_variable_info> variableTable() const { return variableInfos; }
+  const KeptBuffer &variable(size_t index) const { return variables[index]; }
 
-  // Held shared by calls that read variables and alone by those that store them.
-  std::shared_mutex &variablesMutex() { return variableAccess; }
+  // The right to access the variables of a program of the module, after those who had it before.
+  VariableAccesses::Ticket takeVariables(uint32_t program) { return accessTable->take(programAccesses[program]); }
 
+  // Many at once, as they are at one time: all, or none where the status is no success.
+  Status readVariables(std::span<const std::string_view> names, std::vector<Ref<Value>> &values);
+  Status writeVariables(std::span<const std::string_view> names, std::span<const Value *const> values);
   Status readVariable(std::string_view name, Ref<Value> &value);
   Status writeVariable(std::string_view name, const Value &value);
 
@@ -71,33 +73,25 @@ private:
   Instance();
 
   Status checkSignature() const;
+  Status bindSymbols(std::span<const BoundSymbol> given);
+  Status placeVariables();
   Status tryCandidate(const DeviceCandidate &candidate, std::span<hal::Driver *const> drivers);
-  Status tryDevice(hal::Driver &driver, uint32_t index, hal::Refusal &refusal);
-  bool chooseVariant(const hal::DeviceInfo &info, bool anyFits, std::string &reason);
-  Status prepare();
-  Status loadCode();
-  Status loadConstants();
-  Status importConstant(size_t index);
-  Status uploadConstant(size_t index);
-  Status computeDerived();
-  // Which constants (Op::Constant) or derived constants (Op::Derived) the functions' programs read.
-  std::vector<bool> readByCalls(Op kind, size_t count) const;
-  std::span<const uint8_t> bytesOf(size_t constant) const;
+  // With the first of `targets` that has a variant for the device.
+  Status tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets, hal::Refusal &refusal);
   Status loadVariables();
   Status findVariable(std::string_view name, uint32_t &index) const;
 
-  Ref<Module> loadedModule;
+  Ref<Module> parsedModule;
   DeviceReport deviceReport;
-  uint32_t targetIndex = 0;
-  uint32_t variantIndex = 0;
-  Ref<DeviceContext> deviceContext;
-  Ref<GuardedDevice> guardedDevice;
-  Ref<hal::Executable> loadedCode;
-  std::vector<InstanceBuffer> constants;
-  std::vector<InstanceBuffer> derivedConstants;
-  std::vector<InstanceBuffer> variables;
-  InstanceBuffer empty;
-  std::shared_mutex variableAccess;
+  Ref<DeviceModule> loadedModule;
+  Ref<Instance> shared; // while it is made
+  std::vector<int64_t> symbolValues;
+  std::vector<VariablePlace> variablePlaces;
+  std::vector<vx_variable_info> variableInfos;
+  std::vector<Ref<hal::Memory>> storages;
+  std::vector<KeptBuffer> variables;
+  std::vector<AccessSet> programAccesses; // by program of the module
+  std::shared_ptr<VariableAccesses> accessTable;
 
   std::mutex poolMutex;
   std::vector<std::vector<std::unique_ptr<CallState>>> pool; // by function

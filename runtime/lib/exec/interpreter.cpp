@@ -23,7 +23,7 @@ Status Interpreter::runBlock(const Block &block) {
     if (!status.ok()) [[unlikely]] {
       // A fault already names its node; anything else gets the source node of the instruction, if there is one.
       if (status.code() != VX_FAULT && instruction.site >= 0 && instruction.blocks.empty())
-        return std::move(status).addContext(instance.data().faultSites[static_cast<size_t>(instruction.site)].node);
+        return std::move(status).addContext(loaded.data().faultSites[static_cast<size_t>(instruction.site)].node);
       return status;
     }
   }
@@ -52,7 +52,7 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
     int64_t a = i64(operands[0]), b = i64(operands[1]);
     return holds(static_cast<PredicateKind>(instruction.imm), a, b)
                ? okStatus()
-               : unfulfilled(instance.data().faultSites[static_cast<size_t>(instruction.site)], VX_FAULT, a, b);
+               : unfulfilled(loaded.data().faultSites[static_cast<size_t>(instruction.site)], VX_FAULT, a, b);
   }
   case Op::If:
     return runBlock(instruction.blocks[i64(operands[0]) != 0 ? 0 : 1]);
@@ -100,7 +100,7 @@ Status Interpreter::runArithmetic(const Instruction &instruction) {
   int64_t value = 0;
   if (!calculate(instruction.op, a, b, value)) {
     std::string node = instruction.site >= 0
-                           ? instance.data().faultSites[static_cast<size_t>(instruction.site)].node + ": "
+                           ? loaded.data().faultSites[static_cast<size_t>(instruction.site)].node + ": "
                            : std::string();
     return failure(VX_FAULT, "{}{} of {} and {} is no 64-bit number", node, opFacts(instruction.op).name, a, b);
   }
@@ -137,7 +137,7 @@ Status Interpreter::setBuffer(uint32_t index, BufferRegister value) {
     return okStatus();
   for (Ref<hal::Memory> *dropped : {&value.owner, &value.slice})
     if (*dropped) {
-      call.retired.bytes += (*dropped)->size() + (instance.device().info().separatesBuffers ? separateBytes : 0);
+      call.retired.bytes += (*dropped)->size() + (loaded.device().info().separatesBuffers ? separateBytes : 0);
       call.retired.memory.push_back(std::move(*dropped));
     }
   return drainRetired();
@@ -178,7 +178,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     if (call.arena) {
       call.oldArenas.push_back(std::move(call.arena));
     }
-    return instance.device()
+    return loaded.device()
         .allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, call.arena)
         .addContext("arena");
   }
@@ -186,17 +186,17 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     int64_t offset = i64(operands[1]), size = i64(operands[2]);
     VX_RETURN_IF_ERROR(inside(offset, size, call.arena ? call.arena->size() : 0, "arena"));
     const uint64_t origin = call.check ? call.check->begin() : 0;
-    if (instance.device().info().separatesBuffers) [[unlikely]] {
+    if (loaded.device().info().separatesBuffers) [[unlikely]] {
       Ref<hal::Memory> slice;
       VX_RETURN_IF_ERROR(
-          instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, slice).addContext("arena"));
+          loaded.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, slice).addContext("arena"));
       hal::BufferView view = {slice.get(), 0, static_cast<uint64_t>(size)};
       return setBuffer(operands[0], {view, nullptr, true, origin, std::move(slice)});
     }
     // No arena is needed for slices of nothing.
     hal::BufferView view =
         call.arena ? hal::BufferView{call.arena.get(), static_cast<uint64_t>(offset), static_cast<uint64_t>(size)}
-                   : instance.emptyBuffer().view();
+                   : loaded.emptyBuffer().view();
     return setBuffer(operands[0], {view, nullptr, true, origin});
   }
   case Op::Allocate: {
@@ -204,18 +204,24 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     if (size < 0)
       return failure(VX_INVALID_MODULE, "program '{}' allocates {} bytes", program.name, size);
     Ref<hal::Memory> memory;
-    VX_RETURN_IF_ERROR(
-        instance.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory).addContext("result"));
+    if (operands[0] < state.given.size() && state.given[operands[0]] &&
+        static_cast<uint64_t>(size) <= state.given[operands[0]]->size()) [[unlikely]]
+      memory = state.given[operands[0]];
+    else
+      VX_RETURN_IF_ERROR(
+          loaded.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory).addContext("result"));
     hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
     return setBuffer(operands[0], {view, std::move(memory), true, call.check ? call.check->begin() : 0});
   }
   case Op::Constant:
-    return setBuffer(operands[0], {instance.constant(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
-  case Op::Variable:
-    return setBuffer(operands[0], {instance.variable(static_cast<size_t>(instruction.imm)).view(), nullptr,
-                                   program.storesVariables});
+    return setBuffer(operands[0], {loaded.constant(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
+  case Op::Variable: {
+    const auto index = static_cast<uint32_t>(instruction.imm);
+    const bool stored = std::binary_search(program.stores.begin(), program.stores.end(), index);
+    return setBuffer(operands[0], {call.instance->variable(index).view(), nullptr, stored});
+  }
   case Op::Derived:
-    return setBuffer(operands[0], {instance.derived(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
+    return setBuffer(operands[0], {loaded.derived(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
   default: { // Slice
     BufferRegister slice = registers.buffers[operands[1]];
     hal::BufferView view;
@@ -237,7 +243,7 @@ Status Interpreter::recordSegment(const Instruction &instruction, CallState::Rec
     views += command.buffers.size();
     scalars += command.scalars.size();
   }
-  VX_RETURN_IF_ERROR(call.stream->record(shape, instance.executable(), segment.list));
+  VX_RETURN_IF_ERROR(call.stream->record(shape, loaded.executable(), segment.list));
   segment.views.resize(views);
   segment.scalars.resize(scalars);
   segment.arguments.resize(instruction.commands.size());
@@ -271,7 +277,7 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
                      program.name, views[0].size, views[0].offset, views[1].offset);
     return okStatus();
   }
-  const Kernel &kernel = instance.target().kernels[command.kernel];
+  const Kernel &kernel = loaded.target().kernels[command.kernel];
   // Sizes that have fitted fit again.
   bool changed = !fits;
   fits = false;
@@ -291,6 +297,7 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
     changed |= scalars[i] != i64(command.scalars[i]);
     scalars[i] = i64(command.scalars[i]);
   }
+  const uint64_t workspaceBefore = arguments.workspace.size;
   arguments.workspace = {};
   if (command.workspace >= 0) {
     VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(command.workspace), arguments.workspace));
@@ -299,13 +306,15 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
       return failure(VX_INVALID_MODULE, "program '{}': the workspace of kernel '{}' is read-only or not aligned",
                      program.name, kernel.name);
   }
+  changed |= arguments.workspace.size < workspaceBefore;
   const int64_t workgroups = i64(command.workgroups);
   if (changed || workgroups < 0 || static_cast<uint64_t>(workgroups) != arguments.workgroups) {
     std::vector<KnownSize> sizes;
     for (size_t i = 0; i < command.buffers.size(); ++i)
       sizes.push_back(views[i].size);
-    VX_RETURN_IF_ERROR(checkDispatchSizes(kernel, {scalars, command.scalars.size()}, sizes, workgroups)
-                           .addContext(fmt::format("program '{}'", program.name)));
+    VX_RETURN_IF_ERROR(
+        checkDispatchSizes(kernel, {scalars, command.scalars.size()}, sizes, arguments.workspace.size, workgroups)
+            .addContext(fmt::format("program '{}'", program.name)));
   }
   fits = true;
   arguments.workgroups = static_cast<uint64_t>(workgroups);
@@ -320,8 +329,8 @@ Status Interpreter::runSegment(const Instruction &instruction) {
     VX_RETURN_IF_ERROR(fillCommand(instruction.commands[i], segment.arguments[i], segment.fits[i]));
   if (call.check) [[unlikely]]
     VX_RETURN_IF_ERROR(
-        call.check->commands(program, instruction.commands, registers, segment.arguments, instance.target().kernels));
-  if (instance.guards()) [[unlikely]]
+        call.check->commands(program, instruction.commands, registers, segment.arguments, loaded.target().kernels));
+  if (loaded.guards()) [[unlikely]]
     for (size_t i = 0; i < instruction.commands.size(); ++i)
       noteUsers(instruction.commands[i], segment.arguments[i]);
   if (call.observer) [[unlikely]] {
@@ -347,24 +356,24 @@ void Interpreter::noteUsers(const Command &command, const hal::CommandArguments 
   const bool isCopy = command.kind == hal::CommandKind::Copy;
   std::string user = "a copy";
   if (!isCopy) {
-    const Kernel &kernel = instance.target().kernels[command.kernel];
+    const Kernel &kernel = loaded.target().kernels[command.kernel];
     std::vector<std::string_view> nodes(kernel.sources.begin(), kernel.sources.end());
     if (!command.nodes.empty())
       nodes.clear();
     for (uint32_t node : command.nodes)
-      nodes.push_back(instance.data().sourceNodes[node]);
+      nodes.push_back(loaded.data().sourceNodes[node]);
     user = fmt::format("kernel '{}' ({})", kernel.name, fmt::join(nodes, ", "));
   }
   for (size_t b = 0; b < command.buffers.size(); ++b)
-    instance.guards()->noteUser(*arguments.buffers[b].memory, user,
-                                isCopy ? b == 1 : instance.target().kernels[command.kernel].buffers[b] != Access::Read);
+    loaded.guards()->noteUser(*arguments.buffers[b].memory, user,
+                              isCopy ? b == 1 : loaded.target().kernels[command.kernel].buffers[b] != Access::Read);
   if (arguments.workspace.memory)
-    instance.guards()->noteUser(*arguments.workspace.memory, user, true);
+    loaded.guards()->noteUser(*arguments.workspace.memory, user, true);
 }
 
 void Interpreter::countWork(const Command &command, const hal::CommandArguments &arguments, int64_t nanoseconds) {
   CallState::KernelStatistics &statistics = call.statistics.kernels[command.kernel];
-  const Kernel &kernel = instance.target().kernels[command.kernel];
+  const Kernel &kernel = loaded.target().kernels[command.kernel];
   if (statistics.count++ == 0)
     statistics.nanoseconds = statistics.flops = statistics.bytes = 0;
   auto add = [](std::optional<int64_t> &sum, std::optional<int64_t> more) {
@@ -392,7 +401,7 @@ static std::string describePlace(const vx_fault_record &fault) {
 }
 
 Status Interpreter::faultAt(uint32_t index, std::string_view place, int64_t value, int64_t lower, int64_t upper) const {
-  const std::vector<FaultSite> &sites = instance.data().faultSites;
+  const std::vector<FaultSite> &sites = loaded.data().faultSites;
   if (index >= sites.size())
     return failure(VX_INTERNAL, "a kernel reported the fault site {}, there are {}", index, sites.size());
   return failure(VX_FAULT, "{}: {}{} is {}, allowed is [{}, {})", sites[index].node, sites[index].what, place, value,

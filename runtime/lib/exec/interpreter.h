@@ -10,7 +10,7 @@ namespace vx {
 class Interpreter {
 public:
   Interpreter(CallState &call, const Program &program, CallState::ProgramState &state)
-      : call(call), instance(call.instance), program(program), state(state), registers(state.registers) {}
+      : call(call), loaded(call.loaded), program(program), state(state), registers(state.registers) {}
 
   Status run() { return runBlock(program.body); }
 
@@ -19,7 +19,11 @@ public:
 
   // Collects the results. Queues copies of those that the call does not own.
   Status result(const Argument &output, const Result &result, Ref<Value> &value);
-  Status result(const Derived &output, const Result &result, InstanceBuffer &buffer);
+  // Queues a copy of a tensor result that may go away when other results are written: of an input, say.
+  Status own(const Result &result);
+  // Copies a result to memory of the caller, unless it is there already. All work is done, and without a fault.
+  Status resultTo(const Argument &output, const Result &result, const ResultPlace &place, Ref<Value> &value);
+  Status result(const Derived &output, const Result &result, KeptBuffer &buffer);
 
 private:
   Status runBlock(const Block &block);
@@ -53,9 +57,12 @@ private:
   Status faultAt(uint32_t site, std::string_view place, int64_t value, int64_t lower, int64_t upper) const;
   Status tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
                      Ref<Value> &value);
+  // The bytes of a result of these dims, which `buffer` must have.
+  Status tensorSize(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
+                    uint64_t &size);
 
   CallState &call;
-  Instance &instance;
+  const DeviceModule &loaded;
   const Program &program;
   CallState::ProgramState &state;
   Registers &registers;

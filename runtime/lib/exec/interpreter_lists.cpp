@@ -4,7 +4,10 @@
 namespace vx {
 
 Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegister &kept) {
-  if (source.owner) {
+  // Memory of the caller is not for others to keep.
+  const bool isGiven =
+      source.owner && std::find(state.given.begin(), state.given.end(), source.owner) != state.given.end();
+  if (source.owner && !isGiven) {
     kept = source;
     kept.view.size = size;
     return okStatus();
@@ -14,7 +17,7 @@ Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegi
   // Arena, inputs, constants and variables change or go away after this.
   kept = {};
   VX_RETURN_IF_ERROR(
-      instance.device().allocate(size, hal::MemoryKind::Device, kept.owner).addContext("element of a sequence"));
+      loaded.device().allocate(size, hal::MemoryKind::Device, kept.owner).addContext("element of a sequence"));
   kept.view = {kept.owner.get(), 0, size};
   kept.writable = true;
   if (size == 0)
@@ -96,7 +99,7 @@ Status Interpreter::listGet(const Instruction &instruction) {
     return outOfRange(instruction, "position", position, 0, count);
   const ListTensor &tensor = list->tensors[static_cast<size_t>(position)];
   if (tensor.dims.size() != operands.size() - 3) {
-    std::string node = instruction.site >= 0 ? instance.data().faultSites[static_cast<size_t>(instruction.site)].node
+    std::string node = instruction.site >= 0 ? loaded.data().faultSites[static_cast<size_t>(instruction.site)].node
                                              : std::string("ListGet");
     return failure(VX_FAULT, "{}: element {} has rank {}, want {}", node, position, tensor.dims.size(),
                    operands.size() - 3);
@@ -108,25 +111,31 @@ Status Interpreter::listGet(const Instruction &instruction) {
   return setBuffer(operands[0], std::move(buffer));
 }
 
-Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
-                                Ref<Value> &value) {
+Status Interpreter::tensorSize(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
+                               uint64_t &size) {
   if (call.check) [[unlikely]]
     VX_RETURN_IF_ERROR(call.check->read(program, buffer, "a result"));
-  uint64_t size = 0;
   VX_RETURN_IF_ERROR(tensorByteSize(output.type.elementType, dims, size));
   if (!buffer.view.memory)
     return failure(VX_INVALID_MODULE, "program '{}' leaves nothing for output '{}'", program.name, output.name);
   if (size > buffer.view.size)
     return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes for output '{}', {} needs {}", program.name,
                    buffer.view.size, output.name, tensorTypeString(output.type.elementType, dims), size);
+  return okStatus();
+}
+
+Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
+                                Ref<Value> &value) {
+  uint64_t size = 0;
+  VX_RETURN_IF_ERROR(tensorSize(output, dims, buffer, size));
   BufferRegister kept;
   VX_RETURN_IF_ERROR(keep(buffer, size, kept).addContext(fmt::format("output '{}'", output.name)));
-  value = Value::deviceTensor(output.type.elementType, std::move(dims), size, instance.context(), kept.owner,
+  value = Value::deviceTensor(output.type.elementType, std::move(dims), size, loaded.context(), kept.owner,
                               kept.view.offset);
   return okStatus();
 }
 
-Status Interpreter::result(const Derived &output, const Result &result, InstanceBuffer &buffer) {
+Status Interpreter::result(const Derived &output, const Result &result, KeptBuffer &buffer) {
   hal::BufferView view;
   VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(result.buffer), view));
   if (output.size > view.size)
@@ -136,6 +145,35 @@ Status Interpreter::result(const Derived &output, const Result &result, Instance
   VX_RETURN_IF_ERROR(keep(registers.buffers[static_cast<size_t>(result.buffer)], view.size, kept));
   buffer = {kept.owner, kept.view.offset, kept.view.size};
   return okStatus();
+}
+
+Status Interpreter::own(const Result &result) {
+  BufferRegister &buffer = registers.buffers[static_cast<size_t>(result.buffer)];
+  if (buffer.owner)
+    return okStatus();
+  hal::BufferView view;
+  VX_RETURN_IF_ERROR(viewOf(static_cast<uint32_t>(result.buffer), view));
+  BufferRegister kept;
+  VX_RETURN_IF_ERROR(keep(buffer, view.size, kept));
+  kept.origin = buffer.origin;
+  return setBuffer(static_cast<uint32_t>(result.buffer), std::move(kept));
+}
+
+Status Interpreter::resultTo(const Argument &output, const Result &result, const ResultPlace &place,
+                             Ref<Value> &value) {
+  const BufferRegister &buffer = registers.buffers[static_cast<size_t>(result.buffer)];
+  std::vector<int64_t> dims;
+  for (uint32_t index : result.dims)
+    dims.push_back(i64(index));
+  uint64_t size = 0;
+  VX_RETURN_IF_ERROR(tensorSize(output, dims, buffer, size));
+  if (size > place.size)
+    return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes for output '{}', whose place has {}", program.name,
+                   size, output.name, place.size);
+  const auto *there = static_cast<const uint8_t *>(buffer.view.memory->host());
+  if (size && (!there || there + buffer.view.offset != place.data))
+    VX_RETURN_IF_ERROR(call.stream->download({buffer.view.memory, buffer.view.offset, size}, place.data));
+  return Value::wrapTensor(output.type.elementType, dims, place.data, size, nullptr, nullptr, value);
 }
 
 Status Interpreter::result(const Argument &output, const Result &result, Ref<Value> &value) {

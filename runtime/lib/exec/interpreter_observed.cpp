@@ -11,7 +11,7 @@ Status Interpreter::replayObserved(const Instruction &instruction, CallState::Re
     if (!list) {
       hal::SegmentShape shape;
       shape.commands.push_back(command.shape());
-      VX_RETURN_IF_ERROR(call.stream->record(shape, instance.executable(), list));
+      VX_RETURN_IF_ERROR(call.stream->record(shape, loaded.executable(), list));
     }
     VX_RETURN_IF_ERROR(call.stream->replay(*list, {&segment.arguments[i], 1}, nullptr));
     if (command.kind == hal::CommandKind::Dispatch)
@@ -21,7 +21,7 @@ Status Interpreter::replayObserved(const Instruction &instruction, CallState::Re
 }
 
 Status Interpreter::observe(const Command &command, const hal::CommandArguments &arguments) {
-  const Kernel &kernel = instance.target().kernels[command.kernel];
+  const Kernel &kernel = loaded.target().kernels[command.kernel];
   std::vector<Ref<Value>> outputs;
   std::vector<const char *> layouts;
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
@@ -42,7 +42,7 @@ Status Interpreter::observe(const Command &command, const hal::CommandArguments 
 
   std::vector<const char *> nodes;
   for (uint32_t node : command.nodes)
-    nodes.push_back(instance.data().sourceNodes[node].c_str());
+    nodes.push_back(loaded.data().sourceNodes[node].c_str());
   std::vector<vx_value *> handles;
   for (const Ref<Value> &output : outputs)
     handles.push_back(reinterpret_cast<vx_value *>(output.get()));

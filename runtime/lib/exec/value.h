@@ -36,6 +36,11 @@ public:
 
   // The tensor's bytes in host memory; a device tensor is fetched once.
   Status hostBytes(const void *&bytes) const;
+  // Where they are in host memory by now; null: nowhere.
+  const void *knownHostBytes() const {
+    std::lock_guard lock(fetchMutex);
+    return host;
+  }
 
   // The device that holds the tensor, if any, and where.
   DeviceContext *context() const { return deviceContext.get(); }

@@ -182,6 +182,12 @@ public:
     return okStatus();
   }
 
+  // The same for kernels that write to it. Whoever else knows the memory leaves it alone until the stream is idle.
+  virtual Status importHostForWriting(void * /*data*/, uint64_t /*size*/, Ref<Memory> &memory) {
+    memory = nullptr;
+    return okStatus();
+  }
+
   virtual Status load(const CodeImage &image, Ref<Executable> &executable) = 0;
 
   virtual Status createStream(Ref<Stream> &stream) = 0;

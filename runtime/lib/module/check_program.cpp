@@ -221,10 +221,13 @@ Status ProgramChecker::step(const Instruction &instruction) {
   case Op::Constant:
     buffers.set(operands[0], {true, false, data.constants[static_cast<size_t>(instruction.imm)].size, 0});
     return okStatus();
-  case Op::Variable:
-    buffers.set(operands[0],
-                {true, program.storesVariables, data.variables[static_cast<size_t>(instruction.imm)].size, 0});
+  case Op::Variable: {
+    const auto index = static_cast<uint32_t>(instruction.imm);
+    const std::optional<VariablePlace> &place = data.variables[index].known;
+    buffers.set(operands[0], {true, std::binary_search(program.stores.begin(), program.stores.end(), index),
+                              place ? std::optional(place->size) : std::nullopt, 0});
     return okStatus();
+  }
   case Op::Derived:
     if (instruction.imm < 0 || static_cast<uint64_t>(instruction.imm) >= derivedCount)
       return failure(VX_INVALID_MODULE, "derived constant {} does not exist here, there are {}", instruction.imm,
@@ -388,6 +391,8 @@ Status ProgramChecker::dispatch(const Command &command) {
     VX_RETURN_IF_ERROR(known('b', workspace));
     if (!buffers[workspace].writable || buffers[workspace].offset.value_or(0) % VX_BUFFER_ALIGNMENT != 0)
       return failure(VX_INVALID_MODULE, "the workspace of kernel '{}' is read-only or not aligned", kernel.name);
+  } else if (kernel.workspace) {
+    return failure(VX_INVALID_MODULE, "kernel '{}' needs a workspace, the dispatch has none", kernel.name);
   }
   std::vector<int64_t> scalars;
   for (uint32_t index : command.scalars)
@@ -395,7 +400,9 @@ Status ProgramChecker::dispatch(const Command &command) {
       scalars.push_back(*numbers[index].value);
   if (scalars.size() != command.scalars.size())
     return okStatus();
-  return checkDispatchSizes(kernel, scalars, sizes, numbers[command.workgroups].value);
+  const std::optional<uint64_t> workspace =
+      command.workspace >= 0 ? buffers[static_cast<uint32_t>(command.workspace)].size : std::nullopt;
+  return checkDispatchSizes(kernel, scalars, sizes, workspace, numbers[command.workgroups].value);
 }
 
 Status ProgramChecker::command(const Command &command) {

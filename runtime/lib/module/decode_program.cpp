@@ -1,5 +1,7 @@
 #include "module/decoder.h"
 
+#include <algorithm>
+
 namespace vx {
 
 static constexpr uint32_t maxNesting = VX_MAX_BLOCK_NESTING;
@@ -17,7 +19,17 @@ Status Decoder::program(const format::Program &source, Program &result) {
   VX_RETURN_IF_ERROR(registersFit("i64", result.i64Registers));
   VX_RETURN_IF_ERROR(registersFit("buffer", result.bufferRegisters));
   VX_RETURN_IF_ERROR(registersFit("object", result.objectRegisters));
-  result.storesVariables = source.stores_variables();
+  if (source.stores()) {
+    VX_RETURN_IF_ERROR(spend(source.stores()->size() * sizeof(uint32_t)));
+    for (uint32_t index : *source.stores()) {
+      if (index >= data.variables.size())
+        return failure(VX_INVALID_MODULE, "stores variable {}, there are {}", index, data.variables.size());
+      if (!result.stores.empty() && index <= result.stores.back())
+        return failure(VX_INVALID_MODULE, "stores variable {} behind variable {}, wanted is an ascending list", index,
+                       result.stores.back());
+      result.stores.push_back(index);
+    }
+  }
   result.hasArenaSize = source.arena_size() != nullptr;
   // The symbols are checked against each function that runs the program; a function has no more than its registers.
   VX_RETURN_IF_ERROR(expression(source.arena_size(), result.i64Registers, result.arenaSize).addContext("arena size"));
@@ -26,6 +38,8 @@ Status Decoder::program(const format::Program &source, Program &result) {
   if (!source.body())
     return failure(VX_INVALID_MODULE, "program has no body");
   VX_RETURN_IF_ERROR(block(source.body(), 1, result, result.body));
+  std::sort(result.uses.begin(), result.uses.end());
+  result.uses.erase(std::unique(result.uses.begin(), result.uses.end()), result.uses.end());
   return results(source, result);
 }
 
@@ -53,7 +67,11 @@ Status Decoder::instruction(const format::Instruction &source, uint32_t depth, P
   VX_RETURN_IF_ERROR(operands(source, facts, owner, result));
   VX_RETURN_IF_ERROR(immediate(facts, result));
   if (result.op == Op::Variable)
-    owner.usesVariables = true;
+    owner.uses.push_back(static_cast<uint32_t>(result.imm));
+  VX_RETURN_IF_ERROR(checkDevice(source.device()));
+  if (source.waits() && source.waits()->size())
+    return failure(VX_UNSUPPORTED, "waits for segment {}, this runtime runs modules of one device",
+                   source.waits()->Get(0));
 
   size_t blockCount = source.blocks() ? source.blocks()->size() : 0;
   if (blockCount != facts.blocks)
@@ -144,7 +162,9 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
 }
 
 Status Decoder::command(const format::Command &source, const Program &owner, Command &result) {
-  if (source.kind() > format::CommandKind::Copy)
+  if (source.kind() == format::CommandKind::Collective)
+    return failure(VX_UNSUPPORTED, "exchanges data with other devices, this runtime runs modules of one device");
+  if (source.kind() > format::CommandKind::Collective)
     return failure(VX_INVALID_MODULE, "kind has the unknown number {}", static_cast<int>(source.kind()));
   bool dispatch = source.kind() == format::CommandKind::Dispatch;
   result.kind = dispatch ? hal::CommandKind::Dispatch : hal::CommandKind::Copy;
@@ -153,6 +173,11 @@ Status Decoder::command(const format::Command &source, const Program &owner, Com
   result.workgroups = source.workgroups();
   result.faultSite = source.fault_site();
   result.workspace = source.workspace();
+  VX_RETURN_IF_ERROR(checkDevice(source.device()));
+  constexpr auto known = static_cast<uint32_t>(format::CommandFlags::Guarded);
+  if (source.flags() & ~(dispatch ? known : 0))
+    return failure(VX_INVALID_MODULE, "flags are {:#x}, allowed are {:#x}", source.flags(), dispatch ? known : 0);
+  result.guarded = source.flags() & known;
   auto decodeRegisters = [&](const flatbuffers::Vector<uint32_t> *registers, char kind, std::string_view what,
                              std::vector<uint32_t> &out) -> Status {
     constexpr uint32_t limit = VX_MAX_COMMAND_REGISTERS;

@@ -7,6 +7,11 @@ namespace vx {
 
 Status Decoder::target(const format::Target &source, Target &result) {
   VX_RETURN_IF_ERROR(text(source.triple(), result.triple));
+  if (source.devices() == 0)
+    return failure(VX_INVALID_MODULE, "runs on 0 devices, wanted is at least 1");
+  if (source.devices() > 1)
+    return failure(VX_UNSUPPORTED, "runs on {} devices together, this runtime runs modules of one device",
+                   source.devices());
   VX_RETURN_IF_ERROR(
       decodeEach(source.kernels(), result.kernels, [&](const format::Kernel &kernelSource, Kernel &out, uint32_t i) {
         VX_RETURN_IF_ERROR(spend(sizeof(Kernel)));
@@ -91,6 +96,15 @@ Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
   if (source.workgroups())
     VX_RETURN_IF_ERROR(
         expression(source.workgroups(), result.scalarCount, result.workgroups.emplace()).addContext("workgroups"));
+  if (source.workspace())
+    VX_RETURN_IF_ERROR(
+        expression(source.workspace(), result.scalarCount, result.workspace.emplace()).addContext("workspace"));
+  Expression memory;
+  VX_RETURN_IF_ERROR(expression(source.dynamic_memory(), result.scalarCount, memory).addContext("workgroup memory"));
+  if (source.dynamic_memory() && memory.asConstant() != 0)
+    return failure(VX_UNSUPPORTED, "kernel wants {} bytes of workgroup memory at its launch, this runtime gives none",
+                   memory.toString({}));
+  VX_RETURN_IF_ERROR(cluster(source));
   if (source.flops())
     VX_RETURN_IF_ERROR(expression(source.flops(), result.scalarCount, result.flops.emplace()).addContext("flops"));
   if (source.bytes())
@@ -98,13 +112,29 @@ Status Decoder::kernelFacts(const format::Kernel &source, Kernel &result) {
   return okStatus();
 }
 
+Status Decoder::cluster(const format::Kernel &source) {
+  if (!source.cluster())
+    return okStatus();
+  const auto &size = *source.cluster();
+  if (size.size() != 3)
+    return failure(VX_INVALID_MODULE, "cluster has {} numbers, wanted are 3", size.size());
+  constexpr uint32_t limit = 16; // of workgroups, on any device
+  uint64_t workgroups = 1;
+  for (uint32_t number : size)
+    workgroups *= number <= limit ? number : 0;
+  if (workgroups == 0 || workgroups > limit)
+    return failure(VX_INVALID_MODULE, "cluster is {} x {} x {}, allowed are 1 to {} workgroups", size.Get(0),
+                   size.Get(1), size.Get(2), limit);
+  if (workgroups > 1)
+    return failure(VX_UNSUPPORTED, "kernel runs in clusters of {} x {} x {} workgroups, this runtime launches none",
+                   size.Get(0), size.Get(1), size.Get(2));
+  return okStatus();
+}
+
 Status Decoder::variant(const format::Variant &source, const Target &owner, Variant &result) {
   result.section = source.section();
-  if (result.section >= data.sections.size())
-    return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", result.section, data.sections.size());
+  VX_RETURN_IF_ERROR(insideSection(result.section, SectionKind::Code, 0, 0));
   const Section &section = data.sections[result.section];
-  if (section.kind != SectionKind::Code)
-    return failure(VX_INVALID_MODULE, "section {} holds weights, wanted is code", result.section);
   if (source.requires_())
     for (const flatbuffers::String *feature : *source.requires_()) {
       VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
@@ -151,6 +181,7 @@ Status Decoder::derived(const format::Target &source, Target &result) {
                         out.elementType = type.elementType;
                         if (type.kind != VX_TENSOR || elementTypeBits(type.elementType) == 0)
                           return failure(VX_INVALID_MODULE, "wanted is a tensor of numbers or bools");
+                        VX_RETURN_IF_ERROR(checkDevice(one.device()));
                         for (const Expression &dim : type.dims)
                           VX_RETURN_IF_ERROR(dim.evaluate({}, out.dims.emplace_back()));
                         if (Status status = tensorByteSize(out.elementType, out.dims, out.size); !status.ok())
@@ -175,7 +206,7 @@ Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t 
   if (program.results.size() != 1 || program.results[0].buffer < 0)
     return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, wanted is one tensor", derived.program,
                    program.name, program.results.size());
-  if (program.usesVariables || program.storesVariables)
+  if (!program.uses.empty() || !program.stores.empty())
     return failure(VX_INVALID_MODULE, "program {} '{}' uses variables, wanted are constants only", derived.program,
                    program.name);
   // Making an instance ends, whatever the file says.
@@ -214,7 +245,10 @@ Status Decoder::entries(const format::Target &source, Target &result) {
             if (function.symbols[constraint->symbol()].dataDependent)
               return failure(VX_INVALID_MODULE, "entry {}: symbol '{}' is known only after the call", i,
                              function.symbols[constraint->symbol()].name);
-            out.constraints.push_back({constraint->symbol(), constraint->value()});
+            if (constraint->min() > constraint->max())
+              return failure(VX_INVALID_MODULE, "entry {}: symbol '{}' is in the range [{}, {}]", i,
+                             function.symbols[constraint->symbol()].name, constraint->min(), constraint->max());
+            out.constraints.push_back({constraint->symbol(), constraint->min(), constraint->max()});
           }
         return entryFits(result, out).addContext(fmt::format("entry {}", i));
       }));

@@ -1,7 +1,5 @@
 #include "module/decoder.h"
 
-#include <unordered_set>
-
 namespace vx {
 
 Status Decoder::spend(uint64_t bytes) {
@@ -28,15 +26,6 @@ Status Decoder::name(const flatbuffers::String *source, std::string_view of, std
   return okStatus();
 }
 
-template <typename T>
-static Status checkUnique(const std::vector<T> &items, std::string_view what) {
-  std::unordered_set<std::string_view> seen;
-  for (const T &item : items)
-    if (!seen.insert(item.name).second)
-      return failure(VX_INVALID_MODULE, "two {} have the name '{}'", what, item.name);
-  return okStatus();
-}
-
 Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expression &result) {
   if (!source || !source->nodes()) {
     result = Expression();
@@ -53,7 +42,7 @@ Status Decoder::expression(const format::Expr *source, size_t symbolCount, Expre
   return result.check(symbolCount);
 }
 
-static Status decodeElementType(format::ElementType source, vx_element_type &result) {
+Status Decoder::elementType(format::ElementType source, vx_element_type &result) {
   auto number = static_cast<int>(source);
   std::optional<vx_element_type> type = elementTypeOf(number);
   if (!type)
@@ -68,7 +57,7 @@ Status Decoder::valueType(const format::ValueType *source, size_t symbolCount, V
   if (source->kind() > format::ValueKind::Optional)
     return failure(VX_INVALID_MODULE, "kind of value has the unknown number {}", static_cast<int>(source->kind()));
   result.kind = static_cast<vx_value_kind>(source->kind());
-  VX_RETURN_IF_ERROR(decodeElementType(source->element_type(), result.elementType));
+  VX_RETURN_IF_ERROR(elementType(source->element_type(), result.elementType));
   result.ranked = source->ranked();
   if (!result.ranked && result.kind == VX_TENSOR)
     return failure(VX_INVALID_MODULE, "tensor has no rank");
@@ -92,6 +81,11 @@ Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::
     VX_RETURN_IF_ERROR(name(argument.name(), fmt::format("{} {}", direction, i), out.name));
     auto decodeOne = [&]() -> Status {
       VX_RETURN_IF_ERROR(valueType(argument.type(), owner.symbols.size(), out.type));
+      if (argument.rows() >= 0)
+        out.rows = static_cast<uint32_t>(argument.rows());
+      if (argument.rows() < -1 || (out.rows && (direction != "output" || *out.rows >= out.type.dims.size())))
+        return failure(VX_INVALID_MODULE, "rows are along dim {}, allowed is -1 or a dim of an output",
+                       argument.rows());
       if (!argument.range())
         return okStatus();
       out.range.emplace().lower = argument.range()->lower();
@@ -105,20 +99,35 @@ Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::
   return checkUnique(result, fmt::format("{}s", direction));
 }
 
+Status Decoder::symbol(const format::Symbol &source, uint32_t index, Symbol &result) {
+  VX_RETURN_IF_ERROR(spend(sizeof(Symbol)));
+  VX_RETURN_IF_ERROR(name(source.name(), fmt::format("symbol {}", index), result.name));
+  result.min = source.min();
+  result.max = source.max();
+  result.multiple = source.multiple();
+  result.dataDependent = source.data_dependent();
+  if (result.min < 0 || result.max < result.min)
+    return failure(VX_INVALID_MODULE, "symbol '{}' has the range [{}, {}]", result.name, result.min, result.max);
+  if (result.multiple < 1)
+    return failure(VX_INVALID_MODULE, "symbol '{}' is a multiple of {}, wanted is at least 1", result.name,
+                   result.multiple);
+  if (source.instance() == -1)
+    return okStatus();
+  if (source.instance() < -1 || static_cast<size_t>(source.instance()) >= data.symbols.size())
+    return failure(VX_INVALID_MODULE, "symbol '{}' is number {} of the instance's, there are {}", result.name,
+                   source.instance(), data.symbols.size());
+  result.instance = static_cast<uint32_t>(source.instance());
+  const Symbol &bound = data.symbols[*result.instance];
+  if (bound.name != result.name || result.dataDependent)
+    return failure(VX_INVALID_MODULE, "symbol '{}' is number {} of the instance's, which is '{}'", result.name,
+                   source.instance(), bound.name);
+  return okStatus();
+}
+
 Status Decoder::function(const format::Function &source, Function &result) {
-  VX_RETURN_IF_ERROR(decodeEach(
-      source.symbols(), result.symbols, [&](const format::Symbol &symbol, Symbol &out, uint32_t i) -> Status {
-        VX_RETURN_IF_ERROR(spend(sizeof(Symbol)));
-        VX_RETURN_IF_ERROR(name(symbol.name(), fmt::format("symbol {}", i), out.name));
-        out.min = symbol.min();
-        out.max = symbol.max();
-        out.multiple = symbol.multiple();
-        out.dataDependent = symbol.data_dependent();
-        if (out.min < 0 || out.max < out.min)
-          return failure(VX_INVALID_MODULE, "symbol '{}' has the range [{}, {}]", out.name, out.min, out.max);
-        if (out.multiple < 1)
-          return failure(VX_INVALID_MODULE, "symbol '{}' is a multiple of {}, wanted is at least 1", out.name,
-                         out.multiple);
+  VX_RETURN_IF_ERROR(
+      decodeEach(source.symbols(), result.symbols, [&](const format::Symbol &one, Symbol &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(symbol(one, i, out));
         result.symbolNames.push_back(out.name);
         return okStatus();
       }));
@@ -134,12 +143,33 @@ Status Decoder::function(const format::Function &source, Function &result) {
         if (auto symbol = dim.asSymbol())
           bound[*symbol] = true;
   for (size_t i = 0; i < bound.size(); ++i)
-    if (!bound[i] && !result.symbols[i].dataDependent)
+    if (!bound[i] && !result.symbols[i].dataDependent && !result.symbols[i].instance)
       return failure(VX_INVALID_MODULE, "symbol '{}' is the size of no input's dimension", result.symbols[i].name);
-  return decodeEach(source.constraints(), result.constraints,
-                    [&](const format::Predicate &one, Predicate &out, uint32_t i) {
-                      return predicate(one, result, out).addContext(fmt::format("constraint {}", i));
-                    });
+  VX_RETURN_IF_ERROR(decodeEach(source.constraints(), result.constraints,
+                                [&](const format::Predicate &one, Predicate &out, uint32_t i) {
+                                  return predicate(one, result, out).addContext(fmt::format("constraint {}", i));
+                                }));
+  return decodeEach(source.aliases(), result.aliases, [&](const format::Alias &one, Alias &out, uint32_t i) {
+    return alias(one, result, out).addContext(fmt::format("alias {}", i));
+  });
+}
+
+Status Decoder::alias(const format::Alias &source, const Function &owner, Alias &result) {
+  VX_RETURN_IF_ERROR(spend(sizeof(Alias)));
+  result = {source.input(), source.output()};
+  if (result.input >= owner.inputs.size() || result.output >= owner.outputs.size())
+    return failure(VX_INVALID_MODULE, "input {} and output {} do not exist, there are {} and {}", result.input,
+                   result.output, owner.inputs.size(), owner.outputs.size());
+  const Argument &input = owner.inputs[result.input], &output = owner.outputs[result.output];
+  if (input.type.kind != VX_TENSOR || output.type.kind != VX_TENSOR ||
+      input.type.elementType != output.type.elementType)
+    return failure(VX_INVALID_MODULE, "input '{}' and output '{}' are no tensors of one element type", input.name,
+                   output.name);
+  // The one that is decoded stands last.
+  for (size_t i = 0; i + 1 < owner.aliases.size(); ++i)
+    if (owner.aliases[i].input == result.input || owner.aliases[i].output == result.output)
+      return failure(VX_INVALID_MODULE, "input '{}' or output '{}' has an alias already", input.name, output.name);
+  return okStatus();
 }
 
 Status Decoder::predicate(const format::Predicate &source, const Function &owner, Predicate &result) {
@@ -163,19 +193,26 @@ Status Decoder::predicate(const format::Predicate &source, const Function &owner
   return okStatus();
 }
 
+Status Decoder::insideSection(uint32_t index, SectionKind kind, uint64_t offset, uint64_t size) const {
+  if (index >= data.sections.size())
+    return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", index, data.sections.size());
+  const Section &section = data.sections[index];
+  if (section.kind != kind)
+    return failure(VX_INVALID_MODULE, "section {} holds {}, wanted {} {}", index, sectionKindName(section.kind),
+                   kind == SectionKind::Code ? "is" : "are", sectionKindName(kind));
+  if (offset > section.size || size > section.size - offset)
+    return failure(VX_INVALID_MODULE, "{} bytes at {} are outside section {} of {} bytes", size, offset, index,
+                   section.size);
+  return okStatus();
+}
+
 Status Decoder::constant(const format::Constant &source, Constant &result) {
   VX_RETURN_IF_ERROR(text(source.name(), result.name));
   result.section = source.section();
   result.offset = source.offset();
   result.size = source.size();
-  if (result.section >= data.sections.size())
-    return failure(VX_INVALID_MODULE, "section {} does not exist, there are {}", result.section, data.sections.size());
-  const Section &section = data.sections[result.section];
-  if (section.kind != SectionKind::Weights)
-    return failure(VX_INVALID_MODULE, "section {} holds code, wanted are weights", result.section);
-  if (result.offset > section.size || result.size > section.size - result.offset)
-    return failure(VX_INVALID_MODULE, "{} bytes at {} are outside section {} of {} bytes", result.size, result.offset,
-                   result.section, section.size);
+  VX_RETURN_IF_ERROR(checkDevice(source.device()));
+  VX_RETURN_IF_ERROR(insideSection(result.section, SectionKind::Weights, result.offset, result.size));
   if (result.offset % VX_BUFFER_ALIGNMENT != 0)
     return failure(VX_INVALID_MODULE, "offset {} is no multiple of {}", result.offset, VX_BUFFER_ALIGNMENT);
   VX_RETURN_IF_ERROR(valueType(source.type(), 0, result.type));
@@ -191,36 +228,6 @@ Status Decoder::constant(const format::Constant &source, Constant &result) {
   return okStatus();
 }
 
-Status Decoder::variable(const format::Variable &source, Variable &result) {
-  VX_RETURN_IF_ERROR(name(source.name(), "variable", result.name));
-  VX_RETURN_IF_ERROR(decodeElementType(source.element_type(), result.elementType));
-  result.size = source.size();
-  if (source.dims()) {
-    if (source.dims()->size() > maxRank)
-      return failure(VX_INVALID_MODULE, "rank is {}, allowed are {}", source.dims()->size(), maxRank);
-    VX_RETURN_IF_ERROR(checkAligned(*source.dims(), "dims"));
-    for (int64_t dim : *source.dims())
-      result.dims.push_back(dim);
-  }
-  uint64_t needed = 0;
-  if (Status status = tensorByteSize(result.elementType, result.dims, needed); !status.ok())
-    return Status(VX_INVALID_MODULE, std::string(status.message()));
-  if (needed != result.size)
-    return failure(VX_INVALID_MODULE, "{} needs {} bytes, the variable has {}",
-                   tensorTypeString(result.elementType, result.dims), needed, result.size);
-  if (source.initial() < -1 ||
-      (source.initial() >= 0 && static_cast<size_t>(source.initial()) >= data.constants.size()))
-    return failure(VX_INVALID_MODULE, "initial constant {} does not exist, there are {}", source.initial(),
-                   data.constants.size());
-  if (source.initial() >= 0) {
-    result.initial = static_cast<uint32_t>(source.initial());
-    if (data.constants[*result.initial].size != result.size)
-      return failure(VX_INVALID_MODULE, "initial constant {} has {} bytes, the variable has {}", *result.initial,
-                     data.constants[*result.initial].size, result.size);
-  }
-  return okStatus();
-}
-
 Status Decoder::decode(const format::Module &module) {
   VX_RETURN_IF_ERROR(text(module.producer(), data.producer));
   VX_RETURN_IF_ERROR(text(module.name(), data.name));
@@ -231,6 +238,15 @@ Status Decoder::decode(const format::Module &module) {
                                   VX_RETURN_IF_ERROR(text(source.node(), out.node));
                                   return text(source.what(), out.what);
                                 }));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.symbols(), data.symbols, [&](const format::Symbol &source, Symbol &out, uint32_t i) -> Status {
+        VX_RETURN_IF_ERROR(symbol(source, i, out));
+        data.symbolNames.push_back(out.name);
+        if (out.dataDependent || out.instance)
+          return failure(VX_INVALID_MODULE, "symbol '{}' of the instance is bound elsewhere", out.name);
+        return okStatus();
+      }));
+  VX_RETURN_IF_ERROR(checkUnique(data.symbols, "symbols of the instance"));
   VX_RETURN_IF_ERROR(decodeEach(module.functions(), data.functions,
                                 [&](const format::Function &source, Function &out, uint32_t i) -> Status {
                                   VX_RETURN_IF_ERROR(spend(sizeof(Function)));
@@ -245,13 +261,7 @@ Status Decoder::decode(const format::Module &module) {
             .addContext(out.name.empty() ? fmt::format("constant {}", i)
                                          : fmt::format("constant {} '{}'", i, out.name));
       }));
-  VX_RETURN_IF_ERROR(
-      decodeEach(module.variables(), data.variables, [&](const format::Variable &source, Variable &out, uint32_t i) {
-        VX_RETURN_IF_ERROR(spend(sizeof(Variable)));
-        return variable(source, out)
-            .addContext(out.name.empty() ? fmt::format("variable {}", i) : fmt::format("variable '{}'", out.name));
-      }));
-  VX_RETURN_IF_ERROR(checkUnique(data.variables, "variables"));
+  VX_RETURN_IF_ERROR(variables(module));
   if (module.source_nodes())
     for (const flatbuffers::String *node : *module.source_nodes()) {
       VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
@@ -269,7 +279,10 @@ Status Decoder::decode(const format::Module &module) {
         VX_RETURN_IF_ERROR(name(source.name(), fmt::format("target {}", i), out.name));
         return target(source, out).addContext(fmt::format("target '{}'", out.name));
       }));
-  return checkUnique(data.targets, "targets");
+  VX_RETURN_IF_ERROR(assets(module));
+  if (!module.training())
+    return okStatus();
+  return training(*module.training(), data.training.emplace()).addContext("training");
 }
 
 } // namespace vx

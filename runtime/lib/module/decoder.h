@@ -6,6 +6,8 @@
 
 #include "vx/abi/module_generated.h"
 
+#include <unordered_set>
+
 namespace vx {
 
 class Decoder {
@@ -21,18 +23,33 @@ private:
   Status text(const flatbuffers::String *source, std::string &result);
   Status name(const flatbuffers::String *source, std::string_view of, std::string &result);
   Status expression(const format::Expr *source, size_t symbolCount, Expression &result);
+  Status elementType(format::ElementType source, vx_element_type &result);
   Status valueType(const format::ValueType *source, size_t symbolCount, ValueType &result);
+  Status symbol(const format::Symbol &source, uint32_t index, Symbol &result);
   Status function(const format::Function &source, Function &result);
   Status predicate(const format::Predicate &source, const Function &owner, Predicate &result);
   Status arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source, const Function &owner,
                    std::string_view direction, std::vector<Argument> &result);
+  Status alias(const format::Alias &source, const Function &owner, Alias &result);
   Status constant(const format::Constant &source, Constant &result);
+  Status insideSection(uint32_t section, SectionKind kind, uint64_t offset, uint64_t size) const;
+
+  // decode_variables.cpp
+  Status variables(const format::Module &module);
+  Status storage(const format::Storage &source, Storage &result);
   Status variable(const format::Variable &source, Variable &result);
+  Status initial(const format::Init &source, Variable &result);
+  Status storagesShareAlike() const;
+
+  // decode_training.cpp
+  Status assets(const format::Module &module);
+  Status training(const format::Training &source, Training &result);
 
   // decode_target.cpp
   Status target(const format::Target &source, Target &result);
   Status kernel(const format::Kernel &source, Kernel &result);
   Status kernelFacts(const format::Kernel &source, Kernel &result);
+  Status cluster(const format::Kernel &source);
   Status variant(const format::Variant &source, const Target &owner, Variant &result);
   Status entries(const format::Target &source, Target &result);
   Status derived(const format::Target &source, Target &result);
@@ -57,6 +74,13 @@ private:
   uint64_t budget;
 };
 
+// What stands on a device that this runtime does not have.
+inline Status checkDevice(uint32_t device) {
+  if (device == 0)
+    return okStatus();
+  return failure(VX_UNSUPPORTED, "names device {}, this runtime runs modules of one device", device);
+}
+
 // Elements of 8 bytes are read in place, so they must lie as the format says; FlatBuffers' own verification asks for no
 // more than their number's place.
 template <typename Vector>
@@ -65,6 +89,15 @@ Status checkAligned(const Vector &source, std::string_view what) {
   if (source.size() && place % sizeof(uint64_t) != 0)
     return failure(VX_INVALID_MODULE, "{} lie {} bytes behind a multiple of {}, wanted is 0", what,
                    place % sizeof(uint64_t), sizeof(uint64_t));
+  return okStatus();
+}
+
+template <typename T>
+Status checkUnique(const std::vector<T> &items, std::string_view what) {
+  std::unordered_set<std::string_view> seen;
+  for (const T &item : items)
+    if (!seen.insert(item.name).second)
+      return failure(VX_INVALID_MODULE, "two {} have the name '{}'", what, item.name);
   return okStatus();
 }
 

@@ -3,19 +3,23 @@
 
 namespace vx {
 
-static void writeType(JsonWriter &json, const ValueType &type, std::span<const std::string> symbols) {
-  static const char *const kinds[] = {"tensor", "sequence", "optional"};
-  json.member("kind", kinds[type.kind]).member("type", elementTypeName(type.elementType));
-  if (!type.ranked)
-    return;
+static void writeDims(JsonWriter &json, const std::vector<Expression> &dims, std::span<const std::string> symbols) {
   json.key("dims").beginArray();
-  for (const Expression &dim : type.dims) {
+  for (const Expression &dim : dims) {
     if (auto size = dim.asConstant())
       json.number(*size);
     else
       json.string(dim.toString(symbols));
   }
   json.endArray();
+}
+
+static void writeType(JsonWriter &json, const ValueType &type, std::span<const std::string> symbols) {
+  static const char *const kinds[] = {"tensor", "sequence", "optional"};
+  json.member("kind", kinds[type.kind]).member("type", elementTypeName(type.elementType));
+  if (!type.ranked)
+    return;
+  writeDims(json, type.dims, symbols);
 }
 
 static void writeArguments(JsonWriter &json, std::string_view key, const std::vector<Argument> &arguments,
@@ -34,6 +38,8 @@ static void writeArguments(JsonWriter &json, std::string_view key, const std::ve
         json.string(upper->toString(owner.symbolNames));
       json.endObject();
     }
+    if (argument.rows)
+      json.member("rows", *argument.rows);
     json.endObject();
   }
   json.endArray();
@@ -46,18 +52,25 @@ static void writeStrings(JsonWriter &json, std::string_view key, const std::vect
   json.endArray();
 }
 
-static void writeFunction(JsonWriter &json, const Function &function, const ModuleData &data) {
-  json.beginObject().member("name", function.name).key("symbols").beginArray();
-  for (const Symbol &symbol : function.symbols) {
+static void writeSymbols(JsonWriter &json, const std::vector<Symbol> &symbols) {
+  json.key("symbols").beginArray();
+  for (const Symbol &symbol : symbols) {
     json.beginObject().member("name", symbol.name).member("min", symbol.min);
     json.key("max");
     if (symbol.max == INT64_MAX)
       json.null();
     else
       json.number(symbol.max);
-    json.member("multiple", symbol.multiple).member("data_dependent", symbol.dataDependent).endObject();
+    json.member("multiple", symbol.multiple).member("data_dependent", symbol.dataDependent);
+    json.member("instance", symbol.instance.has_value()).endObject();
   }
-  json.endArray().key("constraints").beginArray();
+  json.endArray();
+}
+
+static void writeFunction(JsonWriter &json, const Function &function, const ModuleData &data) {
+  json.beginObject().member("name", function.name);
+  writeSymbols(json, function.symbols);
+  json.key("constraints").beginArray();
   for (const Predicate &constraint : function.constraints) {
     const FaultSite &site = data.faultSites[constraint.site];
     json.beginObject().member("node", site.node).member("wants", site.what);
@@ -67,7 +80,13 @@ static void writeFunction(JsonWriter &json, const Function &function, const Modu
   json.endArray();
   writeArguments(json, "inputs", function.inputs, function);
   writeArguments(json, "outputs", function.outputs, function);
-  json.endObject();
+  json.key("aliases").beginArray();
+  for (const Alias &alias : function.aliases)
+    json.beginObject()
+        .member("input", function.inputs[alias.input].name)
+        .member("output", function.outputs[alias.output].name)
+        .endObject();
+  json.endArray().endObject();
 }
 
 static void writeKernel(JsonWriter &json, const Kernel &kernel) {
@@ -77,6 +96,8 @@ static void writeKernel(JsonWriter &json, const Kernel &kernel) {
   // Over the kernel's scalars s0, s1, ...
   if (kernel.workgroups)
     json.member("workgroups", kernel.workgroups->toString({}));
+  if (kernel.workspace)
+    json.member("workspace", kernel.workspace->toString({}));
   if (kernel.flops)
     json.member("flops", kernel.flops->toString({}));
   if (kernel.bytes)
@@ -117,7 +138,10 @@ static void writeTarget(JsonWriter &json, const Target &target, const ModuleData
     const Function &function = data.functions[entry.function];
     json.beginObject().member("function", function.name).member("program", entry.program).key("where").beginObject();
     for (const Constraint &constraint : entry.constraints)
-      json.member(function.symbols[constraint.symbol].name, constraint.value);
+      if (json.key(function.symbols[constraint.symbol].name); constraint.min == constraint.max)
+        json.number(constraint.min);
+      else
+        json.beginArray().number(constraint.min).number(constraint.max).endArray();
     json.endObject();
     const Program &program = data.programs[entry.program];
     if (program.hasArenaSize) {
@@ -129,6 +153,57 @@ static void writeTarget(JsonWriter &json, const Target &target, const ModuleData
   json.endArray().endObject();
 }
 
+static void writeSize(JsonWriter &json, const Expression &size, const ModuleData &data) {
+  if (auto number = size.asConstant())
+    json.number(*number);
+  else
+    json.string(size.toString(data.symbolNames));
+}
+
+static void writeVariable(JsonWriter &json, const Variable &variable, const ModuleData &data) {
+  json.beginObject().member("name", variable.name).member("type", elementTypeName(variable.elementType));
+  writeDims(json, variable.dims, data.symbolNames);
+  if (variable.known)
+    json.member("size", variable.known->size);
+  json.member("role", roleName(variable.role)).member("storage", variable.storage).key("offset");
+  writeSize(json, variable.offset, data);
+  if (!variable.source.empty())
+    json.member("source", variable.source);
+  if (variable.initial)
+    json.member("initial", data.constants[*variable.initial].name);
+  json.endObject();
+}
+
+static void writeTraining(JsonWriter &json, const Training &training, const ModuleData &data) {
+  json.key("training").beginObject();
+  auto function = [&](std::string_view key, const std::optional<uint32_t> &index) {
+    if (index)
+      json.member(key, data.functions[*index].name);
+  };
+  function("train_step", training.trainStep);
+  function("evaluate", training.evaluate);
+  function("predict", training.predict);
+  function("backward", training.backward);
+  function("step", training.step);
+  const Function *step = training.trainStep ? &data.functions[*training.trainStep] : nullptr;
+  json.key("inputs").beginArray();
+  for (uint32_t input : training.inputs)
+    json.string(step->inputs[input].name);
+  json.endArray().key("hypers").beginArray();
+  for (const Hyper &hyper : training.hypers)
+    json.beginObject()
+        .member("kind", hyperKindName(hyper.kind))
+        .member("input", step->inputs[hyper.input].name)
+        .endObject();
+  json.endArray().key("metrics").beginArray();
+  for (uint32_t metric : training.metrics)
+    json.string(step->outputs[metric].name);
+  json.endArray().member("optimizer", training.optimizer).member("loss", training.loss);
+  if (training.skeleton)
+    json.member("skeleton", data.assets[*training.skeleton].name);
+  json.endObject();
+}
+
 std::string Module::describe() const {
   JsonWriter json;
   json.beginObject().member("version", 1).member("name", contents.name).member("producer", contents.producer);
@@ -136,17 +211,14 @@ std::string Module::describe() const {
   json.key("functions").beginArray();
   for (const Function &function : contents.functions)
     writeFunction(json, function, contents);
+  json.endArray();
+  writeSymbols(json, contents.symbols);
+  json.key("storages").beginArray();
+  for (const Storage &storage : contents.storages)
+    writeSize(json, storage.size, contents);
   json.endArray().key("variables").beginArray();
-  for (const Variable &variable : contents.variables) {
-    json.beginObject().member("name", variable.name).member("type", elementTypeName(variable.elementType));
-    json.key("dims").beginArray();
-    for (int64_t dim : variable.dims)
-      json.number(dim);
-    json.endArray().member("size", variable.size);
-    if (variable.initial)
-      json.member("initial", contents.constants[*variable.initial].name);
-    json.endObject();
-  }
+  for (const Variable &variable : contents.variables)
+    writeVariable(json, variable, contents);
   json.endArray().key("constants").beginArray();
   for (const Constant &constant : contents.constants) {
     json.beginObject().member("name", constant.name);
@@ -156,7 +228,7 @@ std::string Module::describe() const {
   }
   json.endArray().key("sections").beginArray();
   for (const Section &section : contents.sections) {
-    json.beginObject().member("kind", section.kind == SectionKind::Code ? "code" : "weights");
+    json.beginObject().member("kind", sectionKindName(section.kind));
     json.member("offset", section.offset).member("size", section.size);
     json.member("hash", fmt::format("{:016x}", section.hash));
     if (!section.externalFile.empty())
@@ -167,13 +239,26 @@ std::string Module::describe() const {
   for (const Target &target : contents.targets)
     writeTarget(json, target, contents);
   json.endArray().key("programs").beginArray();
-  for (const Program &program : contents.programs)
+  for (const Program &program : contents.programs) {
+    json.beginObject().member("name", program.name).member("segments", program.segmentCount);
+    json.key("stores").beginArray();
+    for (uint32_t variable : program.stores)
+      json.string(contents.variables[variable].name);
+    json.endArray().endObject();
+  }
+  json.endArray().key("assets").beginArray();
+  for (const Asset &asset : contents.assets)
     json.beginObject()
-        .member("name", program.name)
-        .member("segments", program.segmentCount)
-        .member("stores_variables", program.storesVariables)
+        .member("name", asset.name)
+        .member("kind", asset.kind)
+        .member("section", asset.section)
+        .member("offset", asset.offset)
+        .member("size", asset.size)
         .endObject();
-  json.endArray().endObject();
+  json.endArray();
+  if (contents.training)
+    writeTraining(json, *contents.training, contents);
+  json.endObject();
   return json.take();
 }
 

@@ -5,7 +5,7 @@
 namespace vx {
 
 Status checkDispatchSizes(const Kernel &kernel, std::span<const int64_t> scalars, std::span<const KnownSize> buffers,
-                          std::optional<int64_t> workgroups) {
+                          KnownSize workspace, std::optional<int64_t> workgroups) {
   auto invalid = [&](const Status &status) {
     return failure(VX_INVALID_MODULE, "kernel '{}': {}", kernel.name, status.message());
   };
@@ -19,6 +19,14 @@ Status checkDispatchSizes(const Kernel &kernel, std::span<const int64_t> scalars
     if (*workgroups != wanted)
       return failure(VX_INVALID_MODULE, "kernel '{}' runs with {} workgroups, wanted are {}", kernel.name, *workgroups,
                      wanted);
+  }
+  if (workspace && kernel.workspace) {
+    int64_t needed = 0;
+    if (Status status = kernel.workspace->evaluate(scalars, needed); !status.ok())
+      return invalid(status);
+    if (needed > 0 && static_cast<uint64_t>(needed) > *workspace)
+      return failure(VX_INVALID_MODULE, "the workspace of kernel '{}' has {} bytes, it needs {}", kernel.name,
+                     *workspace, needed);
   }
   std::vector<int64_t> dims;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -9,9 +9,9 @@ namespace vx {
 // A buffer that is given to a kernel, in bytes; none: not known yet, and not checked.
 using KnownSize = std::optional<uint64_t>;
 
-// `scalars` are the kernel's, all of them. `workgroups`: none when it is not known yet.
+// `scalars` are the kernel's, all of them. `workspace`, `workgroups`: none when it is not known yet.
 Status checkDispatchSizes(const Kernel &kernel, std::span<const int64_t> scalars, std::span<const KnownSize> buffers,
-                          std::optional<int64_t> workgroups);
+                          KnownSize workspace, std::optional<int64_t> workgroups);
 
 } // namespace vx
 

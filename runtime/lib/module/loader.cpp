@@ -16,6 +16,7 @@ namespace vx {
 // Fills a Module in the order that docs/module-format.md states.
 struct ModuleLoader {
   Module &module;
+  bool hasFolder; // where external files are
   vx_module_header header = {};
 
   Status readHeader();
@@ -111,9 +112,13 @@ Status ModuleLoader::checkPair(const Section &section, const std::string &path, 
 
 Status ModuleLoader::mapExternal(Section &section, std::map<std::string, size_t> &opened) {
   if (section.kind != SectionKind::Weights)
-    return failure(VX_INVALID_MODULE, "code is in the external file '{}', allowed are weights", section.externalFile);
+    return failure(VX_INVALID_MODULE, "{} is in the external file '{}', allowed are weights",
+                   sectionKindName(section.kind), section.externalFile);
   if (!isPlainFileName(section.externalFile))
     return failure(VX_INVALID_MODULE, "external file '{}' is no plain file name", section.externalFile);
+  if (!hasFolder)
+    return failure(VX_INVALID_MODULE, "is in the external file '{}', wanted in memory are all sections",
+                   section.externalFile);
   auto [place, isNew] = opened.emplace(section.externalFile, module.externalMappings.size());
   std::string folder;
   if (size_t slash = module.filePath.rfind('/'); slash != std::string::npos)
@@ -144,7 +149,7 @@ Status ModuleLoader::readSections(const format::Module &root) {
   if (root.sections() && root.sections()->size() > maxSections)
     return failure(VX_INVALID_MODULE, "there are {} sections, allowed are {}", root.sections()->size(), maxSections);
   auto decodeSection = [&](const format::Section &source, Section &section) -> Status {
-    if (source.kind() > format::SectionKind::Code)
+    if (source.kind() > format::SectionKind::Assets)
       return failure(VX_INVALID_MODULE, "kind has the unknown number {}", static_cast<int>(source.kind()));
     section.kind = static_cast<SectionKind>(source.kind());
     section.offset = source.offset();
@@ -191,18 +196,35 @@ void ModuleLoader::buildSignature() {
     }
     return table.data();
   };
+  auto symbolInfo = [](const Symbol &symbol) {
+    return vx_symbol_info{symbol.name.c_str(), symbol.min,           symbol.max,
+                          symbol.multiple,     symbol.dataDependent, symbol.instance.has_value()};
+  };
+  for (const Symbol &symbol : module.contents.symbols) {
+    tables.instanceSymbols.push_back(symbolInfo(symbol));
+    tables.instanceSymbols.back().instance = 1;
+  }
   for (const Function &function : module.contents.functions) {
     std::vector<vx_symbol_info> &symbols = tables.symbols.emplace_back();
     for (const Symbol &symbol : function.symbols)
-      symbols.push_back({symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple, symbol.dataDependent});
+      symbols.push_back(symbolInfo(symbol));
+    std::vector<vx_alias_info> &aliases = tables.aliases.emplace_back();
+    for (const Alias &alias : function.aliases)
+      aliases.push_back({alias.input, alias.output});
     const vx_argument_info *inputs = argumentTable(function.inputs, function);
     const vx_argument_info *outputs = argumentTable(function.outputs, function);
     tables.functions.push_back({function.name.c_str(), symbols.size(), symbols.data(), function.inputs.size(), inputs,
                                 function.outputs.size(), outputs});
   }
-  for (const Variable &variable : module.contents.variables)
-    tables.variables.push_back({variable.name.c_str(), variable.elementType,
-                                static_cast<uint32_t>(variable.dims.size()), variable.dims.data(), variable.size});
+  for (const Variable &variable : module.contents.variables) {
+    std::vector<int64_t> &dims = tables.sizes.emplace_back();
+    for (const Expression &dim : variable.dims)
+      dims.push_back(dim.asConstant().value_or(-1));
+    tables.variables.push_back({variable.name.c_str(), variable.elementType, static_cast<uint32_t>(dims.size()),
+                                dims.data(), variable.known ? variable.known->size : 0,
+                                static_cast<vx_variable_role>(variable.role),
+                                (variable.source.empty() ? variable.name : variable.source).c_str()});
+  }
 }
 
 Status ModuleLoader::run() {
@@ -220,25 +242,37 @@ Status Module::load(const std::string &path, Ref<Module> &result) {
   module->filePath = path;
   VX_RETURN_IF_ERROR(FileMapping::open(path, module->mapping));
   module->file = module->mapping.bytes();
-  VX_RETURN_IF_ERROR(ModuleLoader{*module}.run().addContext(path));
+  ModuleLoader loader{*module, /*hasFolder=*/true};
+  VX_RETURN_IF_ERROR(loader.run().addContext(path));
   result = std::move(module);
   return okStatus();
 }
 
-Status Module::fromMemory(const std::string &path, std::span<const uint8_t> bytes, Ref<Module> &result) {
+Status Module::fromMemory(const std::string &name, std::span<const uint8_t> bytes, Ref<Module> &result) {
   Ref<Module> module = makeRef<Module>();
-  module->filePath = path;
+  module->filePath = name;
   module->file = bytes;
-  VX_RETURN_IF_ERROR(ModuleLoader{*module}.run().addContext(path));
+  ModuleLoader loader{*module, /*hasFolder=*/false};
+  VX_RETURN_IF_ERROR(loader.run().addContext(name));
   result = std::move(module);
   return okStatus();
+}
+
+const char *sectionKindName(SectionKind kind) {
+  switch (kind) {
+  case SectionKind::Code:
+    return "code";
+  case SectionKind::Assets:
+    return "assets";
+  default:
+    return "weights";
+  }
 }
 
 std::string Module::describeSection(uint32_t index) const {
   const Section &section = contents.sections[index];
-  return fmt::format("section {} ({}, {} bytes at {}{}{})", index,
-                     section.kind == SectionKind::Code ? "code" : "weights", section.size, section.offset,
-                     section.externalFile.empty() ? "" : " of ", section.externalFile);
+  return fmt::format("section {} ({}, {} bytes at {}{}{})", index, sectionKindName(section.kind), section.size,
+                     section.offset, section.externalFile.empty() ? "" : " of ", section.externalFile);
 }
 
 void Module::releasePages(std::span<const uint8_t> bytes) const {

@@ -36,6 +36,7 @@ struct Argument {
   std::string name;
   ValueType type;
   std::optional<ValueRange> range; // none: any value
+  std::optional<uint32_t> rows;    // of an output: the dimension along which its parts are independent, where known
 };
 
 struct Symbol {
@@ -44,6 +45,7 @@ struct Symbol {
   int64_t max = INT64_MAX;
   int64_t multiple = 1;
   bool dataDependent = false;
+  std::optional<uint32_t> instance; // of a function's: the instance's symbol that it is
 };
 
 // What a node wants of the inputs' sizes, over the symbols of a function.
@@ -54,6 +56,12 @@ struct Predicate {
   uint32_t site = 0; // index of faultSites
 };
 
+// The memory of an input may be that of an output.
+struct Alias {
+  uint32_t input = 0;
+  uint32_t output = 0;
+};
+
 struct Function {
   std::string name;
   std::vector<Symbol> symbols;
@@ -61,9 +69,11 @@ struct Function {
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   std::vector<Predicate> constraints;
+  std::vector<Alias> aliases;
 };
 
-enum class SectionKind : uint8_t { Weights, Code };
+enum class SectionKind : uint8_t { Weights, Code, Assets };
+const char *sectionKindName(SectionKind kind);
 
 struct Section {
   SectionKind kind = SectionKind::Weights;
@@ -82,12 +92,62 @@ struct Constant {
   ValueType type;
 };
 
+enum class Role : uint8_t { State, Parameter, Optimizer, Statistic, Counter, Gradient, Shadow, Cache };
+inline constexpr size_t roles = 8;
+const char *roleName(Role role);
+// Whether instances may share variables of this role.
+inline bool isShareable(Role role) { return role == Role::Parameter || role == Role::Statistic; }
+
+// Memory of an instance. The size is over the instance's symbols.
+struct Storage {
+  Expression size;
+};
+
+// Where a variable lies in its storage, its symbols known.
+struct VariablePlace {
+  std::vector<int64_t> dims;
+  uint64_t size = 0;
+  uint64_t offset = 0;
+};
+
+// Dims and offset are over the instance's symbols.
 struct Variable {
   std::string name;
   vx_element_type elementType = VX_ELEMENT_NONE;
-  std::vector<int64_t> dims;
+  std::vector<Expression> dims;
+  uint32_t storage = 0;
+  Expression offset;
+  Role role = Role::State;
+  std::optional<uint32_t> initial;    // index of constants; none: zeros
+  std::string source;                 // empty: `name`
+  std::optional<VariablePlace> known; // where no symbol is needed
+};
+
+struct Asset {
+  std::string name;
+  std::string kind;
+  uint32_t section = 0;
+  uint64_t offset = 0;
   uint64_t size = 0;
-  std::optional<uint32_t> initial; // index of constants
+};
+
+enum class HyperKind : uint8_t { Rate, Seed, Scale };
+const char *hyperKindName(HyperKind kind);
+
+struct Hyper {
+  HyperKind kind = HyperKind::Rate;
+  uint32_t input = 0; // of `trainStep`
+};
+
+// The functions are indices.
+struct Training {
+  std::optional<uint32_t> trainStep, evaluate, predict, backward, step;
+  std::vector<uint32_t> inputs; // of `trainStep`, from the user's data
+  std::vector<Hyper> hypers;
+  std::vector<uint32_t> metrics; // outputs of `trainStep`
+  std::string optimizer;
+  std::string loss;
+  std::optional<uint32_t> skeleton; // index of assets
 };
 
 struct FaultSite {
@@ -114,6 +174,7 @@ struct Kernel {
   uint32_t workgroupSize[3] = {1, 1, 1};
   std::vector<BufferType> bufferTypes;  // one per buffer
   std::optional<Expression> workgroups; // of one dispatch, over the scalars
+  std::optional<Expression> workspace;  // bytes that one dispatch needs, over the scalars
   // Of one dispatch, over the scalars; nothing where the file left them out.
   std::optional<Expression> flops;
   std::optional<Expression> bytes;
@@ -127,9 +188,11 @@ struct Variant {
   std::vector<uint64_t> offsets;
 };
 
+// The symbol is in [min, max].
 struct Constraint {
   uint32_t symbol = 0;
-  int64_t value = 0;
+  int64_t min = 0;
+  int64_t max = 0;
 };
 
 struct Entry {
@@ -163,21 +226,34 @@ struct ModuleData {
   std::vector<Function> functions;
   std::vector<Section> sections;
   std::vector<Constant> constants;
+  std::vector<Symbol> symbols; // bound when an instance is made
+  std::vector<std::string> symbolNames;
+  std::vector<Storage> storages;
   std::vector<Variable> variables;
+  std::vector<Asset> assets;
+  std::optional<Training> training;
   std::vector<FaultSite> faultSites;
   std::vector<std::string> sourceNodes;
   std::vector<Target> targets;
   std::vector<Program> programs;
 };
 
+// Finds where a variable lies, given the instance's symbols: a tensor that its storage holds, at a multiple of
+// VX_BUFFER_ALIGNMENT, or VX_INVALID_MODULE.
+Status placeVariable(const ModuleData &data, const Variable &variable, std::span<const int64_t> symbols,
+                     VariablePlace &place);
+
 // The signature as the C interface shows it; points into the module.
 struct SignatureTables {
   std::vector<vx_function_info> functions;
   std::vector<vx_variable_info> variables;
+  std::vector<vx_symbol_info> instanceSymbols;
+  std::vector<std::vector<vx_alias_info>> aliases; // by function
   std::deque<std::vector<vx_argument_info>> arguments;
   std::deque<std::vector<vx_symbol_info>> symbols;
   std::deque<std::vector<vx_dim_info>> dims;
   std::deque<vx_value_range> ranges;
+  std::deque<std::vector<int64_t>> sizes;
   std::deque<std::string> texts;
 };
 
@@ -186,9 +262,9 @@ public:
   // Maps and checks a file. Every message names it.
   static Status load(const std::string &path, Ref<Module> &module);
 
-  // Checks a module that lies in memory, which must be aligned to 64 bytes and outlive the module. External sections
-  // are looked for beside `path`.
-  static Status fromMemory(const std::string &path, std::span<const uint8_t> bytes, Ref<Module> &module);
+  // Checks a module that lies in memory, which must be aligned to 64 bytes and outlive the module. Every message names
+  // it. It has no folder, and so no external sections.
+  static Status fromMemory(const std::string &name, std::span<const uint8_t> bytes, Ref<Module> &module);
 
   const std::string &path() const { return filePath; }
   const ModuleData &data() const { return contents; }

@@ -74,6 +74,7 @@ struct Command {
   uint32_t kernel;
   uint32_t workgroups; // i64 register
   uint32_t faultSite;  // the first of its fault sites
+  bool guarded;        // does nothing when the fault record is not empty
   int32_t workspace;   // buffer register, or -1
   std::vector<uint32_t> buffers;
   std::vector<uint32_t> scalars;
@@ -112,8 +113,8 @@ struct Program {
   uint32_t objectRegisters = 0;
   Block body;
   std::vector<Result> results;
-  bool storesVariables = false;
-  bool usesVariables = false;
+  std::vector<uint32_t> stores; // variables that it writes, ascending
+  std::vector<uint32_t> uses;   // variables that it names, ascending
   uint32_t segmentCount = 0;
   bool hasArenaSize = false;
   Expression arenaSize;

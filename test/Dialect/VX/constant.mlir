@@ -9,6 +9,16 @@ func.func @constants() {
   %1 = vx.constant dense_resource<w> : tensor<2xf32>
   // CHECK: vx.constant dense<[true, false]> : tensor<2xi1>
   %2 = vx.constant dense<[true, false]> : tensor<2xi1>
+  // CHECK: vx.constant dense<2.000000e+00> : tensor<f32> {names = ["a", "b c"]}
+  %3 = vx.constant dense<2.0> : tensor<f32> {names = ["a", "b c"]}
+  return
+}
+
+// -----
+
+func.func @no_names() {
+  // expected-error @+1 {{'vx.constant' op expects 'names' to have at least 1 name, got none}}
+  %0 = vx.constant dense<2.0> : tensor<f32> {names = []}
   return
 }
 

@@ -5,6 +5,12 @@
 vx.variable @sum : tensor<3xf32>
 // CHECK: vx.variable @count : tensor<i64> = dense<7> : tensor<i64>
 vx.variable @count : tensor<i64> = dense<7> : tensor<i64>
+// CHECK: vx.variable @w role = parameter source = "encoder/w" : tensor<2xf32>
+vx.variable @w role = parameter source = "encoder/w" : tensor<2xf32>
+// CHECK: vx.symbol instance "pages" min = 1
+vx.symbol instance "pages" min = 1
+// CHECK: vx.variable @k role = cache : tensor<?x4xf32, #vx.enc<[pages, 4]>>
+vx.variable @k role = cache : tensor<?x4xf32, #vx.enc<[pages, 4]>>
 // CHECK-LABEL: func.func @use(
 func.func @use(%a: tensor<3xf32>) {
   // CHECK: %[[OLD:.+]] = vx.variable_load @sum : tensor<3xf32>
@@ -17,8 +23,19 @@ func.func @use(%a: tensor<3xf32>) {
 
 // -----
 
-// expected-error @+1 {{'vx.variable' op expects a tensor type of static shape, got 'tensor<?xf32>'}}
+// expected-error @+1 {{'vx.variable' op expects each size to be a number or over symbols of the instance, got 'tensor<?xf32>'}}
 vx.variable @c1_dynamic : tensor<?xf32>
+
+// -----
+
+vx.symbol "n"
+// expected-error @+1 {{'vx.variable' op expects sizes over symbols of the instance, got 'n'}}
+vx.variable @c1_call : tensor<?xf32, #vx.enc<[n]>>
+
+// -----
+
+// expected-error @+1 {{'vx.symbol' op expects symbol 'n' to be of the instance or data-dependent, got both}}
+vx.symbol data_dependent instance "n"
 
 // -----
 

@@ -246,7 +246,7 @@ def write(programs, sizes_of, function="main", perturbed=0):
         for value in program.inputs:
             if not value.constant:
                 arguments.append(f'%{prefix}{value.name}: {value.type(sizes)} {{vx.name = "{prefix}{value.name}"}}')
-        header += [line for line in program.header if sizes is None or "data_dependent" in line or "vx.variable" in line]
+        header += [line for line in program.header if sizes is None or "data_dependent" in line or "vx.variable" in line or "func.func" in line]
         for copy in range(perturbed + 1 if any(not value.exact for value in program.results) else 1):
             mark = f"w{copy}_" if copy else ""
             own = prefix + mark

@@ -4,7 +4,7 @@ import random as python_random
 
 import numpy as np
 
-from program import ACCUMULATOR, EXACT, FLOATS, INTEGERS, LARGEST, NUMPY, Input, Op, Program, Region, Value, plus, shape_of, times
+from program import ACCUMULATOR, EXACT, FLOATS, INTEGERS, LARGEST, NUMPY, Input, Op, Program, Region, Value, plus, shape_of, times, tensor_type
 
 SIZES = (0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 129)
 ELEMENTS = 6000  # of one tensor
@@ -815,6 +815,20 @@ def products_of_many_sizes(g):
         if not total:
             return False
     return total
+
+
+@generates("call", weight=1)
+def call(g):
+    x = g.find(lambda v: v.is_float)
+    if x is None:
+        return False
+    name = f"call{g.seed}_{g.counter}"
+    own = [f"{name}_{axis}" for axis in range(len(x.dims))]
+    of_callee = tensor_type(x.dtype, own)
+    g.header.append("".join(f'vx.symbol "{symbol}"\n' for symbol in own) + f"func.func private @{name}(%x: {of_callee}) -> {of_callee} {{\n"
+                    f"  %0 = vx.neg %x : {of_callee}\n  return %0 : {of_callee}\n}}")
+    return g.emit("call", [x], x.dtype, x.dims, lambda c: f"{c.r[0]} = vx.call @{name}({c.o[0]}) : ({c.t[0]}) -> {c.rt[0]}", -x.high, -x.low, x.exact,
+                  x.special)
 
 
 @generates("softmax", weight=2.5)

@@ -350,7 +350,7 @@ TEST(Calls, bucketIsChosenByTheSymbols) {
   entry->program = 1;
   auto constraint = std::make_unique<format::ConstraintT>();
   constraint->symbol = 0;
-  constraint->value = 8;
+  constraint->min = constraint->max = 8;
   entry->constraints.push_back(std::move(constraint));
   target.entries.insert(target.entries.begin(), std::move(entry));
   Ref<Instance> instance;
@@ -625,8 +625,10 @@ TEST(Calls, variablesByName) {
   ModuleBuilder builder;
   addAccumulate(builder);
   const int32_t start[] = {5, 6, 7, 8};
-  builder.module.variables[0]->initial =
-      static_cast<int32_t>(builder.addConstant("start", ElementType::I32, {4}, start, sizeof(start)));
+  format::VariableT &total = *builder.module.variables[0];
+  total.init = std::make_unique<format::InitT>();
+  total.init->kind = format::InitKind::Constant;
+  total.init->constant = builder.addConstant("start", ElementType::I32, {4}, start, sizeof(start));
   builder.addCpuTarget();
   Ref<Instance> instance;
   ASSERT_OK(makeInstance(builder.write(), "cpu", instance));

@@ -79,9 +79,9 @@ TEST_P(DerivedConstants, areComputedOnceAndReadByEveryCall) {
   Status status = makeInstance(builder.write("derived.vxm"), GetParam(), instance);
   ASSERT_OK(std::move(status));
   // What only the load reads is freed.
-  EXPECT_FALSE(instance->constant(0).memory);
-  EXPECT_FALSE(instance->derived(0).memory);
-  ASSERT_TRUE(instance->derived(1).memory);
+  EXPECT_FALSE(instance->loaded().constant(0).memory);
+  EXPECT_FALSE(instance->loaded().derived(0).memory);
+  ASSERT_TRUE(instance->loaded().derived(1).memory);
 
   auto callOnce = [&](int32_t x) {
     std::vector<Ref<Value>> outputs;

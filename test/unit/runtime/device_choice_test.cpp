@@ -123,6 +123,21 @@ TEST_F(DeviceChoice, autoTakesTheFirstThatWorksAndReportsTheRest) {
             "has no code for 'vulkan', it has: cpu\"}]}");
 }
 
+// Each target has schedules for a class of chips.
+TEST_F(DeviceChoice, targetOfANameIsTheFirstThatHasAVariant) {
+  builder.addCpuTarget({"amx"});
+  std::rotate(builder.module.targets.begin(), builder.module.targets.end() - 1, builder.module.targets.end());
+  ASSERT_OK(choose("cpu"));
+  EXPECT_EQ(taken().variant, "fast");
+  cpu.features = {{"sse2", "avx2", "fma", "amx"}};
+  ASSERT_OK(choose("cpu"));
+  EXPECT_EQ(&instance->target(), &instance->data().targets[0]);
+  cpu.features = {{}};
+  EXPECT_FAILS(choose("cpu", nullptr, true), VX_NO_DEVICE,
+               path + ": no device for 'cpu': cpu:0: the device lacks what the code needs: 'baseline' needs amx; the "
+                      "device lacks what the code needs: 'fast' needs avx2, fma; 'baseline' needs sse2");
+}
+
 TEST_F(DeviceChoice, variantIsTheFirstWhoseRequirementsHold) {
   cpu.features = {{"sse2"}};
   ASSERT_OK(choose("cpu"));

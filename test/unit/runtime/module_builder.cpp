@@ -263,9 +263,16 @@ uint32_t ModuleBuilder::addVariable(const std::string &name, format::ElementType
   auto variable = std::make_unique<format::VariableT>();
   variable->name = name;
   variable->element_type = type;
-  variable->dims = std::move(dims);
-  variable->size = size;
-  variable->initial = initial;
+  for (int64_t dim : dims)
+    variable->dims.push_back(constantExpr(dim));
+  variable->storage = static_cast<uint32_t>(module.storages.size());
+  module.storages.push_back(std::make_unique<format::StorageT>());
+  module.storages.back()->size = constantExpr(static_cast<int64_t>(size));
+  if (initial >= 0) {
+    variable->init = std::make_unique<format::InitT>();
+    variable->init->kind = format::InitKind::Constant;
+    variable->init->constant = static_cast<uint32_t>(initial);
+  }
   module.variables.push_back(std::move(variable));
   return static_cast<uint32_t>(module.variables.size() - 1);
 }

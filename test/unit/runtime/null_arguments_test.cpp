@@ -5,6 +5,7 @@
 #include "programs.h"
 #include "runtime_test.h"
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -148,6 +149,12 @@ protected:
 
 TEST_F(NullArguments, areNamed) {
   check("vx_module_load", vx_module_load, {}, path.c_str(), &madeModule);
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<char> room(text.size() + 64);
+  char *bytes = room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64);
+  std::copy(text.begin(), text.end(), bytes);
+  check("vx_module_load_bytes", vx_module_load_bytes, {"name"}, bytes, text.size(), "n", &madeModule);
   check("vx_module_describe", vx_module_describe, {}, module, &madeText);
   check("vx_module_verify", vx_module_verify, {}, module);
   check("vx_list_devices", vx_list_devices, {}, &madeText);
@@ -165,8 +172,13 @@ TEST_F(NullArguments, areNamed) {
   check("vx_tensor_data", vx_tensor_data, {}, x, &data);
   check("vx_instance_read_variable", vx_instance_read_variable, {}, instance, "total", &madeValue);
   check("vx_instance_write_variable", vx_instance_write_variable, {}, instance, "total", x);
+  const char *const names[] = {"total"};
+  check("vx_instance_read_variables", vx_instance_read_variables, {}, instance, size_t(1), names, &madeValue);
+  check("vx_instance_write_variables", vx_instance_write_variables, {}, instance, size_t(1), names, &x);
   check("vx_call_create", vx_call_create, {"function"}, instance, "main", &madeCall);
   check("vx_call_run", vx_call_run, {}, call, size_t(1), &x, size_t(1), &madeValue);
+  const vx_result_place places[1] = {};
+  check("vx_call_run_into", vx_call_run_into, {}, call, size_t(1), &x, size_t(1), places, &madeValue);
   check("vx_call_report", vx_call_report, {}, call, &madeText);
   check("vx_call_set_stream", vx_call_set_stream, {"stream"}, call, nullptr);
   check("vx_instance_call", vx_instance_call, {"function"}, instance, "main", size_t(1), &x, size_t(1), &madeValue);
@@ -190,6 +202,25 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_module_variables", 2, [this](size_t place) {
     size_t count = 7;
     const vx_variable_info *table = place ? vx_module_variables(module, nullptr) : vx_module_variables(nullptr, &count);
+    EXPECT_EQ(table == nullptr, place == 0);
+    EXPECT_EQ(count, place ? 7u : 0u);
+  });
+  checkQuiet("vx_variable_role_name", 1, [](size_t) {});
+  checkQuiet("vx_module_symbols", 2, [this](size_t place) {
+    size_t count = 7;
+    const vx_symbol_info *table = place ? vx_module_symbols(module, nullptr) : vx_module_symbols(nullptr, &count);
+    EXPECT_EQ(table, nullptr); // the module has none
+    EXPECT_EQ(count, place ? 7u : 0u);
+  });
+  checkQuiet("vx_module_aliases", 3, [this](size_t place) {
+    size_t count = 7;
+    EXPECT_EQ(place ? vx_module_aliases(module, 0, nullptr) : vx_module_aliases(nullptr, 0, &count), nullptr);
+    EXPECT_EQ(count, place ? 7u : 0u);
+  });
+  checkQuiet("vx_instance_variables", 2, [this](size_t place) {
+    size_t count = 7;
+    const vx_variable_info *table =
+        place ? vx_instance_variables(instance, nullptr) : vx_instance_variables(nullptr, &count);
     EXPECT_EQ(table == nullptr, place == 0);
     EXPECT_EQ(count, place ? 7u : 0u);
   });

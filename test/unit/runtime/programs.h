@@ -59,7 +59,7 @@ inline void addAccumulate(ModuleBuilder &builder, bool checked = false) {
   }
   body->instructions.push_back(segment(dispatch(ScaleAdd, 1, {0, 1}, {0, 1})));
   format::ProgramT &program = builder.program("accumulate", 3, 3, 0, std::move(body));
-  program.stores_variables = true;
+  program.stores = {variable};
   program.results.push_back(tensorResult(1, {0}));
 }
 

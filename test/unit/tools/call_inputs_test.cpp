@@ -12,7 +12,7 @@ protected:
   const vx_dim_info imageDims[2] = {{-1, "batch"}, {2, "2"}};
   const vx_dim_info pastDims[1] = {{-1, "past + 1"}};
   const vx_dim_info outputDims[1] = {{-1, "batch"}};
-  const vx_symbol_info symbols[2] = {{"batch", 3, 64, 4, 0}, {"past", 0, INT64_MAX, 1, 0}};
+  const vx_symbol_info symbols[2] = {{"batch", 3, 64, 4, 0, 0}, {"past", 0, INT64_MAX, 1, 0, 0}};
   const vx_argument_info inputs[2] = {{"image", VX_TENSOR, VX_F32, 1, 2, imageDims, nullptr},
                                       {"past", VX_TENSOR, VX_I64, 1, 1, pastDims, nullptr}};
   const vx_argument_info outputs[1] = {{"y", VX_TENSOR, VX_F32, 1, 1, outputDims, nullptr}};
@@ -20,7 +20,7 @@ protected:
 
   std::string errorOf(const std::vector<std::string> &texts, SymbolValues values = {}) {
     try {
-      checkDims(function, values);
+      checkDims({}, function, values);
       makeInputs(function, texts, 0, values);
     } catch (const ToolError &error) {
       return fmt::format("{} {}", static_cast<int>(error.exitCode), error.what());

@@ -325,3 +325,51 @@ TEST_F(ToolPrograms, bench) {
   EXPECT_NE(outcome.out.find("affine.vxm"), std::string::npos);
   EXPECT_EQ(outcome.err, "");
 }
+
+// What a module of training and of several instances says beside its functions.
+TEST_F(ToolPrograms, infoShowsState) {
+  ModuleBuilder builder;
+  addAffine(builder);
+  builder.module.symbols.push_back(symbol("pages", 1, 64));
+  builder.addVariable("fc.weight", format::ElementType::F32, {2, 2}, 16);
+  builder.module.variables[0]->role = format::Role::Parameter;
+  builder.module.variables[0]->source = "fc/w";
+  builder.addVariable("k_0", format::ElementType::F32, {1}, 4);
+  builder.module.variables[1]->role = format::Role::Cache;
+  builder.module.variables[1]->dims[0] = symbolExpr(0);
+  builder.module.storages[1]->size =
+      exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 4}, {format::ExprOp::Mul, 0, 1, 0}});
+  builder.module.functions[0]->aliases.emplace_back(0, 0);
+  builder.module.functions[0]->outputs[0]->rows = 0;
+  builder.module.assets.push_back(std::make_unique<format::AssetT>());
+  format::AssetT &asset = *builder.module.assets[0];
+  asset.name = "tokenizer";
+  asset.kind = "application/json";
+  asset.size = 2;
+  asset.section = builder.addSection(format::SectionKind::Assets, {'{', '}'});
+  builder.module.training = std::make_unique<format::TrainingT>();
+  format::TrainingT &training = *builder.module.training;
+  training.train_step = training.predict = 0;
+  training.hypers.emplace_back(format::HyperKind::Seed, 0);
+  training.metrics = {0};
+  training.loss = "mse";
+  training.skeleton = 0;
+  builder.addCpuTarget();
+  auto entry = std::make_unique<format::EntryT>(*builder.module.targets[0]->entries[0]);
+  entry->constraints.push_back(std::make_unique<format::ConstraintT>());
+  entry->constraints.back()->min = 2;
+  entry->constraints.back()->max = 9;
+  builder.module.targets[0]->entries.insert(builder.module.targets[0]->entries.begin(), std::move(entry));
+  writeFile("state.vxm", builder.bytes());
+  const Outcome shown = vxInfo("state.vxm");
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  for (const char *line :
+       {"  output  y: i32[n], independent along 0\n", "  alias   y may be the memory of x\n",
+        "\ninstance\n  dim     pages: 1 to 64\n",
+        "  fc.weight: f32[2,2], 16 bytes, parameter, from fc/w, starts as zero\n",
+        "  k_0: f32[pages], sized by the instance, cache, starts as zero\n",
+        "\ntraining\n  train_step: main\n  predict: main\n  loss: mse\n  skeleton: tokenizer\n"
+        "  metrics: y\n  seed: x\n",
+        "\nassets\n  tokenizer (application/json), 2 bytes, section 1 at 0\n", "  entry   main n=[2,9]: program 0"})
+    EXPECT_NE(shown.out.find(line), std::string::npos) << line << "is not in\n" << shown.out;
+}

@@ -57,6 +57,8 @@ struct TargetSpec {
 struct KernelBinary {
   std::string entry; // symbol or entry point
   std::vector<char> code;
+  /// The strategy whose code this is, where it is not the one that was asked for, and why.
+  std::string takenStrategy, declineReason;
 };
 
 /// All kernels of one variant as a code section of the module file.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,17 @@ struct CompilationOptions {
   std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
   /// Called when the module's bytes are written, before it has its name. False gives it up, with the reason in `error`.
   std::function<bool(std::string &error)> confirm;
+  /// Asked before each version of the model, each kernel and the writing, from any thread, one call at a time: true
+  /// ends the compilation. Nothing is written then.
+  std::function<bool()> isCancelled;
 };
 
 /// What the compilation of one kernel for one variant gave, for reports.
 struct KernelReport {
-  std::string target, variant, name, key, strategy;
-  std::string products; // how contractions and convolutions multiply; empty for kernels without
+  std::string target, variant, name, key;
+  std::string strategy;                     // that was asked for
+  std::string takenStrategy, declineReason; // the name of the one that was taken instead, and why; mostly empty
+  std::string products;                     // how contractions and convolutions multiply; empty for kernels without
   std::vector<std::string> sources;
   uint64_t dispatches = 0;       // of the general version, or of the special one that alone has the kernel
   uint64_t dispatchesAtLoad = 0; // likewise, for derived constants
@@ -101,8 +107,8 @@ struct CompilationReport {
   uint64_t sourceOps = 0; // vx ops of the graph phase
 };
 
-/// How a compilation ended; the numbers are exit codes of the tools.
-enum class Outcome { Done = 0, Failed = 1, Usage = 2, Unsupported = 3 };
+/// How a compilation ended; the numbers are exit codes of the tools, but for the last one.
+enum class Outcome { Done = 0, Failed = 1, Usage = 2, Unsupported = 3, Cancelled = 5 };
 
 /// One compilation. Errors go to the context's diagnostic handlers, located at the source nodes.
 class Compilation {
@@ -113,6 +119,9 @@ public:
   /// Compiles `module` (phase import) to `output`. With a `stopAfter` before `module`, `text` is the IR of that phase
   /// instead, for each target in turn, and no file is written.
   Outcome run(mlir::ModuleOp module, llvm::StringRef output, std::string &text);
+
+  /// The same to memory; `externalWeights` and `verify` are for files.
+  Outcome run(mlir::ModuleOp module, ModuleBytes &output, std::string &text);
 
   /// No code: finds every op that some target cannot take, and reports each with its reason.
   Outcome check(mlir::ModuleOp module);
@@ -126,6 +135,11 @@ private:
     mlir::OwningOpRef<mlir::ModuleOp> module; // phase grad
   };
 
+  /// Writes what was made: with these options, or fails with the reason.
+  using WriteFunction = llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<TargetContents>,
+                                                               const ModuleWriterOptions &options, std::string &error)>;
+
+  Outcome run(mlir::ModuleOp module, llvm::StringRef destination, std::string &text, WriteFunction write);
   Outcome runGraph(mlir::ModuleOp module, std::vector<Bucket> &buckets);
   Outcome applyRanges(mlir::ModuleOp module);
   mlir::LogicalResult specialize(mlir::ModuleOp module, mlir::ArrayRef<std::string> always, const Bucket::Dims &dims,
@@ -138,11 +152,15 @@ private:
     if (options.progress)
       options.progress(message);
   }
+  /// True from the first time on that the caller says so.
+  bool isCancelled();
 
   const TargetRegistry &registry;
   CompilationOptions options;
   std::unique_ptr<KernelCache> cache;
   CompilationReport results;
+  std::mutex cancellation;
+  bool wasCancelled = false;
 };
 
 } // namespace vx

@@ -3,6 +3,7 @@
 #define VX_MEMORY_EXPRESSIONS_H
 
 #include "mlir/IR/Builders.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "llvm/ADT/DenseMap.h"
@@ -20,12 +21,15 @@ public:
   DimAttr get(llvm::ArrayRef<DimAttr> parts);
   /// What `symbol` is the greatest of; empty for a symbol of the program.
   llvm::ArrayRef<DimAttr> getParts(DimAttr symbol) const;
-  /// Shown for all sizes; false also where the proof was not found.
+  /// Shown for all sizes that the declarations of the program's symbols allow; false also where the proof was not
+  /// found.
   bool isAtMost(DimAttr lhs, DimAttr rhs) const;
 
 private:
   mlir::MLIRContext *context;
-  std::string prefix; // no symbol of the program begins with it
+  SymbolRanges ranges;
+  bool areRangesNarrow = false; // some symbol of the program may not have every size
+  std::string prefix;           // no symbol of the program begins with it
   llvm::DenseMap<mlir::ArrayAttr, DimAttr> symbols;
   llvm::DenseMap<DimAttr, mlir::ArrayAttr> parts;
 };

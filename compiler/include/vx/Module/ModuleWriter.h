@@ -44,6 +44,31 @@ struct ModuleWriterOptions {
 /// Where the weights of a module lie that has them outside: OUT.weights beside OUT.vxm.
 std::string getWeightsPath(llvm::StringRef modulePath);
 
+/// A module in memory. It begins at a page, as in a file that is mapped.
+class ModuleBytes {
+public:
+  static constexpr size_t pageSize = 4096;
+
+  const char *data() const { return reinterpret_cast<const char *>(pages.data()); }
+  size_t size() const { return used; }
+  void reserve(uint64_t bytes) { pages.reserve(bytes / pageSize + 1); }
+  void append(const void *bytes, size_t count);
+  /// Of bytes that were appended before.
+  void overwrite(size_t offset, const void *bytes, size_t count);
+
+private:
+  struct alignas(pageSize) Page {
+    char bytes[pageSize];
+  };
+  std::vector<Page> pages;
+  size_t used = 0;
+};
+
+/// Writes a module to `bytes`, which are empty before, and again when it fails. `options` want no external weights and
+/// no `verify`, which is for files.
+llvm::LogicalResult writeModule(ModuleBytes &bytes, llvm::ArrayRef<TargetContents> targets,
+                                const ModuleWriterOptions &options, std::string &error);
+
 /// Writes `path` and, with external weights, `getWeightsPath(path)`. A file is written beside its name and renamed when
 /// whole and verified, so that a failure leaves nothing behind, and of a pair both or none. Fails with `error` set; all
 /// schedules are of one MLIR context.

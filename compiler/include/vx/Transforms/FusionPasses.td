@@ -34,8 +34,16 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
 
     What constants alone decide, and `vx-hoist-derived-constants` will move, is not fused to what else there is.
 
-    Leaves apart a producer that something outside of the group also reads, a second anchor, and what an anchor would compute
-    several times. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
+    A group has several results of one shape where others read, too, what meets the root element for element: a producer's result
+    leaves beside the root's, what is computed from the same elements joins, and reductions along the same axes read a tensor once.
+    What reads such a result moves behind the group; accesses of one variable, and what binds a symbol, keep their order.
+
+        %1 = vx.max %0, %zeros                      %1:2 = vx.fusion(%x, %w) ... {
+        %2 = vx.compare gt %0, %zeros        ->       vx.contract, vx.max, vx.compare
+                                                    }
+
+    Leaves apart what an element of is read at another place than the root's and by others too, a second anchor, and what an anchor
+    would compute several times. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect"];
 }

@@ -36,6 +36,22 @@ def RecordConstraintsPass : Pass<"vx-record-constraints", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def InlineCallsPass : Pass<"vx-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Put functions in the place of their calls";
+  let description = [{
+    Replaces each `vx.call` by the function's ops. The function's symbols that its inputs bind become the sizes of the operands; each that
+    its ops bind is declared anew for the call. What the function's types and declarations want of the sizes becomes a `vx.constraint` at
+    the call, where it does not hold always. A private function that was called and no more is, is erased.
+
+        %0 = vx.call @double(%a) : (tensor<?xf32, #vx.enc<[m]>>) -> tensor<?xf32, #vx.enc<[m]>>
+        ->
+        %0 = vx.add %a, %a : tensor<?xf32, #vx.enc<[m]>>, tensor<?xf32, #vx.enc<[m]>>
+
+    Fails on a function that calls itself. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SpecializeDimsPass : Pass<"vx-specialize-dims", "::mlir::ModuleOp"> {
   let summary = "Replace dimension symbols by constants";
   let description = [{

@@ -1,4 +1,4 @@
-// The compiler as a C library: a model in, a module file out. No LLVM type appears here.
+// The compiler as a C library: a model in, a module out, as files or in memory. No LLVM type appears here.
 #ifndef VX_COMPILER_VXC_H
 #define VX_COMPILER_VXC_H
 
@@ -17,6 +17,7 @@ typedef enum vxc_result {
   VXC_FAILED = 1,      // failed in the doing: disk full, out of memory
   VXC_USAGE = 2,       // an option is wrong
   VXC_UNSUPPORTED = 3, // the model or file is wrong or not supported
+  VXC_CANCELLED = 5,   // `is_cancelled` said so; no exit code of vx-compile
 } vxc_result;
 
 typedef enum vxc_severity { VXC_ERROR, VXC_WARNING, VXC_NOTE, VXC_PROGRESS } vxc_severity;
@@ -36,6 +37,10 @@ typedef const char *(*vxc_verify_fn)(void *user_data, const char *path);
 // said as an error. The text lives until the next call of the function or the end of vxc_compile.
 typedef const char *(*vxc_confirm_fn)(void *user_data);
 
+// Asked now and then, before each version of the model and before each kernel: other than 0 ends the compilation, which
+// leaves nothing behind, with VXC_CANCELLED. On any thread, one call at a time; calls of on_message may run beside it.
+typedef int (*vxc_cancelled_fn)(void *user_data);
+
 typedef struct vxc_options {
   size_t struct_size;          // sizeof(vxc_options); fields behind it are taken as zero
   const char *targets;         // comma-separated: "cpu,vulkan"; required
@@ -53,9 +58,11 @@ typedef struct vxc_options {
   vxc_message_fn on_message; // may be NULL
   vxc_text_fn on_text;       // may be NULL
   void *user_data;
-  const char *precision;  // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
-  vxc_verify_fn verify;   // may be NULL; a module that it refuses is VXC_UNSUPPORTED and never gets its name
-  vxc_confirm_fn confirm; // called after `verify` and after the report went to on_text; may be NULL
+  const char *precision;         // of contractions and convolutions: NULL (f32), "f32", "tf32", "f16" or "bf16"
+  vxc_verify_fn verify;          // may be NULL; a module that it refuses is VXC_UNSUPPORTED and never gets its name
+  vxc_confirm_fn confirm;        // called after `verify` and after the report went to on_text; may be NULL
+  vxc_cancelled_fn is_cancelled; // may be NULL
+  const char *data_folder;       // where vxc_compile_bytes finds a model's external data; NULL: it has none
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.
@@ -67,12 +74,40 @@ typedef struct vxc_options {
 // says
 //                     where the caller puts the text ("-": nowhere), for the check below.
 // \param options      Borrowed until the function returns.
-// \returns VXC_DONE, or another result after at least one VXC_ERROR message. A failure leaves no file and no part of
-// one: what stood under the names before stands there again. VXC_USAGE when an output is a file of the model, by
-// whatever name, or no regular file; nothing is written then.
+// \returns VXC_DONE, VXC_CANCELLED, or another result after at least one VXC_ERROR message. A failure leaves no file
+// and no part of one: what stood under the names before stands there again. VXC_USAGE when an output is a file of the
+// model, by whatever name, or no regular file; nothing is written then.
 //
 // Thread-safe: calls may run side by side. Blocks until done.
 VXC_EXPORT vxc_result vxc_compile(const char *model_path, const char *output_path, const vxc_options *options);
+
+// A module in memory: the bytes of a module file. Immutable; thread-safe.
+typedef struct vxc_module vxc_module;
+
+// Compiles a model in memory to a module in memory. No file is read or written but: external data of an ONNX model in
+// `data_folder`, the cache where `cache_folder` names one, and what the linker of CPU and ROCm code needs, in a folder
+// of its own in TMPDIR, or /dev/shm or /tmp, until it is done.
+//
+// \param model       `model_size` bytes of ONNX, or of vx text when `name` ends in ".mlir". Borrowed until the function
+//                    returns.
+// \param name        What messages call the model, UTF-8, borrowed; the module's name without what follows the last
+//                    point. NULL: "model".
+// \param options     As for vxc_compile, borrowed. `external_weights` is VXC_USAGE; `verify` is not called: a runtime
+// that
+//                    loads the module says the same (vx_module_load_bytes).
+// \param out_module  On VXC_DONE the module, to be released; NULL on failure and with `stop_after` and `check_only`.
+// \returns As vxc_compile. A pointer that may not be NULL and is, is VXC_USAGE, with a message that names it.
+//
+// Thread-safe: calls may run side by side. Blocks until done.
+VXC_EXPORT vxc_result vxc_compile_bytes(const void *model, size_t model_size, const char *name,
+                                        const vxc_options *options, vxc_module **out_module);
+
+// The bytes, which begin at a multiple of 4096 and live until the module is released. NULL for NULL.
+VXC_EXPORT const void *vxc_module_data(const vxc_module *module);
+// How many they are. 0 for NULL.
+VXC_EXPORT size_t vxc_module_size(const vxc_module *module);
+// NULL does nothing.
+VXC_EXPORT void vxc_module_release(vxc_module *module);
 
 // Receives why the process is about to end: memory or a thread that cannot be had (`is_out_of_memory` is 1), or an
 // internal error. `reason` is what a library said, or NULL. On any thread; it must not allocate.

@@ -1,4 +1,5 @@
 #include "BlockEmitter.h"
+#include "Common/DeclineStrategy.h"
 #include "Common/MatchAttention.h"
 #include "Common/WorkgroupTile.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -96,14 +97,8 @@ private:
 };
 
 LogicalResult AttentionEmitter::run() {
-  bufferization::MaterializeInDestinationOp store = attention.resultStore;
-  Value destination = store.getDest();
-  builder.setInsertionPoint(
-      attention.logSumExpStore && attention.logSumExpStore->isBeforeInBlock(store) ? attention.logSumExpStore : store);
-  // Behind all that the results are computed from.
-  for (bufferization::MaterializeInDestinationOp other : {attention.resultStore, attention.logSumExpStore})
-    if (other && builder.getInsertionPoint()->isBeforeInBlock(other))
-      builder.setInsertionPoint(other);
+  Value destination = attention.resultStores.front().getDest();
+  builder.setInsertionPoint(attention.lastStore);
   Value number = vxk::WorkgroupIdOp::create(builder, loc);
   Value count = vxk::WorkgroupCountOp::create(builder, loc);
   Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
@@ -146,9 +141,7 @@ LogicalResult AttentionEmitter::run() {
   });
   if (failed(done))
     return failure();
-  attention.resultStore.erase();
-  if (attention.logSumExpStore)
-    attention.logSumExpStore.erase();
+  attention.eraseStores();
   return success();
 }
 
@@ -410,7 +403,6 @@ LogicalResult AttentionEmitter::storeResult(Range rows, Value vector) {
   Value last = plus(first, lanes);
   if (!hasWholeRows)
     last = arith::MinSIOp::create(builder, loc, last, rows.upper);
-  Value destination = attention.resultStore.getDest();
   return forEach(first, last, 1, [&](Value row) {
     Value sum = memref::LoadOp::create(builder, loc, sums, minus(row, rows.lower));
     Value start = times(minus(row, first), valuePitch);
@@ -420,22 +412,11 @@ LogicalResult AttentionEmitter::storeResult(Range rows, Value vector) {
       evaluator->setMask(mask);
       evaluator->setSource(attention.values.getResult(0), [&](ArrayRef<LaneIndex>) { return total; });
       evaluator->setSource(attention.sum.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-      SmallVector<LaneIndex> place = resultPlace(row, {column, 1, {}});
-      Value value = evaluator->evaluate(attention.resultStore.getSource(), place);
+      LogicalResult stored = evaluator->store(attention.resultStores, resultPlace(row, {column, 1, {}}));
       evaluator->setSource(attention.values.getResult(0), nullptr);
       evaluator->setSource(attention.sum.getResult(0), nullptr);
       evaluator->setMask({});
-      if (!value)
-        return failure();
-      value = evaluator->toVector(loc, value);
-      SmallVector<Value> bases;
-      for (const LaneIndex &index : place)
-        bases.push_back(index.base);
-      if (mask)
-        vector::MaskedStoreOp::create(builder, loc, destination, bases, mask, value);
-      else
-        vector::StoreOp::create(builder, loc, value, destination, bases);
-      return success();
+      return stored;
     });
   });
 }
@@ -451,17 +432,10 @@ LogicalResult AttentionEmitter::storeByElement(Range rows, Value vector) {
       Value total = memref::LoadOp::create(builder, loc, results, place);
       evaluator->setSource(attention.values.getResult(0), [&](ArrayRef<LaneIndex>) { return total; });
       evaluator->setSource(attention.sum.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-      SmallVector<LaneIndex> indices = resultPlace(row, {column, 0, {}});
-      Value value = evaluator->evaluate(attention.resultStore.getSource(), indices);
+      LogicalResult stored = evaluator->store(attention.resultStores, resultPlace(row, {column, 0, {}}));
       evaluator->setSource(attention.values.getResult(0), nullptr);
       evaluator->setSource(attention.sum.getResult(0), nullptr);
-      if (!value)
-        return failure();
-      SmallVector<Value> bases;
-      for (const LaneIndex &index : indices)
-        bases.push_back(index.base);
-      memref::StoreOp::create(builder, loc, value, attention.resultStore.getDest(), bases);
-      return success();
+      return stored;
     });
   });
   evaluator->setLanes(lanes);
@@ -522,7 +496,8 @@ struct CPULowerAttentionPass : impl::CPULowerAttentionPassBase<CPULowerAttention
       return;
     std::optional<Attention> attention = matchAttention(function);
     if (!attention)
-      return;
+      return declineStrategy(function.getLoc(), strategy,
+                             "it is no attention of two products around a softmax, with depths that are known");
     AttentionBlocking blocking = chooseBlocking(*attention, strategy, vectorBits, registers);
     if (failed(AttentionEmitter(function, *attention, blocking).run()))
       signalPassFailure();

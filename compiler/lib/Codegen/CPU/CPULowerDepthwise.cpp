@@ -1,3 +1,4 @@
+#include "Common/DeclineStrategy.h"
 #include "Common/ElementEvaluator.h"
 #include "Common/WorkgroupTile.h"
 #include "MatchProduct.h"
@@ -96,7 +97,6 @@ private:
   RankedTensorType type;
   int64_t lanes, places;
   std::optional<ElementEvaluator> evaluator;
-  Value destination;
 };
 
 std::pair<Value, Value> DepthwiseEmitter::getWindowBounds(int64_t d, Value place) {
@@ -110,8 +110,8 @@ std::pair<Value, Value> DepthwiseEmitter::getWindowBounds(int64_t d, Value place
 }
 
 LogicalResult DepthwiseEmitter::run() {
-  destination = conv.result.getDest();
-  builder.setInsertionPoint(conv.result);
+  Value destination = conv.results.front().getDest();
+  builder.setInsertionPoint(conv.results.back());
   Value number = vxk::WorkgroupIdOp::create(builder, loc);
   Value count = vxk::WorkgroupCountOp::create(builder, loc);
   Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
@@ -141,7 +141,7 @@ LogicalResult DepthwiseEmitter::run() {
   });
   if (failed(done))
     return failure();
-  conv.result.erase();
+  conv.eraseResults();
   return success();
 }
 
@@ -207,16 +207,10 @@ LogicalResult DepthwiseEmitter::emitPlaces(Value n, Value h, Value w, Value colu
   for (int64_t r = 0; r < count; ++r) {
     Value sum = rows.getResult(r), place = plus(w, r);
     evaluator->setSource(conv.op.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-    Value value = evaluator->evaluate(conv.result.getSource(), {{n, 0, {}}, {h, 0, {}}, {place, 0, {}}, channels});
+    LogicalResult stored = evaluator->store(conv.results, {{n, 0, {}}, {h, 0, {}}, {place, 0, {}}, channels});
     evaluator->setSource(conv.op.getResult(0), nullptr);
-    if (!value)
+    if (failed(stored))
       return failure();
-    value = evaluator->toVector(loc, value);
-    SmallVector<Value> at = {n, h, place, column};
-    if (Value mask = evaluator->getMask())
-      vector::MaskedStoreOp::create(builder, loc, destination, at, mask, value);
-    else
-      vector::StoreOp::create(builder, loc, value, destination, at);
   }
   return success();
 }
@@ -230,7 +224,11 @@ struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwise
     if (!strategy || strategy.getName() != "depthwise")
       return;
     std::optional<Depthwise> conv = matchDepthwise(function);
-    if (conv && failed(DepthwiseEmitter(function, *conv, vectorBits, registers).run()))
+    if (!conv)
+      return declineStrategy(function.getLoc(), strategy,
+                             "it is no convolution of f32 or f64 of one channel for each group, channels last, whose "
+                             "window is known and whose result is read in place");
+    if (failed(DepthwiseEmitter(function, *conv, vectorBits, registers).run()))
       signalPassFailure();
   }
 };

@@ -1,4 +1,5 @@
 #include "BlockEmitter.h"
+#include "Common/DeclineStrategy.h"
 #include "Common/WorkgroupTile.h"
 #include "MatchProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -99,8 +100,8 @@ void ProductEmitter::findSizes() {
 }
 
 LogicalResult ProductEmitter::run() {
-  destination = product.result.getDest();
-  builder.setInsertionPoint(product.result);
+  destination = product.results.front().getDest();
+  builder.setInsertionPoint(product.results.back());
   Value number = vxk::WorkgroupIdOp::create(builder, loc);
   Value count = vxk::WorkgroupCountOp::create(builder, loc);
   Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
@@ -158,7 +159,7 @@ LogicalResult ProductEmitter::run() {
     return failure();
   for (size_t d = 0; d < loops.size(); ++d)
     evaluator->leaveLoop();
-  product.result.erase();
+  product.eraseResults();
   return success();
 }
 
@@ -320,20 +321,10 @@ LogicalResult ProductEmitter::finish(Range rows, Range columns) {
                                          accumulatorPlace(rows, columns, row, column, 0));
       evaluator->setMask(mask);
       evaluator->setSource(product.op.getResult(0), [&](ArrayRef<LaneIndex>) { return sum; });
-      Value value = evaluator->evaluate(product.result.getSource(), ArrayRef<LaneIndex>(at).take_front(type.getRank()));
-      if (!value)
-        return failure();
+      LogicalResult stored = evaluator->store(product.results, ArrayRef<LaneIndex>(at).take_front(type.getRank()));
       evaluator->setSource(product.op.getResult(0), nullptr);
       evaluator->setMask({});
-      value = evaluator->toVector(loc, value);
-      SmallVector<Value> place;
-      for (int64_t d = 0; d < type.getRank(); ++d)
-        place.push_back(at[d].base);
-      if (mask)
-        vector::MaskedStoreOp::create(builder, loc, destination, place, mask, value);
-      else
-        vector::StoreOp::create(builder, loc, value, destination, place);
-      return success();
+      return stored;
     });
   });
 }
@@ -404,9 +395,10 @@ struct CPULowerProductsPass : impl::CPULowerProductsPassBase<CPULowerProductsPas
     auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
     if (!strategy || (strategy.getName() != "matmul" && strategy.getName() != "conv"))
       return;
-    std::optional<Product> product = matchProduct(function);
+    StringRef declined;
+    std::optional<Product> product = matchProduct(function, declined);
     if (!product)
-      return;
+      return declineStrategy(function.getLoc(), strategy, declined);
     Blocking blocking = chooseBlocking(*product, strategy, vectorBits, registers);
     if (failed(ProductEmitter(function, *product, blocking).run()))
       signalPassFailure();

@@ -60,13 +60,15 @@ static void matchPackedB(Product &product) {
   product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
 }
 
+void OnlySum::eraseResults() {
+  for (bufferization::MaterializeInDestinationOp result : results)
+    result.erase();
+}
+
 std::optional<OnlySum> findOnlySum(func::FuncOp function) {
-  SmallVector<bufferization::MaterializeInDestinationOp> results(
-      function.getOps<bufferization::MaterializeInDestinationOp>());
-  if (results.size() != 1)
-    return std::nullopt;
   OnlySum sum;
-  sum.result = results.front();
+  sum.results = SmallVector<bufferization::MaterializeInDestinationOp>(
+      function.getOps<bufferization::MaterializeInDestinationOp>());
   for (auto generic : function.getOps<linalg::GenericOp>()) {
     if (generic.getNumReductionLoops() == 0)
       continue;
@@ -74,37 +76,46 @@ std::optional<OnlySum> findOnlySum(func::FuncOp function) {
       return std::nullopt;
     sum.op = generic;
   }
-  if (!sum.op || sum.op.getNumDpsInits() != 1 || !isElementwiseOf(sum.result.getSource(), sum.op))
+  if (!sum.op || sum.op.getNumDpsInits() != 1 || sum.results.empty())
     return std::nullopt;
+  for (bufferization::MaterializeInDestinationOp result : sum.results)
+    if (!isElementwiseOrIndependentOf(result.getSource(), sum.op))
+      return std::nullopt;
   return sum;
 }
 
-std::optional<Product> matchProduct(func::FuncOp function) {
+static constexpr StringLiteral kNoProduct =
+    "it sums no products, does not begin with a constant, or may fail at an index";
+
+std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) {
+  auto decline = [&](StringRef reason) {
+    declined = reason;
+    return std::nullopt;
+  };
   std::optional<OnlySum> only = findOnlySum(function);
   if (!only)
-    return std::nullopt;
+    return decline("it has not one result and one sum, or the result reads the sum at another place than its own");
   Product product;
-  product.result = only->result;
-  product.op = only->op;
+  static_cast<OnlySum &>(product) = *only;
   linalg::GenericOp op = product.op;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   unsigned rank = type.getRank();
   if (!isa<FloatType>(type.getElementType()) || rank < 2)
-    return std::nullopt;
+    return decline("its sum is not of floats, or has fewer than two dimensions");
   AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (unsigned d = 0; d < rank; ++d)
     if (outMap.getResult(d) != getAffineDimExpr(d, op.getContext()))
-      return std::nullopt;
+      return decline(kNoProduct);
 
   // acc + x * y
   auto sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!sum || sum.getLhs() != op.getRegionOutputArgs().front())
-    return std::nullopt;
+    return decline(kNoProduct);
   auto times = sum.getRhs().getDefiningOp<arith::MulFOp>();
   auto *init = op.getDpsInitOperand(0)->get().getDefiningOp();
   if (!times || !isa_and_nonnull<linalg::FillOp>(init) ||
       op.getBody()->walk([](vxk::ReportFaultOp) { return WalkResult::interrupt(); }).wasInterrupted())
-    return std::nullopt;
+    return decline(kNoProduct);
   product.a = times.getLhs();
   product.b = times.getRhs();
   llvm::SmallBitVector aLoops = getLoops(op, product.a), bLoops = getLoops(op, product.b);
@@ -115,11 +126,11 @@ std::optional<Product> matchProduct(func::FuncOp function) {
   product.n = rank - 1;
   unsigned d = rank - 1;
   if (!bLoops.test(product.n) || aLoops.test(product.n))
-    return std::nullopt;
+    return decline("the last dimension is not that of one factor alone");
   while (d > 0 && aLoops.test(d - 1) && !bLoops.test(d - 1))
     --d;
   if (d == rank - 1)
-    return std::nullopt;
+    return decline("it has one row: no dimension before the last is that of the other factor alone");
   for (unsigned m = d; m < product.n; ++m)
     product.m.push_back(m);
   for (unsigned outer = 0; outer < d; ++outer)

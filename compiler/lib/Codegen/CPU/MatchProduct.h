@@ -8,11 +8,16 @@
 
 namespace vx {
 
+/// A kernel's results, at least one, and its only reduction.
+struct OnlySum {
+  llvm::SmallVector<mlir::bufferization::MaterializeInDestinationOp> results;
+  mlir::linalg::GenericOp op;
+  void eraseResults();
+};
+
 /// C[outer, m, n] += A[outer, m, k] * B[outer, k, n]. Dimensions are loops of `op`; those of the result come first
 /// there and in order, and the places of the m and of the k dimensions are counted in row-major order.
-struct Product {
-  mlir::bufferization::MaterializeInDestinationOp result;
-  mlir::linalg::GenericOp op;
+struct Product : OnlySum {
   /// The factors, as values of the body of `op`.
   mlir::Value a, b;
   llvm::SmallVector<unsigned> outer, m, k;
@@ -22,17 +27,11 @@ struct Product {
   int64_t tile = 0;
 };
 
-/// A kernel's only result and its only reduction.
-struct OnlySum {
-  mlir::bufferization::MaterializeInDestinationOp result;
-  mlir::linalg::GenericOp op;
-};
-
-/// The kernel's only result and its only reduction, when every way from the one to the other is elementwise.
+/// The kernel's results and its only reduction, when every way from that to any of them is elementwise.
 std::optional<OnlySum> findOnlySum(mlir::func::FuncOp function);
 
-/// The product that the kernel's only result is an elementwise function of, or nothing.
-std::optional<Product> matchProduct(mlir::func::FuncOp function);
+/// The product that the kernel's results are elementwise functions of; or nothing, and in `declined` why, for users.
+std::optional<Product> matchProduct(mlir::func::FuncOp function, llvm::StringRef &declined);
 
 } // namespace vx
 

@@ -461,7 +461,34 @@ SmallVector<Operation *> getBodySlice(Block &body, Value value) {
   return slice;
 }
 
-bool isElementwiseOf(Value result, linalg::GenericOp op) {
+LogicalResult ElementEvaluator::store(ArrayRef<bufferization::MaterializeInDestinationOp> results,
+                                      ArrayRef<LaneIndex> indices) {
+  SmallVector<Value> values, bases;
+  SmallVector<bufferization::MaterializeInDestinationOp> stores(results);
+  for (bufferization::MaterializeInDestinationOp result : stores) {
+    values.push_back(evaluate(result.getSource(), indices));
+    if (!values.back())
+      return failure();
+  }
+  bool isVarying = false;
+  for (const LaneIndex &index : indices) {
+    bases.push_back(index.base);
+    isVarying |= !index.isInvariant();
+  }
+  for (auto [result, value] : llvm::zip(stores, values)) {
+    Location loc = result.getLoc();
+    if (!isVarying)
+      memref::StoreOp::create(builder, loc, value, result.getDest(), bases);
+    else if (mask)
+      vector::MaskedStoreOp::create(builder, loc, result.getDest(), bases, mask, toVector(loc, value));
+    else
+      vector::StoreOp::create(builder, loc, toVector(loc, value), result.getDest(), bases);
+  }
+  return success();
+}
+
+/// Whether `result` depends on `op`; nothing where a way from the one to the other is not elementwise.
+static std::optional<bool> dependsElementwise(Value result, linalg::GenericOp op) {
   llvm::DenseSet<Value> dependent = {op.getResult(0)};
   for (Operation &other : *op->getBlock()) {
     if (&other == op || !op->isBeforeInBlock(&other))
@@ -470,25 +497,31 @@ bool isElementwiseOf(Value result, linalg::GenericOp op) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(other.getRegions(), captured);
     if (llvm::any_of(captured, [&](Value value) { return dependent.contains(value); }))
-      return false;
+      return std::nullopt;
     if (!usesIt || isa<bufferization::MaterializeInDestinationOp>(other))
       continue;
     auto generic = dyn_cast<linalg::GenericOp>(other);
     if (!generic && !isa<tensor::CastOp>(other))
-      return false;
+      return std::nullopt;
     if (generic) {
       if (generic.getNumReductionLoops() != 0)
-        return false;
+        return std::nullopt;
       for (OpOperand &operand : generic->getOpOperands())
         if (dependent.contains(operand.get()) && !generic.getMatchingIndexingMap(&operand).isIdentity())
-          return false;
+          return std::nullopt;
       if (!generic.getMatchingIndexingMap(generic.getDpsInitOperand(0)).isIdentity())
-        return false;
+        return std::nullopt;
     }
     for (Value value : other.getResults())
       dependent.insert(value);
   }
   return dependent.contains(result);
+}
+
+bool isElementwiseOf(Value result, linalg::GenericOp op) { return dependsElementwise(result, op).value_or(false); }
+
+bool isElementwiseOrIndependentOf(Value result, linalg::GenericOp op) {
+  return dependsElementwise(result, op).has_value();
 }
 
 Value ElementEvaluator::evaluateInBody(linalg::GenericOp op, Value value, ArrayRef<LaneIndex> ivs) {

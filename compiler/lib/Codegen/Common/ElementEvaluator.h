@@ -3,6 +3,7 @@
 #define VX_CODEGEN_COMMON_ELEMENTEVALUATOR_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -41,6 +42,11 @@ public:
 
   /// A value of the body of `op`, in the iteration `ivs`. The accumulators must not be among what it depends on.
   mlir::Value evaluateInBody(mlir::linalg::GenericOp op, mlir::Value value, llvm::ArrayRef<LaneIndex> ivs);
+
+  /// Stores the element of each result at `indices`, in the lanes of the mask. All are computed before the first one is
+  /// stored: they may read where it is stored.
+  llvm::LogicalResult store(llvm::ArrayRef<mlir::bufferization::MaterializeInDestinationOp> results,
+                            llvm::ArrayRef<LaneIndex> indices);
 
   using Source = std::function<mlir::Value(llvm::ArrayRef<LaneIndex>)>;
   /// Takes the elements of `tensor` from `source` instead of computing them. A null source takes that back.
@@ -149,8 +155,11 @@ std::pair<mlir::Value, int64_t> shapeOfLoop(mlir::linalg::GenericOp op, unsigned
 /// The ops of the block that `value` depends on, in order. `value` is one of the block.
 llvm::SmallVector<mlir::Operation *> getBodySlice(mlir::Block &body, mlir::Value value);
 
-/// True when every way from `op` to `result` is elementwise.
+/// True when every way from `op` to `result` is elementwise, and there is one.
 bool isElementwiseOf(mlir::Value result, mlir::linalg::GenericOp op);
+
+/// True when every way from `op` to `result` is elementwise, or there is none.
+bool isElementwiseOrIndependentOf(mlir::Value result, mlir::linalg::GenericOp op);
 
 } // namespace vx
 

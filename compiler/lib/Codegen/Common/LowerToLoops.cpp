@@ -48,8 +48,7 @@ public:
   LogicalResult run() {
     if (failed(lowerScans()))
       return failure();
-    SmallVector<bufferization::MaterializeInDestinationOp> results(
-        function.getOps<bufferization::MaterializeInDestinationOp>());
+    SmallVector<Result> results(function.getOps<Result>());
     if (!results.empty() && failed(emitResults(results)))
       return failure();
     eraseTensors();
@@ -57,6 +56,8 @@ public:
   }
 
 private:
+  using Result = bufferization::MaterializeInDestinationOp;
+
   /// Loops that the conversion made itself, for ops that go through their input element by element.
   LogicalResult lowerScans() {
     SmallVector<tensor::ExtractOp> reads;
@@ -79,46 +80,48 @@ private:
     return success();
   }
 
-  LogicalResult emitResults(ArrayRef<bufferization::MaterializeInDestinationOp> results) {
+  LogicalResult emitResults(MutableArrayRef<Result> results) {
     Location loc = function.getLoc();
-    builder.setInsertionPoint(results.front());
+    builder.setInsertionPoint(results.back());
     Value number = vxk::WorkgroupIdOp::create(builder, loc);
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
     auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
     auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    for (size_t place = 0; place < results.size(); ++place) {
-      bufferization::MaterializeInDestinationOp result = results[place];
-      // All results of one shape share the tiles; another one is computed by the first workgroup.
-      bool isTiled = place == 0 || result.getSource().getType() ==
-                                       bufferization::MaterializeInDestinationOp(results.front()).getSource().getType();
+    // All results of one shape share the tiles; another one is computed by the first workgroup.
+    auto shapeOf = [](Result result) { return cast<ShapedType>(Value(result.getSource()).getType()).getShape(); };
+    SmallVector<Result> tiled, others;
+    for (Result result : results)
+      (shapeOf(result) == shapeOf(results.front()) ? tiled : others).push_back(result);
+    builder.setInsertionPoint(guard.thenBlock()->getTerminator());
+    if (failed(emitTogether(tiled, number, strategy.getWorkgroup(), strategy.getName().ends_with("rows"))))
+      return failure();
+    for (Result result : others) {
       builder.setInsertionPoint(guard.thenBlock()->getTerminator());
-      scf::IfOp first;
-      if (!isTiled) {
-        Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-        Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number, zero);
-        first = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
-        builder.setInsertionPoint(first.thenBlock()->getTerminator());
-      }
-      if (failed(emitResult(result, number, isTiled ? strategy.getWorkgroup() : ArrayRef<int64_t>(),
-                            strategy.getName().ends_with("rows"))))
+      Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+      Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number, zero);
+      auto first = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+      builder.setInsertionPoint(first.thenBlock()->getTerminator());
+      if (failed(emitTogether(result, number, {}, strategy.getName().ends_with("rows"))))
         return failure();
     }
-    for (auto result : results)
+    for (Result result : results)
       result.erase();
     return success();
   }
 
-  LogicalResult emitResult(bufferization::MaterializeInDestinationOp op, Value workgroup, ArrayRef<int64_t> tiles,
-                           bool byRows) {
-    Value tensor = op.getSource(), destination = op.getDest();
-    Location loc = op.getLoc();
-    auto type = cast<RankedTensorType>(tensor.getType());
+  LogicalResult emitTogether(ArrayRef<Result> results, Value workgroup, ArrayRef<int64_t> tiles, bool byRows) {
+    Result front = results.front();
+    Value destination = front.getDest();
+    Location loc = front.getLoc();
+    auto type = cast<RankedTensorType>(Value(front.getSource()).getType());
     int64_t rank = type.getRank();
     // Vectors no longer than a dimension that is known to be short.
     int64_t width = lanes;
-    SmallPtrSet<Operation *, 8> seen;
-    bool alongResult = rank > 0 && !readsAcrossLanes(tensor, rank, seen);
+    bool alongResult = rank > 0 && llvm::none_of(results, [&](Result result) {
+                         SmallPtrSet<Operation *, 8> seen;
+                         return readsAcrossLanes(result.getSource(), rank, seen);
+                       });
     if (alongResult && !type.isDynamicDim(rank - 1)) {
       alongResult = type.getDimSize(rank - 1) > 1;
       while (alongResult && width > 2 && width / 2 >= type.getDimSize(rank - 1))
@@ -130,23 +133,24 @@ private:
       sizes.push_back(evaluator.sizeOf(destination, d));
     WorkgroupTile tile = getWorkgroupTile(builder, loc, workgroup, sizes, tiles);
     if (threads > 1)
-      return emitThreads(evaluator, tensor, destination, tile, byRows);
+      return emitThreads(evaluator, results, tile, byRows);
     SmallVector<LaneIndex> indices;
-    return emitNest(evaluator, tensor, destination, tile, indices, width > 1 && alongResult);
+    return emitNest(evaluator, results, tile, indices, width > 1 && alongResult);
   }
 
   /// Loops over the dimensions from indices.size() on.
-  LogicalResult emitNest(ElementEvaluator &evaluator, Value tensor, Value destination, const WorkgroupTile &tile,
+  LogicalResult emitNest(ElementEvaluator &evaluator, ArrayRef<Result> results, const WorkgroupTile &tile,
                          SmallVectorImpl<LaneIndex> &indices, bool useLanes) {
-    Location loc = tensor.getLoc();
+    Result front = results.front();
+    Location loc = Value(front.getSource()).getLoc();
     size_t rank = tile.lower.size(), d = indices.size();
     if (d == rank)
-      return store(evaluator, tensor, destination, indices, Value());
+      return evaluator.store(results, indices);
     Value one = evaluator.constantIndex(1).base;
     if (d + 1 < rank || !useLanes) {
       scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], one);
       indices.push_back({loop.getInductionVar(), 0, {}});
-      if (failed(emitNest(evaluator, tensor, destination, tile, indices, useLanes)))
+      if (failed(emitNest(evaluator, results, tile, indices, useLanes)))
         return failure();
       indices.pop_back();
       evaluator.leaveLoop();
@@ -159,11 +163,11 @@ private:
     Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
     scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
     indices.push_back({main.getInductionVar(), 1, {}});
-    if (failed(store(evaluator, tensor, destination, indices, Value())))
+    if (failed(evaluator.store(results, indices)))
       return failure();
     indices.pop_back();
     evaluator.leaveLoop();
-    std::optional<int64_t> size = getConstantIntValue(evaluator.sizeOf(destination, d));
+    std::optional<int64_t> size = getConstantIntValue(evaluator.sizeOf(front.getDest(), d));
     if (size && *size % width == 0 && isDivisible(tile.lower[d], width))
       return success();
     // What is left is one vector with a mask.
@@ -172,7 +176,7 @@ private:
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
     evaluator.setMask(mask);
     indices.push_back({tail.getInductionVar(), 1, {}});
-    if (failed(store(evaluator, tensor, destination, indices, mask)))
+    if (failed(evaluator.store(results, indices)))
       return failure();
     indices.pop_back();
     evaluator.setMask({});
@@ -192,9 +196,10 @@ private:
 
   /// The elements of the tile, strided by thread; or, by rows, the places along the tiled dimensions only, with loops
   /// over the others inside of a thread.
-  LogicalResult emitThreads(ElementEvaluator &evaluator, Value tensor, Value destination, const WorkgroupTile &tile,
+  LogicalResult emitThreads(ElementEvaluator &evaluator, ArrayRef<Result> results, const WorkgroupTile &tile,
                             bool byRows) {
-    Location loc = tensor.getLoc();
+    Result front = results.front();
+    Location loc = Value(front.getSource()).getLoc();
     size_t rank = tile.lower.size();
     SmallVector<bool> isSpread(rank, !byRows);
     if (byRows)
@@ -229,35 +234,11 @@ private:
         indices[d] = {inner.getInductionVar(), 0, {}};
         ++loops;
       }
-    if (failed(store(evaluator, tensor, destination, indices, Value())))
+    if (failed(evaluator.store(results, indices)))
       return failure();
     for (; loops > 0; --loops)
       evaluator.leaveLoop();
     evaluator.leaveLoop();
-    return success();
-  }
-
-  LogicalResult store(ElementEvaluator &evaluator, Value tensor, Value destination, ArrayRef<LaneIndex> indices,
-                      Value mask) {
-    Location loc = tensor.getLoc();
-    Value value = evaluator.evaluate(tensor, indices);
-    if (!value)
-      return failure();
-    SmallVector<Value> bases;
-    bool isVarying = false;
-    for (const LaneIndex &index : indices) {
-      bases.push_back(index.base);
-      isVarying |= !index.isInvariant();
-    }
-    if (!isVarying) {
-      memref::StoreOp::create(builder, loc, value, destination, bases);
-      return success();
-    }
-    value = evaluator.toVector(loc, value);
-    if (mask)
-      vector::MaskedStoreOp::create(builder, loc, destination, bases, mask, value);
-    else
-      vector::StoreOp::create(builder, loc, value, destination, bases);
     return success();
   }
 

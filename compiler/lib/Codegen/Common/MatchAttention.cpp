@@ -13,6 +13,13 @@ static int64_t getLoopSize(linalg::GenericOp op, unsigned loop) {
   return cast<ShapedType>(tensor.getType()).getDimSize(dimension);
 }
 
+void Attention::eraseStores() {
+  for (bufferization::MaterializeInDestinationOp store : resultStores)
+    store.erase();
+  if (logSumExpStore)
+    logSumExpStore.erase();
+}
+
 std::optional<Attention> matchAttention(func::FuncOp function) {
   Attention found;
   bool isUnique = true;
@@ -38,14 +45,15 @@ std::optional<Attention> matchAttention(func::FuncOp function) {
     if (!part || !isUnique)
       return std::nullopt;
   for (auto store : function.getOps<bufferization::MaterializeInDestinationOp>()) {
-    if (!found.resultStore && isElementwiseOf(store.getSource(), found.result))
-      found.resultStore = store;
-    else if (!found.logSumExpStore && found.logSumExp && isElementwiseOf(store.getSource(), found.logSumExp))
+    found.lastStore = store;
+    if (!found.logSumExpStore && found.logSumExp && isElementwiseOf(store.getSource(), found.logSumExp))
       found.logSumExpStore = store;
+    else if (isElementwiseOrIndependentOf(store.getSource(), found.result))
+      found.resultStores.push_back(store);
     else
       return std::nullopt;
   }
-  if (!found.resultStore)
+  if (found.resultStores.empty())
     return std::nullopt;
 
   auto factorsOf = [](linalg::GenericOp op) {

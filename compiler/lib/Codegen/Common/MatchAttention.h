@@ -12,8 +12,10 @@ namespace vx {
 ///   dots    (batch, head, query, key, depth)        scores, max, sum   (batch, head, query[, key])
 ///   values  (batch, head, query, value depth, key)  result             the dimensions of the result
 struct Attention {
-  mlir::linalg::GenericOp dots, scores, max, sum, values, result, logSumExp; // the last may be null
-  mlir::bufferization::MaterializeInDestinationOp resultStore, logSumExpStore;
+  mlir::linalg::GenericOp dots, scores, max, sum, values, result, logSumExp;       // the last may be null
+  llvm::SmallVector<mlir::bufferization::MaterializeInDestinationOp> resultStores; // at least one
+  mlir::bufferization::MaterializeInDestinationOp logSumExpStore;                  // may be null
+  mlir::Operation *lastStore = nullptr; // behind all that the results are computed from
   /// The factors of the products, as values of the bodies of `dots` and `values`, and the tensors that they are read
   /// from.
   mlir::Value queryFactor, keyFactor, valueFactor;
@@ -22,6 +24,8 @@ struct Attention {
   llvm::SmallVector<unsigned> resultDims;
   /// Sizes of the sums over products.
   int64_t depth = 0, valueDepth = 0;
+
+  void eraseStores();
 };
 
 /// The attention that the kernel's results are elementwise functions of, if there is one and its depths are known and

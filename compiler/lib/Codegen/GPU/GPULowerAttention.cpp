@@ -2,6 +2,7 @@
 #include "../Common/MatchAttention.h"
 #include "../Common/WorkgroupTile.h"
 #include "AttentionTile.h"
+#include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -38,9 +39,7 @@ public:
   LogicalResult run() {
     if (failed(checkStrategy()))
       return failure();
-    builder.setInsertionPoint(attention.resultStore);
-    if (attention.logSumExpStore && attention.resultStore->isBeforeInBlock(attention.logSumExpStore))
-      builder.setInsertionPoint(attention.logSumExpStore);
+    builder.setInsertionPoint(attention.lastStore);
     Value number = vxk::WorkgroupIdOp::create(builder, loc);
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     auto guard = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, number, count),
@@ -50,7 +49,7 @@ public:
     evaluator = &elements;
     SmallVector<Value> sizes;
     for (int64_t d = 0; d < 4; ++d)
-      sizes.push_back(evaluator->sizeOf(attention.resultStore.getDest(), d));
+      sizes.push_back(evaluator->sizeOf(attention.resultStores.front().getDest(), d));
     auto [keyTensor, keyDimension] = shapeOfLoop(attention.dots, 3);
     keyCount = evaluator->sizeOf(keyTensor, keyDimension);
     WorkgroupTile box = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
@@ -65,9 +64,7 @@ public:
       rows.push_back(plus(threadRow, index(r * kThreadRows)));
     if (failed(emit()))
       return failure();
-    attention.resultStore.erase();
-    if (attention.logSumExpStore)
-      attention.logSumExpStore.erase();
+    attention.eraseStores();
     return success();
   }
 
@@ -392,8 +389,7 @@ private:
     for (int64_t lane = 0; lane < lanes; lane += together) {
       if (!isWhole)
         evaluator->enterIf(loc, compare(arith::CmpIPredicate::ult, plus(first, index(lane)), index(depth)));
-      SmallVector<Value> computed;
-      SmallVector<SmallVector<Value>> places;
+      SmallVector<SmallVector<Value>> places, computed(attention.resultStores.size());
       for (int64_t k = lane; k < lane + together; ++k) {
         Value total = totals[k];
         SmallVector<Value> roles = {batch, head, query, plus(first, index(k))}, &place = places.emplace_back(4);
@@ -403,13 +399,16 @@ private:
         for (Value at : place)
           indices.push_back({at, 0, {}});
         evaluator->setSource(attention.values.getResult(0), [&](ArrayRef<LaneIndex>) { return total; });
-        computed.push_back(evaluator->evaluate(attention.resultStore.getSource(), indices));
+        for (auto [store, list] : llvm::zip(attention.resultStores, computed)) {
+          list.push_back(evaluator->evaluate(store.getSource(), indices));
+          if (!list.back())
+            return failure();
+        }
         evaluator->setSource(attention.values.getResult(0), nullptr);
-        if (!computed.back())
-          return failure();
       }
-      for (auto [value, place] : llvm::zip(computed, places))
-        memref::StoreOp::create(builder, loc, value, attention.resultStore.getDest(), place);
+      for (auto [store, list] : llvm::zip(attention.resultStores, computed))
+        for (auto [value, place] : llvm::zip(list, places))
+          memref::StoreOp::create(builder, loc, value, store.getDest(), place);
       if (!isWhole)
         evaluator->leaveIf();
     }
@@ -439,7 +438,8 @@ struct GPULowerAttention : impl::GPULowerAttentionPassBase<GPULowerAttention> {
       return;
     std::optional<Attention> attention = matchAttention(function);
     if (!attention)
-      return;
+      return declineStrategy(function.getLoc(), strategy,
+                             "it is no attention of two products around a softmax, with depths that are known");
     if (failed(AttentionEmitter(function, strategy, *attention).run()))
       return signalPassFailure();
     eraseTensorOps(function);

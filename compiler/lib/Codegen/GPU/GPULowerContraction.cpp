@@ -1,5 +1,6 @@
 #include "../Common/ElementEvaluator.h"
 #include "../Common/WorkgroupTile.h"
+#include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -72,6 +73,10 @@ struct Contraction {
   }
 };
 
+// Why a kernel is left to plain loops.
+constexpr StringLiteral kNoProduct = "it is no product of two factors that give rows and columns";
+constexpr StringLiteral kReadElsewhere = "a result reads the sum at another place than its own";
+
 class ContractionEmitter {
 public:
   ContractionEmitter(func::FuncOp function, StrategyAttr strategy, const TargetSpec &spec)
@@ -82,10 +87,15 @@ public:
   FailureOr<bool> run() {
     results.assign(function.getOps<MaterializeInDestinationOp>().begin(),
                    function.getOps<MaterializeInDestinationOp>().end());
-    if (results.empty() || !findContraction() || !classifyLoops())
+    if (!findContraction() || !classifyLoops()) {
+      declineStrategy(function.getLoc(), strategy, declined);
       return false;
-    if (strategy.getName() == "mma")
+    }
+    if (strategy.getName() == "mma") {
       findProduct();
+      if (!product)
+        declineStrategy(function.getLoc(), strategy, "matmul", "the variant has no matrix unit for its factors");
+    }
     if (failed(checkStrategy()))
       return failure();
     if (failed(emit()))
@@ -98,21 +108,32 @@ public:
 private:
   //===-- What the kernel looks like ------------------------------------------------------------------------------===//
 
+  /// False, with the reason why the form of the kernel is another one.
+  bool decline(StringRef reason) {
+    declined = reason;
+    return false;
+  }
+
   bool findContraction() {
+    if (results.empty())
+      return decline(kNoProduct);
     for (auto op : function.getOps<linalg::GenericOp>())
       if (std::optional<Contraction> found = Contraction::match(op)) {
         if (contraction)
-          return false;
+          return decline("it has more than one sum of products");
         contraction = found;
       }
     if (!contraction)
-      return false;
+      return decline(kNoProduct);
     loc = contraction->op.getLoc();
-    Type type = results.front().getSource().getType();
+    auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+    ArrayRef<int64_t> shape = shapeOf(results.front().getSource());
     for (MaterializeInDestinationOp result : results)
-      if (result.getSource().getType() != type || !readsInPlace(result.getSource()))
-        return false;
-    return cast<RankedTensorType>(type).getRank() == cast<RankedTensorType>(sum().getType()).getRank();
+      if (shapeOf(result.getSource()) != shape || !readsInPlace(result.getSource()))
+        return decline(kReadElsewhere);
+    if (shape.size() != shapeOf(sum()).size())
+      return decline(kReadElsewhere);
+    return true;
   }
 
   Value sum() { return contraction->op.getResult(0); }
@@ -192,7 +213,7 @@ private:
       SetVector<Operation *> ops;
       llvm::SmallSetVector<unsigned, 8> loops;
       if (!collect(value, ops, loops))
-        return false;
+        return decline(kNoProduct);
       factor.loops.assign(loops.begin(), loops.end());
       llvm::sort(factor.loops);
     }
@@ -212,7 +233,7 @@ private:
       else if (d < strategy.getWorkgroup().size() && strategy.getWorkgroup()[d] == 1)
         batchDims.push_back(d); // a batch of one, whose place is a constant
       else
-        return false;
+        return decline(kNoProduct);
     }
     // The factor with the last of the result's dimensions gives the columns, which neighbouring threads share out. One
     // of size 1 may be no factor's.
@@ -562,7 +583,7 @@ private:
   }
 
   LogicalResult emit() {
-    builder.setInsertionPoint(results.front());
+    builder.setInsertionPoint(results.back());
     Value number = vxk::WorkgroupIdOp::create(builder, loc);
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
@@ -1169,6 +1190,7 @@ private:
   SmallVector<MaterializeInDestinationOp> results;
   std::optional<Contraction> contraction;
   DenseMap<Operation *, bool> dependence;
+  StringRef declined;
   /// The factors that the rows and the columns of the tile index; swapped against the order of the body or not.
   Factor factors[2];
   bool isSwapped = false;

@@ -1,5 +1,6 @@
 #include "../Common/ElementEvaluator.h"
 #include "../Common/WorkgroupTile.h"
+#include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -38,7 +39,7 @@ public:
     auto type = cast<RankedTensorType>(results.front().getSource().getType());
     for (MaterializeInDestinationOp result : results)
       if (cast<RankedTensorType>(result.getSource().getType()).getShape() != type.getShape())
-        return false;
+        return decline("its results have different sizes");
     tiles.assign(strategy.getWorkgroup().begin(), strategy.getWorkgroup().end());
     bool isTiled = static_cast<int64_t>(tiles.size()) == type.getRank() && type.getRank() > 0 &&
                    llvm::all_of(tiles, [](int64_t tile) { return tile > 0; });
@@ -57,6 +58,11 @@ public:
   }
 
 private:
+  bool decline(StringRef reason) {
+    declineStrategy(function.getLoc(), strategy, reason);
+    return false;
+  }
+
   Value index(int64_t value) { return evaluator->constantIndex(value).base; }
   Value plus(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
   Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
@@ -64,7 +70,7 @@ private:
   }
 
   LogicalResult emit() {
-    builder.setInsertionPoint(results.front());
+    builder.setInsertionPoint(results.back());
     Value number = vxk::WorkgroupIdOp::create(builder, loc);
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     auto guard = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, number, count),

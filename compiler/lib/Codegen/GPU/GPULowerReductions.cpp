@@ -1,5 +1,6 @@
 #include "../Common/ElementEvaluator.h"
 #include "../Common/WorkgroupTile.h"
+#include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,10 +59,9 @@ public:
   FailureOr<bool> run() {
     results.assign(function.getOps<MaterializeInDestinationOp>().begin(),
                    function.getOps<MaterializeInDestinationOp>().end());
-    if (results.size() != 1)
-      return false;
-    Value source = results.front().getSource();
-    auto type = cast<RankedTensorType>(source.getType());
+    if (results.empty())
+      return decline("it has no result");
+    auto type = cast<RankedTensorType>(results.front().getSource().getType());
     ArrayRef<int64_t> tiles = strategy.getWorkgroup();
     SmallVector<int64_t> places;
     for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -70,15 +70,26 @@ public:
       if (!isTiled)
         alongDims.push_back(d);
     }
-    if (!plan(source, places) || reductions.empty())
-      return false;
+    for (MaterializeInDestinationOp result : results)
+      if (cast<RankedTensorType>(result.getSource().getType()).getShape() != type.getShape())
+        return decline("its results have different sizes");
+      else if (!plan(result.getSource(), places))
+        return decline("it has a reduction of another kind, or one that is not read along whole rows");
+    if (reductions.empty())
+      return decline("it has no reduction");
     if (failed(checkStrategy()) || failed(emit()))
       return failure();
-    results.front().erase();
+    for (MaterializeInDestinationOp result : results)
+      result.erase();
     return true;
   }
 
 private:
+  bool decline(StringRef reason) {
+    declineStrategy(function.getLoc(), strategy, reason);
+    return false;
+  }
+
   //===-- What the kernel looks like ------------------------------------------------------------------------------===//
 
   /// Lists the reductions that the element of `tensor` at `places` needs, each after those that it needs itself. False
@@ -211,7 +222,7 @@ private:
   }
 
   LogicalResult emit() {
-    builder.setInsertionPoint(results.front());
+    builder.setInsertionPoint(results.back());
     Value number = vxk::WorkgroupIdOp::create(builder, loc);
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     Value isInGrid = compare(arith::CmpIPredicate::ult, number, count);
@@ -569,17 +580,15 @@ private:
     if (isColumnInside)
       isWriter = arith::AndIOp::create(builder, loc, isWriter, isColumnInside);
     evaluator->enterIf(loc, isWriter);
-    Value value = evaluator->evaluate(results.front().getSource(), at);
-    if (!value)
+    if (failed(evaluator->store(results, at)))
       return failure();
-    memref::StoreOp::create(builder, loc, value, results.front().getDest(), row);
     evaluator->leaveIf();
     return success();
   }
 
   LogicalResult storeShare(const Share &share) {
-    SmallVector<Value> values;
-    SmallVector<SmallVector<Value>> at;
+    // All are computed before the first one is stored: they may read where it is stored.
+    SmallVector<SmallVector<Value>> at, values(results.size());
     for (const SmallVector<Value> &places : share.places) {
       SmallVector<Value> &here = at.emplace_back(row);
       for (auto [d, place] : llvm::zip(alongDims, places))
@@ -587,9 +596,11 @@ private:
       SmallVector<LaneIndex> indices;
       for (Value place : here)
         indices.push_back({place, 0, {}});
-      values.push_back(evaluator->evaluate(results.front().getSource(), indices));
-      if (!values.back())
-        return failure();
+      for (auto [result, list] : llvm::zip(results, values)) {
+        list.push_back(evaluator->evaluate(result.getSource(), indices));
+        if (!list.back())
+          return failure();
+      }
     }
     for (size_t group = 0; group < share.isInside.size(); ++group) {
       Value inside = share.isInside[group];
@@ -597,9 +608,10 @@ private:
         inside = inside ? Value(arith::AndIOp::create(builder, loc, inside, isColumnInside)) : isColumnInside;
       if (inside)
         evaluator->enterIf(loc, inside);
-      for (int64_t lane = 0; lane < share.neighbours; ++lane)
-        memref::StoreOp::create(builder, loc, values[group * share.neighbours + lane], results.front().getDest(),
-                                at[group * share.neighbours + lane]);
+      for (auto [result, list] : llvm::zip(results, values))
+        for (int64_t lane = 0; lane < share.neighbours; ++lane)
+          memref::StoreOp::create(builder, loc, list[group * share.neighbours + lane], result.getDest(),
+                                  at[group * share.neighbours + lane]);
       if (inside)
         evaluator->leaveIf();
     }

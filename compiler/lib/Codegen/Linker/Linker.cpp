@@ -65,7 +65,7 @@ LogicalResult runLinker(llvm::ArrayRef<const char *> arguments, std::string &err
 LogicalResult linkImage(llvm::ArrayRef<std::string> options, llvm::ArrayRef<llvm::ArrayRef<char>> objects,
                         llvm::ArrayRef<std::string> exports, std::vector<char> &image, std::string &error) {
   std::string reason;
-  TemporaryFolder folder("vx-link", reason);
+  TemporaryFolder folder("vx-link", reason, TemporaryFolder::Place::Memory);
   if (folder.path().empty()) {
     error = "cannot make a folder for the linker: " + reason;
     return failure();

@@ -583,7 +583,8 @@ LogicalResult ScheduleBuilder::buildOp(Operation *op) {
       .Case<func::ReturnOp>([&](auto ret) { return buildReturn(ret); })
       .Case<YieldOp, DimValueOp, SequenceLengthOp>([](auto) { return success(); }) // read where they are needed
       .Case<ConstantOp>([&](ConstantOp constantOp) {
-        setMemory(constantOp, vxrt::ConstantOp::create(builder, location, buffer, constantOp.getValue()));
+        setMemory(constantOp, vxrt::ConstantOp::create(builder, location, buffer, constantOp.getValue(),
+                                                       constantOp.getNamesAttr()));
         return success();
       })
       .Case<func::CallOp>([&](func::CallOp call) {

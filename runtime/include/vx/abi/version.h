@@ -6,7 +6,7 @@
 #ifndef VX_ABI_VERSION_H
 #define VX_ABI_VERSION_H
 
-#define VX_MODULE_ABI_MAJOR 2
+#define VX_MODULE_ABI_MAJOR 3
 #define VX_MODULE_ABI_MINOR 0
 
 #define VX_VERSION_STRING "0.1.0"

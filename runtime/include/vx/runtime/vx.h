@@ -151,6 +151,7 @@ typedef struct vx_symbol_info {
   int64_t max; /* INT64_MAX: no limit */
   int64_t multiple;
   int data_dependent; /* known only after the call */
+  int instance;       /* bound when an instance is made, by vx_instance_options.symbols */
 } vx_symbol_info;
 
 typedef struct vx_function_info {
@@ -163,13 +164,31 @@ typedef struct vx_function_info {
   const vx_argument_info *outputs;
 } vx_function_info;
 
+/* What a variable is for. The numbers are those of the module file and never change. */
+typedef enum vx_variable_role {
+  VX_ROLE_STATE = 0,     /* no other one */
+  VX_ROLE_PARAMETER = 1, /* what training finds; instances may share it */
+  VX_ROLE_OPTIMIZER = 2, /* e.g. moments */
+  VX_ROLE_STATISTIC = 3, /* e.g. running means; instances may share it */
+  VX_ROLE_COUNTER = 4,   /* e.g. steps done */
+  VX_ROLE_GRADIENT = 5,  /* computed anew by each step */
+  VX_ROLE_SHADOW = 6,    /* derived from a parameter, e.g. in another type */
+  VX_ROLE_CACHE = 7,     /* e.g. keys and values of past tokens */
+  VX_ROLE_LIMIT = 0x7fffffff
+} vx_variable_role;
+
+/* The role's lower-case name, "parameter"; "unknown" for a number that is no role. Lives forever. */
+VX_API const char *vx_variable_role_name(vx_variable_role role);
+
 /* State of an instance that lives across calls. */
 typedef struct vx_variable_info {
   const char *name;
   vx_element_type element_type;
   uint32_t rank;
-  const int64_t *dims;
-  uint64_t size; /* bytes */
+  const int64_t *dims; /* -1 in the table of a module: depends on a size that is bound when an instance is made */
+  uint64_t size;       /* bytes; 0 where a dim is -1 */
+  vx_variable_role role;
+  const char *source; /* what the model that was compiled calls it */
 } vx_variable_info;
 
 /* Maps a module file and checks all of its metadata. The file must not change while the module lives.
@@ -181,6 +200,19 @@ typedef struct vx_variable_info {
  *
  * Thread-safe. Reads the metadata, not the weights. Touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_module_load(const char *path, vx_module **out_module);
+
+/* Checks the metadata of a module in memory, e.g. what vxc_compile_bytes made.
+ *
+ * \param bytes       `size` bytes of a module file, at a multiple of 64. Borrowed: they stay as they are until the last
+ *                    reference to the module is released; an instance holds one.
+ * \param name        What messages call the module, borrowed until the function returns; NULL: "module in memory".
+ * \param out_module  On success one reference; on failure NULL.
+ * \returns VX_INVALID_ARGUMENT for bytes at another place, else as vx_module_load. A module with external weights is
+ * VX_INVALID_MODULE: there is no folder to look in.
+ *
+ * Thread-safe. Reads the metadata, not the weights. Touches no device. */
+VX_API VX_MUST_CHECK vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name,
+                                                    vx_module **out_module);
 
 VX_API void vx_module_retain(vx_module *module);
 VX_API void vx_module_release(vx_module *module);
@@ -194,6 +226,12 @@ VX_API const vx_function_info *vx_module_functions(const vx_module *module, size
  *
  * \param out_count  May be NULL. */
 VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out_count);
+
+/* The sizes that are bound when an instance is made; `*out_count` of them, which may be 0. Everything belongs to the
+ * module. Immutable.
+ *
+ * \param out_count  May be NULL. */
+VX_API const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_count);
 
 /* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,
  * sections with sizes, and per target its variants, kernels (name, key, source nodes, strategy) and entries.
@@ -220,6 +258,12 @@ typedef struct vx_instance vx_instance;
  * driver"}]} Thread-safe. Opens the vendors' libraries, so the first use may take long. */
 VX_API VX_MUST_CHECK vx_status vx_list_devices(char **out_json);
 
+/* A size of vx_module_symbols and its value. */
+typedef struct vx_symbol_value {
+  const char *name;
+  int64_t value;
+} vx_symbol_value;
+
 /* Set `struct_size` to sizeof(vx_instance_options) and every other field to 0 for the defaults. */
 typedef struct vx_instance_options {
   size_t struct_size;
@@ -243,16 +287,27 @@ typedef struct vx_instance_options {
    * process on that GPU are lost with it, and it is refused to new instances. 0: no limit but that of the device's own
    * driver. The CPU ignores it. */
   uint32_t wait_limit_ms;
+  /* Values of all sizes that vx_module_symbols tells, each once, in any order; borrowed. NULL when `symbol_count` is 0.
+   */
+  size_t symbol_count;
+  const vx_symbol_value *symbols;
+  /* An instance of the same module, borrowed: the new one has its device, and its variables of the roles parameter and
+   * statistic, which both see change; all others are its own. The fields above, except `symbols`, are 0 then. NULL:
+   * every variable is the new one's own. */
+  vx_instance *share;
 } vx_instance_options;
 
 /* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.
+ * Instances of one module on one device have its code and weights once, where they ask for the same variant, threads
+ * and wait limit.
  *
  * \param module        Borrowed; the instance keeps it alive.
  * \param options       NULL for the defaults.
  * \param out_instance  On success one reference; on failure NULL.
  * \returns VX_NO_DEVICE when every device that was to be tried was refused (vx_status_report has the reasons),
- *          VX_INVALID_ARGUMENT for an unknown backend, VX_UNSUPPORTED for a signature with string tensors,
- *          VX_OUT_OF_MEMORY, VX_INVALID_MODULE when code or weights are damaged.
+ *          VX_INVALID_ARGUMENT for an unknown backend, for a size that is missing, unknown, given twice or out of its
+ *          range, and for an instance to share with that is of another module; VX_UNSUPPORTED for a signature with
+ *          string tensors, VX_OUT_OF_MEMORY, VX_INVALID_MODULE when code or weights are damaged.
  *
  * Thread-safe. Blocks until the weights are in place. */
 VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_instance_options *options,
@@ -339,15 +394,39 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_data(const vx_value *value, const void 
 
 /* --- Variables ---------------------------------------------------------------------------------------------------- */
 
+/* The variables of the instance, in the order of vx_module_variables, with the dims that they have here; `*out_count`
+ * of them, which may be 0. Everything belongs to the instance. Immutable.
+ *
+ * \param out_count  May be NULL. */
+VX_API const vx_variable_info *vx_instance_variables(const vx_instance *instance, size_t *out_count);
+
 /* Copies a variable into a new tensor.
  * \returns VX_NOT_FOUND for an unknown name, with the names there are; VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
- * Thread-safe: waits for a running call that writes variables. */
+ * Thread-safe: waits for running calls that write the variable, of instances that share it too. */
 VX_API VX_MUST_CHECK vx_status vx_instance_read_variable(vx_instance *instance, const char *name, vx_value **out_value);
 
 /* Overwrites a variable with a tensor of its type and dims.
  * \returns VX_NOT_FOUND for an unknown name, VX_INVALID_ARGUMENT for another type or shape, with both; VX_DEVICE_LOST.
- * Thread-safe: waits for running calls of the instance. */
+ * Thread-safe: waits for running calls that use the variable, of instances that share it too. */
 VX_API VX_MUST_CHECK vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx_value *value);
+
+/* Copies `count` variables into new tensors, all as they are between two calls.
+ *
+ * \param names       `count` names, borrowed. NULL when `count` is 0. A name may be there twice.
+ * \param out_values  `count` places. On success each gets one reference; on failure NULL.
+ * Errors and threads as vx_instance_read_variable. */
+VX_API VX_MUST_CHECK vx_status vx_instance_read_variables(vx_instance *instance, size_t count, const char *const *names,
+                                                          vx_value **out_values);
+
+/* Overwrites `count` variables, all or none: every name, type and shape is checked before the first one is written, and
+ * no call sees some of them.
+ *
+ * \param names   `count` names, borrowed, each once. NULL when `count` is 0.
+ * \param values  `count` tensors, borrowed. NULL when `count` is 0.
+ * \returns also VX_INVALID_ARGUMENT for a name that is there twice. After VX_DEVICE_LOST nothing can be read any more.
+ * Errors and threads as vx_instance_write_variable. */
+VX_API VX_MUST_CHECK vx_status vx_instance_write_variables(vx_instance *instance, size_t count,
+                                                           const char *const *names, vx_value *const *values);
 
 /* --- Calls -------------------------------------------------------------------------------------------------------- */
 
@@ -375,10 +454,43 @@ VX_API void vx_call_release(vx_call *call);
  * was wanted and what came. VX_FAULT when the data is out of range: the message names the source node; variables keep
  *          their values and the instance stays usable. VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
  *
- * Thread-compatible; different calls of one instance run side by side, except that runs which store variables take
- * turns. */
+ * Thread-compatible; different calls of one instance run side by side, except that a run which stores a variable takes
+ * turns with those that use the same one. */
 VX_API VX_MUST_CHECK vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs,
                                            size_t output_count, vx_value **out_outputs);
+
+/* Host memory for one result. `data` NULL: the result gets memory of its own. */
+typedef struct vx_result_place {
+  void *data;
+  uint64_t size; /* bytes that are there, at least as many as the result needs */
+} vx_result_place;
+
+/* Inputs and outputs of a function that may be the same memory: see vx_call_run_into. */
+typedef struct vx_alias_info {
+  size_t input;
+  size_t output;
+} vx_alias_info;
+
+/* The aliases of function number `function` of vx_module_functions; `*out_count` of them, which may be 0. Belongs to
+ * the module. Immutable.
+ *
+ * \param out_count  May be NULL. */
+VX_API const vx_alias_info *vx_module_aliases(const vx_module *module, size_t function, size_t *out_count);
+
+/* Runs the function and writes results to memory of the caller. On the CPU, a result whose place begins at a multiple
+ * of 64 bytes is computed there; elsewhere it is copied there when the call is done.
+ *
+ * \param places       `output_count` of them, borrowed. A result with a place must be a tensor whose size follows from
+ * those of the inputs; its value reads the bytes there, which must stay for as long as the value. No place may share
+ * bytes with another one, nor with an input whose bytes are in host memory, except that an input and an output that the
+ * function declares as an alias may begin at the same byte: then the call overwrites the input's value. After a
+ * failure the bytes of the places may be anything.
+ * \param out_outputs  As for vx_call_run.
+ * \returns also VX_INVALID_ARGUMENT for a place that is too small or shares bytes, with the names and both sizes,
+ * before any work is queued. The rest as vx_call_run. Thread-compatible. */
+VX_API VX_MUST_CHECK vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *inputs,
+                                                size_t output_count, const vx_result_place *places,
+                                                vx_value **out_outputs);
 
 /* Switches the timing of single dispatches on or off, for the runs after it. It makes them slower. Thread-compatible.
  */

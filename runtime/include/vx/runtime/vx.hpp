@@ -182,6 +182,10 @@ class Module : public Handle<vx_module, vx_module_retain, vx_module_release> {
 public:
   using Handle::Handle;
   explicit Module(const std::string &path) { check(vx_module_load(path.c_str(), &object)); }
+  // Of bytes that outlive the module and its instances, see vx_module_load_bytes.
+  Module(std::span<const std::byte> bytes, const std::string &name) {
+    check(vx_module_load_bytes(bytes.data(), bytes.size(), name.c_str(), &object));
+  }
 
   std::span<const vx_function_info> functions() const {
     size_t count = 0;
@@ -191,6 +195,12 @@ public:
   std::span<const vx_variable_info> variables() const {
     size_t count = 0;
     const vx_variable_info *first = vx_module_variables(object, &count);
+    return {first, count};
+  }
+  // Those that are bound when an instance is made.
+  std::span<const vx_symbol_info> symbols() const {
+    size_t count = 0;
+    const vx_symbol_info *first = vx_module_symbols(object, &count);
     return {first, count};
   }
   std::string describe() const {
@@ -213,8 +223,11 @@ struct InstanceOptions {
   std::string deviceOrder; // empty: VX_DEVICE_ORDER or the default
   bool noFallback = false;
   uint32_t threads = 0;
-  std::string variant;      // empty: the best
-  uint32_t waitLimitMs = 0; // 0: no limit
+  std::string variant;                                       // empty: the best
+  uint32_t waitLimitMs = 0;                                  // 0: no limit
+  std::vector<std::pair<std::string, int64_t>> symbols = {}; // of Module::symbols
+  vx_instance *share =
+      nullptr; // whose device, parameters and statistics are used; what stands above but `symbols` is not
 };
 
 class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
@@ -223,12 +236,20 @@ public:
   explicit Instance(const Module &module, const InstanceOptions &options = {}) {
     vx_instance_options given = {};
     given.struct_size = sizeof(given);
-    given.device = options.device.c_str();
-    given.device_order = options.deviceOrder.empty() ? nullptr : options.deviceOrder.c_str();
-    given.no_fallback = options.noFallback;
-    given.threads = options.threads;
-    given.variant = options.variant.empty() ? nullptr : options.variant.c_str();
-    given.wait_limit_ms = options.waitLimitMs;
+    given.share = options.share;
+    if (!options.share) {
+      given.device = options.device.c_str();
+      given.device_order = options.deviceOrder.empty() ? nullptr : options.deviceOrder.c_str();
+      given.no_fallback = options.noFallback;
+      given.threads = options.threads;
+      given.variant = options.variant.empty() ? nullptr : options.variant.c_str();
+      given.wait_limit_ms = options.waitLimitMs;
+    }
+    std::vector<vx_symbol_value> symbols;
+    for (const auto &[name, value] : options.symbols)
+      symbols.push_back({name.c_str(), value});
+    given.symbol_count = symbols.size();
+    given.symbols = symbols.data();
     check(vx_instance_create(module.get(), &given, &object));
   }
 
@@ -236,6 +257,32 @@ public:
     char *text = nullptr;
     check(vx_instance_report(object, format, &text));
     return takeString(text);
+  }
+  std::span<const vx_variable_info> variables() const {
+    size_t count = 0;
+    const vx_variable_info *first = vx_instance_variables(object, &count);
+    return {first, count};
+  }
+  // In the order of `names`, as they are at one time.
+  std::vector<Value> readVariables(std::span<const std::string> names) const {
+    std::vector<const char *> texts;
+    for (const std::string &name : names)
+      texts.push_back(name.c_str());
+    std::vector<vx_value *> values(names.size());
+    check(vx_instance_read_variables(object, names.size(), texts.data(), values.data()));
+    return {values.begin(), values.end()};
+  }
+  // All or none.
+  void writeVariables(std::span<const std::string> names, std::span<const Value> values) {
+    std::vector<const char *> texts;
+    for (const std::string &name : names)
+      texts.push_back(name.c_str());
+    std::vector<vx_value *> given;
+    for (const Value &value : values)
+      given.push_back(value.get());
+    // A name without a value is a null pointer, which is named.
+    given.resize(names.size());
+    check(vx_instance_write_variables(object, names.size(), texts.data(), given.data()));
   }
   Value readVariable(const std::string &name) const {
     vx_value *value = nullptr;
@@ -260,6 +307,17 @@ public:
     for (const Value &input : inputs)
       given.push_back(input.get());
     check(vx_call_run(object, given.size(), given.data(), results.size(), results.data()));
+    std::vector<Value> values;
+    for (vx_value *result : results)
+      values.emplace_back(result);
+    return values;
+  }
+  // A result with a place is written there, and its value reads it there.
+  std::vector<Value> runInto(std::span<const Value> inputs, std::span<const vx_result_place> places) {
+    std::vector<vx_value *> given, results(places.size());
+    for (const Value &input : inputs)
+      given.push_back(input.get());
+    check(vx_call_run_into(object, given.size(), given.data(), results.size(), places.data(), results.data()));
     std::vector<Value> values;
     for (vx_value *result : results)
       values.emplace_back(result);

@@ -107,6 +107,9 @@ public:
   const hal::DeviceInfo &info() const override { return deviceInfo; }
   Status allocate(uint64_t size, hal::MemoryKind kind, Ref<hal::Memory> &memory) override;
   Status importHost(const void *data, uint64_t size, Ref<hal::Memory> &memory) override;
+  Status importHostForWriting(void *data, uint64_t size, Ref<hal::Memory> &memory) override {
+    return importHost(data, size, memory);
+  }
   Status load(const hal::CodeImage &image, Ref<hal::Executable> &executable) override;
   Status createStream(Ref<hal::Stream> &stream) override;
 

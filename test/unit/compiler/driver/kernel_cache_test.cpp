@@ -63,12 +63,14 @@ protected:
 TEST_F(KernelCacheFolder, givesBackWhatWasStored) {
   KernelCache cache(folder);
   EXPECT_FALSE(cache.load("key", spec));
-  cache.store("key", spec, {"entry", {'c', 'o', 'd', 'e'}});
+  cache.store("key", spec, {"entry", {'c', 'o', 'd', 'e'}, "loops", "a reason"});
   EXPECT_EQ(cache.problem(), "");
   auto found = cache.load("key", spec);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->entry, "entry");
   EXPECT_EQ(std::string(found->code.begin(), found->code.end()), "code");
+  EXPECT_EQ(found->takenStrategy, "loops");
+  EXPECT_EQ(found->declineReason, "a reason");
   EXPECT_FALSE(cache.load("other", spec));
   spec.asyncCopyBytes = 16;
   EXPECT_FALSE(cache.load("key", spec));
@@ -81,7 +83,7 @@ TEST_F(KernelCacheFolder, namesWhatIsWrong) {
   KernelCache cache("/proc/nowhere");
   EXPECT_FALSE(cache.load("key", spec));
   EXPECT_EQ(cache.problem(), "");
-  cache.store("key", spec, {"entry", {'c'}});
+  cache.store("key", spec, {"entry", {'c'}, "", ""});
   EXPECT_EQ(cache.problem(), "cannot use the cache of kernels '/proc/nowhere': No such file or directory");
 }
 

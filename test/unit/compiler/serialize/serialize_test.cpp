@@ -87,7 +87,7 @@ TEST(Serialize, suppliesNoFunctions) {
 
 TEST(Link, wantsObjectCode) {
   std::string error;
-  EXPECT_TRUE(failed(cpu().backend->link({KernelBinary{"k", {'t', 'e', 'x', 't'}}}, cpu().spec(), error)));
+  EXPECT_TRUE(failed(cpu().backend->link({KernelBinary{"k", {'t', 'e', 'x', 't'}, "", ""}}, cpu().spec(), error)));
   EXPECT_EQ(error.find("kernel 'k': object code: "), 0u) << error;
 }
 

@@ -193,7 +193,7 @@ TEST(VulkanLink, offsetsAndFeatures) {
   ASSERT_TRUE(mlir::succeeded(image));
   EXPECT_EQ(image->offsets, (std::vector<uint64_t>{0, f32.binary.code.size(), image->bytes.size()}));
   EXPECT_EQ(image->requires_, (std::vector<std::string>{"float64", "nan_preserve_32", "nan_preserve_64"}));
-  EXPECT_TRUE(mlir::failed(backend->link({{"k", {1, 2, 3}}}, spec, error)));
+  EXPECT_TRUE(mlir::failed(backend->link({{"k", {1, 2, 3}, "", ""}}, spec, error)));
   EXPECT_EQ(error, "kernel 'k' expects SPIR-V of whole words, got 3 bytes");
 }
 

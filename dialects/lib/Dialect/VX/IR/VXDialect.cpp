@@ -59,6 +59,11 @@ DimAttr countFloats(Value tensor) {
   return isa<FloatType>(type.getElementType()) ? getNumElements(type) : DimAttr::constant(type.getContext(), 0);
 }
 
+ElementsAttr getConstantValue(Value tensor) {
+  auto constant = tensor.getDefiningOp<ConstantOp>();
+  return constant ? constant.getValue() : ElementsAttr();
+}
+
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)

@@ -6,7 +6,11 @@ using namespace mlir;
 
 namespace vx {
 
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+// What joins equal constants of a block goes by this attribute alone: two initializers stay two.
+OpFoldResult ConstantOp::fold(FoldAdaptor) {
+  return getNames() ? OpFoldResult(ArrayAttr::get(getContext(), {getValue(), getNamesAttr()}))
+                    : OpFoldResult(getValue());
+}
 
 OpFoldResult DimValueOp::fold(FoldAdaptor) {
   std::optional<int64_t> value = getValue().asConstant();

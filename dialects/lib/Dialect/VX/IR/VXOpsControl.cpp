@@ -14,6 +14,8 @@ LogicalResult SymbolOp::verify() {
   if (min < 0 || min > max || multiple < 1) // C1
     return emitOpError() << "expects 0 <= min <= max and multiple >= 1, got min " << min << ", max " << max
                          << " and multiple " << multiple;
+  if (getInstance() && getDataDependent()) // C3
+    return emitOpError() << "expects symbol '" << getName() << "' to be of the instance or data-dependent, got both";
   for (SymbolOp other : (*this)->getParentOfType<ModuleOp>().getOps<SymbolOp>()) {
     if (other == *this)
       break;
@@ -72,9 +74,16 @@ LogicalResult LoopOp::verify() {
 }
 
 LogicalResult VariableOp::verify() {
-  auto type = dyn_cast<RankedTensorType>(getType());
-  if (!type || !type.hasStaticShape()) // C1
-    return emitOpError() << "expects a tensor type of static shape, got " << getType();
+  auto type = cast<RankedTensorType>(getType());
+  for (DimAttr dim : getDims(type)) {
+    llvm::SetVector<StringAttr> symbols;
+    if (!dim) // C1
+      return emitOpError() << "expects each size to be a number or over symbols of the instance, got " << type;
+    dim.collectSymbols(symbols);
+    for (StringAttr name : symbols)
+      if (SymbolOp symbol = findSymbol(*this, name); !symbol || !symbol.getInstance()) // C1
+        return emitOpError() << "expects sizes over symbols of the instance, got '" << name.getValue() << "'";
+  }
   if (getInitial() && getInitial()->getType() != type) // C2
     return emitOpError() << "expects 'initial' of the variable's type: want " << type << ", got "
                          << getInitial()->getType();
@@ -97,6 +106,42 @@ LogicalResult VariableLoadOp::verifySymbolUses(SymbolTableCollection &symbolTabl
 }
 LogicalResult VariableStoreOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
+}
+
+/// Equal, but for dimensions that are no numbers: the symbols of two functions are different ones.
+static bool fitsSignature(Type type, Type want) {
+  if (auto optional = dyn_cast<OptionalType>(want)) {
+    auto given = dyn_cast<OptionalType>(type);
+    return given && fitsSignature(given.getValueType(), optional.getValueType());
+  }
+  if (auto sequence = dyn_cast<SequenceType>(want)) {
+    auto given = dyn_cast<SequenceType>(type);
+    return given && fitsSignature(given.getElementType(), sequence.getElementType());
+  }
+  auto given = dyn_cast<RankedTensorType>(type), wanted = dyn_cast<RankedTensorType>(want);
+  if (!given || !wanted)
+    return type == want;
+  return given.getElementType() == wanted.getElementType() &&
+         succeeded(verifyCompatibleShape(given.getShape(), wanted.getShape()));
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto function = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());
+  if (!function || function.isExternal()) // C1
+    return emitOpError() << "expects '" << getCallee() << "' to be a function of the module, with a body";
+  auto check = [&](TypeRange given, ArrayRef<Type> wanted, StringRef what) -> LogicalResult {
+    if (given.size() != wanted.size()) // C2
+      return emitOpError() << "expects as many " << what << "s as '" << getCallee() << "' has: want " << wanted.size()
+                           << ", got " << given.size();
+    for (auto [index, type, want] : llvm::enumerate(given, wanted))
+      if (!fitsSignature(type, want)) // C3
+        return emitOpError() << "expects " << what << " " << index << " of the type that '" << getCallee()
+                             << "' has: want " << want << ", got " << type;
+    return success();
+  };
+  if (failed(check(getInputs().getTypes(), function.getArgumentTypes(), "operand")))
+    return failure();
+  return check(getResultTypes(), function.getResultTypes(), "result");
 }
 
 static LogicalResult verifyElement(Operation *op, SequenceType sequence, Type type) {

@@ -11,6 +11,12 @@ using namespace mlir;
 
 namespace vx {
 
+LogicalResult ConstantOp::verify() {
+  if (getNames() && getNames()->empty()) // C2
+    return emitOpError() << "expects 'names' to have at least 1 name, got none";
+  return success();
+}
+
 LogicalResult IotaOp::verify() {
   int64_t rank = getResult().getType().getRank();
   if (getAxis() < 0 || getAxis() >= static_cast<uint64_t>(rank)) // C1

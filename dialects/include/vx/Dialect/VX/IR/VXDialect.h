@@ -80,6 +80,9 @@ struct StatesResultType : mlir::OpTrait::TraitBase<Op, StatesResultType> {};
 /// The number of elements of a tensor of floats; 0 for other elements. Null when a dimension is unknown.
 DimAttr countFloats(mlir::Value tensor);
 
+/// The value of a vx.constant, of whatever names; null for any other value.
+mlir::ElementsAttr getConstantValue(mlir::Value tensor);
+
 } // namespace vx
 
 #include "vx/Dialect/VX/IR/VXOpInterfaces.h.inc"

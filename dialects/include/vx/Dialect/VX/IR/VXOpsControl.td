@@ -10,18 +10,20 @@ def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
   let summary = "declares a dimension symbol";
   let description = [{
     Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
+    it is of the `instance`, before any call when an instance is made (the pages of a cache), or, when
     `data_dependent`, by exactly one op while the program runs: `vx.bind_symbol`, `vx.loop`, `vx.if` or `vx.sequence_at`. These
     ops stay when nothing reads their results: types and sizes may still name what they bind.
 
     - C1: 0 <= min <= max, and multiple >= 1.
     - C2: no other `vx.symbol` of the module has this name.
+    - C3: it is not both of the instance and data-dependent.
 
     Example: `vx.symbol "batch" min = 1 max = 4096 multiple = 1`
   }];
   let arguments = (ins StrAttr:$name, DefaultValuedAttr<I64Attr, "0">:$min, DefaultValuedAttr<I64Attr, "INT64_MAX">:$max,
-                       DefaultValuedAttr<I64Attr, "1">:$multiple, UnitAttr:$data_dependent);
+                       DefaultValuedAttr<I64Attr, "1">:$multiple, UnitAttr:$data_dependent, UnitAttr:$instance);
   let assemblyFormat = [{
-    (`data_dependent` $data_dependent^)? $name (`min` `=` $min^)? (`max` `=` $max^)? (`multiple` `=` $multiple^)? attr-dict
+    (`data_dependent` $data_dependent^)? (`instance` $instance^)? $name (`min` `=` $min^)? (`max` `=` $max^)? (`multiple` `=` $multiple^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -114,16 +116,49 @@ def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+def VX_CallOp : VX_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_BindsResultSizes]> {
+  let summary = "calls a function of the module";
+  let description = [{
+    The function's symbols are its own: those that its inputs bind take the sizes of the operands, which its declarations and types must
+    allow; those that it binds while it runs are others in each call. `vx-inline-calls` puts the function's ops in the place of the call.
+
+        vx.symbol "n"
+        func.func private @double(%x: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>>
+        %0 = vx.call @double(%a) : (tensor<?xf32, #vx.enc<[m + 1]>>) -> tensor<?xf32, #vx.enc<[m + 1]>>
+        %1 = vx.call @double(%b) : (tensor<4xf32>) -> tensor<4xf32>
+
+    - C1: `callee` is a function of the module with a body.
+    - C2: there is an operand for each of the function's inputs and a result for each of its results.
+    - C3: they are of its types up to dimensions, of which two numbers are equal.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<VX_Value>:$inputs);
+  let results = (outs Variadic<VX_Value>:$results);
+  let assemblyFormat = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)";
+}
+
 //===-- State ------------------------------------------------------------------------------------------------------===//
+
+// The numbers are those of the module file.
+def VX_VariableRole : I32EnumAttr<"VariableRole", "what a variable is for", [
+    I32EnumAttrCase<"state", 0>, I32EnumAttrCase<"parameter", 1>, I32EnumAttrCase<"optimizer", 2>,
+    I32EnumAttrCase<"statistic", 3>, I32EnumAttrCase<"counter", 4>, I32EnumAttrCase<"gradient", 5>,
+    I32EnumAttrCase<"shadow", 6>, I32EnumAttrCase<"cache", 7>]> {
+  let cppNamespace = "::vx";
+}
 
 def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
-    - C1: `type` is a tensor type of static shape.
-    - C2: `initial`, where given, has that type; else the variable starts as zeros.
+    Parameters and statistics may be shared by instances. `source` is what the model calls the variable, where that is not its name.
+
+    - C1: each dimension of `type` is a number, or an expression over symbols of the instance.
+    - C2: `initial`, where given, has that type, which is static; else the variable starts as zeros.
+
+    Example: `vx.variable @k_0 role = cache : tensor<?x8xf32, #vx.enc<[pages, 8]>>`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<VX_Tensor>:$type, OptionalAttr<ElementsAttr>:$initial);
-  let assemblyFormat = "$sym_name `:` $type (`=` $initial^)? attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<VX_Tensor>:$type, OptionalAttr<ElementsAttr>:$initial,
+                       DefaultValuedAttr<VX_VariableRole, "::vx::VariableRole::state">:$role, OptionalAttr<StrAttr>:$source);
+  let assemblyFormat = "$sym_name (`role` `=` $role^)? (`source` `=` $source^)? `:` $type (`=` $initial^)? attr-dict";
   let hasVerifier = 1;
 }
 

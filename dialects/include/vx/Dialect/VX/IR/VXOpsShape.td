@@ -7,14 +7,23 @@ include "vx/Dialect/VX/IR/VXBase.td"
 def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>, VX_HostOp]> {
   let summary = "a tensor known at compile time";
   let description = [{
-    Large values (weights) are resources, addressed by name: `dense_resource<...>`; small ones are inline.
+    Large values (weights) are resources, addressed by name: `dense_resource<...>`; small ones are inline. `names` are those of
+    the model's initializers that the value is, or that it was computed from: one of them when the model is imported, more where
+    equal ones were joined. What simplifies each block joins only constants of the same names, or of none.
+
+    Example: `vx.constant dense<0.0> : tensor<64xf32> {names = ["conv1.bias"]}`.
 
     - C1: the result's type is the value's.
+    - C2: `names`, where it is there, has at least one.
   }];
-  let arguments = (ins ElementsAttr:$value);
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<StrArrayAttr>:$names);
   let results = (outs VX_Tensor:$result);
-  let assemblyFormat = "attr-dict $value";
+  let assemblyFormat = "$value attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::ElementsAttr":$value), [{
+    build($_builder, $_state, result, value, ::mlir::ArrayAttr());
+  }]>];
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_StatesResultType]> {

@@ -117,7 +117,7 @@ def VXRT_AllocateOp : VXRT_Op<"allocate"> {
 
 def VXRT_ConstantOp : VXRT_Op<"constant", [Pure]> {
   let summary = "weights";
-  let arguments = (ins ElementsAttr:$value);
+  let arguments = (ins ElementsAttr:$value, OptionalAttr<StrArrayAttr>:$names);
   let results = (outs VXRT_BufferType:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }

@@ -1,0 +1,19 @@
+#include "DeclineStrategy.h"
+
+#include "mlir/IR/Remarks.h"
+#include "vx/Codegen/Common/StrategyRemark.h"
+
+using namespace mlir;
+
+namespace vx {
+
+void declineStrategy(Location loc, StrategyAttr asked, StringRef taken, StringRef reason) {
+  remark::missed(loc, remark::RemarkOpts::name(asked.getName()).category(kStrategyRemark))
+      << remark::metric(kTakenStrategy, taken.str()) << remark::metric(kDeclineReason, reason.str());
+}
+
+void declineStrategy(Location loc, StrategyAttr asked, StringRef reason) {
+  declineStrategy(loc, asked, kPlainLoops, reason);
+}
+
+} // namespace vx

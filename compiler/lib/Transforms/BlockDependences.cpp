@@ -1,0 +1,128 @@
+#include "BlockDependences.h"
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+#include "llvm/ADT/PriorityQueue.h"
+
+using namespace mlir;
+
+namespace vx {
+
+/// True for an op that what follows relies on without reading a result of it.
+static bool doesAllBehindRelyOn(Operation *op) {
+  if (isa<ConstraintOp, BindSymbolOp>(op))
+    return true;
+  return op->hasTrait<OpTrait::BindsResultSizes>() && llvm::any_of(op->getResultTypes(), [](Type type) {
+           auto tensor = dyn_cast<RankedTensorType>(type);
+           return !tensor || !tensor.hasStaticShape();
+         });
+}
+
+BlockDependences::BlockDependences(Block &block) : block(block) {
+  struct Accesses {
+    std::optional<unsigned> store;
+    SmallVector<unsigned> loads; // behind the store
+  };
+  llvm::DenseMap<StringAttr, Accesses> accesses;
+  std::optional<unsigned> reliedUpon;
+  for (Operation &op : block) {
+    unsigned position = ops.size();
+    ops.push_back(&op);
+    positions[&op] = position;
+    nodes.push_back(position);
+    SmallVector<unsigned> &waits = dependences.emplace_back();
+    if (reliedUpon)
+      waits.push_back(*reliedUpon);
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
+          waits.push_back(positions.lookup(producer));
+      if (auto load = dyn_cast<VariableLoadOp>(inner)) {
+        Accesses &known = accesses[load.getVariableAttr().getAttr()];
+        if (known.store && *known.store != position)
+          waits.push_back(*known.store);
+        known.loads.push_back(position);
+      } else if (auto store = dyn_cast<VariableStoreOp>(inner)) {
+        Accesses &known = accesses[store.getVariableAttr().getAttr()];
+        if (known.store && *known.store != position)
+          waits.push_back(*known.store);
+        llvm::copy_if(known.loads, std::back_inserter(waits), [&](unsigned load) { return load != position; });
+        known = {position, {}};
+      }
+    });
+    if (doesAllBehindRelyOn(&op))
+      reliedUpon = position;
+  }
+}
+
+void BlockDependences::group(ArrayRef<Operation *> members) {
+  if (members.size() < 2)
+    return;
+  SmallVector<unsigned> places;
+  for (Operation *op : members)
+    places.push_back(positions.lookup(op));
+  Node node = *llvm::max_element(places);
+  for (unsigned place : places)
+    nodes[place] = node;
+  groups[node] = std::move(places);
+}
+
+bool BlockDependences::makeCycle(const SetVector<Operation *> &members) const {
+  llvm::DenseSet<Node> seen;
+  SmallVector<unsigned> work;
+  auto visit = [&](unsigned place) {
+    if (members.contains(ops[place]))
+      return true;
+    if (seen.insert(nodes[place]).second)
+      work.push_back(nodes[place]);
+    return false;
+  };
+  for (Operation *member : members)
+    for (unsigned place : dependences[positions.lookup(member)])
+      if (!members.contains(ops[place]))
+        visit(place);
+  while (!work.empty()) {
+    Node node = work.pop_back_val();
+    auto group = groups.find(node);
+    ArrayRef<unsigned> places = group == groups.end() ? ArrayRef<unsigned>(node) : ArrayRef<unsigned>(group->second);
+    for (unsigned place : places)
+      if (llvm::any_of(dependences[place], visit))
+        return true;
+  }
+  return false;
+}
+
+void BlockDependences::sort() {
+  // Of all that waits for nothing any more, the first: a group stands where its last op does.
+  llvm::DenseMap<Node, unsigned> waiting;
+  llvm::DenseMap<Node, SmallVector<Node>> waiters;
+  for (unsigned place = 0; place < ops.size(); ++place) {
+    waiting.try_emplace(nodes[place], 0);
+    for (unsigned dependence : dependences[place])
+      if (nodes[dependence] != nodes[place]) {
+        ++waiting[nodes[place]];
+        waiters[nodes[dependence]].push_back(nodes[place]);
+      }
+  }
+  llvm::PriorityQueue<Node, std::vector<Node>, std::greater<Node>> ready;
+  for (auto [node, count] : waiting)
+    if (count == 0)
+      ready.push(node);
+  while (!ready.empty()) {
+    Node node = ready.top();
+    ready.pop();
+    auto group = groups.find(node);
+    if (group == groups.end()) {
+      ops[node]->moveBefore(&block, block.end());
+    } else {
+      llvm::sort(group->second);
+      for (unsigned place : group->second)
+        ops[place]->moveBefore(&block, block.end());
+    }
+    for (Node waiter : waiters[node])
+      if (--waiting[waiter] == 0)
+        ready.push(waiter);
+  }
+}
+
+} // namespace vx

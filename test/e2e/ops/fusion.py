@@ -1,0 +1,76 @@
+"""Kernels with several results: what an anchor computes leaves beside what follows from it, and what is read by others too.
+
+Of the cases of other families, each with four results more: twice its own, a sum that is read where it is stored, the greater of both, and a comparison."""
+import fnmatch
+
+from ops import attention, contraction, norm, reduction
+
+from op_case import Case, Input, Result, bools, tensor_type, uniform
+from tolerance import Exact, Ulp, relative, sum_of
+
+OF_OTHERS = {
+    contraction: ("matmul_f32", "matmul_f16", "matmul_i32", "matmul_1x*", "matmul_64x64x64", "matmul_67x131x129", "matmul_128x16x257", "matmul_5x0x3", "matmul_3x5x0",
+                  "contract_batched", "contract_matrix_vector", "contract_vector_matrix", "contract_heads", "matmul_bias_relu", "matmul_of_transposed",
+                  "packed_matmul_131x67x19_f32", "packed_matmul_7x20x9_f16", "packed_conv_3x3", "packed_conv_1x1", "depthwise_depthwise_*", "depthwise_wide_packed"),
+    norm: ("softmax_f32", "softmax_f16", "softmax_middle", "softmax_long", "softmax_first_axis", "layer_norm_f32", "layer_norm_long", "rms_norm_3d", "rms_norm_empty"),
+    reduction: ("sum_f32", "sum_shape_*", "max_i32", "sum_bf16"),
+    attention: ("attention_f32", "attention_f16", "attention_odd", "attention_one_query", "attention_length_first", "attention_all_different", "attention_deep"),
+}
+
+
+def beside(case):
+    """The case with more results of its result's shape, all of one kernel."""
+    (name, result), = case.results.items()
+    t, mask = result.type(), tensor_type("i1", result.dims)
+    inputs = {**case.inputs, "beside": Input(result.dtype, result.dims, uniform(0, 2))}
+    body = case.body.rstrip("\n") + f"""
+  %two = vx.constant dense<2{'.0' if result.dtype[0] in 'fb' else ''}> : {tensor_type(result.dtype, [])}
+  %twos = vx.broadcast %two, [] : {tensor_type(result.dtype, [])} -> {t}
+  %twice = vx.mul %{name}, %twos : {t}, {t}
+  %sum = vx.add %beside, %twos : {t}, {t}
+  %greater = vx.max %twice, %sum : {t}, {t}
+  %equal = vx.compare eq %beside, %sum : {t}, {t}"""
+    results = {name: result, "twice": result, "sum": Result(result.dtype, result.dims, Exact()), "greater": result, "equal": Result("i1", result.dims, Exact())}
+    return Case(f"{case.name}_beside", inputs, body, results)
+
+
+def reductions(name, dims, axes, dtype="f32"):
+    """The sum, the greatest square and the variance, in one pass over the rows."""
+    left = [size for axis, size in enumerate(dims) if axis not in axes]
+    t, r = tensor_type(dtype, dims), tensor_type(dtype, left)
+    terms = 1
+    for axis in axes:
+        terms *= dims[axis]
+    return Case(name, {"x": Input(dtype, dims, uniform(0, 1))}, f"""
+  %sum = vx.reduce sum %x axes = {axes} : {t}
+  %square = vx.mul %x, %x : {t}, {t}
+  %largest = vx.reduce max %square axes = {axes} : {t}
+  %squares = vx.reduce sum %square axes = {axes} : {t}
+  %both = vx.add %sum, %squares : {r}, {r}""",
+                {"sum": Result(dtype, left, sum_of(terms, dtype)), "largest": Result(dtype, left, relative(1, dtype)), "both": Result(dtype, left, sum_of(2 * terms + 1, dtype))})
+
+
+def cases():
+    for family, names in OF_OTHERS.items():
+        for case in family.cases():
+            if any(fnmatch.fnmatch(case.name, name) for name in names) and len(case.results) == 1:
+                yield beside(case)
+    for name, dims, axes in (("rows", [5, 37], [1]), ("columns", [37, 5], [0]), ("all", [3, 5, 7], [0, 1, 2]), ("middle", [2, 13, 3], [1]), ("one", [4, 1], [1]),
+                             ("long", [3, 1031], [1]), ("very_long", [2, 9001], [1]), ("tall", [1031, 3], [0]), ("wide", [64, 130], [0]), ("none", [3, 0], [1])):
+        yield reductions(f"reductions_{name}", dims, axes)
+    yield reductions("reductions_f16", [7, 65], [1], "f16")
+    # Each result is of another type, and each may lie where an operand of its type does.
+    for dims in ([1], [7], [17, 3], [64, 64], [0, 3], [65537]):
+        f, h, b = (tensor_type(dtype, dims) for dtype in ("f32", "f16", "i1"))
+        yield Case(f"types_{'x'.join(map(str, dims))}", {"x": Input("f32", dims, uniform()), "y": Input("f32", dims, uniform()), "b": Input("i1", dims, bools)}, f"""
+  %u = vx.neg %x : {f}
+  %v = vx.neg %y : {f}
+  %c = vx.not %b : {b}
+  %s = vx.add %u, %v : {f}, {f}
+  %d = vx.sub %u, %v : {f}, {f}
+  %m = vx.compare gt %u, %v : {f}, {f}
+  %n = vx.xor %m, %c : {b}, {b}
+  %h = vx.cast %s : {f} -> {h}
+  %r = vx.mul %s, %d : {f}, {f}""",
+                   {"s": Result("f32", dims, Ulp(0)), "d": Result("f32", dims, Ulp(0)), "n": Result("i1", dims, Exact()), "h": Result("f16", dims, Ulp(0)),
+                    "r": Result("f32", dims, Ulp(0))})
