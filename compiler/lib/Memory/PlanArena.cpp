@@ -118,11 +118,11 @@ private:
   void shareInPlace(vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(program, dispatch.getKernelAttr());
     int64_t position = lifetimes.getPosition(dispatch);
-    llvm::SmallDenseSet<int64_t> placed; // results that have an operand's memory
+    llvm::SmallDenseSet<int64_t> placed, taken; // results that have an operand's memory, and these operands
     for (InPlacePair pair : kernel ? getInPlacePairs(kernel) : SmallVector<InPlacePair>()) {
       auto result = slotOf.find(dispatch.getOutputs()[pair.result].getDefiningOp());
-      if (result == slotOf.end() || placed.contains(pair.result))
-        continue;
+      if (result == slotOf.end() || placed.contains(pair.result) || taken.contains(pair.operand))
+        continue; // a result that nobody reads ends here, as its operand did: no reason to give its memory away twice
       Value operand = dispatch.getInputs()[pair.operand];
       auto source = slotOf.find(operand.getDefiningOp());
       // Another operand of the same dispatch may be the same buffer, read in another order.
@@ -145,6 +145,7 @@ private:
       for (vxrt::AllocateOp buffer : from.buffers)
         slotOf[buffer] = source->second;
       placed.insert(pair.result);
+      taken.insert(pair.operand);
     }
   }
 

@@ -74,3 +74,23 @@ def cases():
   %r = vx.mul %s, %d : {f}, {f}""",
                    {"s": Result("f32", dims, Ulp(0)), "d": Result("f32", dims, Ulp(0)), "n": Result("i1", dims, Exact()), "h": Result("f16", dims, Ulp(0)),
                     "r": Result("f32", dims, Ulp(0))})
+    # One result is read where the next kernel begins and lies over an operand that ends here; the other one is the caller's.
+    for dims in ([1, 3], [2, 4], [3, 4], [3, 2], [8, 5], [17, 2], [67, 33], [0, 3]):
+        t, s, r = (tensor_type("f32", sizes) for sizes in (dims, dims[:1], [dims[0], 1]))
+        yield Case(f"in_place_{'x'.join(map(str, dims))}", {"x": Input("f32", dims, uniform(0, 1))}, f"""
+  %sums = vx.reduce sum %x axes = [1] : {t}
+  %total = vx.reshape %sums : {s} -> {r}
+  %square = vx.mul %x, %x : {t}, {t}
+  %sums_of_squares = vx.reduce sum %square axes = [1] : {t}
+  %squares = vx.reshape %sums_of_squares : {s} -> {r}
+  %one = vx.constant dense<1.0> : tensor<f32>
+  %ones = vx.broadcast %one, [] : tensor<f32> -> {r}
+  %product = vx.mul %total, %total : {r}, {r}
+  %both = vx.add %squares, %product : {r}, {r}
+  %more = vx.add %both, %ones : {r}, {r}
+  %root = vx.sqrt %more : {r}
+  %inverse = vx.div %ones, %root : {r}, {r}
+  %spread = vx.broadcast %root, [0, 1] : {r} -> {t}
+  %y = vx.mul %x, %spread : {t}, {t}""",
+                   {"total": Result("f32", [dims[0], 1], sum_of(dims[1], "f32")), "inverse": Result("f32", [dims[0], 1], relative(2 * dims[1] + 8, "f32")),
+                    "y": Result("f32", dims, relative(2 * dims[1] + 8, "f32"))})

@@ -1,6 +1,7 @@
 #include "KernelLowering.h"
 
 #include "vx/Conversion/VXToLinalg.h"
+#include "vx/Dialect/VX/IR/InPlacePairs.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -188,6 +189,15 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
   function->setAttr(vxk::kKernelAttr, builder.getUnitAttr());
   function->setAttr(vxk::kStrategyAttr, kernel.getStrategy());
   function->setAttr(vxk::kThreadsAttr, builder.getI64IntegerAttr(kernel.getStrategy().getThreads()));
+  if (yield.getNumOperands() > 1) {
+    llvm::SmallSetVector<int64_t, 8> inPlace;
+    for (InPlacePair pair : getInPlacePairs(kernel)) {
+      inPlace.insert(pair.operand);
+      inPlace.insert(body.getNumArguments() + pair.result);
+    }
+    if (!inPlace.empty())
+      function->setAttr(vxk::kInPlaceAttr, builder.getDenseI64ArrayAttr(inPlace.getArrayRef()));
+  }
   builder.setInsertionPointToStart(function.addEntryBlock());
   for (auto [number, name] : llvm::enumerate(kernel.getSymbols().getAsRange<StringAttr>()))
     symbols[name] = vxk::ScalarOp::create(builder, loc, number);

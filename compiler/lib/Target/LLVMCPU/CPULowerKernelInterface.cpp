@@ -144,16 +144,15 @@ func::FuncOp KernelLowering::createBody() {
 
   body.setArgAttr(0, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
   body.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
-  int64_t written = llvm::count_if(buffers, [](const auto &entry) { return entry.second.written; });
+  // What may lie over one another keeps its order: an operand is read before a result is written over it.
+  auto inPlace = kernel->getAttrOfType<DenseI64ArrayAttr>(vxk::kInPlaceAttr);
   unsigned argument = 2;
   for (const auto &[index, use] : buffers) {
     body.setArgAttr(argument, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(VX_BUFFER_ALIGNMENT));
     body.setArgAttr(argument, LLVM::LLVMDialect::getNoUndefAttrName(), builder.getUnitAttr());
     if (!use.written)
       body.setArgAttr(argument, LLVM::LLVMDialect::getReadonlyAttrName(), builder.getUnitAttr());
-    // A result may lie over an operand, where each element is read no later than it is written. With one result, what
-    // is read flows into what is written, and no reordering can tell the two buffers apart; with several it could.
-    if (use.written || written <= 1)
+    if (!inPlace || !llvm::is_contained(inPlace.asArrayRef(), index))
       body.setArgAttr(argument, LLVM::LLVMDialect::getNoAliasAttrName(), builder.getUnitAttr());
     ++argument;
   }

@@ -21,8 +21,8 @@ def GPULowerKernelInterfacePass : Pass<"vx-gpu-lower-kernel-interface", "::mlir:
   let description = [{
     Splits each kernel `@k` in two. `@k(block)` is what the device starts: it computes the linear number of the workgroup, reads the
     buffers' addresses as pointers to global memory, and calls `@k.body`, whose pointer arguments are `noalias`, which is how LLVM
-    learns that buffers do not overlap. Inlining joins them again. A kernel that writes more than one buffer gets no such promise for
-    the buffers that it reads, since the schedule may have placed a result over an operand.
+    learns that buffers do not overlap. Inlining joins them again. The buffers of `vxk.in_place`
+    get no such promise: the schedule may have placed a result over an operand.
 
     Workgroup memory (`memref.alloc` in `#gpu.address_space<workgroup>`) becomes global variables of the module. Threads, workgroups and
     barriers become `gpu` ops, which each target converts. `vxk.report_fault` becomes an atomic addition in line: a call would need a

@@ -26,8 +26,7 @@ def CPULowerKernelInterfacePass : Pass<"vx-cpu-lower-kernel-interface", "::mlir:
   let description = [{
     Splits each kernel `@k` in two. `@k(block, wx, wy)` is what the runtime calls: it reads the buffers' addresses and calls
     `@k.body`, whose pointer arguments are `noalias`, which is how LLVM learns that buffers do not overlap. Inlining joins them again.
-    A kernel that writes more than one buffer gets no such promise for the buffers that it reads, since the schedule may have
-    placed a result over an operand.
+    The buffers of `vxk.in_place` get no such promise: the schedule may have placed a result over an operand.
 
     `vxk.report_fault` becomes a call of one function that is never inlined. Stack buffers move to the function's entry.
 
