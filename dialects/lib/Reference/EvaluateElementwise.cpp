@@ -1,8 +1,6 @@
 #include "OpEvaluators.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
-#include <functional>
 
 using namespace mlir;
 
@@ -10,11 +8,16 @@ namespace vx::reference {
 
 namespace {
 
-using FloatUnary = double (*)(double);
-using FloatBinary = double (*)(double, double);
-/// Integers arrive extended to 64 bits by their sign; the low bits of the answer are kept.
-using IntUnary = std::function<int64_t(int64_t)>;
-using IntBinary = std::function<int64_t(int64_t, int64_t)>;
+/// The operands' elements at one place: floats of any type as f64.
+struct Floats {
+  double x, y; // y is 0 where there is one operand
+};
+/// Integers and bools of one type, extended to 64 bits by their sign.
+struct Ints {
+  int64_t x, y;
+  ElementType type;
+  bool isSigned() const { return reference::isSigned(type); }
+};
 
 double signOf(double x) { return std::isnan(x) || x == 0 ? x : (x > 0 ? 1 : -1); }
 
@@ -64,64 +67,6 @@ int64_t remainder(bool isSigned, int64_t a, int64_t b) {
   return b == -1 ? 0 : a % b;
 }
 
-FloatUnary getFloatUnary(Operation *op) {
-  return llvm::TypeSwitch<Operation *, FloatUnary>(op)
-      .Case([](NegOp) { return +[](double x) { return -x; }; })
-      .Case([](AbsOp) { return +[](double x) { return std::fabs(x); }; })
-      .Case([](SignOp) { return &signOf; })
-      .Case([](CeilOp) { return +[](double x) { return std::ceil(x); }; })
-      .Case([](FloorOp) { return +[](double x) { return std::floor(x); }; })
-      .Case([](RoundOp) { return +[](double x) { return std::nearbyint(x); }; })
-      .Case([](SqrtOp) { return +[](double x) { return std::sqrt(x); }; })
-      .Case([](ExpOp) { return +[](double x) { return std::exp(x); }; })
-      .Case([](LogOp) { return +[](double x) { return std::log(x); }; })
-      .Case([](SinOp) { return +[](double x) { return std::sin(x); }; })
-      .Case([](CosOp) { return +[](double x) { return std::cos(x); }; })
-      .Case([](TanhOp) { return +[](double x) { return std::tanh(x); }; })
-      .Case([](ErfOp) { return +[](double x) { return std::erf(x); }; })
-      .Default([](Operation *) { return nullptr; });
-}
-
-IntUnary getIntUnary(Operation *op, ElementType type) {
-  return llvm::TypeSwitch<Operation *, IntUnary>(op)
-      .Case([](NegOp) { return [](int64_t x) { return wrapSub(0, x); }; })
-      .Case([=](AbsOp) { return [=](int64_t x) { return isSigned(type) && x < 0 ? wrapSub(0, x) : x; }; })
-      .Case([=](SignOp) {
-        return [=](int64_t x) { return x == 0 ? int64_t(0) : (isSigned(type) && x < 0 ? int64_t(-1) : int64_t(1)); };
-      })
-      .Case([=](NotOp) { return [=](int64_t x) { return type == ElementType::Bool ? int64_t(x == 0) : ~x; }; })
-      .Default([](Operation *) { return IntUnary(); });
-}
-
-FloatBinary getFloatBinary(Operation *op) {
-  return llvm::TypeSwitch<Operation *, FloatBinary>(op)
-      .Case([](AddOp) { return +[](double a, double b) { return a + b; }; })
-      .Case([](SubOp) { return +[](double a, double b) { return a - b; }; })
-      .Case([](MulOp) { return +[](double a, double b) { return a * b; }; })
-      .Case([](DivOp) { return +[](double a, double b) { return a / b; }; })
-      .Case([](RemOp) { return +[](double a, double b) { return std::fmod(a, b); }; })
-      .Case([](PowOp) { return +[](double a, double b) { return std::pow(a, b); }; })
-      .Case([](MaxOp) { return &maxOf; })
-      .Case([](MinOp) { return &minOf; })
-      .Default([](Operation *) { return nullptr; });
-}
-
-IntBinary getIntBinary(Operation *op, ElementType type) {
-  bool sign = isSigned(type);
-  return llvm::TypeSwitch<Operation *, IntBinary>(op)
-      .Case([](AddOp) { return &wrapAdd; })
-      .Case([](SubOp) { return &wrapSub; })
-      .Case([](MulOp) { return &wrapMul; })
-      .Case([=](DivOp) { return [=](int64_t a, int64_t b) { return divide(sign, a, b); }; })
-      .Case([=](RemOp) { return [=](int64_t a, int64_t b) { return remainder(sign, a, b); }; })
-      .Case([=](MaxOp) { return [=](int64_t a, int64_t b) { return isLess(sign, a, b) ? b : a; }; })
-      .Case([=](MinOp) { return [=](int64_t a, int64_t b) { return isLess(sign, b, a) ? b : a; }; })
-      .Case([](AndOp) { return [](int64_t a, int64_t b) { return a & b; }; })
-      .Case([](OrOp) { return [](int64_t a, int64_t b) { return a | b; }; })
-      .Case([](XorOp) { return [](int64_t a, int64_t b) { return a ^ b; }; })
-      .Default([](Operation *) { return IntBinary(); });
-}
-
 template <typename T>
 bool holds(ComparePredicate predicate, T a, T b) {
   switch (predicate) {
@@ -141,22 +86,6 @@ bool holds(ComparePredicate predicate, T a, T b) {
   llvm_unreachable("all predicates are handled");
 }
 
-HostTensor compare(CompareOp op, const HostTensor &lhs, const HostTensor &rhs) {
-  HostTensor result(ElementType::Bool, lhs.getShape());
-  ElementType type = lhs.getElementType();
-  for (int64_t i = 0; i < result.getNumElements(); ++i) {
-    bool value;
-    if (isFloat(type))
-      value = holds(op.getPredicate(), lhs.getFloat(i), rhs.getFloat(i));
-    else if (isSigned(type))
-      value = holds(op.getPredicate(), lhs.getInt(i), rhs.getInt(i));
-    else
-      value = holds(op.getPredicate(), static_cast<uint64_t>(lhs.getInt(i)), static_cast<uint64_t>(rhs.getInt(i)));
-    result.setInt(i, value);
-  }
-  return result;
-}
-
 /// Truncates towards zero and saturates.
 int64_t toInt(ElementType type, double value) {
   if (std::isnan(value))
@@ -173,94 +102,121 @@ int64_t toInt(ElementType type, double value) {
                                       : static_cast<int64_t>(value);
 }
 
-HostTensor cast(const HostTensor &input, ElementType type) {
-  HostTensor result(type, input.getShape());
-  ElementType from = input.getElementType();
-  for (int64_t i = 0; i < result.getNumElements(); ++i) {
-    if (isFloat(from) && isFloat(type)) {
-      result.setFloat(i, input.getFloat(i));
-    } else if (isFloat(from)) {
-      double value = input.getFloat(i);
-      result.setInt(i, type == ElementType::Bool ? int64_t(value != 0) : toInt(type, value));
-    } else if (type == ElementType::F64) {
-      // f64 itself wants the nearest number, not the odd one that getFloat gives.
-      int64_t value = input.getInt(i);
-      result.setFloat(i,
-                      isSigned(from) ? static_cast<double>(value) : static_cast<double>(static_cast<uint64_t>(value)));
-    } else if (isFloat(type)) {
-      result.setFloat(i, input.getFloat(i));
-    } else {
-      result.setInt(i, input.getInt(i));
-    }
-  }
-  return result;
+// What each op of the family computes of one place; one without does not build. An op of floats and integers has two
+// functions. A float is rounded to the result's type afterwards, and of an integer the low bits are kept.
+double compute(NegOp, Floats v) { return -v.x; }
+int64_t compute(NegOp, Ints v) { return wrapSub(0, v.x); }
+double compute(AbsOp, Floats v) { return std::fabs(v.x); }
+int64_t compute(AbsOp, Ints v) { return v.isSigned() && v.x < 0 ? wrapSub(0, v.x) : v.x; }
+double compute(SignOp, Floats v) { return signOf(v.x); }
+int64_t compute(SignOp, Ints v) { return v.x == 0 ? 0 : v.isSigned() && v.x < 0 ? -1 : 1; }
+double compute(CeilOp, Floats v) { return std::ceil(v.x); }
+double compute(FloorOp, Floats v) { return std::floor(v.x); }
+double compute(RoundOp, Floats v) { return std::nearbyint(v.x); }
+double compute(SqrtOp, Floats v) { return std::sqrt(v.x); }
+double compute(ExpOp, Floats v) { return std::exp(v.x); }
+double compute(LogOp, Floats v) { return std::log(v.x); }
+double compute(SinOp, Floats v) { return std::sin(v.x); }
+double compute(CosOp, Floats v) { return std::cos(v.x); }
+double compute(TanhOp, Floats v) { return std::tanh(v.x); }
+double compute(ErfOp, Floats v) { return std::erf(v.x); }
+int64_t compute(NotOp, Ints v) { return v.type == ElementType::Bool ? int64_t(v.x == 0) : ~v.x; }
+bool compute(IsNanOp, Floats v) { return std::isnan(v.x); }
+bool compute(IsInfOp, Floats v) { return std::isinf(v.x); }
+
+double compute(AddOp, Floats v) { return v.x + v.y; }
+int64_t compute(AddOp, Ints v) { return wrapAdd(v.x, v.y); }
+double compute(SubOp, Floats v) { return v.x - v.y; }
+int64_t compute(SubOp, Ints v) { return wrapSub(v.x, v.y); }
+double compute(MulOp, Floats v) { return v.x * v.y; }
+int64_t compute(MulOp, Ints v) { return wrapMul(v.x, v.y); }
+double compute(DivOp, Floats v) { return v.x / v.y; }
+int64_t compute(DivOp, Ints v) { return divide(v.isSigned(), v.x, v.y); }
+double compute(RemOp, Floats v) { return std::fmod(v.x, v.y); }
+int64_t compute(RemOp, Ints v) { return remainder(v.isSigned(), v.x, v.y); }
+double compute(PowOp, Floats v) { return std::pow(v.x, v.y); }
+double compute(MaxOp, Floats v) { return maxOf(v.x, v.y); }
+int64_t compute(MaxOp, Ints v) { return isLess(v.isSigned(), v.x, v.y) ? v.y : v.x; }
+double compute(MinOp, Floats v) { return minOf(v.x, v.y); }
+int64_t compute(MinOp, Ints v) { return isLess(v.isSigned(), v.y, v.x) ? v.y : v.x; }
+int64_t compute(AndOp, Ints v) { return v.x & v.y; }
+int64_t compute(OrOp, Ints v) { return v.x | v.y; }
+int64_t compute(XorOp, Ints v) { return v.x ^ v.y; }
+bool compute(CompareOp op, Floats v) { return holds(op.getPredicate(), v.x, v.y); }
+bool compute(CompareOp op, Ints v) {
+  return v.isSigned() ? holds(op.getPredicate(), v.x, v.y)
+                      : holds(op.getPredicate(), static_cast<uint64_t>(v.x), static_cast<uint64_t>(v.y));
 }
 
-} // namespace
+// What chooses or converts takes elements as they are, and sets the result's.
+void compute(SelectOp, llvm::ArrayRef<HostTensor> operands, int64_t i, HostTensor &result) {
+  copyElement(result, i, operands[0].getInt(i) ? operands[1] : operands[2], i);
+}
+void compute(CastOp, llvm::ArrayRef<HostTensor> operands, int64_t i, HostTensor &result) {
+  const HostTensor &input = operands[0];
+  ElementType from = input.getElementType(), type = result.getElementType();
+  if (isFloat(from) && !isFloat(type)) {
+    double value = input.getFloat(i);
+    result.setInt(i, type == ElementType::Bool ? int64_t(value != 0) : toInt(type, value));
+  } else if (!isFloat(from) && type == ElementType::F64) {
+    // f64 itself wants the nearest number, not the odd one that getFloat gives.
+    int64_t value = input.getInt(i);
+    result.setFloat(i, isSigned(from) ? static_cast<double>(value) : static_cast<double>(static_cast<uint64_t>(value)));
+  } else if (isFloat(type)) {
+    result.setFloat(i, input.getFloat(i));
+  } else {
+    result.setInt(i, input.getInt(i));
+  }
+}
 
-static Result evaluateElementwise(Operation *op, llvm::ArrayRef<HostTensor> operands) {
+void set(HostTensor &result, int64_t i, double value) { result.setFloat(i, value); }
+void set(HostTensor &result, int64_t i, int64_t value) { result.setInt(i, value); }
+void set(HostTensor &result, int64_t i, bool value) { result.setInt(i, value); }
+
+template <typename Op>
+Result evaluateElementwise(Op op, llvm::ArrayRef<HostTensor> operands) {
   for (const HostTensor &operand : operands.drop_front())
     if (operand.getShape() != operands[0].getShape())
       return callError(op, "the operands' shapes " + describeShape(operands[0].getShape()) + " and " +
                                describeShape(operand.getShape()) + " differ");
-  llvm::ArrayRef<int64_t> shape = operands[0].getShape();
   ElementType type = operands[0].getElementType();
-  int64_t count = operands[0].getNumElements();
-
-  if (auto compareOp = llvm::dyn_cast<CompareOp>(op))
-    return compare(compareOp, operands[0], operands[1]);
-  if (llvm::isa<CastOp>(op))
-    return cast(operands[0], elementTypeOf(op->getResult(0)));
-  if (llvm::isa<SelectOp>(op)) {
-    HostTensor result(operands[1].getElementType(), shape);
-    for (int64_t i = 0; i < count; ++i)
-      copyElement(result, i, operands[0].getInt(i) ? operands[1] : operands[2], i);
-    return result;
-  }
-  if (llvm::isa<IsNanOp, IsInfOp>(op)) {
-    HostTensor result(ElementType::Bool, shape);
-    for (int64_t i = 0; i < count; ++i) {
-      double value = operands[0].getFloat(i);
-      result.setInt(i, llvm::isa<IsNanOp>(op) ? std::isnan(value) : std::isinf(value));
-    }
-    return result;
-  }
-
-  HostTensor result(type, shape);
-  auto unknown = [&] {
-    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() +
-                             "' for elements of " + getName(type));
+  HostTensor result(elementTypeOf(op->getResult(0)), operands[0].getShape());
+  auto forEachPlace = [&](auto body) -> Result {
+    for (int64_t i = 0; i < result.getNumElements(); ++i)
+      body(i);
+    return std::move(result);
   };
-  if (operands.size() == 1 && isFloat(type)) {
-    FloatUnary compute = getFloatUnary(op);
-    if (!compute)
-      return unknown();
-    for (int64_t i = 0; i < count; ++i)
-      result.setFloat(i, compute(operands[0].getFloat(i)));
-  } else if (operands.size() == 1) {
-    IntUnary compute = getIntUnary(op, type);
-    if (!compute)
-      return unknown();
-    for (int64_t i = 0; i < count; ++i)
-      result.setInt(i, compute(operands[0].getInt(i)));
-  } else if (isFloat(type)) {
-    FloatBinary compute = getFloatBinary(op);
-    if (!compute)
-      return unknown();
-    for (int64_t i = 0; i < count; ++i)
-      result.setFloat(i, compute(operands[0].getFloat(i), operands[1].getFloat(i)));
-  } else {
-    IntBinary compute = getIntBinary(op, type);
-    if (!compute)
-      return unknown();
-    for (int64_t i = 0; i < count; ++i)
-      result.setInt(i, compute(operands[0].getInt(i), operands[1].getInt(i)));
-  }
-  return result;
+  const HostTensor &x = operands.front(), &y = operands.back();
+  constexpr bool isBinary = Op::template hasTrait<mlir::OpTrait::NOperands<2>::Impl>();
+  constexpr bool takesPlaces = requires(int64_t i) { compute(op, operands, i, result); },
+                 takesFloats = requires(Floats v) { compute(op, v); }, takesInts = requires(Ints v) { compute(op, v); };
+  static_assert(takesPlaces || takesFloats || takesInts);
+  if constexpr (takesPlaces)
+    return forEachPlace([&](int64_t i) { compute(op, operands, i, result); });
+  if constexpr (takesFloats)
+    if (isFloat(type))
+      return forEachPlace(
+          [&](int64_t i) { set(result, i, compute(op, Floats{x.getFloat(i), isBinary ? y.getFloat(i) : 0})); });
+  if constexpr (takesInts)
+    if (!isFloat(type))
+      return forEachPlace(
+          [&](int64_t i) { set(result, i, compute(op, Ints{x.getInt(i), isBinary ? y.getInt(i) : 0, type})); });
+  return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "' for elements of " +
+                           getName(type));
 }
 
+template <typename... Ops>
+void addAll(EvaluatorTable &table) {
+  (table.add<evaluateElementwise<Ops>>(), ...);
+}
+
+} // namespace
+
 void addElementwiseEvaluators(EvaluatorTable &table) {
-  table.addTrait<OpTrait::Elementwise>(EvaluatorTable::evaluate<evaluateElementwise>);
+  addAll<
+#define GET_OP_LIST
+#include "vx/Dialect/VX/IR/VXOpsElementwise.cpp.inc"
+      >(table);
 }
 
 } // namespace vx::reference

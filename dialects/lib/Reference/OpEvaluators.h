@@ -77,21 +77,21 @@ public:
   // For an op whose operands are not all tensors.
   using OpFunctionTable::add;
 
-  /// `function` evaluates the ops of its first parameter's type, by `evaluate`.
+  /// `function` evaluates the ops of its first parameter's type. What follows the op in its parameters may be the first
+  /// operands, each a `const HostTensor &`, or all as an `ArrayRef<HostTensor>`; then the values of symbols, as
+  /// `const SymbolValues &`; then the result's sizes, as an `ArrayRef<int64_t>`. It gives the one result, or a vector
+  /// of all.
   template <auto function>
   void add() {
     add<decltype(getOp(function))>(evaluate<function>);
   }
 
-  /// Calls `function` with `op` and tensors. What follows the op in its parameters may be the first operands, each a
-  /// `const HostTensor &`, or all as an `ArrayRef<HostTensor>`; then the values of symbols, as `const SymbolValues &`;
-  /// then the result's sizes, as an `ArrayRef<int64_t>`. It gives the one result, or a vector of all.
+private:
   template <auto function>
   static OpResults evaluate(mlir::Operation *op, llvm::ArrayRef<HostValue> operands, const SymbolValues &symbols) {
     return call(function, op, operands, symbols);
   }
 
-private:
   template <typename Returned, typename Op, typename... Parameters>
   static Op getOp(Returned (*)(Op, Parameters...));
 
@@ -119,13 +119,8 @@ private:
       else
         return llvm::ArrayRef<int64_t>(shape);
     };
-    Op typed;
-    if constexpr (std::is_same_v<Op, mlir::Operation *>)
-      typed = op;
-    else
-      typed = llvm::cast<Op>(op);
     // A braced list is evaluated in order, unlike a call's arguments.
-    std::tuple<Op, Parameters...> arguments{typed, take.template operator()<Parameters>()...};
+    std::tuple<Op, Parameters...> arguments{llvm::cast<Op>(op), take.template operator()<Parameters>()...};
     auto results = std::apply(function, arguments);
     if (!results)
       return results.takeError();

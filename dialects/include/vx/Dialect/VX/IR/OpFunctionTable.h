@@ -4,7 +4,6 @@
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallVector.h"
 
 namespace vx {
 
@@ -18,25 +17,11 @@ public:
     [[maybe_unused]] bool isNew = functions.try_emplace(mlir::TypeID::get<Op>(), function).second;
     assert(isNew && "an op has one function in a table");
   }
-  /// `function` is that of all ops that have a trait and none of their own.
-  template <template <typename> class Trait>
-  void addTrait(Function function) {
-    traits.emplace_back([](mlir::OperationName op) { return op.hasTrait<Trait>(); }, function);
-  }
-
   /// Null for an op that has none.
-  Function find(mlir::OperationName op) const {
-    if (Function function = functions.lookup(op.getTypeID()))
-      return function;
-    for (auto [hasTrait, function] : traits)
-      if (hasTrait(op))
-        return function;
-    return nullptr;
-  }
+  Function find(mlir::OperationName op) const { return functions.lookup(op.getTypeID()); }
 
 private:
   llvm::DenseMap<mlir::TypeID, Function> functions;
-  llvm::SmallVector<std::pair<bool (*)(mlir::OperationName), Function>> traits;
 };
 
 } // namespace vx
