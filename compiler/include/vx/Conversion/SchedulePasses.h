@@ -14,6 +14,9 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Conversion/SchedulePasses.h.inc"
 
+/// True for the ops that may stand in a function that becomes a program. Any number of threads may ask.
+bool canBeScheduled(mlir::OperationName op);
+
 } // namespace vx
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Conversion/SchedulePasses.h"
+#include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Memory/Expressions.h"
@@ -10,7 +11,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/ScopedHashTable.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -36,6 +36,26 @@ public:
   ScheduleBuilder(ModuleOp module, func::FuncOp function) : module(module), function(function), builder(module) {}
 
   LogicalResult build();
+
+  // What the program has for each op that may stand in a function by now. Each has its line in the table at the end.
+  LogicalResult buildOp(BindSymbolOp op);
+  LogicalResult buildOp(ConstantOp op);
+  LogicalResult buildOp(ConstraintOp op);
+  LogicalResult buildOp(DimValueOp) { return success(); } // read where it is needed
+  LogicalResult buildOp(DispatchOp op);
+  LogicalResult buildOp(IfOp op);
+  LogicalResult buildOp(LoopOp op);
+  LogicalResult buildOp(ReshapeOp op);
+  LogicalResult buildOp(SequenceAtOp op);
+  LogicalResult buildOp(SequenceConstructOp op);
+  LogicalResult buildOp(SequenceEraseOp op);
+  LogicalResult buildOp(SequenceInsertOp op);
+  LogicalResult buildOp(SequenceLengthOp) { return success(); } // read where it is needed
+  LogicalResult buildOp(VariableLoadOp op);
+  LogicalResult buildOp(VariableStoreOp op);
+  LogicalResult buildOp(YieldOp) { return success(); } // what holds the region reads it
+  LogicalResult buildOp(func::CallOp op);
+  LogicalResult buildOp(func::ReturnOp op);
 
 private:
   MLIRContext *context() { return builder.getContext(); }
@@ -79,14 +99,8 @@ private:
   }
 
   Value getPosition(Value list, Value position, bool insert);
+  Value insert(Value list, Value position, Value tensor);
   LogicalResult buildBlock(Block &block);
-  LogicalResult buildOp(Operation *op);
-  LogicalResult buildDispatch(DispatchOp op);
-  LogicalResult buildIf(IfOp op);
-  LogicalResult buildLoop(LoopOp op);
-  LogicalResult buildSequenceAt(SequenceAtOp op);
-  LogicalResult buildReturn(func::ReturnOp op);
-  LogicalResult buildConstraint(ConstraintOp op);
   LogicalResult storeVariables();
   Value copyToFresh(Value buffer, RankedTensorType type);
   SmallVector<StringAttr> getStoredVariables(Operation *op);
@@ -236,7 +250,7 @@ OpBuilder ScheduleBuilder::commands() {
   return OpBuilder::atBlockEnd(&segment.getBody().front());
 }
 
-LogicalResult ScheduleBuilder::buildDispatch(DispatchOp op) {
+LogicalResult ScheduleBuilder::buildOp(DispatchOp op) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
   llvm::DenseMap<StringAttr, DimAttr> bindings;
   SmallVector<Value> scalars, inputs, outputs;
@@ -273,7 +287,7 @@ SmallVector<StringAttr> ScheduleBuilder::getStoredVariables(Operation *op) {
   return SmallVector<StringAttr>(stored.begin(), stored.end());
 }
 
-LogicalResult ScheduleBuilder::buildIf(IfOp op) {
+LogicalResult ScheduleBuilder::buildOp(IfOp op) {
   Value condition = getHostScalar(op.getCondition());
   if (!condition)
     return failure();
@@ -323,7 +337,7 @@ LogicalResult ScheduleBuilder::buildIf(IfOp op) {
   return success();
 }
 
-LogicalResult ScheduleBuilder::buildLoop(LoopOp op) {
+LogicalResult ScheduleBuilder::buildOp(LoopOp op) {
   Value tripCount = op.getTripCount() ? getHostScalar(op.getTripCount()) : Value();
   Value condition = op.getCondition() ? getHostScalar(op.getCondition()) : constant(1);
   if (!condition || (op.getTripCount() && !tripCount))
@@ -428,7 +442,7 @@ Value ScheduleBuilder::getPosition(Value list, Value position, bool insert) {
                                 calc(vxrt::CalcKind::add, position, size), position);
 }
 
-LogicalResult ScheduleBuilder::buildSequenceAt(SequenceAtOp op) {
+LogicalResult ScheduleBuilder::buildOp(SequenceAtOp op) {
   Value list = getMemory(op.getSequence());
   Value position = getHostScalar(op.getPosition());
   if (!position)
@@ -498,7 +512,7 @@ LogicalResult ScheduleBuilder::storeVariables() {
   return success();
 }
 
-LogicalResult ScheduleBuilder::buildReturn(func::ReturnOp op) {
+LogicalResult ScheduleBuilder::buildOp(func::ReturnOp op) {
   SmallVector<Value> values;
   SmallVector<int64_t> ranks;
   llvm::DenseSet<Value> returned;
@@ -533,7 +547,7 @@ LogicalResult ScheduleBuilder::buildReturn(func::ReturnOp op) {
 }
 
 /// What the inputs' sizes decide is checked before the program runs, the rest by the program.
-LogicalResult ScheduleBuilder::buildConstraint(ConstraintOp op) {
+LogicalResult ScheduleBuilder::buildOp(ConstraintOp op) {
   SetVector<StringAttr> symbols;
   op.getLhs().collectSymbols(symbols);
   op.getRhs().collectSymbols(symbols);
@@ -556,106 +570,124 @@ LogicalResult ScheduleBuilder::buildConstraint(ConstraintOp op) {
   return success();
 }
 
-LogicalResult ScheduleBuilder::buildOp(Operation *op) {
-  location = op->getLoc();
+LogicalResult ScheduleBuilder::buildOp(ConstantOp op) {
   auto buffer = vxrt::BufferType::get(context());
-  auto object = vxrt::ObjectType::get(context());
-  auto insert = [&](Value list, Value position, Value tensor) -> Value {
-    SmallVector<Value> dims;
-    auto type = cast<RankedTensorType>(tensor.getType());
-    for (DimAttr dim : getDims(type)) {
-      if (!dim) {
-        reportUnknownSize(type);
-        return {};
-      }
-      dims.push_back(evaluate(dim));
-      if (!dims.back())
-        return {};
+  setMemory(op, vxrt::ConstantOp::create(builder, location, buffer, op.getValue(), op.getNamesAttr()));
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(func::CallOp op) {
+  setMemory(op.getResult(0),
+            vxrt::DerivedOp::create(builder, location, vxrt::BufferType::get(context()), op.getCalleeAttr()));
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(ReshapeOp op) {
+  setMemory(op, getMemory(op.getInput()));
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(BindSymbolOp op) {
+  Value value = getHostScalar(op.getValue());
+  if (!value)
+    return failure();
+  scopes.back().symbols[op.getSymbolAttr()] = value;
+  return checkSymbolRange(op.getSymbolAttr(), value);
+}
+
+LogicalResult ScheduleBuilder::buildOp(VariableLoadOp op) {
+  setMemory(op, lookup(&Scope::variables, op.getVariableAttr().getAttr()));
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(VariableStoreOp op) {
+  scopes.back().variables[op.getVariableAttr().getAttr()] = getMemory(op.getValue());
+  return success();
+}
+
+/// The list with one more tensor; null after an error.
+Value ScheduleBuilder::insert(Value list, Value position, Value tensor) {
+  SmallVector<Value> dims;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  for (DimAttr dim : getDims(type)) {
+    if (!dim) {
+      reportUnknownSize(type);
+      return {};
     }
-    return vxrt::ListInsertOp::create(builder, location, object, list, position, getMemory(tensor), dims);
-  };
-  return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<DispatchOp>([&](auto dispatch) { return buildDispatch(dispatch); })
-      .Case<ConstraintOp>([&](auto constraint) { return buildConstraint(constraint); })
-      .Case<IfOp>([&](auto branch) { return buildIf(branch); })
-      .Case<LoopOp>([&](auto loop) { return buildLoop(loop); })
-      .Case<SequenceAtOp>([&](auto at) { return buildSequenceAt(at); })
-      .Case<func::ReturnOp>([&](auto ret) { return buildReturn(ret); })
-      .Case<YieldOp, DimValueOp, SequenceLengthOp>([](auto) { return success(); }) // read where they are needed
-      .Case<ConstantOp>([&](ConstantOp constantOp) {
-        setMemory(constantOp, vxrt::ConstantOp::create(builder, location, buffer, constantOp.getValue(),
-                                                       constantOp.getNamesAttr()));
-        return success();
-      })
-      .Case<func::CallOp>([&](func::CallOp call) {
-        setMemory(call.getResult(0), vxrt::DerivedOp::create(builder, location, buffer, call.getCalleeAttr()));
-        return success();
-      })
-      .Case<ReshapeOp>([&](ReshapeOp reshape) {
-        setMemory(reshape, getMemory(reshape.getInput()));
-        return success();
-      })
-      .Case<BindSymbolOp>([&](BindSymbolOp bind) -> LogicalResult {
-        Value value = getHostScalar(bind.getValue());
-        if (!value)
-          return failure();
-        scopes.back().symbols[bind.getSymbolAttr()] = value;
-        return checkSymbolRange(bind.getSymbolAttr(), value);
-      })
-      .Case<VariableLoadOp>([&](VariableLoadOp load) {
-        setMemory(load, lookup(&Scope::variables, load.getVariableAttr().getAttr()));
-        return success();
-      })
-      .Case<VariableStoreOp>([&](VariableStoreOp store) {
-        scopes.back().variables[store.getVariableAttr().getAttr()] = getMemory(store.getValue());
-        return success();
-      })
-      .Case<SequenceConstructOp>([&](SequenceConstructOp construct) -> LogicalResult {
-        Value list = vxrt::ListEmptyOp::create(builder, location, object,
-                                               construct.getResult().getType().getElementType().getElementType());
-        for (auto [index, input] : llvm::enumerate(construct.getInputs())) {
-          list = insert(list, constant(index), input);
-          if (!list)
-            return failure();
-        }
-        setMemory(construct, list);
-        return success();
-      })
-      .Case<SequenceInsertOp>([&](SequenceInsertOp op) -> LogicalResult {
-        Value list = getMemory(op.getSequence()), position;
-        if (op.getPosition()) {
-          position = getHostScalar(op.getPosition());
-          if (!position)
-            return failure();
-          position = getPosition(list, position, true);
-        } else {
-          position = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list);
-        }
-        Value result = insert(list, position, op.getValue());
-        if (!result)
-          return failure();
-        setMemory(op, result);
-        return success();
-      })
-      .Case<SequenceEraseOp>([&](SequenceEraseOp erase) -> LogicalResult {
-        Value list = getMemory(erase.getSequence());
-        Value position = erase.getPosition() ? getHostScalar(erase.getPosition()) : constant(-1);
-        if (!position)
-          return failure();
-        setMemory(erase,
-                  vxrt::ListEraseOp::create(builder, location, object, list, getPosition(list, position, false)));
-        return success();
-      })
-      .Default([&](Operation *) -> LogicalResult {
-        return op->emitError() << "'" << op->getName() << "' of " << describeSource(op->getLoc())
-                               << " is not scheduled: neither the host nor a kernel runs it";
-      });
+    dims.push_back(evaluate(dim));
+    if (!dims.back())
+      return {};
+  }
+  return vxrt::ListInsertOp::create(builder, location, vxrt::ObjectType::get(context()), list, position,
+                                    getMemory(tensor), dims);
+}
+
+LogicalResult ScheduleBuilder::buildOp(SequenceConstructOp op) {
+  Value list = vxrt::ListEmptyOp::create(builder, location, vxrt::ObjectType::get(context()),
+                                         op.getResult().getType().getElementType().getElementType());
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    list = insert(list, constant(index), input);
+    if (!list)
+      return failure();
+  }
+  setMemory(op, list);
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(SequenceInsertOp op) {
+  Value list = getMemory(op.getSequence()), position;
+  if (op.getPosition()) {
+    position = getHostScalar(op.getPosition());
+    if (!position)
+      return failure();
+    position = getPosition(list, position, true);
+  } else {
+    position = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list);
+  }
+  Value result = insert(list, position, op.getValue());
+  if (!result)
+    return failure();
+  setMemory(op, result);
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(SequenceEraseOp op) {
+  Value list = getMemory(op.getSequence());
+  Value position = op.getPosition() ? getHostScalar(op.getPosition()) : constant(-1);
+  if (!position)
+    return failure();
+  setMemory(op, vxrt::ListEraseOp::create(builder, location, vxrt::ObjectType::get(context()), list,
+                                          getPosition(list, position, false)));
+  return success();
+}
+
+using BuildFunction = LogicalResult (*)(ScheduleBuilder &builder, Operation *op);
+
+template <typename... Ops>
+OpFunctionTable<BuildFunction> makeBuildTable() {
+  OpFunctionTable<BuildFunction> table;
+  (table.add<Ops>([](ScheduleBuilder &builder, Operation *op) { return builder.buildOp(cast<Ops>(op)); }), ...);
+  return table;
+}
+
+const OpFunctionTable<BuildFunction> &getBuildTable() {
+  static const auto table =
+      makeBuildTable<BindSymbolOp, ConstantOp, ConstraintOp, DimValueOp, DispatchOp, IfOp, LoopOp, ReshapeOp,
+                     SequenceAtOp, SequenceConstructOp, SequenceEraseOp, SequenceInsertOp, SequenceLengthOp,
+                     VariableLoadOp, VariableStoreOp, YieldOp, func::CallOp, func::ReturnOp>();
+  return table;
 }
 
 LogicalResult ScheduleBuilder::buildBlock(Block &block) {
-  for (Operation &op : block)
-    if (failed(buildOp(&op)))
+  for (Operation &op : block) {
+    location = op.getLoc();
+    BuildFunction buildOp = getBuildTable().find(op.getName());
+    if (!buildOp)
+      return op.emitError() << "'" << op.getName() << "' of " << describeSource(op.getLoc())
+                            << " is not scheduled: neither the host nor a kernel runs it";
+    if (failed(buildOp(*this, &op)))
       return failure();
+  }
   return success();
 }
 
@@ -731,4 +763,7 @@ struct ConvertToSchedulePass : impl::ConvertToSchedulePassBase<ConvertToSchedule
 };
 
 } // namespace
+
+bool canBeScheduled(OperationName op) { return getBuildTable().find(op) != nullptr; }
+
 } // namespace vx
