@@ -40,7 +40,6 @@ DimAttr ceilDivDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::ceilDiv(
 DimAttr modDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::mod(lhs, rhs)); }
 DimAttr maxDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::max(lhs, rhs)); }
 DimAttr minDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::min(lhs, rhs)); }
-DimAttr broadcastDims(DimAttr lhs, DimAttr rhs) { return checked(DimAttr::broadcast(lhs, rhs)); }
 
 DimAttr productOf(MLIRContext *context, ArrayRef<DimAttr> dims) {
   DimAttr product = DimAttr::constant(context, 1);
@@ -60,11 +59,14 @@ std::optional<bool> areEqual(DimAttr lhs, DimAttr rhs) {
   return std::nullopt;
 }
 
-void checkTensorType(RankedTensorType type) {
-  if (type.getRank() > maxRank)
-    throwUnsupported("expects tensors of at most " + Twine(maxRank) + " dimensions, got " + Twine(type.getRank()));
+void checkTensorSizes(ArrayRef<DimAttr> dims) {
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (std::optional<int64_t> size = dim ? dim.asConstant() : std::nullopt; size && *size < 0)
+      throwInvalid("expects sizes of at least 0, got " + Twine(*size) + " as dimension " + Twine(index));
+  if (static_cast<int64_t>(dims.size()) > maxRank)
+    throwUnsupported("expects tensors of at most " + Twine(maxRank) + " dimensions, got " + Twine(dims.size()));
   int64_t elements = 1, terms = 1;
-  for (auto [index, dim] : llvm::enumerate(getDims(type))) {
+  for (auto [index, dim] : llvm::enumerate(dims)) {
     if (!dim)
       throwInvalid("expects sizes of at least 0, got a negative dimension " + Twine(index));
     checkExpression(dim);
@@ -82,12 +84,8 @@ void checkTensorType(RankedTensorType type) {
 }
 
 RankedTensorType makeTensorType(ArrayRef<DimAttr> dims, Type elementType) {
-  for (auto [index, dim] : llvm::enumerate(dims))
-    if (std::optional<int64_t> size = dim.asConstant(); size && *size < 0)
-      throwInvalid("expects sizes of at least 0, got " + Twine(*size) + " as dimension " + Twine(index));
-  RankedTensorType type = getTensorType(dims, elementType);
-  checkTensorType(type);
-  return type;
+  checkTensorSizes(dims);
+  return getTensorType(dims, elementType);
 }
 
 } // namespace vx::onnx

@@ -21,7 +21,6 @@ DimAttr ceilDivDims(DimAttr lhs, DimAttr rhs);
 DimAttr modDims(DimAttr lhs, DimAttr rhs);
 DimAttr maxDims(DimAttr lhs, DimAttr rhs);
 DimAttr minDims(DimAttr lhs, DimAttr rhs);
-DimAttr broadcastDims(DimAttr lhs, DimAttr rhs);
 DimAttr productOf(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> dims);
 
 /// True when the expression is at least 0 for all symbol values.
@@ -31,10 +30,10 @@ bool isLess(DimAttr lhs, DimAttr rhs);
 /// Whether the two are equal, where that is known for all symbol values.
 std::optional<bool> areEqual(DimAttr lhs, DimAttr rhs);
 
-/// A tensor type; throws when a size is negative or the tensor is too large to exist.
+/// Throws when a size is negative or unknown, or when a tensor of these sizes breaks the limits above.
+void checkTensorSizes(llvm::ArrayRef<DimAttr> dims);
+/// A tensor type of sizes that pass.
 mlir::RankedTensorType makeTensorType(llvm::ArrayRef<DimAttr> dims, mlir::Type elementType);
-/// Throws when `type` breaks the limits above or has a dimension of unknown size.
-void checkTensorType(mlir::RankedTensorType type);
 
 } // namespace vx::onnx
 

@@ -131,7 +131,7 @@ static void importPow(NodeImporter &n) {
   if (elementType.getIntOrFloatBitWidth() > 32)
     throwUnsupported("powers of " + describe(elementType) +
                      " are not exact, want integers of at most 32 bits or floats");
-  Type f64 = n.model.builder.getF64Type();
+  Type f64 = n.builder.getF64Type();
   Value values[] = {n.cast(base, f64), n.cast(exponent, f64)};
   n.broadcastTogether(values);
   n.setOutput(0, n.cast(n.emit<PowOp>(values[0], values[1]), elementType));
@@ -189,7 +189,7 @@ static DimAttr compareDims(ComparePredicate predicate, DimAttr lhs, DimAttr rhs)
 template <ComparePredicate predicate>
 static void importComparison(NodeImporter &n) {
   auto compare = [](DimAttr lhs, DimAttr rhs) { return compareDims(predicate, lhs, rhs); };
-  if (followIntegers(n, n.model.builder.getI1Type(), compare))
+  if (followIntegers(n, n.builder.getI1Type(), compare))
     return;
   auto [lhs, rhs] = getPair(n);
   n.setOutput(0, n.emit<CompareOp>(predicate, lhs, rhs));
@@ -297,7 +297,7 @@ static void importDropout(NodeImporter &n) {
   }
   Value value = n.getTensor(0);
   if (n.wantsOutput(1))
-    n.setOutput(1, n.splat(1, makeTensorType(n.getDims(0), n.model.builder.getI1Type())));
+    n.setOutput(1, n.splat(1, makeTensorType(n.getDims(0), n.builder.getI1Type())));
   n.setOutput(0, value);
 }
 

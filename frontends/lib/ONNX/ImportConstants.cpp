@@ -60,11 +60,11 @@ static void importShape(NodeImporter &n) {
   for (int64_t i = start; i < end; ++i)
     contents.push_back(dims[i]);
   int64_t count = contents.size();
-  n.setContents(0, contents, RankedTensorType::get({count}, n.model.builder.getI64Type()));
+  n.setContents(0, contents, RankedTensorType::get({count}, n.builder.getI64Type()));
 }
 
 static void importSize(NodeImporter &n) {
-  n.setContents(0, {productOf(n.context, n.getDims(0))}, RankedTensorType::get({}, n.model.builder.getI64Type()));
+  n.setContents(0, {productOf(n.context, n.getDims(0))}, RankedTensorType::get({}, n.builder.getI64Type()));
 }
 
 /// The number of values of a range of constant floats.
@@ -109,7 +109,7 @@ static void importRange(NodeImporter &n) {
   } else {
     // max(0, ceil((limit - start) / delta)). The program computes the distance and the step, which are read back; a
     // distance that i64 does not hold wraps to below 0.
-    Type i64 = n.model.builder.getI64Type();
+    Type i64 = n.builder.getI64Type();
     auto scalar = [&](unsigned index) { return n.cast(n.reshape(n.getTensor(index), {}), i64); };
     Value from = scalar(0), to = scalar(1), by = scalar(2), zero = n.emitScalar(0, i64);
     DimAttr stride = n.bindSymbol(n.emit<AbsOp>(by), "abs(" + n.proto.input(2) + ")", /*min=*/1);

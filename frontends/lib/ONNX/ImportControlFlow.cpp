@@ -50,7 +50,7 @@ public:
   void yield(NodeImporter &n, ValueRange values) {
     OperationState state(n.location, YieldOp::getOperationName());
     YieldOp::build(model.builder, state, values);
-    n.finishWithoutResult(state);
+    n.finish(state);
   }
 
   ModelImporter &model;
@@ -96,9 +96,9 @@ static void importBranchInline(NodeImporter &n, const GraphProto &graph) {
     branch.import(graph);
     for (const ValueInfoProto &output : graph.output())
       results.push_back(n.model.lookup(output.name()));
-    end = n.model.builder.saveInsertionPoint();
+    end = n.builder.saveInsertionPoint();
   }
-  n.model.builder.restoreInsertionPoint(end);
+  n.builder.restoreInsertionPoint(end);
   for (auto [index, result] : llvm::enumerate(results))
     n.setEntry(index, std::move(result));
 }
@@ -137,12 +137,10 @@ static void importIf(NodeImporter &n) {
   for (auto [index, thenType] : llvm::enumerate(types[0]))
     results.push_back(joinBranchTypes(n, index, thenType, types[1][index], inner));
   OperationState state(n.location, IfOp::getOperationName());
-  IfOp::build(n.model.builder, state, TypeRange(results), condition);
+  IfOp::build(n.builder, state, TypeRange(results), condition);
   for (auto [region, body] : llvm::zip(state.regions, regions))
     region->takeBody(*body);
-  n.finishWithoutResult(state);
-  Operation *op = &*std::prev(n.model.builder.getInsertionPoint());
-  for (auto [index, result] : llvm::enumerate(op->getResults()))
+  for (auto [index, result] : llvm::enumerate(n.finish(state)->getResults()))
     n.setOutput(index, result);
 }
 
@@ -201,7 +199,7 @@ static void importLoop(NodeImporter &n) {
   if (body.input_size() != count + 2 || scans < 0 || n.proto.output_size() > count + scans)
     throwInvalid("expects a body with " + Twine(count + 2) + " inputs and at least " + Twine(count + 1) +
                  " outputs, got " + Twine(body.input_size()) + " and " + Twine(body.output_size()));
-  Type i64 = n.model.builder.getI64Type(), i1 = n.model.builder.getI1Type();
+  Type i64 = n.builder.getI64Type(), i1 = n.builder.getI1Type();
   auto scalar = [&](unsigned index, Type type) {
     return n.hasInput(index) ? n.cast(n.reshape(n.getTensor(index), {}), type) : Value();
   };
@@ -311,12 +309,9 @@ static void importLoop(NodeImporter &n) {
     results.push_back(value.type);
   }
   OperationState state(n.location, LoopOp::getOperationName());
-  LoopOp::build(n.model.builder, state, TypeRange(results), tripCount, condition, inits,
-                iteration.getSymbol().getValue());
+  LoopOp::build(n.builder, state, TypeRange(results), tripCount, condition, inits, iteration.getSymbol().getValue());
   state.regions[0]->takeBody(*region);
-  n.finishWithoutResult(state);
-  Operation *op = &*std::prev(n.model.builder.getInsertionPoint());
-  for (auto [index, result] : llvm::enumerate(op->getResults()))
+  for (auto [index, result] : llvm::enumerate(n.finish(state)->getResults()))
     n.setOutput(index, result);
 }
 

@@ -11,7 +11,7 @@ static Value toIndices(NodeImporter &n, Value indices) {
   if (!isa<IntegerType>(type))
     throwInvalid("expects integer indices, got " + describe(indices.getType()));
   bool isIndex = type.isSignlessInteger(32) || type.isSignlessInteger(64);
-  return isIndex ? indices : n.cast(indices, n.model.builder.getI64Type());
+  return isIndex ? indices : n.cast(indices, n.builder.getI64Type());
 }
 
 static void importGather(NodeImporter &n) {
@@ -44,7 +44,7 @@ static void importGatherND(NodeImporter &n) {
   std::optional<int64_t> depth = indexDims.back().asConstant();
   if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
     throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
-  n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.model.builder.getI64IntegerAttr(*depth)));
+  n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.builder.getI64IntegerAttr(*depth)));
 }
 
 static void importNonZero(NodeImporter &n) {
@@ -52,10 +52,10 @@ static void importNonZero(NodeImporter &n) {
   // A scalar counts as a list of one element.
   if (typeOf(input).getRank() == 0)
     input = n.reshape(input, n.dim(1));
-  Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, n.model.builder.getI64Type()), input);
+  Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, n.builder.getI64Type()), input);
   DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + ".shape[1]");
   Dims dims = {n.dim(typeOf(input).getRank()), symbol};
-  n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.model.builder.getI64Type()), input));
+  n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.builder.getI64Type()), input));
 }
 
 static constexpr OpTableEntry table[] = {

@@ -7,12 +7,10 @@ namespace vx::onnx {
 
 namespace {
 struct Reduction {
-  SmallVector<int64_t> axes;
+  SmallVector<int64_t> axes; // empty: the input passes through the elementwise part
   Dims result;
   /// The reduced shape with size 1 where a dimension was, for broadcasting back.
   Dims kept;
-  /// Nothing is reduced: the input passes through the elementwise part.
-  bool isNothing = false;
 };
 } // namespace
 
@@ -27,9 +25,7 @@ static Reduction getReduction(NodeImporter &n, int64_t inputSince) {
     listed = n.getConstantIntegers(1);
   if (listed && !listed->empty())
     reduction.axes = n.normalizeAxes(*listed, dims.size(), "axes");
-  else if (n.version >= inputSince && n.getFlag("noop_with_empty_axes", false))
-    reduction.isNothing = true;
-  else
+  else if (n.version < inputSince || !n.getFlag("noop_with_empty_axes", false))
     llvm::append_range(reduction.axes, llvm::seq<int64_t>(0, dims.size()));
   bool keep = n.getFlag("keepdims", true);
   for (auto [index, dim] : llvm::enumerate(dims)) {
@@ -41,10 +37,6 @@ static Reduction getReduction(NodeImporter &n, int64_t inputSince) {
   return reduction;
 }
 
-static Value reduce(NodeImporter &n, ReduceKind kind, Value value, const Reduction &reduction) {
-  return reduction.isNothing || reduction.axes.empty() ? value : n.emit<ReduceOp>(kind, value, reduction.axes);
-}
-
 static void finishReduction(NodeImporter &n, Value value, const Reduction &reduction) {
   n.setOutput(0, n.reshape(value, reduction.result));
 }
@@ -54,7 +46,7 @@ static bool followReduction(NodeImporter &n, const Reduction &reduction, DimAttr
                             llvm::function_ref<DimAttr(DimAttr, DimAttr)> combine) {
   std::optional<Dims> contents = n.getContents(0);
   RankedTensorType type = n.getTensorType(0);
-  if (!contents || type.getRank() != 1 || reduction.isNothing || (!start && contents->empty()))
+  if (!contents || type.getRank() != 1 || reduction.axes.empty() || (!start && contents->empty()))
     return false;
   DimAttr result = start ? start : contents->front();
   for (DimAttr dim : ArrayRef<DimAttr>(*contents).drop_front(start ? 0 : 1))
@@ -65,22 +57,15 @@ static bool followReduction(NodeImporter &n, const Reduction &reduction, DimAttr
   return true;
 }
 
-/// Sums of half-precision floats that are divided or squared afterwards are kept in f32 until then.
-static Value widen(NodeImporter &n, Value value) {
-  Type type = elementOf(value);
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32 ? n.cast(value, n.model.builder.getF32Type())
-                                                                   : value;
-}
-
 static void importReduceSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 13);
   if (!followReduction(n, reduction, n.dim(0), addDims))
-    finishReduction(n, reduce(n, ReduceKind::sum, n.getTensor(0), reduction), reduction);
+    finishReduction(n, n.reduce(ReduceKind::sum, n.getTensor(0), reduction.axes), reduction);
 }
 static void importReduceProd(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   if (!followReduction(n, reduction, n.dim(1), mulDims))
-    finishReduction(n, reduce(n, ReduceKind::prod, n.getTensor(0), reduction), reduction);
+    finishReduction(n, n.reduce(ReduceKind::prod, n.getTensor(0), reduction.axes), reduction);
 }
 
 static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind,
@@ -89,59 +74,50 @@ static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind
   if (followReduction(n, reduction, DimAttr(), combine))
     return;
   Value input = n.getTensor(0);
-  finishReduction(n, reduce(n, elementOf(input).isInteger(1) ? boolKind : kind, input, reduction), reduction);
+  finishReduction(n, n.reduce(elementOf(input).isInteger(1) ? boolKind : kind, input, reduction.axes), reduction);
 }
 static void importReduceMax(NodeImporter &n) { importExtremum(n, ReduceKind::max, ReduceKind::or_, maxDims); }
 static void importReduceMin(NodeImporter &n) { importExtremum(n, ReduceKind::min, ReduceKind::and_, minDims); }
 
-static Value divideByCount(NodeImporter &n, Value sum, ArrayRef<DimAttr> counted) {
-  Value count = n.emitDim(productOf(n.context, counted), elementOf(sum));
-  return n.emit<DivOp>(sum, n.broadcastInDim(count, vx::getDims(typeOf(sum)), {}));
-}
-
 static void importReduceMean(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
-  Dims dims = n.getDims(0), counted;
-  for (int64_t axis : reduction.axes)
-    counted.push_back(dims[axis]);
-  Value sum = reduce(n, ReduceKind::sum, widen(n, input), reduction);
-  finishReduction(n, n.cast(divideByCount(n, sum, counted), elementOf(input)), reduction);
+  finishReduction(n, n.cast(n.mean(n.widen(input), reduction.axes), elementOf(input)), reduction);
 }
 
 static void importReduceL1(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  finishReduction(n, reduce(n, ReduceKind::sum, n.emit<AbsOp>(n.getTensor(0)), reduction), reduction);
+  finishReduction(n, n.reduce(ReduceKind::sum, n.emit<AbsOp>(n.getTensor(0)), reduction.axes), reduction);
 }
 
 static Value sumOfSquares(NodeImporter &n, Value value, const Reduction &reduction) {
-  return reduce(n, ReduceKind::sum, n.emit<MulOp>(value, value), reduction);
+  return n.reduce(ReduceKind::sum, n.emit<MulOp>(value, value), reduction.axes);
 }
 static void importReduceL2(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
   Type type = elementOf(input);
   // The root of an integer is rounded down to one.
-  Value value = isa<FloatType>(type) ? widen(n, input) : n.cast(input, n.model.builder.getF64Type());
+  Value value = isa<FloatType>(type) ? n.widen(input) : n.cast(input, n.builder.getF64Type());
   finishReduction(n, n.cast(n.emit<SqrtOp>(sumOfSquares(n, value, reduction)), type), reduction);
 }
 static void importReduceSumSquare(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
-  finishReduction(n, n.cast(sumOfSquares(n, widen(n, input), reduction), elementOf(input)), reduction);
+  finishReduction(n, n.cast(sumOfSquares(n, n.widen(input), reduction), elementOf(input)), reduction);
 }
 
 static void importReduceLogSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   Value input = n.getTensor(0);
-  Value sum = reduce(n, ReduceKind::sum, widen(n, input), reduction);
+  Value sum = n.reduce(ReduceKind::sum, n.widen(input), reduction.axes);
   finishReduction(n, n.cast(n.emit<LogOp>(sum), elementOf(input)), reduction);
 }
 
 static void importReduceLogSumExp(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value original = n.getTensor(0), input = widen(n, original);
-  if (reduction.isNothing || reduction.axes.empty())
+  Value original = n.getTensor(0), input = n.widen(original);
+  if (reduction.axes.empty())
     return n.setOutput(0, original);
   // ln(sum of e^(x - m)) + m with m the greatest element, or 0 where that is infinite.
   Value greatest = n.emit<ReduceOp>(ReduceKind::max, input, reduction.axes);
@@ -178,10 +154,7 @@ static Dims getPooledShape(NodeImporter &n) {
 static void importGlobalAveragePool(NodeImporter &n) {
   SmallVector<int64_t> axes = getSpatialAxes(n);
   Value input = n.getTensor(0);
-  Value sum = n.emit<ReduceOp>(ReduceKind::sum, widen(n, input), axes);
-  Dims dims = n.getDims(0);
-  Value mean = divideByCount(n, sum, ArrayRef<DimAttr>(dims).drop_front(2));
-  n.setOutput(0, n.reshape(n.cast(mean, elementOf(input)), getPooledShape(n)));
+  n.setOutput(0, n.reshape(n.cast(n.mean(n.widen(input), axes), elementOf(input)), getPooledShape(n)));
 }
 static void importGlobalMaxPool(NodeImporter &n) {
   SmallVector<int64_t> axes = getSpatialAxes(n);

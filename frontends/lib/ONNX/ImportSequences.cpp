@@ -24,7 +24,7 @@ static SequenceType getSequenceType(NodeImporter &n, unsigned index) {
 }
 
 static Value getPosition(NodeImporter &n, unsigned index) {
-  return n.cast(n.reshape(n.getTensor(index), {}), n.model.builder.getI64Type());
+  return n.cast(n.reshape(n.getTensor(index), {}), n.builder.getI64Type());
 }
 
 static void importSequenceConstruct(NodeImporter &n) {
@@ -90,7 +90,7 @@ static void importSequenceErase(NodeImporter &n) {
 
 static void importSequenceLength(NodeImporter &n) {
   (void)getSequenceType(n, 0);
-  n.setOutput(0, n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, n.model.builder.getI64Type()), n.getInput(0)));
+  n.setOutput(0, n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, n.builder.getI64Type()), n.getInput(0)));
 }
 
 static constexpr OpTableEntry table[] = {

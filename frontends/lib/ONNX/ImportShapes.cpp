@@ -18,7 +18,7 @@ static void reshapeOutput(NodeImporter &n, ArrayRef<DimAttr> dims) {
 /// is below 0, which fails the call.
 static Dims bindShape(NodeImporter &n, ArrayRef<DimAttr> input, bool allowZero) {
   constexpr int64_t isLeft = -1, isNone = -2; // what the place of a size says instead
-  Type i64 = n.model.builder.getI64Type();
+  Type i64 = n.builder.getI64Type();
   Value list = n.getRunTimeIntegers(1);
   auto equals = [&](Value value, int64_t number) {
     return n.emit<CompareOp>(ComparePredicate::eq, value, n.splatLike(number, value));

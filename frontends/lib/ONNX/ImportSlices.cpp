@@ -65,7 +65,7 @@ static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes,
                      describe(type));
   if (llvm::any_of(steps, [](int64_t step) { return step < 0; }))
     throwUnsupported("slices backwards between bounds that are known at run time only are not imported");
-  Type i64 = n.model.builder.getI64Type();
+  Type i64 = n.builder.getI64Type();
   Value list = n.cast(n.getTensor(index), i64), zero = n.emitScalar(0, i64);
   Dims bounds;
   for (auto [i, size] : llvm::enumerate(sizes)) {

@@ -3,6 +3,7 @@
 #include "NodeImporter.h"
 #include "OpTable.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/ADT/StringExtras.h"

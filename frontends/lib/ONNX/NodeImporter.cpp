@@ -1,7 +1,6 @@
 #include "NodeImporter.h"
 
 #include "vx/Dialect/VX/IR/UserText.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -268,7 +267,7 @@ void NodeImporter::setOutput(unsigned index, Value value) {
 }
 
 void NodeImporter::setContents(unsigned index, Dims contents, RankedTensorType type) {
-  checkTensorType(type);
+  checkTensorSizes(vx::getDims(type));
   Entry entry{type, location};
   entry.contents = std::move(contents);
   setEntry(index, std::move(entry));
@@ -296,157 +295,26 @@ void NodeImporter::refuseOutputs(unsigned index, StringRef what) const {
 
 //===-- Ops -----------------------------------------------------------------------------------===//
 
-/// The op's own rules. Whether its operands are made before it is asked when the module is whole: a region that is
-/// still being made stands in no function, and nothing outside of it would be found.
-static LogicalResult verifyAlone(Operation *op) {
-  OperationName name = op->getName();
-  return success(succeeded(name.verifyInvariants(op)) && succeeded(name.verifyRegionInvariants(op)));
-}
-
-void NodeImporter::finishWithoutResult(OperationState &state) {
-  Operation *op = model.builder.create(state);
-  if (failed(verifyAlone(op)))
-    throwInvalid(model.takeDiagnostics());
-}
-
-Value NodeImporter::finish(OperationState &state) {
-  for (Type type : state.types)
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
-      checkTensorType(tensor);
-  Operation *op = model.builder.create(state);
-  if (failed(verifyAlone(op)))
-    throwInvalid(model.takeDiagnostics());
-  return op->getResult(0);
-}
-
-ArrayAttr NodeImporter::toArray(ArrayRef<DimAttr> dims) {
-  return model.builder.getArrayAttr(SmallVector<Attribute>(dims.begin(), dims.end()));
-}
-
-Value NodeImporter::emitConstant(ElementsAttr elements) { return emitAs<ConstantOp>(elements.getType(), elements); }
-
-Value NodeImporter::emitScalar(double value, Type elementType) {
-  auto type = RankedTensorType::get({}, elementType);
-  if (auto floatType = dyn_cast<FloatType>(elementType)) {
-    APFloat number(value);
-    bool losesInfo;
-    number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-    return emitConstant(DenseElementsAttr::get(type, number));
-  }
-  auto integerType = cast<IntegerType>(elementType); // getElementType gives no third kind
-  unsigned width = integerType.getWidth();
-  bool isUnsigned = integerType.isUnsigned() || width == 1;
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1), high = std::ldexp(1.0, isUnsigned ? width : width - 1);
-  if (!(value >= low && value < high) || value != std::trunc(value))
-    throwUnsupported("expects a number that " + describe(elementType) + " can hold, got " + std::to_string(value));
-  APInt number = isUnsigned ? APInt(width, uint64_t(value)) : APInt(width, int64_t(value), /*isSigned=*/true);
-  return emitConstant(DenseElementsAttr::get(type, number));
-}
-
-Value NodeImporter::emitDim(DimAttr value, Type elementType) {
-  auto i64 = model.builder.getI64Type();
-  if (std::optional<int64_t> constant = value.asConstant()) {
-    if (elementType == i64)
-      return emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, i64), *constant));
-    return emitScalar(double(*constant), elementType);
-  }
-  return cast(emitAs<DimValueOp>(RankedTensorType::get({}, i64), value), elementType);
-}
-
-Value NodeImporter::reshape(Value value, ArrayRef<DimAttr> dims) {
-  RankedTensorType type = makeTensorType(dims, elementOf(value));
-  return type == value.getType() ? value : emitAs<ReshapeOp>(type, value);
-}
-
-Value NodeImporter::cast(Value value, Type elementType) {
-  RankedTensorType type = typeOf(value);
-  if (type.getElementType() == elementType)
-    return value;
-  return emitAs<CastOp>(makeTensorType(vx::getDims(type), elementType), value);
-}
-
-Value NodeImporter::transpose(Value value, ArrayRef<int64_t> permutation) {
-  if (llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
-    return value;
-  return emit<TransposeOp>(value, permutation);
-}
-
-Value NodeImporter::broadcastInDim(Value value, ArrayRef<DimAttr> dims, ArrayRef<int64_t> dimensions) {
-  RankedTensorType type = makeTensorType(dims, elementOf(value));
-  return type == value.getType() ? value : emitAs<BroadcastOp>(type, value, dimensions);
-}
-
-Value NodeImporter::broadcast(Value value, ArrayRef<DimAttr> dims) {
-  int64_t rank = typeOf(value).getRank(), offset = static_cast<int64_t>(dims.size()) - rank;
-  if (offset < 0)
-    throwInvalid("expects a shape that broadcasts to " + Twine(dims.size()) + " dimensions, got " +
-                 describe(value.getType()));
-  auto dimensions = llvm::to_vector(llvm::seq<int64_t>(offset, offset + rank));
-  return broadcastInDim(value, dims, dimensions);
-}
-
-Value NodeImporter::splat(double value, RankedTensorType type) {
-  return broadcastInDim(emitScalar(value, type.getElementType()), vx::getDims(type), {});
-}
-
-Value NodeImporter::splatLike(double value, Value like) { return splat(value, typeOf(like)); }
-
-Dims NodeImporter::broadcastShapes(ArrayRef<DimAttr> lhs, ArrayRef<DimAttr> rhs) const {
-  Dims result;
-  size_t rank = std::max(lhs.size(), rhs.size());
-  for (size_t i = 0; i < rank; ++i) {
-    DimAttr l = i + lhs.size() >= rank ? lhs[i + lhs.size() - rank] : DimAttr();
-    DimAttr r = i + rhs.size() >= rank ? rhs[i + rhs.size() - rank] : DimAttr();
-    if (!l || !r || l == r) {
-      result.push_back(l ? l : r);
-      continue;
-    }
-    std::optional<int64_t> leftSize = l.asConstant(), rightSize = r.asConstant();
-    if (leftSize == 1 || rightSize == 1)
-      result.push_back(leftSize == 1 ? r : l);
-    else if (!mayBeEqual(l, r))
-      throwInvalid("expects shapes that broadcast together, but the sizes " + l.str() + " and " + r.str() + " differ");
-    // Known at run time only. The ops that repeat to this shape want it to be one of both.
-    else
-      result.push_back(broadcastDims(l, r));
-  }
-  return result;
-}
-
-void NodeImporter::broadcastTogether(MutableArrayRef<Value> values) {
-  Dims dims;
-  for (Value value : values)
-    dims = broadcastShapes(dims, vx::getDims(typeOf(value)));
-  for (Value &value : values)
-    value = broadcast(value, dims);
-}
-
-void NodeImporter::require(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
-  Constraint constraint{kind, lhs, rhs};
-  std::optional<bool> isTrue = decide(constraint, SymbolRanges());
-  if (isTrue == false)
-    throwInvalid("wants " + describeWant(constraint) + ", got " + lhs.str() + " and " + rhs.str());
-  if (isTrue == true)
-    return;
-  OperationState state(location, ConstraintOp::getOperationName());
-  ConstraintOp::build(model.builder, state, kind, lhs, rhs, describeWant(constraint));
-  finishWithoutResult(state);
-}
-
 DimAttr NodeImporter::bindSymbol(Value scalar, const Twine &name, int64_t min) {
   DimAttr symbol = model.declareSymbol(name, /*isDataDependent=*/true, min);
-  Value value = reshape(cast(scalar, model.builder.getI64Type()), {});
+  Value value = reshape(cast(scalar, builder.getI64Type()), {});
   OperationState state(location, BindSymbolOp::getOperationName());
-  BindSymbolOp::build(model.builder, state, TypeRange(), value, symbol.getSymbol().getValue());
-  finishWithoutResult(state);
+  BindSymbolOp::build(builder, state, TypeRange(), value, symbol.getSymbol().getValue());
+  finish(state);
   return symbol;
 }
 
-Value NodeImporter::slice(Value value, ArrayRef<DimAttr> starts, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> strides) {
-  RankedTensorType type = makeTensorType(sizes, elementOf(value));
-  bool isWhole = type == value.getType() && llvm::all_of(strides, [](int64_t s) { return s == 1; }) &&
-                 llvm::all_of(starts, [](DimAttr start) { return start.asConstant() == 0; });
-  return isWhole ? value : emitAs<SliceOp>(type, value, toArray(starts), strides);
+void NodeImporter::refuse(Refusal kind, const Twine &message) {
+  if (kind == Refusal::Unsupported)
+    throwUnsupported(message);
+  throwInvalid(message);
+}
+
+void NodeImporter::refuseDiagnosed() { throwInvalid(model.takeDiagnostics()); }
+
+bool NodeImporter::checkSizes(ArrayRef<DimAttr> dims) {
+  checkTensorSizes(dims);
+  return true;
 }
 
 } // namespace vx::onnx

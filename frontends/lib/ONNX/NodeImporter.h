@@ -1,27 +1,25 @@
 // What a function that imports one node works with: the node's inputs, attributes and outputs, and checked creation of
-// vx ops. Every function here throws an ImportError that says what was wanted and what came.
+// vx ops. Every function here, also what it has of GraphBuilder, throws an ImportError that says what was wanted and
+// what came.
 #ifndef VX_FRONTEND_ONNX_NODEIMPORTER_H
 #define VX_FRONTEND_ONNX_NODEIMPORTER_H
 
 #include "ModelImporter.h"
-#include "mlir/IR/Verifier.h"
-#include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
 
 namespace vx::onnx {
 
-class NodeImporter {
+class NodeImporter : public GraphBuilder {
 public:
   NodeImporter(ModelImporter &model, const NodeProto &proto, int64_t version, mlir::Location location,
                llvm::StringRef label)
-      : model(model), proto(proto), version(version), location(location), label(label), context(model.context) {}
+      : GraphBuilder(model.builder, location), model(model), proto(proto), version(version), label(label) {}
 
   ModelImporter &model;
   const NodeProto &proto;
   /// The version of the node's domain that the model imports.
   const int64_t version;
-  const mlir::Location location;
   const llvm::StringRef label;
-  mlir::MLIRContext *const context;
 
   // Inputs.
   unsigned getNumInputs() const { return proto.input_size(); }
@@ -67,62 +65,18 @@ public:
   /// Throws when the node uses an output from `index` on, which `what` names.
   void refuseOutputs(unsigned index, llvm::StringRef what) const;
 
-  // Ops.
-  /// Creates an op whose result type follows from the arguments.
-  template <typename Op, typename... Args>
-  mlir::Value emit(Args &&...args) {
-    mlir::OperationState state(location, Op::getOperationName());
-    Op::build(model.builder, state, mlir::Type(), std::forward<Args>(args)...);
-    state.types.clear();
-    llvm::SmallVector<mlir::Type> types;
-    if (mlir::failed(Op::inferReturnTypes(context, location, state.operands, state.attributes.getDictionary(context),
-                                          state.getRawProperties(), state.regions, types)))
-      throwInvalid(model.takeDiagnostics());
-    state.addTypes(types);
-    return finish(state);
-  }
-  /// Creates an op of the given result type.
-  template <typename Op, typename... Args>
-  mlir::Value emitAs(mlir::Type type, Args &&...args) {
-    mlir::OperationState state(location, Op::getOperationName());
-    Op::build(model.builder, state, type, std::forward<Args>(args)...);
-    return finish(state);
-  }
-  /// Creates the op and runs its verifier.
-  mlir::Value finish(mlir::OperationState &state);
-  void finishWithoutResult(mlir::OperationState &state);
-
-  // Building blocks.
-  DimAttr dim(int64_t value) { return DimAttr::constant(context, value); }
-  mlir::ArrayAttr toArray(llvm::ArrayRef<DimAttr> dims);
-  mlir::Value emitConstant(mlir::ElementsAttr elements);
-  /// A scalar tensor of a float or integer type; throws when an integer type cannot hold the value.
-  mlir::Value emitScalar(double value, mlir::Type elementType);
-  mlir::Value emitDim(DimAttr value, mlir::Type elementType);
-  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
-  mlir::Value cast(mlir::Value value, mlir::Type elementType);
-  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
-  /// Repeats `value` to `dims`, its dimensions aligned with the last ones (numpy).
-  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
-  /// As vx.broadcast: dimension d of `value` is `dimensions[d]` of the result.
-  mlir::Value broadcastInDim(mlir::Value value, llvm::ArrayRef<DimAttr> dims, llvm::ArrayRef<int64_t> dimensions);
-  /// A value of one number in every place.
-  mlir::Value splat(double value, mlir::RankedTensorType type);
-  mlir::Value splatLike(double value, mlir::Value like);
-  /// numpy's common shape of two shapes.
-  Dims broadcastShapes(llvm::ArrayRef<DimAttr> lhs, llvm::ArrayRef<DimAttr> rhs) const;
-  void broadcastTogether(llvm::MutableArrayRef<mlir::Value> values);
-  /// States what the node wants of two sizes, of which a call that breaks it is told by the node's name; throws where
-  /// no call could fulfil it.
-  void require(ConstraintKind kind, DimAttr lhs, DimAttr rhs);
+  // What ops are made of, beside a GraphBuilder's.
   /// Reads a scalar of an integer type back and binds it to a new symbol. A value below `min` fails the call.
   DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name, int64_t min = 0);
   /// The same for each element of a list of static length.
   Dims bindElements(mlir::Value list, const llvm::Twine &name);
   /// An i64 tensor of rank 1 with these elements.
   mlir::Value emitList(llvm::ArrayRef<DimAttr> values);
-  mlir::Value slice(mlir::Value value, llvm::ArrayRef<DimAttr> starts, llvm::ArrayRef<DimAttr> sizes,
-                    llvm::ArrayRef<int64_t> strides);
+
+private:
+  void refuse(Refusal kind, const llvm::Twine &message) override;
+  void refuseDiagnosed() override;
+  bool checkSizes(llvm::ArrayRef<DimAttr> dims) override;
 };
 
 /// Throws for a sequence.

@@ -150,11 +150,11 @@ std::vector<std::string> collectWants(const Case &one) {
   module->walk([&](Operation *op) {
     if (op->getName().getStringRef() != "vx." + std::string(one.op))
       return;
-    EXPECT_TRUE(succeeded(collectConstraints(op, binders, [&](const Constraint &constraint) {
+    collectConstraints(op, binders, [&](const Constraint &constraint) {
       std::string want = describeWant(constraint);
       if (decide(constraint, ranges) != true && !llvm::is_contained(wants, want))
         wants.push_back(want);
-    }))) << one.op;
+    });
   });
   return wants;
 }

@@ -228,7 +228,7 @@ def DecomposePass : Pass<"vx-decompose", "::mlir::func::FuncOp"> {
     Leaves alone the ops that `ops` does not name. Needs: every dimension has an expression. Keeps: dynamic shapes. Numerics: the same formulas;
     sums are rounded to f32 (f64 for f64) between the ops.
   }];
-  let options = [ListOption<"ops", "ops", "std::string", "Among softmax, layer_norm, rms_norm, attention">];
+  let options = [ListOption<"ops", "ops", "std::string", "Names of ops that say how they are decomposed, without the dialect's">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

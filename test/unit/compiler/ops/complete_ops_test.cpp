@@ -6,6 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "vx/Conversion/SchedulePasses.h"
 #include "vx/Conversion/VXToLinalg.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Reference/Evaluate.h"
@@ -64,7 +65,28 @@ TEST_F(CompleteOps, EachOfKernelsInfersOrStatesItsResultType) {
   EXPECT_EQ(findIncomplete(isOfKernels, isComplete), Names());
 }
 
-TEST_F(CompleteOps, EachOfKernelsHasALowering) { EXPECT_EQ(findIncomplete(isOfKernels, hasLoweringToLinalg), Names()); }
+TEST_F(CompleteOps, EachSaysOnceWhatSizesItReliesOn) {
+  auto isComplete = [](OperationName op) {
+    return op.hasInterface<ConstrainedOpInterface>() != op.hasTrait<vx::OpTrait::Unconstrained>();
+  };
+  EXPECT_EQ(findIncomplete([](OperationName) { return true; }, isComplete), Names());
+}
+
+TEST_F(CompleteOps, EachOfKernelsHasALoweringOrIsDecomposed) {
+  auto isComplete = [](OperationName op) {
+    return hasLoweringToLinalg(op) || op.hasInterface<DecomposableOpInterface>();
+  };
+  EXPECT_EQ(findIncomplete(isOfKernels, isComplete), Names());
+}
+
+TEST_F(CompleteOps, EachOfTheHostCanBeScheduled) {
+  auto isInFunctions = [](OperationName op) {
+    // Declarations of the module, and what gives way to the ops that it calls.
+    bool isDeclaration = op.hasTrait<mlir::OpTrait::HasParent<ModuleOp>::Impl>();
+    return getRole(op) == Role::Host && !isDeclaration && op.getStringRef() != CallOp::getOperationName();
+  };
+  EXPECT_EQ(findIncomplete(isInFunctions, canBeScheduled), Names());
+}
 
 TEST_F(CompleteOps, EachOfKernelsHasAReferenceEvaluator) {
   EXPECT_EQ(findIncomplete(isOfKernels, [](OperationName op) { return reference::canEvaluate(op); }), Names());

@@ -1,7 +1,6 @@
 #include "vx/Dialect/VX/IR/Constraints.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -322,77 +321,45 @@ llvm::StringMap<Operation *> findSymbolBinders(func::FuncOp function, const Symb
   return binders;
 }
 
-namespace {
-
-class Collector {
-public:
-  Collector(Operation *op, const llvm::StringMap<Operation *> &binders,
-            llvm::function_ref<void(const Constraint &)> record)
-      : op(op), binders(binders), record(record) {}
-
-  LogicalResult collect();
-
-private:
-  DimAttr constant(int64_t value) { return DimAttr::constant(op->getContext(), value); }
-
-  /// Sizes that nothing knows are no business of this; equal ones need no words.
-  void want(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
-    if (lhs && rhs)
-      record({kind, lhs, rhs});
+void ConstraintCollector::wantRepeat(DimAttr lhs, DimAttr rhs) {
+  if (!lhs || !rhs || lhs == rhs || lhs.asConstant() == 1)
+    return;
+  SmallVector<DimAttr> parts;
+  for (DimAttr rest = rhs; rest;) {
+    bool isPair = rest.getKind() == DimKind::Broadcast;
+    parts.push_back(isPair ? rest.getOperands()[0] : rest);
+    rest = isPair ? rest.getOperands()[1] : DimAttr();
   }
-  void wantEqual(DimAttr lhs, DimAttr rhs) {
-    if (lhs != rhs)
-      want(ConstraintKind::equal, lhs, rhs);
-  }
-  /// lhs is repeated to rhs. A part of a broadcast can be, where that broadcast can.
-  void wantRepeat(DimAttr lhs, DimAttr rhs) {
-    if (!lhs || !rhs || lhs == rhs || lhs.asConstant() == 1)
-      return;
-    SmallVector<DimAttr> parts;
-    for (DimAttr rest = rhs; rest;) {
-      bool isPair = rest.getKind() == DimKind::Broadcast;
-      parts.push_back(isPair ? rest.getOperands()[0] : rest);
-      rest = isPair ? rest.getOperands()[1] : DimAttr();
-    }
-    if (parts.size() == 1 || !llvm::is_contained(parts, lhs))
-      return want(ConstraintKind::repeat, lhs, rhs);
-    for (auto [index, part] : llvm::enumerate(parts))
-      for (DimAttr other : llvm::drop_begin(parts, index + 1))
-        want(ConstraintKind::broadcast, part, other);
-  }
-  void wantEqualShapes(Type lhs, Type rhs) {
-    auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
-    if (left && right && left.getRank() == right.getRank())
-      for (auto [l, r] : llvm::zip(getDims(left), getDims(right)))
-        wantEqual(l, r);
-  }
-  void wantElementOf(SequenceType sequence, Type tensor) { wantEqualShapes(sequence.getElementType(), tensor); }
+  if (parts.size() == 1 || !llvm::is_contained(parts, lhs))
+    return want(ConstraintKind::repeat, lhs, rhs);
+  for (auto [index, part] : llvm::enumerate(parts))
+    for (DimAttr other : llvm::drop_begin(parts, index + 1))
+      want(ConstraintKind::broadcast, part, other);
+}
 
-  /// Of a value that `binder` makes: the sizes that it does not bind.
-  void wantKnownShape(Type pattern, Operation *binder, Type incoming) {
-    auto have = dyn_cast<RankedTensorType>(pattern), got = dyn_cast<RankedTensorType>(incoming);
-    if (!have || !got || have.getRank() != got.getRank())
-      return;
-    for (auto [dim, size] : llvm::zip(getDims(have), getDims(got)))
-      if (dim && !(dim.asSymbol() && binders.lookup(dim.asSymbol().getValue()) == binder))
-        wantEqual(size, dim);
-  }
+void ConstraintCollector::wantWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high) {
+  if (size && window && window.asConstant() != 1)
+    want(ConstraintKind::at_least, size + low + high, (window + (-1)) * dilation + 1);
+}
 
-  void collectInferred();
-  void collectWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high);
-  void collectConv(ConvOp conv);
-  void collectAttention(AttentionOp attention);
-  void collectReshape(ReshapeOp reshape);
-  void collectSlice(SliceOp slice);
-  void collectYield(YieldOp yield);
-  void collectVariable(FlatSymbolRefAttr name, Type type);
+void ConstraintCollector::wantEqualShapes(Type lhs, Type rhs) {
+  auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
+  if (left && right && left.getRank() == right.getRank())
+    for (auto [l, r] : llvm::zip(getDims(left), getDims(right)))
+      wantEqual(l, r);
+}
 
-  Operation *op;
-  const llvm::StringMap<Operation *> &binders;
-  llvm::function_ref<void(const Constraint &)> record;
-};
+void ConstraintCollector::wantKnownShape(Type pattern, Operation *binder, Type incoming) {
+  auto have = dyn_cast<RankedTensorType>(pattern), got = dyn_cast<RankedTensorType>(incoming);
+  if (!have || !got || have.getRank() != got.getRank())
+    return;
+  for (auto [dim, size] : llvm::zip(getDims(have), getDims(got)))
+    if (dim && !(dim.asSymbol() && binders.lookup(dim.asSymbol().getValue()) == binder))
+      wantEqual(size, dim);
+}
 
-void Collector::collectInferred() {
+/// The results are to have the sizes that follow from the operands.
+static void wantInferred(Operation *op, ConstraintCollector &collector) {
   auto infer = dyn_cast<InferTypeOpInterface>(op);
   SmallVector<Type> inferred;
   if (!infer ||
@@ -400,215 +367,21 @@ void Collector::collectInferred() {
                                     op->getPropertiesStorage(), op->getRegions(), inferred)))
     return;
   for (auto [type, result] : llvm::zip(inferred, op->getResultTypes()))
-    wantEqualShapes(type, result);
+    collector.wantEqualShapes(type, result);
 }
 
-/// A window that does not fit into the padded input has no place at all; one of a single element leaves its dimension
-/// alone, empty or not.
-void Collector::collectWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high) {
-  if (size && window && window.asConstant() != 1)
-    want(ConstraintKind::at_least, size + low + high, (window + (-1)) * dilation + 1);
-}
-
-void Collector::collectConv(ConvOp conv) {
-  RankedTensorType input = conv.getInput().getType(), filter = conv.getFilter().getType();
-  auto groups = static_cast<int64_t>(conv.getGroups());
-  if (DimAttr channels = getDim(filter, 1))
-    wantEqual(getDim(input, conv.getChannelDim()), channels * groups);
-  want(ConstraintKind::multiple, getDim(filter, 0), constant(groups));
-  for (int64_t d = 0; d < input.getRank() - 2; ++d)
-    collectWindow(getDim(input, conv.getSpatialDim(d)), getDim(filter, d + 2), conv.getDilations()[d],
-                  conv.getPadsLow()[d], conv.getPadsHigh()[d]);
-}
-
-void Collector::collectAttention(AttentionOp attention) {
-  using Op = AttentionOp;
-  SmallVector<DimAttr> query = attention.getQuerySizes(), key = attention.getKeySizes(),
-                       value = attention.getValueSizes();
-  wantEqual(query[Op::Batch], key[Op::Batch]);
-  wantEqual(query[Op::Batch], value[Op::Batch]);
-  wantEqual(key[Op::Heads], value[Op::Heads]);
-  wantEqual(key[Op::Length], value[Op::Length]);
-  wantEqual(query[Op::Depth], key[Op::Depth]);
-  want(ConstraintKind::multiple, query[Op::Heads], key[Op::Heads]);
-  wantEqualShapes(attention.inferResultType(), attention.getResult().getType());
-  if (attention.getLogSumExp())
-    wantEqualShapes(attention.inferLogSumExpType(), attention.getLogSumExp().getType());
-  DimAttr scores[] = {query[Op::Batch], query[Op::Heads], query[Op::Length], key[Op::Length]};
-  for (Value operand : {attention.getMask(), attention.getBias()})
-    if (operand)
-      for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), scores))
-        if (dim && dim.asConstant() != 1)
-          wantEqual(dim, size);
-}
-
-void Collector::collectReshape(ReshapeOp reshape) {
-  DimAttr have = getNumElements(reshape.getInput().getType()), wanted = getNumElements(reshape.getResult().getType());
-  if (!have || !wanted || have == wanted)
-    return;
-  // What stands for -1 is the quotient of the elements and the other sizes: these must divide.
-  SmallVector<DimAttr> dims = getDims(reshape.getResult().getType());
-  for (auto [place, dim] : llvm::enumerate(dims)) {
-    DimAttr others = constant(1);
-    for (auto [other, size] : llvm::enumerate(dims))
-      if (other != place)
-        others = others * size;
-    if (!dim.asConstant() && dim == DimAttr::floorDiv(have, others))
-      return want(ConstraintKind::multiple, have, others);
-  }
-  wantEqual(have, wanted);
-}
-
-/// The first and the last index that a slice reads lie inside of the input, unless it reads none.
-void Collector::collectSlice(SliceOp slice) {
-  RankedTensorType input = slice.getInput().getType(), result = slice.getResult().getType();
-  for (int64_t d = 0; d < input.getRank(); ++d) {
-    DimAttr start = cast<DimAttr>(slice.getStarts()[d]), size = getDim(input, d), count = getDim(result, d);
-    int64_t stride = slice.getStrides()[d];
-    if (!size || !count || count.asConstant() == 0)
-      continue;
-    // Written so that no element of no input passes too.
-    DimAttr last = start + (count + (-1)) * stride;
-    if (stride > 0) {
-      want(ConstraintKind::at_least, start, constant(0));
-      want(ConstraintKind::at_least, size, last + 1);
-    } else {
-      want(ConstraintKind::at_least, size, count);
-      want(ConstraintKind::at_least, DimAttr::max(size, constant(1)), start + 1);
-      want(ConstraintKind::at_least, last, constant(0));
-    }
-  }
-}
-
-void Collector::collectYield(YieldOp yield) {
-  Operation *parent = yield->getParentOp();
-  if (auto branch = dyn_cast<IfOp>(parent)) {
-    for (auto [value, type] : llvm::zip(yield.getValues(), branch.getResultTypes()))
-      wantKnownShape(type, branch, value.getType());
-  } else if (auto loop = dyn_cast<LoopOp>(parent)) {
-    for (TypeRange types : {TypeRange(loop.getBody().getArgumentTypes()), TypeRange(loop.getResultTypes())})
-      for (auto [value, type] : llvm::zip(yield.getValues().drop_front(), types))
-        wantKnownShape(type, loop, value.getType());
-  }
-}
-
-void Collector::collectVariable(FlatSymbolRefAttr name, Type type) {
-  if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, name))
-    wantEqualShapes(type, variable.getType());
-}
-
-LogicalResult Collector::collect() {
+void collectConstraints(Operation *op, const llvm::StringMap<Operation *> &binders,
+                        llvm::function_ref<void(const Constraint &)> record) {
+  ConstraintCollector collector(binders, record);
   // No size is below 0, whatever it is computed from.
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
       for (DimAttr dim : getDims(tensor))
-        want(ConstraintKind::at_least, dim, constant(0));
-  if (op->hasTrait<OpTrait::Elementwise>()) {
-    for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
-      wantEqualShapes(op->getOperand(0).getType(), type);
-    return success();
-  }
-  collectInferred();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      // All that these rely on follows from their results' types, or they rely on nothing.
-      .Case<ConstantOp, IotaOp, DimValueOp, TransposeOp, PackOp, PadOp, ReduceOp, SoftmaxOp, GatherOp, CountNonzeroOp,
-            SymbolOp, BindSymbolOp, ConstraintOp, VariableOp, SequenceEraseOp, SequenceLengthOp, SequenceAtOp>(
-          [](auto) { return success(); })
-      // Made from checked ops.
-      .Case<FusionOp, KernelOp, DispatchOp>([](auto) { return success(); })
-      .Case([](CallOp) { return success(); }) // what stands in its place is asked
-      .Case([&](ContractOp contract) {
-        RankedTensorType lhs = contract.getLhs().getType(), rhs = contract.getRhs().getType();
-        for (auto [l, r] : llvm::zip(contract.getLhsBatch(), contract.getRhsBatch()))
-          wantEqual(getDim(lhs, l), getDim(rhs, r));
-        for (auto [l, r] : llvm::zip(contract.getLhsContracting(), contract.getRhsContracting()))
-          wantEqual(getDim(lhs, l), getDim(rhs, r));
-        return success();
-      })
-      .Case([&](ConvOp conv) { return collectConv(conv), success(); })
-      .Case([&](ReduceWindowOp reduce) {
-        for (auto [d, dim] : llvm::enumerate(getDims(reduce.getInput().getType())))
-          collectWindow(dim, constant(reduce.getWindow()[d]), reduce.getDilations()[d], reduce.getPadsLow()[d],
-                        reduce.getPadsHigh()[d]);
-        return success();
-      })
-      .Case([&](ArgReduceOp reduce) {
-        want(ConstraintKind::at_least, getDim(reduce.getInput().getType(), reduce.getAxis()), constant(1));
-        return success();
-      })
-      .Case([&](AttentionOp attention) { return collectAttention(attention), success(); })
-      .Case([&](LayerNormOp norm) {
-        SmallVector<DimAttr> row = getDims(norm.getInput().getType());
-        row.erase(row.begin(), row.begin() + static_cast<int64_t>(norm.getAxis()));
-        for (Value operand : {norm.getScale(), norm.getBias()})
-          for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), row))
-            wantEqual(dim, size);
-        return success();
-      })
-      .Case([&](RmsNormOp norm) {
-        wantEqual(getDim(norm.getScale().getType(), 0), getDims(norm.getInput().getType()).back());
-        return success();
-      })
-      .Case([&](ReshapeOp reshape) { return collectReshape(reshape), success(); })
-      .Case([&](BroadcastOp broadcast) {
-        RankedTensorType input = broadcast.getInput().getType(), result = broadcast.getResult().getType();
-        for (auto [index, dim] : llvm::enumerate(broadcast.getDimensions()))
-          wantRepeat(getDim(input, index), getDim(result, dim));
-        return success();
-      })
-      .Case([&](ConcatOp concat) {
-        SmallVector<DimAttr> first = getDims(cast<RankedTensorType>(concat.getInputs()[0].getType()));
-        for (Type type : concat.getInputs().drop_front().getTypes())
-          for (auto [d, dim] : llvm::enumerate(getDims(cast<RankedTensorType>(type))))
-            if (d != concat.getAxis())
-              wantEqual(first[d], dim);
-        return success();
-      })
-      .Case([&](SliceOp slice) { return collectSlice(slice), success(); })
-      .Case([&](UnpackOp unpack) {
-        RankedTensorType packed = unpack.getInput().getType(), type = unpack.getResult().getType();
-        DimAttr tile = getDim(packed, type.getRank());
-        for (auto [place, from] : llvm::enumerate(unpack.getPermutation()))
-          if (DimAttr size = getDim(type, from))
-            wantEqual(getDim(packed, place),
-                      from == static_cast<int64_t>(unpack.getDim()) ? DimAttr::ceilDiv(size, tile) : size);
-        return success();
-      })
-      .Case([&](NonzeroOp nonzero) {
-        wantEqual(getDim(nonzero.getResult().getType(), 0), constant(nonzero.getInput().getType().getRank()));
-        return success();
-      })
-      .Case([&](LoopOp loop) {
-        for (TypeRange types : {TypeRange(loop.getBody().getArgumentTypes()), TypeRange(loop.getResultTypes())})
-          for (auto [init, type] : llvm::zip(loop.getInits(), types))
-            wantKnownShape(type, loop, init.getType());
-        return success();
-      })
-      .Case([&](YieldOp yield) { return collectYield(yield), success(); })
-      .Case<IfOp>([](auto) { return success(); }) // its regions' yields say it
-      .Case([&](VariableLoadOp load) {
-        return collectVariable(load.getVariableAttr(), load.getResult().getType()), success();
-      })
-      .Case([&](VariableStoreOp store) {
-        return collectVariable(store.getVariableAttr(), store.getValue().getType()), success();
-      })
-      .Case([&](SequenceConstructOp construct) {
-        for (Type type : construct.getInputs().getTypes())
-          wantElementOf(construct.getResult().getType(), type);
-        return success();
-      })
-      .Case([&](SequenceInsertOp insert) {
-        wantElementOf(insert.getResult().getType(), insert.getValue().getType());
-        return success();
-      })
-      .Default([](Operation *) { return failure(); });
-}
-
-} // namespace
-
-LogicalResult collectConstraints(Operation *op, const llvm::StringMap<Operation *> &binders,
-                                 llvm::function_ref<void(const Constraint &)> record) {
-  return Collector(op, binders, record).collect();
+        collector.want(ConstraintKind::at_least, dim, 0);
+  if (!op->hasTrait<OpTrait::Elementwise>()) // these want more: all shapes are equal
+    wantInferred(op, collector);
+  if (auto constrained = dyn_cast<ConstrainedOpInterface>(op))
+    constrained.collectConstraints(collector);
 }
 
 } // namespace vx

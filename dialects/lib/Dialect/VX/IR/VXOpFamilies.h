@@ -23,9 +23,15 @@ constexpr int countRoles() {
          Op::template hasTrait<OpTrait::Container>();
 }
 
+template <typename Op>
+constexpr bool saysItsSizesOnce() {
+  return Op::template hasTrait<ConstrainedOpInterface::Trait>() != Op::template hasTrait<OpTrait::Unconstrained>();
+}
+
 template <typename... Ops>
 void registerOps(VXDialect &dialect) {
   static_assert(((countRoles<Ops>() == 1) && ...), "each op has one role: see VXBase.td");
+  static_assert((saysItsSizesOnce<Ops>() && ...), "each op is VX_Constrained or VX_Unconstrained: see VXBase.td");
   (mlir::RegisteredOperationName::insert<Ops>(dialect), ...);
 }
 

@@ -1,5 +1,7 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include <cmath>
@@ -107,12 +109,113 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
+void AttentionOp::collectConstraints(ConstraintCollector &collector) {
+  SmallVector<DimAttr> query = getQuerySizes(), key = getKeySizes(), value = getValueSizes();
+  collector.wantEqual(query[Batch], key[Batch]); // C2
+  collector.wantEqual(query[Batch], value[Batch]);
+  collector.wantEqual(key[Heads], value[Heads]);
+  collector.wantEqual(key[Length], value[Length]);
+  collector.wantEqual(query[Depth], key[Depth]);
+  collector.want(ConstraintKind::multiple, query[Heads], key[Heads]); // C3
+  collector.wantEqualShapes(inferResultType(), getResult().getType());
+  if (getLogSumExp())
+    collector.wantEqualShapes(inferLogSumExpType(), getLogSumExp().getType()); // C6
+  DimAttr scores[] = {query[Batch], query[Heads], query[Length], key[Length]};
+  for (Value operand : {getMask(), getBias()})
+    if (operand)
+      for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), scores))
+        if (dim && dim.asConstant() != 1)
+          collector.wantEqual(dim, size); // C4
+}
+
 DimAttr AttentionOp::getFlops() {
   SmallVector<DimAttr> query = getQuerySizes();
   DimAttr scores = query[Batch] * query[Heads] * query[Length] * getKeySizes()[Length];
   DimAttr depths = query[Depth] + getValueSizes()[Depth];
   // Two products, and the softmax between them.
   return scores * depths * 2 + scores * 5;
+}
+
+/// Keys or values with a head for each head of the query.
+static Value repeatHeads(GraphBuilder &g, Value tensor, int64_t headsDim, DimAttr heads) {
+  RankedTensorType type = g.typeOf(tensor);
+  if (!type || getDim(type, headsDim) == heads)
+    return tensor;
+  SmallVector<DimAttr> joined = getDims(type), repeated = joined;
+  repeated.insert(repeated.begin() + headsDim + 1, DimAttr::floorDiv(heads, joined[headsDim]));
+  joined[headsDim] = heads;
+  return g.reshape(g.broadcastAlong(tensor, repeated, headsDim + 1), joined);
+}
+
+/// The condition that a key takes part, as [length, key length]; null when all do.
+static Value getPlaceMask(GraphBuilder &g, AttentionOp op, DimAttr length, DimAttr keyLength) {
+  if (!op.getCausal() && !op.getWindow())
+    return {};
+  DimAttr dims[] = {length, keyLength};
+  Type i64 = g.builder.getI64Type();
+  RankedTensorType type = g.makeType(dims, i64);
+  auto repeat = [&](DimAttr number) {
+    return g.broadcast(g.emitAs<DimValueOp>(RankedTensorType::get({}, i64), number), dims);
+  };
+  Value place = g.emitAs<IotaOp>(type, 0), key = g.emitAs<IotaOp>(type, 1), takesPart;
+  place = g.emit<AddOp>(place, repeat(op.getPastOrZero()));
+  if (op.getCausal())
+    takesPart = g.emit<CompareOp>(ComparePredicate::le, key, place);
+  if (op.getWindow()) {
+    Value last = g.emit<AddOp>(key, repeat(g.dim(*op.getWindow())));
+    Value isNear = g.emit<CompareOp>(ComparePredicate::gt, last, place);
+    takesPart = takesPart ? g.emit<AndOp>(takesPart, isNear) : isNear;
+  }
+  return takesPart;
+}
+
+SmallVector<Value> AttentionOp::decompose(GraphBuilder &g) {
+  SmallVector<DimAttr> query = getQuerySizes(), key = getKeySizes();
+  ArrayRef<int64_t> q = getQueryDims(), k = getKeyDims(), v = getValueDims();
+  SmallVector<DimAttr> dims = {query[Batch], query[Heads], query[Length], key[Length]};
+  auto contract = [&](DimAttr columns, Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
+                      int64_t lhsSummed, int64_t rhsSummed) -> Value {
+    RankedTensorType type = g.typeOf(lhs);
+    return g.emitAs<ContractOp>(
+        type ? g.makeType({query[Batch], query[Heads], query[Length], columns}, type.getElementType()) : type, lhs, rhs,
+        lhsBatch, rhsBatch, ArrayRef(lhsSummed), ArrayRef(rhsSummed));
+  };
+  Value keys = repeatHeads(g, g.widen(getKey()), k[Heads], query[Heads]);
+  Value values = repeatHeads(g, g.widen(getValue()), v[Heads], query[Heads]);
+  Value scores = contract(key[Length], g.widen(getQuery()), keys, q.take_front(2), k.take_front(2), q[Depth], k[Depth]);
+  scores = g.emit<MulOp>(scores, g.splatLike(getScale().convertToDouble(), scores));
+  if (getSoftcap()) {
+    Value cap = g.splatLike(getSoftcap()->convertToDouble(), scores);
+    scores = g.emit<MulOp>(g.emit<TanhOp>(g.emit<DivOp>(scores, cap)), cap);
+  }
+  if (getBias())
+    scores = g.emit<AddOp>(scores, g.broadcast(g.widen(getBias()), dims));
+  Value takesPart;
+  if (Value places = getPlaceMask(g, *this, query[Length], key[Length]))
+    takesPart = g.broadcast(places, dims);
+  if (getMask()) {
+    Value mask = g.broadcast(getMask(), dims);
+    takesPart = takesPart ? g.emit<AndOp>(takesPart, mask) : mask;
+  }
+  if (takesPart)
+    scores = g.emit<SelectOp>(takesPart, scores, g.splatLike(-std::numeric_limits<double>::infinity(), scores));
+  Value weights = g.emit<SoftmaxOp>(scores, 3, /*log=*/false);
+  if (getZeroInvalid())
+    weights = g.emit<SelectOp>(g.emit<IsNanOp>(weights), g.splatLike(0, weights), weights);
+  SmallVector<int64_t> batch = {0, 1}, permutation(4);
+  Value result = contract(getValueSizes()[Depth], weights, values, batch, v.take_front(2), 3, v[Length]);
+  for (auto [place, dim] : llvm::enumerate(getResultDims()))
+    permutation[dim] = place;
+  if (RankedTensorType type = g.typeOf(result))
+    result =
+        g.emitAs<TransposeOp>(g.makeType(getDims(getResult().getType()), type.getElementType()), result, permutation);
+  SmallVector<Value> results = {g.cast(result, getQuery().getType().getElementType())};
+  if (getLogSumExp()) {
+    Value greatest = g.reduce(ReduceKind::max, scores, int64_t(3));
+    Value exponentials = g.emit<ExpOp>(g.emit<SubOp>(scores, g.broadcastAlong(greatest, dims, int64_t(3))));
+    results.push_back(g.emit<AddOp>(greatest, g.emit<LogOp>(g.reduce(ReduceKind::sum, exponentials, int64_t(3)))));
+  }
+  return results;
 }
 
 void registerAttentionOps(VXDialect &dialect) {

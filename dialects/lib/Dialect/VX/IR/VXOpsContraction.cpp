@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "vx/Dialect/VX/IR/WindowSize.h"
@@ -79,6 +80,14 @@ LogicalResult ContractOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
+void ContractOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType();
+  for (auto [l, r] : llvm::zip(getLhsBatch(), getRhsBatch()))
+    collector.wantEqual(getDim(lhs, l), getDim(rhs, r)); // C3
+  for (auto [l, r] : llvm::zip(getLhsContracting(), getRhsContracting()))
+    collector.wantEqual(getDim(lhs, l), getDim(rhs, r)); // C3
+}
+
 LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
@@ -125,6 +134,17 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context, std::optional<Locat
     return failure();
   types.push_back(getTensorType(dims, *element));
   return success();
+}
+
+void ConvOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType input = getInput().getType(), filter = getFilter().getType();
+  auto groups = static_cast<int64_t>(getGroups());
+  if (DimAttr channels = getDim(filter, 1))
+    collector.wantEqual(getDim(input, getChannelDim()), channels * groups); // C3
+  collector.want(ConstraintKind::multiple, getDim(filter, 0), groups);      // C3
+  for (int64_t d = 0; d < input.getRank() - 2; ++d)
+    collector.wantWindow(getDim(input, getSpatialDim(d)), getDim(filter, d + 2), getDilations()[d], getPadsLow()[d],
+                         getPadsHigh()[d]); // C4
 }
 
 DimAttr ContractOp::getFlops() {

@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
@@ -73,6 +74,25 @@ LogicalResult LoopOp::verify() {
   return verifyYield(*this, body, want, "the region"); // C2
 }
 
+void LoopOp::collectConstraints(ConstraintCollector &collector) {
+  for (TypeRange types : {TypeRange(getBody().getArgumentTypes()), TypeRange(getResultTypes())})
+    for (auto [init, type] : llvm::zip(getInits(), types))
+      collector.wantKnownShape(type, *this, init.getType());
+}
+
+// What the op around it wants of the values.
+void YieldOp::collectConstraints(ConstraintCollector &collector) {
+  Operation *parent = (*this)->getParentOp();
+  if (auto branch = dyn_cast<IfOp>(parent)) {
+    for (auto [value, type] : llvm::zip(getValues(), branch.getResultTypes()))
+      collector.wantKnownShape(type, branch, value.getType());
+  } else if (auto loop = dyn_cast<LoopOp>(parent)) {
+    for (TypeRange types : {TypeRange(loop.getBody().getArgumentTypes()), TypeRange(loop.getResultTypes())})
+      for (auto [value, type] : llvm::zip(getValues().drop_front(), types))
+        collector.wantKnownShape(type, loop, value.getType());
+  }
+}
+
 LogicalResult VariableOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   for (DimAttr dim : getDims(type)) {
@@ -106,6 +126,18 @@ LogicalResult VariableLoadOp::verifySymbolUses(SymbolTableCollection &symbolTabl
 }
 LogicalResult VariableStoreOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return verifyVariableUse(*this, getVariableAttr(), getValue().getType(), symbolTable);
+}
+
+static void collectVariableUse(Operation *op, FlatSymbolRefAttr name, Type type, ConstraintCollector &collector) {
+  if (auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, name))
+    collector.wantEqualShapes(type, variable.getType()); // C1
+}
+
+void VariableLoadOp::collectConstraints(ConstraintCollector &collector) {
+  collectVariableUse(*this, getVariableAttr(), getResult().getType(), collector);
+}
+void VariableStoreOp::collectConstraints(ConstraintCollector &collector) {
+  collectVariableUse(*this, getVariableAttr(), getValue().getType(), collector);
 }
 
 /// Equal, but for dimensions that are no numbers: the symbols of two functions are different ones.
@@ -165,6 +197,14 @@ LogicalResult SequenceInsertOp::verify() {
 }
 LogicalResult SequenceAtOp::verify() {
   return verifyElement(*this, getSequence().getType(), getResult().getType()); // C1
+}
+
+void SequenceConstructOp::collectConstraints(ConstraintCollector &collector) {
+  for (Type type : getInputs().getTypes())
+    collector.wantEqualShapes(getResult().getType().getElementType(), type); // C1
+}
+void SequenceInsertOp::collectConstraints(ConstraintCollector &collector) {
+  collector.wantEqualShapes(getResult().getType().getElementType(), getValue().getType()); // C1
 }
 
 /// A schedule that cannot be carried out must not reach code that divides by a tile size.

@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
@@ -49,6 +50,11 @@ LogicalResult OpTrait::verifyElementwise(Operation *op) {
     if (failed(check(type)))
       return failure();
   return success();
+}
+
+void OpTrait::collectElementwise(Operation *op, ConstraintCollector &collector) {
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    collector.wantEqualShapes(op->getOperand(0).getType(), type);
 }
 
 // C2

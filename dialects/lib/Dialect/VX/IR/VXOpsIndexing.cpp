@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 using namespace mlir;
@@ -41,6 +42,11 @@ LogicalResult NonzeroOp::verify() {
     return emitOpError() << "expects a result of rank 2 with one row for each of the " << rows
                          << " dimensions of 'input', got " << type;
   return success();
+}
+
+void NonzeroOp::collectConstraints(ConstraintCollector &collector) {
+  DimAttr rows = DimAttr::constant(getContext(), getInput().getType().getRank());
+  collector.wantEqual(getDim(getResult().getType(), 0), rows); // C1
 }
 
 void registerIndexingOps(VXDialect &dialect) {

@@ -1,5 +1,7 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include <cmath>
@@ -41,6 +43,14 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
+void LayerNormOp::collectConstraints(ConstraintCollector &collector) {
+  SmallVector<DimAttr> dims = getDims(getInput().getType());
+  ArrayRef<DimAttr> row = ArrayRef(dims).drop_front(getAxis());
+  for (Value operand : {getScale(), getBias()})
+    for (auto [dim, size] : llvm::zip(getDims(cast<RankedTensorType>(operand.getType())), row))
+      collector.wantEqual(dim, size); // C2
+}
+
 LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
@@ -58,6 +68,10 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   return success();
 }
 
+void RmsNormOp::collectConstraints(ConstraintCollector &collector) {
+  collector.wantEqual(getDim(getScale().getType(), 0), getDims(getInput().getType()).back()); // C2
+}
+
 // The greatest, the difference, the exponential, the sum, the quotient.
 DimAttr SoftmaxOp::getFlops() { return countFloats(getInput()) * 5; }
 
@@ -66,6 +80,47 @@ DimAttr LayerNormOp::getFlops() { return countFloats(getInput()) * 7; }
 
 // The square and their sum, the quotient, the scale.
 DimAttr RmsNormOp::getFlops() { return countFloats(getInput()) * 4; }
+
+SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &g) {
+  SmallVector<DimAttr> dims = getDims(getInput().getType());
+  auto axis = static_cast<int64_t>(getAxis());
+  auto spread = [&](Value value) { return g.broadcastAlong(value, dims, axis); };
+  Value input = g.widen(getInput());
+  Value shifted = g.emit<SubOp>(input, spread(g.reduce(ReduceKind::max, input, axis)));
+  Value exponentials = g.emit<ExpOp>(shifted);
+  Value sum = g.reduce(ReduceKind::sum, exponentials, axis);
+  Value result =
+      getLog() ? g.emit<SubOp>(shifted, spread(g.emit<LogOp>(sum))) : g.emit<DivOp>(exponentials, spread(sum));
+  return {g.cast(result, getInput().getType().getElementType())};
+}
+
+/// sqrt(meanSquare + epsilon)
+static Value getRoot(GraphBuilder &g, Value meanSquare, const APFloat &epsilon) {
+  return g.emit<SqrtOp>(g.emit<AddOp>(meanSquare, g.splatLike(epsilon.convertToFloat(), meanSquare)));
+}
+
+SmallVector<Value> LayerNormOp::decompose(GraphBuilder &g) {
+  SmallVector<DimAttr> dims = getDims(getInput().getType());
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(getAxis(), dims.size()));
+  auto spread = [&](Value value) { return g.broadcastAlong(value, dims, axes); };
+  Value input = g.widen(getInput());
+  Value centred = g.emit<SubOp>(input, spread(g.mean(input, axes)));
+  Value variance = g.mean(g.emit<MulOp>(centred, centred), axes);
+  Value normal = g.emit<DivOp>(centred, spread(getRoot(g, variance, getEpsilon())));
+  Value scaled = g.emit<MulOp>(normal, g.broadcast(g.widen(getScale()), dims));
+  Value result = g.emit<AddOp>(scaled, g.broadcast(g.widen(getBias()), dims));
+  return {g.cast(result, getInput().getType().getElementType())};
+}
+
+SmallVector<Value> RmsNormOp::decompose(GraphBuilder &g) {
+  SmallVector<DimAttr> dims = getDims(getInput().getType());
+  auto axis = static_cast<int64_t>(dims.size()) - 1;
+  Value input = g.widen(getInput());
+  Value square = g.mean(g.emit<MulOp>(input, input), axis);
+  Value scaled = g.emit<MulOp>(input, g.broadcast(g.widen(getScale()), dims));
+  Value result = g.emit<DivOp>(scaled, g.broadcastAlong(getRoot(g, square, getEpsilon()), dims, axis));
+  return {g.cast(result, getInput().getType().getElementType())};
+}
 
 void registerNormOps(VXDialect &dialect) {
   registerOps<

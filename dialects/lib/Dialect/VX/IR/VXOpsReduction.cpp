@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/WindowSize.h"
 
@@ -81,6 +82,10 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *context, std::optional<
   return success();
 }
 
+void ArgReduceOp::collectConstraints(ConstraintCollector &collector) {
+  collector.want(ConstraintKind::at_least, getDim(getInput().getType(), getAxis()), 1); // C3
+}
+
 LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
                                                SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
@@ -106,6 +111,12 @@ LogicalResult ReduceWindowOp::inferReturnTypes(MLIRContext *context, std::option
   }
   types.push_back(getTensorType(dims, input.getElementType()));
   return success();
+}
+
+void ReduceWindowOp::collectConstraints(ConstraintCollector &collector) {
+  for (auto [d, dim] : llvm::enumerate(getDims(getInput().getType())))
+    collector.wantWindow(dim, DimAttr::constant(getContext(), getWindow()[d]), getDilations()[d], getPadsLow()[d],
+                         getPadsHigh()[d]); // C3
 }
 
 DimAttr ReduceOp::getFlops() { return countFloats(getInput()); }

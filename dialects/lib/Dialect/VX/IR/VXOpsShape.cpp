@@ -1,5 +1,6 @@
 #include "VXOpFamilies.h"
 
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -34,6 +35,23 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError() << "expects the element type of 'input': want " << input.getElementType() << ", got "
                          << result.getElementType();
   return success();
+}
+
+void ReshapeOp::collectConstraints(ConstraintCollector &collector) {
+  DimAttr have = getNumElements(getInput().getType()), wanted = getNumElements(getResult().getType());
+  if (!have || !wanted || have == wanted)
+    return;
+  // What stands for -1 is the quotient of the elements and the other sizes: these must divide.
+  SmallVector<DimAttr> dims = getDims(getResult().getType());
+  for (auto [place, dim] : llvm::enumerate(dims)) {
+    DimAttr others = DimAttr::constant(getContext(), 1);
+    for (auto [other, size] : llvm::enumerate(dims))
+      if (other != place)
+        others = others * size;
+    if (!dim.asConstant() && dim == DimAttr::floorDiv(have, others))
+      return collector.want(ConstraintKind::multiple, have, others);
+  }
+  collector.wantEqual(have, wanted); // C1
 }
 
 /// C1 of the ops that have a permutation.
@@ -107,6 +125,15 @@ LogicalResult UnpackOp::verify() {
   return success();
 }
 
+void UnpackOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType packed = getInput().getType(), type = getResult().getType();
+  DimAttr tile = vx::getDim(packed, type.getRank());
+  for (auto [place, from] : llvm::enumerate(getPermutation()))
+    if (DimAttr size = vx::getDim(type, from))
+      collector.wantEqual(vx::getDim(packed, place),
+                          from == static_cast<int64_t>(getDim()) ? DimAttr::ceilDiv(size, tile) : size); // C1
+}
+
 LogicalResult BroadcastOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
   ArrayRef<int64_t> dimensions = getDimensions();
@@ -122,6 +149,11 @@ LogicalResult BroadcastOp::verify() {
                            << " of the result: got " << input << " and " << result;
   }
   return success();
+}
+
+void BroadcastOp::collectConstraints(ConstraintCollector &collector) {
+  for (auto [index, dim] : llvm::enumerate(getDimensions()))
+    collector.wantRepeat(getDim(getInput().getType(), index), getDim(getResult().getType(), dim)); // C2
 }
 
 LogicalResult SliceOp::verify() {
@@ -150,6 +182,27 @@ LogicalResult SliceOp::verify() {
                            << input.getDimSize(i) - 1 << ", got " << *start << " to " << last;
   }
   return success();
+}
+
+/// The first and the last index that a slice reads lie inside of the input, unless it reads none.
+void SliceOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType input = getInput().getType(), result = getResult().getType();
+  for (int64_t d = 0; d < input.getRank(); ++d) {
+    DimAttr start = cast<DimAttr>(getStarts()[d]), size = getDim(input, d), count = getDim(result, d);
+    int64_t stride = getStrides()[d];
+    if (!size || !count || count.asConstant() == 0)
+      continue;
+    // Written so that no element of no input passes too.
+    DimAttr last = start + (count + (-1)) * stride;
+    if (stride > 0) {
+      collector.want(ConstraintKind::at_least, start, 0); // C3
+      collector.want(ConstraintKind::at_least, size, last + 1);
+    } else {
+      collector.want(ConstraintKind::at_least, size, count);
+      collector.want(ConstraintKind::at_least, DimAttr::max(size, DimAttr::constant(getContext(), 1)), start + 1);
+      collector.want(ConstraintKind::at_least, last, 0);
+    }
+  }
 }
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -181,6 +234,14 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   }
   types.push_back(getTensorType(dims, first.getElementType()));
   return success();
+}
+
+void ConcatOp::collectConstraints(ConstraintCollector &collector) {
+  SmallVector<DimAttr> first = getDims(cast<RankedTensorType>(getInputs()[0].getType()));
+  for (Type type : getInputs().drop_front().getTypes())
+    for (auto [d, dim] : llvm::enumerate(getDims(cast<RankedTensorType>(type))))
+      if (d != getAxis())
+        collector.wantEqual(first[d], dim); // C3
 }
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,

@@ -52,11 +52,46 @@ std::string describeWant(const Constraint &constraint);
 /// `vx.loop`, `vx.if` or `vx.sequence_at` that makes a value of a type that names it.
 llvm::StringMap<mlir::Operation *> findSymbolBinders(mlir::func::FuncOp function, const SymbolRanges &ranges);
 
-/// Calls `record` with everything that `op` relies on where two sizes only may be equal, or a size may be too small. A
-/// terminator of `vx.if` and `vx.loop` stands for what the op around it wants of the values yielded. `binders` is of
-/// the op's function. Fails for an op that this function does not know.
-llvm::LogicalResult collectConstraints(mlir::Operation *op, const llvm::StringMap<mlir::Operation *> &binders,
-                                       llvm::function_ref<void(const Constraint &)> record);
+/// What an op says of the sizes that it relies on, in `ConstrainedOpInterface::collectConstraints`. A size that nothing
+/// knows (null) is no business of this; equal ones need no words.
+class ConstraintCollector {
+public:
+  ConstraintCollector(const llvm::StringMap<mlir::Operation *> &binders,
+                      llvm::function_ref<void(const Constraint &)> record)
+      : binders(binders), record(record) {}
+
+  void want(ConstraintKind kind, DimAttr lhs, DimAttr rhs) {
+    if (lhs && rhs)
+      record({kind, lhs, rhs});
+  }
+  void want(ConstraintKind kind, DimAttr lhs, int64_t rhs) {
+    if (lhs)
+      want(kind, lhs, DimAttr::constant(lhs.getContext(), rhs));
+  }
+  void wantEqual(DimAttr lhs, DimAttr rhs) {
+    if (lhs != rhs)
+      want(ConstraintKind::equal, lhs, rhs);
+  }
+  /// `lhs` is repeated to `rhs`. A part of a broadcast can be, where that broadcast can.
+  void wantRepeat(DimAttr lhs, DimAttr rhs);
+  /// A window that does not fit into the padded input has no place at all; one of a single element leaves its dimension
+  /// alone, empty or not.
+  void wantWindow(DimAttr size, DimAttr window, int64_t dilation, int64_t low, int64_t high);
+  /// Of two ranked tensors of one rank; nothing of other types.
+  void wantEqualShapes(mlir::Type lhs, mlir::Type rhs);
+  /// A value of type `incoming` becomes one of type `pattern`, which `binder` makes: the sizes that it does not bind.
+  void wantKnownShape(mlir::Type pattern, mlir::Operation *binder, mlir::Type incoming);
+
+private:
+  const llvm::StringMap<mlir::Operation *> &binders;
+  llvm::function_ref<void(const Constraint &)> record;
+};
+
+/// Calls `record` with everything that `op`, of the vx dialect, relies on where two sizes only may be equal, or a size
+/// may be too small. A terminator of `vx.if` and `vx.loop` stands for what the op around it wants of the values
+/// yielded. `binders` is of the op's function.
+void collectConstraints(mlir::Operation *op, const llvm::StringMap<mlir::Operation *> &binders,
+                        llvm::function_ref<void(const Constraint &)> record);
 
 } // namespace vx
 

@@ -183,7 +183,8 @@ def VX_Layout : VX_Trait<"Layout">;
 def VX_Container : VX_Trait<"Container">;
 
 // What else passes may rely on.
-/// Every result element depends on the operands' elements at the same place only; all shapes are compatible.
+/// Every result element depends on the operands' elements at the same place only; all shapes are compatible. Defines what
+/// VX_ConstrainedOpInterface wants of the op.
 def VX_Elementwise : VX_Trait<"Elementwise">;
 /// Sums of products of elements of the first two operands.
 def VX_Product : VX_Trait<"Product">;
@@ -207,12 +208,17 @@ def VX_Free : VX_Trait<"Free">;
 def VX_MayFault : VX_Trait<"MayFault">;
 /// Only the run tells some sizes of its results, and it binds their symbols.
 def VX_BindsResultSizes : VX_Trait<"BindsResultSizes">;
+/// Relies on no sizes but those that its operands' and results' types tell, or leaves them to the ops of its regions.
+def VX_Unconstrained : VX_Trait<"Unconstrained">;
 /// Its result type says what it computes; it does not follow from the operands and attributes alone.
 def VX_StatesResultType : VX_Trait<"StatesResultType">;
 
 // The op defines the methods of the interface itself.
 defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
 defvar VX_ChoosesHostScalars = DeclareOpInterfaceMethods<VX_HostScalarOpInterface, ["isHostScalar"]>;
+defvar VX_Decomposable = DeclareOpInterfaceMethods<VX_DecomposableOpInterface>;
+/// Each op has this, unless it is VX_Unconstrained, or the build fails.
+defvar VX_Constrained = DeclareOpInterfaceMethods<VX_ConstrainedOpInterface>;
 
 //===-- Ops --------------------------------------------------------------------------------------------------------===//
 

@@ -21,6 +21,9 @@
 
 namespace vx {
 
+class ConstraintCollector;
+class GraphBuilder;
+
 /// True when each pair of types differs at most in dimensions that may be equal.
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 bool areCompatibleTypes(mlir::Type lhs, mlir::Type rhs);
@@ -33,11 +36,14 @@ llvm::LogicalResult inferElementwise(std::optional<mlir::Location> location, mli
 namespace OpTrait {
 /// See VX_Elementwise: checks the shapes.
 llvm::LogicalResult verifyElementwise(mlir::Operation *op);
+/// Wants one shape of all operands and results.
+void collectElementwise(mlir::Operation *op, ConstraintCollector &collector);
 
 template <typename ConcreteType>
 class Elementwise : public mlir::OpTrait::TraitBase<ConcreteType, Elementwise> {
 public:
   static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return verifyElementwise(op); }
+  void collectConstraints(ConstraintCollector &collector) { collectElementwise(this->getOperation(), collector); }
 };
 
 // What each says stands in VXBase.td.
@@ -73,6 +79,8 @@ template <typename Op>
 struct MayFault : mlir::OpTrait::TraitBase<Op, MayFault> {};
 template <typename Op>
 struct BindsResultSizes : mlir::OpTrait::TraitBase<Op, BindsResultSizes> {};
+template <typename Op>
+struct Unconstrained : mlir::OpTrait::TraitBase<Op, Unconstrained> {};
 template <typename Op>
 struct StatesResultType : mlir::OpTrait::TraitBase<Op, StatesResultType> {};
 } // namespace OpTrait

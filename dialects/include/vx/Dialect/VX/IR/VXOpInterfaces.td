@@ -22,4 +22,26 @@ def VX_HostScalarOpInterface : OpInterface<"HostScalarOpInterface"> {
     "bool", "isHostScalar", (ins "unsigned":$operand), "", "return true;">];
 }
 
+def VX_ConstrainedOpInterface : OpInterface<"ConstrainedOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{
+    An op that takes two sizes for equal, or one for large enough, where its types do not say so: see `Constraints.h`. That the result
+    has the inferred sizes, none of them below 0, is asked of every op and is not for this to say.
+  }];
+  let methods = [InterfaceMethod<"Tells `collector` all that the op relies on, whether or not that holds for all values of the symbols.",
+    "void", "collectConstraints", (ins "::vx::ConstraintCollector &":$collector)>];
+}
+
+def VX_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{
+    An op that other ops can stand for: `vx-decompose` puts them in its place for targets without a kernel for it. Each operand has an
+    expression for each dimension.
+  }];
+  let methods = [InterfaceMethod<[{
+      Builds these ops, of which some may be decomposable in turn. Gives the value of each result, null where the builder refused.
+    }],
+    "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::vx::GraphBuilder &":$builder)>];
+}
+
 #endif

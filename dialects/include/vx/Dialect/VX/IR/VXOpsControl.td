@@ -6,7 +6,7 @@ include "vx/Dialect/VX/IR/VXBase.td"
 
 //===-- Symbols ----------------------------------------------------------------------------------------------------===//
 
-def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
+def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
   let summary = "declares a dimension symbol";
   let description = [{
     Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
@@ -28,7 +28,7 @@ def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
   let hasVerifier = 1;
 }
 
-def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_HostOp, VX_HostScalarOpInterface]> {
+def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_HostOp, VX_HostScalarOpInterface, VX_Unconstrained]> {
   let summary = "reads a scalar back to the host and binds a data-dependent symbol to it";
   let description = [{
     Ends a recorded segment. A value outside of the symbol's range fails the call with the source node's name. Types that name
@@ -46,7 +46,7 @@ def VX_ConstraintKind : I32EnumAttr<"ConstraintKind", "a predicate over two size
   let cppNamespace = "::vx";
 }
 
-def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp]> {
+def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp, VX_Unconstrained]> {
   let summary = "a predicate over sizes that what follows relies on";
   let description = [{
         equal      lhs = rhs
@@ -67,14 +67,14 @@ def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp]> {
 
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
-def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike, VX_HostOp]> {
+def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike, VX_HostOp, VX_Constrained]> {
   let summary = "ends a region with its values";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
-def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes]> {
+def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "runs one of two regions";
   let description = [{
     The host decides. A result whose type names a data-dependent symbol that is declared for it binds that symbol to the
@@ -90,7 +90,7 @@ def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostSca
 }
 
 def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
-                               VX_HostOp, VX_ChoosesHostScalars, VX_BindsResultSizes]> {
+                               VX_HostOp, VX_ChoosesHostScalars, VX_BindsResultSizes, VX_Constrained]> {
   let summary = "repeats a region with carried values";
   let description = [{
     As ONNX's Loop without scan outputs. The region's arguments are the carried values; it yields the next condition
@@ -116,7 +116,7 @@ def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def VX_CallOp : VX_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_BindsResultSizes]> {
+def VX_CallOp : VX_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "calls a function of the module";
   let description = [{
     The function's symbols are its own: those that its inputs bind take the sizes of the operands, which its declarations and types must
@@ -146,7 +146,7 @@ def VX_VariableRole : I32EnumAttr<"VariableRole", "what a variable is for", [
   let cppNamespace = "::vx";
 }
 
-def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp]> {
+def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
     Parameters and statistics may be shared by instances. `source` is what the model calls the variable, where that is not its name.
@@ -162,7 +162,7 @@ def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX
   let hasVerifier = 1;
 }
 
-def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp]> {
+def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
   let summary = "the value of a variable at this point of the program";
   let description = [{
     - C1: the variable exists and has the result's type.
@@ -172,7 +172,7 @@ def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<Symbol
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
-def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp]> {
+def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
   let summary = "sets a variable";
   let description = [{
     Takes effect for loads after it in the program; other calls see it when this call has succeeded. A call that fails changes
@@ -186,7 +186,7 @@ def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<Symb
 
 //===-- Sequences --------------------------------------------------------------------------------------------------===//
 
-def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp]> {
+def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp, VX_Constrained]> {
   let summary = "a sequence of the given tensors";
   let description = [{
     - C1: every input has the sequence's element type.
@@ -198,7 +198,7 @@ def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp]> {
 }
 
 def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure,
-                                                    VX_HostOp, VX_ChoosesHostScalars]> {
+                                                    VX_HostOp, VX_ChoosesHostScalars, VX_Constrained]> {
   let summary = "a sequence with one more tensor";
   let description = [{
     `position` lies in [-n, n] with n the length; without it the tensor is appended. Another position fails the call.
@@ -211,7 +211,7 @@ def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure,
   let hasVerifier = 1;
 }
 
-def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes]> {
+def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "one tensor of a sequence";
   let description = [{
     `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
@@ -226,7 +226,7 @@ def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface,
 }
 
 def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence", "result"]>,
-                                                  VX_HostOp, VX_HostScalarOpInterface]> {
+                                                  VX_HostOp, VX_HostScalarOpInterface, VX_Unconstrained]> {
   let summary = "a sequence without one of its tensors";
   let description = [{ `position` lies in [-n, n) with n the length; without it the last tensor is removed. Another position fails the call. }];
   let arguments = (ins VX_SequenceType:$sequence, Optional<VX_I64Scalar>:$position);
@@ -234,7 +234,7 @@ def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence
   let assemblyFormat = "$sequence (`at` $position^)? attr-dict `:` type($sequence)";
 }
 
-def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp]> {
+def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp, VX_Unconstrained]> {
   let summary = "the number of tensors of a sequence";
   let arguments = (ins VX_SequenceType:$sequence);
   let results = (outs VX_I64Scalar:$result);
@@ -243,7 +243,7 @@ def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp]> {
 
 //===-- Fusion and kernels -----------------------------------------------------------------------------------------===//
 
-def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure, VX_Container]> {
+def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure, VX_Container, VX_Unconstrained]> {
   let summary = "ops that one target computes with one kernel";
   let description = [{
     Made at the `fused` phase. The region's arguments are the operands; one anchor op and its prologue and epilogue stand in it.
@@ -257,7 +257,7 @@ def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure, VX_Cont
   let hasVerifier = 1;
 }
 
-def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, VX_Container]> {
+def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, VX_Container, VX_Unconstrained]> {
   let summary = "an outlined kernel";
   let description = [{
     Made at the `kernels` phase. `key` is the hash of its canonical text (locations dropped, symbols renamed s0, s1, ... in order of first
@@ -272,7 +272,7 @@ def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasPa
   let hasVerifier = 1;
 }
 
-def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container]> {
+def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container, VX_Unconstrained]> {
   let summary = "runs a kernel";
   let description = [{
     `symbols` gives the value of each of the kernel's symbols in terms of the caller's.

@@ -15,7 +15,7 @@ class VX_ElementwiseInference<string elementType> {
   }];
 }
 class VX_ElementwiseOp<string opMnemonic, list<Trait> traits = [], string elementType = "{}">
-    : VX_InferredOp<opMnemonic, !listconcat([Pure, VX_Pointwise, VX_Elementwise], traits),
+    : VX_InferredOp<opMnemonic, !listconcat([Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface], traits),
                     VX_ElementwiseInference<elementType>.definition>;
 defvar VX_BoolResult = "::mlir::IntegerType::get(context, 1)";
 
@@ -124,7 +124,7 @@ def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
 }
 
-def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_StatesResultType]> {
+def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface, VX_StatesResultType]> {
   let summary = "conversion of the element type";
   let description = [{
     Converts every element to the result's element type. Float to float rounds to nearest even. Float to integer truncates

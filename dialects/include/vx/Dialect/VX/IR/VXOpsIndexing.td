@@ -5,7 +5,7 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                           VX_Anchor, VX_Moves, VX_MayFault]> {
+                                           VX_Anchor, VX_Moves, VX_MayFault, VX_Unconstrained]> {
   let summary = "picks slices along one dimension by index";
   let description = [{
     The result has the shape of `input` with dimension `axis` replaced by the dimensions of `indices`:
@@ -30,7 +30,7 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
   }];
 }
 
-def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_StatesResultType]> {
+def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_StatesResultType, VX_Unconstrained]> {
   let summary = "the number of elements that are not zero";
   let description = [{ NaN counts. The result sizes a `vx.nonzero` through `vx.bind_symbol`. }];
   let arguments = (ins VX_Tensor:$input);
@@ -38,7 +38,7 @@ def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_S
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_ScattersResult, VX_StatesResultType]> {
+def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_ScattersResult, VX_StatesResultType, VX_Constrained]> {
   let summary = "the places of the elements that are not zero";
   let description = [{
     `result[d, k]` is the index along dimension d of the k-th element that is not zero, in row-major order. The result has

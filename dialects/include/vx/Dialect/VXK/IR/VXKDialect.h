@@ -28,9 +28,9 @@ inline constexpr llvm::StringLiteral kKernelAttr = "vxk.kernel";
 inline constexpr llvm::StringLiteral kThreadsAttr = "vxk.threads";
 /// #vx.strategy attribute of a kernel.
 inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
-/// I64 array attribute of a kernel with several results: the numbers of the buffers that may lie over one another, which
-/// are results and the operands whose places they may have. Each element is read before any result's is written there.
-/// With one result this needs no words: what is read flows into what is written.
+/// I64 array attribute of a kernel with several results: the numbers of the buffers that may lie over one another,
+/// which are results and the operands whose places they may have. Each element is read before any result's is written
+/// there. With one result this needs no words: what is read flows into what is written.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "vxk.in_place";
 /// Of a linalg op that is a convolution: its strides, dilations, pads_low, pads_high and groups, and channels_last.
 inline constexpr llvm::StringLiteral kConvAttr = "vxk.conv";
