@@ -106,6 +106,7 @@ TEST_F(GraphBuilderTest, RefusesWhatNoGraphCanHold) {
   GraphBuilder g(builder, builder.getUnknownLoc());
   Value x = getArgument(0);
   EXPECT_FALSE(g.reshape(x, {g.dim(-1)}));
+  EXPECT_TRUE(g.hasRefused());
   EXPECT_FALSE(g.typeOf(getArgument(2)));
   EXPECT_FALSE(g.broadcast(x, g.dim(2)));
   EXPECT_FALSE(g.emitScalar(300, builder.getIntegerType(8)));
