@@ -83,3 +83,23 @@ vxrt.program @elements symbols ["n"] {
   }
   vxrt.return %c, %n, %d, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
 }
+
+// What is guarded waits for what may report a fault, and the other way round, whatever memory they touch.
+// CHECK-LABEL: vxrt.program @faults
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%{{.+}}) scalars() {vx.fault_sites = ["g"]}
+// CHECK-NEXT:    vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%{{.+}}) scalars() :
+// CHECK-NEXT:    vxrt.dispatch barrier @k[%{{.+}}] (%{{.+}}) -> (%{{.+}}) scalars() {vx.guarded}
+vxrt.program @faults symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c64 = vxrt.const 64
+  %a = vxrt.allocate %c64 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %c = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%c) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %a, %one, %b, %one, %c, %one : !vxrt.buffer, i64, !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1, 1]
+}

@@ -35,17 +35,16 @@ vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
 
 // -----
 
-// The kernel waits for the check of another that reports faults, and for the last reader of the old value.
+// The kernel comes behind another that reports faults, and behind the last reader of the old value. It is guarded, and nothing is waited for.
 // CHECK-LABEL: vxrt.program @behind
 // CHECK:         %[[W:.+]] = vxrt.variable @w
+// CHECK-NOT:     vxrt.check_faults
 // CHECK:         vxrt.segment {
 // CHECK-NEXT:      vxrt.dispatch @f[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%{{.+}}) scalars() {vx.fault_sites = ["g"]} :
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[W]]) scalars() {vx.guarded} :
 // CHECK-NEXT:    }
-// CHECK-NEXT:    vxrt.check_faults
-// CHECK-NEXT:    vxrt.const
-// CHECK-NEXT:    vxrt.segment {
-// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[W]])
-// CHECK-NEXT:    }
+// CHECK-NOT:     vxrt.check_faults
+// CHECK:         vxrt.return
 vx.variable @w : tensor<4xf32>
 vxrt.program @behind symbols [] {
 ^bb0(%x: !vxrt.buffer):
@@ -104,5 +103,99 @@ vxrt.program @copies symbols [] {
 vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// A copy of the variable that kernels replace elements of: they do so where the variable lies, guarded.
+// CHECK-LABEL: vxrt.program @append
+// CHECK:         %[[W:.+]] = vxrt.variable @w
+// CHECK-NOT:     vxrt.check_faults
+// CHECK:         vxrt.segment {
+// CHECK-NEXT:      vxrt.dispatch @f[%{{.+}}] (%{{.+}}) -> (%[[OK:.+]]) scalars() {vx.fault_sites = ["g"]} :
+// CHECK-NEXT:      vxrt.dispatch @s[%{{.+}}] (%[[W]], %[[OK]], %{{.+}}) -> (%[[W]]) scalars() {vx.guarded} :
+// CHECK-NEXT:      vxrt.dispatch @s[%{{.+}}] (%[[W]], %[[OK]], %{{.+}}) -> (%[[W]]) scalars() {vx.guarded} :
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%[[W]]) -> (%{{.+}}) scalars() :
+// CHECK-NEXT:    }
+// CHECK-NOT:     vxrt.copy
+// CHECK-NOT:     vxrt.check_faults
+// CHECK:         vxrt.return
+vx.variable @w : tensor<4xf32>
+vxrt.program @append symbols [] {
+^bb0(%i: !vxrt.buffer, %x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %four = vxrt.const 4
+  %c8 = vxrt.const 8
+  %c16 = vxrt.const 16
+  %w = vxrt.variable @w : !vxrt.buffer
+  %ok = vxrt.allocate %c8 : !vxrt.buffer
+  %a = vxrt.allocate %c16 : !vxrt.buffer
+  %r = vxrt.allocate %c16 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %w, %a : !vxrt.buffer
+    vxrt.dispatch @f[%one] (%i) -> (%ok) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @s[%one] (%a, %ok, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @s[%one] (%a, %ok, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%a) -> (%r) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  %w_0 = vxrt.variable @w : !vxrt.buffer
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %a, %w_0 : !vxrt.buffer
+  }
+  vxrt.return %r, %four : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @f "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%i: tensor<1x1xi64>):
+  %0 = vx.check_indices %i below [#vx.dim<4>] : tensor<1x1xi64>
+  vx.yield %0 : tensor<1x1xi64>
+}
+vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%w: tensor<4xf32>, %i: tensor<1x1xi64>, %x: tensor<1xf32>):
+  %0 = vx.scatter set %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+vx.kernel @e "2" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%w: tensor<4xf32>):
+  %0 = vx.neg %w : tensor<4xf32>
+  vx.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Stays a copy: the kernel that writes reads the old value too, or another reads the old value behind it.
+// CHECK-LABEL: vxrt.program @old_value
+// CHECK-COUNT-4: vxrt.copy
+vx.variable @w : tensor<4xf32>
+vx.variable @u : tensor<4xf32>
+vxrt.program @old_value symbols [] {
+^bb0(%i: !vxrt.buffer, %x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %four = vxrt.const 4
+  %c16 = vxrt.const 16
+  %w = vxrt.variable @w : !vxrt.buffer
+  %u = vxrt.variable @u : !vxrt.buffer
+  %a = vxrt.allocate %c16 : !vxrt.buffer
+  %b = vxrt.allocate %c16 : !vxrt.buffer
+  %r = vxrt.allocate %c16 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %w, %a : !vxrt.buffer
+    vxrt.dispatch @s[%one] (%a, %i, %w) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %u, %b : !vxrt.buffer
+    vxrt.dispatch @s[%one] (%b, %i, %x) -> (%b) scalars() : (!vxrt.buffer, !vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @s[%one] (%b, %i, %u) -> (%r) scalars() : (!vxrt.buffer, !vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+  }
+  %w_0 = vxrt.variable @w : !vxrt.buffer
+  %u_0 = vxrt.variable @u : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %a, %w_0 : !vxrt.buffer
+    vxrt.copy %b, %u_0 : !vxrt.buffer
+  }
+  vxrt.return %r, %four : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%w: tensor<4xf32>, %i: tensor<1xi64>, %x: tensor<4xf32>):
+  %0 = vx.update_slice %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1xi64>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }

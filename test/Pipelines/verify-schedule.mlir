@@ -46,3 +46,38 @@ vxrt.program @faulty_writer symbols [] {
   }
   vxrt.return ranks []
 }
+
+// -----
+
+// Behind a kernel that may have reported a fault only what is guarded writes, until somebody has looked.
+vx.variable @v : tensor<4xi64>
+vxrt.program @unguarded symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @f[%0] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+    // expected-error @+1 {{after 'schedule' only guarded kernels write a variable where a fault may have been reported, got 'vxrt.dispatch' of}}
+    vxrt.dispatch @k[%0] (%x) -> (%1) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
+
+// -----
+
+vx.variable @v : tensor<4xi64>
+vxrt.program @looked_between symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @f[%0] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %y, %1 : !vxrt.buffer
+  }
+  vxrt.return ranks []
+}

@@ -311,3 +311,40 @@ func.func @dead(%x: tensor<4xf32>, %at: tensor<2xi64>, %trips: tensor<i64>) -> t
   }
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// What is updated is an operand of its kernel, and not computed in it; what is written may be. Nothing joins behind.
+// CHECK-LABEL: func.func @update(
+// CHECK:         %[[BASE:.+]] = vx.fusion
+// CHECK:           vx.neg
+// CHECK-NOT:       vx.scatter
+// CHECK:         %[[NEW:.+]] = vx.fusion
+// CHECK-SAME:      (%{{.+}}, %[[BASE]], %{{.+}})
+// CHECK:           vx.abs
+// CHECK-NEXT:      vx.scatter
+// CHECK-NEXT:      vx.yield
+// CHECK:         vx.fusion
+// CHECK:           vx.exp
+func.func @update(%x: tensor<4x8xf32>, %i: tensor<2x1xi64>, %u: tensor<2x8xf32>) -> tensor<4x8xf32> {
+  %0 = vx.neg %x : tensor<4x8xf32>
+  %1 = vx.abs %u : tensor<2x8xf32>
+  %2 = vx.scatter add %0, %i, %1 axes = [0] : tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>
+  %3 = vx.exp %2 : tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// A number in all places is made by a kernel, not stored.
+// CHECK-LABEL: func.func @zeros(
+// CHECK:         %[[ZEROS:.+]] = vx.fusion
+// CHECK:           vx.broadcast
+// CHECK:         vx.fusion
+// CHECK-SAME:      (%[[ZEROS]],
+// CHECK:           vx.scatter
+func.func @zeros(%i: tensor<2x1xi64>, %u: tensor<2x8xf32>) -> tensor<4x8xf32> {
+  %0 = vx.constant dense<0.0> : tensor<4x8xf32>
+  %1 = vx.scatter add %0, %i, %u axes = [0] : tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>
+  return %1 : tensor<4x8xf32>
+}

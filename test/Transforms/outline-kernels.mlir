@@ -40,3 +40,19 @@ func.func @in_place(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %r: tensor<4x4xf32
   %1 = vx.add %0, %r : tensor<4x4xf32>, tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+
+// What is declared of a symbol, its kernels know: those of another range are others.
+// CHECK-LABEL: func.func @ranges(
+// CHECK:         vx.kernel @exp "
+// CHECK-SAME:      vx.symbol_ranges = array<i64: 64, 512, 64>
+// CHECK:         vx.kernel @exp_1 "
+// CHECK-NOT:       vx.symbol_ranges
+vx.symbol "n" min = 64 max = 512 multiple = 64
+vx.symbol "m"
+func.func @ranges(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.enc<[m]>>) -> (tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>) {
+  %0 = vx.exp %x : tensor<?xf32, #vx.enc<[n]>>
+  %1 = vx.exp %y : tensor<?xf32, #vx.enc<[m]>>
+  return %0, %1 : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>
+}

@@ -83,6 +83,8 @@ CALLS = [
     Call("GatherND", {"x": ones(4, 3), "i": i64([1, 2], [3, -4])}, "index at [1, 1] is -4, allowed is [-3, 3)"),
     Call("GatherND", {"x": ones(4, 3), "i": i64([[1, 2]], [[4, 0]])}, "index at [1, 0, 0] is 4, allowed is [-4, 4)"),
     Call("GatherND", {"x": (ones(4, 3), ["N", "C"]), "i": (i64([-1], [7]), ["M", 1])}, "index at [1, 0] is 7, allowed is [-4, 4)"),
+    Call("ScatterND", {"x": ones(4, 3), "i": i64([1], [4]), "u": ones(2, 3)}, "index at [1, 0] is 4, allowed is [-4, 4)"),
+    Call("ScatterND", {"x": (ones(4, 3), ["N", "C"]), "i": (i64([-1, 2], [0, -4]), ["M", 2]), "u": (ones(2), ["M"])}, "index at [1, 1] is -4, allowed is [-3, 3)"),
     # Lists and scalars of the data.
     Call("Reshape", {"x": ones(2, 3), "s": i64(4, 5)}, equal(6, "s[0] * s[1]", (6, 20))),
     Call("Reshape", {"x": ones(2, 3), "s": i64(-1, 4)}, equal(6, "s[0] * s[1]", (6, 4))),

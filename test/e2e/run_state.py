@@ -239,6 +239,118 @@ func.func @step(%x: {t} {{vx.name = "x"}}, %i: {tensor(n, of="i64")} {{vx.name =
                    lambda state, x, i: {"sum": state["sum"] + x[i]} if i.max() < n else None, message="allowed is")
 
 
+def checked(name, indices, count, sizes):
+    """The text of indices that are known to be right, of the last dimension's members."""
+    kind = tensor(*count, of="i64")
+    return f"  %{name} = vx.check_indices %{indices} below [{', '.join(f'#vx.dim<{size}>' for size in sizes)}] : {kind}\n"
+
+
+@case(3, 33, 1025)
+def _append(n):
+    """A cache of pages: lines are written at pages and lines of the input, and read behind. Of two lines for one place the last stays; a bad
+    place changes nothing."""
+    pages, heads, lines, tokens = 5, 2, 32, 4
+    t, at, random = tensor(pages, heads, lines, n), tensor(tokens, 2, of="i64"), np.random.default_rng(n)
+    rows = tensor(tokens, heads, n)
+    text = f"""vx.variable @cache : {t}
+func.func @step(%at: {at} {{vx.name = "at"}}, %x: {rows} {{vx.name = "x"}}) -> ({tensor(pages, heads, lines)} {{vx.name = "sums"}}) {{
+  %cache = vx.variable_load @cache : {t}
+{checked("ok", "at", (tokens, 2), (pages, lines))}  %y = vx.neg %x : {rows}
+  %new = vx.scatter set %cache, %ok, %y axes = [0, 2] : {t}, {at}, {rows}
+  vx.variable_store %new, @cache : {t}
+  %sums = vx.reduce max %new axes = [3] : {t}
+  return %sums : {tensor(pages, heads, lines)}
+}}"""
+
+    def step(state, at, x):
+        cache = state["cache"].copy()
+        for (page, line), row in zip(at, x):
+            if not (-pages <= page < pages and -lines <= line < lines):
+                return None
+            cache[page, :, line] = -row
+        return {"cache": cache}
+
+    def call(*bad):
+        at = np.stack([random.integers(-pages, pages, tokens), random.integers(-lines, lines, tokens)], 1)
+        at[1] = at[0]
+        for place, value in bad:
+            at[place] = value
+        return at, whole(random, tokens, heads, n)
+
+    calls = [call(), call(), call(((3, 0), pages)), call(), call(((0, 1), -lines - 1)), call()]
+    return Program(text, {"cache": whole(random, pages, heads, lines, n)}, calls, step, message="allowed is")
+
+
+@case(7, 260)
+def _added_rows(n):
+    """Rows are added one after another to one variable, by two kernels, and a slice of another is replaced; both are read and returned."""
+    t, part, random = tensor(n, 5), tensor(3, 5), np.random.default_rng(n)
+    ids, one = tensor(3, 1, of="i64"), tensor(1, of="i64")
+    text = f"""vx.variable @sum : {t}
+vx.variable @part : {t}
+func.func @step(%i: {ids} {{vx.name = "i"}}, %s: {one} {{vx.name = "s"}}, %x: {part} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}, {t} {{vx.name = "all"}}) {{
+  %sum = vx.variable_load @sum : {t}
+  %part = vx.variable_load @part : {t}
+  %once = vx.scatter add %sum, %i, %x axes = [0] : {t}, {ids}, {part}
+  %y = vx.neg %x : {part}
+  %twice = vx.scatter add %once, %i, %y axes = [0] : {t}, {ids}, {part}
+  %z = vx.add %x, %x : {part}, {part}
+  %thrice = vx.scatter add %twice, %i, %z axes = [0] : {t}, {ids}, {part}
+  %box = vx.update_slice %part, %s, %x axes = [0] : {t}, {one}, {part}
+  vx.variable_store %thrice, @sum : {t}
+  vx.variable_store %box, @part : {t}
+  %both = vx.add %thrice, %box : {t}, {t}
+  %r = vx.reduce max %both axes = [0, 1] : {t}
+  return %r, %both : tensor<f32>, {t}
+}}"""
+
+    def step(state, i, s, x):
+        total, box = state["sum"].copy(), state["part"].copy()
+        for row, value in zip(i[:, 0], x):
+            if 0 <= row < n:
+                total[row] += 2 * value
+        if 0 <= s[0] <= n - 3:
+            box[s[0] : s[0] + 3] = x
+        return {"sum": total, "part": box}
+
+    calls = [(np.array([[a], [b], [a]]), np.array([s]), whole(random, 3, 5)) for a, b, s in ((0, 1, 0), (n - 1, 2, n - 3), (n, -1, n - 2), (3, 3, -1), (2, n // 2, 1))]
+    return Program(text, {"sum": whole(random, n, 5), "part": whole(random, n, 5)}, calls, step)
+
+
+@case(6, 40)
+def _scattered_from_itself(n):
+    """What is written is read from what is written over: the old value is meant. Another's old value is read behind the write."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    ids = tensor(n, 1, of="i64")
+    text = f"""vx.variable @w : {t}
+vx.variable @u : {t}
+vx.variable @kept : {t}
+func.func @step(%i: {ids} {{vx.name = "i"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %w = vx.variable_load @w : {t}
+  %u = vx.variable_load @u : {t}
+  %y = vx.neg %w : {t}
+  %w1 = vx.scatter set %w, %i, %y axes = [0] : {t}, {ids}, {t}
+  %u1 = vx.scatter add %u, %i, %w axes = [0] : {t}, {ids}, {t}
+  %m = vx.reduce max %u1 axes = [0, 1] : {t}
+  %mm = vx.broadcast %m, [] : tensor<f32> -> {t}
+  %k = vx.add %u, %mm : {t}, {t}
+  vx.variable_store %w1, @w : {t}
+  vx.variable_store %u1, @u : {t}
+  vx.variable_store %k, @kept : {t}
+  %r = vx.reduce max %w axes = [0, 1] : {t}
+  return %r : tensor<f32>
+}}"""
+
+    def step(state, i):
+        w, u = state["w"].copy(), state["u"].copy()
+        for row, to in enumerate(i[:, 0]):
+            w[to] = -state["w"][row]
+            u[to] += state["w"][row]
+        return {"w": w, "u": u, "kept": state["u"] + u.max()}
+
+    return Program(text, {name: whole(random, n, 3) for name in ("w", "u", "kept")}, [(random.integers(0, n, (n, 1)),) for _ in range(3)], step)
+
+
 @case(2, 19)
 def _loop(n):
     """A variable that a loop stores at each round, and one beside it that reads it afterwards."""

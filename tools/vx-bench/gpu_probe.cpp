@@ -111,6 +111,10 @@ static void addFunction(format::ModuleT &module, const char *name, format::Eleme
 static void addKernel(format::TargetT &target, const char *name, std::vector<format::Access> buffers) {
   auto kernel = std::make_unique<format::KernelT>();
   kernel->name = kernel->key = name;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    kernel->buffer_types.push_back(std::make_unique<format::BufferTypeT>());
+    kernel->buffer_types.back()->element_type = format::ElementType::F32;
+  }
   kernel->buffers = std::move(buffers);
   kernel->scalar_count = 1;
   kernel->workgroup_size = {64, 1, 1};

@@ -114,7 +114,10 @@ vxc_result Call::checkLists() {
 }
 
 vxc_result Call::parseDim(StringRef text) {
-  auto bad = [&] { return fail(VXC_USAGE, "--dim: want NAME=N, NAME=N,N,... or NAME=N..N, got '" + text.str() + "'"); };
+  auto bad = [&] {
+    return fail(VXC_USAGE,
+                "--dim: want NAME=N, NAME=N,N,..., NAME=N..N or NAME=N..N:MULTIPLE, got '" + text.str() + "'");
+  };
   // A name may hold any character; the last '=' ends it.
   auto [name, value] = text.rsplit('=');
   vx::DimOption dim;
@@ -122,11 +125,13 @@ vxc_result Call::parseDim(StringRef text) {
   if (name.empty() || value.empty())
     return bad();
   if (value.contains("..")) {
-    auto [low, high] = value.split("..");
-    int64_t least, most;
-    if (low.getAsInteger(10, least) || high.getAsInteger(10, most) || least < 0 || most < least)
+    auto [low, rest] = value.split("..");
+    auto [high, factor] = rest.split(':');
+    int64_t least, most, multiple = 1;
+    if (low.getAsInteger(10, least) || high.getAsInteger(10, most) || least < 0 || most < least ||
+        (rest.contains(':') && (factor.getAsInteger(10, multiple) || multiple < 1)))
       return bad();
-    dim.range = {least, most};
+    dim.range = vx::SymbolRange{least, most, multiple};
   } else {
     SmallVector<StringRef> pieces;
     value.split(pieces, ',');

@@ -81,6 +81,11 @@ private:
         index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis() + d), offset);
       return;
     }
+    if (auto check = dyn_cast<CheckIndicesOp>(op)) {
+      for (Attribute size : check.getSizes())
+        index(cast<DimAttr>(size), offset);
+      return;
+    }
     if (op->hasTrait<OpTrait::Moves>() || isa<CastOp, PackOp, UnpackOp>(op))
       return follow(op, offset);
     if (isa<AddOp, SubOp>(op) && offset) {

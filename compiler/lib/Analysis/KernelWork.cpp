@@ -1,5 +1,7 @@
 #include "vx/Analysis/KernelWork.h"
 
+#include "vx/Dialect/VX/IR/KernelFacts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -20,6 +22,8 @@ static DimAttr getBytes(Type type) {
 
 /// The part of a kernel's input that its ops read.
 static DimAttr getBytesRead(BlockArgument argument) {
+  if (!argument.use_empty() && llvm::all_of(argument.getUses(), isUpdated))
+    return constant(argument.getOwner()->getParentOp(), 0);
   auto takesPart = [](OpOperand &use) {
     return isa<SliceOp>(use.getOwner()) || (isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 0);
   };
@@ -39,8 +43,10 @@ KernelWork countWork(KernelOp kernel) {
       work.flops = work.flops + counted.getFlops();
   for (BlockArgument argument : body.getArguments())
     work.bytes = work.bytes + getBytesRead(argument);
-  for (Type type : body.getTerminator()->getOperandTypes())
-    work.bytes = work.bytes + getBytes(type);
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto update = result.getDefiningOp<UpdateOpInterface>();
+    work.bytes = work.bytes + getBytes(update ? update.getUpdates().getType() : result.getType());
+  }
   return work;
 }
 

@@ -106,7 +106,18 @@ Outcome Compilation::applyRanges(ModuleOp module) {
     };
     SmallVector<int64_t> values(dim.values.begin(), dim.values.end());
     if (dim.range)
-      values = {std::max(dim.range->first, static_cast<int64_t>(symbol.getMin())), dim.range->second};
+      values = {std::max(dim.range->min, static_cast<int64_t>(symbol.getMin())), dim.range->max};
+    if (dim.range && dim.range->multiple > 1) {
+      int64_t both = std::lcm(dim.range->multiple, static_cast<int64_t>(symbol.getMultiple()));
+      int64_t least = llvm::divideCeil(values[0], both) * both, most = values[1] / both * both;
+      if (least > most) {
+        emitError(UnknownLoc::get(module.getContext())) << "--dim: '" << dim.name << "' has no multiple of " << both
+                                                        << " from " << values[0] << " to " << values[1];
+        return Outcome::Usage;
+      }
+      values = {least, most};
+      symbol.setMultiple(both);
+    }
     for (int64_t value : values)
       if (!isAllowed(value)) {
         emitError(UnknownLoc::get(module.getContext()))

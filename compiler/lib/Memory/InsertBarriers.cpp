@@ -1,6 +1,7 @@
 // Marks the commands that must wait for those before them in their segment.
 
 #include "Lifetimes.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
@@ -80,14 +81,20 @@ private:
   llvm::DenseMap<Value, Lifetime> known;
 };
 
+/// The fault record: what may report a fault writes it, what is guarded reads it.
+bool conflictOverFaults(Operation *a, Operation *b) {
+  return (a->hasAttr(kFaultSitesAttr) && b->hasAttr(kGuardedAttr)) ||
+         (a->hasAttr(kGuardedAttr) && b->hasAttr(kFaultSitesAttr));
+}
+
 bool conflicts(Operation *earlier, Operation *later, Aliasing &aliasing) {
   auto anyOverlap = [&](ValueRange a, ValueRange b) {
     return llvm::any_of(a,
                         [&](Value x) { return llvm::any_of(b, [&](Value y) { return aliasing.mayOverlap(x, y); }); });
   };
   auto reads = vxrt::getReadBuffers, writes = vxrt::getWrittenBuffers;
-  return anyOverlap(writes(earlier), reads(later)) || anyOverlap(writes(earlier), writes(later)) ||
-         anyOverlap(reads(earlier), writes(later));
+  return conflictOverFaults(earlier, later) || anyOverlap(writes(earlier), reads(later)) ||
+         anyOverlap(writes(earlier), writes(later)) || anyOverlap(reads(earlier), writes(later));
 }
 
 struct InsertBarriersPass : impl::InsertBarriersPassBase<InsertBarriersPass> {

@@ -1,7 +1,7 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
 #include "Lifetimes.h"
-#include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 

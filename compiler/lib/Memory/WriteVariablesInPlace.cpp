@@ -1,11 +1,12 @@
 // Lets kernels write the new value of a variable where the variable lies.
 
 #include "Lifetimes.h"
-#include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Memory/CallFailures.h"
 #include "vx/Memory/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -82,10 +83,16 @@ public:
     for (Operation *step : steps.get())
       if (auto copy = dyn_cast<vxrt::CopyOp>(step); copy && vxrt::writesVariable(copy))
         stores.push_back(copy);
+    vxrt::CheckFaultsOp check = findLastCheck();
     // The last producer first: one that has to wait for a check may hold up those that it reads.
     llvm::sort(stores, [&](vxrt::CopyOp a, vxrt::CopyOp b) { return getProducerStep(a) > getProducerStep(b); });
+    bool hasCopies = false;
     for (vxrt::CopyOp store : stores)
-      writeInPlace(store);
+      hasCopies |= !writeInPlace(store, check);
+    if (check && !hasCopies) {
+      check.erase();
+      joinSegments();
+    }
     dropEmptySegments();
   }
 
@@ -128,28 +135,70 @@ private:
         segment.erase();
   }
 
-  /// The one command that writes what is stored; null where others may, or something holds it beyond its commands.
-  vxrt::DispatchOp getProducer(vxrt::CopyOp store) {
+  /// The check that the stores of copies wait for; null where no kernel may have reported a fault by then.
+  vxrt::CheckFaultsOp findLastCheck() {
+    vxrt::CheckFaultsOp check;
+    for (Operation *step : steps.get())
+      if (auto faults = dyn_cast<vxrt::CheckFaultsOp>(step))
+        check = faults;
+    return check;
+  }
+
+  /// What makes a stored value: one kernel, or a copy of the variable and kernels that replace elements of it, in
+  /// order.
+  struct Production {
+    vxrt::CopyOp copied;
+    SmallVector<vxrt::DispatchOp> kernels;
+  };
+
+  /// No kernels where something else may write the value, or holds it beyond its commands.
+  Production getProduction(vxrt::CopyOp store) {
     Value value = store.getSource();
     if (!value.getDefiningOp<vxrt::AllocateOp>())
       return {};
-    vxrt::DispatchOp producer;
+    SetVector<Operation *> writers;
     for (Operation *user : value.getUsers()) {
       if (!isBriefUse(user))
         return {};
-      if (!llvm::is_contained(vxrt::getWrittenBuffers(user), value))
-        continue;
-      auto dispatch = dyn_cast<vxrt::DispatchOp>(user);
-      if (producer || !dispatch || !isa<vxrt::ProgramOp>(dispatch->getParentOp()->getParentOp()))
-        return {};
-      producer = dispatch;
+      if (llvm::is_contained(vxrt::getWrittenBuffers(user), value))
+        writers.insert(user);
     }
-    return producer;
+    Production production;
+    SmallVector<Operation *> inOrder = writers.takeVector();
+    llvm::sort(inOrder, [&](Operation *a, Operation *b) { return steps.getPosition(a) < steps.getPosition(b); });
+    for (Operation *writer : inOrder) {
+      if (!isa<vxrt::ProgramOp>(writer->getParentOp()->getParentOp()))
+        return {};
+      auto kernel = dyn_cast<vxrt::DispatchOp>(writer);
+      auto copy = dyn_cast<vxrt::CopyOp>(writer);
+      if (copy && writer == inOrder.front() && isOfVariable(copy.getSource(), store))
+        production.copied = copy;
+      else if (kernel && (production.copied ? updates(kernel, value) : inOrder.size() == 1))
+        production.kernels.push_back(kernel);
+      else
+        return {};
+    }
+    return production;
+  }
+
+  static bool isOfVariable(Value value, vxrt::CopyOp store) {
+    auto variable = value.getDefiningOp<vxrt::VariableOp>();
+    return variable &&
+           variable.getVariableAttr() == store.getTarget().getDefiningOp<vxrt::VariableOp>().getVariableAttr();
+  }
+
+  /// True where the kernel writes a part of what lies in the buffer.
+  static bool updates(vxrt::DispatchOp dispatch, Value buffer) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
+    for (auto [number, output] : llvm::enumerate(dispatch.getOutputs()))
+      if (output == buffer)
+        return kernel && getUpdatedOperand(kernel, number);
+    return false;
   }
 
   int64_t getProducerStep(vxrt::CopyOp store) {
-    vxrt::DispatchOp producer = getProducer(store);
-    return producer ? steps.getPosition(producer) : -1;
+    Production production = getProduction(store);
+    return production.kernels.empty() ? -1 : steps.getPosition(production.kernels.front());
   }
 
   /// The names of a variable's memory.
@@ -170,10 +219,16 @@ private:
            });
   }
 
-  void writeInPlace(vxrt::CopyOp store) {
-    vxrt::DispatchOp producer = getProducer(store);
-    if (!producer || mayFailCall(producer))
-      return;
+  /// True where the value is written to the variable from now on, and the copy is gone. Only guarded kernels do that
+  /// before `check`.
+  bool writeInPlace(vxrt::CopyOp store, vxrt::CheckFaultsOp check) {
+    Production production = getProduction(store);
+    ArrayRef<vxrt::DispatchOp> producers = production.kernels;
+    if (producers.empty() || llvm::any_of(producers, [](vxrt::DispatchOp producer) { return mayFailCall(producer); }))
+      return false;
+    auto isProducer = [&](Operation *op) {
+      return llvm::any_of(producers, [&](vxrt::DispatchOp producer) { return producer == op; });
+    };
     Value value = store.getSource();
     auto target = store.getTarget().getDefiningOp<vxrt::VariableOp>();
     // The step behind which the old value is read no more and the call cannot fail any more.
@@ -182,44 +237,61 @@ private:
     for (vxrt::VariableOp name : getNames(target.getVariableAttr()))
       for (OpOperand &use : name->getUses()) {
         Operation *user = use.getOwner();
-        if (user == store)
+        if (user == store || user == production.copied)
           continue;
         if (!isBriefUse(user))
-          return; // a loop or branch may give it another name
-        if (user == producer) {
+          return false; // a loop or branch may give it another name
+        if (isProducer(user)) {
+          auto producer = cast<vxrt::DispatchOp>(user);
           if (++ownReads > 1 || !allows(producer, use.getOperandNumber() - getFirstInput(producer), value))
-            return;
+            return false;
           continue;
         }
         last = std::max(last, steps.getPosition(user));
       }
     for (auto [position, step] : llvm::enumerate(steps.get()))
-      if (mayFailCall(step))
+      if (step != check && mayFailCall(step))
         last = std::max(last, static_cast<int64_t>(position));
     // Who reads the new value reads the variable from now on, as long as it does so later.
     for (Operation *user : value.getUsers())
-      if (user != producer && steps.getPosition(user) <= last)
-        return;
-    if (int64_t position = steps.getPosition(producer); position < last) {
+      if (user != production.copied && !isProducer(user) && steps.getPosition(user) <= last)
+        return false;
+    SmallVector<vxrt::DispatchOp> early;
+    for (vxrt::DispatchOp producer : producers) {
+      int64_t position = steps.getPosition(producer);
+      if (position > last)
+        break;
+      early.push_back(producer);
       // Nobody has read another result of it by then.
       for (Value output : producer.getOutputs())
         for (Operation *user : output.getUsers())
-          if (int64_t read = steps.getPosition(user); user != producer && read > position && read <= last)
-            return;
+          if (int64_t read = steps.getPosition(user); !isProducer(user) && read > position && read <= last)
+            return false;
       // What it reads must still be there.
       for (Value input : producer.getInputs())
         if (auto other = input.getDefiningOp<vxrt::VariableOp>(); other && other.getVariable() != target.getVariable())
           for (int64_t between = position + 1; between <= last; ++between)
             if (writes(steps.get()[between], other.getVariableAttr()))
-              return;
-      steps.moveBehind(producer, last);
+              return false;
     }
+    // Each goes to the step behind which all of them go, the last one first.
+    if (!early.empty()) {
+      Operation *behind = steps.get()[last];
+      for (vxrt::DispatchOp producer : llvm::reverse(early))
+        steps.moveBehind(producer, steps.getPosition(behind));
+    }
+    if (check)
+      for (vxrt::DispatchOp producer : producers)
+        producer->setAttr(kGuardedAttr, UnitAttr::get(program.getContext()));
     auto allocate = value.getDefiningOp<vxrt::AllocateOp>();
     target->moveBefore(&program.getBody().front(), program.getBody().front().begin());
+    if (production.copied)
+      production.copied.erase();
     value.replaceAllUsesWith(target.getResult());
     store.erase();
     allocate.erase();
     steps.number();
+    return true;
   }
 
   static unsigned getFirstInput(vxrt::DispatchOp dispatch) {

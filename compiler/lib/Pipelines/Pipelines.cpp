@@ -110,7 +110,9 @@ void buildKernelsPipeline(OpPassManager &pm, const TargetBackend &backend) {
 
 void buildSchedulePipeline(OpPassManager &pm) {
   pm.addPass(createConvertToSchedulePass());
+  pm.addNestedPass<vxrt::ProgramOp>(createElideCopiesPass());
   pm.addNestedPass<vxrt::ProgramOp>(createWriteVariablesInPlacePass());
+  pm.addPass(createGuardKernelsPass());
   pm.addNestedPass<vxrt::ProgramOp>(createPlanArenaPass());
   pm.addNestedPass<vxrt::ProgramOp>(createInsertBarriersPass());
   pm.addPass(createVerifySchedulePass());

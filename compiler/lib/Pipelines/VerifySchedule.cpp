@@ -1,4 +1,5 @@
 // vx-verify-schedule: what holds after the `schedule` phase.
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Memory/CallFailures.h"
@@ -29,12 +30,23 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
     }
   }
 
-  /// A call that fails changes no variable: what may refuse it stands before the first command that writes one.
+  /// A call that fails changes no variable: what may refuse it stands before the first command that writes one, and
+  /// where a kernel may have reported a fault that nothing has looked for yet, only guarded kernels write.
   void checkBeforeWrites(Operation *program) {
-    bool writes = false;
+    bool writes = false, mayBeFaulty = false;
     program->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      writes |= vxrt::writesVariable(op);
-      if (!writes || !mayFailCall(op))
+      bool writesHere = vxrt::writesVariable(op), isCheck = isa<vxrt::CheckFaultsOp>(op);
+      if (isCheck || isa<vxrt::ReadI64Op>(op))
+        mayBeFaulty = false;
+      if (writesHere && mayBeFaulty && !op->hasAttr(kGuardedAttr)) {
+        op->emitError() << "after 'schedule' only guarded kernels write a variable where a fault may have been "
+                        << "reported, got '" << op->getName() << "' of " << describeSource(op->getLoc());
+        return signalPassFailure();
+      }
+      writes |= writesHere;
+      mayBeFaulty |= op->hasAttr(kFaultSitesAttr);
+      // What was written before a check was so by guarded kernels.
+      if (!writes || isCheck || !mayFailCall(op))
         return;
       op->emitError()
           << "after 'schedule' nothing may fail a call from the first command on that writes a variable, got '"

@@ -5,6 +5,7 @@
 // read too: their results leave the kernel beside the root's.
 
 #include "BlockDependences.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -139,14 +140,14 @@ public:
     SmallVector<Location> locations;
     // What is free is computed inside, from its own operands.
     auto addInputs = [&](Operation *op, auto &&self) -> void {
-      for (Value operand : op->getOperands()) {
-        Operation *producer = operand.getDefiningOp();
+      for (OpOperand &use : op->getOpOperands()) {
+        Operation *producer = use.get().getDefiningOp();
         if (producer && members.contains(producer))
           continue;
-        if (producer && isFree(producer))
+        if (producer && isFree(producer) && !isUpdated(use))
           self(producer, self);
         else
-          inputs.insert(operand);
+          inputs.insert(use.get());
       }
     };
     for (Operation *op : order) {
@@ -303,7 +304,8 @@ private:
     RankedTensorType type = getOnlyType(op), own = getOnlyType(root);
     return mayBeMember(op) && !members.contains(op) && members.size() < kMaxOps && leaving.size() < kMaxResults &&
            type && own && haveEqualDims(type, own) && !mayFault(op) && !op->hasTrait<OpTrait::Serial>() &&
-           !root->hasTrait<OpTrait::Serial>() && context.derivable.contains(op) == context.derivable.contains(root);
+           !root->hasTrait<OpTrait::Serial>() && !root->hasTrait<OpTrait::ScattersResult>() &&
+           context.derivable.contains(op) == context.derivable.contains(root);
   }
 
   bool canLeave(Operation *producer) const {
@@ -343,8 +345,9 @@ private:
     if (isPartForAttention(producer))
       return llvm::all_of(producer->getUsers(), [&](Operation *user) { return members.contains(user); });
     bool usersPreserveElements = true;
-    for (Operation *user : producer->getUsers()) {
-      if (!members.contains(user) || isComputedAnew(user))
+    for (OpOperand &use : producer->getUses()) {
+      Operation *user = use.getOwner();
+      if (!members.contains(user) || isComputedAnew(user) || isUpdated(use))
         return false;
       if (getRole(user) == Role::Anchor && !user->hasTrait<OpTrait::TakesPrologue>())
         return false;
@@ -389,7 +392,7 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
       continue;
     // Something free becomes a kernel of its own only where the host holds it as memory.
     bool isHeldByHost = isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [](OpOperand &use) {
-                          return !isComputedByKernel(use.getOwner()) && !isHostScalar(use);
+                          return isUpdated(use) || (!isComputedByKernel(use.getOwner()) && !isHostScalar(use));
                         });
     if (!isHeldByHost && (!isComputedByKernel(op) || isFree(op)))
       continue;
@@ -401,6 +404,24 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
     group.materialize();
 }
 
+/// A number in all places that a kernel writes over is made by a kernel: a constant would store it as often.
+void repeatUpdatedSplats(func::FuncOp function) {
+  function.walk([](UpdateOpInterface update) {
+    OpOperand &input = update->getOpOperand(0);
+    auto constant = input.get().getDefiningOp<ConstantOp>();
+    auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+    auto type = cast<RankedTensorType>(input.get().getType());
+    if (!splat || type.getRank() == 0)
+      return;
+    OpBuilder builder(update);
+    auto scalarType = RankedTensorType::get({}, type.getElementType());
+    Value scalar =
+        ConstantOp::create(builder, constant.getLoc(), scalarType,
+                           DenseElementsAttr::get(scalarType, splat.getSplatValue<Attribute>()), ArrayAttr());
+    input.set(BroadcastOp::create(builder, constant.getLoc(), type, scalar, ArrayRef<int64_t>()));
+  });
+}
+
 struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
   void runOnOperation() override {
     // An op that is gone since may have been the only reader, in a region beside the ops that it read.
@@ -408,6 +429,7 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
       if (isOpTriviallyDead(op))
         op->erase();
     });
+    repeatUpdatedSplats(getOperation());
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
       if (!isa<FusionOp>(block->getParentOp()))

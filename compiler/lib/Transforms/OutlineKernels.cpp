@@ -1,6 +1,7 @@
 // Outlines fusion regions into kernels, equal ones once.
 
-#include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -18,13 +19,13 @@ namespace vx {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
-DimAttr getWorkgroupCount(RankedTensorType result, StrategyAttr strategy) {
-  MLIRContext *context = result.getContext();
+DimAttr getWorkgroupCount(RankedTensorType visited, StrategyAttr strategy) {
+  MLIRContext *context = visited.getContext();
   DimAttr count = DimAttr::constant(context, 1);
   for (auto [index, tile] : llvm::enumerate(strategy.getWorkgroup())) {
-    if (tile == 0 || static_cast<int64_t>(index) >= result.getRank())
+    if (tile == 0 || static_cast<int64_t>(index) >= visited.getRank())
       continue;
-    DimAttr size = getDim(result, index);
+    DimAttr size = getDim(visited, index);
     if (!size)
       return {};
     count = count * DimAttr::ceilDiv(size, DimAttr::constant(context, tile));
@@ -101,11 +102,17 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     SmallVector<FusionOp> fusions;
     module.walk([&](FusionOp fusion) { fusions.push_back(fusion); });
     OpBuilder builder(context);
+    SymbolRanges declared(module);
     for (FusionOp fusion : fusions) {
       SetVector<StringAttr> symbols = collectSymbols(fusion.getBody());
       SmallVector<Attribute> names, values;
       llvm::DenseMap<StringAttr, DimAttr> renamed;
+      SmallVector<int64_t> ranges;
+      bool isRangeKnown = false;
       for (auto [index, symbol] : llvm::enumerate(symbols)) {
+        SymbolRange range = declared.lookup(symbol);
+        ranges.append({range.min, range.max, range.multiple});
+        isRangeKnown |= range.max != INT64_MAX || range.multiple > 1;
         auto name = builder.getStringAttr("s" + Twine(index));
         names.push_back(name);
         values.push_back(DimAttr::symbolNamed(symbol));
@@ -113,12 +120,11 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       }
 
       Block &source = fusion.getBody().front();
-      auto resultType = cast<RankedTensorType>(fusion.getResultTypes().front());
-      DimAttr workgroups = getWorkgroupCount(resultType, fusion.getStrategy());
+      RankedTensorType visited = getVisitedType(source);
+      DimAttr workgroups = getWorkgroupCount(visited, fusion.getStrategy());
       if (!workgroups) {
         fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
-                             << " has a result of unknown size, so its number of workgroups is not known: "
-                             << resultType;
+                             << " has a result of unknown size, so its number of workgroups is not known: " << visited;
         return signalPassFailure();
       }
       builder.setInsertionPointToStart(module.getBody());
@@ -126,6 +132,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
                                      fusion.getStrategy(), builder.getStringAttr("private"));
       IRMapping mapping;
       fusion.getBody().cloneInto(&kernel.getBody(), mapping);
+      if (isRangeKnown)
+        kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
       setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));
 
       AttrTypeReplacer replacer;

@@ -44,6 +44,85 @@ static Result evaluateGather(GatherOp op, const HostTensor &input, const HostTen
   return result;
 }
 
+static Result evaluateCheckIndices(CheckIndicesOp op, const HostTensor &indices, const SymbolValues &symbols) {
+  llvm::Expected<Shape> sizes = evaluateDimsOf(op, op.getSizes(), symbols);
+  if (!sizes)
+    return sizes.takeError();
+  HostTensor result(indices.getElementType(), indices.getShape());
+  for (int64_t i = 0; i < indices.getNumElements(); ++i) {
+    int64_t size = (*sizes)[i % sizes->size()], index = indices.getInt(i);
+    if (index < -size || index >= size)
+      return callError(op, "index " + llvm::Twine(index) + describePlace(indices.getShape(), i) + " is out of range [" +
+                               llvm::Twine(-size) + ", " + llvm::Twine(size) + ")");
+    result.setInt(i, index < 0 ? index + size : index);
+  }
+  return result;
+}
+
+static void addElement(HostTensor &to, int64_t toIndex, const HostTensor &from, int64_t fromIndex) {
+  if (isFloat(to.getElementType()))
+    to.setFloat(toIndex, to.getFloat(toIndex) + from.getFloat(fromIndex));
+  else
+    to.setInt(toIndex, static_cast<int64_t>(static_cast<uint64_t>(to.getInt(toIndex)) +
+                                            static_cast<uint64_t>(from.getInt(fromIndex))));
+}
+
+static Result evaluateScatter(ScatterOp op, const HostTensor &input, const HostTensor &indices,
+                              const HostTensor &updates) {
+  HostTensor result = input;
+  llvm::ArrayRef<int64_t> shape = input.getShape(), axes = op.getAxes();
+  Shape strides = getStrides(shape), windowSizes, windowStrides;
+  for (auto [d, size] : llvm::enumerate(shape))
+    if (!llvm::is_contained(axes, static_cast<int64_t>(d))) {
+      windowSizes.push_back(size);
+      windowStrides.push_back(strides[d]);
+    }
+  IndexSpace window(windowSizes);
+  int64_t members = axes.size(), tuples = IndexSpace(indices.getShape().drop_back()).getCount();
+  for (int64_t tuple = 0; tuple < tuples; ++tuple) {
+    int64_t origin = 0;
+    bool isInside = true;
+    for (auto [k, axis] : llvm::enumerate(axes)) {
+      int64_t index = indices.getInt(tuple * members + static_cast<int64_t>(k));
+      isInside &= index >= 0 && index < shape[axis];
+      origin += isInside ? index * strides[axis] : 0;
+    }
+    if (!isInside)
+      continue;
+    window.forEach([&](llvm::ArrayRef<int64_t> place, int64_t linear) {
+      int64_t at = origin;
+      for (auto [index, stride] : llvm::zip(place, windowStrides))
+        at += index * stride;
+      if (op.getKind() == ScatterKind::add)
+        addElement(result, at, updates, tuple * window.getCount() + linear);
+      else
+        copyElement(result, at, updates, tuple * window.getCount() + linear);
+    });
+  }
+  return result;
+}
+
+static Result evaluateUpdateSlice(UpdateSliceOp op, const HostTensor &input, const HostTensor &starts,
+                                  const HostTensor &updates) {
+  HostTensor result = input;
+  Shape strides = getStrides(input.getShape());
+  int64_t origin = 0;
+  for (auto [d, size] : llvm::enumerate(input.getShape())) {
+    const auto *axis = llvm::find(op.getAxes(), static_cast<int64_t>(d));
+    int64_t start = axis == op.getAxes().end() ? 0 : starts.getInt(axis - op.getAxes().begin());
+    if (start < 0 || start > size - updates.getShape()[d])
+      return result;
+    origin += start * strides[d];
+  }
+  IndexSpace(updates.getShape()).forEach([&](llvm::ArrayRef<int64_t> place, int64_t linear) {
+    int64_t at = origin;
+    for (auto [index, stride] : llvm::zip(place, strides))
+      at += index * stride;
+    copyElement(result, at, updates, linear);
+  });
+  return result;
+}
+
 static bool isNonzero(const HostTensor &tensor, int64_t index) {
   return isFloat(tensor.getElementType()) ? tensor.getFloat(index) != 0 : tensor.getInt(index) != 0;
 }
@@ -74,6 +153,9 @@ static Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::Array
 
 void addIndexingEvaluators(EvaluatorTable &table) {
   table.add<evaluateGather>();
+  table.add<evaluateCheckIndices>();
+  table.add<evaluateScatter>();
+  table.add<evaluateUpdateSlice>();
   table.add<evaluateCountNonzero>();
   table.add<evaluateNonzero>();
 }

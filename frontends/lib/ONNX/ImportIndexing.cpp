@@ -47,6 +47,25 @@ static void importGatherND(NodeImporter &n) {
   n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.builder.getI64IntegerAttr(*depth)));
 }
 
+static void importScatterND(NodeImporter &n) {
+  Value input = n.getTensor(0), indices = n.getTensor(1), updates = n.getTensor(2);
+  Dims dims = n.getDims(0), indexDims = n.getDims(1);
+  if (dims.empty() || indexDims.empty())
+    throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input.getType()) + " and " +
+                 describe(indices.getType()));
+  std::optional<int64_t> depth = indexDims.back().asConstant();
+  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
+    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
+  std::string reduction = n.getString("reduction", "none");
+  if (reduction != "none" && reduction != "add")
+    throwUnsupported("expects 'reduction' to be none or add, got '" + Twine(reduction) + "'");
+  OpBuilder &builder = n.model.builder;
+  SmallVector<Attribute> sizes(dims.begin(), dims.begin() + *depth);
+  Value places = n.emit<CheckIndicesOp>(toIndices(n, indices), builder.getArrayAttr(sizes));
+  auto kind = reduction == "add" ? ScatterKind::add : ScatterKind::set;
+  n.setOutput(0, n.emit<ScatterOp>(kind, input, places, updates, llvm::to_vector(llvm::seq<int64_t>(0, *depth))));
+}
+
 static void importNonZero(NodeImporter &n) {
   Value input = n.getTensor(0);
   // A scalar counts as a list of one element.
@@ -62,6 +81,7 @@ static constexpr OpTableEntry table[] = {
     {"Gather", 1, newestOpset, importGather, "axis"},
     {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
     {"NonZero", 9, newestOpset, importNonZero, ""},
+    {"ScatterND", 11, newestOpset, importScatterND, "reduction@16"},
 };
 const llvm::ArrayRef<OpTableEntry> indexingOps = table;
 

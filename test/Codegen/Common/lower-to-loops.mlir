@@ -77,3 +77,52 @@ vx.kernel @threads "x" symbols ["s0"] workgroups <ceildiv(s0, 256)> #vx.strategy
   %0 = vx.neg %a : tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
 }
+
+// -----
+
+// A size that is known to be a multiple of the vector has no rest; one of which less is known has.
+// CHECK-LABEL: func.func @whole
+// CHECK:         vxk.scalar 0 range [64, 512, 64]
+// CHECK:         vector.store
+// CHECK-NOT:     vector.create_mask
+// CHECK-LABEL: func.func @rest
+// CHECK:         vector.store
+// CHECK:         vector.create_mask
+vx.kernel @whole "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgroup = [1, 0], vector = [], reduction = [], threads = 1> attributes {vx.symbol_ranges = array<i64: 64, 512, 64>} {
+^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>):
+  %0 = vx.neg %a : tensor<?x?xf32, #vx.enc<[s0, s0]>>
+  vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>
+}
+vx.kernel @rest "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgroup = [1, 0], vector = [], reduction = [], threads = 1> attributes {vx.symbol_ranges = array<i64: 64, 512, 8>} {
+^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>):
+  %0 = vx.neg %a : tensor<?x?xf32, #vx.enc<[s0, s0]>>
+  vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>
+}
+
+// -----
+
+// Rows go to places of the data, one after the other; a place outside is skipped. Lines of a row are neighbours, whole rows are not where
+// their own dimension is the one that is indexed.
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[OUT:.+]] = vxk.buffer 3 read_write
+// CHECK:         scf.for %[[ROW:.+]] =
+// CHECK:           %[[WORD:.+]] = memref.load %{{.+}}[%[[ROW]], %{{.+}}] : memref<7x1xi64>
+// CHECK:           %[[AT:.+]] = arith.index_cast %[[WORD]]
+// CHECK:           %[[IN:.+]] = arith.cmpi ult, %[[AT]], %{{.+}}
+// CHECK:           scf.if %[[IN]]
+// CHECK:             vector.store %{{.+}}, %[[OUT]][%[[AT]], %{{.+}}]
+// CHECK-NOT:     vxk.places
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT:     vector.store
+// CHECK:         arith.addf
+// CHECK:         memref.store
+vx.kernel @rows "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<5x32xf32>, %i: tensor<7x1xi64>, %u: tensor<7x32xf32>):
+  %0 = vx.scatter set %a, %i, %u axes = [0] : tensor<5x32xf32>, tensor<7x1xi64>, tensor<7x32xf32>
+  vx.yield %0 : tensor<5x32xf32>
+}
+vx.kernel @columns "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+^bb0(%a: tensor<32x5xf32>, %i: tensor<7x1xi64>, %u: tensor<7x32xf32>):
+  %0 = vx.scatter add %a, %i, %u axes = [1] : tensor<32x5xf32>, tensor<7x1xi64>, tensor<7x32xf32>
+  vx.yield %0 : tensor<32x5xf32>
+}

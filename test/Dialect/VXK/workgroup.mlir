@@ -34,3 +34,14 @@ func.func @ranges() -> (i1, i1, i1, i1) attributes {vxk.kernel, vxk.threads = 64
   %smaller = arith.cmpi slt, %thread, %c63 : index
   return %below, %positive, %size, %smaller : i1, i1, i1, i1
 }
+
+// What is known of a scalar is part of its range.
+// RANGE-LABEL: func.func @scalar(
+// RANGE:         %[[TRUE:.+]] = arith.constant true
+// RANGE:         return %[[TRUE]]
+func.func @scalar() -> i1 attributes {vxk.kernel} {
+  %n = vxk.scalar 0 range [1, 512, 1]
+  %c512 = arith.constant 512 : index
+  %0 = arith.cmpi sle, %n, %c512 : index
+  return %0 : i1
+}

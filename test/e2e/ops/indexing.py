@@ -1,4 +1,4 @@
-"""Gather, and the places of what is not zero."""
+"""Gather, scatter, boxes at a place of the data, and the places of what is not zero."""
 from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, integers, special_floats, tensor_type, uniform, values
 from tolerance import Exact
 
@@ -37,9 +37,84 @@ def fault(name, index_type, bad, expected, dims=(5,), axis=0):
                 {"r": Result("f32", list(dims[:axis]) + [3] + list(dims[axis + 1:]), Exact())}, fault=expected)
 
 
-def out_of_range(value, low, high, place="1"):
+def out_of_range(value, low, high, place="1", line=4):
     """The op's place is that in the program that op_case.py writes."""
-    return f"program.mlir:4:8: index at [{place}] is {value}, allowed is [{low}, {high})"
+    return f"program.mlir:{line}:8: index at [{place}] is {value}, allowed is [{low}, {high})"
+
+
+def check(name, index_type, dims, sizes, make=None, expected=None):
+    """`sizes` is one, or one for each member of the last dimension."""
+    kind = tensor_type(index_type, dims)
+    below = ", ".join(f"#vx.dim<{size}>" for size in sizes)
+    return Case(name, {"i": Input(index_type, dims, make or integers(-min(sizes), min(sizes) - 1))}, f"  %r = vx.check_indices %i below [{below}] : {kind}",
+                {"r": Result(index_type, dims, Exact())}, fault=expected)
+
+
+def update(name, op, dtype, dims, axes, index_type, index_dims, part, low, high, before="", changed="%x", written="%u", after="", results=(), **more):
+    """`changed` and `written` may be made of %x and %u by the text `before`; `after` may read %r."""
+    inputs = {"x": Input(dtype, dims, any_values(dtype)), "i": Input(index_type, index_dims, integers(low, high)), "u": Input(dtype, part, any_values(dtype))}
+    text = f"{before}  %r = vx.{op} {changed}, %i, {written} axes = {axes} : {tensor_type(dtype, dims)}, {tensor_type(index_type, index_dims)}, {tensor_type(dtype, part)}\n{after}"
+    return Case(name, inputs, text, {"r": Result(dtype, dims, Exact()), **dict(results)}, **more)
+
+
+def scatter(name, kind, dtype, dims, axes, index_type, rows, low=None, high=None, **more):
+    """Of indices that are all right where no range is given."""
+    size = min(dims[axis] for axis in axes) if low is None else 0
+    part = rows + [dim for axis, dim in enumerate(dims) if axis not in axes]
+    return update(name, f"scatter {kind}", dtype, dims, axes, index_type, rows + [len(axes)], part, 0 if low is None else low, size - 1 if low is None else high, **more)
+
+
+def update_slice(name, dtype, dims, axes, index_type, part, low=0, high=None, **more):
+    room = min(dims[axis] - part[axis] for axis in axes) if high is None else high
+    return update(name, "update_slice", dtype, dims, axes, index_type, [len(axes)], part, low, room, **more)
+
+
+def updates():
+    for kind, dtypes in (("set", FLOATS + INTEGERS + ("i1",)), ("add", FLOATS + INTEGERS)):
+        for dtype in dtypes:
+            yield scatter(f"scatter_{kind}_{dtype}", kind, dtype, [7, 33], [0], "i64", [11])
+        for index_type in ("i32", "i64"):
+            # Several tuples for one place, tuples that are not in the tensor, and places in rows, columns, pages of lines.
+            for name, dims, axes, rows in (("rows", [5, 3], [0], [4]), ("columns", [3, 17], [1], [9]), ("middle", [2, 5, 37], [1], [7]), ("elements", [3, 5], [0, 1], [23]),
+                                           ("vector", [13], [0], [31]), ("pages", [3, 2, 5, 35], [0, 2], [11]), ("matrix_of_rows", [7, 5], [0], [3, 4]),
+                                           ("one", [4, 130], [0], []), ("outer", [2, 3, 5], [0, 1], [6]), ("inner", [2, 3, 5], [1, 2], [6]), ("large", [17, 1031], [0], [5])):
+                yield scatter(f"scatter_{kind}_{name}_{index_type}", kind, "f32", dims, axes, index_type, rows)
+            yield scatter(f"scatter_{kind}_no_tuple_{index_type}", kind, "f32", [4, 3], [0], index_type, [0])
+            yield scatter(f"scatter_{kind}_nothing_{index_type}", kind, "f32", [0, 3], [0], index_type, [2], 0, 0)
+            yield scatter(f"scatter_{kind}_empty_rows_{index_type}", kind, "f32", [3, 0], [0], index_type, [2])
+            yield scatter(f"scatter_{kind}_out_of_range_{index_type}", kind, "f32", [5, 4, 19], [0, 1], index_type, [40], -2, 6)
+        kinds, part = tensor_type("f32", [6, 21]), tensor_type("f32", [9, 21])
+        # What is updated and what is written are computed, what is updated is read again, results are updated and computed from.
+        yield scatter(f"scatter_{kind}_of_computed", kind, "f32", [6, 21], [0], "i64", [9], before=f"  %a = vx.neg %x : {kinds}\n  %w = vx.abs %u : {part}\n",
+                      changed="%a", written="%w", after=f"  %s = vx.add %r, %a : {kinds}, {kinds}\n", results=[("s", Result("f32", [6, 21], Exact()))])
+        yield scatter(f"scatter_{kind}_twice", kind, "f32", [6, 21], [0], "i64", [9], before=f"  %a = vx.neg %x : {kinds}\n"
+                      f"  %b = vx.scatter {kind} %a, %i, %u axes = [0] : {kinds}, {tensor_type('i64', [9, 1])}, {part}\n  %w = vx.neg %u : {part}\n", changed="%b", written="%w")
+        yield scatter(f"scatter_{kind}_into_zeros", kind, "f32", [6, 21], [0], "i64", [9], before=f"  %z = vx.constant dense<0.0> : {kinds}\n", changed="%z")
+        yield scatter(f"scatter_{kind}_into_constant", kind, "f32", [2, 3], [0], "i64", [1], before="  %z = vx.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>\n", changed="%z")
+        yield scatter(f"scatter_{kind}_of_itself", kind, "f32", [6, 21], [0], "i64", [6], before=f"  %a = vx.neg %x : {kinds}\n  %w = vx.abs %a : {kinds}\n", changed="%a", written="%w",
+                      after=f"  %s = vx.mul %u, %u : {kinds}, {kinds}\n", results=[("s", Result("f32", [6, 21], Exact()))])
+        yield scatter(f"scatter_{kind}_symbolic", kind, "f32", ["n", "d"], [0], "i64", ["t"], 0, 3, header='vx.symbol "n"\nvx.symbol "d"\nvx.symbol "t"',
+                      runs=[{"n": n, "d": d, "t": t} for n, d, t in ((4, 1, 1), (7, 17, 5), (5, 131, 13), (1, 3, 0), (4, 64, 33))])
+    for dtype in FLOATS + INTEGERS + ("i1",):
+        yield update_slice(f"update_slice_{dtype}", dtype, [7, 33], [0], "i64", [3, 33])
+    for index_type in ("i32", "i64"):
+        for name, dims, axes, part in (("rows", [9, 5], [0], [2, 5]), ("columns", [5, 40], [1], [5, 19]), ("box", [7, 5, 35], [0, 1, 2], [3, 2, 17]), ("vector", [257], [0], [100]),
+                                       ("line", [2, 4, 33, 16], [2], [2, 4, 1, 16]), ("part", [4, 6, 9], [1], [2, 3, 5]), ("all", [4, 5], [0], [4, 5]), ("nothing", [4, 5], [1], [4, 0]),
+                                       ("large", [19, 1031], [0], [7, 1031])):
+            yield update_slice(f"update_slice_{name}_{index_type}", "f32", dims, axes, index_type, part)
+        for start in (-1, 3, 2**31 - 1, -2**31):
+            yield update_slice(f"update_slice_out_of_range_{index_type}_{start}", "f32", [5, 7], [0], index_type, [3, 7], start, start)
+    kinds, part = tensor_type("f32", [6, 21]), tensor_type("f32", [2, 21])
+    yield update_slice("update_slice_of_computed", "f32", [6, 21], [0], "i64", [2, 21], before=f"  %a = vx.neg %x : {kinds}\n  %w = vx.abs %u : {part}\n", changed="%a", written="%w",
+                       after=f"  %s = vx.add %r, %a : {kinds}, {kinds}\n", results=[("s", Result("f32", [6, 21], Exact()))])
+    yield update_slice("update_slice_into_zeros", "f32", [6, 21], [0], "i64", [2, 21], before=f"  %z = vx.constant dense<0.0> : {kinds}\n", changed="%z")
+    yield update_slice("update_slice_symbolic", "f32", ["n", "d"], [0], "i64", ["t", "d"], 0, 3, header='vx.symbol "n"\nvx.symbol "d"\nvx.symbol "t"',
+                       runs=[{"n": n, "d": d, "t": t} for n, d, t in ((4, 1, 1), (9, 17, 5), (16, 131, 13), (4, 3, 0), (40, 64, 33))])
+    for index_type in ("i32", "i64"):
+        for name, dims, sizes in (("scalar", [], [7]), ("vector", [31], [5]), ("tuples", [9, 3], [4, 7, 5]), ("none", [0, 2], [3, 4]), ("matrix", [3, 257], [9])):
+            yield check(f"check_indices_{name}_{index_type}", index_type, dims, sizes)
+        yield check(f"check_indices_too_large_{index_type}", index_type, [2, 2], [3, 9], values(0, 8, 3, 0), out_of_range(3, -3, 3, "1, 0", line=3))
+        yield check(f"check_indices_too_small_{index_type}", index_type, [2, 2], [3, 9], values(-3, 8, 2, -10), out_of_range(-10, -9, 9, "1, 1", line=3))
 
 
 def nonzero(name, dtype, dims, make):
@@ -52,6 +127,7 @@ def nonzero(name, dtype, dims, make):
 
 
 def cases():
+    yield from updates()
     for dtype in FLOATS + INTEGERS + ("i1",):
         yield gather(f"gather_{dtype}", dtype, [7, 3], "i64", [5], 0)
     for index_type in ("i32", "i64"):

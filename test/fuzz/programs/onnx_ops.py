@@ -499,6 +499,24 @@ def gathered(g):
     return g.node("Gather", [x, indices], x.dtype, x.dims[:axis] + indices.dims + x.dims[axis + 1:], x.low, x.high, x.exact, axis=axis)
 
 
+@generates("ScatterND")
+def scattered(g):
+    """Without a reduction each tuple is another: which of two stays is not said."""
+    x = g.find(lambda v: v.dims and v.dtype in ("f32", "i32", "i64") and min(min(g.sizes(dim)) for dim in v.dims) > 0)
+    if x is None or not x.dims or x.dtype not in ("f32", "i32", "i64") or min(min(g.sizes(dim)) for dim in x.dims) == 0:
+        return False
+    members = g.random.randint(1, len(x.dims))
+    sizes = [min(g.sizes(dim)) for dim in x.dims[:members]]
+    count = g.random.randrange(min(math.prod(sizes), 12) + 1)
+    numbers = g.random.sample(range(math.prod(sizes)), count)
+    tuples = np.stack(np.unravel_index(np.array(numbers, np.int64), sizes), 1).reshape(count, members).astype(np.int64)
+    adds = g.chance(0.4)
+    u = g.input(x.dtype, [count] + x.dims[members:], x.low, x.high, exact=x.exact)
+    more = {"reduction": "add"} if adds else {}
+    low, high = (x.low + u.low, x.high + u.high) if adds else (min(x.low, u.low), max(x.high, u.high))
+    return g.node("ScatterND", [x, tuples, u], x.dtype, x.dims, low, high, x.exact and u.exact, **more)
+
+
 @generates("Expand", "Tile")
 def repeated(g):
     if g.chance(0.5):

@@ -1047,6 +1047,50 @@ def gathered_tuples(g):
                   lambda c: f"{c.r[0]} = vx.gather {c.o[0]}, {c.o[1]} axis = {axis} members = {members} : {c.t[0]}, {c.t[1]}", x.low, x.high, x.exact, x.special)
 
 
+@generates("scatter", "check_indices", weight=1.5)
+def scattered(g):
+    """Rows at places of the data, some outside, several at one place; or places that are checked."""
+    x = g.find(lambda v: v.dims and g.known(v))
+    if x is None:
+        return False
+    axes = sorted(g.random.sample(range(len(x.dims)), g.random.randrange(1, len(x.dims) + 1)))
+    rest = [dim for axis, dim in enumerate(x.dims) if axis not in axes]
+    rows = g.dims(g.random.randrange(3), max(1, min(60, ELEMENTS // max(1, g.count(rest)))))
+    size = min(min(g.sizes(x.dims[axis])) for axis in axes)
+    is_checked = size > 0 and g.chance(0.4)
+    low, high = (-size, size - 1) if is_checked else (-1, size)
+    places = g.input(g.pick(("i32", "i64")), rows + [len(axes)], low=low, high=high)
+    if is_checked:
+        below = ", ".join(f"#vx.dim<{x.dims[axis]}>" for axis in axes)
+        places = g.emit("check_indices", [places], places.dtype, places.dims, lambda c: f"{c.r[0]} = vx.check_indices {c.o[0]} below [{below}] : {c.t[0]}", 0, size - 1)
+        if not places:
+            return places
+    u = g.find(lambda v: v.dtype == x.dtype and v.dims == rows + rest and g.known(v), 0.5, dtype=x.dtype, dims=rows + rest, low=x.low, high=x.high, exact=x.exact)
+    if u is None:
+        return False
+    return g.emit("scatter", [x, places, u], x.dtype, x.dims,
+                  lambda c: f"{c.r[0]} = vx.scatter set {c.o[0]}, {c.o[1]}, {c.o[2]} axes = {axes} : {c.t[0]}, {c.t[1]}, {c.t[2]}",
+                  min(x.low, u.low), max(x.high, u.high), x.exact and u.exact, x.special or u.special)
+
+
+@generates("update_slice")
+def updated_slice(g):
+    x = g.find(lambda v: v.dims and g.known(v))
+    if x is None:
+        return False
+    axis = g.random.randrange(len(x.dims))
+    size = min(g.sizes(x.dims[axis]))
+    length = g.random.randrange(size + 1)
+    part = x.dims[:axis] + [length] + x.dims[axis + 1:]
+    start = g.input(g.pick(("i32", "i64")), [1], low=-1, high=size - length + 1)
+    u = g.find(lambda v: v.dtype == x.dtype and v.dims == part and g.known(v), 0.5, dtype=x.dtype, dims=part, low=x.low, high=x.high, exact=x.exact)
+    if u is None:
+        return False
+    return g.emit("update_slice", [x, start, u], x.dtype, x.dims,
+                  lambda c: f"{c.r[0]} = vx.update_slice {c.o[0]}, {c.o[1]}, {c.o[2]} axes = [{axis}] : {c.t[0]}, {c.t[1]}, {c.t[2]}",
+                  min(x.low, u.low), max(x.high, u.high), x.exact and u.exact, x.special or u.special)
+
+
 @generates("nonzero", "count_nonzero", "bind_symbol", weight=1.5)
 def nonzero(g):
     x = g.find(lambda v: v.dims and g.known(v) and v.exact and not (isinstance(v, Input) and v.constant), 0.5, exact=True, constant=False)

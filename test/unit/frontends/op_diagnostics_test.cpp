@@ -151,6 +151,15 @@ TEST(ImportIndexing, Reasons) {
                 "expects tensors of 1 or more dimensions, got 'f32[]' and 'i64[1]'");
   expectUnsupported(one(node("GatherND", {"a", "b"}, {"y"}), {f32({2, 3}), i64({4, 3})}),
                     "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
+  auto scatter = [](const TypeProto &indices, const TypeProto &updates, const std::string &reduction) {
+    return one(node("ScatterND", {"a", "b", "c"}, {"y"}, {attribute("reduction", reduction)}),
+               {f32({2, 3}), indices, updates});
+  };
+  expectUnsupported(scatter(i64({4, 1}), f32({4, 3}), "max"), "expects 'reduction' to be none or add, got 'max'");
+  expectUnsupported(scatter(i64({4, 3}), f32({4}), "add"), "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
+  expectInvalid(scatter(i64({}), f32({3}), "none"),
+                "expects tensors of 1 or more dimensions, got 'f32[2,3]' and 'i64[]'");
+  expectInvalid(scatter(i64({4, 1}), f32({4, 2}), "none"), "expects 'updates' of type");
 }
 
 TEST(ImportNorms, Reasons) {

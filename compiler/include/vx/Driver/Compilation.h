@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Module/ModuleWriter.h"
 #include "vx/Pipelines/Pipelines.h"
 #include "vx/Target/TargetBackend.h"
@@ -41,7 +42,7 @@ private:
 struct DimOption {
   std::string name;
   std::vector<int64_t> values;
-  std::optional<std::pair<int64_t, int64_t>> range;
+  std::optional<SymbolRange> range;
 };
 
 struct CompilationOptions {

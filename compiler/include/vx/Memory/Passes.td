@@ -4,6 +4,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ElideCopiesPass : Pass<"vx-elide-copies", "::vxrt::ProgramOp"> {
+  let summary = "Copy nothing that is used no more";
+  let description = [{
+    A kernel that replaces some elements of a tensor (`vx.scatter`, `vx.update_slice`) writes to a copy of it. Where the copy is the last
+    command that uses what is copied, and the first that uses the copy, both are one buffer and the copy goes: a chain of such kernels
+    updates one. Stays a copy: that of an input, of a constant, of a variable (`vx-write-variables-in-place` is for those), and of what a
+    list, loop or branch holds. Needs: the schedule, before the arena is planned. Numerics: none.
+  }];
+  let dependentDialects = ["::vxrt::VXRTDialect"];
+}
+
 def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::ProgramOp"> {
   let summary = "Let kernels write new values of variables where the variables lie";
   let description = [{
@@ -12,8 +23,22 @@ def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::Pro
     So does all that may fail the call: a call that fails changes no variable. Where it stands later, the kernel moves behind it. A check
     for faults goes where no kernel since the last one reports any, and segments with nothing between them become one.
 
+    A copy of the variable itself that kernels replace elements of is updated where the variable lies, by one kernel or several.
+
+    Kernels that may report a fault are not waited for: what writes a variable behind them is `vx.guarded`, and the check before the stores
+    goes with the last copy. Guarded kernels come behind all that may report a fault.
+
     Stays a copy: a value that is returned too, that a loop or branch gives, or whose kernel reports faults itself. Needs: the schedule,
     before the arena is planned. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
+}
+
+def GuardKernelsPass : Pass<"vx-guard-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make the kernels of guarded dispatches";
+  let description = [{
+    A dispatch that is `vx.guarded` gets a kernel that is: a copy of its own with another key, which does nothing once a kernel of the call
+    has reported a fault. Kernels without a dispatch go. Needs: the schedule.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
@@ -38,7 +63,7 @@ def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
   let summary = "Mark the commands that must wait for those before them";
   let description = [{
     A command of a segment gets `barrier` when it reads what a command since the last barrier writes, or writes what one of those
-    reads or writes. Segments themselves run one after another. Needs: the arena planned.
+    reads or writes; the record of faults is one of these things, which guarded kernels read. Segments themselves run one after another. Needs: the arena planned.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }

@@ -13,7 +13,7 @@ namespace vx {
 
 /// The number of workgroups of a kernel whose first result has type `result` under `strategy`: the product over the
 /// tiled dimensions of ceildiv(size, tile). Null when a size is unknown.
-DimAttr getWorkgroupCount(mlir::RankedTensorType result, StrategyAttr strategy);
+DimAttr getWorkgroupCount(mlir::RankedTensorType visited, StrategyAttr strategy);
 
 /// True when the host reads this operand itself (a condition, a trip count, a position), so that it needs no memory.
 bool isHostScalar(mlir::OpOperand &use);

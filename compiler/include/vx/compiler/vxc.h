@@ -46,7 +46,7 @@ typedef struct vxc_options {
   const char *targets;         // comma-separated: "cpu,vulkan"; required
   const char *const *variants; // "cpu=avx512,x86-64-v3", best first; a target without one has its default
   size_t num_variants;
-  const char *const *dims; // "batch=1", "batch=1,32", "sequence=1..512"; num_dims of them
+  const char *const *dims; // "batch=1", "batch=1,32", "sequence=1..512", "sequence=1..512:64"; num_dims of them
   size_t num_dims;
   const char *stop_after;    // a phase's name, or NULL for the whole way
   const char *report;        // NULL, "text" or "json"

@@ -1,5 +1,6 @@
 #include "BlockEmitter.h"
 #include "Common/DeclineStrategy.h"
+#include "Common/IndexFacts.h"
 #include "Common/MatchAttention.h"
 #include "Common/WorkgroupTile.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -128,8 +129,7 @@ LogicalResult AttentionEmitter::run() {
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, tiles);
   ArrayRef<unsigned> dims = attention.resultDims;
   unsigned length = dims[2];
-  hasWholeRows = getConstantIntValue(sizes[length]).value_or(1) % lanes == 0 &&
-                 (length >= tiles.size() || tiles[length] % lanes == 0);
+  hasWholeRows = isMultipleOf(sizes[length], lanes) && (length >= tiles.size() || tiles[length] % lanes == 0);
 
   LogicalResult done = forEach(tile.lower[dims[0]], tile.upper[dims[0]], 1, [&](Value b) {
     batch = b;
@@ -242,7 +242,7 @@ SmallVector<Value> AttentionEmitter::transpose(SmallVector<Value> rows) {
 
 LogicalResult AttentionEmitter::emitKeyBlock(Range rows, Range keyRange, Value vectorCount) {
   int64_t depth = attention.depth, valueDepth = attention.valueDepth;
-  bool hasWholeKeys = getConstantIntValue(keyCount).value_or(1) % lanes == 0 && blocking.keyBlock % lanes == 0;
+  bool hasWholeKeys = isMultipleOf(keyCount, lanes) && blocking.keyBlock % lanes == 0;
   if (failed(pack(attention.dots, attention.keyFactor, *attention.key, {3, keyRange, hasWholeKeys},
                   {4, {index(0), index(depth)}, depth % lanes == 0}, keys, index(0), depthPitch)) ||
       failed(pack(attention.values, attention.valueFactor, *attention.value, {4, keyRange, hasWholeKeys},

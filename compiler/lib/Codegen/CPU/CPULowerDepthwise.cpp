@@ -1,5 +1,6 @@
 #include "Common/DeclineStrategy.h"
 #include "Common/ElementEvaluator.h"
+#include "Common/IndexFacts.h"
 #include "Common/WorkgroupTile.h"
 #include "MatchProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -123,7 +124,7 @@ LogicalResult DepthwiseEmitter::run() {
     sizes.push_back(evaluator->sizeOf(destination, d));
   auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
-  bool isWhole = getConstantIntValue(sizes[3]).value_or(1) % lanes == 0;
+  bool isWhole = isMultipleOf(sizes[3], lanes);
 
   LogicalResult done = forEach(tile.lower[0], tile.upper[0], 1, [&](Value n) {
     return forEach(tile.lower[1], tile.upper[1], 1, [&](Value h) {

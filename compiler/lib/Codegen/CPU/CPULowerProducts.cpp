@@ -1,5 +1,6 @@
 #include "BlockEmitter.h"
 #include "Common/DeclineStrategy.h"
+#include "Common/IndexFacts.h"
 #include "Common/WorkgroupTile.h"
 #include "MatchProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -148,8 +149,7 @@ LogicalResult ProductEmitter::run() {
     rows = {times(rows.lower, loopSizes.lookup(m)), times(rows.upper, loopSizes.lookup(m))};
   Range columns = {tile.lower[product.n], tile.upper[product.n]};
   int64_t columnTile = product.n < strategy.getWorkgroup().size() ? strategy.getWorkgroup()[product.n] : 0;
-  hasWholeColumns = getConstantIntValue(loopSizes.lookup(product.n)).value_or(1) % blocking.lanes == 0 &&
-                    columnTile % blocking.lanes == 0;
+  hasWholeColumns = isMultipleOf(loopSizes.lookup(product.n), blocking.lanes) && columnTile % blocking.lanes == 0;
 
   LogicalResult done = forBlocks(rows, blocking.rowBlock, [&](Range rowBlock) {
     return forBlocks(columns, blocking.columnBlock,

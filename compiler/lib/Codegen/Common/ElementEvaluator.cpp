@@ -190,7 +190,7 @@ SmallVector<LaneIndex> ElementEvaluator::delinearize(Location loc, LaneIndex fla
       continue;
     }
     // Lanes that begin at a multiple of their number stay in one row when that divides the row.
-    bool staysInRow = flat.stride == 1 && constant && *constant % lanes == 0 && isMultipleOf(flat.base, lanes);
+    bool staysInRow = flat.stride == 1 && isMultipleOf(size, lanes) && isMultipleOf(flat.base, lanes);
     if (!flat.vector && (flat.stride == 0 || staysInRow)) {
       Value rest = arith::RemUIOp::create(builder, loc, flat.base, size);
       result[d] = {rest, flat.stride, {}};
@@ -233,6 +233,8 @@ Value ElementEvaluator::sizeOf(Value tensor, int64_t dimension) {
     return dynamicOperand(empty.getDynamicSizes());
   if (auto buffer = dyn_cast_or_null<vxk::BufferOp>(op))
     return dynamicOperand(buffer.getSizes());
+  if (auto places = dyn_cast_or_null<vxk::PlacesOp>(op))
+    return dynamicOperand(places.getSizes());
   if (auto toTensor = dyn_cast_or_null<bufferization::ToTensorOp>(op))
     return sizeOf(toTensor.getBuffer(), dimension);
   if (auto cast = dyn_cast_or_null<tensor::CastOp>(op))
@@ -476,15 +478,95 @@ LogicalResult ElementEvaluator::store(ArrayRef<bufferization::MaterializeInDesti
     isVarying |= !index.isInvariant();
   }
   for (auto [result, value] : llvm::zip(stores, values)) {
-    Location loc = result.getLoc();
-    if (!isVarying)
-      memref::StoreOp::create(builder, loc, value, result.getDest(), bases);
-    else if (mask)
-      vector::MaskedStoreOp::create(builder, loc, result.getDest(), bases, mask, toVector(loc, value));
-    else
-      vector::StoreOp::create(builder, loc, toVector(loc, value), result.getDest(), bases);
+    auto places = result.getDest().getDefiningOp<vxk::PlacesOp>();
+    if (!places)
+      storeElement(result.getLoc(), value, result.getDest(), bases, isVarying);
+    else if (!storeAtPlace(result.getLoc(), value, places, indices, isVarying))
+      return failure();
   }
   return success();
+}
+
+void ElementEvaluator::storeElement(Location loc, Value value, Value memref, ValueRange indices, bool isVarying) {
+  if (!isVarying)
+    memref::StoreOp::create(builder, loc, value, memref, indices);
+  else if (mask)
+    vector::MaskedStoreOp::create(builder, loc, memref, indices, mask, toVector(loc, value));
+  else
+    vector::StoreOp::create(builder, loc, toVector(loc, value), memref, indices);
+}
+
+/// A sum of two elements, rounded once: that of narrow floats is exact enough in f32 to be rounded again.
+static Value addElements(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
+  Type type = lhs.getType(), element = getElementTypeOrSelf(type);
+  if (!isa<FloatType>(element))
+    return arith::AddIOp::create(builder, loc, lhs, rhs);
+  if (element.getIntOrFloatBitWidth() >= 32)
+    return arith::AddFOp::create(builder, loc, lhs, rhs);
+  Type wide = builder.getF32Type();
+  if (auto vectorType = dyn_cast<VectorType>(type))
+    wide = vectorType.clone(wide);
+  Value sum = arith::AddFOp::create(builder, loc, arith::ExtFOp::create(builder, loc, wide, lhs),
+                                    arith::ExtFOp::create(builder, loc, wide, rhs));
+  return arith::TruncFOp::create(builder, loc, type, sum);
+}
+
+/// False after an error, which has been reported. Lanes are neighbours in the buffer too.
+bool ElementEvaluator::storeAtPlace(Location loc, Value value, vxk::PlacesOp places, ArrayRef<LaneIndex> indices,
+                                    bool isVarying) {
+  Value buffer = places.getBuffer();
+  ArrayRef<int64_t> axes = places.getAxes();
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  size_t tupleRank = cast<RankedTensorType>(places.getIndices().getType()).getRank() - 1;
+  SmallVector<LaneIndex> tuple(places.getSlice() ? ArrayRef<LaneIndex>() : indices.take_front(tupleRank));
+  Value isInside;
+  auto want = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
+    isInside = isInside ? Value(arith::AndIOp::create(builder, loc, isInside, holds)) : holds;
+  };
+  SmallVector<Value> at;
+  size_t member = 0, next = tuple.size();
+  for (int64_t d = 0; d < rank; ++d) {
+    Value size = sizeOf(buffer, d), index;
+    if (llvm::is_contained(axes, d)) {
+      tuple.push_back(constantIndex(member++));
+      Value word = evaluate(places.getIndices(), tuple);
+      tuple.pop_back();
+      if (!word)
+        return false;
+      index = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), word);
+    }
+    if (!places.getSlice()) {
+      if (index)
+        want(arith::CmpIPredicate::ult, index, size);
+      at.push_back(index ? index : indices[next++].base);
+      continue;
+    }
+    // The whole box, so that it is the same for all lanes.
+    Value extent = sizeOf(places.getResult(), d);
+    if (!index)
+      index = constantIndex(0).base;
+    want(arith::CmpIPredicate::ule, extent, size);
+    want(arith::CmpIPredicate::ule, index, arith::SubIOp::create(builder, loc, size, extent));
+    at.push_back(arith::AddIOp::create(builder, loc, index, indices[d].base));
+  }
+  enterIf(loc, isInside);
+  if (places.getAdd()) {
+    Value old;
+    if (!isVarying) {
+      old = memref::LoadOp::create(builder, loc, buffer, at);
+    } else {
+      value = toVector(loc, value);
+      auto type = cast<VectorType>(value.getType());
+      Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      old = mask ? Value(vector::MaskedLoadOp::create(builder, loc, type, buffer, at, mask, zeros))
+                 : Value(vector::LoadOp::create(builder, loc, type, buffer, at));
+    }
+    value = addElements(builder, loc, old, value);
+  }
+  storeElement(loc, value, buffer, at, isVarying);
+  leaveIf();
+  return true;
 }
 
 /// Whether `result` depends on `op`; nothing where a way from the one to the other is not elementwise.

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include <functional>
 #include <map>
 
@@ -115,6 +116,10 @@ private:
   mlir::Value load(mlir::Location loc, mlir::Value memref, llvm::ArrayRef<LaneIndex> indices);
   mlir::Value constantElement(mlir::arith::ConstantOp op, llvm::ArrayRef<LaneIndex> indices);
   mlir::Value anyLane(mlir::Location loc, mlir::Value condition);
+  void storeElement(mlir::Location loc, mlir::Value value, mlir::Value memref, mlir::ValueRange indices,
+                    bool isVarying);
+  bool storeAtPlace(mlir::Location loc, mlir::Value value, vxk::PlacesOp places, llvm::ArrayRef<LaneIndex> indices,
+                    bool isVarying);
 
   llvm::SmallVector<mlir::Value> evaluateGeneric(mlir::linalg::GenericOp op, llvm::ArrayRef<LaneIndex> indices,
                                                  unsigned result);

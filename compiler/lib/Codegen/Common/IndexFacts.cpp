@@ -4,6 +4,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
+#include "vx/Dialect/VXK/IR/VXKDialect.h"
+
 using namespace mlir;
 
 namespace vx {
@@ -21,10 +23,12 @@ bool isMultipleOf(Value value, int64_t factor) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
+  if (auto scalar = dyn_cast<vxk::ScalarOp>(op))
+    return scalar.getMultiple() % factor == 0;
   if (isa<arith::MulIOp>(op)) {
     // Each factor may contribute.
     for (int64_t left = 1; left <= factor; left *= 2)
-      if (isMultipleOf(op->getOperand(0), left) && isMultipleOf(op->getOperand(1), factor / left))
+      if (factor % left == 0 && isMultipleOf(op->getOperand(0), left) && isMultipleOf(op->getOperand(1), factor / left))
         return true;
     return false;
   }

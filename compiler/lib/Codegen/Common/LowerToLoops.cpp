@@ -1,4 +1,5 @@
 #include "ElementEvaluator.h"
+#include "IndexFacts.h"
 #include "WorkgroupTile.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,6 +39,15 @@ bool readsAcrossLanes(Value tensor, int64_t rank, SmallPtrSetImpl<Operation *> &
     if (readsAcrossLanes(input->get(), rank, seen))
       return true;
   return false;
+}
+
+/// True when elements that differ in their last index are neighbours in memory.
+bool hasNeighbours(Value destination) {
+  auto places = destination.getDefiningOp<vxk::PlacesOp>();
+  if (!places || places.getSlice())
+    return true;
+  int64_t last = cast<MemRefType>(places.getBuffer().getType()).getRank() - 1;
+  return !llvm::is_contained(places.getAxes(), last);
 }
 
 class LoopEmitter {
@@ -105,8 +115,12 @@ private:
       if (failed(emitTogether(result, number, {}, strategy.getName().ends_with("rows"))))
         return failure();
     }
-    for (Result result : results)
+    for (Result result : results) {
+      auto places = result.getDest().getDefiningOp<vxk::PlacesOp>();
       result.erase();
+      if (places)
+        places.erase();
+    }
     return success();
   }
 
@@ -118,7 +132,7 @@ private:
     int64_t rank = type.getRank();
     // Vectors no longer than a dimension that is known to be short.
     int64_t width = lanes;
-    bool alongResult = rank > 0 && llvm::none_of(results, [&](Result result) {
+    bool alongResult = rank > 0 && hasNeighbours(destination) && llvm::none_of(results, [&](Result result) {
                          SmallPtrSet<Operation *, 8> seen;
                          return readsAcrossLanes(result.getSource(), rank, seen);
                        });
@@ -167,8 +181,7 @@ private:
       return failure();
     indices.pop_back();
     evaluator.leaveLoop();
-    std::optional<int64_t> size = getConstantIntValue(evaluator.sizeOf(front.getDest(), d));
-    if (size && *size % width == 0 && isDivisible(tile.lower[d], width))
+    if (isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width))
       return success();
     // What is left is one vector with a mask.
     scf::ForOp tail = evaluator.enterLoop(loc, mainEnd, tile.upper[d], step);
@@ -182,16 +195,6 @@ private:
     evaluator.setMask({});
     evaluator.leaveLoop();
     return success();
-  }
-
-  static bool isDivisible(Value lower, int64_t width) {
-    if (std::optional<int64_t> constant = getConstantIntValue(lower))
-      return *constant % width == 0;
-    auto product = lower.getDefiningOp<arith::MulIOp>();
-    if (!product)
-      return false;
-    std::optional<int64_t> factor = getConstantIntValue(product.getRhs());
-    return factor && *factor % width == 0;
   }
 
   /// The elements of the tile, strided by thread; or, by rows, the places along the tiled dimensions only, with loops

@@ -455,6 +455,23 @@ StrategyAttr loopsStrategy(MLIRContext *context, RankedTensorType result, const 
   return StrategyAttr::get(context, "loops", tile, {}, {}, threads);
 }
 
+/// Updates are shared out to threads, but for the dimensions whose order counts: a thread goes along these.
+StrategyAttr updateStrategy(UpdateOpInterface update, const TargetSpec &spec) {
+  RankedTensorType updates = update.getUpdates().getType();
+  int64_t ordered = update.getNumOrderedDims();
+  if (ordered == 0)
+    return loopsStrategy(update.getContext(), updates, spec);
+  int64_t threads = std::min<int64_t>(spec.maxThreads, 64), left = threads;
+  SmallVector<int64_t> tile(updates.getRank(), 1);
+  std::fill_n(tile.begin(), ordered, 0);
+  for (int64_t d = updates.getRank(); d-- > ordered && left > 1;) {
+    int64_t size = updates.isDynamicDim(d) ? left : std::max<int64_t>(1, updates.getDimSize(d));
+    tile[d] = std::min(size, left);
+    left /= tile[d];
+  }
+  return StrategyAttr::get(update.getContext(), "thread_rows", tile, {}, {}, threads);
+}
+
 /// Each thread computes neighbours along the last dimension, which it reads and writes together where it can.
 StrategyAttr elementwiseStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
   int64_t rank = result.getRank(), count = 1;
@@ -502,12 +519,14 @@ bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
 
 StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
-  auto result = dyn_cast<RankedTensorType>(region.getResult(0).getType());
-  bool serial = !result;
+  auto result = cast<RankedTensorType>(region.getResult(0).getType());
+  bool serial = false;
   for (Operation &op : region.getBody().front())
     serial |= op.hasTrait<OpTrait::Serial>();
   if (serial)
-    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result ? result.getRank() : 0, 0), {}, {}, 1);
+    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
+  if (auto update = region.getBody().front().getTerminator()->getOperand(0).getDefiningOp<UpdateOpInterface>())
+    return updateStrategy(update, spec);
   for (Operation &op : region.getBody().front()) {
     StrategyAttr strategy;
     int64_t rank = result.getRank();

@@ -1,4 +1,5 @@
 #include "../Common/ElementEvaluator.h"
+#include "../Common/IndexFacts.h"
 #include "../Common/WorkgroupTile.h"
 #include "Common/DeclineStrategy.h"
 #include "EraseTensorOps.h"
@@ -102,8 +103,7 @@ private:
           flat = builder.createOrFold<arith::DivUIOp>(loc, flat, index(tiles[d]));
         }
         at[d] = plus(tile.lower[d], place);
-        std::optional<int64_t> known = getConstantIntValue(sizes[d]);
-        if (tiles[d] != 1 && !(known && *known % tiles[d] == 0))
+        if (tiles[d] != 1 && !isMultipleOf(sizes[d], tiles[d]))
           require(compare(arith::CmpIPredicate::ult, at[d], sizes[d]));
       }
       if (isInside)
@@ -118,8 +118,7 @@ private:
 
   /// The neighbours along the last dimension that begin at `at`, which is inside of the result.
   LogicalResult emitGroup(ArrayRef<Value> at, Value size) {
-    std::optional<int64_t> known = getConstantIntValue(size);
-    if (lanes == 1 || (known && *known % lanes == 0))
+    if (isMultipleOf(size, lanes))
       return emitElements(at, lanes);
     Value end = plus(at.back(), index(lanes));
     evaluator->enterIf(loc, compare(arith::CmpIPredicate::ule, end, size));

@@ -95,6 +95,18 @@ private:
     return load;
   }
 
+  Value countWorkgroups(OpBuilder &builder, Location location, Value block) {
+    Value count = loadWord(builder, location, block, VX_BLOCK_WORKGROUPS, builder.getI64Type());
+    if (!kernel->hasAttr(vxk::kGuardedAttr))
+      return count;
+    Value record = loadWord(builder, location, block, VX_BLOCK_FAULT, global);
+    Value faults = LLVM::LoadOp::create(builder, location, builder.getI32Type(), record); // the record begins with them
+    Value none = arith::ConstantIntOp::create(builder, location, 0, 32);
+    Value isRight = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, faults, none);
+    return arith::SelectOp::create(builder, location, isRight, count,
+                                   arith::ConstantIntOp::create(builder, location, 0, 64));
+  }
+
   Value toIndex(OpBuilder &builder, Location location, Value value) {
     return arith::IndexCastOp::create(builder, location, builder.getIndexType(), value);
   }
@@ -266,8 +278,7 @@ private:
       } else if (isa<vxk::WorkgroupIdOp>(op)) {
         replacement = entry.getArgument(1);
       } else if (isa<vxk::WorkgroupCountOp>(op)) {
-        replacement =
-            toIndex(builder, location, loadWord(builder, location, block, VX_BLOCK_WORKGROUPS, builder.getI64Type()));
+        replacement = toIndex(builder, location, countWorkgroups(builder, location, block));
       } else if (isa<vxk::ThreadIdOp>(op)) {
         replacement = gpu::ThreadIdOp::create(builder, location, builder.getIndexType(), gpu::Dimension::x,
                                               builder.getIndexAttr(threads));

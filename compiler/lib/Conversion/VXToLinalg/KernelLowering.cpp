@@ -1,7 +1,7 @@
 #include "KernelLowering.h"
 
 #include "vx/Conversion/VXToLinalg.h"
-#include "vx/Dialect/VX/IR/InPlacePairs.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -153,6 +153,21 @@ Value KernelLowering::elementwise(Location loc, RankedTensorType type, Type elem
   return parallel(loc, type, elementType, operands, maps, body);
 }
 
+void KernelLowering::write(Location loc, Value value, Value destination) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value tensor = get(value);
+  if (type.getElementType().isInteger(1))
+    tensor =
+        elementwise(loc, type, builder.getI8Type(), tensor, [](OpBuilder &b, Location l, ValueRange args) -> Value {
+          return arith::ExtUIOp::create(b, l, b.getI8Type(), args[0]);
+        });
+  auto stored = RankedTensorType::get(type.getShape(), getStorageType(type.getElementType()));
+  if (tensor.getType() != stored)
+    tensor = tensor::CastOp::create(builder, loc, stored, tensor);
+  bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), tensor, destination, /*restrict=*/true,
+                                                    /*writable=*/true);
+}
+
 static const LoweringTable &getLoweringTable() {
   static const LoweringTable table = [] {
     LoweringTable all;
@@ -189,6 +204,8 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
   function->setAttr(vxk::kKernelAttr, builder.getUnitAttr());
   function->setAttr(vxk::kStrategyAttr, kernel.getStrategy());
   function->setAttr(vxk::kThreadsAttr, builder.getI64IntegerAttr(kernel.getStrategy().getThreads()));
+  if (kernel->hasAttr(kGuardedAttr))
+    function->setAttr(vxk::kGuardedAttr, builder.getUnitAttr());
   if (yield.getNumOperands() > 1) {
     llvm::SmallSetVector<int64_t, 8> inPlace;
     for (InPlacePair pair : getInPlacePairs(kernel)) {
@@ -199,8 +216,11 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
       function->setAttr(vxk::kInPlaceAttr, builder.getDenseI64ArrayAttr(inPlace.getArrayRef()));
   }
   builder.setInsertionPointToStart(function.addEntryBlock());
-  for (auto [number, name] : llvm::enumerate(kernel.getSymbols().getAsRange<StringAttr>()))
-    symbols[name] = vxk::ScalarOp::create(builder, loc, number);
+  auto ranges = kernel->getAttrOfType<DenseI64ArrayAttr>(kSymbolRangesAttr);
+  for (auto [number, name] : llvm::enumerate(kernel.getSymbols().getAsRange<StringAttr>())) {
+    auto range = ranges ? builder.getDenseI64ArrayAttr(ranges.asArrayRef().slice(3 * number, 3)) : DenseI64ArrayAttr();
+    symbols[name] = vxk::ScalarOp::create(builder, loc, number, range);
+  }
 
   int64_t bufferNumber = 0;
   auto buffer = [&](RankedTensorType type, vxk::Access access) -> Value {
@@ -215,7 +235,9 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
   for (BlockArgument argument : body.getArguments())
     inputs.push_back(buffer(cast<RankedTensorType>(argument.getType()), vxk::Access::read));
   for (Value result : yield.getValues()) {
-    outputs.push_back(buffer(cast<RankedTensorType>(result.getType()), vxk::Access::write));
+    bool isUpdate = isa_and_present<UpdateOpInterface>(result.getDefiningOp());
+    outputs.push_back(
+        buffer(cast<RankedTensorType>(result.getType()), isUpdate ? vxk::Access::read_write : vxk::Access::write));
     destinations.try_emplace(result, outputs.back());
   }
 
@@ -235,22 +257,9 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
   for (Operation &op : body.without_terminator())
     if (failed(lowerOp(&op)))
       return failure();
-  for (auto [result, output] : llvm::zip(yield.getValues(), outputs)) {
-    Value tensor = values.lookupOrNull(result);
-    if (!tensor)
-      continue; // The op wrote its destination itself.
-    auto type = cast<RankedTensorType>(result.getType());
-    if (type.getElementType().isInteger(1))
-      tensor =
-          elementwise(loc, type, builder.getI8Type(), tensor, [](OpBuilder &b, Location l, ValueRange args) -> Value {
-            return arith::ExtUIOp::create(b, l, b.getI8Type(), args[0]);
-          });
-    auto stored = RankedTensorType::get(type.getShape(), getStorageType(type.getElementType()));
-    if (tensor.getType() != stored)
-      tensor = tensor::CastOp::create(builder, loc, stored, tensor);
-    bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), tensor, output, /*restrict=*/true,
-                                                      /*writable=*/true);
-  }
+  for (auto [result, output] : llvm::zip(yield.getValues(), outputs))
+    if (values.contains(result)) // else the op wrote its destination itself
+      write(loc, result, output);
   func::ReturnOp::create(builder, loc);
   builder.setInsertionPointAfter(function);
   return success();

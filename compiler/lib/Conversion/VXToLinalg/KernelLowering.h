@@ -49,6 +49,9 @@ public:
   mlir::Value elementwise(mlir::Location loc, mlir::RankedTensorType type, mlir::Type elementType,
                           mlir::ValueRange operands, BodyBuilder body);
 
+  /// Writes the elements of a vx value to memory of its shape.
+  void write(mlir::Location loc, mlir::Value value, mlir::Value destination);
+
   /// The next number of a fault site.
   int64_t takeFaultSite() { return faultSites++; }
 

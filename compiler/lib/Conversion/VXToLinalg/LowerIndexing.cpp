@@ -78,6 +78,63 @@ Value lowerGather(KernelLowering &lowering, GatherOp op) {
   return lowering.parallel(loc, type, element, indices, AffineMap::get(rank, 0, exprs, op.getContext()), body);
 }
 
+Value lowerCheckIndices(KernelLowering &lowering, CheckIndicesOp op) {
+  auto type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  int64_t rank = type.getRank(), site = lowering.takeFaultSite();
+  SmallVector<Value> sizes;
+  for (DimAttr size : op.getSizes().getAsRange<DimAttr>())
+    sizes.push_back(lowering.dim(loc, size));
+  return lowering.elementwise(
+      loc, type, getBodyType(type.getElementType()), lowering.get(op.getIndices()),
+      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+        SmallVector<Value> words;
+        for (int64_t d = 0; d < rank; ++d)
+          words.push_back(arith::IndexCastOp::create(b, l, b.getI64Type(), linalg::IndexOp::create(b, l, d)));
+        Value size = sizes.front();
+        for (auto [member, other] : llvm::drop_begin(llvm::enumerate(sizes))) {
+          Value number = arith::ConstantIndexOp::create(b, l, member);
+          Value isOther =
+              arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, linalg::IndexOp::create(b, l, rank - 1), number);
+          size = arith::SelectOp::create(b, l, isOther, other, size);
+        }
+        WrappedIndex wrapped = wrapIndex(b, l, args[0], size);
+        vxk::ReportFaultOp::create(b, l, wrapped.isWrong, wrapped.index, wrapped.lower, wrapped.upper, words,
+                                   b.getI64IntegerAttr(site));
+        return arith::IndexCastOp::create(b, l, getBodyType(type.getElementType()), wrapped.place);
+      });
+}
+
+/// Of updates, all that the kernel writes goes to places of its buffer.
+LogicalResult lowerUpdate(KernelLowering &lowering, UpdateOpInterface op, Value indices, ArrayRef<int64_t> axes,
+                          bool isSlice, bool adds) {
+  Location loc = op.getLoc();
+  Value destination = lowering.destinations.lookup(op->getResult(0));
+  if (!destination || !op->hasOneUse() || !isa<BlockArgument>(op->getOperand(0)))
+    return op->emitOpError() << "expects to update an operand of its kernel, to be the result, and nothing else to use "
+                                "it";
+  RankedTensorType type = op.getUpdates().getType();
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.isDynamicDim(d))
+      sizes.push_back(lowering.size(loc, op.getUpdates(), d));
+  auto memref = MemRefType::get(type.getShape(), getStorageType(type.getElementType()));
+  Value places = vxk::PlacesOp::create(lowering.builder, loc, memref, destination, lowering.get(indices), axes, isSlice,
+                                       adds, sizes);
+  lowering.write(loc, op.getUpdates(), places);
+  return success();
+}
+
+LogicalResult lowerScatter(KernelLowering &lowering, ScatterOp op) {
+  return lowerUpdate(lowering, cast<UpdateOpInterface>(*op), op.getIndices(), op.getAxes(), /*isSlice=*/false,
+                     op.getKind() == ScatterKind::add);
+}
+
+LogicalResult lowerUpdateSlice(KernelLowering &lowering, UpdateSliceOp op) {
+  return lowerUpdate(lowering, cast<UpdateOpInterface>(*op), op.getStarts(), op.getAxes(), /*isSlice=*/true,
+                     /*adds=*/false);
+}
+
 /// A loop nest over all elements of `input`, in row-major order, that carries one index.
 Value scanElements(KernelLowering &lowering, Location loc, Value input, Value init,
                    function_ref<Value(OpBuilder &, Location, ValueRange at, Value isNonzero, Value carried)> body) {
@@ -140,6 +197,9 @@ LogicalResult lowerNonzero(KernelLowering &lowering, NonzeroOp op) {
 
 void addIndexingLowerings(LoweringTable &table) {
   table.add<GatherOp, lowerGather>();
+  table.add<CheckIndicesOp, lowerCheckIndices>();
+  table.add<ScatterOp, lowerScatter>();
+  table.add<UpdateSliceOp, lowerUpdateSlice>();
   table.add<CountNonzeroOp, lowerCountNonzero>();
   table.add<NonzeroOp, lowerNonzero>();
 }

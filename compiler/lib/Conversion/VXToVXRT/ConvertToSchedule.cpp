@@ -2,6 +2,7 @@
 
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Conversion/SchedulePasses.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
@@ -267,8 +268,16 @@ LogicalResult ScheduleBuilder::buildOp(DispatchOp op) {
     return failure();
   for (Value input : op.getInputs())
     inputs.push_back(getMemory(input));
-  for (Value result : op.getResults()) {
-    outputs.push_back(allocate(cast<RankedTensorType>(result.getType())));
+  for (auto [number, result] : llvm::enumerate(op.getResults())) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (std::optional<int64_t> updated = getUpdatedOperand(kernel, number)) {
+      // The kernel reads what it updates where it lies, unless it reads the old elements too.
+      outputs.push_back(copyToFresh(inputs[*updated], type));
+      if (kernel.getBody().getArgument(*updated).hasOneUse())
+        inputs[*updated] = outputs.back();
+    } else {
+      outputs.push_back(allocate(type));
+    }
     if (!outputs.back())
       return failure();
     setMemory(result, outputs.back());

@@ -44,6 +44,7 @@ private:
   void lower(func::FuncOp body);
   /// The 64-bit word `index` of the block, which never changes during a call.
   Value loadWord(OpBuilder &builder, Location location, Value block, int64_t index, Type type);
+  Value countWorkgroups(OpBuilder &builder, Location location, Value block);
   Value toIndex(OpBuilder &builder, Location location, Value value) {
     return arith::IndexCastOp::create(builder, location, builder.getIndexType(), value);
   }
@@ -203,6 +204,18 @@ Value KernelLowering::describe(OpBuilder &builder, Location location, MemRefType
   return UnrealizedConversionCastOp::create(builder, location, type, descriptor).getResult(0);
 }
 
+Value KernelLowering::countWorkgroups(OpBuilder &builder, Location location, Value block) {
+  Value count = loadWord(builder, location, block, VX_BLOCK_WORKGROUPS, builder.getI64Type());
+  if (!kernel->hasAttr(vxk::kGuardedAttr))
+    return count;
+  Value record = loadWord(builder, location, block, VX_BLOCK_FAULT, pointer);
+  Value faults = LLVM::LoadOp::create(builder, location, builder.getI32Type(), record); // the record begins with them
+  Value none = arith::ConstantIntOp::create(builder, location, 0, 32);
+  Value isRight = arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq, faults, none);
+  return arith::SelectOp::create(builder, location, isRight, count,
+                                 arith::ConstantIntOp::create(builder, location, 0, 64));
+}
+
 void KernelLowering::lower(func::FuncOp body) {
   Block &entry = body.getBody().front();
   Value block = entry.getArgument(0);
@@ -229,8 +242,7 @@ void KernelLowering::lower(func::FuncOp body) {
     } else if (llvm::isa<vxk::WorkgroupIdOp>(op)) {
       replacement = toIndex(builder, location, entry.getArgument(1));
     } else if (llvm::isa<vxk::WorkgroupCountOp>(op)) {
-      replacement =
-          toIndex(builder, location, loadWord(builder, location, block, VX_BLOCK_WORKGROUPS, builder.getI64Type()));
+      replacement = toIndex(builder, location, countWorkgroups(builder, location, block));
     } else if (llvm::isa<vxk::ThreadIdOp>(op)) {
       replacement = arith::ConstantIndexOp::create(builder, location, 0);
     } else if (auto report = llvm::dyn_cast<vxk::ReportFaultOp>(op)) {

@@ -1,5 +1,6 @@
 // The schedule config of a fusion region on the CPU.
 #include "CPUTargetImpl.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 
 using namespace mlir;
 
@@ -142,6 +143,33 @@ StrategyAttr chooseAttention(AttentionOp op, RankedTensorType result) {
   return StrategyAttr::get(op.getContext(), "attention", tile, {}, {}, 1);
 }
 
+/// Tiles of about the operations of one workgroup, over the dimensions from `firstDim` on: the innermost stay whole
+/// while they fit; the one that does not is cut, and all outer ones go one by one.
+SmallVector<int64_t> cutIntoTiles(RankedTensorType type, int64_t firstDim, int64_t perElement) {
+  int64_t rank = type.getRank(), budget = std::max<int64_t>(workgroupOperations / perElement, 1);
+  SmallVector<int64_t> tile(rank, 0);
+  for (int64_t d = rank - 1; d >= firstDim; --d) {
+    int64_t size = std::max<int64_t>(plannedSize(type, d), 1);
+    if (size <= budget && !type.isDynamicDim(d)) {
+      budget /= size;
+      continue;
+    }
+    // A multiple of the widest vector keeps full vectors full.
+    tile[d] = budget >= 16 && d == rank - 1 ? budget / 16 * 16 : budget;
+    budget = 1;
+  }
+  return tile;
+}
+
+/// One worker goes along the dimensions whose order counts.
+StrategyAttr chooseUpdate(UpdateOpInterface update) {
+  RankedTensorType updates = update.getUpdates().getType();
+  int64_t ordered = update.getNumOrderedDims(), perElement = 2;
+  for (int64_t d = 0; d < ordered; ++d)
+    perElement *= std::max<int64_t>(plannedSize(updates, d), 1);
+  return StrategyAttr::get(update.getContext(), "loops", cutIntoTiles(updates, ordered, perElement), {}, {}, 1);
+}
+
 } // namespace
 
 bool hasKernelFor(AttentionOp op) {
@@ -156,7 +184,8 @@ bool hasKernelFor(AttentionOp op) {
 
 StrategyAttr chooseStrategy(FusionOp region) {
   MLIRContext *context = region.getContext();
-  auto result = llvm::dyn_cast<RankedTensorType>(region.getResult(0).getType());
+  Block &body = region.getBody().front();
+  RankedTensorType result = getVisitedType(body);
   bool serial = false;
   int64_t operandElements = 1;
   region.getBody().walk([&](Operation *op) {
@@ -166,10 +195,12 @@ StrategyAttr chooseStrategy(FusionOp region) {
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
         operandElements = std::max(operandElements, plannedElements(tensor));
   });
-  if (!result || serial)
-    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result ? result.getRank() : 0, 0), {}, {}, 1);
+  if (serial)
+    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
+  if (auto update = body.getTerminator()->getOperand(0).getDefiningOp<UpdateOpInterface>())
+    return chooseUpdate(update);
 
-  auto attention = region.getBody().front().getOps<AttentionOp>();
+  auto attention = body.getOps<AttentionOp>();
   if (!attention.empty())
     return chooseAttention(*attention.begin(), result);
 
@@ -182,23 +213,8 @@ StrategyAttr chooseStrategy(FusionOp region) {
   }
 
   int64_t elements = std::max<int64_t>(plannedElements(result), 1);
-  int64_t perElement = std::max<int64_t>(region.getBody().front().getOperations().size(), operandElements / elements);
-  int64_t budget = std::max<int64_t>(workgroupOperations / perElement, 1);
-
-  // The innermost dimensions stay whole while they fit; the one that does not is cut, and all outer ones go one by one.
-  int64_t rank = result.getRank();
-  SmallVector<int64_t> tile(rank, 0);
-  for (int64_t d = rank - 1; d >= 0; --d) {
-    int64_t size = std::max<int64_t>(plannedSize(result, d), 1);
-    if (size <= budget && !result.isDynamicDim(d)) {
-      budget /= size;
-      continue;
-    }
-    // A multiple of the widest vector keeps full vectors full.
-    tile[d] = budget >= 16 && d == rank - 1 ? budget / 16 * 16 : budget;
-    budget = 1;
-  }
-  return StrategyAttr::get(context, "loops", tile, {}, {}, 1);
+  int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
+  return StrategyAttr::get(context, "loops", cutIntoTiles(result, /*firstDim=*/0, perElement), {}, {}, 1);
 }
 
 } // namespace vx::cpu

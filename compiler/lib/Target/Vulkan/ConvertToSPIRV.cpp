@@ -95,6 +95,7 @@ private:
     });
     if (auto attribute = kernel->getAttrOfType<IntegerAttr>("vxk.buffers"))
       entry.bufferCount = attribute.getInt();
+    entry.isGuarded = kernel->hasAttr(vxk::kGuardedAttr);
     return success();
   }
 

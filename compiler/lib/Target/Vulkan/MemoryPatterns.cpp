@@ -131,7 +131,16 @@ struct WorkgroupCountPattern : KernelPattern<vxk::WorkgroupCountOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(vxk::WorkgroupCountOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, word(rewriter, op.getLoc(), VX_BLOCK_WORKGROUPS));
+    Location loc = op.getLoc();
+    Value count = word(rewriter, loc, VX_BLOCK_WORKGROUPS);
+    if (entry.isGuarded) {
+      // The fault record begins with the number of faults.
+      Value record = buffer(rewriter, loc, VX_BLOCK_FAULT, getBufferType(rewriter.getI32Type()));
+      Value faults = loadElement(rewriter, loc, record, integerConstant(rewriter, loc, 64, 0));
+      Value isRight = spirv::IEqualOp::create(rewriter, loc, faults, integerConstant(rewriter, loc, 32, 0));
+      count = spirv::SelectOp::create(rewriter, loc, isRight, count, integerConstant(rewriter, loc, 64, 0));
+    }
+    rewriter.replaceOp(op, count);
     return success();
   }
 };

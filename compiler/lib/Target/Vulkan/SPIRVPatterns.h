@@ -31,6 +31,7 @@ struct KernelEntry {
   // i64, where the kernel asks for them
   mlir::Value lane, subgroup, subgroupCount, subgroupSize;
   int64_t bufferCount = 0;
+  bool isGuarded = false;
 };
 
 /// memref and vector loads and stores, memref.alloca, and the vxk ops and those of gpu for subgroups.

@@ -35,6 +35,111 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   return success();
 }
 
+LogicalResult CheckIndicesOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  auto type = cast<RankedTensorType>(adaptor.getIndices().getType());
+  int64_t count = adaptor.getSizes().size(), rank = type.getRank();
+  bool isForTuples = rank > 0 && (type.isDynamicDim(rank - 1) || type.getDimSize(rank - 1) == count);
+  if (count != 1 && !(count > 1 && isForTuples)) // C1
+    return emitOptionalError(location, "'", getOperationName(),
+                             "' op expects one entry in 'sizes', or one for each "
+                             "member of the last dimension of 'indices', ",
+                             type, ", got ", count);
+  types.push_back(type);
+  return success();
+}
+
+void CheckIndicesOp::collectConstraints(ConstraintCollector &collector) {
+  if (getSizes().size() > 1)
+    collector.wantEqual(getDims(getIndices().getType()).back(),
+                        DimAttr::constant(getContext(), getSizes().size())); // C1
+}
+
+/// Dimensions of `input` that indices stand for: C1 of the ops that update it.
+static LogicalResult checkUpdatedAxes(std::optional<Location> location, StringRef op, RankedTensorType input,
+                                      ArrayRef<int64_t> axes) {
+  bool isRight = !axes.empty();
+  for (auto [place, axis] : llvm::enumerate(axes))
+    isRight &= axis >= 0 && axis < input.getRank() && (place == 0 || axes[place - 1] < axis);
+  if (isRight)
+    return success();
+  std::string list;
+  llvm::raw_string_ostream os(list);
+  llvm::interleaveComma(axes, os);
+  return emitOptionalError(location, "'", op, "' op expects 'axes' to be dimensions of 'input', increasing: want 0 to ",
+                           input.getRank() - 1, ", got [", list, "]");
+}
+
+LogicalResult ScatterOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto indices = cast<RankedTensorType>(adaptor.getIndices().getType());
+  auto updates = cast<RankedTensorType>(adaptor.getUpdates().getType());
+  ArrayRef<int64_t> axes = adaptor.getAxes();
+  if (failed(checkUpdatedAxes(location, getOperationName(), input, axes))) // C1
+    return failure();
+  SmallVector<DimAttr> inputDims = getDims(input), want = getDims(indices), got = getDims(updates);
+  int64_t members = axes.size();
+  if (want.empty() || !mayBeEqual(want.back(), DimAttr::constant(context, members))) // C2
+    return emitOptionalError(location, "'", getOperationName(), "' op expects tuples of ", members, " indices, got ",
+                             indices);
+  want.pop_back();
+  for (int64_t d = 0; d < input.getRank(); ++d)
+    if (!llvm::is_contained(axes, d))
+      want.push_back(inputDims[d]);
+  if (want.size() != got.size() || !llvm::all_of_zip(want, got, mayBeEqual)) // C3
+    return emitOptionalError(location, "'", getOperationName(), "' op expects 'updates' of type ",
+                             getTensorType(want, input.getElementType()), ", got ", updates);
+  Type element = input.getElementType();
+  if (adaptor.getKind() == ScatterKind::add && (!element.isIntOrFloat() || element.isInteger(1))) // C4
+    return emitOptionalError(location, "'", getOperationName(), "' op expects numbers to add, got ", input);
+  types.push_back(input);
+  return success();
+}
+
+void ScatterOp::collectConstraints(ConstraintCollector &collector) {
+  SmallVector<DimAttr> want = getDims(getIndices().getType());
+  collector.wantEqual(want.pop_back_val(), DimAttr::constant(getContext(), getAxes().size())); // C2
+  for (auto [d, dim] : llvm::enumerate(getDims(getInput().getType())))
+    if (!llvm::is_contained(getAxes(), static_cast<int64_t>(d)))
+      want.push_back(dim);
+  for (auto [dim, size] : llvm::zip_equal(getDims(getUpdates().getType()), want))
+    collector.wantEqual(dim, size); // C3
+}
+
+int64_t ScatterOp::getNumOrderedDims() { return getIndices().getType().getRank() - 1; }
+
+LogicalResult UpdateSliceOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto starts = cast<RankedTensorType>(adaptor.getStarts().getType());
+  auto updates = cast<RankedTensorType>(adaptor.getUpdates().getType());
+  ArrayRef<int64_t> axes = adaptor.getAxes();
+  if (failed(checkUpdatedAxes(location, getOperationName(), input, axes))) // C1
+    return failure();
+  int64_t count = axes.size();
+  if (starts.getRank() != 1 || !mayBeEqual(getDim(starts, 0), DimAttr::constant(context, count))) // C2
+    return emitOptionalError(location, "'", getOperationName(), "' op expects 'starts' of rank 1 and size ", count,
+                             ", got ", starts);
+  bool fits = updates.getRank() == input.getRank();
+  for (int64_t d = 0; fits && d < input.getRank(); ++d)
+    fits = input.isDynamicDim(d) || updates.isDynamicDim(d) || updates.getDimSize(d) <= input.getDimSize(d);
+  if (!fits) // C3
+    return emitOptionalError(location, "'", getOperationName(), "' op expects a box that fits into 'input', ", input,
+                             ", got ", updates);
+  types.push_back(input);
+  return success();
+}
+
+void UpdateSliceOp::collectConstraints(ConstraintCollector &collector) {
+  collector.wantEqual(getDim(getStarts().getType(), 0), DimAttr::constant(getContext(), getAxes().size())); // C2
+  for (auto [size, part] : llvm::zip_equal(getDims(getInput().getType()), getDims(getUpdates().getType())))
+    if (size != part)
+      collector.want(ConstraintKind::at_least, size, part); // C3
+}
+
+int64_t UpdateSliceOp::getNumOrderedDims() { return 0; }
+
 LogicalResult NonzeroOp::verify() {
   RankedTensorType type = getResult().getType();
   int64_t rows = getInput().getType().getRank();

@@ -28,10 +28,26 @@ void VXKDialect::initialize() {
       >();
 }
 
+LogicalResult ScalarOp::verify() {
+  if (std::optional<ArrayRef<int64_t>> range = getRange())
+    if (range->size() != 3 || (*range)[0] < 0 || (*range)[1] < (*range)[0] || (*range)[2] < 1) // C1
+      return emitOpError() << "expects the least and greatest value and what it is a multiple of in 'range', got ["
+                           << *range << "]";
+  return success();
+}
+
 LogicalResult BufferOp::verify() {
   auto type = cast<MemRefType>(getResult().getType());
   if (!type.getLayout().isIdentity()) // C1
     return emitOpError() << "expects a memref of identity layout, got " << type;
+  if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
+    return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
+                         << ", got " << getSizes().size();
+  return success();
+}
+
+LogicalResult PlacesOp::verify() {
+  auto type = cast<MemRefType>(getResult().getType());
   if (static_cast<size_t>(type.getNumDynamicDims()) != getSizes().size()) // C1
     return emitOpError() << "expects one size for each '?' of " << type << ": want " << type.getNumDynamicDims()
                          << ", got " << getSizes().size();
@@ -150,7 +166,7 @@ static void setRange(Value value, uint64_t last, SetIntRangeFn setResultRange) {
 }
 
 void ScalarOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
-  setRange(getResult(), INT64_MAX, setResultRange);
+  vxk::setRange(getResult(), getRange() ? (*getRange())[1] : INT64_MAX, setResultRange);
 }
 
 // The runtime refuses a dispatch of 2^31 - 65536 workgroups or more (runtime/include/vx/abi/kernel.h).

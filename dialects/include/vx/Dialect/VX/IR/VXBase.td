@@ -215,6 +215,7 @@ def VX_StatesResultType : VX_Trait<"StatesResultType">;
 
 // The op defines the methods of the interface itself.
 defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
+defvar VX_Updates = DeclareOpInterfaceMethods<VX_UpdateOpInterface, ["getNumOrderedDims"]>;
 defvar VX_ChoosesHostScalars = DeclareOpInterfaceMethods<VX_HostScalarOpInterface, ["isHostScalar"]>;
 defvar VX_Decomposable = DeclareOpInterfaceMethods<VX_DecomposableOpInterface>;
 /// Each op has this, unless it is VX_Unconstrained, or the build fails.

@@ -44,4 +44,19 @@ def VX_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::vx::GraphBuilder &":$builder)>];
 }
 
+def VX_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{
+    An op whose one result is its first operand with some elements replaced by those of `updates`. A kernel that ends in it visits the
+    elements of `updates`, and writes over memory that holds the first operand.
+  }];
+  let methods = [
+    InterfaceMethod<"What is written.", "::mlir::TypedValue<::mlir::RankedTensorType>", "getUpdates", (ins)>,
+    InterfaceMethod<[{
+        The number of leading dimensions of `updates` along which two elements may be written to one place, so that their order counts:
+        one worker goes through them.
+      }],
+      "int64_t", "getNumOrderedDims", (ins)>];
+}
+
 #endif

@@ -30,6 +30,78 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
   }];
 }
 
+def VX_CheckIndicesOp : VX_InferredOp<"check_indices", [Pure, AllElementTypesMatch<["indices", "result"]>,
+                                                        VX_Anchor, VX_TakesPrologue, VX_MayFault, VX_Constrained]> {
+  let summary = "indices that count from 0, once all are known to be in range";
+  let description = [{
+    An index counts from 0, or with a negative value from the end: it lies in [-d, d), where d is its size in `sizes`, and the result is
+    index or index + d. Another index is a fault: the call fails with the source node's name, the index, and its place in `indices`.
+
+    With one size it is that of all indices; with more, the last dimension of `indices` holds tuples, and each member has its own. What
+    writes by indices (`vx.scatter`, `vx.update_slice`) has no fault of its own, so that it may write state: this op stands before it.
+
+    - C1: `sizes` has one entry, or one for each member of the last dimension of `indices`.
+  }];
+  let arguments = (ins VX_IndexTensor:$indices, VX_DimArrayAttr:$sizes);
+  let results = (outs VX_IndexTensor:$result);
+  let assemblyFormat = "$indices `below` $sizes attr-dict `:` type($indices)";
+}
+
+def VX_ScatterKind : I32EnumAttr<"ScatterKind", "what becomes of an element that is written", [
+    I32EnumAttrCase<"set", 0>, I32EnumAttrCase<"add", 1>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_ScatterOp : VX_InferredOp<"scatter", [Pure, AllElementTypesMatch<["input", "updates", "result"]>,
+                                             VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Constrained]> {
+  let summary = "replaces slices whose places data tells, or adds to them";
+  let description = [{
+    The last dimension of `indices` holds tuples: one index for each of `axes`, dimensions of `input`. The result is `input`, but for each
+    place i... of a tuple and each place w... in the dimensions of `input` that `axes` leaves, in their order, `set` does
+
+        result[indices[i..., 0] along axes[0], indices[i..., 1] along axes[1], ..., w... along the others] = updates[i..., w...]
+
+    and `add` adds `updates[i..., w...]` to it. A tuple with an index outside of [0, d), with d the size of its dimension, writes nothing;
+    `vx.check_indices` makes a fault of it.
+
+    Tuples are taken in row-major order, on every device: of several for one place `set` leaves the last, and `add` adds one after the
+    other, each sum rounded to the element type.
+
+    - C1: `axes` are dimensions of `input`, increasing, at least one.
+    - C2: the last dimension of `indices` has the size of `axes`.
+    - C3: `updates` has the dimensions of `indices` but the last, then those of `input` that `axes` leaves.
+    - C4: `add` takes numbers.
+
+    Example: rows of a cache of pages, at a page and a line each:
+
+        %new = vx.scatter set %cache, %at, %rows axes = [0, 2] : tensor<9x4x32x64xf32>, tensor<?x2xi64>, tensor<?x4x64xf32>
+  }];
+  let arguments = (ins VX_ScatterKind:$kind, VX_Tensor:$input, VX_IndexTensor:$indices, VX_Tensor:$updates, DenseI64ArrayAttr:$axes);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $input `,` $indices `,` $updates `axes` `=` $axes attr-dict `:` type($input) `,` type($indices) `,` type($updates)
+  }];
+}
+
+def VX_UpdateSliceOp : VX_InferredOp<"update_slice", [Pure, AllElementTypesMatch<["input", "updates", "result"]>,
+                                                      VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Constrained]> {
+  let summary = "replaces a box whose place data tells";
+  let description = [{
+    The result is `input`, but for the box of the sizes of `updates` that begins at `starts[k]` along `axes[k]`, and at 0 along the other
+    dimensions: its elements are those of `updates`. A box that does not lie inside of `input` leaves all as it is; `vx.check_indices`
+    makes a fault of it.
+
+    - C1: `axes` are dimensions of `input`, increasing, at least one.
+    - C2: `starts` has rank 1 and the size of `axes`.
+    - C3: `updates` has the rank of `input`, and in no dimension a greater size, where that is known.
+  }];
+  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$starts, VX_Tensor:$updates, DenseI64ArrayAttr:$axes);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $starts `,` $updates `axes` `=` $axes attr-dict `:` type($input) `,` type($starts) `,` type($updates)
+  }];
+}
+
 def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_StatesResultType, VX_Unconstrained]> {
   let summary = "the number of elements that are not zero";
   let description = [{ NaN counts. The result sizes a `vx.nonzero` through `vx.bind_symbol`. }];

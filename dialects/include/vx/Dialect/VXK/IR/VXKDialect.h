@@ -32,6 +32,9 @@ inline constexpr llvm::StringLiteral kStrategyAttr = "vxk.strategy";
 /// which are results and the operands whose places they may have. Each element is read before any result's is written
 /// there. With one result this needs no words: what is read flows into what is written.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "vxk.in_place";
+/// Unit attribute of a kernel that does nothing once a kernel of the call has reported a fault: it has no workgroups
+/// then.
+inline constexpr llvm::StringLiteral kGuardedAttr = "vxk.guarded";
 /// Of a linalg op that is a convolution: its strides, dilations, pads_low, pads_high and groups, and channels_last.
 inline constexpr llvm::StringLiteral kConvAttr = "vxk.conv";
 /// Unit attribute of a linalg op whose factors may be rounded to tf32.

@@ -33,9 +33,19 @@ def VXK_Access : I32EnumAttr<"Access", "how a kernel uses a buffer", [
 
 def VXK_ScalarOp : VXK_Op<"scalar", [Pure, VXK_KnownRange]> {
   let summary = "a scalar of the parameter block: a size, 0 or more";
-  let arguments = (ins I64Attr:$index);
+  let description = [{
+    `range` is what is known of it: the least and the greatest value, and what it is a multiple of.
+
+    - C1: `range` has three numbers, the first 0 or more, the second no less, the third 1 or more.
+  }];
+  let arguments = (ins I64Attr:$index, OptionalAttr<DenseI64ArrayAttr>:$range);
   let results = (outs Index:$result);
-  let assemblyFormat = "$index attr-dict";
+  let assemblyFormat = "$index (`range` $range^)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// 1 where nothing more is known.
+    int64_t getMultiple() { return getRange() ? (*getRange())[2] : 1; }
+  }];
 }
 
 def VXK_BufferOp : VXK_Op<"buffer", [Pure]> {
@@ -50,6 +60,30 @@ def VXK_BufferOp : VXK_Op<"buffer", [Pure]> {
   let arguments = (ins I64Attr:$index, VXK_Access:$access, Variadic<Index>:$sizes);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$index $access `(` $sizes `)` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def VXK_PlacesOp : VXK_Op<"places", [Pure]> {
+  let summary = "the elements of a buffer whose places data tells";
+  let description = [{
+    Stands for memory of the shape of what is written to it, one size for each `?` of the result; a `bufferization.materialize_in_destination`
+    is its only user.
+
+    With `slice` element i... is that of `buffer` at i..., plus `indices[k]` along `axes[k]`; none of a box that does not lie inside of the
+    buffer is there. Without, the first dimensions are those of `indices` but its last: element i..., w... lies at `indices[i..., k]` along
+    `axes[k]` and at w... along the others; it is not there where an index is not in the buffer.
+
+    What is written to one place comes in row-major order of i.... With `add` it is added to what lies there.
+
+    - C1: there is one operand for each `?`.
+  }];
+  let arguments = (ins AnyMemRef:$buffer, AnyRankedTensor:$indices, DenseI64ArrayAttr:$axes, UnitAttr:$slice, UnitAttr:$add,
+                       Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = [{
+    $buffer `[` $indices `]` `axes` `=` $axes (`slice` $slice^)? (`add` $add^)? `(` $sizes `)` attr-dict
+    `:` type($buffer) `,` type($indices) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -69,6 +103,7 @@ def VXK_WorkgroupIdOp : VXK_Op<"workgroup_id", [Pure, VXK_KnownRange]> {
 
 def VXK_WorkgroupCountOp : VXK_Op<"workgroup_count", [Pure, VXK_KnownRange]> {
   let summary = "the number of workgroups of this dispatch";
+  let description = [{ 0 in a kernel with `vxk.guarded`, once a kernel of the call has reported a fault. }];
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
