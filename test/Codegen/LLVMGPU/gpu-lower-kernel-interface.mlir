@@ -44,3 +44,19 @@ func.func @device_memory() attributes {vxk.kernel, vxk.threads = 32 : i64} {
 func.func @argument(%x: f32) attributes {vxk.kernel} {
   return
 }
+
+// -----
+
+// A guarded kernel has no workgroups once a fault is recorded.
+// CHECK-LABEL: func.func private @guarded.body(
+// CHECK:         %[[FAULTS:.+]] = llvm.load %{{.+}} : !llvm.ptr<1> -> i32
+// CHECK:         %[[NONE:.+]] = arith.cmpi eq, %[[FAULTS]], %{{.+}} : i32
+// CHECK:         arith.select %[[NONE]], %{{.+}}, %{{.+}} : i64
+func.func @guarded() attributes {vxk.kernel, vxk.guarded, vxk.threads = 32 : i64} {
+  %o = vxk.buffer 0 write() : memref<1xi32>
+  %c0 = arith.constant 0 : index
+  %count = vxk.workgroup_count
+  %c = arith.index_cast %count : index to i32
+  memref.store %c, %o[%c0] : memref<1xi32>
+  return
+}

@@ -37,9 +37,9 @@ func.func @add() attributes {vxk.kernel} {
 // With several results, one of them may lie over an operand that another still needs.
 // CHECK-LABEL: func.func private @two.body(
 // CHECK-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.noundef, llvm.readonly}
+// CHECK-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.noundef}
 // CHECK-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef}
-// CHECK-SAME:    !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef}
-func.func @two() attributes {vxk.kernel} {
+func.func @two() attributes {vxk.kernel, vxk.in_place = array<i64: 0, 1>} {
   %c0 = arith.constant 0 : index
   %a = vxk.buffer 0 read() : memref<1xf32>
   %o = vxk.buffer 1 write() : memref<1xf32>
@@ -82,5 +82,25 @@ func.func @dynamic_stack() attributes {vxk.kernel} {
   %n = vxk.scalar 0
   // expected-error @below {{'memref.alloca' op has the type 'memref<?xf32>': a kernel's stack buffers have static shapes}}
   %m = memref.alloca(%n) : memref<?xf32>
+  return
+}
+
+// -----
+
+// A guarded kernel has no workgroups once a fault is recorded: the count that the record, of word 0, begins with is not 0.
+// CHECK-LABEL: func.func private @guarded.body(
+// CHECK-SAME:    %[[BLOCK:[^ :]+]]: !llvm.ptr
+// CHECK-DAG:     %[[W:.+]] = llvm.getelementptr %[[BLOCK]][2]
+// CHECK-DAG:     %[[COUNT:.+]] = llvm.load %[[W]] invariant
+// CHECK-DAG:     %[[R:.+]] = llvm.getelementptr %[[BLOCK]][0]
+// CHECK-DAG:     %[[RECORD:.+]] = llvm.load %[[R]] invariant
+// CHECK:         %[[FAULTS:.+]] = llvm.load %[[RECORD]] : !llvm.ptr -> i32
+// CHECK:         %[[NONE:.+]] = arith.cmpi eq, %[[FAULTS]], %{{.+}} : i32
+// CHECK:         arith.select %[[NONE]], %[[COUNT]], %{{.+}} : i64
+func.func @guarded() attributes {vxk.kernel, vxk.guarded} {
+  %o = vxk.buffer 0 write() : memref<1xindex>
+  %c0 = arith.constant 0 : index
+  %count = vxk.workgroup_count
+  memref.store %count, %o[%c0] : memref<1xindex>
   return
 }

@@ -26,3 +26,19 @@ func.func @k() attributes {vxk.kernel, vxk.threads = 32 : i64} {
 
 // expected-error@+1 {{expects one function with 'vxk.kernel', got 0}}
 module {}
+
+// -----
+
+// A guarded kernel has no workgroups once a fault is recorded.
+// CHECK:         spirv.func @guarded
+// CHECK:           %[[FAULTS:.+]] = spirv.Load "PhysicalStorageBuffer" %{{.+}} ["Aligned", 4] : i32
+// CHECK:           %[[NONE:.+]] = spirv.IEqual %[[FAULTS]], %{{.+}} : i32
+// CHECK:           spirv.Select %[[NONE]], %{{.+}}, %{{.+}} : i1, i64
+func.func @guarded() attributes {vxk.kernel, vxk.guarded, vxk.threads = 32 : i64} {
+  %i = vxk.thread_id
+  %count = vxk.workgroup_count
+  %r = vxk.buffer 0 write () : memref<32xi64>
+  %c = arith.index_cast %count : index to i64
+  memref.store %c, %r[%i] : memref<32xi64>
+  return
+}

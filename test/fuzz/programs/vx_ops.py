@@ -57,9 +57,16 @@ class Generator:
 
     def symbol(self, name):
         self.symbols.append(name)
-        self.header.append(f'vx.symbol "{name}"')
         for run in self.runs:
             run[name] = self.pick(SIZES[:11])
+        # Now and then its range is declared, and what it is a multiple of. Of its own, as above.
+        random, declared = python_random.Random(f"range of {name}"), ""
+        if not self.many_symbols and random.random() < 0.25:
+            multiple = random.choice((2, 4, 8, 16))
+            for run in self.runs:
+                run[name] = multiple * random.choice((1, 1, 2, 3))
+            declared = f" min = {multiple} max = {random.choice((48, 512))} multiple = {multiple}"
+        self.header.append(f'vx.symbol "{name}"{declared}')
 
     def fresh(self):
         self.counter += 1

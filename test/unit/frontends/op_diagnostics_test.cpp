@@ -151,7 +151,7 @@ TEST(ImportIndexing, Reasons) {
                 "expects tensors of 1 or more dimensions, got 'f32[]' and 'i64[1]'");
   expectUnsupported(one(node("GatherND", {"a", "b"}, {"y"}), {f32({2, 3}), i64({4, 3})}),
                     "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
-  auto scatter = [](const TypeProto &indices, const TypeProto &updates, const std::string &reduction) {
+  auto scatter = [](const TypeProto &indices, const TypeProto &updates, const char *reduction) {
     return one(node("ScatterND", {"a", "b", "c"}, {"y"}, {attribute("reduction", reduction)}),
                {f32({2, 3}), indices, updates});
   };

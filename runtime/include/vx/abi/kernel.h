@@ -16,7 +16,8 @@
  *
  * A kernel never touches memory outside its buffers. An index in the data that is out of range is clamped, and the
  * first one is reported in the fault record: the kernel adds 1 to `count` atomically, and who saw 0 writes the other
- * fields.
+ * fields. A kernel that writes a variable behind one that may report a fault does nothing where `count` is not 0: the
+ * commands between them wait for each other.
  */
 #ifndef VX_ABI_KERNEL_H
 #define VX_ABI_KERNEL_H
