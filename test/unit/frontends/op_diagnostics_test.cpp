@@ -159,7 +159,7 @@ TEST(ImportIndexing, Reasons) {
   expectUnsupported(scatter(i64({4, 3}), f32({4}), "add"), "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
   expectInvalid(scatter(i64({}), f32({3}), "none"),
                 "expects tensors of 1 or more dimensions, got 'f32[2,3]' and 'i64[]'");
-  expectInvalid(scatter(i64({4, 1}), f32({4, 2}), "none"), "expects 'updates' of type");
+  expectInvalid(scatter(i64({4, 1}), f32({4, 2}), "none"), "expects 'updates' of type 'f32[4,3]', got 'f32[4,2]'");
 }
 
 TEST(ImportNorms, Reasons) {
