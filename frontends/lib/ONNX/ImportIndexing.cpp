@@ -33,37 +33,37 @@ static void importGather(NodeImporter &n) {
   n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis, IntegerAttr()));
 }
 
-static void importGatherND(NodeImporter &n) {
-  Value input = n.getTensor(0), indices = n.getTensor(1);
+/// How many dimensions of the first input the tuples along the last dimension of the second one index.
+static int64_t getTupleSize(NodeImporter &n) {
   Dims dims = n.getDims(0), indexDims = n.getDims(1);
+  Type input = n.getTensor(0).getType(), indices = n.getTensor(1).getType();
+  if (dims.empty() || indexDims.empty())
+    throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input) + " and " + describe(indices));
+  std::optional<int64_t> size = indexDims.back().asConstant();
+  if (!size || *size < 1 || *size > static_cast<int64_t>(dims.size()))
+    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices));
+  return *size;
+}
+
+static void importGatherND(NodeImporter &n) {
   if (n.getInt("batch_dims", 0) != 0)
     throwUnsupported("expects 'batch_dims' to be 0, got " + Twine(n.getInt("batch_dims", 0)));
-  if (dims.empty() || indexDims.empty())
-    throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input.getType()) + " and " +
-                 describe(indices.getType()));
-  std::optional<int64_t> depth = indexDims.back().asConstant();
-  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
-    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
-  n.setOutput(0, n.emit<GatherOp>(input, toIndices(n, indices), 0, n.builder.getI64IntegerAttr(*depth)));
+  int64_t size = getTupleSize(n);
+  n.setOutput(
+      0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), 0, n.model.builder.getI64IntegerAttr(size)));
 }
 
 static void importScatterND(NodeImporter &n) {
-  Value input = n.getTensor(0), indices = n.getTensor(1), updates = n.getTensor(2);
-  Dims dims = n.getDims(0), indexDims = n.getDims(1);
-  if (dims.empty() || indexDims.empty())
-    throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input.getType()) + " and " +
-                 describe(indices.getType()));
-  std::optional<int64_t> depth = indexDims.back().asConstant();
-  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
-    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices.getType()));
+  int64_t size = getTupleSize(n);
   std::string reduction = n.getString("reduction", "none");
   if (reduction != "none" && reduction != "add")
     throwUnsupported("expects 'reduction' to be none or add, got '" + Twine(reduction) + "'");
-  OpBuilder &builder = n.model.builder;
-  SmallVector<Attribute> sizes(dims.begin(), dims.begin() + *depth);
-  Value places = n.emit<CheckIndicesOp>(toIndices(n, indices), builder.getArrayAttr(sizes));
+  Dims dims = n.getDims(0);
+  SmallVector<Attribute> sizes(dims.begin(), dims.begin() + size);
+  Value places = n.emit<CheckIndicesOp>(toIndices(n, n.getTensor(1)), n.model.builder.getArrayAttr(sizes));
   auto kind = reduction == "add" ? ScatterKind::add : ScatterKind::set;
-  n.setOutput(0, n.emit<ScatterOp>(kind, input, places, updates, llvm::to_vector(llvm::seq<int64_t>(0, *depth))));
+  n.setOutput(
+      0, n.emit<ScatterOp>(kind, n.getTensor(0), places, n.getTensor(2), llvm::to_vector(llvm::seq<int64_t>(0, size))));
 }
 
 static void importNonZero(NodeImporter &n) {
