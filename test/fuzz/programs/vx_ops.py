@@ -1068,8 +1068,9 @@ def scattered(g):
     low, high = (-size, size - 1) if is_checked else (-1, size)
     places = g.input(g.pick(("i32", "i64")), rows + [len(axes)], low=low, high=high)
     if is_checked:
-        below = ", ".join(f"#vx.dim<{x.dims[axis]}>" for axis in axes)
-        places = g.emit("check_indices", [places], places.dtype, places.dims, lambda c: f"{c.r[0]} = vx.check_indices {c.o[0]} below [{below}] : {c.t[0]}", 0, size - 1)
+        below = [x.dims[axis] for axis in axes]
+        places = g.emit("check_indices", [places], places.dtype, places.dims,
+                        lambda c: f"{c.r[0]} = vx.check_indices {c.o[0]} below [{', '.join(map(c.dim, below))}] : {c.t[0]}", 0, size - 1)
         if not places:
             return places
     u = g.find(lambda v: v.dtype == x.dtype and v.dims == rows + rest and g.known(v), 0.5, dtype=x.dtype, dims=rows + rest, low=x.low, high=x.high, exact=x.exact)
