@@ -138,7 +138,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option(
          "--dim", options.dims,
          "NAME=N: specialise a dimension; NAME=N,N: a version each beside the general one; NAME=N..N: its range; "
-         "NAME=N..N:N: that, and what it is a multiple of")
+         "NAME=N..N:MULTIPLE: that, and what it is a multiple of")
       ->group("Sizes");
   app.add_option("--precision", options.precision,
                  "Factors of f32 contractions and convolutions: f32, tf32, f16 or bf16; sums stay f32")

@@ -43,8 +43,8 @@ KernelWork countWork(KernelOp kernel) {
       work.flops = work.flops + counted.getFlops();
   for (BlockArgument argument : body.getArguments())
     work.bytes = work.bytes + getBytesRead(argument);
-  for (Value result : body.getTerminator()->getOperands()) {
-    auto update = result.getDefiningOp<UpdateOpInterface>();
+  for (auto [number, result] : llvm::enumerate(body.getTerminator()->getOperands())) {
+    UpdateOpInterface update = getUpdate(body, number);
     work.bytes = work.bytes + getBytes(update ? update.getUpdates().getType() : result.getType());
   }
   return work;

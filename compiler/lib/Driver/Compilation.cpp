@@ -22,6 +22,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 
 using namespace mlir;
 
@@ -107,15 +108,18 @@ Outcome Compilation::applyRanges(ModuleOp module) {
     SmallVector<int64_t> values(dim.values.begin(), dim.values.end());
     if (dim.range)
       values = {std::max(dim.range->min, static_cast<int64_t>(symbol.getMin())), dim.range->max};
-    if (dim.range && dim.range->multiple > 1) {
-      int64_t both = std::lcm(dim.range->multiple, static_cast<int64_t>(symbol.getMultiple()));
-      int64_t least = llvm::divideCeil(values[0], both) * both, most = values[1] / both * both;
-      if (least > most) {
-        emitError(UnknownLoc::get(module.getContext())) << "--dim: '" << dim.name << "' has no multiple of " << both
-                                                        << " from " << values[0] << " to " << values[1];
+    if (dim.range && dim.range->multiple > 1 && dim.range->max <= static_cast<int64_t>(symbol.getMax())) {
+      // Of both numbers; what does not fit 64 bits is above all sizes.
+      int64_t own = symbol.getMultiple(), both;
+      bool isTooLarge = llvm::MulOverflow(dim.range->multiple / std::gcd(dim.range->multiple, own), own, both);
+      int64_t most = isTooLarge ? 0 : values[1] / both * both;
+      if (isTooLarge || most < values[0]) {
+        emitError(UnknownLoc::get(module.getContext()))
+            << "--dim: '" << dim.name << "' has no multiple of " << dim.range->multiple
+            << (own > 1 ? " and of " + std::to_string(own) : "") << " from " << values[0] << " to " << values[1];
         return Outcome::Usage;
       }
-      values = {least, most};
+      values = {static_cast<int64_t>(llvm::divideCeil(values[0], both)) * both, most};
       symbol.setMultiple(both);
     }
     for (int64_t value : values)

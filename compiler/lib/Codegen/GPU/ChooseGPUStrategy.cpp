@@ -12,6 +12,7 @@
 #include "AttentionTile.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -525,7 +526,7 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
     serial |= op.hasTrait<OpTrait::Serial>();
   if (serial)
     return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
-  if (auto update = region.getBody().front().getTerminator()->getOperand(0).getDefiningOp<UpdateOpInterface>())
+  if (UpdateOpInterface update = getUpdate(region.getBody().front(), 0))
     return updateStrategy(update, spec);
   for (Operation &op : region.getBody().front()) {
     StrategyAttr strategy;

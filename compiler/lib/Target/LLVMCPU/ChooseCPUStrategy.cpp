@@ -165,8 +165,8 @@ SmallVector<int64_t> cutIntoTiles(RankedTensorType type, int64_t firstDim, int64
 StrategyAttr chooseUpdate(UpdateOpInterface update) {
   RankedTensorType updates = update.getUpdates().getType();
   int64_t ordered = update.getNumOrderedDims(), perElement = 2;
-  for (int64_t d = 0; d < ordered; ++d)
-    perElement *= std::max<int64_t>(plannedSize(updates, d), 1);
+  for (int64_t d = 0; d < ordered && perElement < workgroupOperations; ++d)
+    perElement *= std::clamp<int64_t>(plannedSize(updates, d), 1, workgroupOperations);
   return StrategyAttr::get(update.getContext(), "loops", cutIntoTiles(updates, ordered, perElement), {}, {}, 1);
 }
 
@@ -197,7 +197,7 @@ StrategyAttr chooseStrategy(FusionOp region) {
   });
   if (serial)
     return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
-  if (auto update = body.getTerminator()->getOperand(0).getDefiningOp<UpdateOpInterface>())
+  if (UpdateOpInterface update = getUpdate(body, 0))
     return chooseUpdate(update);
 
   auto attention = body.getOps<AttentionOp>();

@@ -25,7 +25,7 @@ void setInPlacePairs(KernelOp kernel, llvm::ArrayRef<InPlacePair> pairs) {
     kernel->setAttr(kInPlaceAttr, DenseI64ArrayAttr::get(kernel.getContext(), numbers));
 }
 
-static UpdateOpInterface getUpdate(Block &body, int64_t result) {
+UpdateOpInterface getUpdate(Block &body, int64_t result) {
   return body.getTerminator()->getOperand(result).getDefiningOp<UpdateOpInterface>();
 }
 

@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral kSymbolRangesAttr = "vx.symbol_ranges";
 /// it may write a variable before the host knows whether there was one.
 inline constexpr llvm::StringLiteral kGuardedAttr = "vx.guarded";
 
+/// The op that makes a result of a kernel's or a fusion's body, where it replaces elements of an operand; else null.
+UpdateOpInterface getUpdate(mlir::Block &body, int64_t result);
+
 /// The number of the operand that a result of the kernel is, but for the elements that an `UpdateOpInterface` replaces:
 /// the kernel writes over memory that holds it. Nothing for a result that is written whole.
 std::optional<int64_t> getUpdatedOperand(KernelOp kernel, int64_t result);
