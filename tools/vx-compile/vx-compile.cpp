@@ -151,7 +151,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(oneOf({"text", "json"}))
       ->group("Show");
   app.add_option("--stop-after", options.stopAfter,
-                 "Print the IR of a phase instead: import, graph, grad, fused, kernels, schedule or target")
+                 "Print the IR of a phase instead: import, graph, grad, optimised, fused, kernels, schedule or target")
       ->group("Show");
   app.add_flag("--check", options.check, "No code: list every node that some target cannot take")->group("Show");
 

@@ -177,9 +177,10 @@ vxc_result Call::parseOptions() {
   if (options.stop_after) {
     std::optional<vx::Phase> phase = vx::parsePhase(options.stop_after);
     if (!phase || *phase == vx::Phase::Module)
-      return fail(VXC_USAGE,
-                  std::string("--stop-after: want import, graph, grad, fused, kernels, schedule or target, got '") +
-                      options.stop_after + "'");
+      return fail(
+          VXC_USAGE,
+          std::string("--stop-after: want import, graph, grad, optimised, fused, kernels, schedule or target, got '") +
+              options.stop_after + "'");
     compilation.stopAfter = *phase;
   }
   if (options.precision) {

@@ -136,11 +136,14 @@ private:
 
 } // namespace
 
+DictionaryAttr getInputRange(BlockArgument argument) {
+  return isInteger(argument.getType()) ? InputRange(argument).run() : DictionaryAttr();
+}
+
 void setInputRanges(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
-    if (isInteger(argument.getType()))
-      if (DictionaryAttr range = InputRange(argument).run())
-        function.setArgAttr(argument.getArgNumber(), kRangeAttr, range);
+    if (DictionaryAttr range = getInputRange(argument))
+      function.setArgAttr(argument.getArgNumber(), kRangeAttr, range);
 }
 
 } // namespace vx

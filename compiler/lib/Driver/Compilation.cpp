@@ -140,10 +140,10 @@ Outcome Compilation::applyRanges(ModuleOp module) {
 namespace {
 
 /// "n=3, m=5"
-std::string describeDims(const std::vector<std::pair<std::string, int64_t>> &dims) {
+std::string describeDims(const std::vector<std::pair<std::string, int64_t>> &dims, StringRef is = "=") {
   std::string text;
   for (auto &[name, value] : dims)
-    text += (text.empty() ? "" : ", ") + name + "=" + std::to_string(value);
+    text += (text.empty() ? "" : ", ") + name + is.str() + std::to_string(value);
   return text;
 }
 
@@ -171,17 +171,27 @@ std::optional<SkippedBucket> findContradiction(ModuleOp general,
 
 } // namespace
 
-Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
+Outcome Compilation::normalise(ModuleOp module) {
   if (Outcome outcome = applyRanges(module); outcome != Outcome::Done)
     return outcome;
-  std::vector<std::string> always;
-  std::vector<std::vector<std::pair<std::string, int64_t>>> combinations = {{}};
-  for (const DimOption &dim : options.dims) {
+  GraphOptions graph;
+  graph.strictMath = options.strictMath;
+  for (const DimOption &dim : options.dims)
     if (dim.values.size() == 1)
-      always.push_back(dim.name + "=" + std::to_string(dim.values[0]));
+      graph.dims.push_back(dim.name + "=" + std::to_string(dim.values[0]));
+  PassManager pm(module.getContext());
+  buildGraphPipeline(pm, graph);
+  if (options.stopAfter != Phase::Graph)
+    buildGradPipeline(pm);
+  return succeeded(runPasses(pm, module)) ? Outcome::Done : Outcome::Unsupported;
+}
+
+Outcome Compilation::optimise(ModuleOp general, std::vector<Bucket> &buckets) {
+  std::vector<Bucket::Dims> combinations = {{}};
+  for (const DimOption &dim : options.dims) {
     if (dim.values.size() < 2)
       continue;
-    std::vector<std::vector<std::pair<std::string, int64_t>>> extended;
+    std::vector<Bucket::Dims> extended;
     for (const auto &combination : combinations)
       for (int64_t value : dim.values) {
         extended.push_back(combination);
@@ -192,69 +202,62 @@ Outcome Compilation::runGraph(ModuleOp module, std::vector<Bucket> &buckets) {
   if (combinations.front().empty())
     combinations.clear();
 
-  Bucket general;
-  if (failed(specialize(module, always, {}, general)))
-    return Outcome::Unsupported;
-  for (const auto &constraints : combinations) {
-    if (std::optional<SkippedBucket> skipped = findContradiction(*general.module, constraints)) {
+  for (const auto &dims : combinations) {
+    if (std::optional<SkippedBucket> skipped = findContradiction(general, dims)) {
       results.skipped.push_back(std::move(*skipped));
       continue;
     }
     if (isCancelled())
       return Outcome::Cancelled;
-    Bucket bucket;
-    if (failed(specialize(module, always, constraints, bucket)))
+    Bucket bucket{dims, {}};
+    if (failed(specialise(general, bucket)))
       return Outcome::Unsupported;
     buckets.push_back(std::move(bucket));
   }
   if (!combinations.empty() && buckets.empty()) {
     const SkippedBucket &first = results.skipped.front();
-    emitError(UnknownLoc::get(module.getContext()))
+    emitError(UnknownLoc::get(general.getContext()))
         << "--dim: the model takes none of the combinations of sizes, the first is " << describeDims(first.dims) << ": "
         << first.node << ": " << first.reason;
     return Outcome::Usage;
   }
-  buckets.push_back(std::move(general)); // the general version comes last
-  buckets.back().module->walk([&](Operation *op) { results.sourceOps += isa<VXDialect>(op->getDialect()); });
+  if (isCancelled())
+    return Outcome::Cancelled;
+  Bucket last; // the general version
+  if (failed(specialise(general, last)))
+    return Outcome::Unsupported;
+  last.module->walk([&](Operation *op) { results.sourceOps += isa<VXDialect>(op->getDialect()); });
+  buckets.push_back(std::move(last));
   return Outcome::Done;
 }
 
-LogicalResult Compilation::specialize(ModuleOp module, ArrayRef<std::string> always, const Bucket::Dims &dims,
-                                      Bucket &bucket) {
-  bucket.constraints = dims;
-  bucket.module = cast<ModuleOp>(module->clone());
-  GraphOptions graph;
-  graph.strictMath = options.strictMath;
-  graph.precision = options.precision;
-  graph.dims.assign(always.begin(), always.end());
-  for (auto &[name, value] : dims)
-    graph.dims.push_back(name + "=" + std::to_string(value));
-  PassManager pm(module.getContext());
-  buildGraphPipeline(pm, graph);
-  if (options.stopAfter != Phase::Graph)
-    buildGradPipeline(pm);
+LogicalResult Compilation::specialise(ModuleOp general, Bucket &bucket) {
+  bucket.module = cast<ModuleOp>(general->clone());
+  OptimisedOptions optimised;
+  optimised.strictMath = options.strictMath;
+  optimised.precision = options.precision;
+  for (auto &[name, value] : bucket.constraints)
+    optimised.dims.push_back(name + "=" + std::to_string(value));
+  PassManager pm(general.getContext());
+  buildOptimisedPipeline(pm, optimised);
   if (failed(runPasses(pm, *bucket.module)))
     return failure();
-  if (dims.empty())
-    return success();
-  // A bucket keeps the declarations of the symbols that it fixes, since all versions share one signature.
-  SmallVector<SymbolOp> left(bucket.module->getOps<SymbolOp>());
+  // A version keeps the declarations of the symbols that it fixes, since all versions share one signature.
   OpBuilder builder(bucket.module->getBody(), bucket.module->getBody()->begin());
-  for (auto symbol : module.getOps<SymbolOp>()) {
-    bool isAlwaysFixed = llvm::any_of(
-        options.dims, [&](const DimOption &dim) { return dim.name == symbol.getName() && dim.values.size() == 1; });
-    if (!isAlwaysFixed)
+  for (auto symbol : general.getOps<SymbolOp>())
+    if (SymbolOp kept = lookupSymbol(*bucket.module, symbol.getName()))
+      builder.setInsertionPointAfter(kept);
+    else
       builder.clone(*symbol);
-  }
-  for (SymbolOp symbol : left)
-    symbol.erase();
   return success();
 }
 
 Outcome Compilation::check(ModuleOp module) {
   std::vector<Bucket> buckets;
   options.stopAfter = Phase::Module;
-  if (Outcome outcome = runGraph(module, buckets); outcome != Outcome::Done)
+  if (Outcome outcome = normalise(module); outcome != Outcome::Done)
+    return outcome;
+  if (Outcome outcome = optimise(module, buckets); outcome != Outcome::Done)
     return outcome;
   bool isSupported = true;
   for (const std::string &name : options.targets) {
@@ -603,12 +606,21 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
   progress("simplifying the graph");
   if (isCancelled())
     return Outcome::Cancelled;
-  std::vector<Bucket> buckets;
-  if (Outcome outcome = runGraph(module, buckets); outcome != Outcome::Done)
+  if (Outcome outcome = normalise(module); outcome != Outcome::Done)
     return outcome;
   if (options.stopAfter <= Phase::Grad) {
-    for (Bucket &bucket : buckets)
+    text = print(module);
+    return Outcome::Done;
+  }
+  std::vector<Bucket> buckets;
+  if (Outcome outcome = optimise(module, buckets); outcome != Outcome::Done)
+    return outcome;
+  if (options.stopAfter == Phase::Optimised) {
+    for (Bucket &bucket : buckets) {
+      if (!bucket.constraints.empty())
+        text += "// " + describeDims(bucket.constraints, " = ") + "\n";
       text += print(*bucket.module);
+    }
     return Outcome::Done;
   }
 

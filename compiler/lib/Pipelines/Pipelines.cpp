@@ -13,8 +13,9 @@ using namespace mlir;
 namespace vx {
 
 static constexpr std::pair<llvm::StringLiteral, Phase> phases[] = {
-    {"import", Phase::Import},   {"graph", Phase::Graph},       {"grad", Phase::Grad},     {"fused", Phase::Fused},
-    {"kernels", Phase::Kernels}, {"schedule", Phase::Schedule}, {"target", Phase::Target}, {"module", Phase::Module}};
+    {"import", Phase::Import},       {"graph", Phase::Graph},   {"grad", Phase::Grad},
+    {"optimised", Phase::Optimised}, {"fused", Phase::Fused},   {"kernels", Phase::Kernels},
+    {"schedule", Phase::Schedule},   {"target", Phase::Target}, {"module", Phase::Module}};
 
 std::optional<Phase> parsePhase(llvm::StringRef name) {
   for (auto &[known, phase] : phases)
@@ -27,52 +28,77 @@ llvm::StringRef getPhaseName(Phase phase) { return phases[static_cast<size_t>(ph
 
 bool isPrecision(llvm::StringRef name) { return parsePrecision(name).has_value(); }
 
+/// Gives symbols their sizes, and finds out what follows for all others.
+static void specialise(OpPassManager &pm, const std::vector<std::string> &dims) {
+  if (!dims.empty()) {
+    SpecializeDimsPassOptions specialize;
+    llvm::append_range(specialize.dims, dims);
+    pm.addPass(createSpecializeDimsPass(specialize));
+  }
+  pm.addPass(createInferShapesPass());
+  pm.addPass(createRecordConstraintsPass());
+}
+
+static void canonicalise(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void simplifyViews(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
+  pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
+}
+
+/// Finds norms and attention; what they match has its numbers folded, and they leave views and comparisons behind.
+static void recognise(OpPassManager &pm, bool strictMath) {
+  simplifyViews(pm);
+  pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  canonicalise(pm);
+  RecognizeNormsPassOptions norms;
+  norms.strictMath = strictMath;
+  pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass(norms));
+  RecognizeAttentionPassOptions attention;
+  attention.strictMath = strictMath;
+  pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass(attention));
+  simplifyViews(pm);
+}
+
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
   pm.addPass(createInlineCallsPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
   pm.addPass(createRecordConstraintsPass());
-  if (!options.dims.empty()) {
-    SpecializeDimsPassOptions specialize;
-    llvm::append_range(specialize.dims, options.dims);
-    pm.addPass(createSpecializeDimsPass(specialize));
-  }
-  pm.addPass(createInferShapesPass());
-  pm.addPass(createRecordConstraintsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  specialise(pm, options.dims);
+  canonicalise(pm);
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  recognise(pm, options.strictMath);
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  canonicalise(pm);
+  pm.addPass(createVerifyGraphPass());
+}
+
+void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGradPass()); }
+
+void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) {
+  specialise(pm, options.dims);
+  canonicalise(pm);
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   FoldBatchNormPassOptions foldBatchNorm;
   foldBatchNorm.strictMath = options.strictMath;
   pm.addNestedPass<func::FuncOp>(createFoldBatchNormPass(foldBatchNorm));
-  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
-  pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
-  pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
-  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  RecognizeNormsPassOptions recognizeNorms;
-  recognizeNorms.strictMath = options.strictMath;
-  pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass(recognizeNorms));
-  RecognizeAttentionPassOptions recognizeAttention;
-  recognizeAttention.strictMath = options.strictMath;
-  pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass(recognizeAttention));
-  // What the last passes left of views, comparisons and constants.
-  pm.addNestedPass<func::FuncOp>(createSimplifyViewsPass());
-  pm.addNestedPass<func::FuncOp>(createSinkBroadcastsPass());
+  // Again: sizes that are numbers now, and weights without a norm behind them, show more.
+  recognise(pm, options.strictMath);
   ApplyPrecisionPassOptions applyPrecision;
   applyPrecision.precision = options.precision;
   pm.addNestedPass<func::FuncOp>(createApplyPrecisionPass(applyPrecision));
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createVerifyGraphPass());
-}
-
-void buildGradPipeline(OpPassManager &pm) {
-  pm.addPass(createVerifyGraphPass());
+  canonicalise(pm);
   pm.addPass(createSetInputRangesPass());
+  VerifyOptimisedPassOptions verify;
+  verify.precision = options.precision;
+  pm.addPass(createVerifyOptimisedPass(verify));
 }
 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {

@@ -14,6 +14,9 @@ struct GraphPipelineOptions : PassPipelineOptions<GraphPipelineOptions> {
   ListOption<std::string> dims{*this, "dims", llvm::cl::desc("Symbols to specialise: batch=1")};
   Option<bool> strictMath{*this, "strict-math", llvm::cl::desc("Keep every rounding step of the model"),
                           llvm::cl::init(false)};
+};
+
+struct OptimisedPipelineOptions : GraphPipelineOptions {
   Option<std::string> precision{*this, "precision", llvm::cl::desc("Of contractions: f32, tf32, f16 or bf16"),
                                 llvm::cl::init("f32")};
 };
@@ -62,11 +65,18 @@ void registerPhasePipelines(TargetLookup lookup) {
                                                    GraphOptions graph;
                                                    graph.dims.assign(options.dims.begin(), options.dims.end());
                                                    graph.strictMath = options.strictMath;
-                                                   graph.precision = options.precision;
                                                    buildGraphPipeline(pm, graph);
                                                  });
   PassPipelineRegistration<>("vx-grad", "From the graph phase to the grad phase", buildGradPipeline);
-  registerForTarget("vx-fused", "From the grad phase to the fused phase, as the target asks for it", lookup,
+  PassPipelineRegistration<OptimisedPipelineOptions>("vx-optimised", "From the grad phase to the optimised phase",
+                                                     [](OpPassManager &pm, const OptimisedPipelineOptions &options) {
+                                                       OptimisedOptions optimised;
+                                                       optimised.dims.assign(options.dims.begin(), options.dims.end());
+                                                       optimised.strictMath = options.strictMath;
+                                                       optimised.precision = options.precision;
+                                                       buildOptimisedPipeline(pm, optimised);
+                                                     });
+  registerForTarget("vx-fused", "From the optimised phase to the fused phase, as the target asks for it", lookup,
                     buildFusedPipeline);
   registerForTarget(
       "vx-kernels", "From the fused phase to the kernels phase", lookup,

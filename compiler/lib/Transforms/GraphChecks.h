@@ -1,4 +1,4 @@
-// What the verifiers of the `import` and the `graph` phase have in common.
+// What the verifiers of the phases have in common that all targets share.
 #ifndef VX_LIB_TRANSFORMS_GRAPHCHECKS_H
 #define VX_LIB_TRANSFORMS_GRAPHCHECKS_H
 
@@ -13,14 +13,17 @@ namespace vx {
 using Declarations = llvm::StringMap<SymbolOp>;
 Declarations getDeclarations(mlir::ModuleOp module);
 
-/// C1 of both phases: fails with a diagnostic where `op` is none of a graph's.
+/// C1 of these phases: fails with a diagnostic where `op` is none of a graph's.
 llvm::LogicalResult checkKind(mlir::Operation *op, llvm::StringRef phase);
 
-/// C2 of both phases: fails with a diagnostic where `op` names a symbol that is not declared.
+/// C2 of these phases: fails with a diagnostic where `op` names a symbol that is not declared.
 llvm::LogicalResult checkSymbols(mlir::Operation *op, const Declarations &declarations);
 
 /// Calls `check` for each value that `op` makes, region arguments included.
 llvm::LogicalResult checkValues(mlir::Operation *op, llvm::function_ref<llvm::LogicalResult(mlir::Type)> check);
+
+/// The promise of the `graph` phase, which those behind it keep: fails with a diagnostic where it is broken.
+llvm::LogicalResult checkGraph(mlir::ModuleOp module, llvm::StringRef phase);
 
 } // namespace vx
 

@@ -14,9 +14,12 @@ inline constexpr llvm::StringLiteral kRangeAttr = "vx.range";
 /// Attribute of a program (vxrt): for each input the kRangeAttr of its argument, or a unit attribute.
 inline constexpr llvm::StringLiteral kInputRangesAttr = "input_ranges";
 
-/// Sets kRangeAttr on each argument of integers whose elements index something. An element is followed through views,
-/// conversions, slices of tables and sums with a constant; other arithmetic, and uses as a position or a size, give a
-/// range without an upper end. An argument whose elements index nothing has none.
+/// What kRangeAttr says of an argument of integers whose elements index something, null for any other. An element is
+/// followed through views, conversions, slices of tables and sums with a constant; other arithmetic, and uses as a
+/// position or a size, give a range without an upper end.
+mlir::DictionaryAttr getInputRange(mlir::BlockArgument argument);
+
+/// Sets kRangeAttr on each argument that has a range.
 void setInputRanges(mlir::func::FuncOp function);
 
 } // namespace vx

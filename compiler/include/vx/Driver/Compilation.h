@@ -105,7 +105,7 @@ struct CompilationReport {
   std::vector<ProgramReport> programs;
   std::vector<ConstraintReport> constraints;
   std::vector<SkippedBucket> skipped;
-  uint64_t sourceOps = 0; // vx ops of the graph phase
+  uint64_t sourceOps = 0; // vx ops of the optimised phase, of the general version
 };
 
 /// How a compilation ended; the numbers are exit codes of the tools, but for the last one.
@@ -118,7 +118,7 @@ public:
   ~Compilation();
 
   /// Compiles `module` (phase import) to `output`. With a `stopAfter` before `module`, `text` is the IR of that phase
-  /// instead, for each target in turn, and no file is written.
+  /// instead, for each version of the model and target in turn, and no file is written.
   Outcome run(mlir::ModuleOp module, llvm::StringRef output, std::string &text);
 
   /// The same to memory; `externalWeights` and `verify` are for files.
@@ -133,7 +133,7 @@ private:
   struct Bucket {
     using Dims = std::vector<std::pair<std::string, int64_t>>;
     Dims constraints;
-    mlir::OwningOpRef<mlir::ModuleOp> module; // phase grad
+    mlir::OwningOpRef<mlir::ModuleOp> module; // phase optimised
   };
 
   /// Writes what was made: with these options, or fails with the reason.
@@ -141,10 +141,12 @@ private:
                                                                const ModuleWriterOptions &options, std::string &error)>;
 
   Outcome run(mlir::ModuleOp module, llvm::StringRef destination, std::string &text, WriteFunction write);
-  Outcome runGraph(mlir::ModuleOp module, std::vector<Bucket> &buckets);
   Outcome applyRanges(mlir::ModuleOp module);
-  mlir::LogicalResult specialize(mlir::ModuleOp module, mlir::ArrayRef<std::string> always, const Bucket::Dims &dims,
-                                 Bucket &bucket);
+  /// import -> graph -> grad, for all versions of the model at once.
+  Outcome normalise(mlir::ModuleOp module);
+  /// grad -> optimised, for each version of `general`, which comes last.
+  Outcome optimise(mlir::ModuleOp general, std::vector<Bucket> &buckets);
+  mlir::LogicalResult specialise(mlir::ModuleOp general, Bucket &bucket);
   Outcome scheduleFor(const TargetBackend &backend, const std::vector<TargetSpec> &specs, std::vector<Bucket> &buckets,
                       std::vector<mlir::OwningOpRef<mlir::ModuleOp>> &scheduled, std::string &text);
   Outcome compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs, TargetContents &contents,

@@ -12,7 +12,7 @@ def SetInputRangesPass : Pass<"vx-set-input-ranges", "::mlir::ModuleOp"> {
 
         func.func @f(%i: tensor<2xi64>, ...)    ->    func.func @f(%i: tensor<2xi64> {vx.range = {lower = -5, upper = #vx.dim<5>}}, ...)
 
-    Leaves alone what indexes nothing. Needs: the graph phase. Keeps: everything.
+    Leaves alone what indexes nothing. Needs: the graph phase; stated at the end of `optimised`. Keeps: everything.
   }];
 }
 

@@ -12,26 +12,32 @@ namespace vx {
 #include "vx/Pipelines/Passes.h.inc"
 
 /// The phases in order. `import` comes from a frontend, `module` is the file.
-enum class Phase { Import, Graph, Grad, Fused, Kernels, Schedule, Target, Module };
+enum class Phase { Import, Graph, Grad, Optimised, Fused, Kernels, Schedule, Target, Module };
 /// As `--stop-after` spells them; null for an unknown name.
 std::optional<Phase> parsePhase(llvm::StringRef name);
 llvm::StringRef getPhaseName(Phase phase);
 
 struct GraphOptions {
-  std::vector<std::string> dims; // symbols to specialise: "batch=1"
+  std::vector<std::string> dims; // symbols that have one value in all of the model: "batch=1"
+  bool strictMath = false;       // keep every rounding step of the model
+};
+
+struct OptimisedOptions {
+  std::vector<std::string> dims; // symbols to specialise for one version of the model: "batch=1"
   bool strictMath = false;       // keep every rounding step of the model
   std::string precision = "f32"; // of contractions: f32, tf32, f16 or bf16
 };
 
-/// True for a name that `GraphOptions::precision` may have.
+/// True for a name that `OptimisedOptions::precision` may have.
 bool isPrecision(llvm::StringRef name);
 
-/// import -> graph
+/// import -> graph: normalises the model, once
 void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
-/// graph -> grad. No op of the dialect asks for a gradient yet, so this checks the promise of the phase and states the
-/// ranges of inputs.
+/// graph -> grad, once. No op of the dialect asks for a gradient yet, so this checks the promise of the phase.
 void buildGradPipeline(mlir::OpPassManager &pm);
-/// grad -> fused, for one target
+/// grad -> optimised, for one version of the model: the general one, or one with some of its sizes
+void buildOptimisedPipeline(mlir::OpPassManager &pm, const OptimisedOptions &options);
+/// optimised -> fused, for one target
 void buildFusedPipeline(mlir::OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec);
 /// fused -> kernels
 void buildKernelsPipeline(mlir::OpPassManager &pm, const TargetBackend &backend);
@@ -44,7 +50,7 @@ std::unique_ptr<mlir::Pass> createChooseStrategiesPass(const TargetBackend &back
 /// The backend of a name; null for an unknown one.
 using TargetLookup = std::function<const TargetBackend *(llvm::StringRef name)>;
 
-/// Registers the pipelines above by name with the tools: `vx-graph`, `vx-grad`, `vx-fused{target=cpu}`,
+/// Registers the pipelines above by name with the tools: `vx-graph`, `vx-grad`, `vx-optimised`, `vx-fused{target=cpu}`,
 /// `vx-kernels{target=cpu}` and `vx-schedule`. Thread-compatible.
 void registerPhasePipelines(TargetLookup lookup);
 

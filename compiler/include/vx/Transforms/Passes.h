@@ -1,4 +1,4 @@
-// Passes of the `import` and `graph` phases.
+// Passes of the phases from `import` to `optimised`.
 #ifndef VX_TRANSFORMS_PASSES_H
 #define VX_TRANSFORMS_PASSES_H
 

@@ -262,4 +262,24 @@ def VerifyGraphPass : Pass<"vx-verify-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def VerifyGradPass : Pass<"vx-verify-grad", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the grad phase";
+  let description = [{ What `vx-verify-graph` checks (C1 to C4) holds of the ops of gradients too. Changes nothing. }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def VerifyOptimisedPass : Pass<"vx-verify-optimised", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of the optimised phase";
+  let description = [{
+    What `vx-verify-graph` checks (C1 to C4; so a symbol that was specialised is named by nothing), and:
+
+    - C5: every contraction and convolution of f32 multiplies in `precision`.
+    - C6: every input has the `vx.range` that the graph takes, and none where its elements index nothing.
+
+    Changes nothing.
+  }];
+  let options = [Option<"precision", "precision", "std::string", /*default=*/"\"f32\"", "f32, tf32, f16 or bf16">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 #endif

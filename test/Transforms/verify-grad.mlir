@@ -1,0 +1,23 @@
+// RUN: vx-opt %s --split-input-file --verify-diagnostics --vx-verify-grad
+
+vx.symbol "n"
+func.func @good(%x: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n * 2]>> {
+  %0 = vx.concat axis = 0 (%x, %x) : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n]>>
+  return %0 : tensor<?xf32, #vx.enc<[n * 2]>>
+}
+
+// -----
+
+func.func @c1_another_dialect(%a: tensor<2xf32>) {
+  // expected-error @+1 {{'tensor.empty' does not belong to the 'grad' phase}}
+  %0 = tensor.empty() : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @c3_result(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has a value of unknown size, want an expression for each dimension: 'tensor<2x?xf32>'}}
+  %0 = vx.reshape %x : tensor<4xf32> -> tensor<2x?xf32>
+  return
+}
