@@ -10,6 +10,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -149,22 +150,23 @@ private:
     }
   }
 
-  /// Small, middling and large sizes, each within what its symbol is declared to be.
+  /// Small, middling and large sizes, each within what its symbol is declared to be. A declared end that is no
+  /// formality is the large one.
   void makeSamples() {
-    for (int64_t wanted : {8, 64, 512}) {
-      Sample sample;
-      for (StringRef name : program.getSymbols().getAsValueRange<StringAttr>())
-        sample.values[name] = wanted;
-      if (auto module = program->getParentOfType<ModuleOp>())
-        for (auto symbol : module.getOps<SymbolOp>()) {
-          auto it = sample.values.find(symbol.getName());
-          if (it == sample.values.end())
-            continue;
-          int64_t multiple = std::max<int64_t>(symbol.getMultiple(), 1);
-          int64_t value = std::clamp<int64_t>(wanted, symbol.getMin(), std::max(symbol.getMin(), symbol.getMax()));
-          it->second = std::max(value / multiple * multiple, std::min<int64_t>(multiple, symbol.getMax()));
-        }
-      samples.push_back(std::move(sample));
+    constexpr int64_t kLargestEnd = 1 << 16;
+    SymbolRanges ranges;
+    if (auto module = program->getParentOfType<ModuleOp>())
+      ranges = SymbolRanges(module);
+    samples.resize(3);
+    for (auto symbol : program.getSymbols().getAsRange<StringAttr>()) {
+      SymbolRange range = ranges.lookup(symbol);
+      int64_t small = std::clamp<int64_t>(8, range.min, range.max);
+      int64_t large = range.max <= kLargestEnd ? range.max : std::max<int64_t>(512, small);
+      auto middling = static_cast<int64_t>(std::sqrt(static_cast<double>(small) * static_cast<double>(large)));
+      int64_t values[] = {small, std::clamp(middling, small, large), large};
+      for (auto [sample, value] : llvm::zip(samples, values))
+        sample.values[symbol.getValue()] =
+            std::max(value / range.multiple * range.multiple, std::min(range.multiple, range.max));
     }
     for (const Sample &sample : samples) {
       SmallVector<uint64_t> &bytes = sizes.emplace_back();
