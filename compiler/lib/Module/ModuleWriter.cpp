@@ -74,7 +74,7 @@ void emitBytes(ElementsAttr value, llvm::function_ref<void(ArrayRef<char>)> sink
 /// first.
 class StreamingHash {
 public:
-  explicit StreamingHash(uint64_t size) : hash(UINT64_C(0xcbf29ce484222325) ^ size) {}
+  explicit StreamingHash(uint64_t size) : hash(vx_hash64_begin(size)) {}
   void append(ArrayRef<char> bytes) {
     for (char byte : bytes) {
       word |= static_cast<uint64_t>(static_cast<uint8_t>(byte)) << (8 * filled);
@@ -90,14 +90,12 @@ public:
   uint64_t finish() {
     if (filled > 0)
       flush();
-    uint64_t result = hash * UINT64_C(0x9e3779b97f4a7c15);
-    return result ^ (result >> 29);
+    return vx_hash64_end(hash);
   }
 
 private:
   void flush() {
-    hash = (hash ^ word) * UINT64_C(0x100000001b3);
-    hash ^= hash >> 32;
+    hash = vx_hash64_add(hash, word);
     word = 0;
     filled = 0;
   }

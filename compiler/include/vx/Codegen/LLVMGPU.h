@@ -16,7 +16,9 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "vx/Analysis/TargetSpec.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
+#include "llvm/ADT/StringExtras.h"
 #include <memory>
 #include <string>
 
@@ -36,9 +38,11 @@ inline constexpr llvm::StringLiteral kLoopAnnotationAttr = "llvm.loop_annotation
 inline constexpr unsigned kGlobalAddressSpace = 1, kWorkgroupAddressSpace = 3;
 
 /// Appends the passes from a function of memref, scf, arith and vxk ops to one of gpu, cf, arith and LLVM ops that
-/// reads the parameter block: the same for all targets. What follows is the target's own conversion. `subgroupSize` is
-/// the number of threads that run as one: 32 or 64. With `keepStepsRolled` no loop with a barrier is unrolled later on.
-void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled);
+/// reads the parameter block, the same for all targets, then the target's own conversion to the LLVM dialect and what
+/// cleans up behind it. `subgroupSize` is the number of threads that run as one: 32 or 64. With `keepStepsRolled` no
+/// loop with a barrier is unrolled later on.
+void buildLLVMGPUPipeline(mlir::OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled,
+                          std::unique_ptr<mlir::Pass> conversion);
 
 /// Fails with a diagnostic at `op` when it has an element type that kernels of these targets do not take.
 llvm::LogicalResult checkLLVMGPUSupported(mlir::Operation *op, llvm::StringRef target);
@@ -54,15 +58,43 @@ llvm::LogicalResult convertToLLVMGPU(mlir::ModuleOp module, mlir::LLVMTypeConver
                                      mlir::RewritePatternSet &&patterns, mlir::ConversionTarget &target,
                                      llvm::function_ref<void(mlir::Operation *kernel, int64_t threads)> markKernel);
 
+/// The specs of the variants that `request` names, or of `defaults` where it names none. A `Variant` has a `name`,
+/// which LLVM knows the GPU by, too; `describe` fills in what is not the same for all. Fails with `error` set to a
+/// message that lists the names known.
+template <typename Variant>
+mlir::FailureOr<std::vector<TargetSpec>>
+chooseLLVMGPUVariants(llvm::StringRef target, llvm::ArrayRef<Variant> known,
+                      llvm::ArrayRef<llvm::StringLiteral> defaults, llvm::ArrayRef<std::string> request,
+                      llvm::function_ref<void(const Variant &, TargetSpec &)> describe, std::string &error) {
+  std::vector<std::string> names = request.vec();
+  if (names.empty())
+    names.assign(defaults.begin(), defaults.end());
+  std::vector<TargetSpec> specs;
+  for (const std::string &name : names) {
+    const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
+    if (found == known.end()) {
+      auto listed = llvm::map_range(known, [](const Variant &variant) { return variant.name.str(); });
+      error = "unknown variant '" + name + "' of target '" + target.str() + "', known are: " + llvm::join(listed, ", ");
+      return mlir::failure();
+    }
+    TargetSpec &spec = specs.emplace_back();
+    spec.target = target;
+    spec.variant = spec.cpu = name;
+    spec.requires_ = {name};
+    spec.maxThreads = 256;
+    // What a kernel may have without asking the driver for more.
+    spec.workgroupMemory = 48 << 10;
+    describe(*found, spec);
+  }
+  return specs;
+}
+
 /// What LLVM's code generator is asked for.
 struct MachineOptions {
-  std::string target;   // for messages: "cuda"
-  std::string triple;   // "nvptx64-nvidia-cuda"
-  std::string cpu;      // "sm_80"
-  std::string features; // "+ptx76"
-  bool isAssembly = true;
+  TargetSpec spec;
   /// Registers LLVM's back end; called once or more often, from any thread.
-  void (*initialize)() = nullptr;
+  void (*initialize)();
+  bool isAssembly = true;
   /// Null, or what the target does to the optimised code last.
   void (*finish)(llvm::Module &code) = nullptr;
 };

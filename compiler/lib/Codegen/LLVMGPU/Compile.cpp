@@ -14,94 +14,40 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "vx/Codegen/Common/MachineCode.h"
 #include "vx/Codegen/LLVMGPU.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
 namespace vx {
 
-namespace {
-
-/// Fails when the triple names no target that is linked in.
-std::unique_ptr<llvm::TargetMachine> createMachine(const MachineOptions &options, std::string &error) {
-  options.initialize();
-  llvm::Triple triple(options.triple);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions machineOptions;
-  // A product and a sum join to one rounding only where the program says so.
-  machineOptions.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, options.cpu, options.features, machineOptions, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-}
-
-void optimize(llvm::Module &code, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loopAnalyses;
-  llvm::FunctionAnalysisManager functionAnalyses;
-  llvm::CGSCCAnalysisManager sccAnalyses;
-  llvm::ModuleAnalysisManager moduleAnalyses;
-  llvm::PassBuilder builder(&machine);
-  // A kernel has no C library: no loop may become a call of one.
-  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
-  library.disableAllFunctions();
-  functionAnalyses.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  builder.registerModuleAnalyses(moduleAnalyses);
-  builder.registerCGSCCAnalyses(sccAnalyses);
-  builder.registerFunctionAnalyses(functionAnalyses);
-  builder.registerLoopAnalyses(loopAnalyses);
-  builder.crossRegisterProxies(loopAnalyses, functionAnalyses, sccAnalyses, moduleAnalyses);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(code, moduleAnalyses);
-}
-
-} // namespace
-
 FailureOr<llvm::SmallVector<char, 0>> compileLLVMGPU(ModuleOp module, const MachineOptions &options) {
+  const TargetSpec &spec = options.spec;
+  options.initialize();
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(options, error);
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createMachine(spec, llvm::CodeGenOptLevel::Aggressive, llvm::TargetOptions(), error);
   if (!machine)
-    return module.emitError() << "target '" << options.target << "' for '" << options.cpu << "': " << error;
+    return module.emitError() << "target '" << spec.target << "' for '" << spec.cpu << "': " << error;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context, "kernel");
   if (!code)
-    return module.emitError() << "target '" << options.target << "': kernel does not translate to LLVM IR";
+    return module.emitError() << "target '" << spec.target << "': kernel does not translate to LLVM IR";
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
-  for (llvm::Function &function : *code) {
-    if (function.isDeclaration())
-      continue;
-    function.addFnAttr("target-cpu", options.cpu);
-    if (!options.features.empty())
-      function.addFnAttr("target-features", options.features);
-    function.addFnAttr("no-trapping-math", "true");
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    function.removeFnAttr(llvm::Attribute::UWTable);
-  }
-  optimize(*code, *machine);
+  setFunctionAttributes(*code, spec);
+  optimize(*code, *machine, llvm::OptimizationLevel::O3, llvm::PipelineTuningOptions());
   if (options.finish)
     options.finish(*code);
   for (llvm::Function &function : *code)
     if (function.isDeclaration() && !function.isIntrinsic())
       return module.emitError() << "kernel calls '" << function.getName() << "', which vx does not supply on target '"
-                                << options.target << "'";
+                                << spec.target << "'";
 
-  llvm::SmallVector<char, 0> result;
-  llvm::raw_svector_ostream stream(result);
-  llvm::legacy::PassManager emit;
-  auto type = options.isAssembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  (void)machine->addPassesToEmitFile(emit, stream, nullptr, type); // each target has the one that is asked for
-  emit.run(*code);
-  return result;
+  return emitCode(*code, *machine,
+                  options.isAssembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile);
 }
 
 void registerLLVMGPUDialects(DialectRegistry &registry) {

@@ -1,5 +1,6 @@
 // The order of the passes that CUDA and ROCm share.
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -20,7 +21,8 @@ namespace vx {
 #define GEN_PASS_REGISTRATION
 #include "vx/Codegen/LLVMGPU/Passes.h.inc"
 
-void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled) {
+void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize, bool keepStepsRolled,
+                          std::unique_ptr<Pass> conversion) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createFlattenMemrefsPass());
   function.addPass(createLowerAffinePass());
@@ -39,6 +41,10 @@ void buildLLVMGPUPipeline(OpPassManager &pm, int64_t subgroupSize, bool keepStep
   function.addPass(createCSEPass());
   pm.addPass(createGPULowerKernelInterfacePass(GPULowerKernelInterfacePassOptions{keepStepsRolled}));
   pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(std::move(conversion));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
 }
 
 void registerLLVMGPUPasses() { registerCodegenLLVMGPUPasses(); }

@@ -2,19 +2,19 @@
 
 #include "CUDAVariants.h"
 
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/Common/MachineCode.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Codegen/LLVMGPU.h"
+#include "vx/Target/GPUBackend.h"
 
 using namespace mlir;
 
 namespace vx {
 namespace {
 
-class CUDABackend final : public TargetBackend {
+class CUDABackend final : public GPUBackend {
 public:
   StringRef name() const override { return "cuda"; }
 
@@ -24,16 +24,6 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override {
     return checkLLVMGPUSupported(op, spec.target);
-  }
-
-  bool decomposes(Operation *composite, const TargetSpec &spec) const override {
-    return decomposesOnGPU(composite, spec);
-  }
-
-  LayoutPolicy layouts(const TargetSpec &spec) const override { return chooseGPULayouts(spec); }
-
-  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
-    return chooseGPUStrategy(region, spec);
   }
 
   void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
@@ -56,15 +46,7 @@ public:
 
   /// One text after the other, each of whole words; what fills them up is white space.
   FailureOr<LinkedImage> link(ArrayRef<KernelBinary> kernels, const TargetSpec &, std::string &) const override {
-    constexpr size_t word = 4;
-    LinkedImage image;
-    image.offsets.push_back(0);
-    for (const KernelBinary &kernel : kernels) {
-      image.bytes.insert(image.bytes.end(), kernel.code.begin(), kernel.code.end());
-      image.bytes.resize((image.bytes.size() + word - 1) / word * word, '\n');
-      image.offsets.push_back(image.bytes.size());
-    }
-    return image;
+    return joinKernels(kernels, /*alignment=*/4, /*fill=*/'\n');
   }
 };
 
@@ -73,11 +55,7 @@ public:
 std::unique_ptr<TargetBackend> createCUDABackend() { return std::make_unique<CUDABackend>(); }
 
 void buildCUDALoweringPipeline(OpPassManager &pm) {
-  buildLLVMGPUPipeline(pm, /*subgroupSize=*/32, /*keepStepsRolled=*/false);
-  pm.addPass(createConvertToNVVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  buildLLVMGPUPipeline(pm, /*subgroupSize=*/32, /*keepStepsRolled=*/false, createConvertToNVVMPass());
 }
 
 void registerCUDATargetDialects(DialectRegistry &registry) {

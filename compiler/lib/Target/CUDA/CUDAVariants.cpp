@@ -56,44 +56,17 @@ void initializeTarget() {
 } // namespace
 
 FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) {
-  std::vector<std::string> names = request.vec();
-  if (names.empty())
-    names.assign(std::begin(defaults), std::end(defaults));
-  std::vector<TargetSpec> specs;
-  for (const std::string &name : names) {
-    const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
-    if (found == std::end(known)) {
-      error = "unknown variant '" + name + "' of target 'cuda', known are: ";
-      for (const Variant &variant : known)
-        error += (&variant == known ? "" : ", ") + variant.name.str();
-      return failure();
-    }
-    TargetSpec spec;
-    spec.target = "cuda";
-    spec.variant = name;
+  auto describe = [](const Variant &variant, TargetSpec &spec) {
+    std::string ptx = "ptx" + std::to_string(variant.ptx);
     spec.triple = "nvptx64-nvidia-cuda";
-    spec.cpu = name;
-    std::string ptx = "ptx" + std::to_string(found->ptx);
     spec.features = "+" + ptx;
-    spec.requires_ = {name, ptx};
-    spec.maxThreads = 256;
-    // What a kernel may have without asking the driver for more.
-    spec.workgroupMemory = 48 << 10;
+    spec.requires_.push_back(ptx);
     spec.asyncCopyBytes = 16;
     spec.matrixUnit = getMatrixUnit();
-    specs.push_back(std::move(spec));
-  }
-  return specs;
+  };
+  return chooseLLVMGPUVariants<Variant>("cuda", known, defaults, request, describe, error);
 }
 
-MachineOptions getMachineOptions(const TargetSpec &spec) {
-  MachineOptions options;
-  options.target = spec.target;
-  options.triple = spec.triple;
-  options.cpu = spec.cpu;
-  options.features = spec.features;
-  options.initialize = initializeTarget;
-  return options;
-}
+MachineOptions getMachineOptions(const TargetSpec &spec) { return {spec, initializeTarget}; }
 
 } // namespace vx::cuda

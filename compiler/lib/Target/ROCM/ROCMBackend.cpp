@@ -2,13 +2,13 @@
 
 #include "ROCMVariants.h"
 
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
-#include "mlir/Transforms/Passes.h"
+#include "vx/Codegen/Common/MachineCode.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Codegen/LLVMGPU.h"
 #include "vx/Codegen/Linker.h"
+#include "vx/Target/GPUBackend.h"
 
 using namespace mlir;
 
@@ -16,7 +16,7 @@ namespace vx {
 
 namespace {
 
-class ROCMBackend final : public TargetBackend {
+class ROCMBackend final : public GPUBackend {
 public:
   StringRef name() const override { return "rocm"; }
 
@@ -26,16 +26,6 @@ public:
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override {
     return checkLLVMGPUSupported(op, spec.target);
-  }
-
-  bool decomposes(Operation *composite, const TargetSpec &spec) const override {
-    return decomposesOnGPU(composite, spec);
-  }
-
-  LayoutPolicy layouts(const TargetSpec &spec) const override { return chooseGPULayouts(spec); }
-
-  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
-    return chooseGPUStrategy(region, spec);
   }
 
   void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
@@ -61,15 +51,7 @@ public:
   }
 
   FailureOr<LinkedImage> link(ArrayRef<KernelBinary> kernels, const TargetSpec &, std::string &) const override {
-    constexpr size_t alignment = 64;
-    LinkedImage image;
-    image.offsets.push_back(0);
-    for (const KernelBinary &kernel : kernels) {
-      image.bytes.insert(image.bytes.end(), kernel.code.begin(), kernel.code.end());
-      image.bytes.resize(llvm::alignTo(image.bytes.size(), alignment), 0);
-      image.offsets.push_back(image.bytes.size());
-    }
-    return image;
+    return joinKernels(kernels, /*alignment=*/64, /*fill=*/0);
   }
 };
 
@@ -79,11 +61,9 @@ std::unique_ptr<TargetBackend> createROCMBackend() { return std::make_unique<ROC
 
 void buildROCMLoweringPipeline(OpPassManager &pm, const TargetSpec &spec) {
   // The loads of several steps at once, moved to the front, take more registers than there are.
-  buildLLVMGPUPipeline(pm, rocm::getWavefrontSize(spec), /*keepStepsRolled=*/true);
-  pm.addPass(createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu, rocm::getWavefrontSize(spec)}));
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  int64_t wavefront = rocm::getWavefrontSize(spec);
+  buildLLVMGPUPipeline(pm, wavefront, /*keepStepsRolled=*/true,
+                       createConvertToROCDLPass(ConvertToROCDLPassOptions{spec.cpu, wavefront}));
 }
 
 void registerROCMTargetDialects(DialectRegistry &registry) {

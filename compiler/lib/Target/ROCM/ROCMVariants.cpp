@@ -28,11 +28,6 @@ constexpr Variant known[] = {{"gfx90a", 64, Unit::MFMA},  {"gfx942", 64, Unit::M
                              {"gfx1201", 32, Unit::None}};
 constexpr StringLiteral defaults[] = {"gfx1100", "gfx1151", "gfx942"};
 
-const Variant *find(StringRef name) {
-  const Variant *found = llvm::find_if(known, [&](const Variant &variant) { return variant.name == name; });
-  return found == std::end(known) ? nullptr : found;
-}
-
 /// Fragments of 16 x 16 x 16. A thread holds a part of one column of an accumulator: with WMMA every second row, from
 /// row t / 16 on; with MFMA four rows below each other.
 MatrixUnit getMatrixUnit(const Variant &variant) {
@@ -63,46 +58,21 @@ void initializeTarget() {
 } // namespace
 
 FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) {
-  std::vector<std::string> names = request.vec();
-  if (names.empty())
-    names.assign(std::begin(defaults), std::end(defaults));
-  std::vector<TargetSpec> specs;
-  for (const std::string &name : names) {
-    const Variant *found = find(name);
-    if (!found) {
-      error = "unknown variant '" + name + "' of target 'rocm', known are: ";
-      for (const Variant &variant : known)
-        error += (&variant == known ? "" : ", ") + variant.name.str();
-      return failure();
-    }
-    TargetSpec spec;
-    spec.target = "rocm";
-    spec.variant = name;
+  auto describe = [](const Variant &variant, TargetSpec &spec) {
     spec.triple = "amdgcn-amd-amdhsa";
-    spec.cpu = name;
     // Desktop GPUs run wavefronts of either size; all code is for one.
-    spec.features = found->wavefront == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
-    spec.requires_ = {name};
-    spec.maxThreads = 256;
-    spec.workgroupMemory = 48 << 10;
-    spec.matrixUnit = getMatrixUnit(*found);
-    specs.push_back(std::move(spec));
-  }
-  return specs;
+    spec.features = variant.wavefront == 32 ? "+wavefrontsize32" : "+wavefrontsize64";
+    spec.matrixUnit = getMatrixUnit(variant);
+  };
+  return chooseLLVMGPUVariants<Variant>("rocm", known, defaults, request, describe, error);
 }
 
-int64_t getWavefrontSize(const TargetSpec &spec) { return find(spec.variant)->wavefront; }
+int64_t getWavefrontSize(const TargetSpec &spec) {
+  return llvm::find_if(known, [&](const Variant &variant) { return variant.name == spec.variant; })->wavefront;
+}
 
 MachineOptions getMachineOptions(const TargetSpec &spec, bool isAssembly) {
-  MachineOptions options;
-  options.target = spec.target;
-  options.triple = spec.triple;
-  options.cpu = spec.cpu;
-  options.features = spec.features;
-  options.isAssembly = isAssembly;
-  options.initialize = initializeTarget;
-  options.finish = pinProducts;
-  return options;
+  return {spec, initializeTarget, isAssembly, pinProducts};
 }
 
 } // namespace vx::rocm

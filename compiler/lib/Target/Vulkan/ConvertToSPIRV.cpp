@@ -93,8 +93,6 @@ private:
     kernel.walk([&](vxk::BufferOp op) {
       entry.bufferCount = std::max(entry.bufferCount, static_cast<int64_t>(op.getIndex()) + 1);
     });
-    if (auto attribute = kernel->getAttrOfType<IntegerAttr>("vxk.buffers"))
-      entry.bufferCount = attribute.getInt();
     entry.isGuarded = kernel->hasAttr(vxk::kGuardedAttr);
     return success();
   }

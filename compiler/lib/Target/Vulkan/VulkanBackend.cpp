@@ -6,6 +6,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Target/GPUBackend.h"
 #include "vx/Target/Vulkan.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
@@ -33,7 +34,7 @@ LogicalResult checkElementTypes(Operation *op) {
   return success();
 }
 
-class VulkanBackend : public TargetBackend {
+class VulkanBackend final : public GPUBackend {
 public:
   StringRef name() const override { return "vulkan"; }
 
@@ -57,14 +58,6 @@ public:
   }
 
   LogicalResult checkSupported(Operation *op, const TargetSpec &spec) const override { return checkElementTypes(op); }
-
-  bool decomposes(Operation *composite, const TargetSpec &spec) const override {
-    return decomposesOnGPU(composite, spec);
-  }
-
-  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const override {
-    return chooseGPUStrategy(region, spec);
-  }
 
   void buildPipeline(OpPassManager &pm, const TargetSpec &spec) const override {
     buildGPUCodegenPipeline(pm, spec);

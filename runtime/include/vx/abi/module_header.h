@@ -38,19 +38,31 @@ typedef struct vx_weights_header {
 } vx_weights_header;
 
 /* FNV-1a over 64-bit words (the last one padded with zeros), finished with a multiply-xorshift. It detects damage, not
- * malice: every offset is checked all the same. */
+ * malice: every offset is checked all the same.
+ *
+ * The steps are for bytes that come in pieces: begin with the size of all in bytes, add each word, end. */
+static inline uint64_t vx_hash64_begin(uint64_t size) { return UINT64_C(0xcbf29ce484222325) ^ size; }
+
+static inline uint64_t vx_hash64_add(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x100000001b3);
+  return hash ^ (hash >> 32);
+}
+
+static inline uint64_t vx_hash64_end(uint64_t hash) {
+  hash *= UINT64_C(0x9e3779b97f4a7c15);
+  return hash ^ (hash >> 29);
+}
+
 static inline uint64_t vx_hash64(const void *data, size_t size) {
   const uint8_t *bytes = (const uint8_t *)data;
-  uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)size;
+  uint64_t hash = vx_hash64_begin(size);
   for (size_t i = 0; i < size; i += 8) {
     uint64_t word = 0;
     for (size_t j = 0; j < 8 && i + j < size; ++j)
       word |= (uint64_t)bytes[i + j] << (8 * j);
-    hash = (hash ^ word) * UINT64_C(0x100000001b3);
-    hash ^= hash >> 32;
+    hash = vx_hash64_add(hash, word);
   }
-  hash *= UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ (hash >> 29);
+  return vx_hash64_end(hash);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "drivers/host/page_guard.h"
 
 #include "base/thread_pool.h"
+#include "hal/parameter_block.h"
 
 #include <fmt/ranges.h>
 
@@ -241,7 +242,7 @@ Status HostStream::record(const hal::SegmentShape &shape, const Ref<hal::Executa
                      recorded->executable->kernels.size());
     entry.kernel = recorded->executable->kernels[command.kernel];
     entry.block = words;
-    words += VX_BLOCK_FIRST_BUFFER + command.bufferCount + command.scalarCount;
+    words += hal::parameterWords(command);
   }
   recorded->blocks.resize(words);
   list = std::move(recorded);
@@ -261,15 +262,7 @@ Status HostStream::replay(hal::CommandList &list, std::span<const hal::CommandAr
       VX_RETURN_IF_ERROR(copy(argument.buffers[0], argument.buffers[1]));
     } else if (argument.workgroups) {
       uint64_t *block = recorded.blocks.data() + command.block;
-      block[VX_BLOCK_FAULT] = reinterpret_cast<uint64_t>(&fault);
-      block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
-      block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
-      block[VX_BLOCK_FAULT_SITE] = argument.faultSite;
-      uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
-      for (uint32_t b = 0; b < command.shape.bufferCount; ++b)
-        *word++ = argument.buffers[b].address();
-      for (uint32_t s = 0; s < command.shape.scalarCount; ++s)
-        *word++ = static_cast<uint64_t>(argument.scalars[s]);
+      hal::writeParameterBlock(block, reinterpret_cast<uint64_t>(&fault), command.shape, argument);
       Dispatch dispatch = {command.kernel, block};
       // A dispatch ends before the next one begins, which is more than the barriers ask for.
       if (device->isGuarded()) [[unlikely]]

@@ -1,6 +1,7 @@
 #include "vulkan_stream.h"
 
 #include "hal/kernel_names.h"
+#include "hal/parameter_block.h"
 
 #include <algorithm>
 #include <cassert>
@@ -47,7 +48,7 @@ VulkanCommandList::VulkanCommandList(Ref<VulkanStream> stream, const hal::Segmen
     hasCopies |= command.kind == CommandKind::Copy;
     if (command.kind != CommandKind::Dispatch)
       continue;
-    const uint64_t words = VX_BLOCK_FIRST_BUFFER + uint64_t(command.bufferCount) + command.scalarCount;
+    const uint64_t words = hal::parameterWords(command);
     places[i].block = parameterBytes;
     places[i].grid = parameterBytes + words * sizeof(uint64_t);
     parameterBytes = (places[i].grid + sizeof(api::DispatchIndirectCommand) + VX_BUFFER_ALIGNMENT - 1) /
@@ -554,17 +555,8 @@ Status VulkanStream::writeParameters(const VulkanCommandList &list, const Vulkan
                      list.executable->kernels[command.kernel].name, argument.workgroups, gridLimit);
 
     auto *bytes = static_cast<uint8_t *>(recording.parameters->host());
-    auto *block = reinterpret_cast<uint64_t *>(bytes + list.places[i].block);
-    block[VX_BLOCK_FAULT] = fault->address();
-    block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
-    block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
-    block[VX_BLOCK_FAULT_SITE] = argument.faultSite;
-    uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
-    for (uint32_t buffer = 0; buffer < command.bufferCount; ++buffer)
-      *word++ = argument.buffers[buffer].address();
-    for (uint32_t scalar = 0; scalar < command.scalarCount; ++scalar)
-      *word++ = static_cast<uint64_t>(argument.scalars[scalar]);
-
+    hal::writeParameterBlock(reinterpret_cast<uint64_t *>(bytes + list.places[i].block), fault->address(), command,
+                             argument);
     *reinterpret_cast<api::DispatchIndirectCommand *>(bytes + list.places[i].grid) = gridOf(argument.workgroups);
   }
   return okStatus();

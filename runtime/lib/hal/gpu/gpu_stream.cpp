@@ -1,6 +1,7 @@
 #include "hal/gpu/gpu_stream.h"
 
 #include "hal/kernel_names.h"
+#include "hal/parameter_block.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +26,7 @@ GpuCommandList::GpuCommandList(Ref<GpuStream> stream, const SegmentShape &shape,
     if (command.kind != CommandKind::Dispatch)
       continue;
     places[i] = parameterBytes;
-    const uint64_t words = VX_BLOCK_FIRST_BUFFER + uint64_t(command.bufferCount) + command.scalarCount;
+    const uint64_t words = parameterWords(command);
     parameterBytes += (words * sizeof(uint64_t) + VX_BUFFER_ALIGNMENT - 1) / VX_BUFFER_ALIGNMENT * VX_BUFFER_ALIGNMENT;
   }
   parameters.resize(parameterBytes / sizeof(uint64_t));
@@ -264,16 +265,8 @@ Status GpuStream::writeParameters(GpuCommandList &list, std::span<const CommandA
     if (argument.workgroups >= static_cast<uint64_t>(VX_MAX_WORKGROUPS))
       return failure(VX_UNSUPPORTED, "kernel '{}' wants {} workgroups, but a dispatch has less than {}",
                      list.executable->kernels[command.kernel].name, argument.workgroups, VX_MAX_WORKGROUPS);
-    uint64_t *block = list.parameters.data() + list.places[i] / sizeof(uint64_t);
-    block[VX_BLOCK_FAULT] = fault->address();
-    block[VX_BLOCK_WORKSPACE] = argument.workspace.address();
-    block[VX_BLOCK_WORKGROUPS] = argument.workgroups;
-    block[VX_BLOCK_FAULT_SITE] = argument.faultSite;
-    uint64_t *word = block + VX_BLOCK_FIRST_BUFFER;
-    for (uint32_t buffer = 0; buffer < command.bufferCount; ++buffer)
-      *word++ = argument.buffers[buffer].address();
-    for (uint32_t scalar = 0; scalar < command.scalarCount; ++scalar)
-      *word++ = static_cast<uint64_t>(argument.scalars[scalar]);
+    writeParameterBlock(list.parameters.data() + list.places[i] / sizeof(uint64_t), fault->address(), command,
+                        argument);
   }
   return okStatus();
 }

@@ -1,0 +1,25 @@
+// What the backends of all GPU targets answer alike. Not itself a target.
+#ifndef VX_TARGET_GPUBACKEND_H
+#define VX_TARGET_GPUBACKEND_H
+
+#include "vx/Codegen/GPU.h"
+#include "vx/Target/TargetBackend.h"
+
+namespace vx {
+
+class GPUBackend : public TargetBackend {
+public:
+  bool decomposes(mlir::Operation *composite, const TargetSpec &spec) const final {
+    return decomposesOnGPU(composite, spec);
+  }
+
+  LayoutPolicy layouts(const TargetSpec &spec) const final { return chooseGPULayouts(spec); }
+
+  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const final {
+    return chooseGPUStrategy(region, spec);
+  }
+};
+
+} // namespace vx
+
+#endif
