@@ -81,3 +81,17 @@ vxrt.program @looked_between symbols [] {
   }
   vxrt.return ranks []
 }
+
+// -----
+
+// A command may have written over an input.
+vxrt.program @late_input symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.read_input 0 : i64
+  vxrt.segment {
+    vxrt.copy %x, %y : !vxrt.buffer
+  }
+  // expected-error @+1 {{after 'schedule' inputs are read before the first command, got 'vxrt.read_input' of}}
+  %1 = vxrt.read_input 1 : i64
+  vxrt.return ranks []
+}

@@ -33,9 +33,11 @@ int main(int argc, char **argv) {
       "mask", format::ElementType::Bool,
       exprOf(
           {{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 1}, {format::ExprOp::Add, 0, 1, 0}})));
+  loop.inputs.push_back(argument("turns", format::ElementType::I64, constantExpr(1)));
   control.addFaultSites(1);
-  control.program("loop", 4, 2, 0,
-                  block(ifElse(0, block(whileLoop(0, block(instruction(Op::Sub, {0, 0, 1})))), block()),
+  control.program("loop", 4, 3, 0,
+                  block(instruction(Op::ReadInput, {3}, 2),
+                        ifElse(0, block(whileLoop(0, block(instruction(Op::Sub, {0, 0, 1})))), block()),
                         instruction(Op::ReadI64, {1, 0, 2}, VX_I64), instruction(Op::Error, {0, 1, 2}, 0, 0)));
   write("control.vxm", control);
 

@@ -355,6 +355,7 @@ private:
                static_cast<int64_t>(getElementType(read.getElementType())))
               .site = getSite(op->getLoc(), "value");
         })
+        .Case<vxrt::ReadInputOp>([&](auto read) { emit(block, Op::ReadInput, {value()}, read.getInput()); })
         .Case<vxrt::CheckFaultsOp>([&](auto) { emit(block, Op::CheckFaults, {}); })
         .Case<vxrt::CheckOp>([&](vxrt::CheckOp check) {
           emit(block, Op::Check, {registerOf(check.getLhs()), registerOf(check.getRhs())},

@@ -27,7 +27,21 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
         }
       });
       checkBeforeWrites(&top);
+      checkInputReads(&top);
     }
+  }
+
+  /// What the caller gave is read before any command may write over it.
+  void checkInputReads(Operation *program) {
+    bool hasCommands = false;
+    program->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      hasCommands |= isa<vxrt::SegmentOp>(op);
+      if (!hasCommands || !isa<vxrt::ReadInputOp>(op))
+        return;
+      op->emitError() << "after 'schedule' inputs are read before the first command, got '" << op->getName() << "' of "
+                      << describeSource(op->getLoc()) << " behind one";
+      signalPassFailure();
+    });
   }
 
   /// A call that fails changes no variable: what may refuse it stands before the first command that writes one, and

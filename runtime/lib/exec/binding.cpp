@@ -31,17 +31,6 @@ private:
   std::vector<const Argument *> boundBy;
 };
 
-const char *kindName(vx_value_kind kind) {
-  switch (kind) {
-  case VX_SEQUENCE:
-    return "sequence";
-  case VX_OPTIONAL:
-    return "optional";
-  default:
-    return "tensor";
-  }
-}
-
 std::string Binder::wanted(const Argument &argument) const {
   std::string dims;
   for (const Expression &dim : argument.type.dims)
@@ -51,8 +40,8 @@ std::string Binder::wanted(const Argument &argument) const {
 
 Status Binder::checkType(const Argument &argument, const Value &value) {
   if (value.kind() != argument.type.kind)
-    return failure(VX_INVALID_ARGUMENT, "input '{}': want a {}, got {}", argument.name, kindName(argument.type.kind),
-                   value.typeString());
+    return failure(VX_INVALID_ARGUMENT, "input '{}': want a {}, got {}", argument.name,
+                   valueKindName(argument.type.kind), value.typeString());
   if (value.elementType() != argument.type.elementType)
     return failure(VX_INVALID_ARGUMENT, "input '{}': want element type {}, got {}", argument.name,
                    elementTypeName(argument.type.elementType), elementTypeName(value.elementType()));

@@ -144,6 +144,7 @@ void CallState::clear(ProgramState &state) {
   state.given.clear();
   oldArenas.clear();
   inputMemory.clear();
+  given = {};
 }
 
 // How often a program puts something into a buffer register.
@@ -230,6 +231,7 @@ Status CallState::derive(const Derived &derived, KeptBuffer &result) {
 Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
                       std::span<const ResultPlace> places) {
   outputs.clear();
+  given = inputs;
   Clock::time_point begin = Clock::now();
   const Function &function = loaded.data().functions[functionIndex];
   VX_RETURN_IF_ERROR(bindInputs(loaded.data(), function, instance->symbols(), inputs, symbols));

@@ -105,6 +105,7 @@ private:
   Ref<hal::Stream> stream;
   std::vector<ProgramState> programs; // by entry of the target
   std::vector<int64_t> symbols;
+  std::span<Value *const> given; // inputs of this run
   Ref<hal::Memory> arena;
   std::vector<Ref<hal::Memory>> oldArenas;   // outgrown in this run
   std::vector<Ref<hal::Memory>> inputCache;  // per input: where host bytes are copied to

@@ -46,6 +46,8 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
     return runSegment(instruction);
   case Op::ReadI64:
     return readI64(instruction);
+  case Op::ReadInput:
+    return readInput(instruction);
   case Op::CheckFaults:
     return checkFaults();
   case Op::Check: {
@@ -425,6 +427,20 @@ Status Interpreter::checkFaults() {
   return faultAt(fault.site, describePlace(fault), fault.value, fault.lower, fault.upper);
 }
 
+// An element of one of the types that the loader allows.
+static int64_t widen(vx_element_type type, const void *bytes) {
+  if (type == VX_BOOL)
+    return *static_cast<const uint8_t *>(bytes) != 0;
+  if (type == VX_I32) {
+    int32_t value;
+    std::memcpy(&value, bytes, sizeof(value));
+    return value;
+  }
+  int64_t value;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
 Status Interpreter::readI64(const Instruction &instruction) {
   VX_RETURN_IF_ERROR(checkFaults());
   hal::BufferView view;
@@ -441,16 +457,15 @@ Status Interpreter::readI64(const Instruction &instruction) {
   view.size = size;
   uint8_t bytes[8] = {};
   VX_RETURN_IF_ERROR(call.stream->download(view, bytes));
-  int64_t &result = i64(instruction.operands[0]);
-  if (type == VX_BOOL) {
-    result = bytes[0] != 0;
-  } else if (type == VX_I32) {
-    int32_t value;
-    std::memcpy(&value, bytes, sizeof(value));
-    result = value;
-  } else {
-    std::memcpy(&result, bytes, sizeof(result));
-  }
+  i64(instruction.operands[0]) = widen(type, bytes);
+  return okStatus();
+}
+
+Status Interpreter::readInput(const Instruction &instruction) {
+  const Value &input = *call.given[static_cast<size_t>(instruction.imm)];
+  const void *bytes;
+  VX_RETURN_IF_ERROR(input.hostBytes(bytes));
+  i64(instruction.operands[0]) = widen(input.elementType(), bytes);
   return okStatus();
 }
 

@@ -42,6 +42,7 @@ private:
   // `fits`: whether the kernel's sizes have been compared with what `arguments` still holds.
   Status fillCommand(const Command &command, hal::CommandArguments &arguments, uint8_t &fits);
   Status readI64(const Instruction &instruction);
+  Status readInput(const Instruction &instruction);
   Status listInsert(const Instruction &instruction);
   Status listGet(const Instruction &instruction);
 

@@ -83,7 +83,7 @@ public:
       : data(data), target(target), program(program), derivedCount(derivedCount), numbers(program.i64Registers),
         buffers(program.bufferRegisters), objects(program.objectRegisters) {}
 
-  void enter(const Function &function);
+  void enter(const Function &entered);
   Status run(const Block &block);
   Status tensorResult(const Result &result, std::string_view of, vx_element_type type,
                       std::span<const std::optional<int64_t>> dims) const;
@@ -96,6 +96,7 @@ private:
   Status command(const Command &command);
   Status dispatch(const Command &command);
   Status copy(const Command &command) const;
+  Status readInput(const Instruction &instruction) const;
   Status slice(uint32_t result, const Buffer &of, std::string_view where, uint32_t offset, uint32_t size);
   Status reads(const Instruction &instruction) const;
   Status known(char file, uint32_t index) const;
@@ -111,16 +112,18 @@ private:
   const Target &target;
   const Program &program;
   const size_t derivedCount;
+  const Function *function = nullptr; // none: the program computes a derived constant
   Facts<Number> numbers;
   Facts<Buffer> buffers;
   Facts<Object> objects;
 };
 
-void ProgramChecker::enter(const Function &function) {
-  for (uint32_t i = 0; i < function.symbols.size(); ++i)
+void ProgramChecker::enter(const Function &entered) {
+  function = &entered;
+  for (uint32_t i = 0; i < entered.symbols.size(); ++i)
     number(i, std::nullopt);
   uint32_t buffer = 0, object = 0;
-  for (const Argument &input : function.inputs) {
+  for (const Argument &input : entered.inputs) {
     if (input.type.kind != VX_TENSOR) {
       objects.set(object++, {true});
       continue;
@@ -165,6 +168,21 @@ Status ProgramChecker::run(const Block &block) {
     };
     VX_RETURN_IF_ERROR(one().addContext(fmt::format("instruction {} {}", i, opFacts(instruction.op).name)));
   }
+  return okStatus();
+}
+
+Status ProgramChecker::readInput(const Instruction &instruction) const {
+  const size_t count = function ? function->inputs.size() : 0;
+  if (instruction.imm < 0 || static_cast<uint64_t>(instruction.imm) >= count)
+    return failure(VX_INVALID_MODULE, "input {} does not exist, there are {}", instruction.imm, count);
+  const Argument &input = function->inputs[static_cast<size_t>(instruction.imm)];
+  const vx_element_type type = input.type.elementType;
+  if (input.type.kind != VX_TENSOR || (type != VX_BOOL && type != VX_I32 && type != VX_I64))
+    return failure(VX_INVALID_MODULE, "input '{}' is a {} of {}, allowed are tensors of bool, i32 and i64", input.name,
+                   valueKindName(input.type.kind), elementTypeName(type));
+  for (const Expression &dim : input.type.dims)
+    if (dim.asConstant().value_or(0) < 1)
+      return failure(VX_INVALID_MODULE, "input '{}' is not sure to have an element", input.name);
   return okStatus();
 }
 
@@ -251,6 +269,10 @@ Status ProgramChecker::step(const Instruction &instruction) {
     number(operands[0], std::nullopt);
     return okStatus();
   }
+  case Op::ReadInput:
+    VX_RETURN_IF_ERROR(readInput(instruction));
+    number(operands[0], std::nullopt);
+    return okStatus();
   case Op::Check:
   case Op::CheckFaults:
   case Op::Error:

@@ -26,6 +26,17 @@ std::optional<vx_element_type> elementTypeOf(int64_t number) {
   return static_cast<vx_element_type>(number);
 }
 
+const char *valueKindName(vx_value_kind kind) {
+  switch (kind) {
+  case VX_SEQUENCE:
+    return "sequence";
+  case VX_OPTIONAL:
+    return "optional";
+  default:
+    return "tensor";
+  }
+}
+
 const char *elementTypeName(vx_element_type type) {
   auto number = static_cast<size_t>(type);
   return number < typeCount ? facts[number].name : "unknown";

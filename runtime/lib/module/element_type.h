@@ -21,6 +21,7 @@ std::optional<vx_element_type> elementTypeOf(int64_t number);
 
 // "f32"; "unknown" for a number that is no type.
 const char *elementTypeName(vx_element_type type);
+const char *valueKindName(vx_value_kind kind);
 
 // 0 for None, String and unknown numbers.
 uint32_t elementTypeBits(vx_element_type type);

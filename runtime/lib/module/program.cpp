@@ -58,6 +58,8 @@ OpFacts opFacts(Op op) {
     return {"Segment", "", 0, true};
   case Op::ReadI64:
     return {"ReadI64", "Ibi", 0, false};
+  case Op::ReadInput:
+    return {"ReadInput", "I", 0, false};
   case Op::CheckFaults:
     return {"CheckFaults", "", 0, false};
   case Op::Check:
@@ -129,6 +131,7 @@ bool calculate(Op op, int64_t a, int64_t b, int64_t &result) {
   case Op::Derived:
   case Op::Segment:
   case Op::ReadI64:
+  case Op::ReadInput:
   case Op::CheckFaults:
   case Op::Check:
   case Op::If:

@@ -40,6 +40,7 @@ enum class Op : uint8_t {
   Derived = 27,
   Segment = 30,
   ReadI64 = 31,
+  ReadInput = 34,
   CheckFaults = 32,
   Check = 33,
   If = 40,

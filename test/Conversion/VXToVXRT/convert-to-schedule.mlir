@@ -21,16 +21,54 @@ vx.kernel @exp "0" symbols ["s0"] workgroups <ceildiv(s0, 64)> <"loops", workgro
 // -----
 
 // The host reads what it must know and no more: the condition comes back once, behind the commands before it.
-// CHECK-LABEL: vxrt.program @branch
+// CHECK-LABEL: vxrt.program @computed_branch
+// CHECK:         vxrt.dispatch @not
 // CHECK:         %[[C:.+]] = vxrt.read_i64 i1 %
 // CHECK:         vxrt.if %[[C]] -> !vxrt.buffer
-func.func @branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = vx.if %c -> tensor<4xf32> {
+func.func @computed_branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %d = vx.dispatch @not(%c) symbols [] : (tensor<i1>) -> tensor<i1>
+  %0 = vx.if %d -> tensor<4xf32> {
     vx.yield %a : tensor<4xf32>
   } else {
     vx.yield %b : tensor<4xf32>
   }
   return %0 : tensor<4xf32>
+}
+vx.kernel @not "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<i1>):
+  %0 = vx.not %x : tensor<i1>
+  vx.yield %0 : tensor<i1>
+}
+
+// -----
+
+// What the caller gives nobody waits for: it is read first, once, however it is used, and through other shapes.
+// CHECK-LABEL: vxrt.program @inputs
+// CHECK-NEXT:  ^bb0
+// CHECK-NEXT:    %[[C:.+]] = vxrt.read_input 0 : i1
+// CHECK-NEXT:    %[[D:.+]] = vxrt.read_input 3 : i1
+// CHECK-NOT:     vxrt.read_
+// CHECK:         vxrt.if %[[C]] -> !vxrt.buffer
+// CHECK:         vxrt.if %[[D]] -> !vxrt.buffer
+// CHECK:         vxrt.if %[[C]] -> !vxrt.buffer
+func.func @inputs(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>, %d: tensor<1xi1>) -> tensor<4xf32> {
+  %0 = vx.if %c -> tensor<4xf32> {
+    vx.yield %a : tensor<4xf32>
+  } else {
+    vx.yield %b : tensor<4xf32>
+  }
+  %scalar = vx.reshape %d : tensor<1xi1> -> tensor<i1>
+  %1 = vx.if %scalar -> tensor<4xf32> {
+    vx.yield %0 : tensor<4xf32>
+  } else {
+    vx.yield %b : tensor<4xf32>
+  }
+  %2 = vx.if %c -> tensor<4xf32> {
+    vx.yield %1 : tensor<4xf32>
+  } else {
+    vx.yield %a : tensor<4xf32>
+  }
+  return %2 : tensor<4xf32>
 }
 
 // -----
@@ -64,7 +102,7 @@ func.func @not_scheduled(%x: tensor<4xf32>) -> tensor<4xf32> {
 // What is wanted of the inputs' sizes alone is the program's; what data decides is checked where it is known, before the commands that rely
 // on it, and so is all that a region wants.
 // CHECK-LABEL: vxrt.program @constraints
-// CHECK:         vxrt.read_i64
+// CHECK:         vxrt.read_input
 // CHECK:         vxrt.check_range {{.*}} "size 'k'"
 // CHECK:         %[[DOUBLE:.+]] = vxrt.calc mul
 // CHECK-NEXT:    vxrt.check equal %[[DOUBLE]], %{{.+}} "sizes 'k * 2' and 'n' equal"

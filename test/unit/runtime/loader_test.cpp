@@ -97,11 +97,11 @@ TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR + 1)),
-            "has the format version 4.0, this runtime reads 3.0 to 3.0");
+            "has the format version 4.1, this runtime reads 3.0 to 3.1");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR - 1)),
-            "has the format version 2.0, this runtime reads 3.0 to 3.0");
+            "has the format version 2.1, this runtime reads 3.0 to 3.1");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
-            "has the format version 3.1, this runtime reads 3.0 to 3.0");
+            "has the format version 3.2, this runtime reads 3.0 to 3.1");
   EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
             "header: reserved words are 0x5 and 0x0, wanted are 0");
   vx_module_header header;
@@ -489,6 +489,8 @@ TEST(ModuleLoader, instructions) {
             "ReadI64: element type is f32, allowed are bool, i32 and i64");
   EXPECT_EQ(with(instruction(Op::ReadI64, {0, 0, 0}, int64_t(-1))),
             "ReadI64: element type is none, allowed are bool, i32 and i64");
+  EXPECT_EQ(with(instruction(Op::ReadInput, {6}, 0)),
+            "ReadInput: operand 0: i64 register 6 does not exist, there are 6");
   EXPECT_EQ(with(instruction(Op::If, {0})), "If: there are 0 blocks, wanted are 2");
   EXPECT_EQ(with(ifElse(0, block(), block(instruction(Op::MoveI64, {0, 9})))),
             "If: block 1: instruction 0 MoveI64: operand 1: i64 register 9 does not exist, there are 6");

@@ -101,6 +101,34 @@ TEST(ModuleErrors, registersThatHoldNothing) {
 }
 
 // Which way a branch goes is not known before the call; a way that ends in an error leaves nothing behind.
+TEST(ModuleErrors, inputsThatAreRead) {
+  auto reading = [](int64_t number) {
+    ModuleBuilder builder;
+    format::FunctionT &main = builder.function();
+    main.symbols.push_back(symbol("n"));
+    main.inputs.push_back(argument("count", ElementType::I64, constantExpr(1)));
+    main.inputs.push_back(argument("rate", ElementType::F32, constantExpr(1)));
+    main.inputs.push_back(listArgument("list", ElementType::I32, ValueKind::Sequence));
+    main.inputs.push_back(argument("sizes", ElementType::I32, symbolExpr(0)));
+    main.inputs.push_back(argument("none", ElementType::Bool, constantExpr(0)));
+    builder.program("main", 2, 4, 1, block(instruction(Op::ReadInput, {1}, number)));
+    return builder;
+  };
+  auto refuses = [&](int64_t number, std::string_view ending) {
+    ModuleBuilder builder = reading(number);
+    expectRefused(builder, ending);
+  };
+  refuses(5, "instruction 0 ReadInput: input 5 does not exist, there are 5");
+  refuses(-1, "instruction 0 ReadInput: input -1 does not exist, there are 5");
+  refuses(1, "instruction 0 ReadInput: input 'rate' is a tensor of f32, allowed are tensors of bool, i32 and i64");
+  refuses(2, "instruction 0 ReadInput: input 'list' is a sequence of i32, allowed are tensors of bool, i32 and i64");
+  refuses(3, "instruction 0 ReadInput: input 'sizes' is not sure to have an element");
+  refuses(4, "instruction 0 ReadInput: input 'none' is not sure to have an element");
+  ModuleBuilder right = reading(0);
+  Ref<Instance> instance;
+  ASSERT_OK(loadOnCpu(right, instance));
+}
+
 TEST(ModuleErrors, registersOfBranches) {
   for (bool ends : {false, true}) {
     ModuleBuilder builder;

@@ -30,7 +30,7 @@ def VerifySchedulePass : Pass<"vx-verify-schedule", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `schedule` phase";
   let description = [{ Programs hold `vxrt` ops only, and no tensor value is left outside of kernels. From the first
     command on that writes a variable nothing may fail the call: no check, no read back, no memory is asked for, no kernel reports a
-    fault. So a call that fails changes no variable. }];
+    fault. So a call that fails changes no variable. `vxrt.read_input` stands before all commands. }];
 }
 
 #endif

@@ -80,6 +80,7 @@ private:
   Value allocate(RankedTensorType type);
   /// The scalar that a rank-0 tensor holds, without a round trip where the host knows it.
   Value getHostScalar(Value tensor);
+  std::optional<unsigned> findInput(Value scalar);
   /// The buffer or object of a value. Something that is not in memory is an error, reported once; a stand-in keeps the
   /// rest going.
   Value getMemory(Value value);
@@ -113,6 +114,7 @@ private:
   func::FuncOp function;
   OpBuilder builder;
   Location location = UnknownLoc::get(module.getContext());
+  Block *entry = nullptr; // of the program
   SmallVector<Scope> scopes;
   bool hasErrors = false;
   SmallVector<Attribute> constraints; // of the function's inputs
@@ -173,6 +175,17 @@ Value ScheduleBuilder::allocate(RankedTensorType type) {
               : Value();
 }
 
+/// The number of the function's input of one element that a scalar is, if it is one.
+std::optional<unsigned> ScheduleBuilder::findInput(Value scalar) {
+  while (auto reshape = scalar.getDefiningOp<ReshapeOp>())
+    scalar = reshape.getInput();
+  auto argument = dyn_cast<BlockArgument>(scalar);
+  auto type = argument ? dyn_cast<RankedTensorType>(argument.getType()) : RankedTensorType();
+  if (!type || argument.getOwner()->getParentOp() != function || !type.hasStaticShape() || type.getNumElements() != 1)
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
 Value ScheduleBuilder::getHostScalar(Value tensor) {
   if (Value known = lookup(&Scope::scalars, tensor))
     return known;
@@ -184,6 +197,12 @@ Value ScheduleBuilder::getHostScalar(Value tensor) {
   } else if (auto literal = tensor.getDefiningOp<ConstantOp>(); literal && isa<DenseElementsAttr>(literal.getValue())) {
     APInt element = cast<DenseElementsAttr>(literal.getValue()).getValues<APInt>()[0];
     value = constant(element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue());
+  } else if (std::optional<unsigned> input = findInput(tensor)) {
+    // Before anything may write over it, and once.
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entry, llvm::find_if_not(*entry, llvm::IsaPred<vxrt::ReadInputOp>));
+    value = vxrt::ReadInputOp::create(builder, location, *input, getElementTypeOrSelf(tensor.getType()));
+    scopes.front().scalars[tensor] = value;
   } else {
     Value buffer = getMemory(tensor);
     endSegment();
@@ -740,6 +759,7 @@ LogicalResult ScheduleBuilder::build() {
                      return function.getResultAttr(i, "vx.name");
                    }));
   Block &body = program.getBody().emplaceBlock();
+  entry = &body;
   builder.setInsertionPointToStart(&body);
   scopes.emplace_back();
   for (SymbolOp symbol : sizes) {

@@ -98,11 +98,22 @@ LogicalResult SegmentOp::verifyRegions() {
   return success();
 }
 
-LogicalResult ReadI64Op::verify() {
-  Type type = getElementType();
-  if (!type.isInteger(1) && !type.isInteger(32) && !type.isInteger(64)) // C1
-    return emitOpError() << "expects an element of i1, i32 or i64, got " << type;
+static LogicalResult verifyHostElement(Operation *op, Type type) {
+  if (!type.isInteger(1) && !type.isInteger(32) && !type.isInteger(64))
+    return op->emitOpError() << "expects an element of i1, i32 or i64, got " << type;
   return success();
+}
+
+LogicalResult ReadI64Op::verify() { return verifyHostElement(*this, getElementType()); } // C1
+
+LogicalResult ReadInputOp::verify() {
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  Block::BlockArgListType inputs = program.getBody().getArguments().drop_front(program.getSymbols().size());
+  if (getInput() >= inputs.size()) // C1
+    return emitOpError() << "expects an input below " << inputs.size() << ", got " << getInput();
+  if (!isa<BufferType>(inputs[getInput()].getType())) // C1
+    return emitOpError() << "expects input " << getInput() << " to be a buffer, got " << inputs[getInput()].getType();
+  return verifyHostElement(*this, getElementType()); // C2
 }
 
 static LogicalResult verifyYield(Operation *op, Block &block, TypeRange want, StringRef what) {

@@ -20,7 +20,7 @@ def VXRT_Dialect : Dialect {
   let summary = "schedules: sizes, buffers, dispatches, structured control flow";
   let description = [{
     No tensor values are left: a program computes on i64s, references to buffers and host objects. A value comes back from the device
-    by `vxrt.read_i64` only, which ends a recorded segment.
+    by `vxrt.read_i64` only, which ends a recorded segment; `vxrt.read_input` reads what the caller has.
   }];
   let useDefaultTypePrinterParser = 1;
 }
@@ -174,6 +174,22 @@ def VXRT_ReadI64Op : VXRT_Op<"read_i64"> {
   let arguments = (ins VXRT_BufferType:$buffer, I64:$offset, TypeAttr:$element_type);
   let results = (outs I64:$result);
   let assemblyFormat = "$element_type $buffer `[` $offset `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def VXRT_ReadInputOp : VXRT_Op<"read_input"> {
+  let summary = "the first element of an input, as the caller gave it";
+  let description = [{
+    Waits for nothing where the caller gave it in host memory. Stands before all that a device does, so that nothing has written over it yet.
+
+    - C1: the program has the input `input`, which is no object.
+    - C2: `element_type` is i1 (one byte), i32 or i64.
+
+    Example: `%0 = vxrt.read_input 1 : i64`
+  }];
+  let arguments = (ins I64Attr:$input, TypeAttr:$element_type);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$input `:` $element_type attr-dict";
   let hasVerifier = 1;
 }
 
