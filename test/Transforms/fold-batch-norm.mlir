@@ -108,3 +108,39 @@ func.func @must_not_litter(%x: tensor<1x2x3xf32>) -> tensor<1x2x3xf32> {
   %4 = vx.add %3, %0 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
   return %4 : tensor<1x2x3xf32>
 }
+
+// -----
+
+// Parameters and statistics that the function does not store are taken for constants; the arithmetic on them is done when
+// they have changed.
+// CHECK-LABEL: func.func @variables(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<1x1x4xf32>
+// CHECK-DAG:     %[[W:.+]] = vx.variable_load @w
+// CHECK-DAG:     %[[F:.+]] = vx.variable_load @f
+// CHECK:         %[[B:.+]] = vx.broadcast %[[F]], [0] : tensor<2xf32> -> tensor<2x1x2xf32>
+// CHECK:         %[[S:.+]] = vx.mul %[[W]], %[[B]]
+// CHECK:         %[[C:.+]] = vx.conv %[[X]], %[[S]]
+// CHECK-NEXT:    return %[[C]]
+// CHECK-LABEL: func.func @stored(
+// CHECK:         vx.conv
+// CHECK:         vx.mul
+vx.variable @w role = parameter : tensor<2x1x2xf32>
+vx.variable @f role = statistic : tensor<2xf32>
+func.func @variables(%x: tensor<1x1x4xf32>) -> tensor<1x2x3xf32> {
+  %w = vx.variable_load @w : tensor<2x1x2xf32>
+  %f = vx.variable_load @f : tensor<2xf32>
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 : tensor<1x1x4xf32>, tensor<2x1x2xf32>
+  %1 = vx.broadcast %f, [1] : tensor<2xf32> -> tensor<1x2x3xf32>
+  %2 = vx.mul %0, %1 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  return %2 : tensor<1x2x3xf32>
+}
+func.func @stored(%x: tensor<1x1x4xf32>) -> tensor<1x2x3xf32> {
+  %w = vx.variable_load @w : tensor<2x1x2xf32>
+  %f = vx.variable_load @f : tensor<2xf32>
+  %0 = vx.conv %x, %w strides = [1] dilations = [1] pads = [0] x [0] groups = 1 : tensor<1x1x4xf32>, tensor<2x1x2xf32>
+  %1 = vx.broadcast %f, [1] : tensor<2xf32> -> tensor<1x2x3xf32>
+  %2 = vx.mul %0, %1 : tensor<1x2x3xf32>, tensor<1x2x3xf32>
+  %3 = vx.neg %f : tensor<2xf32>
+  vx.variable_store %3, @f : tensor<2xf32>
+  return %2 : tensor<1x2x3xf32>
+}

@@ -348,3 +348,41 @@ func.func @zeros(%i: tensor<2x1xi64>, %u: tensor<2x8xf32>) -> tensor<4x8xf32> {
   %1 = vx.scatter add %0, %i, %u axes = [0] : tensor<4x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// -----
+
+// What parameters alone decide is a kernel of its own, too, where the function does not store them, and each value that
+// others read: the scale and the offset are two, though they meet element for element.
+// CHECK-LABEL: func.func @derived_from_variables(
+// CHECK:         %[[S:.+]] = vx.fusion(%{{.+}}) {{.*}} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.sqrt
+// CHECK:         %[[O:.+]] = vx.fusion(%{{.+}}, %[[S]]) {{.*}} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      vx.mul
+// CHECK:         vx.fusion(%arg0, %[[S]], %[[O]])
+// CHECK-LABEL: func.func @of_what_it_stores(
+// CHECK-COUNT-1: vx.fusion(
+// CHECK-NOT:     vx.fusion(
+vx.variable @var role = statistic : tensor<2xf32>
+vx.variable @mean role = statistic : tensor<2xf32>
+func.func @derived_from_variables(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %v = vx.variable_load @var : tensor<2xf32>
+  %m = vx.variable_load @mean : tensor<2xf32>
+  %s = vx.sqrt %v : tensor<2xf32>
+  %o = vx.mul %m, %s : tensor<2xf32>, tensor<2xf32>
+  %0 = vx.mul %x, %s : tensor<2xf32>, tensor<2xf32>
+  %1 = vx.sub %0, %o : tensor<2xf32>, tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+func.func @of_what_it_stores(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %v = vx.variable_load @var : tensor<2xf32>
+  %m = vx.variable_load @mean : tensor<2xf32>
+  %s = vx.sqrt %v : tensor<2xf32>
+  %o = vx.mul %m, %s : tensor<2xf32>, tensor<2xf32>
+  %0 = vx.mul %x, %s : tensor<2xf32>, tensor<2xf32>
+  %1 = vx.sub %0, %o : tensor<2xf32>, tensor<2xf32>
+  vx.variable_store %1, @mean : tensor<2xf32>
+  vx.variable_store %x, @var : tensor<2xf32>
+  return %1 : tensor<2xf32>
+}

@@ -5,6 +5,10 @@
 // ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
 // ORDER-NEXT: vx.unpack %{{.+}} dim = 0 permutation = [0, 2, 3, 1] : tensor<20x3x3x3x1xf32> -> tensor<20x3x3x3xf32>
 // ORDER-NOT: vx.pack
+// ORDER-LABEL: func.func @reads_variables
+// ORDER-NOT: vx.pack
+// ORDER:     vx.pack %{{.+}} dim = 0 tile = 1 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
+// ORDER-NOT: vx.pack
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf32>) -> (tensor<4x20xf32>, tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
@@ -30,4 +34,45 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>, %v: tensor<8x20xf3
 func.func @many_rows(%x: tensor<512x256xf32>, %y: tensor<256x256xf32>) -> tensor<512x256xf32> {
   %0 = vx.contract %x, %y batch = [] x [] contracting = [1] x [0] : tensor<512x256xf32>, tensor<256x256xf32>
   return %0 : tensor<512x256xf32>
+}
+
+// A parameter or statistic is a weight where the function does not store it, and so is what only moves or scales it. A
+// state, which may change in each call, is none.
+// CHECK-LABEL: func.func @reads_variables
+// CHECK:         %[[P:.+]] = vx.variable_load @p
+// CHECK:         vx.pack %[[P]] dim = 1 tile = 16 permutation = [1, 0] : tensor<8x20xf32>
+// CHECK:         %[[F:.+]] = vx.mul
+// CHECK:         vx.pack %[[F]] dim = 0 tile = 16 permutation = [0, 2, 3, 1] : tensor<20x3x3x3xf32>
+// CHECK-NOT:     vx.pack
+vx.variable @p role = parameter : tensor<8x20xf32>
+vx.variable @f role = parameter : tensor<20x3x3x3xf32>
+vx.variable @g role = statistic : tensor<20xf32>
+vx.variable @s : tensor<8x20xf32>
+func.func @reads_variables(%x: tensor<4x8xf32>, %y: tensor<1x5x5x3xf32>) -> (tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>) {
+  %p = vx.variable_load @p : tensor<8x20xf32>
+  %f = vx.variable_load @f : tensor<20x3x3x3xf32>
+  %g = vx.variable_load @g : tensor<20xf32>
+  %s = vx.variable_load @s : tensor<8x20xf32>
+  %0 = vx.contract %x, %p batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  %b = vx.broadcast %g, [0] : tensor<20xf32> -> tensor<20x3x3x3xf32>
+  %m = vx.mul %f, %b : tensor<20x3x3x3xf32>, tensor<20x3x3x3xf32>
+  %1 = vx.conv %y, %m strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x5x5x3xf32>, tensor<20x3x3x3xf32>
+  %2 = vx.contract %x, %s batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  return %0, %1, %2 : tensor<4x20xf32>, tensor<1x5x5x20xf32>, tensor<4x20xf32>
+}
+
+// Here it changes, if only in a branch.
+// CHECK-LABEL: func.func @stores_variables
+// CHECK-NOT:     vx.pack
+func.func @stores_variables(%x: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x20xf32> {
+  %p = vx.variable_load @p : tensor<8x20xf32>
+  %0 = vx.contract %x, %p batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x20xf32>
+  vx.if %c {
+    %n = vx.neg %p : tensor<8x20xf32>
+    vx.variable_store %n, @p : tensor<8x20xf32>
+    vx.yield
+  } else {
+    vx.yield
+  }
+  return %0 : tensor<4x20xf32>
 }

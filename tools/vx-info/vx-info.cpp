@@ -148,12 +148,18 @@ static void printTarget(const Json &target) {
       printOut(", arena {} bytes, at least {}", entry.value("arena_bytes", ""), entry.value("arena_lower_bound", ""));
     printOut("\n");
   }
-  if (!target["derived"].empty()) {
-    uint64_t bytes = 0;
-    for (const Json &derived : target["derived"])
+  uint64_t constants = 0, bytes = 0;
+  for (const Json &derived : target["derived"])
+    if (derived["variables"].empty()) {
+      constants += 1;
       bytes += derived.value("size", uint64_t(0));
-    printOut("  load    {} derived constants, {}\n", target["derived"].size(), sizeText(bytes));
-  }
+    }
+  if (constants > 0)
+    printOut("  load    {} derived constants, {}\n", constants, sizeText(bytes));
+  for (const Json &derived : target["derived"])
+    if (!derived["variables"].empty())
+      printOut("  derived {}: {}, {}, from {}\n", derived.value("name", ""), typeText(derived),
+               sizeText(derived.value("size", uint64_t(0))), join(derived["variables"], ", "));
   for (const Json &kernel : target["kernels"]) {
     printOut("  kernel  {} {}", kernel.value("name", ""), kernel.value("key", ""));
     if (const std::string strategy = kernel.value("strategy", ""); !strategy.empty())

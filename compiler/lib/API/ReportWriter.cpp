@@ -21,6 +21,9 @@ std::string getTextReport(const CompilationReport &report) {
     if (program.derivedConstants > 0)
       os << "         at load " << program.dispatchesAtLoad << " dispatches for " << program.derivedConstants
          << " derived constants of " << program.derivedBytes << " bytes\n";
+    if (program.derivedOfVariables > 0)
+      os << "         on change " << program.dispatchesOnChange << " dispatches for " << program.derivedOfVariables
+         << " values derived from variables of " << program.derivedOfVariablesBytes << " bytes\n";
   }
   for (const SkippedBucket &skipped : report.skipped) {
     os << "no version for";
@@ -39,6 +42,8 @@ std::string getTextReport(const CompilationReport &report) {
     os << "         " << kernel.dispatches << " dispatches";
     if (kernel.dispatchesAtLoad > 0)
       os << " and " << kernel.dispatchesAtLoad << " at load";
+    if (kernel.dispatchesOnChange > 0)
+      os << " and " << kernel.dispatchesOnChange << " on change";
     os << ", each " << printableLine(kernel.flops) << " flops and " << printableLine(kernel.bytes) << " bytes";
     if (!kernel.products.empty())
       os << ", products of " << kernel.products;
@@ -68,6 +73,9 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("dispatches_at_load", static_cast<int64_t>(program.dispatchesAtLoad));
           json.attribute("derived_constants", static_cast<int64_t>(program.derivedConstants));
           json.attribute("derived_bytes", static_cast<int64_t>(program.derivedBytes));
+          json.attribute("dispatches_on_change", static_cast<int64_t>(program.dispatchesOnChange));
+          json.attribute("derived_of_variables", static_cast<int64_t>(program.derivedOfVariables));
+          json.attribute("derived_of_variables_bytes", static_cast<int64_t>(program.derivedOfVariablesBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
         });
@@ -111,6 +119,7 @@ std::string getJsonReport(const CompilationReport &report) {
           });
           json.attribute("dispatches", static_cast<int64_t>(kernel.dispatches));
           json.attribute("dispatches_at_load", static_cast<int64_t>(kernel.dispatchesAtLoad));
+          json.attribute("dispatches_on_change", static_cast<int64_t>(kernel.dispatchesOnChange));
           json.attribute("flops", kernel.flops);
           json.attribute("bytes", kernel.bytes);
           json.attribute("binary_bytes", static_cast<int64_t>(kernel.binarySize));

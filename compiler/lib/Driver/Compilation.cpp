@@ -335,17 +335,29 @@ std::string describeProducts(KernelOp kernel, const TargetSpec &spec) {
 
 /// How the schedule of a model uses a kernel.
 struct KernelUse {
-  uint64_t dispatches = 0, dispatchesAtLoad = 0;
+  uint64_t dispatches = 0, dispatchesAtLoad = 0, dispatchesOnChange = 0;
   SmallVector<StringAttr> callerSymbols; // for each of the kernel's; null where dispatches differ or compute it
 };
+
+/// Whether the program of a derived value reads variables, by itself or in another one.
+bool readsVariables(vxrt::ProgramOp program) {
+  return program
+      .walk([&](Operation *op) {
+        auto derived = dyn_cast<vxrt::DerivedOp>(op);
+        return WalkResult(failure(isa<vxrt::VariableOp>(op) ||
+                                  (derived && readsVariables(SymbolTable::lookupNearestSymbolFrom<vxrt::ProgramOp>(
+                                                  op, derived.getSourceAttr())))));
+      })
+      .wasInterrupted();
+}
 
 llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
   llvm::StringMap<KernelUse> uses;
   schedule.walk([&](vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
     KernelUse &use = uses[kernel.getKey()];
-    if (dispatch->getParentOfType<vxrt::ProgramOp>()->hasAttr(vxrt::kDerivedAttr)) {
-      ++use.dispatchesAtLoad; // of static sizes
+    if (auto program = dispatch->getParentOfType<vxrt::ProgramOp>(); program->hasAttr(vxrt::kDerivedAttr)) {
+      ++(readsVariables(program) ? use.dispatchesOnChange : use.dispatchesAtLoad); // of static sizes
       return;
     }
     SmallVector<StringAttr> names;
@@ -506,6 +518,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       KernelWork work = countWork(kernel);
       job.report.dispatches = use.dispatches;
       job.report.dispatchesAtLoad = use.dispatchesAtLoad;
+      job.report.dispatchesOnChange = use.dispatchesOnChange;
       job.report.flops = inCallerSymbols(work.flops, kernel, use);
       job.report.bytes = inCallerSymbols(work.bytes, kernel, use);
       OwningOpRef<ModuleOp> single = ModuleOp::create(kernel.getLoc());
@@ -671,9 +684,11 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
         program.walk([&](vxrt::DispatchOp) { ++dispatches; });
         if (program->hasAttr(vxrt::kDerivedAttr)) {
           auto type = cast<FunctionType>(program->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
-          report.dispatchesAtLoad += dispatches;
-          report.derivedConstants += 1;
-          report.derivedBytes += getStaticSizeInBytes(cast<RankedTensorType>(type.getResult(0)));
+          uint64_t bytes = getStaticSizeInBytes(cast<RankedTensorType>(type.getResult(0)));
+          bool changes = readsVariables(program);
+          (changes ? report.dispatchesOnChange : report.dispatchesAtLoad) += dispatches;
+          (changes ? report.derivedOfVariables : report.derivedConstants) += 1;
+          (changes ? report.derivedOfVariablesBytes : report.derivedBytes) += bytes;
           return;
         }
         report.dispatches += dispatches;

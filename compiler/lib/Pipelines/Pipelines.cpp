@@ -130,7 +130,7 @@ void buildKernelsPipeline(OpPassManager &pm, const TargetBackend &backend) {
   OutlineKernelsPassOptions options;
   options.target = backend.name().str();
   pm.addPass(createOutlineKernelsPass(options));
-  pm.addPass(createHoistDerivedConstantsPass());
+  pm.addPass(createHoistDerivedValuesPass());
   pm.addPass(createVerifyKernelsPass());
 }
 

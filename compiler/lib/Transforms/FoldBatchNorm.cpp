@@ -1,3 +1,4 @@
+#include "vx/Analysis/DerivableVariables.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
@@ -12,17 +13,14 @@ namespace vx {
 
 namespace {
 
-/// True for a value that `vx-fold-constants` turns into a constant.
-bool isKnown(Value value, int depth = 0) {
-  Operation *op = value.getDefiningOp();
-  if (!op || depth > 16)
-    return false;
-  if (isa<ConstantOp>(op))
-    return true;
-  auto type = dyn_cast<RankedTensorType>(value.getType()); // null for a sequence
-  return type && type.hasStaticShape() && isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand, depth + 1); });
-}
+/// A pattern over known values: those that constants and weights alone decide, so that they are computed once.
+template <typename Op>
+struct FoldingPattern : OpRewritePattern<Op> {
+  FoldingPattern(MLIRContext *context, const DerivableVariables &variables)
+      : OpRewritePattern<Op>(context), variables(variables) {}
+
+  const DerivableVariables &variables;
+};
 
 /// A known value that differs between channels (dimension 1) only: what is repeated, a scalar or one per channel.
 struct PerChannel {
@@ -39,9 +37,9 @@ struct PerChannel {
   RankedTensorType type;
 };
 
-PerChannel matchPerChannel(Value value) {
+PerChannel matchPerChannel(Value value, const DerivableVariables &variables) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
-  if (!broadcast || !isKnown(broadcast.getInput()))
+  if (!broadcast || !variables.decide(broadcast.getInput()))
     return {};
   RankedTensorType type = broadcast.getInput().getType();
   int64_t channels = 1;
@@ -67,9 +65,9 @@ Value spread(PatternRewriter &rewriter, Location location, Value perChannel, Ran
 }
 
 /// The value itself and the known per-channel operand of a commutative op, whichever side it stands on.
-std::pair<Value, PerChannel> splitOperands(Operation *op) {
+std::pair<Value, PerChannel> splitOperands(Operation *op, const DerivableVariables &variables) {
   for (unsigned side : {1u, 0u})
-    if (PerChannel perChannel = matchPerChannel(op->getOperand(side)))
+    if (PerChannel perChannel = matchPerChannel(op->getOperand(side), variables))
       return {op->getOperand(1 - side), perChannel};
   return {};
 }
@@ -85,17 +83,17 @@ std::pair<Value, Value> unify(PatternRewriter &rewriter, Location location, Valu
 }
 
 /// conv(x, w) * f -> conv(x, w * f)
-struct FoldScaleIntoFilter : OpRewritePattern<MulOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct FoldScaleIntoFilter : FoldingPattern<MulOp> {
+  using FoldingPattern::FoldingPattern;
 
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     for (unsigned side : {0u, 1u}) {
       auto conv = op->getOperand(side).getDefiningOp<ConvOp>();
-      if (!conv || !isKnown(conv.getFilter()))
+      if (!conv || !variables.decide(conv.getFilter()))
         continue;
       if (!conv->hasOneUse())
         return rewriter.notifyMatchFailure(op, "the convolution has another reader");
-      PerChannel factor = matchPerChannel(op->getOperand(1 - side));
+      PerChannel factor = matchPerChannel(op->getOperand(1 - side), variables);
       if (!factor)
         return rewriter.notifyMatchFailure(op, "the factor is not a constant per channel");
       Location location = rewriter.getFusedLoc({conv.getLoc(), op.getLoc()});
@@ -116,18 +114,18 @@ struct FoldScaleIntoFilter : OpRewritePattern<MulOp> {
 };
 
 /// (conv + a) * f -> conv * f + a * f
-struct MoveScaleBeforeShift : OpRewritePattern<MulOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct MoveScaleBeforeShift : FoldingPattern<MulOp> {
+  using FoldingPattern::FoldingPattern;
 
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     for (unsigned side : {0u, 1u}) {
       auto add = op->getOperand(side).getDefiningOp<AddOp>();
       if (!add || !add->hasOneUse())
         continue;
-      PerChannel known = matchPerChannel(op->getOperand(1 - side));
-      auto [value, offset] = splitOperands(add);
+      PerChannel known = matchPerChannel(op->getOperand(1 - side), variables);
+      auto [value, offset] = splitOperands(add, variables);
       auto conv = value ? value.getDefiningOp<ConvOp>() : ConvOp();
-      if (!known || !conv || !conv->hasOneUse() || !isKnown(conv.getFilter()))
+      if (!known || !conv || !conv->hasOneUse() || !variables.decide(conv.getFilter()))
         continue;
       Value factor = known.make(rewriter);
       Location location = op.getLoc();
@@ -144,16 +142,16 @@ struct MoveScaleBeforeShift : OpRewritePattern<MulOp> {
 };
 
 /// (conv + a) + b -> conv + (a + b)
-struct JoinShifts : OpRewritePattern<AddOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct JoinShifts : FoldingPattern<AddOp> {
+  using FoldingPattern::FoldingPattern;
 
   LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
     for (unsigned side : {0u, 1u}) {
       auto add = op->getOperand(side).getDefiningOp<AddOp>();
       if (!add || !add->hasOneUse())
         continue;
-      PerChannel second = matchPerChannel(op->getOperand(1 - side));
-      auto [value, first] = splitOperands(add);
+      PerChannel second = matchPerChannel(op->getOperand(1 - side), variables);
+      auto [value, first] = splitOperands(add, variables);
       if (!second || !value || !value.getDefiningOp<ConvOp>())
         continue;
       Location location = rewriter.getFusedLoc({add.getLoc(), op.getLoc()});
@@ -168,8 +166,8 @@ struct JoinShifts : OpRewritePattern<AddOp> {
 };
 
 /// conv - a -> conv + (-a), which is the same number
-struct TurnDifferenceIntoSum : OpRewritePattern<SubOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct TurnDifferenceIntoSum : FoldingPattern<SubOp> {
+  using FoldingPattern::FoldingPattern;
 
   LogicalResult matchAndRewrite(SubOp op, PatternRewriter &rewriter) const override {
     Operation *producer = op.getLhs().getDefiningOp();
@@ -178,7 +176,7 @@ struct TurnDifferenceIntoSum : OpRewritePattern<SubOp> {
     if (isa<AddOp>(producer) &&
         !llvm::any_of(producer->getOperands(), [](Value v) { return v.getDefiningOp<ConvOp>(); }))
       return failure();
-    PerChannel known = matchPerChannel(op.getRhs());
+    PerChannel known = matchPerChannel(op.getRhs(), variables);
     if (!known)
       return rewriter.notifyMatchFailure(op, "the offset is not a constant per channel");
     Value offset = known.make(rewriter);
@@ -195,8 +193,10 @@ struct FoldBatchNormPass : impl::FoldBatchNormPassBase<FoldBatchNormPass> {
   void runOnOperation() override {
     if (strictMath)
       return;
+    const DerivableVariables variables(getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldScaleIntoFilter, MoveScaleBeforeShift, JoinShifts, TurnDifferenceIntoSum>(&getContext());
+    patterns.add<FoldScaleIntoFilter, MoveScaleBeforeShift, JoinShifts, TurnDifferenceIntoSum>(&getContext(),
+                                                                                               variables);
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

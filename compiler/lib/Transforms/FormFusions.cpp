@@ -5,6 +5,7 @@
 // read too: their results leave the kernel beside the root's.
 
 #include "BlockDependences.h"
+#include "vx/Analysis/DerivableVariables.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -61,10 +62,11 @@ bool isEpilogue(Operation *op) {
   });
 }
 
-/// The ops that read constants alone and whose results are worth being computed at load
-/// (`vx-hoist-derived-constants`). What reads no constant but a repeated number is not one of them: any kernel computes
-/// it as fast as it reads it.
+/// The ops that read constants and weights alone and whose results are worth being kept
+/// (`vx-hoist-derived-values`). What reads no constant but a repeated number is not one of them: any kernel computes it
+/// as fast as it reads it.
 llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
+  const DerivableVariables variables(function);
   llvm::DenseSet<Operation *> derivable;
   llvm::DenseMap<Value, uint64_t> constantBytes; // what a value is computed from
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -73,6 +75,8 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
       return;
     if (isa<ConstantOp>(op))
       constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
+    if (variables.isLoad(op))
+      constantBytes[op->getResult(0)] = getStaticSizeInBytes(type);
     bool isView = isFree(op) || isa<ReshapeOp>(op);
     if (op->getNumOperands() == 0 || (!isView && (!isComputedByKernel(op) || mayFault(op))))
       return;
@@ -295,7 +299,7 @@ private:
     if (op->getBlock() != root->getBlock() || context.taken.contains(op) || !isComputedByKernel(op) || isFree(op) ||
         op->hasTrait<OpTrait::ScattersResult>())
       return false;
-    // What constants alone decide: once at load, not in each call.
+    // What constants and weights alone decide: once, not in each call.
     return !context.derivable.contains(op) || context.derivable.contains(root);
   }
 
@@ -305,7 +309,7 @@ private:
     return mayBeMember(op) && !members.contains(op) && members.size() < kMaxOps && leaving.size() < kMaxResults &&
            type && own && haveEqualDims(type, own) && !mayFault(op) && !op->hasTrait<OpTrait::Serial>() &&
            !root->hasTrait<OpTrait::Serial>() && !root->hasTrait<OpTrait::ScattersResult>() &&
-           context.derivable.contains(op) == context.derivable.contains(root);
+           !context.derivable.contains(op) && !context.derivable.contains(root); // each is computed for itself
   }
 
   bool canLeave(Operation *producer) const {

@@ -1,5 +1,6 @@
 // Weights in the order in which kernels read them.
 
+#include "vx/Analysis/DerivableVariables.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -14,12 +15,12 @@ namespace vx {
 
 namespace {
 
-/// True for a constant and for what only moves or rounds the elements of one.
-bool isWeight(Value value) {
+/// True for a constant or a variable that is taken for one, and for what only moves, rounds or scales its elements.
+bool isWeight(Value value, const DerivableVariables &variables) {
   while (Operation *op = value.getDefiningOp()) {
-    if (isa<ConstantOp>(op))
+    if (isa<ConstantOp>(op) || variables.isLoad(op))
       return true;
-    if (!isa<TransposeOp, ReshapeOp, CastOp>(op))
+    if (!isa<TransposeOp, ReshapeOp, CastOp>(op) && !(isa<MulOp>(op) && variables.decide(op->getOperand(1))))
       return false;
     value = op->getOperand(0);
   }
@@ -41,12 +42,13 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
   using PackWeightsPassBase::PackWeightsPassBase;
 
   void runOnOperation() override {
+    const DerivableVariables variables(getOperation());
     getOperation().walk([&](ContractOp op) {
       if (tileBytes == 0 || !op.getRhsBatch().empty() || op.getRhs().getType().getRank() != 2 ||
           op.getRhsContracting().size() != 1)
         return;
       int64_t k = op.getRhsContracting().front();
-      if (isWeight(op.getRhs()) || repaysPacking(op))
+      if (isWeight(op.getRhs(), variables) || repaysPacking(op))
         pack(op.getRhsMutable(), 1 - k, {1 - k, k});
     });
     getOperation().walk([&](ConvOp op) {
@@ -57,7 +59,7 @@ struct PackWeightsPass : impl::PackWeightsPassBase<PackWeightsPass> {
       for (int64_t d = 2; d < op.getFilter().getType().getRank(); ++d)
         permutation.push_back(d);
       permutation.push_back(1);
-      if (isWeight(op.getFilter()))
+      if (isWeight(op.getFilter(), variables))
         pack(op.getFilterMutable(), 0, permutation);
     });
   }

@@ -5,6 +5,11 @@
 #include "exec/binding.h"
 #include "exec/interpreter.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
 namespace vx {
 
 using Clock = std::chrono::steady_clock;
@@ -160,17 +165,21 @@ static size_t countAssignments(const Block &block, uint32_t index) {
   return count;
 }
 
+// Whether a program gives the register its only value by one allocation, outside of any branch and loop.
+static bool isAllocatedOnce(const Program &program, uint32_t index) {
+  const std::vector<Instruction> &body = program.body.instructions;
+  return countAssignments(program.body, index) == 1 &&
+         std::any_of(body.begin(), body.end(), [&](const Instruction &instruction) {
+           return instruction.op == Op::Allocate && instruction.operands[0] == index;
+         });
+}
+
 Status CallState::placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places) {
   for (size_t i = 0; i < places.size(); ++i) {
     const int32_t index = program.results[i].buffer;
     if (!places[i].data || reinterpret_cast<uintptr_t>(places[i].data) % VX_BUFFER_ALIGNMENT != 0)
       continue;
-    auto isAllocation = [&](const Instruction &instruction) {
-      return instruction.op == Op::Allocate && instruction.operands[0] == static_cast<uint32_t>(index);
-    };
-    const std::vector<Instruction> &body = program.body.instructions;
-    if (std::none_of(body.begin(), body.end(), isAllocation) ||
-        countAssignments(program.body, static_cast<uint32_t>(index)) != 1)
+    if (!isAllocatedOnce(program, static_cast<uint32_t>(index)))
       continue;
     state.given.resize(program.bufferRegisters);
     Ref<hal::Memory> &given = state.given[static_cast<size_t>(index)];
@@ -208,10 +217,15 @@ void CallState::prepare(const Program &program, ProgramState &state) {
   state.ready = true;
 }
 
-Status CallState::derive(const Derived &derived, KeptBuffer &result) {
+Status CallState::derive(const Derived &derived, ProgramState &state, KeptBuffer &result) {
   const Program &program = loaded.data().programs[derived.program];
-  ProgramState state;
-  prepare(program, state);
+  if (!state.ready)
+    prepare(program, state);
+  const auto index = static_cast<uint32_t>(program.results[0].buffer);
+  if (result.memory && result.offset == 0 && isAllocatedOnce(program, index)) {
+    state.given.resize(program.bufferRegisters);
+    state.given[index] = result.memory;
+  }
   Interpreter interpreter(*this, program, state);
   auto compute = [&]() -> Status {
     VX_RETURN_IF_ERROR(stream->resetFault());
@@ -228,6 +242,46 @@ Status CallState::derive(const Derived &derived, KeptBuffer &result) {
   return status;
 }
 
+Status CallState::deriveAtLoad(const Derived &derived, KeptBuffer &result) {
+  ProgramState state;
+  return derive(derived, state, result);
+}
+
+Status CallState::deriveAnew(size_t index) {
+  const Derived &derived = loaded.target().derived[index];
+  DerivedValue &value = instance->derived(index);
+  std::vector<std::string_view> names;
+  for (uint32_t variable : derived.variables)
+    names.push_back(loaded.data().variables[variable].name);
+  // It is no part of what the caller asked to see.
+  const bool profiled = std::exchange(profile, false);
+  const vx_dispatch_observer observed = std::exchange(observer, nullptr);
+  Status status = derive(derived, derivedPrograms[index], value.buffer);
+  profile = profiled;
+  observer = observed;
+  if (!status.ok())
+    return std::move(status).addContext(fmt::format("'{}', derived from '{}'", derived.name, fmt::join(names, "', '")));
+  instance->noteComputed(value);
+  return okStatus();
+}
+
+Status CallState::takeVariables(size_t entry, VariableAccesses::Ticket &ticket, uint64_t &computed) {
+  ticket = instance->takeVariables(entry);
+  if (ticket.isFresh()) [[likely]]
+    return okStatus();
+  // Who wants to compute waits for all who read, so nobody waits for that while reading.
+  ticket = {};
+  ticket = instance->takeDerived(entry);
+  for (uint32_t index : loaded.target().entries[entry].needed) {
+    if (instance->isFresh(instance->derived(index)))
+      continue; // now, thanks to somebody else
+    VX_RETURN_IF_ERROR(deriveAnew(index));
+    ++computed;
+  }
+  instance->keepVariables(entry, ticket);
+  return okStatus();
+}
+
 Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
                       std::span<const ResultPlace> places) {
   outputs.clear();
@@ -237,19 +291,21 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
   VX_RETURN_IF_ERROR(bindInputs(loaded.data(), function, instance->symbols(), inputs, symbols));
   VX_RETURN_IF_ERROR(checkPlaces(function, symbols, inputs, places));
   size_t entryIndex = chooseEntry();
-  const uint32_t programIndex = loaded.target().entries[entryIndex].program;
-  const Program &program = loaded.data().programs[programIndex];
+  const Program &program = loaded.data().programs[loaded.target().entries[entryIndex].program];
   ProgramState &state = programs[entryIndex];
   if (!state.ready)
     prepare(program, state);
-  statistics = {};
-  statistics.entry = entryIndex;
-  statistics.kernels.resize(profile ? loaded.target().kernels.size() : 0);
 
   // Until the work is done, also where the call fails.
-  const VariableAccesses::Ticket ticket = instance->takeVariables(programIndex);
-
-  Status status = stream->resetFault();
+  VariableAccesses::Ticket ticket;
+  uint64_t derived = 0;
+  Status status = takeVariables(entryIndex, ticket, derived);
+  statistics = {};
+  statistics.entry = entryIndex;
+  statistics.derived = derived;
+  statistics.kernels.resize(profile ? loaded.target().kernels.size() : 0);
+  if (status.ok())
+    status = stream->resetFault();
   if (status.ok())
     status = placeInputs(inputs, state);
   if (status.ok())
@@ -277,6 +333,7 @@ Status CallState::report(std::string &result) const {
   json.member("total_ms", statistics.totalMilliseconds).member("upload_ms", statistics.uploadMilliseconds);
   json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
   json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
+  json.member("derived", statistics.derived);
   auto orNull = [&](std::string_view name, const std::optional<int64_t> &value) {
     json.key(name);
     value ? json.number(*value) : json.null();

@@ -8,6 +8,7 @@
 #include "exec/schedule_check.h"
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 namespace vx {
@@ -16,7 +17,7 @@ namespace vx {
 class CallState {
 public:
   static Status create(Instance &instance, uint32_t function, std::unique_ptr<CallState> &result);
-  // A place for `derive` only, while a module is loaded on a device.
+  // A place for `deriveAtLoad` only, while a module is loaded on a device.
   static Status createForLoad(const DeviceModule &loaded, std::unique_ptr<CallState> &result);
   ~CallState();
 
@@ -28,7 +29,7 @@ public:
              std::span<const ResultPlace> places = {});
 
   // Computes a derived constant and waits.
-  Status derive(const Derived &derived, KeptBuffer &result);
+  Status deriveAtLoad(const Derived &derived, KeptBuffer &result);
 
   void setProfile(bool on) { profile = on; }
   void setObserver(vx_dispatch_observer function, void *user) {
@@ -80,6 +81,7 @@ private:
     double uploadMilliseconds = 0;
     uint64_t dispatches = 0;
     uint64_t replays = 0;
+    uint64_t derived = 0;                  // values computed before the program ran
     std::vector<KernelStatistics> kernels; // of a profiled run
   };
 
@@ -94,6 +96,12 @@ private:
   Status placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places);
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
                  std::span<const ResultPlace> places);
+  // Gets the right to run the program of an entry, when the derived values that it reads are those of its variables.
+  Status takeVariables(size_t entry, VariableAccesses::Ticket &ticket, uint64_t &computed);
+  Status deriveAnew(size_t index);
+  // Computes a derived value and waits. Where the program allocates its result once, that is `result` itself, if it has
+  // memory.
+  Status derive(const Derived &derived, ProgramState &state, KeptBuffer &result);
   // What was queued before a failure may still use the program's memory. Gives the error to report.
   Status waitAfter(Status failed);
   // Forgets what only the last run needed. The stream must be idle.
@@ -103,7 +111,8 @@ private:
   Instance *instance; // null while a module is loaded
   uint32_t functionIndex;
   Ref<hal::Stream> stream;
-  std::vector<ProgramState> programs; // by entry of the target
+  std::vector<ProgramState> programs;             // by entry of the target
+  std::map<size_t, ProgramState> derivedPrograms; // by derived value, those that this place has computed
   std::vector<int64_t> symbols;
   std::span<Value *const> given; // inputs of this run
   Ref<hal::Memory> arena;

@@ -210,7 +210,7 @@ Status DeviceModule::loadCode() {
       .addContext(fmt::format("{}: variant '{}' of '{}'", loadedModule->path(), variant.name, target().name));
 }
 
-// The numbers of the constants, or derived constants, that a program reads.
+// The numbers of the constants, or derived values, that a program reads.
 static void addReads(const Block &block, Op kind, std::vector<size_t> &reads) {
   for (const Instruction &instruction : block.instructions) {
     if (instruction.op == kind)
@@ -224,6 +224,9 @@ std::vector<bool> DeviceModule::readByCalls(Op kind, size_t count) const {
   std::vector<size_t> reads;
   for (const Entry &entry : target().entries)
     addReads(data().programs[entry.program].body, kind, reads);
+  for (const Derived &derived : target().derived)
+    if (!derived.variables.empty())
+      addReads(data().programs[derived.program].body, kind, reads);
   std::vector<bool> result(count);
   for (size_t index : reads)
     result[index] = true;
@@ -303,6 +306,8 @@ Status DeviceModule::computeDerived() {
   std::vector<std::vector<size_t>> constantReads(all.size()), derivedReads(all.size());
   std::vector<size_t> lastOfConstant(constants.size()), lastOfDerived(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].variables.empty())
+      continue;
     const Block &body = data().programs[all[i].program].body;
     addReads(body, Op::Constant, constantReads[i]);
     addReads(body, Op::Derived, derivedReads[i]);
@@ -314,6 +319,8 @@ Status DeviceModule::computeDerived() {
   std::unique_ptr<CallState> place;
   VX_RETURN_IF_ERROR(CallState::createForLoad(*this, place).addContext("init"));
   for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].variables.empty())
+      continue; // in an instance, when a call needs it
     auto compute = [&]() -> Status {
       for (size_t index : constantReads[i]) {
         if (constants[index].memory)
@@ -326,7 +333,7 @@ Status DeviceModule::computeDerived() {
                                .addContext(fmt::format("constant {}", index)));
         VX_RETURN_IF_ERROR(uploadConstant(index));
       }
-      return place->derive(all[i], derivedConstants[i]);
+      return place->deriveAtLoad(all[i], derivedConstants[i]);
     };
     VX_RETURN_IF_ERROR(compute().addContext(fmt::format("{}: init: '{}'", loadedModule->path(), all[i].name)));
     for (size_t index : constantReads[i])

@@ -21,7 +21,7 @@ struct KeptBuffer {
   hal::BufferView view() const { return {memory.get(), offset, size}; }
 };
 
-// Code, constants and derived constants. Immutable once it is made, and thread-safe.
+// Code, constants and what is derived from them. Immutable once it is made, and thread-safe.
 class DeviceModule : public RefCounted {
 public:
   // Gives the one that an instance has already for the same request, or makes it: with the first of the module's
@@ -41,7 +41,7 @@ public:
   GuardedDevice *guards() const { return guardedDevice.get(); }
 
   const KeptBuffer &constant(size_t index) const { return constants[index]; }
-  // By index of the target's derived constants.
+  // By index of the target's derived values, those of constants.
   const KeptBuffer &derived(size_t index) const { return derivedConstants[index]; }
   // Some memory for views of no bytes.
   const KeptBuffer &emptyBuffer() const { return empty; }
@@ -66,7 +66,8 @@ private:
   Status importConstant(size_t index);
   Status uploadConstant(size_t index);
   Status computeDerived();
-  // Which constants (Op::Constant) or derived constants (Op::Derived) the functions' programs read.
+  // Which constants (Op::Constant) or derived values (Op::Derived) programs read that run after the load: those of
+  // functions, and those that derive values from variables.
   std::vector<bool> readByCalls(Op kind, size_t count) const;
 
   Ref<Module> loadedModule;

@@ -136,7 +136,9 @@ Status Instance::tryDevice(hal::Driver &driver, uint32_t index, std::span<const 
     deviceReport.taken = loadedModule->taken();
     return okStatus();
   }
-  programAccesses.clear();
+  entryAccesses.clear();
+  derivedValues.clear();
+  versions.clear();
   variables.clear();
   storages.clear();
   loadedModule = nullptr;
@@ -234,14 +236,60 @@ Status Instance::loadVariables() {
       initial.emplace_back(variables[i].view(), loadedModule->bytesOf(*variable.initial).data());
   }
   VX_RETURN_IF_ERROR(context.upload(initial));
-  for (const Program &program : data().programs) {
-    AccessSet &accesses = programAccesses.emplace_back();
-    for (uint32_t index : program.uses)
-      accesses.read(variables[index].view());
-    for (uint32_t index : program.stores)
-      accesses.write(variables[index].view());
-  }
+  placeDerived();
+  collectAccesses();
   return okStatus();
+}
+
+// What is derived from shared variables alone is shared with them.
+void Instance::placeDerived() {
+  const std::vector<Derived> &all = target().derived;
+  versions.resize(variables.size());
+  derivedValues.resize(all.size());
+  auto isShared = [&](uint32_t variable) { return shared && isShareable(data().variables[variable].role); };
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i].variables.empty())
+      continue;
+    std::vector<std::shared_ptr<const VariableVersion>> sources;
+    for (uint32_t variable : all[i].variables) {
+      if (!versions[variable])
+        versions[variable] = isShared(variable) ? shared->versions[variable] : std::make_shared<VariableVersion>();
+      sources.push_back(versions[variable]);
+    }
+    derivedValues[i] = std::all_of(all[i].variables.begin(), all[i].variables.end(), isShared)
+                           ? shared->derivedValues[i]
+                           : std::make_shared<DerivedValue>(std::move(sources));
+  }
+}
+
+void Instance::collectAccesses() {
+  for (const Entry &entry : target().entries) {
+    const Program &program = data().programs[entry.program];
+    EntryAccesses &accesses = entryAccesses.emplace_back();
+    for (AccessSet *set : {&accesses.running, &accesses.deriving}) {
+      for (uint32_t index : program.uses)
+        set->read(variables[index].view());
+      for (uint32_t index : program.stores)
+        addWrite(index, *set);
+    }
+    for (uint32_t index : program.derived)
+      if (derivedValues[index])
+        accesses.running.read(derivedValues[index]->version);
+    for (uint32_t index : entry.needed) {
+      accesses.deriving.write(derivedValues[index]->version);
+      for (uint32_t variable : target().derived[index].variables)
+        accesses.deriving.read(variables[variable].view());
+    }
+  }
+}
+
+void Instance::addWrite(size_t variable, AccessSet &accesses) {
+  const KeptBuffer &written = variables[variable];
+  accesses.write(written.view());
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (versions[i] && variables[i].memory.get() == written.memory.get() &&
+        variables[i].offset < written.offset + written.size && written.offset < variables[i].offset + variables[i].size)
+      accesses.change(*versions[i]);
 }
 
 Status Instance::findVariable(std::string_view name, uint32_t &index) const {
@@ -303,7 +351,7 @@ Status Instance::writeVariables(std::span<const std::string_view> names, std::sp
     const void *bytes = nullptr;
     VX_RETURN_IF_ERROR(value.hostBytes(bytes).addContext(fmt::format("variable '{}'", variable.name)));
     pieces.emplace_back(variables[index].view(), bytes);
-    accesses.write(variables[index].view());
+    addWrite(index, accesses);
   }
   const VariableAccesses::Ticket ticket = accessTable->take(accesses);
   return loadedModule->context()->upload(pieces);

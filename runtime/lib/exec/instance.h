@@ -15,6 +15,15 @@ namespace vx {
 class CallState;
 class Instance;
 
+// A derived value of variables, kept by all instances that have these variables.
+struct DerivedValue {
+  explicit DerivedValue(std::vector<std::shared_ptr<const VariableVersion>> variables)
+      : version(std::move(variables)) {}
+
+  DerivedVersion version;
+  KeptBuffer buffer; // for who has a ticket to read or write it; no memory until it is computed first
+};
+
 // A size that is bound when an instance is made.
 struct BoundSymbol {
   std::string name;
@@ -49,8 +58,16 @@ public:
   std::span<const vx_variable_info> variableTable() const { return variableInfos; }
   const KeptBuffer &variable(size_t index) const { return variables[index]; }
 
-  // The right to access the variables of a program of the module, after those who had it before.
-  VariableAccesses::Ticket takeVariables(uint32_t program) { return accessTable->take(programAccesses[program]); }
+  // The right to run the program of an entry of the target, after those who had it before.
+  VariableAccesses::Ticket takeVariables(size_t entry) { return accessTable->take(entryAccesses[entry].running); }
+  // The right to compute the derived values that the program needs before it runs, and then only that.
+  VariableAccesses::Ticket takeDerived(size_t entry) { return accessTable->take(entryAccesses[entry].deriving); }
+  void keepVariables(size_t entry, VariableAccesses::Ticket &ticket) { ticket.reduceTo(entryAccesses[entry].running); }
+
+  // By index of the target's derived values, those of variables.
+  DerivedValue &derived(size_t index) { return *derivedValues[index]; }
+  bool isFresh(const DerivedValue &derived) { return accessTable->isFresh(derived.version); }
+  void noteComputed(DerivedValue &derived) { accessTable->noteComputed(derived.version); }
 
   // Many at once, as they are at one time: all, or none where the status is no success.
   Status readVariables(std::span<const std::string_view> names, std::vector<Ref<Value>> &values);
@@ -79,6 +96,9 @@ private:
   // With the first of `targets` that has a variant for the device.
   Status tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets, hal::Refusal &refusal);
   Status loadVariables();
+  void placeDerived();
+  void collectAccesses();
+  void addWrite(size_t variable, AccessSet &accesses);
   Status findVariable(std::string_view name, uint32_t &index) const;
 
   Ref<Module> parsedModule;
@@ -90,7 +110,15 @@ private:
   std::vector<vx_variable_info> variableInfos;
   std::vector<Ref<hal::Memory>> storages;
   std::vector<KeptBuffer> variables;
-  std::vector<AccessSet> programAccesses; // by program of the module
+  // By variable: null where nothing is derived from it.
+  std::vector<std::shared_ptr<VariableVersion>> versions;
+  // By derived value of the target: null where it is a constant.
+  std::vector<std::shared_ptr<DerivedValue>> derivedValues;
+  struct EntryAccesses {
+    AccessSet running;  // what the program stores, and reads as it is
+    AccessSet deriving; // the same, and what becomes of the derived values that it needs
+  };
+  std::vector<EntryAccesses> entryAccesses; // by entry of the target
   std::shared_ptr<VariableAccesses> accessTable;
 
   std::mutex poolMutex;

@@ -222,8 +222,12 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     const bool stored = std::binary_search(program.stores.begin(), program.stores.end(), index);
     return setBuffer(operands[0], {call.instance->variable(index).view(), nullptr, stored});
   }
-  case Op::Derived:
-    return setBuffer(operands[0], {loaded.derived(static_cast<size_t>(instruction.imm)).view(), nullptr, false});
+  case Op::Derived: {
+    const auto index = static_cast<size_t>(instruction.imm);
+    const bool isConstant = loaded.target().derived[index].variables.empty();
+    const KeptBuffer &buffer = isConstant ? loaded.derived(index) : call.instance->derived(index).buffer;
+    return setBuffer(operands[0], {buffer.view(), nullptr, false});
+  }
   default: { // Slice
     BufferRegister slice = registers.buffers[operands[1]];
     hal::BufferView view;

@@ -141,8 +141,11 @@ Status Interpreter::result(const Derived &output, const Result &result, KeptBuff
   if (output.size > view.size)
     return failure(VX_INVALID_MODULE, "program '{}' gives {} bytes, {} needs {}", program.name, view.size,
                    tensorTypeString(output.elementType, output.dims), output.size);
+  const BufferRegister &made = registers.buffers[static_cast<size_t>(result.buffer)];
+  if (buffer.memory && made.owner.get() == buffer.memory.get())
+    return okStatus(); // it was given as the place
   BufferRegister kept;
-  VX_RETURN_IF_ERROR(keep(registers.buffers[static_cast<size_t>(result.buffer)], view.size, kept));
+  VX_RETURN_IF_ERROR(keep(made, view.size, kept));
   buffer = {kept.owner, kept.view.offset, kept.view.size};
   return okStatus();
 }

@@ -5,21 +5,31 @@
 
 namespace vx {
 
-// By memory, then by place.
-static bool isBefore(const hal::Memory *a, uint64_t aPlace, const hal::Memory *b, uint64_t bPlace) {
+// By what the bytes are of, then by place.
+static bool isBefore(const void *a, uint64_t aPlace, const void *b, uint64_t bPlace) {
   return a == b ? aPlace < bPlace : std::less<>()(a, b);
 }
 
-void AccessSet::add(Ranges &ranges, const hal::BufferView &bytes) {
-  if (bytes.size == 0)
+bool DerivedVersion::isFresh() const {
+  return std::equal(
+      sources.begin(), sources.end(), writes.begin(), writes.end(),
+      [](const std::shared_ptr<const VariableVersion> &now, uint64_t then) { return now->writes == then; });
+}
+
+void DerivedVersion::noteComputed() {
+  writes.clear();
+  for (const std::shared_ptr<const VariableVersion> &source : sources)
+    writes.push_back(source->writes);
+}
+
+void AccessSet::add(Ranges &ranges, Range range) {
+  if (range.begin == range.end)
     return;
-  Range range = {bytes.memory, bytes.offset, bytes.offset + bytes.size};
   // The first that ends at the new one's begin or behind it, and all that touch it become one.
-  auto first = std::lower_bound(ranges.begin(), ranges.end(), range, [](const Range &a, const Range &b) {
-    return isBefore(a.memory, a.end, b.memory, b.begin);
-  });
+  auto first = std::lower_bound(ranges.begin(), ranges.end(), range,
+                                [](const Range &a, const Range &b) { return isBefore(a.of, a.end, b.of, b.begin); });
   auto last = first;
-  for (; last != ranges.end() && last->memory == range.memory && last->begin <= range.end; ++last) {
+  for (; last != ranges.end() && last->of == range.of && last->begin <= range.end; ++last) {
     range.begin = std::min(range.begin, last->begin);
     range.end = std::max(range.end, last->end);
   }
@@ -28,9 +38,9 @@ void AccessSet::add(Ranges &ranges, const hal::BufferView &bytes) {
 
 bool AccessSet::overlap(const Ranges &a, const Ranges &b) {
   for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
-    if (x->memory == y->memory && x->begin < y->end && y->begin < x->end)
+    if (x->of == y->of && x->begin < y->end && y->begin < x->end)
       return true;
-    ++(isBefore(x->memory, x->end, y->memory, y->end) ? x : y);
+    ++(isBefore(x->of, x->end, y->of, y->end) ? x : y);
   }
   return false;
 }
@@ -50,12 +60,36 @@ VariableAccesses::Ticket VariableAccesses::take(const AccessSet &set) {
     return std::none_of(queue.begin(), ticket.place,
                         [&](const AccessSet *earlier) { return earlier->conflictsWith(set); });
   });
+  ticket.derivedIsFresh = std::all_of(set.derivedRead.begin(), set.derivedRead.end(),
+                                      [](const DerivedVersion *derived) { return derived->isFresh(); });
   return ticket;
+}
+
+void VariableAccesses::Ticket::reduceTo(const AccessSet &less) {
+  if (!owner)
+    return;
+  {
+    std::lock_guard lock(owner->mutex);
+    *place = &less;
+  }
+  owner->changed.notify_all();
+}
+
+bool VariableAccesses::isFresh(const DerivedVersion &derived) {
+  std::lock_guard lock(mutex);
+  return derived.isFresh();
+}
+
+void VariableAccesses::noteComputed(DerivedVersion &derived) {
+  std::lock_guard lock(mutex);
+  derived.noteComputed();
 }
 
 void VariableAccesses::giveBack(Queue::iterator place) {
   {
     std::lock_guard lock(mutex);
+    for (VariableVersion *variable : (*place)->changed)
+      ++variable->writes;
     queue.erase(place);
   }
   changed.notify_all();

@@ -248,7 +248,7 @@ Status ProgramChecker::step(const Instruction &instruction) {
   }
   case Op::Derived:
     if (instruction.imm < 0 || static_cast<uint64_t>(instruction.imm) >= derivedCount)
-      return failure(VX_INVALID_MODULE, "derived constant {} does not exist here, there are {}", instruction.imm,
+      return failure(VX_INVALID_MODULE, "derived value {} does not exist here, there are {}", instruction.imm,
                      derivedCount);
     buffers.set(operands[0], {true, false, target.derived[static_cast<size_t>(instruction.imm)].size, 0});
     return okStatus();
@@ -485,7 +485,7 @@ Status Decoder::programFits(const Target &owner, const Program &program, const F
   for (size_t i = 0; function && i < function->outputs.size(); ++i)
     VX_RETURN_IF_ERROR(checker.result(program.results[i], function->outputs[i]));
   if (!function) {
-    // The derived constant itself, the next one of the target.
+    // The derived value itself, the next one of the target.
     const Derived &derived = owner.derived[derivedCount];
     const std::vector<std::optional<int64_t>> dims(derived.dims.begin(), derived.dims.end());
     return checker.tensorResult(program.results[0], "result", derived.elementType, dims);

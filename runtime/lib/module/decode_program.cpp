@@ -38,8 +38,10 @@ Status Decoder::program(const format::Program &source, Program &result) {
   if (!source.body())
     return failure(VX_INVALID_MODULE, "program has no body");
   VX_RETURN_IF_ERROR(block(source.body(), 1, result, result.body));
-  std::sort(result.uses.begin(), result.uses.end());
-  result.uses.erase(std::unique(result.uses.begin(), result.uses.end()), result.uses.end());
+  for (std::vector<uint32_t> *named : {&result.uses, &result.derived}) {
+    std::sort(named->begin(), named->end());
+    named->erase(std::unique(named->begin(), named->end()), named->end());
+  }
   return results(source, result);
 }
 
@@ -68,6 +70,8 @@ Status Decoder::instruction(const format::Instruction &source, uint32_t depth, P
   VX_RETURN_IF_ERROR(immediate(facts, result));
   if (result.op == Op::Variable)
     owner.uses.push_back(static_cast<uint32_t>(result.imm));
+  if (result.op == Op::Derived)
+    owner.derived.push_back(static_cast<uint32_t>(result.imm)); // each target that runs the program checks it
   VX_RETURN_IF_ERROR(checkDevice(source.device()));
   if (source.waits() && source.waits()->size())
     return failure(VX_UNSUPPORTED, "waits for segment {}, this runtime runs modules of one device",

@@ -189,9 +189,10 @@ Status Decoder::derived(const format::Target &source, Target &result) {
                         if (out.program >= data.programs.size())
                           return failure(VX_INVALID_MODULE, "program {} does not exist, there are {}", out.program,
                                          data.programs.size());
-                        return derivedFits(result, out, i);
+                        VX_RETURN_IF_ERROR(derivedFits(result, out, i));
+                        return derivedVariables(result, out);
                       };
-                      return decodeOne().addContext(fmt::format("derived constant {} '{}'", i, out.name));
+                      return decodeOne().addContext(fmt::format("derived value {} '{}'", i, out.name));
                     });
 }
 
@@ -206,9 +207,9 @@ Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t 
   if (program.results.size() != 1 || program.results[0].buffer < 0)
     return failure(VX_INVALID_MODULE, "program {} '{}' has {} results, wanted is one tensor", derived.program,
                    program.name, program.results.size());
-  if (!program.uses.empty() || !program.stores.empty())
-    return failure(VX_INVALID_MODULE, "program {} '{}' uses variables, wanted are constants only", derived.program,
-                   program.name);
+  if (!program.stores.empty())
+    return failure(VX_INVALID_MODULE, "program {} '{}' stores {} variables, wanted are none", derived.program,
+                   program.name, program.stores.size());
   // Making an instance ends, whatever the file says.
   if (hasLoop(program.body))
     return failure(VX_INVALID_MODULE, "program {} '{}' has a loop, wanted is none", derived.program, program.name);
@@ -221,6 +222,40 @@ Status Decoder::derivedFits(const Target &owner, const Derived &derived, size_t 
                    derived.program, program.name);
   return programFits(owner, program, nullptr, known)
       .addContext(fmt::format("program {} '{}'", derived.program, program.name));
+}
+
+static void sortUnique(std::vector<uint32_t> &numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+// The program has been checked: it reads none that does not stand before.
+Status Decoder::derivedOfVariables(const Target &owner, const Program &program, std::vector<uint32_t> &needed) {
+  for (uint32_t index : program.derived) {
+    const Derived &derived = owner.derived[index];
+    if (derived.variables.empty())
+      continue;
+    VX_RETURN_IF_ERROR(spend((derived.needed.size() + 1) * sizeof(uint32_t)));
+    needed.insert(needed.end(), derived.needed.begin(), derived.needed.end());
+    needed.push_back(index);
+  }
+  sortUnique(needed);
+  return okStatus();
+}
+
+Status Decoder::derivedVariables(const Target &owner, Derived &derived) {
+  const Program &program = data.programs[derived.program];
+  VX_RETURN_IF_ERROR(derivedOfVariables(owner, program, derived.needed));
+  std::vector<uint32_t> &variables = derived.variables;
+  VX_RETURN_IF_ERROR(spend(program.uses.size() * sizeof(uint32_t)));
+  variables = program.uses;
+  for (uint32_t index : program.derived) {
+    const std::vector<uint32_t> &more = owner.derived[index].variables;
+    VX_RETURN_IF_ERROR(spend(more.size() * sizeof(uint32_t)));
+    variables.insert(variables.end(), more.begin(), more.end());
+  }
+  sortUnique(variables);
+  return okStatus();
 }
 
 Status Decoder::entries(const format::Target &source, Target &result) {
@@ -266,7 +301,7 @@ Status Decoder::entries(const format::Target &source, Target &result) {
   return okStatus();
 }
 
-Status Decoder::entryFits(const Target &owner, const Entry &entry) {
+Status Decoder::entryFits(const Target &owner, Entry &entry) {
   const Function &function = data.functions[entry.function];
   const Program &program = data.programs[entry.program];
   uint32_t tensors = 0, objects = 0;
@@ -308,8 +343,9 @@ Status Decoder::entryFits(const Target &owner, const Entry &entry) {
   };
   VX_RETURN_IF_ERROR(expressionFits(program.arenaSize));
   VX_RETURN_IF_ERROR(expressionFits(program.arenaLowerBound));
-  return programFits(owner, program, &function, owner.derived.size())
-      .addContext(fmt::format("program {} '{}'", entry.program, program.name));
+  VX_RETURN_IF_ERROR(programFits(owner, program, &function, owner.derived.size())
+                         .addContext(fmt::format("program {} '{}'", entry.program, program.name)));
+  return derivedOfVariables(owner, program, entry.needed);
 }
 
 } // namespace vx

@@ -54,11 +54,13 @@ private:
   Status entries(const format::Target &source, Target &result);
   Status derived(const format::Target &source, Target &result);
   Status derivedFits(const Target &owner, const Derived &derived, size_t known);
-  Status entryFits(const Target &owner, const Entry &entry);
+  Status derivedOfVariables(const Target &owner, const Program &program, std::vector<uint32_t> &needed);
+  Status derivedVariables(const Target &owner, Derived &derived);
+  Status entryFits(const Target &owner, Entry &entry);
 
   // check_program.cpp
   // What a program does with a target's kernels, as far as it is known before a call: see ProgramChecker. `function` is
-  // null for the program of a derived constant; `derivedCount` is how many derived constants the program may read.
+  // null for the program of a derived value; `derivedCount` is how many derived values the program may read.
   Status programFits(const Target &owner, const Program &program, const Function *function, size_t derivedCount);
 
   // decode_program.cpp

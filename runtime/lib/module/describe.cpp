@@ -131,7 +131,10 @@ static void writeTarget(JsonWriter &json, const Target &target, const ModuleData
     json.key("dims").beginArray();
     for (int64_t dim : derived.dims)
       json.number(dim);
-    json.endArray().member("size", derived.size).member("program", derived.program).endObject();
+    json.endArray().member("size", derived.size).member("program", derived.program).key("variables").beginArray();
+    for (uint32_t variable : derived.variables)
+      json.string(data.variables[variable].name);
+    json.endArray().endObject();
   }
   json.endArray().key("entries").beginArray();
   for (const Entry &entry : target.entries) {

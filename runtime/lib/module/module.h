@@ -198,13 +198,17 @@ struct Constraint {
 struct Entry {
   uint32_t function = 0;
   uint32_t program = 0;
+  std::vector<uint32_t> needed; // derived values of variables that it reads, with those that they read, ascending
   std::vector<Constraint> constraints;
 };
 
-// A constant of one target that each instance computes for itself when it is made.
+// What one target computes from constants when a module is loaded, or from variables too when somebody needs it.
 struct Derived {
   std::string name;
-  uint32_t program = 0; // takes nothing; its one result is the constant
+  uint32_t program = 0; // takes nothing; its one result is the value
+  // That decide it, ascending: the program's, and those of the derived values that it reads. Empty: a constant.
+  std::vector<uint32_t> variables;
+  std::vector<uint32_t> needed; // derived values of variables that it reads, with those that they read, ascending
   vx_element_type elementType = VX_ELEMENT_NONE;
   std::vector<int64_t> dims;
   uint64_t size = 0;

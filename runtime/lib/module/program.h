@@ -114,8 +114,9 @@ struct Program {
   uint32_t objectRegisters = 0;
   Block body;
   std::vector<Result> results;
-  std::vector<uint32_t> stores; // variables that it writes, ascending
-  std::vector<uint32_t> uses;   // variables that it names, ascending
+  std::vector<uint32_t> stores;  // variables that it writes, ascending
+  std::vector<uint32_t> uses;    // variables that it names, ascending
+  std::vector<uint32_t> derived; // derived values of its target that it names, ascending
   uint32_t segmentCount = 0;
   bool hasArenaSize = false;
   Expression arenaSize;

@@ -72,8 +72,9 @@ struct KernelReport {
   std::string takenStrategy, declineReason; // the name of the one that was taken instead, and why; mostly empty
   std::string products;                     // how contractions and convolutions multiply; empty for kernels without
   std::vector<std::string> sources;
-  uint64_t dispatches = 0;       // of the general version, or of the special one that alone has the kernel
-  uint64_t dispatchesAtLoad = 0; // likewise, for derived constants
+  uint64_t dispatches = 0;         // of the general version, or of the special one that alone has the kernel
+  uint64_t dispatchesAtLoad = 0;   // likewise, for derived constants
+  uint64_t dispatchesOnChange = 0; // likewise, for what is derived from variables
   std::string flops, bytes; // of one dispatch, over the model's symbols, or the kernel's own where dispatches differ
   uint64_t binarySize = 0;
   bool fromCache = false;
@@ -92,6 +93,8 @@ struct ProgramReport {
   uint64_t dispatches = 0;                // of a call
   uint64_t dispatchesAtLoad = 0;          // for derived constants, which are computed once
   uint64_t derivedConstants = 0, derivedBytes = 0;
+  uint64_t dispatchesOnChange = 0; // for what is derived from variables, which is computed when they have changed
+  uint64_t derivedOfVariables = 0, derivedOfVariablesBytes = 0;
 };
 
 /// Sizes of `--dim` that get no version of their own, since a node can never take them together.

@@ -18,15 +18,15 @@ DimAttr getWorkgroupCount(mlir::RankedTensorType visited, StrategyAttr strategy)
 /// True when the host reads this operand itself (a condition, a trip count, a position), so that it needs no memory.
 bool isHostScalar(mlir::OpOperand &use);
 
-/// Attribute of a function that computes a derived constant, a string: derived constants with equal keys are equal. The
-/// function takes nothing, and is called where the constant is read.
+/// Attribute of a function that computes a derived value, of constants and variables, a string: derived values with
+/// equal keys are equal. The function takes nothing, and is called where the value is read.
 inline constexpr llvm::StringLiteral kDerivedAttr = "vx.derived";
 
 /// The bytes of a tensor of static shape in device memory.
 uint64_t getStaticSizeInBytes(mlir::RankedTensorType type);
 
-/// True when a result computed from `inputBytes` of constants is worth its memory for as long as the model is loaded:
-/// its shape is static, and it is at most 1 MB or twice its inputs.
+/// True when a result computed from `inputBytes` of constants and weights is worth its memory for as long as they are
+/// there: its shape is static, and it is at most 1 MB or twice its inputs.
 bool isWorthDeriving(mlir::RankedTensorType result, uint64_t inputBytes);
 
 #define GEN_PASS_REGISTRATION

@@ -32,7 +32,7 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
         %2 = vx.add %0, %1                          }
         %3 = vx.max %2, %zeros
 
-    What constants alone decide, and `vx-hoist-derived-constants` will move, is not fused to what else there is.
+    What constants and weights alone decide, and `vx-hoist-derived-values` will move, is not fused to what else there is.
 
     A group has several results of one shape where others read, too, what meets the root element for element: a producer's result
     leaves beside the root's, what is computed from the same elements joins, and reductions along the same axes read a tensor once.
@@ -71,8 +71,9 @@ def UseChannelsLastPass : Pass<"vx-use-channels-last", "::mlir::func::FuncOp"> {
 def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
   let summary = "Put weights into the order in which kernels read them";
   let description = [{
-    A constant second operand of a contraction, and a constant filter of a convolution with its channels last, is cut into tiles of output
-    columns; a kernel reads a tile row by row. The packing runs once, when a module is loaded. A large operand that is not constant is
+    A second operand of a contraction, and a filter of a convolution with its channels last, that is a constant or a variable of the role
+    parameter or statistic which the function does not store, or one of these moved, rounded or scaled, is cut into tiles of output columns; a
+    kernel reads a tile row by row. The packing runs once, when a module is loaded or the variable has changed. A large operand of another kind is
     packed in each call when there are so many rows that each tile of them would do it again.
 
         %0 = vx.contract %x, %w ...        ->    %p = vx.pack %w ...
@@ -80,7 +81,7 @@ def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
 
     With tiles of 0 bytes only filters are packed: into the order of their convolution's sum, tiles of one element.
 
-    Leaves alone other operands that are not constant, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
+    Leaves alone other operands, and those that have batch dimensions. Needs: the graph phase, and `vx-use-channels-last` for
     convolutions. Keeps: dynamic shapes of the other operand. Numerics: none.
   }];
   let options = [Option<"tileBytes", "tile-bytes", "int64_t", /*default=*/"64", "Bytes of one row of a tile; 0: filters only, without tiles">];
@@ -100,11 +101,11 @@ def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
-def HoistDerivedConstantsPass : Pass<"vx-hoist-derived-constants", "::mlir::ModuleOp"> {
-  let summary = "Compute what depends on constants alone once, at load";
+def HoistDerivedValuesPass : Pass<"vx-hoist-derived-values", "::mlir::ModuleOp"> {
+  let summary = "Compute what depends on constants and weights alone once";
   let description = [{
-    A dispatch whose operands are all constants, or results of such dispatches, moves into a private function with the attribute
-    `vx.derived`, and a call of it takes its place. The runtime runs these functions once, when it makes an instance, and
+    A dispatch whose operands are all constants or weights, or results of such dispatches, moves into a private function with the
+    attribute `vx.derived`, and a call of it takes its place. The runtime runs these functions once, when it makes an instance, and
     keeps their results in device memory:
 
         %w = vx.constant dense_resource<w>           func.func private @derived_transpose() attributes {vx.derived = "5f..."} {
@@ -115,7 +116,11 @@ def HoistDerivedConstantsPass : Pass<"vx-hoist-derived-constants", "::mlir::Modu
                                                      %t = call @derived_transpose()
                                                      %y = vx.dispatch @contract(%x, %t)
 
-    The attribute's value is a key over the kernel and its operands: equal derived constants are one function, and the versions of a model
+    Weights are variables of the roles parameter and statistic that the function does not store. What is derived from one is computed when a
+    call first reads it, and again when the variable has changed since; a chain of such dispatches is one function where nobody else reads what
+    is between.
+
+    The attribute's value is a key over the kernel and its operands: equal derived values are one function, and the versions of a model
     for different sizes share them too. Regions of `vx.if` and `vx.loop` are no obstacle.
 
     Leaves alone a dispatch that may fail a call, one with a result of dynamic size, and one whose result is larger than both 1 MB and

@@ -108,13 +108,15 @@ def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"
 def FoldBatchNormPass : Pass<"vx-fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Fold per-channel scaling and shifting into the convolution before";
   let description = [{
-    Moves constant factors of the output channels into the filter, and joins constant offsets:
+    Moves constant factors of the output channels into the filter, and joins constant offsets; variables of the roles parameter and statistic
+    that the function does not store are taken for constants:
 
         %0 = vx.conv %x, %w ...
         %1 = vx.mul %0, broadcast(%f, [1])        ->   %0 = vx.conv %x, (%w * broadcast(%f, [0])) ...
         %2 = vx.add %1, broadcast(%o, [1])             %1 = vx.add %0, broadcast(%o, [1])
 
-    so (conv + a) * f + o becomes conv' + (a * f + o). The arithmetic on constants is left for `vx-fold-constants`. Leaves a convolution alone when
+    so (conv + a) * f + o becomes conv' + (a * f + o). The arithmetic on constants is left for `vx-fold-constants`, that on
+    variables for `vx-hoist-derived-values`. Leaves a convolution alone when
     something else also reads it, since it would then run twice, and factors or filters that are not constant. Needs: nothing.
     Keeps: dynamic shapes. Numerics: reassociates one product and one sum per element; `strict-math` switches the pass off.
   }];

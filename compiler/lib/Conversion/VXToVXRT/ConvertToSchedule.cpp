@@ -721,13 +721,19 @@ LogicalResult ScheduleBuilder::buildBlock(Block &block) {
 
 LogicalResult ScheduleBuilder::build() {
   builder.setInsertionPoint(function);
-  // What runs at load knows no sizes and no state.
+  // What is derived knows no sizes, and of the state only what it is derived from.
   auto derived = function->getAttrOfType<StringAttr>(kDerivedAttr);
   SmallVector<SymbolOp> sizes;
   SmallVector<VariableOp> state;
   if (!derived) {
     llvm::append_range(sizes, module.getOps<SymbolOp>());
     llvm::append_range(state, module.getOps<VariableOp>());
+  } else {
+    llvm::DenseSet<StringAttr> loaded;
+    function.walk([&](VariableLoadOp load) { loaded.insert(load.getVariableAttr().getAttr()); });
+    for (auto variable : module.getOps<VariableOp>())
+      if (loaded.contains(variable.getSymNameAttr()))
+        state.push_back(variable);
   }
   SmallVector<Attribute> symbols;
   for (SymbolOp symbol : sizes)

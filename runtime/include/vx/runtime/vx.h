@@ -292,8 +292,8 @@ typedef struct vx_instance_options {
   size_t symbol_count;
   const vx_symbol_value *symbols;
   /* An instance of the same module, borrowed: the new one has its device, and its variables of the roles parameter and
-   * statistic, which both see change; all others are its own. The fields above, except `symbols`, are 0 then. NULL:
-   * every variable is the new one's own. */
+   * statistic, which both see change, with what is derived from these alone; all others are its own. The fields above,
+   * except `symbols`, are 0 then. NULL: every variable is the new one's own. */
   vx_instance *share;
 } vx_instance_options;
 
@@ -454,6 +454,10 @@ VX_API void vx_call_release(vx_call *call);
  * was wanted and what came. VX_FAULT when the data is out of range: the message names the source node; variables keep
  *          their values and the instance stays usable. VX_OUT_OF_MEMORY, VX_DEVICE_LOST.
  *
+ * Parameters and statistics that the function does not store may be read in another form, packed or cast, that the
+ * instance keeps. The first run, and the first after one of them may have changed, makes it: that takes time, the first
+ * time memory, and where it fails the run fails with the variable's name, and so does the next.
+ *
  * Thread-compatible; different calls of one instance run side by side, except that a run which stores a variable takes
  * turns with those that use the same one. */
 VX_API VX_MUST_CHECK vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs,
@@ -498,9 +502,11 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
 
 /* Times of the last run, as JSON:
  * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
- * "arena_bytes":4096,"dispatches":12,"replays":3,"flops":1000,"bytes":4096,
+ * "arena_bytes":4096,"dispatches":12,"replays":3,"derived":0,"flops":1000,"bytes":4096,
  * "kernels":[{"kernel":"conv_relu","key":"...","sources":["conv1
- * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `kernels` is empty, and the sums of `flops` and
+ * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `derived` counts the values that the run computed
+ * from variables before its program ran, since these had changed: weights packed again, for one; its time is part of
+ * `total_ms`, and its dispatches are not counted. `kernels` is empty, and the sums of `flops` and
  * `bytes` over all dispatches are missing, unless profiling was on. A kernel's `total_ms` is null when the device
  * cannot time dispatches or the run was observed; its `flops` and `bytes` (of all its dispatches, at the sizes of this
  * run) are null when the module does not state them.

@@ -31,7 +31,7 @@ inline constexpr llvm::StringLiteral kResultNamesAttr = "result_names";
 /// Attribute of a program: what its function wants of its inputs' sizes, checked before the program runs. An array of
 /// dictionaries with `kind`, `lhs` and `rhs` (#vx.dim), `want` and `node` as of a vx.constraint.
 inline constexpr llvm::StringLiteral kConstraintsAttr = "constraints";
-/// Attribute of a program that computes a derived constant, a string: derived constants with equal keys are equal.
+/// Attribute of a program that computes a derived value, a string: derived values with equal keys are equal.
 inline constexpr llvm::StringLiteral kDerivedAttr = "derived";
 /// #vx.dim attributes of a program whose arena is planned: bytes of the arena, and the most bytes that are live at
 /// once.

@@ -130,8 +130,11 @@ def VXRT_VariableOp : VXRT_Op<"variable", [Pure]> {
 }
 
 def VXRT_DerivedOp : VXRT_Op<"derived", [Pure]> {
-  let summary = "a derived constant";
-  let description = [{ The result of the program `source`, which the runtime runs once, when it makes an instance. }];
+  let summary = "a derived value";
+  let description = [{
+    The result of the program `source`. The runtime runs it once, when it makes an instance, or where it names variables, before a call that reads the
+    value for the first time, or for the first time since one of them was written.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$source);
   let results = (outs VXRT_BufferType:$result);
   let assemblyFormat = "$source attr-dict `:` type($result)";

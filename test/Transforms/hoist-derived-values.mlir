@@ -1,5 +1,5 @@
-// RUN: vx-opt %s --split-input-file --vx-hoist-derived-constants --vx-verify-kernels | FileCheck %s
-// RUN: vx-opt %s --split-input-file --vx-hoist-derived-constants --vx-convert-to-schedule --vx-verify-schedule | FileCheck %s --check-prefix=SCHEDULE
+// RUN: vx-opt %s --split-input-file --vx-hoist-derived-values --vx-verify-kernels | FileCheck %s
+// RUN: vx-opt %s --split-input-file --vx-hoist-derived-values --vx-convert-to-schedule --vx-verify-schedule | FileCheck %s --check-prefix=SCHEDULE
 
 // The transpose of a weight, and what is computed from that, run at load; the weight stays where a call reads it too.
 // CHECK-LABEL: func.func private @derived_transpose() -> tensor<3x2xf32> attributes {vx.derived = "{{[0-9a-f]+}}"} {
@@ -132,4 +132,87 @@ vx.kernel @repeat "3" symbols [] workgroups <1> <"loops", workgroup = [], vector
 ^bb0(%x: tensor<2xf32>):
   %0 = vx.broadcast %x, [0] : tensor<2xf32> -> tensor<2x262144xf32>
   vx.yield %0 : tensor<2x262144xf32>
+}
+
+// -----
+
+// A transposed parameter, and what is computed from that: the transpose is a value of its own where another function
+// reads it, and a part of the other's program where nobody else does. Who stores the parameter reads it as it is, and a
+// state is no weight.
+// CHECK-LABEL: func.func private @derived_transpose() -> tensor<3x2xf32> attributes {vx.derived = "{{[0-9a-f]+}}"} {
+// CHECK-NEXT:    %[[W:.+]] = vx.variable_load @w
+// CHECK-NEXT:    %[[T:.+]] = vx.dispatch @transpose(%[[W]])
+// CHECK-NEXT:    return %[[T]]
+// CHECK-LABEL: func.func private @derived_exp() -> tensor<6xf32>
+// CHECK-NEXT:    %[[T:.+]] = call @derived_transpose()
+// CHECK-NEXT:    %[[V:.+]] = vx.reshape %[[T]]
+// CHECK-NEXT:    %[[E:.+]] = vx.dispatch @exp(%[[V]])
+// CHECK-NEXT:    return %[[E]]
+// CHECK-LABEL: func.func private @derived_exp_1() -> tensor<6xf32>
+// CHECK-NEXT:    %[[W:.+]] = vx.variable_load @v
+// CHECK-NEXT:    %[[T:.+]] = vx.dispatch @transpose(%[[W]])
+// CHECK-NEXT:    %[[V:.+]] = vx.reshape %[[T]]
+// CHECK-NEXT:    %[[E:.+]] = vx.dispatch @exp(%[[V]])
+// CHECK-NEXT:    return %[[E]]
+// CHECK-NOT:   func.func private
+// CHECK-LABEL: func.func @predict(
+// CHECK-NEXT:    %[[E:.+]] = call @derived_exp()
+// CHECK-NEXT:    %[[F:.+]] = call @derived_exp_1()
+// CHECK-NEXT:    return %[[E]], %[[F]]
+// CHECK-LABEL: func.func @other(
+// CHECK-NEXT:    %[[T:.+]] = call @derived_transpose()
+// CHECK-NEXT:    return %[[T]]
+// CHECK-LABEL: func.func @train(
+// CHECK-NEXT:    %[[W:.+]] = vx.variable_load @w
+// CHECK-NEXT:    %[[T:.+]] = vx.dispatch @transpose(%[[W]])
+// CHECK-LABEL: func.func @of_state(
+// CHECK-NEXT:    %[[S:.+]] = vx.variable_load @s
+// CHECK-NEXT:    %[[T:.+]] = vx.dispatch @transpose(%[[S]])
+// SCHEDULE-LABEL: vxrt.program @derived_transpose symbols [] {
+// SCHEDULE-NOT:     vxrt.variable @v
+// SCHEDULE:         %[[W:.+]] = vxrt.variable @w
+// SCHEDULE-NOT:     vxrt.variable
+// SCHEDULE:         vxrt.dispatch @transpose[%{{.+}}] (%[[W]])
+// SCHEDULE-LABEL: vxrt.program @predict symbols [] {
+// SCHEDULE:         vxrt.derived @derived_exp
+// SCHEDULE:         vxrt.derived @derived_exp_1
+vx.variable @w role = parameter : tensor<2x3xf32>
+vx.variable @v role = statistic : tensor<2x3xf32>
+vx.variable @s : tensor<2x3xf32>
+func.func @predict() -> (tensor<6xf32>, tensor<6xf32>) {
+  %w = vx.variable_load @w : tensor<2x3xf32>
+  %v = vx.variable_load @v : tensor<2x3xf32>
+  %0 = vx.dispatch @transpose(%w) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = vx.reshape %0 : tensor<3x2xf32> -> tensor<6xf32>
+  %2 = vx.dispatch @exp(%1) symbols [] : (tensor<6xf32>) -> tensor<6xf32>
+  %3 = vx.dispatch @transpose(%v) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %4 = vx.reshape %3 : tensor<3x2xf32> -> tensor<6xf32>
+  %5 = vx.dispatch @exp(%4) symbols [] : (tensor<6xf32>) -> tensor<6xf32>
+  return %2, %5 : tensor<6xf32>, tensor<6xf32>
+}
+func.func @other() -> tensor<3x2xf32> {
+  %w = vx.variable_load @w : tensor<2x3xf32>
+  %0 = vx.dispatch @transpose(%w) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+func.func @train(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %w = vx.variable_load @w : tensor<2x3xf32>
+  %0 = vx.dispatch @transpose(%w) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  vx.variable_store %x, @w : tensor<2x3xf32>
+  return %0 : tensor<3x2xf32>
+}
+func.func @of_state() -> tensor<3x2xf32> {
+  %s = vx.variable_load @s : tensor<2x3xf32>
+  %0 = vx.dispatch @transpose(%s) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+vx.kernel @transpose "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<2x3xf32>):
+  %0 = vx.transpose %x, [1, 0] : tensor<2x3xf32>
+  vx.yield %0 : tensor<3x2xf32>
+}
+vx.kernel @exp "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+^bb0(%x: tensor<6xf32>):
+  %0 = vx.exp %x : tensor<6xf32>
+  vx.yield %0 : tensor<6xf32>
 }

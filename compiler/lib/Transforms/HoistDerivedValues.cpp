@@ -1,5 +1,7 @@
-// Moves dispatches that read constants alone into functions of their own, which run once at load.
+// Moves dispatches that read constants and weights alone into functions of their own, which run once at load, or once
+// for each value of the variables that they read.
 
+#include "vx/Analysis/DerivableVariables.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -9,11 +11,13 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace vx {
 
-#define GEN_PASS_DEF_HOISTDERIVEDCONSTANTSPASS
+#define GEN_PASS_DEF_HOISTDERIVEDVALUESPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
 uint64_t getStaticSizeInBytes(RankedTensorType type) {
@@ -41,7 +45,7 @@ public:
     auto type = cast<RankedTensorType>(dispatch.getResult(0).getType());
     uint64_t inputBytes = 0;
     for (Value input : dispatch.getInputs()) {
-      if (!isDerivable(input))
+      if (!isDerivable(input, getVariables(dispatch->getParentOfType<func::FuncOp>())))
         return;
       inputBytes += getStaticSizeInBytes(cast<RankedTensorType>(input.getType()));
     }
@@ -51,26 +55,68 @@ public:
       return;
     std::string key = getKey(dispatch);
     func::FuncOp &function = functions[key];
-    if (!function)
+    if (!function) {
       function = makeFunction(dispatch, key);
+      inOrder.push_back(function);
+    }
     OpBuilder builder(dispatch);
     auto call = func::CallOp::create(builder, dispatch.getLoc(), function, ValueRange());
     dispatch->replaceAllUsesWith(call);
     dispatch.erase();
   }
 
+  /// What variables decide and only one other derived value reads is computed with that, in memory that nobody keeps.
+  /// (What constants decide is freed when it has been read.)
+  void joinChains(ModuleOp module) {
+    llvm::DenseMap<StringAttr, SmallVector<func::CallOp>> calls;
+    module.walk([&](func::CallOp call) { calls[call.getCalleeAttr().getAttr()].push_back(call); });
+    for (func::FuncOp function : inOrder) {
+      ArrayRef<func::CallOp> readers = calls[function.getSymNameAttr()];
+      if (readers.size() != 1 || !readers.front()->getParentOfType<func::FuncOp>()->hasAttr(kDerivedAttr) ||
+          !readsVariables(function))
+        continue;
+      func::CallOp call = readers.front();
+      OpBuilder builder(call);
+      IRMapping mapping;
+      for (Operation &op : function.front().without_terminator())
+        builder.clone(op, mapping);
+      call.getResult(0).replaceAllUsesWith(mapping.lookup(function.front().getTerminator()->getOperand(0)));
+      // The calls in the body have other places now.
+      function.walk([&](func::CallOp old) {
+        auto &places = calls[old.getCalleeAttr().getAttr()];
+        *llvm::find(places, old) = mapping.lookup(old.getResult(0)).getDefiningOp<func::CallOp>();
+      });
+      call.erase();
+      symbols.erase(function);
+    }
+  }
+
 private:
-  /// Constants, the results of what has been hoisted already, and views of them.
-  static bool isDerivable(Value value) {
+  const DerivableVariables &getVariables(func::FuncOp function) {
+    return variables.try_emplace(function, function).first->second;
+  }
+
+  bool readsVariables(func::FuncOp function) {
+    return function
+        .walk([&](Operation *op) {
+          auto call = dyn_cast<func::CallOp>(op);
+          return WalkResult(failure(isa<VariableLoadOp>(op) ||
+                                    (call && readsVariables(symbols.lookup<func::FuncOp>(call.getCallee())))));
+        })
+        .wasInterrupted();
+  }
+
+  /// Constants, weights, the results of what has been hoisted already, and views of them.
+  static bool isDerivable(Value value, const DerivableVariables &variables) {
     Operation *op = value.getDefiningOp();
     if (!op || !cast<RankedTensorType>(value.getType()).hasStaticShape())
       return false;
     if (auto reshape = dyn_cast<ReshapeOp>(op))
-      return isDerivable(reshape.getInput());
-    return isa<ConstantOp, func::CallOp>(op);
+      return isDerivable(reshape.getInput(), variables);
+    return isa<ConstantOp, func::CallOp>(op) || variables.isLoad(op);
   }
 
-  /// What decides the value, by content, so that equal constants of all versions of a model are found.
+  /// What decides the value, by content, so that equal ones of all versions of a model are found.
   std::string getKey(DispatchOp dispatch) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -83,6 +129,10 @@ private:
         input = reshape.getInput();
       if (auto call = input.getDefiningOp<func::CallOp>()) {
         os << " derived " << getDerivedKey(symbols.lookup<func::FuncOp>(call.getCallee()));
+        continue;
+      }
+      if (auto load = input.getDefiningOp<VariableLoadOp>()) {
+        os << " variable " << load.getVariable();
         continue;
       }
       auto value = input.getDefiningOp<ConstantOp>().getValue();
@@ -123,9 +173,11 @@ private:
 
   SymbolTable symbols;
   llvm::StringMap<func::FuncOp> functions; // by key
+  SmallVector<func::FuncOp> inOrder;       // each behind those that it calls
+  std::map<Operation *, DerivableVariables> variables;
 };
 
-struct HoistDerivedConstantsPass : impl::HoistDerivedConstantsPassBase<HoistDerivedConstantsPass> {
+struct HoistDerivedValuesPass : impl::HoistDerivedValuesPassBase<HoistDerivedValuesPass> {
   void runOnOperation() override {
     SmallVector<DispatchOp> dispatches; // producers before their readers
     getOperation().walk<WalkOrder::PreOrder>([&](DispatchOp dispatch) { dispatches.push_back(dispatch); });
@@ -134,9 +186,10 @@ struct HoistDerivedConstantsPass : impl::HoistDerivedConstantsPassBase<HoistDeri
       hoister.hoist(dispatch);
     // A constant that only hoisted dispatches read is none of the function's any more.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-      if (isa<ConstantOp, ReshapeOp, func::CallOp>(op) && op->use_empty())
+      if (isa<ConstantOp, ReshapeOp, VariableLoadOp, func::CallOp>(op) && op->use_empty())
         op->erase();
     });
+    hoister.joinChains(getOperation());
   }
 };
 
