@@ -11,8 +11,10 @@ int main(int argc, char **argv) {
   if (argc < 2)
     return 2;
   std::string folder = std::string(argv[1]) + "/";
-  auto write = [&](const char *name, ModuleBuilder &builder) {
-    builder.addCpuTarget({"avx2"});
+  auto write = [&](const char *name, ModuleBuilder &builder, std::unique_ptr<format::DerivedT> derived = nullptr) {
+    format::TargetT &target = builder.addCpuTarget({"avx2"});
+    if (derived)
+      target.derived.push_back(std::move(derived));
     for (size_t i = 0; i < builder.sections.size(); ++i)
       if (builder.module.sections[i]->kind == format::SectionKind::Code)
         builder.sections[i] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -81,5 +83,24 @@ int main(int argc, char **argv) {
   module.training->metrics = {0};
   module.training->skeleton = 0;
   write("training.vxm", training);
+
+  // A copy of a variable that another function stores.
+  ModuleBuilder weights;
+  addAccumulate(weights);
+  weights.function("read").outputs.push_back(argument("y", format::ElementType::I32, constantExpr(4)));
+  weights.program("read", 1, 1, 0, block(instruction(Op::ConstI64, {0}, 4), instruction(Op::Derived, {0}, 0)))
+      .results.push_back(tensorResult(0, {0}));
+  weights
+      .program("copy", 1, 2, 0,
+               block(instruction(Op::ConstI64, {0}, 16), instruction(Op::Variable, {0}, 0),
+                     instruction(Op::Allocate, {1, 0}), segment(copy(0, 1)), instruction(Op::ConstI64, {0}, 4)))
+      .results.push_back(tensorResult(1, {0}));
+  auto derived = std::make_unique<format::DerivedT>();
+  derived->name = "copy";
+  derived->program = 2;
+  derived->type = std::make_unique<format::ValueTypeT>();
+  derived->type->element_type = format::ElementType::I32;
+  derived->type->dims.push_back(constantExpr(4));
+  write("derived.vxm", weights, std::move(derived));
   return 0;
 }

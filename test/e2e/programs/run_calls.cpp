@@ -1,8 +1,13 @@
-// Calls of one instance, one after another, as a script on standard input tells them; run_state.py writes it.
+// Calls of one instance, one after another, as a script on standard input tells them; run_state.py and run_derived.py
+// write it.
 //
 //   run_calls MODULE.vxm DEVICE THREADS
 //
 //   call FUNCTION FILE...    the bytes of each input; prints "done" with the report, or "failed" and why
+//   results FILE             writes the bytes of all results of the last call that was done to FILE
+//   race COUNT FILE FUNCTION FILE... , FUNCTION FILE...
+//                            calls both functions COUNT times, side by side, and writes the bytes of all results of the
+//                            second one to the first FILE; prints "raced"
 //   read VARIABLE FILE       writes its bytes to FILE
 //   write VARIABLE FILE
 //
@@ -16,6 +21,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 static std::vector<char> bytesOf(const std::string &path) {
@@ -38,6 +44,76 @@ static const Info &find(std::span<const Info> all, const std::string &name) {
   throw std::runtime_error("the module has no '" + name + "'");
 }
 
+namespace {
+
+class Calls {
+public:
+  Calls(vx::Module &module, vx::Instance &instance) : module(module), instance(instance) {}
+
+  struct Inputs {
+    vx::Call *call;
+    std::vector<vx::Value> values;
+  };
+
+  // FUNCTION FILE...
+  Inputs prepare(std::istream &words) {
+    std::string name, path;
+    words >> name;
+    const vx_function_info &function = find(module.functions(), name);
+    Inputs inputs;
+    std::vector<int64_t> dims;
+    for (uint32_t i = 0; i < function.input_count; ++i) {
+      words >> path;
+      const vx_argument_info &input = function.inputs[i];
+      dims.clear();
+      for (uint32_t d = 0; d < input.rank; ++d)
+        dims.push_back(input.dims[d].size);
+      inputs.values.push_back(valueOf(input.element_type, dims, path));
+    }
+    inputs.call = &calls.try_emplace(name, instance, function).first->second;
+    return inputs;
+  }
+
+private:
+  vx::Module &module;
+  vx::Instance &instance;
+  std::map<std::string, vx::Call> calls;
+};
+
+} // namespace
+
+static void append(std::ostream &file, const std::vector<vx::Value> &results) {
+  for (const vx::Value &result : results) {
+    std::span<const std::byte> bytes = result.bytes();
+    file.write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+}
+
+static void race(std::istream &words, Calls &calls) {
+  int count = 0;
+  std::string path, comma;
+  words >> count >> path;
+  Calls::Inputs first = calls.prepare(words);
+  words >> comma;
+  Calls::Inputs second = calls.prepare(words);
+  std::exception_ptr failed;
+  std::thread thread([&] {
+    try {
+      for (int i = 0; i < count; ++i)
+        first.call->run(first.values);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  });
+  std::ofstream file(path, std::ios::binary);
+  for (int i = 0; i < count; ++i)
+    append(file, second.call->run(second.values));
+  thread.join();
+  if (failed)
+    std::rethrow_exception(failed);
+  std::cout << "raced" << std::endl;
+}
+
 int main(int argc, char **argv) try {
   if (argc != 4)
     throw std::runtime_error("usage: run_calls MODULE.vxm DEVICE THREADS");
@@ -47,32 +123,33 @@ int main(int argc, char **argv) try {
   options.noFallback = true;
   options.threads = static_cast<uint32_t>(std::stoul(argv[3]));
   vx::Instance instance(module, options);
-  std::map<std::string, vx::Call> calls;
+  Calls calls(module, instance);
+  std::vector<vx::Value> results;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string verb, name, path;
-    words >> verb >> name;
+    words >> verb;
     if (verb == "call") {
-      const vx_function_info &function = find(module.functions(), name);
-      std::vector<vx::Value> inputs;
-      std::vector<int64_t> dims;
-      for (uint32_t i = 0; i < function.input_count; ++i) {
-        words >> path;
-        const vx_argument_info &input = function.inputs[i];
-        dims.clear();
-        for (uint32_t d = 0; d < input.rank; ++d)
-          dims.push_back(input.dims[d].size);
-        inputs.push_back(valueOf(input.element_type, dims, path));
-      }
-      vx::Call &call = calls.try_emplace(name, instance, function).first->second;
+      Calls::Inputs inputs = calls.prepare(words);
       try {
-        std::vector<vx::Value> results = call.run(inputs);
-        std::cout << "done " << call.report() << std::endl;
+        results = inputs.call->run(inputs.values);
+        std::cout << "done " << inputs.call->report() << std::endl;
       } catch (const vx::Error &error) {
         std::cout << "failed " << error.what() << std::endl;
       }
       continue;
     }
+    if (verb == "race") {
+      race(words, calls);
+      continue;
+    }
+    if (verb == "results") {
+      words >> path;
+      std::ofstream file(path, std::ios::binary);
+      append(file, results);
+      continue;
+    }
+    words >> name;
     words >> path;
     const vx_variable_info &variable = find(module.variables(), name);
     if (verb == "write") {

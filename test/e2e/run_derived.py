@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Weights that are variables: a function that reads them is compiled as one with constants is, and always computes with the weights of its call's time.
+
+  run_derived.py --bin BUILD/bin [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
+
+Each case is compiled twice. What `predict` of the variables does must be what it does with constants: the same kernels with the same strategies, each as
+often. Then the weights are written from outside, by `step`, and by `step` on another thread; all numbers are whole, so that results are exact. Exit code: 0
+all as wanted, 1 not.
+"""
+import argparse
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, required_devices
+from run_state import tensor, whole
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__[1:]] = function
+    return function
+
+
+class Weights:
+    """`predict` is text over %x and the weights' names, `value` the same in NumPy; `roles` are those that are not parameters."""
+
+    def __init__(self, weights, x, result, predict, value, roles={}):
+        self.weights, self.x, self.result, self.predict, self.value, self.roles = weights, x, result, predict, value, roles
+
+    def text(self, constant):
+        text = ""
+        if not constant:
+            for name, array in self.weights.items():
+                text += f"vx.variable @{name} role = {self.roles.get(name, 'parameter')} : {tensor(*array.shape)}\n"
+        text += f"func.func @predict(%x: {tensor(*self.x.shape)} {{vx.name = \"x\"}}) -> ({tensor(*self.result)} {{vx.name = \"y\"}}) {{\n"
+        for name, array in self.weights.items():
+            text += f"  %{name} = vx.{f'constant dense_resource<{name}>' if constant else f'variable_load @{name}'} : {tensor(*array.shape)}\n"
+        text += self.predict + f"  return %y : {tensor(*self.result)}\n}}\n"
+        if constant:
+            blobs = ", ".join(f'{name}: "0x04000000{array.astype(np.float32).tobytes().hex().upper()}"' for name, array in self.weights.items())
+            return text + "{-# dialect_resources: { builtin: { " + blobs + " } } #-}\n"
+        # All weights at once, so that a result of two moments would show.
+        text += "func.func @step(" + ", ".join(f"%d_{name}: {tensor(*array.shape)} {{vx.name = \"d_{name}\"}}" for name, array in self.weights.items()) + ") {\n"
+        for name, array in self.weights.items():
+            t = tensor(*array.shape)
+            text += f"  %{name} = vx.variable_load @{name} : {t}\n  %n_{name} = vx.add %{name}, %d_{name} : {t}, {t}\n  vx.variable_store %n_{name}, @{name} : {t}\n"
+        return text + "  return\n}\n"
+
+
+def convolve(x, w):
+    """Of one image, with zeros of half the filter's width around it."""
+    height, width = x.shape[2:]
+    around = w.shape[2] // 2
+    wide = np.pad(x, ((0, 0), (0, 0), (around, around), (around, around)))
+    return sum(np.einsum("nchw,oc->nohw", wide[:, :, i:i + height, j:j + width], w[:, :, i, j]) for i in range(w.shape[2]) for j in range(w.shape[3]))
+
+
+def convolution(random, channels, outputs, size, filter=3):
+    x, y = (1, channels, size, size), (1, outputs, size, size)
+    around = filter // 2
+    predict = f"""  %c = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [{around}, {around}] x [{around}, {around}] groups = 1 : {tensor(*x)}, {tensor(outputs, channels, filter, filter)}
+"""
+    return {"w": whole(random, outputs, channels, filter, filter, low=-2, high=2)}, whole(random, *x, low=-3, high=3), y, predict
+
+
+@case
+def _convolution():
+    weights, x, y, predict = convolution(np.random.default_rng(1), 19, 37, 13)
+    return Weights(weights, x, y, predict.replace("%c =", "%y ="), lambda x, w: convolve(x, w))
+
+
+@case
+def _convolution_1x1():
+    weights, x, y, predict = convolution(np.random.default_rng(2), 64, 48, 9, filter=1)
+    return Weights(weights, x, y, predict.replace("%c =", "%y ="), lambda x, w: convolve(x, w))
+
+
+@case
+def _normalised_convolution():
+    """The scale, a statistic here, goes into the filter, and the offset into the epilogue."""
+    random = np.random.default_rng(3)
+    weights, x, y, predict = convolution(random, 16, 24, 11)
+    weights |= {"scale": 2 ** random.integers(-1, 2, 24).astype(np.float32), "offset": whole(random, 24)}
+    predict += f"""  %s = vx.broadcast %scale, [1] : {tensor(24)} -> {tensor(*y)}
+  %m = vx.mul %c, %s : {tensor(*y)}, {tensor(*y)}
+  %o = vx.broadcast %offset, [1] : {tensor(24)} -> {tensor(*y)}
+  %y = vx.add %m, %o : {tensor(*y)}, {tensor(*y)}
+"""
+    return Weights(weights, x, y, predict, lambda x, w, scale, offset: convolve(x, w) * scale[None, :, None, None] + offset[None, :, None, None], {"scale": "statistic"})
+
+
+@case
+def _product():
+    random = np.random.default_rng(4)
+    predict = f"  %y = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : {tensor(5, 70)}, {tensor(70, 33)}\n"
+    return Weights({"w": whole(random, 70, 33)}, whole(random, 5, 70), (5, 33), predict, lambda x, w: x @ w)
+
+
+@case
+def _two_products_of_one_weight():
+    """One of the weight as it is and one of its transpose: two derived values, or one and the variable itself."""
+    random = np.random.default_rng(5)
+    predict = f"""  %h = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : {tensor(3, 40)}, {tensor(40, 40)}
+  %t = vx.transpose %w, [1, 0] : {tensor(40, 40)}
+  %g = vx.contract %x, %t batch = [] x [] contracting = [1] x [0] : {tensor(3, 40)}, {tensor(40, 40)}
+  %y = vx.sub %h, %g : {tensor(3, 40)}, {tensor(3, 40)}
+"""
+    return Weights({"w": whole(random, 40, 40)}, whole(random, 3, 40), (3, 40), predict, lambda x, w: x @ w - x @ w.T)
+
+
+@case
+def _perceptron():
+    """Two layers: a product that uses weights of two moments differs from both."""
+    random = np.random.default_rng(6)
+    predict = f"""  %h = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : {tensor(4, 24)}, {tensor(24, 48)}
+  %b = vx.broadcast %bias, [1] : {tensor(48)} -> {tensor(4, 48)}
+  %i = vx.add %h, %b : {tensor(4, 48)}, {tensor(4, 48)}
+  %zero = vx.constant dense<0.0> : {tensor(4, 48)}
+  %r = vx.max %i, %zero : {tensor(4, 48)}, {tensor(4, 48)}
+  %y = vx.contract %r, %v batch = [] x [] contracting = [1] x [0] : {tensor(4, 48)}, {tensor(48, 17)}
+"""
+    weights = {"w": whole(random, 24, 48, low=-2, high=2), "bias": whole(random, 48), "v": whole(random, 48, 17, low=-2, high=2)}
+    return Weights(weights, whole(random, 4, 24, low=-3, high=3), (4, 17), predict, lambda x, w, bias, v: np.maximum(x @ w + bias, 0) @ v)
+
+
+def kernels(report, target):
+    """How often each kernel runs in a call of all functions, and whether some run apart from calls."""
+    dispatches = {}
+    apart = 0
+    for kernel in report["kernels"]:
+        if kernel["target"] == target:
+            dispatches[kernel["key"], kernel["strategy"], kernel.get("taken_strategy", "")] = kernel["dispatches"]
+    for program in report["programs"]:
+        if program["target"] == target:
+            apart += program["dispatches_at_load"] + program["dispatches_on_change"]
+    return collections.Counter(dispatches), apart
+
+
+def compare_reports(variable, constant, target):
+    """What `predict` does with constants that it does not do with variables, or None."""
+    (ours, apart), (wanted, wanted_apart) = kernels(variable, target), kernels(constant, target)
+    missing = wanted - ours
+    if missing:
+        return f"kernels of constants that variables do not have as often: {dict(missing)}"
+    if wanted_apart and not apart:
+        return f"{wanted_apart} dispatches run at load with constants, none runs apart with variables"
+    return None
+
+
+class Script:
+    """What run_calls is told, and what is to be found behind each call."""
+
+    def __init__(self, folder, weights):
+        self.folder, self.weights, self.lines, self.checks, self.files = folder, weights, [], [], 0
+        self.now = dict(weights.weights)
+        self.x = self.file(weights.x)
+
+    def file(self, array=None):
+        self.files += 1
+        path = os.path.join(self.folder, f"{self.files}.bin")
+        if array is not None:
+            np.ascontiguousarray(array, np.float32).tofile(path)
+        return path
+
+    def value(self):
+        return self.weights.value(self.weights.x, **self.now)
+
+    def write(self, random):
+        for name, array in self.now.items():
+            self.now[name] = array + whole(random, *array.shape, low=-1, high=1)
+            self.lines.append(f"write {name} {self.file(self.now[name])}")
+
+    def steps(self, random):
+        change = {name: whole(random, *array.shape, low=-1, high=1) for name, array in self.now.items()}
+        return change, "step " + " ".join(self.file(array) for array in change.values())
+
+    def step(self, random):
+        change, line = self.steps(random)
+        self.lines.append("call " + line)
+        self.checks.append(lambda answer: None if json.loads(answer)["derived"] == 0 else "step computes derived values")
+        self.now = {name: array + change[name] for name, array in self.now.items()}
+
+    def predict(self, is_first):
+        path, want = self.file(), self.value()
+        self.lines += [f"call predict {self.x}", f"results {path}"]
+
+        def check(answer):
+            got = np.fromfile(path, np.float32).reshape(want.shape)
+            derived = json.loads(answer)["derived"]
+            if not (got == want).all():
+                return f"{(got != want).sum()} of {want.size} elements are wrong"
+            if not is_first and derived:
+                return f"{derived} values are derived again, though nothing has changed"
+            return None
+
+        self.checks.append(check)
+
+    def race(self, random, count):
+        change, line = self.steps(random)
+        path, want = self.file(), [self.value()]
+        for _ in range(count):
+            self.now = {name: array + change[name] for name, array in self.now.items()}
+            want.append(self.value())
+        self.lines.append(f"race {count} {path} {line} , predict {self.x}")
+
+        def check(answer):
+            moment = 0
+            for number, got in enumerate(np.fromfile(path, np.float32).reshape(count, *want[0].shape)):
+                while moment <= count and not (got == want[moment]).all():
+                    moment += 1
+                if moment > count:
+                    return f"result {number} is of no moment behind that of the one before"
+            return None
+
+        self.checks.append(check)
+
+
+def run(weights, bin, module, device, threads, folder):
+    """The first difference, or None."""
+    random, script = np.random.default_rng(7), Script(folder, weights)
+    script.write(random)
+    for change in (lambda: None, lambda: script.write(random), lambda: script.step(random), lambda: (script.step(random), script.step(random)),
+                   lambda: script.race(random, 10), lambda: script.write(random)):
+        change()
+        script.predict(True)
+        script.predict(False)
+    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads)], input="\n".join(script.lines) + "\n", capture_output=True, text=True,
+                         env=dict(os.environ, VX_CHECK_SCHEDULE="1"))
+    if ran.returncode != 0:
+        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
+    answers = ran.stdout.strip().split("\n")
+    if len(answers) != len(script.checks):
+        return f"{len(answers)} answers, want {len(script.checks)}"
+    for number, (answer, check) in enumerate(zip(answers, script.checks)):
+        verb, _, rest = answer.partition(" ")
+        found = check(rest) if verb in ("done", "raced") else answer
+        if found:
+            return f"call {number}: {found}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--variants", action="append", default=[])
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    passed, failures = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in CASES.items():
+            if options.filter not in name:
+                continue
+            weights, reports = make(), {}
+            for kind in ("constant", "variable"):
+                source, module = (os.path.join(folder, f"{name}_{kind}.{suffix}") for suffix in ("mlir", "vxm"))
+                with open(source, "w") as file:
+                    file.write(weights.text(kind == "constant"))
+                compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), source, f"-target={','.join(devices)}", "--no-cache", "-o", module, "--report=json",
+                                           *(f"--{variant}" for variant in options.variants)], capture_output=True, text=True)
+                if compiled.returncode:
+                    sys.exit(f"FAILED {name}: vx-compile: {compiled.stderr.strip()}")
+                reports[kind] = json.loads(compiled.stdout)
+            for device in devices:
+                for threads in (1, 4) if device == "cpu" else (1,):
+                    found = compare_reports(reports["variable"], reports["constant"], device) or run(weights, options.bin, module, device, threads, folder)
+                    if found:
+                        failures.append(f"FAILED {name} on {device}, {threads} threads: {found}")
+                        print(failures[-1])
+                    else:
+                        passed += 1
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
