@@ -116,6 +116,7 @@ Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal
 
 Status CallState::placeInputs(std::span<Value *const> inputs, ProgramState &state) {
   const Function &function = loaded.data().functions[functionIndex];
+  inputValues = inputs;
   std::copy(symbols.begin(), symbols.end(), state.registers.i64.begin());
   size_t buffer = 0, object = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -149,7 +150,7 @@ void CallState::clear(ProgramState &state) {
   state.given.clear();
   oldArenas.clear();
   inputMemory.clear();
-  given = {};
+  inputValues = {};
 }
 
 // How often a program puts something into a buffer register.
@@ -285,7 +286,6 @@ Status CallState::takeVariables(size_t entry, VariableAccesses::Ticket &ticket, 
 Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
                       std::span<const ResultPlace> places) {
   outputs.clear();
-  given = inputs;
   Clock::time_point begin = Clock::now();
   const Function &function = loaded.data().functions[functionIndex];
   VX_RETURN_IF_ERROR(bindInputs(loaded.data(), function, instance->symbols(), inputs, symbols));

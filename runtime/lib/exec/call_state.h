@@ -114,7 +114,7 @@ private:
   std::vector<ProgramState> programs;             // by entry of the target
   std::map<size_t, ProgramState> derivedPrograms; // by derived value, those that this place has computed
   std::vector<int64_t> symbols;
-  std::span<Value *const> given; // inputs of this run
+  std::span<Value *const> inputValues; // of this run
   Ref<hal::Memory> arena;
   std::vector<Ref<hal::Memory>> oldArenas;   // outgrown in this run
   std::vector<Ref<hal::Memory>> inputCache;  // per input: where host bytes are copied to
