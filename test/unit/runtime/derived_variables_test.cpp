@@ -269,6 +269,35 @@ TEST_P(DerivedOfVariables, areSharedWithTheirVariables) {
   expectRead(*second, 8, 2);
 }
 
+// Who computes a value waits for those who read it, and for who writes its variables; who reads one that is fresh waits
+// for nobody.
+TEST_P(DerivedOfVariables, computingWaitsForReadersOfTheValueAndWritersOfTheVariable) {
+  auto read = [&] {
+    return std::async(std::launch::async, [&] {
+      std::vector<int32_t> y;
+      int derived = -1;
+      EXPECT_OK(run(*first, Read, 0, y, derived));
+      return derived;
+    });
+  };
+  auto waits = [](std::future<int> &call) {
+    return call.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout;
+  };
+  VariableAccesses::Ticket writer = first->takeVariables(AddWeight);
+  std::future<int> call = read();
+  EXPECT_TRUE(waits(call));
+  writer = {};
+  EXPECT_EQ(call.get(), 2);
+  writer = first->takeVariables(AddWeight);
+  EXPECT_EQ(read().get(), 0);
+  writer = {};
+  VariableAccesses::Ticket reader = first->takeVariables(Read);
+  call = read();
+  EXPECT_TRUE(waits(call));
+  reader = {};
+  EXPECT_EQ(call.get(), 2);
+}
+
 // Both functions of many threads see the weight of one moment, in each element, however often it changes.
 TEST_P(DerivedOfVariables, callsOfManyThreadsSeeOneMoment) {
   Ref<Instance> second;
