@@ -29,8 +29,8 @@ func.func @fires(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tens
 // CHECK-LABEL: func.func @integers(
 // CHECK-SAME:    %[[X:[^ :]+]]: tensor<2xi32>
 // CHECK-NOT:     vx.
-// CHECK:         return %[[X]], %[[X]], %[[X]], %[[X]]
-func.func @integers(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+// CHECK:         return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]]
+func.func @integers(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
   %zero = vx.constant dense<0> : tensor<2xi32>
   %0 = vx.add %zero, %x : tensor<2xi32>, tensor<2xi32>
   %1 = vx.or %x, %zero : tensor<2xi32>, tensor<2xi32>
@@ -38,7 +38,27 @@ func.func @integers(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<
   %3 = vx.not %2 : tensor<2xi32>
   %v = vx.constant dense<7> : tensor<i32>
   %4 = vx.pad %x, %v low [#vx.dim<0>] high [#vx.dim<0>] : tensor<2xi32>, tensor<i32>
-  return %0, %1, %3, %4 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+  %ones = vx.constant dense<-1> : tensor<4xi32>
+  %some = vx.slice %ones starts [#vx.dim<1>] strides [1] : tensor<4xi32> -> tensor<2xi32>
+  %5 = vx.and %some, %x : tensor<2xi32>, tensor<2xi32>
+  %6 = vx.reduce sum %x axes = [] : tensor<2xi32>
+  return %0, %1, %3, %4, %5, %6 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+}
+
+// -----
+
+// All bits of an integer are neutral for `and`, not the lowest one alone; what one side of a difference or quotient does, the other does not.
+// CHECK-LABEL: func.func @must_not_integers(
+// CHECK:         vx.and
+// CHECK:         vx.sub
+// CHECK:         vx.div
+func.func @must_not_integers(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+  %zero = vx.constant dense<0> : tensor<2xi32>
+  %one = vx.constant dense<1> : tensor<2xi32>
+  %0 = vx.and %x, %one : tensor<2xi32>, tensor<2xi32>
+  %1 = vx.sub %zero, %x : tensor<2xi32>, tensor<2xi32>
+  %2 = vx.div %one, %x : tensor<2xi32>, tensor<2xi32>
+  return %0, %1, %2 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
 }
 
 // -----

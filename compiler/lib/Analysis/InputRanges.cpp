@@ -1,6 +1,5 @@
 #include "vx/Analysis/InputRanges.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -22,15 +21,11 @@ bool isInteger(Type type) {
   return element && element.getWidth() > 1;
 }
 
-/// The number in every place of an integer constant, however it is reshaped or repeated.
+/// The number in every place of an integer constant, where it is a small one.
 std::optional<int64_t> getIntegerSplat(Value value) {
-  while (isa_and_present<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  auto elements = dyn_cast_or_null<SplatElementsAttr>(getConstantValue(value));
-  if (!elements || !isa<IntegerType>(elements.getElementType()))
-    return std::nullopt;
-  APInt number = elements.getSplatValue<APInt>();
-  return number.getSignificantBits() <= 32 ? std::optional(number.getSExtValue()) : std::nullopt;
+  auto number = dyn_cast_or_null<IntegerAttr>(getSplatNumber(value));
+  return number && number.getValue().getSignificantBits() <= 32 ? std::optional(number.getValue().getSExtValue())
+                                                                : std::nullopt;
 }
 
 class InputRange {
@@ -73,20 +68,19 @@ private:
 
   void visit(OpOperand &use, std::optional<int64_t> offset) {
     Operation *op = use.getOwner();
-    if (auto gather = dyn_cast<GatherOp>(op)) {
+    auto indexing = dyn_cast<IndexingOpInterface>(op);
+    if (SmallVector<DimAttr> sizes =
+            indexing ? indexing.getIndexedSizes(use.getOperandNumber()) : SmallVector<DimAttr>();
+        !sizes.empty()) {
       // A negative index counts from the end, but nobody means that by a random one.
-      if (use.getOperandNumber() == 0)
-        return follow(op, offset);
-      for (int64_t d = 0; d < static_cast<int64_t>(gather.getMembers().value_or(1)); ++d)
-        index(getDim(cast<RankedTensorType>(gather.getInput().getType()), gather.getAxis() + d), offset);
+      for (DimAttr size : sizes)
+        index(size, offset);
       return;
     }
-    if (auto check = dyn_cast<CheckIndicesOp>(op)) {
-      for (Attribute size : check.getSizes())
-        index(cast<DimAttr>(size), offset);
-      return;
-    }
-    if (op->hasTrait<OpTrait::Moves>() || isa<CastOp, PackOp, UnpackOp>(op))
+    // What moves elements, or holds them in another type; or one of several values in each place: the range holds for
+    // those that come from here.
+    if (op->hasTrait<OpTrait::Moves>() || isa<CastOp>(op) ||
+        (op->hasTrait<OpTrait::Chooses>() && isInteger(use.get().getType())))
       return follow(op, offset);
     if (isa<AddOp, SubOp>(op) && offset) {
       std::optional<int64_t> constant = getIntegerSplat(op->getOperand(1 - use.getOperandNumber()));
@@ -95,9 +89,6 @@ private:
       if (constant && use.getOperandNumber() == 0)
         return follow(op, *offset - *constant);
     }
-    // One of several values in each place: the range holds for those that come from here.
-    if (isa<MaxOp, MinOp>(op) || (isa<SelectOp>(op) && use.getOperandNumber() > 0))
-      return follow(op, offset);
     if (isa<HostScalarOpInterface>(op))
       return carried(op, use);
     if (isa<YieldOp>(op) && isa<IfOp>(op->getParentOp()))

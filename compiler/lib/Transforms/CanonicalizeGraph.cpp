@@ -1,10 +1,8 @@
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
-#include "vx/Reference/HostTensor.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -15,96 +13,12 @@ namespace vx {
 
 namespace {
 
-/// The one element that a constant, repeated or not, consists of.
-std::optional<reference::HostTensor> getSplat(Value value) {
-  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getInput();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!dense || !dense.isSplat())
-    return std::nullopt;
-  llvm::Expected<reference::HostTensor> tensor =
-      reference::getHostTensor(dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType())));
-  if (tensor)
-    return std::move(*tensor);
-  llvm::consumeError(tensor.takeError());
-  return std::nullopt;
-}
-
-bool isFloatSplat(Value value, double number) {
-  std::optional<reference::HostTensor> splat = getSplat(value);
-  return splat && reference::isFloat(splat->getElementType()) && splat->getFloat(0) == number &&
-         std::signbit(splat->getFloat(0)) == std::signbit(number);
-}
-
-bool isIntSplat(Value value, int64_t number) {
-  std::optional<reference::HostTensor> splat = getSplat(value);
-  return splat && !reference::isFloat(splat->getElementType()) && splat->getInt(0) == number;
-}
-
-bool isOne(Value value) { return isFloatSplat(value, 1) || isIntSplat(value, 1); }
-
-/// The operand that `op` gives back bit by bit, if there is one.
-Value getIdentity(Operation *op) {
-  auto isNeutralRight = [&](Value rhs) {
-    return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case<MulOp, DivOp>([&](auto) { return isOne(rhs); })
-        .Case([&](AddOp) { return isFloatSplat(rhs, -0.0) || isIntSplat(rhs, 0); })
-        .Case([&](SubOp) { return isFloatSplat(rhs, 0.0) || isIntSplat(rhs, 0); })
-        .Case<OrOp, XorOp>([&](auto) { return isIntSplat(rhs, 0); })
-        .Case([&](AndOp) { return isIntSplat(rhs, 1) && getElementTypeOrSelf(rhs.getType()).isInteger(1); })
-        .Default(false);
-  };
-  if (op->getNumOperands() == 2 && isa<MulOp, DivOp, AddOp, SubOp, AndOp, OrOp, XorOp>(op)) {
-    if (isNeutralRight(op->getOperand(1)))
-      return op->getOperand(0);
-    return op->hasTrait<mlir::OpTrait::IsCommutative>() && isNeutralRight(op->getOperand(0)) ? op->getOperand(1)
-                                                                                             : Value();
-  }
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([](NegOp neg) {
-        auto inner = neg.getInput().getDefiningOp<NegOp>();
-        return inner ? inner.getInput() : Value();
-      })
-      .Case([](NotOp complement) {
-        auto inner = complement.getInput().getDefiningOp<NotOp>();
-        return inner ? inner.getInput() : Value();
-      })
-      .Case([](SelectOp select) -> Value {
-        if (isIntSplat(select.getCondition(), 1))
-          return select.getOnTrue();
-        return isIntSplat(select.getCondition(), 0) ? select.getOnFalse() : Value();
-      })
-      .Case([](ConcatOp concat) { return concat.getInputs().size() == 1 ? concat.getInputs()[0] : Value(); })
-      .Case([](PadOp pad) -> Value {
-        auto isZero = [](Attribute dim) { return cast<DimAttr>(dim).asConstant() == 0; };
-        return llvm::all_of(pad.getLow(), isZero) && llvm::all_of(pad.getHigh(), isZero) ? pad.getInput() : Value();
-      })
-      .Case([](ReduceOp reduce) { return reduce.getAxes().empty() ? reduce.getInput() : Value(); })
-      .Case([](CastOp cast) -> Value {
-        auto inner = cast.getInput().getDefiningOp<CastOp>();
-        if (!inner || inner.getInput().getType() != cast.getResult().getType())
-          return {};
-        Type narrow = getElementTypeOrSelf(inner.getInput().getType()),
-             wide = getElementTypeOrSelf(inner.getResult().getType());
-        auto narrowInt = dyn_cast<IntegerType>(narrow), wideInt = dyn_cast<IntegerType>(wide);
-        if (narrowInt && wideInt)
-          return wideInt.getWidth() >= narrowInt.getWidth() && !wideInt.isInteger(1) ? inner.getInput() : Value();
-        // f32 and f64 hold every number of the types below them.
-        bool holdsAll = (narrow.isF32() && wide.isF64()) ||
-                        (isa<Float16Type, BFloat16Type>(narrow) && (wide.isF32() || wide.isF64()));
-        return holdsAll ? inner.getInput() : Value();
-      })
-      .Default(Value());
-}
-
 struct RemoveIdentity : RewritePattern {
   explicit RemoveIdentity(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (op->getNumResults() != 1 || !isa_and_present<VXDialect>(op->getDialect()))
-      return failure();
-    Value value = getIdentity(op);
+    auto identity = dyn_cast<IdentityOpInterface>(op);
+    Value value = identity ? identity.getIdentity() : Value();
     if (!value)
       return failure();
     if (value.getType() != op->getResult(0).getType())
@@ -157,21 +71,19 @@ Bounds getBounds(Value value, int depth = 0) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > 16 || !getElementTypeOrSelf(value.getType()).isInteger(64))
     return {};
+  if (auto number = dyn_cast_or_null<IntegerAttr>(getSplatNumber(value))) {
+    DimAttr bound = DimAttr::constant(op->getContext(), number.getValue().getSExtValue());
+    return {bound, bound};
+  }
+  // What only moves elements has those of its operand.
+  if (op->hasTrait<OpTrait::Moves>() && op->getNumOperands() == 1)
+    return getBounds(op->getOperand(0), depth + 1);
   return llvm::TypeSwitch<Operation *, Bounds>(op)
       .Case([](IotaOp iota) {
         DimAttr size = getDim(iota.getResult().getType(), iota.getAxis());
         return Bounds{DimAttr::constant(iota.getContext(), 0), size ? size + -1 : DimAttr()};
       })
       .Case([](DimValueOp dim) { return Bounds{dim.getValue(), dim.getValue()}; })
-      .Case([](ConstantOp constant) {
-        auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
-        if (!dense || !dense.isSplat())
-          return Bounds();
-        DimAttr number = DimAttr::constant(constant.getContext(), dense.getSplatValue<APInt>().getSExtValue());
-        return Bounds{number, number};
-      })
-      .Case<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(
-          [&](auto move) { return getBounds(move.getInput(), depth + 1); })
       .Case([&](AddOp sum) {
         Bounds lhs = getBounds(sum.getLhs(), depth + 1), rhs = getBounds(sum.getRhs(), depth + 1);
         return Bounds{lhs.least && rhs.least ? lhs.least + rhs.least : DimAttr(),

@@ -233,8 +233,8 @@ private:
         if (addReaderOf(result))
           return true;
     }
-    auto reduce = dyn_cast_or_null<ReduceOp>(anchor);
-    return reduce && identity.contains(reduce) && addReduction(reduce);
+    RowsOpInterface reduction = getReduction(anchor);
+    return reduction && identity.contains(reduction) && addReduction(reduction);
   }
 
   bool addReaderOf(Value value) {
@@ -246,9 +246,15 @@ private:
     return false;
   }
 
+  /// Null unless `op` makes one number of each row, so that one loop along rows can make several.
+  static RowsOpInterface getReduction(Operation *op) {
+    auto rows = dyn_cast_or_null<RowsOpInterface>(op);
+    return rows && !rows.keepsRows() && !rows.carriesPlaces() ? rows : RowsOpInterface();
+  }
+
   /// Another reduction of the same elements that nothing connects with the anchor.
-  bool addReduction(ReduceOp reduce) {
-    for (Value tensor : getElementSources(reduce.getInput())) {
+  bool addReduction(RowsOpInterface reduction) {
+    for (Value tensor : getElementSources(reduction->getOperand(0))) {
       SetVector<Value> made; // of the tensor, element for element
       made.insert(tensor);
       for (size_t k = 0; k < made.size() && made.size() < kMaxOps; ++k)
@@ -267,13 +273,14 @@ private:
   /// True for a reduction along the anchor's axes that reads elements that the anchor reads too, so that one pass over
   /// them serves both.
   bool isCompanion(Operation *op) const {
-    auto reduce = dyn_cast_or_null<ReduceOp>(anchor), other = dyn_cast<ReduceOp>(op);
-    if (!reduce || !other || reduce == other || reduce.getAxes() != other.getAxes() ||
-        !haveEqualDims(cast<RankedTensorType>(reduce.getInput().getType()),
-                       cast<RankedTensorType>(other.getInput().getType())))
+    RowsOpInterface reduction = getReduction(anchor), other = getReduction(op);
+    if (!reduction || !other || reduction == other || reduction.getRowAxes() != other.getRowAxes())
       return false;
-    SetVector<Value> sources = getElementSources(reduce.getInput());
-    return llvm::any_of(getElementSources(other.getInput()), [&](Value value) { return sources.contains(value); });
+    Value input = reduction->getOperand(0), otherInput = other->getOperand(0);
+    if (!haveEqualDims(cast<RankedTensorType>(input.getType()), cast<RankedTensorType>(otherInput.getType())))
+      return false;
+    SetVector<Value> sources = getElementSources(input);
+    return llvm::any_of(getElementSources(otherInput), [&](Value value) { return sources.contains(value); });
   }
 
   /// The tensors that `tensor` is computed from, element for element, and itself; not those that are computed anew

@@ -1,4 +1,3 @@
-#include "FloatSplat.h"
 #include "ViewChain.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"

@@ -1,4 +1,3 @@
-#include "FloatSplat.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
@@ -210,7 +209,7 @@ struct TakeScaleAndBias : RewritePattern {
       if (isa<MulOp>(op) ? hasScale || (layerNorm && bias != 0.0) : !layerNorm || bias != 0.0)
         continue;
       RankedTensorType type = typeOf(op->getResult(0));
-      int64_t axis = layerNorm ? layerNorm.getAxis() : type.getRank() - 1;
+      int64_t axis = cast<RowsOpInterface>(norm).getRowAxes().front();
       if (norm->getResult(0).getType() != type)
         continue;
       Value row = matchRow(op->getOperand(1 - side), axis, rewriter);

@@ -532,7 +532,6 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
     StrategyAttr strategy;
     int64_t rank = result.getRank();
     auto isLikeResult = [&] { return cast<RankedTensorType>(op.getResult(0).getType()).getRank() == rank; };
-    auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
     if (auto attention = dyn_cast<AttentionOp>(op)) {
       strategy = attentionStrategy(attention, spec);
     } else if (auto contract = dyn_cast<ContractOp>(op)) {
@@ -541,15 +540,10 @@ StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
         strategy = contractStrategy(contract, result, spec);
     } else if (auto conv = dyn_cast<ConvOp>(op)) {
       strategy = convStrategy(conv, result, spec);
-    } else if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isLikeResult()) {
-      strategy = reductionStrategy(context, result, typeOf(reduce.getInput()), reduce.getAxes(), /*isKept=*/false);
-    } else if (auto softmax = dyn_cast<SoftmaxOp>(op); softmax && isLikeResult()) {
-      strategy = reductionStrategy(context, result, result, {static_cast<int64_t>(softmax.getAxis())}, /*isKept=*/true);
-    } else if (auto norm = dyn_cast<LayerNormOp>(op); norm && isLikeResult()) {
-      SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(norm.getAxis(), rank));
-      strategy = reductionStrategy(context, result, result, axes, /*isKept=*/true);
-    } else if (isa<RmsNormOp>(op) && isLikeResult()) {
-      strategy = reductionStrategy(context, result, result, {rank - 1}, /*isKept=*/true);
+    } else if (auto rows = dyn_cast<RowsOpInterface>(op); rows && !rows.carriesPlaces() && isLikeResult()) {
+      // Threads that share a row combine what they found of it, which is one number each.
+      strategy = reductionStrategy(context, result, cast<RankedTensorType>(op.getOperand(0).getType()),
+                                   rows.getRowAxes(), rows.keepsRows());
     }
     if (strategy)
       return strategy;

@@ -66,7 +66,7 @@ public:
 };
 
 Value lowerSoftmax(KernelLowering &lowering, SoftmaxOp op) {
-  Rows rows(lowering, op.getLoc(), typeOf(op.getResult()), op.getAxis());
+  Rows rows(lowering, op.getLoc(), typeOf(op.getResult()), op.getRowAxes());
   Value input = lowering.get(op.getInput());
   Value greatest = rows.reduce(ReduceKind::max, input, rows.identity,
                                [](OpBuilder &b, Location l, ValueRange args) { return widen(b, l, args[0]); });
@@ -110,9 +110,7 @@ Value inverseRoot(Rows &rows, Value mean, double epsilon) {
 }
 
 Value lowerLayerNorm(KernelLowering &lowering, LayerNormOp op) {
-  SmallVector<int64_t> axes;
-  for (int64_t d = op.getAxis(); d < typeOf(op.getInput()).getRank(); ++d)
-    axes.push_back(d);
+  SmallVector<int64_t> axes = op.getRowAxes();
   Rows rows(lowering, op.getLoc(), typeOf(op.getResult()), axes);
   Value input = lowering.get(op.getInput());
   Value count = lowering.count(op.getLoc(), op.getInput(), axes);
@@ -136,15 +134,15 @@ Value lowerLayerNorm(KernelLowering &lowering, LayerNormOp op) {
 }
 
 Value lowerRmsNorm(KernelLowering &lowering, RmsNormOp op) {
-  int64_t last = typeOf(op.getInput()).getRank() - 1;
-  Rows rows(lowering, op.getLoc(), typeOf(op.getResult()), last);
+  SmallVector<int64_t> axes = op.getRowAxes();
+  Rows rows(lowering, op.getLoc(), typeOf(op.getResult()), axes);
   Value input = lowering.get(op.getInput());
   Value squares =
       rows.reduce(ReduceKind::sum, input, rows.identity, [](OpBuilder &b, Location l, ValueRange args) -> Value {
         Value value = widen(b, l, args[0]);
         return arith::MulFOp::create(b, l, value, value);
       });
-  Value mean = meanOf(rows, squares, lowering.size(op.getLoc(), op.getInput(), last));
+  Value mean = meanOf(rows, squares, lowering.count(op.getLoc(), op.getInput(), axes));
   Value factor = inverseRoot(rows, mean, op.getEpsilon().convertToDouble());
   return rows.perElement({input, factor, lowering.get(op.getScale())}, {rows.identity, rows.rowMap, rows.columnMap},
                          [](OpBuilder &b, Location l, ValueRange args) -> Value {

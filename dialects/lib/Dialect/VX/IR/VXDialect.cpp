@@ -64,6 +64,21 @@ ElementsAttr getConstantValue(Value tensor) {
   return constant ? constant.getValue() : ElementsAttr();
 }
 
+Attribute getSplatNumber(Value tensor) {
+  for (Operation *op = tensor.getDefiningOp(); op && op->getNumOperands() == 1 && op->hasTrait<OpTrait::Moves>();
+       op = tensor.getDefiningOp())
+    tensor = op->getOperand(0);
+  auto elements = dyn_cast_or_null<SplatElementsAttr>(getConstantValue(tensor));
+  if (!elements || !elements.getElementType().isIntOrFloat())
+    return {};
+  return elements.getSplatValue<Attribute>();
+}
+
+std::optional<double> getFloatSplat(Value tensor) {
+  auto number = dyn_cast_or_null<FloatAttr>(getSplatNumber(tensor));
+  return number ? std::optional(number.getValue().convertToDouble()) : std::nullopt;
+}
+
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)

@@ -3,6 +3,8 @@
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 #define GET_OP_CLASSES
@@ -55,6 +57,68 @@ LogicalResult OpTrait::verifyElementwise(Operation *op) {
 void OpTrait::collectElementwise(Operation *op, ConstraintCollector &collector) {
   for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
     collector.wantEqualShapes(op->getOperand(0).getType(), type);
+}
+
+/// The other operand of a binary op of which one is neutral: on the right side, or on either where they commute. Among
+/// floats that is `real`, by its sign, too; among integers and bools what `isNeutral` says.
+static Value getUnlessNeutral(Operation *op, std::optional<double> real,
+                              llvm::function_ref<bool(const APInt &)> isNeutral) {
+  auto isNeutralSide = [&](unsigned side) {
+    Attribute number = getSplatNumber(op->getOperand(side));
+    if (auto integer = dyn_cast_or_null<IntegerAttr>(number))
+      return isNeutral(integer.getValue());
+    auto floating = dyn_cast_or_null<FloatAttr>(number);
+    return floating && real && floating.getValueAsDouble() == *real &&
+           floating.getValue().isNegative() == std::signbit(*real);
+  };
+  if (isNeutralSide(1))
+    return op->getOperand(0);
+  return op->hasTrait<mlir::OpTrait::IsCommutative>() && isNeutralSide(0) ? op->getOperand(1) : Value();
+}
+
+static bool isZero(const APInt &number) { return number.isZero(); }
+static bool isOne(const APInt &number) { return number.isOne(); }
+static bool isAllOnes(const APInt &number) { return number.isAllOnes(); }
+
+Value AddOp::getIdentity() { return getUnlessNeutral(*this, -0.0, isZero); }
+Value SubOp::getIdentity() { return getUnlessNeutral(*this, 0.0, isZero); }
+Value MulOp::getIdentity() { return getUnlessNeutral(*this, 1.0, isOne); }
+Value DivOp::getIdentity() { return getUnlessNeutral(*this, 1.0, isOne); }
+Value AndOp::getIdentity() { return getUnlessNeutral(*this, std::nullopt, isAllOnes); }
+Value OrOp::getIdentity() { return getUnlessNeutral(*this, std::nullopt, isZero); }
+Value XorOp::getIdentity() { return getUnlessNeutral(*this, std::nullopt, isZero); }
+
+/// What an op that is its own inverse was applied to before.
+template <typename Op>
+static Value getTwiceInverted(Op op) {
+  auto inner = op.getInput().template getDefiningOp<Op>();
+  return inner ? Value(inner.getInput()) : Value();
+}
+
+Value NegOp::getIdentity() { return getTwiceInverted(*this); }
+Value NotOp::getIdentity() { return getTwiceInverted(*this); }
+
+Value SelectOp::getIdentity() {
+  auto condition = dyn_cast_or_null<IntegerAttr>(getSplatNumber(getCondition()));
+  if (!condition)
+    return {};
+  return condition.getValue().isOne() ? getOnTrue() : getOnFalse();
+}
+
+/// A type that holds every number of the first one, and back.
+Value CastOp::getIdentity() {
+  auto inner = getInput().getDefiningOp<CastOp>();
+  if (!inner || inner.getInput().getType() != getResult().getType())
+    return {};
+  Type narrow = getElementTypeOrSelf(inner.getInput().getType()),
+       wide = getElementTypeOrSelf(inner.getResult().getType());
+  auto narrowInt = dyn_cast<IntegerType>(narrow), wideInt = dyn_cast<IntegerType>(wide);
+  if (narrowInt && wideInt)
+    return wideInt.getWidth() >= narrowInt.getWidth() && !wideInt.isInteger(1) ? Value(inner.getInput()) : Value();
+  // f32 and f64 hold every number of the types below them.
+  bool holdsAll =
+      (narrow.isF32() && wide.isF64()) || (isa<Float16Type, BFloat16Type>(narrow) && (wide.isF32() || wide.isF64()));
+  return holdsAll ? Value(inner.getInput()) : Value();
 }
 
 // C2

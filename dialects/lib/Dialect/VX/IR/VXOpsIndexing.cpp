@@ -49,6 +49,17 @@ LogicalResult CheckIndicesOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return success();
 }
 
+SmallVector<DimAttr> GatherOp::getIndexedSizes(unsigned operand) {
+  if (operand != getIndicesMutable().getOperandNumber())
+    return {};
+  auto members = static_cast<int64_t>(getMembers().value_or(1));
+  return llvm::to_vector(ArrayRef(getDims(getInput().getType())).slice(getAxis(), members));
+}
+
+SmallVector<DimAttr> CheckIndicesOp::getIndexedSizes(unsigned) {
+  return llvm::to_vector(getSizes().getAsRange<DimAttr>());
+}
+
 void CheckIndicesOp::collectConstraints(ConstraintCollector &collector) {
   if (getSizes().size() > 1)
     collector.wantEqual(getDims(getIndices().getType()).back(),

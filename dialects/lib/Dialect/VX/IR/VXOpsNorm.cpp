@@ -72,6 +72,14 @@ void RmsNormOp::collectConstraints(ConstraintCollector &collector) {
   collector.wantEqual(getDim(getScale().getType(), 0), getDims(getInput().getType()).back()); // C2
 }
 
+static SmallVector<int64_t> getTrailingDims(Value tensor, int64_t first) {
+  return llvm::to_vector(llvm::seq(first, cast<RankedTensorType>(tensor.getType()).getRank()));
+}
+
+SmallVector<int64_t> SoftmaxOp::getRowAxes() { return {static_cast<int64_t>(getAxis())}; }
+SmallVector<int64_t> LayerNormOp::getRowAxes() { return getTrailingDims(getInput(), getAxis()); }
+SmallVector<int64_t> RmsNormOp::getRowAxes() { return getTrailingDims(getInput(), getInput().getType().getRank() - 1); }
+
 // The greatest, the difference, the exponential, the sum, the quotient.
 DimAttr SoftmaxOp::getFlops() { return countFloats(getInput()) * 5; }
 
@@ -83,12 +91,12 @@ DimAttr RmsNormOp::getFlops() { return countFloats(getInput()) * 4; }
 
 SmallVector<Value> SoftmaxOp::decompose(GraphBuilder &g) {
   SmallVector<DimAttr> dims = getDims(getInput().getType());
-  auto axis = static_cast<int64_t>(getAxis());
-  auto spread = [&](Value value) { return g.broadcastAlong(value, dims, axis); };
+  SmallVector<int64_t> axes = getRowAxes();
+  auto spread = [&](Value value) { return g.broadcastAlong(value, dims, axes); };
   Value input = g.widen(getInput());
-  Value shifted = g.emit<SubOp>(input, spread(g.reduce(ReduceKind::max, input, axis)));
+  Value shifted = g.emit<SubOp>(input, spread(g.reduce(ReduceKind::max, input, axes)));
   Value exponentials = g.emit<ExpOp>(shifted);
-  Value sum = g.reduce(ReduceKind::sum, exponentials, axis);
+  Value sum = g.reduce(ReduceKind::sum, exponentials, axes);
   Value result =
       getLog() ? g.emit<SubOp>(shifted, spread(g.emit<LogOp>(sum))) : g.emit<DivOp>(exponentials, spread(sum));
   return {g.cast(result, getInput().getType().getElementType())};
@@ -101,7 +109,7 @@ static Value getRoot(GraphBuilder &g, Value meanSquare, const APFloat &epsilon) 
 
 SmallVector<Value> LayerNormOp::decompose(GraphBuilder &g) {
   SmallVector<DimAttr> dims = getDims(getInput().getType());
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(getAxis(), dims.size()));
+  SmallVector<int64_t> axes = getRowAxes();
   auto spread = [&](Value value) { return g.broadcastAlong(value, dims, axes); };
   Value input = g.widen(getInput());
   Value centred = g.emit<SubOp>(input, spread(g.mean(input, axes)));
@@ -114,11 +122,11 @@ SmallVector<Value> LayerNormOp::decompose(GraphBuilder &g) {
 
 SmallVector<Value> RmsNormOp::decompose(GraphBuilder &g) {
   SmallVector<DimAttr> dims = getDims(getInput().getType());
-  auto axis = static_cast<int64_t>(dims.size()) - 1;
+  SmallVector<int64_t> axes = getRowAxes();
   Value input = g.widen(getInput());
-  Value square = g.mean(g.emit<MulOp>(input, input), axis);
+  Value square = g.mean(g.emit<MulOp>(input, input), axes);
   Value scaled = g.emit<MulOp>(input, g.broadcast(g.widen(getScale()), dims));
-  Value result = g.emit<DivOp>(scaled, g.broadcastAlong(getRoot(g, square, getEpsilon()), dims, axis));
+  Value result = g.emit<DivOp>(scaled, g.broadcastAlong(getRoot(g, square, getEpsilon()), dims, axes));
   return {g.cast(result, getInput().getType().getElementType())};
 }
 

@@ -119,6 +119,15 @@ void ReduceWindowOp::collectConstraints(ConstraintCollector &collector) {
                          getPadsHigh()[d]); // C3
 }
 
+SmallVector<int64_t> ReduceOp::getRowAxes() { return llvm::to_vector(getAxes()); }
+bool ReduceOp::keepsRows() { return false; }
+
+SmallVector<int64_t> ArgReduceOp::getRowAxes() { return {static_cast<int64_t>(getAxis())}; }
+bool ArgReduceOp::keepsRows() { return false; }
+bool ArgReduceOp::carriesPlaces() { return true; }
+
+Value ReduceOp::getIdentity() { return getAxes().empty() ? Value(getInput()) : Value(); }
+
 DimAttr ReduceOp::getFlops() { return countFloats(getInput()); }
 
 DimAttr ReduceWindowOp::getFlops() {

@@ -264,6 +264,13 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return success();
 }
 
+Value ConcatOp::getIdentity() { return getInputs().size() == 1 ? Value(getInputs()[0]) : Value(); }
+
+Value PadOp::getIdentity() {
+  auto isZero = [](Attribute dim) { return cast<DimAttr>(dim).asConstant() == 0; };
+  return llvm::all_of(getLow(), isZero) && llvm::all_of(getHigh(), isZero) ? Value(getInput()) : Value();
+}
+
 void registerShapeOps(VXDialect &dialect) {
   registerOps<
 #define GET_OP_LIST

@@ -198,6 +198,8 @@ def VX_ScattersResult : VX_Trait<"ScattersResult">;
 def VX_Serial : VX_Trait<"Serial">;
 /// Each element of the result is one of an operand's, at a place that follows from its own or from data.
 def VX_Moves : VX_Trait<"Moves">;
+/// Each element of the result is that of one of the operands of its type, at the same place.
+def VX_Chooses : VX_Trait<"Chooses">;
 /// Moves what its one operand holds, by sizes and places that are known when a model is compiled.
 def VX_View : VX_Trait<"View">;
 /// Counts, or repeats the elements of a smaller tensor: cheaper to keep than its result.
@@ -216,6 +218,11 @@ def VX_StatesResultType : VX_Trait<"StatesResultType">;
 // The op defines the methods of the interface itself.
 defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
 defvar VX_Updates = DeclareOpInterfaceMethods<VX_UpdateOpInterface, ["getNumOrderedDims"]>;
+defvar VX_AlongRows = DeclareOpInterfaceMethods<VX_RowsOpInterface>;
+defvar VX_RowsToElements = DeclareOpInterfaceMethods<VX_RowsOpInterface, ["keepsRows"]>;
+defvar VX_RowsToPlaces = DeclareOpInterfaceMethods<VX_RowsOpInterface, ["keepsRows", "carriesPlaces"]>;
+defvar VX_MayBeIdentity = DeclareOpInterfaceMethods<VX_IdentityOpInterface>;
+defvar VX_Indexes = DeclareOpInterfaceMethods<VX_IndexingOpInterface>;
 defvar VX_ChoosesHostScalars = DeclareOpInterfaceMethods<VX_HostScalarOpInterface, ["isHostScalar"]>;
 defvar VX_Decomposable = DeclareOpInterfaceMethods<VX_DecomposableOpInterface>;
 /// Each op has this, unless it is VX_Unconstrained, or the build fails.

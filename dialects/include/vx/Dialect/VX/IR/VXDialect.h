@@ -70,6 +70,8 @@ struct Serial : mlir::OpTrait::TraitBase<Op, Serial> {};
 template <typename Op>
 struct Moves : mlir::OpTrait::TraitBase<Op, Moves> {};
 template <typename Op>
+struct Chooses : mlir::OpTrait::TraitBase<Op, Chooses> {};
+template <typename Op>
 struct View : mlir::OpTrait::TraitBase<Op, View> {};
 template <typename Op>
 struct Expands : mlir::OpTrait::TraitBase<Op, Expands> {};
@@ -90,6 +92,12 @@ DimAttr countFloats(mlir::Value tensor);
 
 /// The value of a vx.constant, of whatever names; null for any other value.
 mlir::ElementsAttr getConstantValue(mlir::Value tensor);
+
+/// The number or bool in every place of a constant, however it is moved or repeated: a FloatAttr or an IntegerAttr.
+/// Null for any other value.
+mlir::Attribute getSplatNumber(mlir::Value tensor);
+/// The same where it is a float.
+std::optional<double> getFloatSplat(mlir::Value tensor);
 
 } // namespace vx
 

@@ -44,6 +44,40 @@ def VX_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::vx::GraphBuilder &":$builder)>];
 }
 
+def VX_RowsOpInterface : OpInterface<"RowsOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{
+    An op that works along rows: an element of its result depends on the elements of the first operand that lie along some dimensions, at
+    its own place in the others.
+  }];
+  let methods = [
+    InterfaceMethod<"The dimensions of the first operand along which a row lies, increasing.",
+      "::llvm::SmallVector<int64_t>", "getRowAxes", (ins)>,
+    InterfaceMethod<[{
+        True where the result has the shape of the first operand; false where it has one element for each row, in the other dimensions.
+      }],
+      "bool", "keepsRows", (ins), "", "return true;">,
+    InterfaceMethod<"True where the place of an element in its row counts: what is found of a part of a row is a number and its place.",
+      "bool", "carriesPlaces", (ins), "", "return false;">];
+}
+
+def VX_IdentityOpInterface : OpInterface<"IdentityOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{ An op that may give back one of its operands, bit by bit: a sum with -0, a choice that is always the same. }];
+  let methods = [InterfaceMethod<"The operand that it gives back, whatever the values at run time are; null where it may compute another.",
+    "::mlir::Value", "getIdentity", (ins)>];
+}
+
+def VX_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{ An op that looks whether the elements of an operand are places in dimensions, and fails the call where one is not. }];
+  let methods = [InterfaceMethod<[{
+      The sizes of the dimensions in which the elements of this operand are places; a null one is not known. None for an operand that
+      indexes nothing.
+    }],
+    "::llvm::SmallVector<::vx::DimAttr>", "getIndexedSizes", (ins "unsigned":$operand)>];
+}
+
 def VX_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::vx";
   let description = [{

@@ -5,7 +5,7 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                           VX_Anchor, VX_Moves, VX_MayFault, VX_Unconstrained]> {
+                                           VX_Anchor, VX_Moves, VX_MayFault, VX_Indexes, VX_Unconstrained]> {
   let summary = "picks slices along one dimension by index";
   let description = [{
     The result has the shape of `input` with dimension `axis` replaced by the dimensions of `indices`:
@@ -31,7 +31,7 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
 }
 
 def VX_CheckIndicesOp : VX_InferredOp<"check_indices", [Pure, AllElementTypesMatch<["indices", "result"]>,
-                                                        VX_Anchor, VX_TakesPrologue, VX_MayFault, VX_Constrained]> {
+                                                        VX_Anchor, VX_TakesPrologue, VX_MayFault, VX_Indexes, VX_Constrained]> {
   let summary = "indices that count from 0, once all are known to be in range";
   let description = [{
     An index counts from 0, or with a negative value from the end: it lies in [-d, d), where d is its size in `sizes`, and the result is

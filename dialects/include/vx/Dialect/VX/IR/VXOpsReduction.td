@@ -11,7 +11,8 @@ def VX_ReduceKind : I32EnumAttr<"ReduceKind", "a reduction", [
 }
 
 def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                           VX_Anchor, VX_Reduces, VX_TakesPrologue, VX_CountsFlops, VX_Unconstrained]> {
+                                           VX_Anchor, VX_Reduces, VX_RowsToElements, VX_MayBeIdentity, VX_TakesPrologue, VX_CountsFlops,
+                                           VX_Unconstrained]> {
   let summary = "combines all elements along some dimensions";
   let description = [{
     The result has the dimensions of `input` that are not in `axes`. Over no element: sum 0, prod 1, max the least value
@@ -28,7 +29,7 @@ def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", 
   let hasVerifier = 1;
 }
 
-def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_Reduces, VX_TakesPrologue, VX_Constrained]> {
+def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_Reduces, VX_RowsToPlaces, VX_TakesPrologue, VX_Constrained]> {
   let summary = "the place of the greatest or least element along one dimension";
   let description = [{
     The index along `axis` of the first (or with `last`, the last) greatest (`max`) or least (`min`) element; a NaN counts as

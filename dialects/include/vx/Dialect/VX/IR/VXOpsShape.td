@@ -142,7 +142,7 @@ def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>
   let hasFolder = 1;
 }
 
-def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Constrained]> {
+def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Constrained, VX_MayBeIdentity]> {
   let summary = "joins tensors along one dimension";
   let description = [{
     - C1: there is at least one input; all have the same rank and element type.
@@ -154,7 +154,8 @@ def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Constra
   let assemblyFormat = "`axis` `=` $axis `(` $inputs `)` attr-dict `:` type($inputs)";
 }
 
-def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>, VX_Anchor, VX_Moves, VX_Unconstrained]> {
+def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>, VX_Anchor, VX_Moves,
+                                     VX_Unconstrained, VX_MayBeIdentity]> {
   let summary = "adds elements before and after each dimension";
   let description = [{
     `result[i] = input[i - low]` where that is inside of `input`, else `value`. A negative amount removes elements.
