@@ -120,6 +120,10 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
     pm.addPass(createCSEPass());
   }
+  if (backend.splitsReductions()) {
+    pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
+    pm.addPass(createCSEPass()); // what several reductions read is reshaped once
+  }
   pm.addPass(createBindSequenceLengthsPass());
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
   pm.addPass(createChooseStrategiesPass(backend, spec));

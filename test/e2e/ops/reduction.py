@@ -52,8 +52,45 @@ def cases():
     yield reduce("sum_of_inf", "sum", "f32", [2, 3], [1], values(float("inf"), 1.0, 2.0, float("inf"), -float("inf"), 0.0))
     # Many small ones: a sum in f16 would stop at 2048.
     yield reduce("sum_f16_accumulates_in_f32", "sum", "f16", [4096], [0], values(1.0))
+    yield from long_rows()
     yield from places()
     yield from windows()
+
+
+def long_rows():
+    """What GPUs reduce in two stages: lengths that slices divide and that they do not (65537 is prime), also where only the call knows them."""
+    for name, dims, axes in (("divided", [65536], [0]), ("prime", [65537], [0]), ("rows", [3, 65537], [1]), ("columns", [65537, 2], [0]),
+                             ("both", [2, 64, 1031, 3], [1, 2])):
+        yield reduce(f"long_sum_{name}", "sum", "f32", dims, axes, uniform())
+        yield reduce(f"long_max_{name}", "max", "i32", dims, axes, any_values("i32"))
+    for kind in ("sum", "prod", "max", "min", "and", "or"):
+        yield reduce(f"long_{kind}_i64", kind, "i64", [65537], [0], any_values("i64"))
+    for kind in ("max", "min"):
+        yield reduce(f"long_{kind}_ui8", kind, "ui8", [65537], [0], any_values("ui8"))
+        yield reduce(f"long_{kind}_below_zero_f32", kind, "f32", [65537], [0], uniform(-9, -1) if kind == "max" else uniform(1, 9))
+        yield reduce(f"long_{kind}_special", kind, "f32", [65537], [0], special_floats())
+    for kind in ("and", "or"):
+        yield reduce(f"long_{kind}_i1", kind, "i1", [65537], [0], bools)
+    yield reduce("long_prod_f64", "prod", "f64", [65537], [0], uniform(0.9999, 1.0001))
+    for number in (float("nan"), float("inf"), -float("inf")):
+        # The last one lies in the last slice, beside what fills it up.
+        yield reduce(f"long_sum_{number}", "sum", "f32", [65537], [0], values(*[0.5] * 65536, number))
+    # The slices' sums are no f16s: 0.25 added to 512 is lost there.
+    yield reduce("long_sum_f16", "sum", "f16", [2**17], [0], values(0.25))
+    t, v = tensor_type("f32", [65537]), tensor_type("f32", [256, 300])
+    yield Case("long_sum_of_squares", {"x": Input("f32", [65537], uniform())},
+               f"  %0 = vx.mul %x, %x : {t}, {t}\n  %1 = vx.reduce sum %0 axes = [0] : {t}\n  %r = vx.sqrt %1 : tensor<f32>", {"r": Result("f32", [], relative(65540, "f32"))})
+    yield Case("long_two_of_one", {"x": Input("f32", [256, 300], uniform())},
+               f"  %0 = vx.abs %x : {v}\n  %r = vx.reduce sum %0 axes = [0, 1] : {v}\n  %s = vx.reduce max %x axes = [0, 1] : {v}",
+               {"r": Result("f32", [], sum_of(76800, "f32")), "s": Result("f32", [], Exact())})
+    header, sizes = "\n".join(f'vx.symbol "{name}" max = 4096' for name in "nmk"), [(41, 40, 41), (1, 1, 1), (0, 3, 5), (7, 1, 997)]
+    for kind, rule in (("sum", sum_of(67240, "f32")), ("min", Exact())):
+        of_call = tensor_type("f32", ["n", "m", "k"])
+        yield Case(f"long_{kind}_of_the_call", {"x": Input("f32", ["n", "m", "k"], uniform())}, f"  %r = vx.reduce {kind} %x axes = [0, 1, 2] : {of_call}",
+                   {"r": Result("f32", [], rule)}, header=header, runs=[dict(zip("nmk", size)) for size in sizes])
+        partly = tensor_type("f32", ["n", 768])
+        yield Case(f"long_{kind}_partly_of_the_call", {"x": Input("f32", ["n", 768], uniform())}, f"  %r = vx.reduce {kind} %x axes = [0, 1] : {partly}",
+                   {"r": Result("f32", [], rule)}, header='vx.symbol "n" max = 4096', runs=[{"n": n} for n in (87, 1, 0)])
 
 
 def places():

@@ -13,6 +13,8 @@ public:
     return decomposesOnGPU(composite, spec);
   }
 
+  bool splitsReductions() const final { return true; }
+
   LayoutPolicy layouts(const TargetSpec &spec) const final { return chooseGPULayouts(spec); }
 
   StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const final {

@@ -36,6 +36,9 @@ public:
 
   virtual LayoutPolicy layouts(const TargetSpec & /*spec*/) const { return {}; }
 
+  /// True where few workgroups with much work each are slow, so that long rows are reduced in two stages.
+  virtual bool splitsReductions() const { return false; }
+
   /// False where no kernel can hold bf16, so that factors cannot be rounded to it.
   virtual bool hasBF16() const { return true; }
 

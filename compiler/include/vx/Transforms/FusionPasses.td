@@ -88,6 +88,26 @@ def PackWeightsPass : Pass<"vx-pack-weights", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Reduce few long rows in two stages";
+  let description = [{
+    A reduction to at most 32 elements of 65,536 or more each (a dimension that only the call knows counts for 128) keeps few workgroups
+    busy. Each row is cut into slices, of which the first stage makes one element each, and the second stage the whole:
+
+        %0 = vx.reduce sum %x axes = [0] : tensor<1048576xf32>    ->    %1 = vx.reshape %x : ... -> tensor<1024x1024xf32>
+                                                                        %2 = vx.reduce sum %1 axes = [1]
+                                                                        %0 = vx.reduce sum %2 axes = [0]
+
+    The number of slices is a divisor of the part of the length that is known, 1024 for all rows together at most; where there is none the row is
+    filled up by `vx.pad` with what the reduction gives over no element. It follows from the sizes alone, so that results do not depend on
+    the machine. Elementwise ops that only the reduction reads move behind the reshape.
+
+    Leaves alone what reduces dimensions that are not neighbours. Needs: the graph phase, an expression for each dimension. Keeps: dynamic shapes.
+    Numerics: another order of sums; floats narrower than f32 stay f32 between the stages.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn fusion regions into kernels with canonical keys";
   let description = [{
