@@ -7,7 +7,9 @@ A call that fails must leave every variable as it was. Exit code: 0 all as wante
 """
 import argparse
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,11 +31,12 @@ def case(*sizes):
 
 
 class Program:
-    """`text` has the function `step`; `step(state, *inputs)` gives the next state, or None where the call is to fail with `message`."""
+    """`text` has the function `step`; `step(state, *inputs)` gives the next state, or None where the call is to fail with `message`. With a `seed`
+    the program's variables start with random values, which are to be `state`; else that is written."""
 
-    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None):
+    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None, seed=None):
         self.text, self.state, self.calls, self.step, self.ulps = text, state, calls, step, ulps
-        self.message, self.replays = message, replays
+        self.message, self.replays, self.seed = message, replays, seed
 
 
 def tensor(*dims, of="f32"):
@@ -383,6 +386,57 @@ func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}) ->
     return Program(text, {"w": whole(random, n), "u": whole(random, n)}, [(np.array(k), whole(random, n)) for k in (0, 3, 1, 2)], step)
 
 
+def hash64(data):
+    """vx_hash64 of module_header.h."""
+    mask, value = (1 << 64) - 1, 0xcbf29ce484222325 ^ len(data)
+    for begin in range(0, len(data), 8):
+        value = (value ^ int.from_bytes(data[begin : begin + 8], "little")) * 0x100000001b3 & mask
+        value ^= value >> 32
+    value = value * 0x9e3779b97f4a7c15 & mask
+    return value ^ value >> 29
+
+
+def philox(counter, key):
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        first, second = 0xd2511f53 * c[0], 0xcd9e8d57 * c[2]
+        c = [(second >> 32) ^ c[1] ^ k[0], second & 0xffffffff, (first >> 32) ^ c[3] ^ k[1], first & 0xffffffff]
+        k = [(k[0] + 0x9e3779b9) & 0xffffffff, (k[1] + 0xbb67ae85) & 0xffffffff]
+    return c
+
+
+def drawn(seed, name, *dims):
+    """The numbers u of docs/module-format.md."""
+    stream, words = hash64(name.encode()), []
+    halves = lambda number: (number & 0xffffffff, number >> 32)
+    for block in range((math.prod(dims) + 1) // 2):
+        words += philox((*halves(block), *halves(stream)), halves(seed))
+    low, high = (np.array(words[begin::2], np.uint64) for begin in (0, 1))
+    u = (((low | high << np.uint64(32)) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    return u[: math.prod(dims)].reshape(dims)
+
+
+@case(1, 9, 130)
+def _random_start(n):
+    """What variables start with follows from the seed and their names: a pair of one type differs, and a third one has other rules."""
+    t, random, seed = tensor(n, 3), np.random.default_rng(n), 0xfedcba9876543210
+    text = f"""vx.variable @u role = parameter init = <uniform(-0.25, 1.5)> : {t}
+vx.variable @v role = optimizer init = <uniform(-0.25, 1.5)> : {t}
+vx.variable @w init = <normal(0.5, 2.0)> : {t}
+func.func @step(%x: {t} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %u = vx.variable_load @u : {t}
+  %w = vx.variable_load @w : {t}
+  %s = vx.add %u, %x : {t}, {t}
+  vx.variable_store %s, @u : {t}
+  %r = vx.reduce max %w axes = [0, 1] : {t}
+  return %r : tensor<f32>
+}}"""
+    quantile = np.vectorize(statistics.NormalDist(0, 1).inv_cdf)
+    state = {name: (-0.25 + 1.75 * drawn(seed, name, n, 3)).astype(np.float32) for name in "uv"}
+    state["w"] = (0.5 + 2.0 * quantile(drawn(seed, "w", n, 3))).astype(np.float32)
+    return Program(text, state, [(whole(random, n, 3),)] * 2, lambda state, x: dict(state, u=state["u"] + x), seed=seed)
+
+
 def bits(array):
     """As whole numbers in the order of the floats."""
     numbers = array.view(np.int32).astype(np.int64)
@@ -410,8 +464,9 @@ def run(program, bin, module, device, threads, folder):
         np.ascontiguousarray(array).tofile(path)
         return path
 
-    for name, value in program.state.items():
-        script.append(f"write {name} {put(value)}")
+    if program.seed is None:
+        for name, value in program.state.items():
+            script.append(f"write {name} {put(value)}")
     for number, inputs in enumerate(program.calls):
         line = "call step"
         for k, value in enumerate(inputs):
@@ -422,7 +477,7 @@ def run(program, bin, module, device, threads, folder):
         for name in program.state:
             script.append(f"read {name} {os.path.join(folder, f'{device}_{name}{number}.bin')}")
     environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
-    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads)], input="\n".join(script) + "\n", capture_output=True, text=True, env=environment)
+    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads), str(program.seed or 0)], input="\n".join(script) + "\n", capture_output=True, text=True, env=environment)
     if ran.returncode != 0:
         return f"exit code {ran.returncode}: {ran.stderr.strip()}"
     answers = ran.stdout.strip().split("\n")

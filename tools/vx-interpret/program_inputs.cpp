@@ -4,6 +4,8 @@
 #include "described_tensor.h"
 #include "npy.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/abi/module_header.h"
+#include "vx/base/random_values.h"
 
 #include <algorithm>
 
@@ -151,6 +153,60 @@ std::vector<HostValue> makeProgramInputs(mlir::func::FuncOp function, const std:
   for (unsigned i = 0; i < given.size(); ++i)
     inputs.emplace_back(given[i] ? *given[i] : makeDefault(function, i, names[i], symbols, seed));
   return inputs;
+}
+
+static int64_t instanceSize(SymbolOp symbol, const std::map<std::string, int64_t> &dims) {
+  const std::string name = symbol.getName().str();
+  const auto given = dims.find(name);
+  if (given == dims.end())
+    throw usageError("size '{}' is bound when an instance is made: want --dim {}=N, which is not given", name, name);
+  const auto least = static_cast<int64_t>(symbol.getMin()), most = static_cast<int64_t>(symbol.getMax());
+  if (given->second < least || given->second > most)
+    throw usageError("--dim {}: want a size from {} to {}, got {}", name, least, most, given->second);
+  if (given->second % static_cast<int64_t>(symbol.getMultiple()) != 0)
+    throw usageError("--dim {}: want a multiple of {}, got {}", name, symbol.getMultiple(), given->second);
+  return given->second;
+}
+
+static RandomKind toRandomKind(InitKind kind) {
+  switch (kind) {
+  case InitKind::uniform:
+    return RandomKind::Uniform;
+  case InitKind::normal:
+    return RandomKind::Normal;
+  case InitKind::orthogonal:
+    break;
+  }
+  return RandomKind::Orthogonal;
+}
+
+// Of a type that the variable's verifier allows.
+static RandomFormat toRandomFormat(ElementType type) {
+  return type == ElementType::F16    ? RandomFormat::F16
+         : type == ElementType::BF16 ? RandomFormat::BF16
+         : type == ElementType::F32  ? RandomFormat::F32
+                                     : RandomFormat::F64;
+}
+
+reference::ProgramState makeInstance(mlir::ModuleOp module, const std::map<std::string, int64_t> &dims, uint64_t seed) {
+  reference::ProgramState state;
+  for (auto symbol : module.getOps<SymbolOp>())
+    if (symbol.getInstance())
+      state.symbols[symbol.getName()] = instanceSize(symbol, dims);
+  for (auto variable : module.getOps<VariableOp>()) {
+    const InitAttr init = variable.getInitAttr();
+    if (!init)
+      continue;
+    const auto type = llvm::cast<mlir::RankedTensorType>(variable.getType());
+    HostTensor tensor(*reference::getElementType(type.getElementType()), type.getShape());
+    const llvm::StringRef name = variable.getSymName();
+    const std::vector<uint8_t> values =
+        drawValues({toRandomKind(init.getKind()), init.getA().getValueAsDouble(), init.getB().getValueAsDouble()}, seed,
+                   vx_hash64(name.data(), name.size()), type.getShape(), toRandomFormat(tensor.getElementType()));
+    std::copy(values.begin(), values.end(), tensor.getMutableBytes().begin());
+    state.variables.try_emplace(name, std::move(tensor));
+  }
+  return state;
 }
 
 } // namespace vx::tools

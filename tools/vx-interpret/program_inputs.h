@@ -24,6 +24,10 @@ std::vector<reference::HostValue> makeProgramInputs(mlir::func::FuncOp function,
                                                     const std::vector<std::string> &specifications,
                                                     const std::map<std::string, int64_t> &dims, uint64_t seed);
 
+// An instance of the program, as the runtime makes one: with the sizes that `dims` gives, each of them in the range
+// that its declaration allows, and the variables that start with random values. Throws a ToolError.
+reference::ProgramState makeInstance(mlir::ModuleOp module, const std::map<std::string, int64_t> &dims, uint64_t seed);
+
 } // namespace vx::tools
 
 #endif

@@ -90,8 +90,10 @@ static int run(const char *name, int argc, char **argv) {
       ->check(wholeNumber(1, UINT64_MAX))
       ->group("Calls");
   app.add_option("--input", options.inputs, "NAME=@x.npy or NAME=f32[2,3]:random|zeros|ones")->group("Inputs");
-  app.add_option("--dim", options.dims, "NAME=N: size of a symbol for inputs that are not given")->group("Inputs");
-  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
+  app.add_option("--dim", options.dims, "NAME=N: size of a symbol, for inputs that are not given and of an instance")
+      ->group("Inputs");
+  app.add_option("--seed", options.seed,
+                 "Of random inputs, and of variables that start with random values; 0 by default")
       ->check(wholeNumber(0, UINT64_MAX))
       ->group("Inputs");
   app.add_option("--output", options.outputs, "NAME=@y.npy: write an output to a file")->group("Outputs");
@@ -128,9 +130,9 @@ static int run(const char *name, int argc, char **argv) {
   addOutputFiles(commandFiles, options.outputs);
   checkFiles(commandFiles);
 
-  const std::vector<vx::reference::HostValue> inputs =
-      makeProgramInputs(function, options.inputs, parseDims(options.dims), options.seed);
-  vx::reference::ProgramState state;
+  const std::map<std::string, int64_t> dims = parseDims(options.dims);
+  vx::reference::ProgramState state = makeInstance(*module, dims, options.seed);
+  const std::vector<vx::reference::HostValue> inputs = makeProgramInputs(function, options.inputs, dims, options.seed);
   std::vector<vx::reference::HostValue> results;
   for (uint64_t call = 0; call < options.calls; ++call) {
     auto values = vx::reference::evaluateFunction(function, inputs, state);

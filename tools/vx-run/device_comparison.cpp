@@ -140,6 +140,7 @@ static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatc
   options.threads = request.threads;
   SymbolValues symbols = request.symbols;
   options.symbols = instanceSizes(request.module, symbols);
+  options.seed = request.seed;
   const vx::Instance instance(request.module, options);
   vx::Call call(instance, *request.function);
   call.setObserver(observer, user);

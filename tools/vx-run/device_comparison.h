@@ -24,6 +24,7 @@ struct ComparisonRequest {
   uint32_t threads = 0;
   std::optional<double> tolerance;
   SymbolValues symbols; // what is bound by the inputs or by --dim
+  uint64_t seed = 0;    // of variables that start with random values
 };
 
 // A tensor result, an element of one, or a variable after the call.

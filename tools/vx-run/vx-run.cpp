@@ -91,7 +91,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "NAME=@x.npy, NAME=@x.pb or NAME=f32[2,3]:random|zeros|ones; random when not given")
       ->group("Inputs");
   app.add_option("--dim", options.dims, "NAME=N: size of a named dimension of random inputs")->group("Inputs");
-  app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
+  app.add_option("--seed", options.seed,
+                 "Of random inputs, and of variables that start with random values; 0 by default")
       ->check(wholeNumber(0, UINT64_MAX))
       ->group("Inputs");
 
@@ -258,6 +259,7 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   request.threads = options.threads;
   request.tolerance = options.tolerance;
   request.symbols = symbols;
+  request.seed = options.seed;
   const DeviceComparison comparison = compareDevices(request);
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
@@ -314,6 +316,7 @@ static int run(const char *name, int argc, char **argv) {
   instanceOptions.threads = options.threads;
   instanceOptions.variant = options.variant;
   instanceOptions.symbols = instanceSizes(module, symbols);
+  instanceOptions.seed = options.seed;
   const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
     tellFallback(options.device, instance);

@@ -323,6 +323,12 @@ private:
         entry->init->kind = format::InitKind::Constant;
         entry->init->constant = shared.getConstant(initial);
       }
+      if (InitAttr init = variable.getInitAttr()) {
+        entry->init = std::make_unique<format::InitT>();
+        entry->init->kind = static_cast<format::InitKind>(init.getKind());
+        entry->init->a = init.getA().getValueAsDouble();
+        entry->init->b = init.getB().getValueAsDouble();
+      }
       shared.variables[variable.getSymName()] = static_cast<uint32_t>(root.variables.size());
       root.variables.push_back(std::move(entry));
     }

@@ -209,13 +209,16 @@ private:
         return callError(variable, llvm::toString(initial.takeError()));
       return Values{std::move(*initial)};
     }
+    if (variable.getInit())
+      return callError(op, "variable '" + op.getVariable() + "' starts with random values, which are not given");
     auto type = llvm::cast<RankedTensorType>(variable.getType());
-    if (!type.hasStaticShape())
-      return callError(op, "variable '" + op.getVariable() + "' has a size that only an instance knows");
+    llvm::Expected<llvm::SmallVector<int64_t>> shape = evaluateShape(type, state.symbols);
+    if (!shape)
+      return callError(op, "variable '" + op.getVariable() + "': " + llvm::toString(shape.takeError()));
     std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
     if (!elementType)
       return callError(op, "variable '" + op.getVariable() + "' holds neither numbers nor bools");
-    return Values{HostTensor(*elementType, type.getShape())};
+    return Values{HostTensor(*elementType, *shape)};
   }
 
   llvm::Expected<Values> runBindSymbol(BindSymbolOp op) {
@@ -355,7 +358,7 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
   if (!function.getBody().hasOneBlock())
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "function '" + function.getName() + "' has no body of one block");
-  SymbolValues symbols;
+  SymbolValues symbols = state.symbols;
   if (llvm::Error error = bindInputs(function, inputs, table, symbols))
     return error;
   llvm::StringMap<Operation *> binders = findBinders(function, table);

@@ -258,6 +258,7 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
     request.waitLimitMs = given.wait_limit_ms;
     request.variant = given.variant ? given.variant : "";
     InstanceSetup setup;
+    setup.seed = given.seed;
     setup.share = Ref<Instance>(unwrap(given.share));
     if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
                         given.wait_limit_ms))

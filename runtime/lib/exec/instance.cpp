@@ -1,6 +1,7 @@
 #include "exec/instance.h"
 
 #include "exec/call_state.h"
+#include "vx/abi/module_header.h"
 
 #include <fmt/ranges.h>
 
@@ -20,6 +21,7 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   instance->parsedModule = std::move(module);
   instance->deviceReport.request = request;
   instance->shared = setup.share;
+  instance->seed = setup.seed;
   VX_RETURN_IF_ERROR(instance->checkSignature());
   if (setup.share && setup.share->parsedModule.get() != instance->parsedModule.get())
     return failure(VX_INVALID_ARGUMENT, "{}: the instance to share with is of another module, '{}'",
@@ -210,7 +212,8 @@ Status Instance::loadVariables() {
       isShared[variable.storage] = isShareable(variable.role);
   std::vector<uint64_t> covered(data().storages.size()); // bytes from its begin, by one variable's initial value
   for (size_t i = 0; i < variablePlaces.size(); ++i)
-    if (const Variable &variable = data().variables[i]; variable.initial && variablePlaces[i].offset == 0)
+    if (const Variable &variable = data().variables[i];
+        (variable.initial || variable.random) && variablePlaces[i].offset == 0)
       covered[variable.storage] = std::max(covered[variable.storage], variablePlaces[i].size);
   DeviceContext &context = *loadedModule->context();
   for (size_t i = 0; i < isShared.size(); ++i) {
@@ -236,8 +239,25 @@ Status Instance::loadVariables() {
       initial.emplace_back(variables[i].view(), loadedModule->bytesOf(*variable.initial).data());
   }
   VX_RETURN_IF_ERROR(context.upload(initial));
+  VX_RETURN_IF_ERROR(drawVariables(isShared));
   placeDerived();
   collectAccesses();
+  return okStatus();
+}
+
+// One after the other, so that the host holds one at a time.
+Status Instance::drawVariables(const std::vector<bool> &isShared) {
+  for (size_t i = 0; i < data().variables.size(); ++i) {
+    const Variable &variable = data().variables[i];
+    if (!variable.random || variables[i].size == 0 || isShared[variable.storage])
+      continue;
+    const std::vector<uint8_t> values =
+        drawValues(*variable.random, seed, vx_hash64(variable.name.data(), variable.name.size()),
+                   variablePlaces[i].dims, *randomFormat(variable.elementType));
+    const std::pair<hal::BufferView, const void *> piece(variables[i].view(), values.data());
+    VX_RETURN_IF_ERROR(
+        loadedModule->context()->upload({&piece, 1}).addContext(fmt::format("variable '{}'", variable.name)));
+  }
   return okStatus();
 }
 

@@ -34,6 +34,8 @@ struct InstanceSetup {
   std::vector<BoundSymbol> symbols;
   // Whose device, parameters and statistics the new instance uses; null: nobody's. It is of the same module.
   Ref<Instance> share;
+  // Of variables that start with random values.
+  uint64_t seed = 0;
 };
 
 // Thread-safe. Calls keep it alive.
@@ -96,6 +98,7 @@ private:
   // With the first of `targets` that has a variant for the device.
   Status tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets, hal::Refusal &refusal);
   Status loadVariables();
+  Status drawVariables(const std::vector<bool> &isShared);
   void placeDerived();
   void collectAccesses();
   void addWrite(size_t variable, AccessSet &accesses);
@@ -105,6 +108,7 @@ private:
   DeviceReport deviceReport;
   Ref<DeviceModule> loadedModule;
   Ref<Instance> shared; // while it is made
+  uint64_t seed = 0;
   std::vector<int64_t> symbolValues;
   std::vector<VariablePlace> variablePlaces;
   std::vector<vx_variable_info> variableInfos;

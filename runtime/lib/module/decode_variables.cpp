@@ -1,6 +1,8 @@
 // The state of instances: storages, and the variables that lie in them.
 #include "module/decoder.h"
 
+#include <cmath>
+
 namespace vx {
 
 static bool hasSymbols(const Expression &expression) {
@@ -64,9 +66,11 @@ Status Decoder::initial(const format::Init &source, Variable &result) {
   case format::InitKind::Constant:
     break;
   case format::InitKind::Uniform:
+    return random(source, RandomKind::Uniform, result);
   case format::InitKind::Normal:
+    return random(source, RandomKind::Normal, result);
   case format::InitKind::Orthogonal:
-    return failure(VX_UNSUPPORTED, "starts with random values, this runtime starts variables as constants or zeros");
+    return random(source, RandomKind::Orthogonal, result);
   default:
     return failure(VX_INVALID_MODULE, "kind of start has the unknown number {}", static_cast<int>(source.kind()));
   }
@@ -84,6 +88,55 @@ Status Decoder::initial(const format::Init &source, Variable &result) {
                    elementTypeName(result.elementType));
   result.initial = source.constant();
   return okStatus();
+}
+
+Status Decoder::random(const format::Init &source, RandomKind kind, Variable &result) {
+  const RandomStart start{kind, source.a(), source.b()};
+  if (!randomFormat(result.elementType))
+    return failure(VX_INVALID_MODULE, "starts with random values of {}, wanted are f16, bf16, f32 or f64",
+                   elementTypeName(result.elementType));
+  if (!result.known)
+    return failure(VX_INVALID_MODULE,
+                   "starts with random values, wanted are zeros where the size is known only to the instance");
+  if (!std::isfinite(start.a) || !std::isfinite(start.b))
+    return failure(VX_INVALID_MODULE, "starts as {}, wanted are finite numbers", randomText(start));
+  if (kind == RandomKind::Uniform && start.a > start.b)
+    return failure(VX_INVALID_MODULE, "starts as {}, wanted is a first bound of at most {}", randomText(start),
+                   start.b);
+  if (kind == RandomKind::Normal && start.b < 0)
+    return failure(VX_INVALID_MODULE, "starts as {}, wanted is a deviation of at least 0", randomText(start));
+  if (kind == RandomKind::Orthogonal && result.dims.size() < 2)
+    return failure(VX_INVALID_MODULE, "starts as {} of rank {}, wanted is a rank of at least 2", randomText(start),
+                   result.dims.size());
+  result.random = start;
+  return okStatus();
+}
+
+std::optional<RandomFormat> randomFormat(vx_element_type type) {
+  switch (type) {
+  case VX_F16:
+    return RandomFormat::F16;
+  case VX_BF16:
+    return RandomFormat::BF16;
+  case VX_F32:
+    return RandomFormat::F32;
+  case VX_F64:
+    return RandomFormat::F64;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string randomText(const RandomStart &start) {
+  switch (start.kind) {
+  case RandomKind::Uniform:
+    return fmt::format("uniform({}, {})", start.a, start.b);
+  case RandomKind::Normal:
+    return fmt::format("normal({}, {})", start.a, start.b);
+  case RandomKind::Orthogonal:
+    break;
+  }
+  return fmt::format("orthogonal({})", start.a);
 }
 
 // An instance has a storage of its own or another instance's, whole.

@@ -39,6 +39,7 @@ private:
   Status storage(const format::Storage &source, Storage &result);
   Status variable(const format::Variable &source, Variable &result);
   Status initial(const format::Init &source, Variable &result);
+  Status random(const format::Init &source, RandomKind kind, Variable &result);
   Status storagesShareAlike() const;
 
   // decode_training.cpp

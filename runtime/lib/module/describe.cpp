@@ -172,6 +172,8 @@ static void writeVariable(JsonWriter &json, const Variable &variable, const Modu
   writeSize(json, variable.offset, data);
   if (!variable.source.empty())
     json.member("source", variable.source);
+  if (variable.random)
+    json.member("initial", randomText(*variable.random));
   if (variable.initial)
     json.member("initial", data.constants[*variable.initial].name);
   json.endObject();

@@ -8,6 +8,7 @@
 #include "module/element_type.h"
 #include "module/predicate.h"
 #include "module/program.h"
+#include "vx/base/random_values.h"
 
 #include <cstdint>
 #include <deque>
@@ -118,10 +119,16 @@ struct Variable {
   uint32_t storage = 0;
   Expression offset;
   Role role = Role::State;
-  std::optional<uint32_t> initial;    // index of constants; none: zeros
+  std::optional<uint32_t> initial;    // index of constants; neither this nor `random`: zeros
+  std::optional<RandomStart> random;  // drawn from the instance's seed and the name
   std::string source;                 // empty: `name`
   std::optional<VariablePlace> known; // where no symbol is needed
 };
+
+// Nothing for a type that random values are not drawn in.
+std::optional<RandomFormat> randomFormat(vx_element_type type);
+// "uniform(-0.1, 0.1)"
+std::string randomText(const RandomStart &start);
 
 struct Asset {
   std::string name;

@@ -115,13 +115,14 @@ static void race(std::istream &words, Calls &calls) {
 }
 
 int main(int argc, char **argv) try {
-  if (argc != 4)
-    throw std::runtime_error("usage: run_calls MODULE.vxm DEVICE THREADS");
+  if (argc != 5)
+    throw std::runtime_error("usage: run_calls MODULE.vxm DEVICE THREADS SEED");
   vx::Module module(argv[1]);
   vx::InstanceOptions options;
   options.device = argv[2];
   options.noFallback = true;
   options.threads = static_cast<uint32_t>(std::stoul(argv[3]));
+  options.seed = std::stoull(argv[4]);
   vx::Instance instance(module, options);
   Calls calls(module, instance);
   std::vector<vx::Value> results;

@@ -111,11 +111,44 @@ TEST(ModuleFields, startsOfVariables) {
     });
   };
   EXPECT_EQ(start(format::InitKind::Zero), "ok");
-  for (format::InitKind kind : {format::InitKind::Uniform, format::InitKind::Normal, format::InitKind::Orthogonal})
-    EXPECT_EQ(start(kind), "4: variable 'v': starts with random values, this runtime starts variables as constants or "
-                           "zeros");
+  EXPECT_EQ(start(format::InitKind::Uniform),
+            "3: variable 'v': starts with random values of i32, wanted are f16, bf16, f32 or f64");
   EXPECT_EQ(start(static_cast<format::InitKind>(9)), "3: variable 'v': kind of start has the unknown number 9");
   EXPECT_EQ(start(format::InitKind::Constant, 7), "3: variable 'v': initial constant 7 does not exist, there are 1");
+}
+
+TEST(ModuleFields, randomStartsOfVariables) {
+  auto start = [](format::InitKind kind, double a, double b, std::vector<int64_t> dims = {2, 3},
+                  format::ElementType type = format::ElementType::F32) {
+    return after([&](ModuleBuilder &builder) {
+      uint64_t size = type == format::ElementType::F64 ? 8 : type == format::ElementType::F32 ? 4 : 2;
+      for (int64_t dim : dims)
+        size *= static_cast<uint64_t>(dim);
+      builder.addVariable("v", type, dims, size);
+      builder.module.variables.back()->init = std::make_unique<format::InitT>();
+      format::InitT &init = *builder.module.variables.back()->init;
+      init.kind = kind;
+      init.a = a;
+      init.b = b;
+    });
+  };
+  using enum format::InitKind;
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (format::ElementType type :
+       {format::ElementType::F16, format::ElementType::BF16, format::ElementType::F32, format::ElementType::F64})
+    for (format::InitKind kind : {Uniform, Normal, Orthogonal})
+      EXPECT_EQ(start(kind, -1, 1, {2, 3}, type), "ok");
+  EXPECT_EQ(start(Uniform, 1, 1), "ok");
+  EXPECT_EQ(start(Normal, 1, 0), "ok");
+  EXPECT_EQ(start(Uniform, 0, 1, {2, 3}, format::ElementType::F8E5M2),
+            "3: variable 'v': starts with random values of f8e5m2, wanted are f16, bf16, f32 or f64");
+  EXPECT_EQ(start(Uniform, 0.5, -2),
+            "3: variable 'v': starts as uniform(0.5, -2), wanted is a first bound of at most -2");
+  EXPECT_EQ(start(Normal, 0, -1), "3: variable 'v': starts as normal(0, -1), wanted is a deviation of at least 0");
+  EXPECT_EQ(start(Normal, 0, infinity), "3: variable 'v': starts as normal(0, inf), wanted are finite numbers");
+  EXPECT_EQ(start(Orthogonal, -infinity, 0), "3: variable 'v': starts as orthogonal(-inf), wanted are finite numbers");
+  EXPECT_EQ(start(Orthogonal, 1, 0, {6}),
+            "3: variable 'v': starts as orthogonal(1) of rank 1, wanted is a rank of at least 2");
 }
 
 TEST(ModuleFields, symbolsOfTheInstance) {
@@ -148,6 +181,13 @@ TEST(ModuleFields, symbolsOfTheInstance) {
               b.module.variables[0]->init->kind = format::InitKind::Constant;
             }),
             "3: variable 'cache': starts as constant 0, wanted are zeros where the size is known only to the instance");
+  EXPECT_EQ(sized([](ModuleBuilder &b) {
+              b.module.variables[0]->element_type = format::ElementType::F32;
+              b.module.variables[0]->init = std::make_unique<format::InitT>();
+              b.module.variables[0]->init->kind = format::InitKind::Normal;
+            }),
+            "3: variable 'cache': starts with random values, wanted are zeros where the size is known only to the "
+            "instance");
 }
 
 TEST(ModuleFields, storedVariablesAreStated) {

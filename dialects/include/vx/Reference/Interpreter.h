@@ -7,8 +7,10 @@
 
 namespace vx::reference {
 
-/// The variables of one instance. One that is missing has its initial value.
+/// One instance: the values of the symbols that are bound when it is made, and its variables. A variable that is
+/// missing has its initial value, or is zero; one that starts with random values is put here by who makes the instance.
 struct ProgramState {
+  SymbolValues symbols;
   llvm::StringMap<HostTensor> variables;
 };
 

@@ -295,6 +295,9 @@ typedef struct vx_instance_options {
    * statistic, which both see change, with what is derived from these alone; all others are its own. The fields above,
    * except `symbols`, are 0 then. NULL: every variable is the new one's own. */
   vx_instance *share;
+  /* Of the variables that start with random values: each is drawn from the seed and its name, the same numbers on every
+   * device and machine. Instances that are to start differently get different seeds. */
+  uint64_t seed;
 } vx_instance_options;
 
 /* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.

@@ -227,7 +227,8 @@ struct InstanceOptions {
   uint32_t waitLimitMs = 0;                                  // 0: no limit
   std::vector<std::pair<std::string, int64_t>> symbols = {}; // of Module::symbols
   vx_instance *share =
-      nullptr; // whose device, parameters and statistics are used; what stands above but `symbols` is not
+      nullptr;       // whose device, parameters and statistics are used; what stands above but `symbols` is not
+  uint64_t seed = 0; // of variables that start with random values
 };
 
 class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
@@ -237,6 +238,7 @@ public:
     vx_instance_options given = {};
     given.struct_size = sizeof(given);
     given.share = options.share;
+    given.seed = options.seed;
     if (!options.share) {
       given.device = options.device.c_str();
       given.device_order = options.deviceOrder.empty() ? nullptr : options.deviceOrder.c_str();

@@ -49,6 +49,35 @@ void StrategyAttr::print(AsmPrinter &printer) const {
   printer << "], threads = " << getThreads() << ">";
 }
 
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  StringRef name;
+  llvm::SMLoc place;
+  double numbers[2] = {};
+  if (parser.parseLess() || parser.getCurrentLocation(&place) || parser.parseKeyword(&name))
+    return {};
+  std::optional<InitKind> kind = symbolizeInitKind(name);
+  if (!kind) {
+    parser.emitError(place, "expects 'uniform', 'normal' or 'orthogonal', got '") << name << "'";
+    return {};
+  }
+  if (parser.parseLParen() || parser.parseFloat(numbers[0]) ||
+      (*kind != InitKind::orthogonal && (parser.parseComma() || parser.parseFloat(numbers[1]))) ||
+      parser.parseRParen() || parser.parseGreater())
+    return {};
+  Builder builder(parser.getContext());
+  return get(parser.getContext(), *kind, builder.getF64FloatAttr(numbers[0]), builder.getF64FloatAttr(numbers[1]));
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyInitKind(getKind()) << '(';
+  printer.printFloat(getA().getValue());
+  if (getKind() != InitKind::orthogonal) {
+    printer << ", ";
+    printer.printFloat(getB().getValue());
+  }
+  printer << ")>";
+}
+
 DimAttr getDim(RankedTensorType type, int64_t index) {
   if (!type.isDynamicDim(index))
     return DimAttr::constant(type.getContext(), type.getDimSize(index));

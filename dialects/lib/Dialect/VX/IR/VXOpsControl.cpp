@@ -107,6 +107,26 @@ LogicalResult VariableOp::verify() {
   if (getInitial() && getInitial()->getType() != type) // C2
     return emitOpError() << "expects 'initial' of the variable's type: want " << type << ", got "
                          << getInitial()->getType();
+  std::optional<InitAttr> init = getInit();
+  if (!init)
+    return success();
+  if (getInitial()) // C3
+    return emitOpError() << "expects 'initial' or 'init', got both";
+  Type element = type.getElementType();
+  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element)) // C4
+    return emitOpError() << "expects random values of f16, bf16, f32 or f64, got " << type;
+  if (!type.hasStaticShape()) // C4
+    return emitOpError() << "expects random values of a static size, got " << type;
+  if (init->getKind() == InitKind::orthogonal && type.getRank() < 2) // C4
+    return emitOpError() << "expects rank 2 or more of orthogonal values, got " << type;
+  const APFloat a = init->getA().getValue(), b = init->getB().getValue();
+  if (!a.isFinite() || !b.isFinite()) // C4
+    return emitOpError() << "expects random values by finite numbers, got " << init->getA() << " and " << init->getB();
+  if (init->getKind() == InitKind::uniform && a > b) // C4
+    return emitOpError() << "expects a first bound of at most the second, got " << init->getA() << " and "
+                         << init->getB();
+  if (init->getKind() == InitKind::normal && b.isNegative() && !b.isZero()) // C4
+    return emitOpError() << "expects a deviation of at least 0, got " << init->getB();
   return success();
 }
 

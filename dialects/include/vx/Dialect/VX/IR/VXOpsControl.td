@@ -146,19 +146,41 @@ def VX_VariableRole : I32EnumAttr<"VariableRole", "what a variable is for", [
   let cppNamespace = "::vx";
 }
 
+// The numbers are those of the module file.
+def VX_InitKind : I32EnumAttr<"InitKind", "how a variable starts that starts with random values", [
+    I32EnumAttrCase<"uniform", 2>, I32EnumAttrCase<"normal", 3>, I32EnumAttrCase<"orthogonal", 4>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_InitAttr : VX_Attr<"Init", "init"> {
+  let summary = "random values that a variable starts with";
+  let description = [{
+    `uniform(a, b)` between a and b, `normal(a, b)` with mean a and deviation b, `orthogonal(a)`: a times a matrix, of the first dimension and
+    all others, whose rows or, where there are more of them, columns are orthonormal. Drawn from the seed of an instance and the variable's
+    name, the same bits on every device; docs/module-format.md has the formulas.
+  }];
+  let parameters = (ins "::vx::InitKind":$kind, "::mlir::FloatAttr":$a, "::mlir::FloatAttr":$b);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
     Parameters and statistics may be shared by instances. `source` is what the model calls the variable, where that is not its name.
 
     - C1: each dimension of `type` is a number, or an expression over symbols of the instance.
-    - C2: `initial`, where given, has that type, which is static; else the variable starts as zeros.
+    - C2: `initial`, where given, has that type, which is static; else the variable starts as `init` says, or as zeros.
+    - C3: there is one of `initial` and `init` at most.
+    - C4: with `init` the type is a static one of f16, bf16, f32 or f64, with `orthogonal` of rank 2 or more; its numbers are finite, a
+      uniform one's first is at most its second, and a deviation is at least 0.
 
-    Example: `vx.variable @k_0 role = cache : tensor<?x8xf32, #vx.enc<[pages, 8]>>`
+    Examples: `vx.variable @k_0 role = cache : tensor<?x8xf32, #vx.enc<[pages, 8]>>`,
+    `vx.variable @w role = parameter init = <uniform(-0.1, 0.1)> : tensor<4x8xf32>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<VX_Tensor>:$type, OptionalAttr<ElementsAttr>:$initial,
-                       DefaultValuedAttr<VX_VariableRole, "::vx::VariableRole::state">:$role, OptionalAttr<StrAttr>:$source);
-  let assemblyFormat = "$sym_name (`role` `=` $role^)? (`source` `=` $source^)? `:` $type (`=` $initial^)? attr-dict";
+                       DefaultValuedAttr<VX_VariableRole, "::vx::VariableRole::state">:$role, OptionalAttr<StrAttr>:$source,
+                       OptionalAttr<VX_InitAttr>:$init);
+  let assemblyFormat = "$sym_name (`role` `=` $role^)? (`source` `=` $source^)? (`init` `=` $init^)? `:` $type (`=` $initial^)? attr-dict";
   let hasVerifier = 1;
 }
 
