@@ -103,3 +103,23 @@ vxrt.program @faults symbols [] {
   }
   vxrt.return %a, %one, %b, %one, %c, %one : !vxrt.buffer, i64, !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1, 1]
 }
+
+// An input and a result that may be the same memory are one: what writes the result waits for what reads the input. Another input is not.
+// CHECK-LABEL: vxrt.program @aliases
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[X:.+]]) -> (%[[A:.+]]) scalars
+// CHECK-NEXT:    vxrt.dispatch @k[%{{.+}}] (%[[Y:.+]]) -> (%[[C:.+]]) scalars
+// CHECK-NEXT:    vxrt.dispatch barrier @k[%{{.+}}] (%[[Y]]) -> (%{{.+}}) scalars
+vxrt.program @aliases symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c64 = vxrt.const 64
+  %a = vxrt.allocate %c64 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %c = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%y) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%y) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %a, %one, %c, %one, %b, %one : !vxrt.buffer, i64, !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1, 1]
+} {aliases = array<i64: 0, 2>}

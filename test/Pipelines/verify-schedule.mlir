@@ -27,7 +27,7 @@ vxrt.program @late_check symbols ["n"] {
   vxrt.segment {
     vxrt.copy %x, %1 : !vxrt.buffer
   }
-  // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable, got 'vxrt.check' of}}
+  // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable or the memory of an input, got 'vxrt.check' of}}
   vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
   vxrt.return ranks []
 }
@@ -41,7 +41,7 @@ vxrt.program @faulty_writer symbols [] {
   %0 = vxrt.const 4
   %1 = vxrt.variable @v : !vxrt.buffer
   vxrt.segment {
-    // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable, got 'vxrt.dispatch' of}}
+    // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable or the memory of an input, got 'vxrt.dispatch' of}}
     vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
   }
   vxrt.return ranks []
@@ -58,7 +58,7 @@ vxrt.program @unguarded symbols [] {
   vxrt.segment {
     vxrt.dispatch @f[%0] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
-    // expected-error @+1 {{after 'schedule' only guarded kernels write a variable where a fault may have been reported, got 'vxrt.dispatch' of}}
+    // expected-error @+1 {{after 'schedule' only guarded kernels write a variable or the memory of an input where a fault may have been reported, got 'vxrt.dispatch' of}}
     vxrt.dispatch @k[%0] (%x) -> (%1) scalars() : (!vxrt.buffer) -> !vxrt.buffer
   }
   vxrt.return ranks []
@@ -95,3 +95,38 @@ vxrt.program @late_input symbols [] {
   %1 = vxrt.read_input 1 : i64
   vxrt.return ranks []
 }
+
+// -----
+
+// A result that may be the memory of an input: what reads the input comes first, and the last of them may be who writes.
+vxrt.program @read_behind symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %a = vxrt.allocate %0 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %x, %y : !vxrt.buffer
+    vxrt.copy %x, %a : !vxrt.buffer
+    // expected-error @+1 {{after 'schedule' nothing reads input 0 behind the first command that writes result 0, which may be its memory, got 'vxrt.copy' of}}
+    vxrt.copy %x, %y : !vxrt.buffer
+  }
+  vxrt.return %a, %0 : !vxrt.buffer, i64 ranks [1]
+} {aliases = array<i64: 0, 0>}
+
+// -----
+
+// A call that fails leaves such an input as it was.
+vxrt.program @fails_behind symbols [] {
+^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %a = vxrt.allocate %0 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @f[%0] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %x, %a : !vxrt.buffer
+    vxrt.dispatch @k[%0] (%a) -> (%a) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+    // expected-error @+1 {{after 'schedule' only guarded kernels write a variable or the memory of an input where a fault may have been reported, got 'vxrt.dispatch' of}}
+    vxrt.dispatch @k[%0] (%a) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable or the memory of an input, got 'vxrt.allocate' of}}
+  %b = vxrt.allocate %0 : !vxrt.buffer
+  vxrt.return %a, %0 : !vxrt.buffer, i64 ranks [1]
+} {aliases = array<i64: 0, 0>}

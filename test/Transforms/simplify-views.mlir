@@ -104,3 +104,31 @@ func.func @split_free_dims(%x: tensor<?x5x8xf32, #vx.enc<[batch, 5, 8]>>, %w: te
   %3 = vx.add %2, %y : tensor<?x5x6xf32, #vx.enc<[batch, 5, 6]>>, tensor<?x5x6xf32, #vx.enc<[batch, 5, 6]>>
   return %3 : tensor<?x5x6xf32, #vx.enc<[batch, 5, 6]>>
 }
+
+// Rows that an exporter replaces between two transpositions are replaced where the tensor lies; the updates get its order.
+// CHECK-LABEL: func.func @scatter_below_transpose(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<2x4x?x8xf32, {{.+}}>, %[[I:[^ :]+]]: tensor<3x1xi64>, %[[U:[^ :]+]]: tensor<3x8x2x4xf32>
+// CHECK-NEXT:    %[[T:.+]] = vx.transpose %[[U]], [0, 2, 3, 1]
+// CHECK-NEXT:    %[[S:.+]] = vx.scatter set %[[X]], %[[I]], %[[T]] axes = [2]
+// CHECK-NEXT:    return %[[S]]
+func.func @scatter_below_transpose(%x: tensor<2x4x?x8xf32, #vx.enc<[2, 4, n, 8]>>, %i: tensor<3x1xi64>, %u: tensor<3x8x2x4xf32>) -> tensor<2x4x?x8xf32, #vx.enc<[2, 4, n, 8]>> {
+  %0 = vx.transpose %x, [2, 3, 0, 1] : tensor<2x4x?x8xf32, #vx.enc<[2, 4, n, 8]>>
+  %1 = vx.scatter set %0, %i, %u axes = [0] : tensor<?x8x2x4xf32, #vx.enc<[n, 8, 2, 4]>>, tensor<3x1xi64>, tensor<3x8x2x4xf32>
+  %2 = vx.transpose %1, [2, 3, 0, 1] : tensor<?x8x2x4xf32, #vx.enc<[n, 8, 2, 4]>>
+  return %2 : tensor<2x4x?x8xf32, #vx.enc<[2, 4, n, 8]>>
+}
+
+// Stays: nothing transposes it back, or the members of the tuples would change places.
+// CHECK-LABEL: func.func @scatter_stays(
+// CHECK-COUNT-2: vx.transpose %{{.+}}, [1, 0]
+// CHECK:         vx.scatter set %{{.+}} axes = [0]
+// CHECK:         vx.scatter set %{{.+}} axes = [0, 1]
+// CHECK:         vx.transpose %{{.+}}, [1, 0]
+func.func @scatter_stays(%x: tensor<4x5xf32>, %y: tensor<4x5xf32>, %i: tensor<3x1xi64>, %j: tensor<3x2xi64>, %u: tensor<3x4xf32>, %v: tensor<3xf32>) -> (tensor<5x4xf32>, tensor<4x5xf32>) {
+  %0 = vx.transpose %x, [1, 0] : tensor<4x5xf32>
+  %1 = vx.transpose %y, [1, 0] : tensor<4x5xf32>
+  %2 = vx.scatter set %0, %i, %u axes = [0] : tensor<5x4xf32>, tensor<3x1xi64>, tensor<3x4xf32>
+  %3 = vx.scatter set %1, %j, %v axes = [0, 1] : tensor<5x4xf32>, tensor<3x2xi64>, tensor<3xf32>
+  %4 = vx.transpose %3, [1, 0] : tensor<5x4xf32>
+  return %2, %4 : tensor<5x4xf32>, tensor<4x5xf32>
+}

@@ -19,10 +19,13 @@ namespace {
 /// Tells which views of memory may share bytes.
 class Aliasing {
 public:
-  explicit Aliasing(vxrt::ProgramOp program) : lifetimes(program), maxima(program), expressions(&maxima) {}
+  explicit Aliasing(vxrt::ProgramOp program) : lifetimes(program), maxima(program), expressions(&maxima) {
+    for (vxrt::AliasPair pair : vxrt::getAliases(program))
+      inputs[vxrt::getResult(program, pair.result)] = vxrt::getInput(program, pair.input);
+  }
 
   bool mayOverlap(Value a, Value b) {
-    if (a == b)
+    if (a == b || isPair(a, b) || isPair(b, a))
       return true;
     auto aSlice = a.getDefiningOp<vxrt::ArenaSliceOp>(), bSlice = b.getDefiningOp<vxrt::ArenaSliceOp>();
     if (aSlice && bSlice)
@@ -42,6 +45,9 @@ private:
   static bool isFresh(Value value) {
     return isa_and_present<vxrt::AllocateOp, vxrt::ConstantOp, vxrt::DerivedOp>(value.getDefiningOp());
   }
+
+  /// An input and a result that a caller may give the same memory for.
+  bool isPair(Value input, Value result) const { return input && inputs.lookup(result) == input; }
 
   /// Memory of the caller, which nothing made in the program is.
   static bool isInput(Value value) {
@@ -79,6 +85,7 @@ private:
   NamedMaxima maxima;
   EntryExpressions expressions;
   llvm::DenseMap<Value, Lifetime> known;
+  llvm::DenseMap<Value, Value> inputs; // by the result that may be its memory
 };
 
 /// The fault record: what may report a fault writes it, what is guarded reads it.

@@ -364,6 +364,23 @@ private:
           dim.collectSymbols(symbols);
   }
 
+  /// The programs of function number `number`, of all targets and sizes.
+  SmallVector<vxrt::ProgramOp> getVersions(size_t number) {
+    SmallVector<vxrt::ProgramOp> versions;
+    for (const TargetContents &target : targets)
+      for (const ScheduledModule &schedule : target.schedules)
+        versions.push_back(*std::next(getFunctions(schedule.module).begin(), static_cast<ptrdiff_t>(number)));
+    return versions;
+  }
+
+  /// What a caller is told holds for all programs of the function.
+  void encodeAliases(vxrt::ProgramOp program, size_t number, format::FunctionT &function) {
+    for (vxrt::AliasPair pair : vxrt::getAliases(program))
+      if (llvm::all_of(getVersions(number),
+                       [&](vxrt::ProgramOp version) { return llvm::is_contained(vxrt::getAliases(version), pair); }))
+        function.aliases.emplace_back(static_cast<uint32_t>(pair.input), static_cast<uint32_t>(pair.result));
+  }
+
   /// A module's functions share its symbols, but a caller of one function binds only those of its own inputs. The
   /// versions of a function for some sizes keep the same ones as `general`, where none is fixed.
   void dropForeignSymbols(ModuleOp general) {
@@ -372,10 +389,7 @@ private:
       auto type = cast<FunctionType>(function->getAttrOfType<TypeAttr>(vxrt::kFunctionTypeAttr).getValue());
       for (Type part : llvm::concat<const Type>(type.getInputs(), type.getResults()))
         collectSymbols(part, used);
-      SmallVector<vxrt::ProgramOp> versions;
-      for (const TargetContents &target : targets)
-        for (const ScheduledModule &schedule : target.schedules)
-          versions.push_back(*std::next(getFunctions(schedule.module).begin(), static_cast<ptrdiff_t>(number)));
+      SmallVector<vxrt::ProgramOp> versions = getVersions(number);
       for (DictionaryAttr constraint : getConstraints(function))
         for (StringRef side : {"lhs", "rhs"})
           constraint.getAs<DimAttr>(side).collectSymbols(used);
@@ -413,7 +427,7 @@ private:
   }
 
   void collectFunctions(ModuleOp module) {
-    for (vxrt::ProgramOp program : getFunctions(module)) {
+    for (auto [number, program] : llvm::enumerate(getFunctions(module))) {
       auto function = std::make_unique<format::FunctionT>();
       function->name = program.getSymName().str();
       for (auto declaration : module.getOps<SymbolOp>()) {
@@ -443,6 +457,7 @@ private:
       if (auto ranges = program->getAttrOfType<ArrayAttr>(kInputRangesAttr))
         for (auto [argument, range] : llvm::zip(function->inputs, ranges))
           argument->range = encodeRange(dyn_cast<DictionaryAttr>(range), program, *function);
+      encodeAliases(program, number, *function);
       root.functions.push_back(std::move(function));
     }
   }

@@ -142,6 +142,7 @@ void buildSchedulePipeline(OpPassManager &pm) {
   pm.addPass(createConvertToSchedulePass());
   pm.addNestedPass<vxrt::ProgramOp>(createElideCopiesPass());
   pm.addNestedPass<vxrt::ProgramOp>(createWriteVariablesInPlacePass());
+  pm.addNestedPass<vxrt::ProgramOp>(createDeclareAliasesPass());
   pm.addPass(createGuardKernelsPass());
   pm.addNestedPass<vxrt::ProgramOp>(createPlanArenaPass());
   pm.addNestedPass<vxrt::ProgramOp>(createInsertBarriersPass());

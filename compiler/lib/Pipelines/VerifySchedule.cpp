@@ -28,6 +28,8 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
       });
       checkBeforeWrites(&top);
       checkInputReads(&top);
+      if (auto program = dyn_cast<vxrt::ProgramOp>(top))
+        checkAliases(program);
     }
   }
 
@@ -44,17 +46,50 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
     });
   }
 
-  /// A call that fails changes no variable: what may refuse it stands before the first command that writes one, and
-  /// where a kernel may have reported a fault that nothing has looked for yet, only guarded kernels write.
+  /// An input and a result that may be the same memory: what reads the input stands before the first command that
+  /// writes the result. That may be the one that reads it last, and then it is a copy, or reads each element before it
+  /// writes it.
+  void checkAliases(vxrt::ProgramOp program) {
+    for (vxrt::AliasPair pair : vxrt::getAliases(program)) {
+      Value input = vxrt::getInput(program, pair.input), result = vxrt::getResult(program, pair.result);
+      Operation *first = nullptr;
+      program.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        bool readsInput = llvm::is_contained(op->getOperands(), input);
+        if (first && readsInput) {
+          op->emitError() << "after 'schedule' nothing reads input " << pair.input
+                          << " behind the first command that writes result " << pair.result
+                          << ", which may be its memory, got '" << op->getName() << "' of "
+                          << describeSource(op->getLoc());
+          signalPassFailure();
+        }
+        if (llvm::is_contained(vxrt::getWrittenBuffers(op), result))
+          first = op;
+      });
+    }
+  }
+
+  /// A call that fails changes no variable, and no input that a result may lie in: what may refuse it stands before the
+  /// first command that writes one, and where a kernel may have reported a fault that nothing has looked for yet, only
+  /// guarded kernels write.
   void checkBeforeWrites(Operation *program) {
+    llvm::DenseSet<Value> kept; // results that may be the memory of an input
+    if (auto schedule = dyn_cast<vxrt::ProgramOp>(program))
+      for (vxrt::AliasPair pair : vxrt::getAliases(schedule))
+        kept.insert(vxrt::getResult(schedule, pair.result));
+    // A copy of the input to its own memory is nothing.
+    auto writesKept = [&](Operation *op) {
+      return isa<vxrt::DispatchOp>(op) &&
+             llvm::any_of(vxrt::getWrittenBuffers(op), [&](Value buffer) { return kept.contains(buffer); });
+    };
     bool writes = false, mayBeFaulty = false;
     program->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      bool writesHere = vxrt::writesVariable(op), isCheck = isa<vxrt::CheckFaultsOp>(op);
+      bool writesHere = vxrt::writesVariable(op) || writesKept(op), isCheck = isa<vxrt::CheckFaultsOp>(op);
       if (isCheck || isa<vxrt::ReadI64Op>(op))
         mayBeFaulty = false;
       if (writesHere && mayBeFaulty && !op->hasAttr(kGuardedAttr)) {
-        op->emitError() << "after 'schedule' only guarded kernels write a variable where a fault may have been "
-                        << "reported, got '" << op->getName() << "' of " << describeSource(op->getLoc());
+        op->emitError() << "after 'schedule' only guarded kernels write a variable or the memory of an input where a "
+                        << "fault may have been reported, got '" << op->getName() << "' of "
+                        << describeSource(op->getLoc());
         return signalPassFailure();
       }
       writes |= writesHere;
@@ -63,8 +98,8 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
       if (!writes || isCheck || !mayFailCall(op))
         return;
       op->emitError()
-          << "after 'schedule' nothing may fail a call from the first command on that writes a variable, got '"
-          << op->getName() << "' of " << describeSource(op->getLoc());
+          << "after 'schedule' nothing may fail a call from the first command on that writes a variable or the "
+          << "memory of an input, got '" << op->getName() << "' of " << describeSource(op->getLoc());
       signalPassFailure();
     });
   }

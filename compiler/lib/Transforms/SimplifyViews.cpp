@@ -339,13 +339,55 @@ struct SinkTransposeBelowElementwise : RewritePattern {
   }
 };
 
+/// scatter(transpose(x), i, u) -> transpose(scatter(x, i, u')) where something transposes the result back, so that rows
+/// of x are replaced where x lies.
+struct SinkTransposeBelowScatter : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterOp op, PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return failure();
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<int64_t> inverse = invert(permutation);
+    if (llvm::none_of(op->getUsers(), [&](Operation *user) {
+          auto back = dyn_cast<TransposeOp>(user);
+          return back && back.getPermutation() == ArrayRef(inverse);
+        }))
+      return rewriter.notifyMatchFailure(op, "nothing transposes the result back");
+    // The dimensions of x that are indexed, and those of a row in the order of the updates.
+    SmallVector<int64_t> axes, row;
+    for (auto [to, from] : llvm::enumerate(permutation))
+      (llvm::is_contained(op.getAxes(), static_cast<int64_t>(to)) ? axes : row).push_back(from);
+    if (!llvm::is_sorted(axes))
+      return rewriter.notifyMatchFailure(op, "the members of the tuples would change places");
+    Value updates = op.getUpdates();
+    if (!llvm::is_sorted(row)) {
+      if (!hasAllDims(updates))
+        return rewriter.notifyMatchFailure(op, "a size is not known");
+      int64_t first = typeOf(updates).getRank() - static_cast<int64_t>(row.size());
+      SmallVector<int64_t> sorted(row), order = llvm::to_vector(llvm::seq<int64_t>(0, first));
+      llvm::sort(sorted);
+      for (int64_t dim : sorted)
+        order.push_back(first + (llvm::find(row, dim) - row.begin()));
+      updates = TransposeOp::create(rewriter, op.getLoc(), permuteType(typeOf(updates), order), updates, order);
+    }
+    Value input = transpose.getInput();
+    auto scatter =
+        ScatterOp::create(rewriter, op.getLoc(), input.getType(), op.getKind(), input, op.getIndices(), updates, axes);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getResult().getType(), scatter.getResult(), permutation);
+    return success();
+  }
+};
+
 struct SimplifyViewsPass : impl::SimplifyViewsPassBase<SimplifyViewsPass> {
   using SimplifyViewsPassBase::SimplifyViewsPassBase;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<TurnGatherIntoSlice, TakeOperandOfConcat, ShortenChain, FoldTransposeIntoContract,
-                 HoistTransposeOverContract, SplitFreeDims, SinkTransposeBelowElementwise>(&getContext());
+                 HoistTransposeOverContract, SplitFreeDims, SinkTransposeBelowElementwise, SinkTransposeBelowScatter>(
+        &getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

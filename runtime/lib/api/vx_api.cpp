@@ -503,7 +503,7 @@ vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *i
       VX_RETURN_IF_ERROR(checkPointer(places, "places"));
     std::vector<ResultPlace> given;
     for (size_t i = 0; i < output_count; ++i)
-      given.push_back({places[i].data, places[i].size});
+      given.push_back({places[i].data, places[i].size, unwrap(places[i].value)});
     CallObject &object = *unwrap(call);
     return runCall(*object.state, input_count, inputs, output_count, out_outputs,
                    object.instance->data().functions[object.state->function()], given);

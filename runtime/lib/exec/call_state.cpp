@@ -175,17 +175,42 @@ static bool isAllocatedOnce(const Program &program, uint32_t index) {
          });
 }
 
-Status CallState::placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places) {
+BufferRegister &CallState::inputRegister(ProgramState &state, size_t input) const {
+  const std::vector<Argument> &inputs = loaded.data().functions[functionIndex].inputs;
+  const auto before = std::count_if(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(input),
+                                    [](const Argument &argument) { return argument.type.kind == VX_TENSOR; });
+  return state.registers.buffers[static_cast<size_t>(before)];
+}
+
+Status CallState::placeResults(const Program &program, ProgramState &state, std::span<Value *const> inputs,
+                               std::span<const ResultPlace> places) {
   for (size_t i = 0; i < places.size(); ++i) {
     const int32_t index = program.results[i].buffer;
-    if (!places[i].data || reinterpret_cast<uintptr_t>(places[i].data) % VX_BUFFER_ALIGNMENT != 0)
+    if (!places[i].value && (!places[i].data || reinterpret_cast<uintptr_t>(places[i].data) % VX_BUFFER_ALIGNMENT != 0))
       continue;
     if (!isAllocatedOnce(program, static_cast<uint32_t>(index)))
       continue;
     state.given.resize(program.bufferRegisters);
-    Ref<hal::Memory> &given = state.given[static_cast<size_t>(index)];
-    if (!given)
-      VX_RETURN_IF_ERROR(loaded.device().importHostForWriting(places[i].data, places[i].size, given));
+    ProgramState::Given &given = state.given[static_cast<size_t>(index)];
+    if (given.memory)
+      continue;
+    const std::optional<size_t> alias = aliasOf(loaded.data().functions[functionIndex], i);
+    BufferRegister *input = alias ? &inputRegister(state, *alias) : nullptr;
+    if (const Value *value = places[i].value) {
+      // Where another value reads the memory too, or this device does not, the result is as without a place.
+      if (input->view.memory != value->memory().get() || input->view.offset != 0 || !value->memory()->unique())
+        continue;
+      given = {value->memory(), /*isCallers=*/false};
+    } else {
+      VX_RETURN_IF_ERROR(loaded.device().importHostForWriting(places[i].data, places[i].size, given.memory));
+      // One name for what is one memory.
+      const void *bytes = input && given.memory && input->view.memory ? input->view.memory->host() : nullptr;
+      if (!bytes || static_cast<const uint8_t *>(bytes) + input->view.offset != places[i].data)
+        continue;
+      input->view = {given.memory.get(), 0, inputs[*alias]->size()};
+    }
+    if (check)
+      input->origin = check->hold(input->view);
   }
   return okStatus();
 }
@@ -225,7 +250,7 @@ Status CallState::derive(const Derived &derived, ProgramState &state, KeptBuffer
   const auto index = static_cast<uint32_t>(program.results[0].buffer);
   if (result.memory && result.offset == 0 && isAllocatedOnce(program, index)) {
     state.given.resize(program.bufferRegisters);
-    state.given[index] = result.memory;
+    state.given[index] = {result.memory};
   }
   Interpreter interpreter(*this, program, state);
   auto compute = [&]() -> Status {
@@ -309,7 +334,7 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
   if (status.ok())
     status = placeInputs(inputs, state);
   if (status.ok())
-    status = placeResults(program, state, places);
+    status = placeResults(program, state, inputs, places);
   statistics.uploadMilliseconds = millisecondsSince(begin);
   if (status.ok())
     status = execute(program, state, outputs, places);

@@ -63,8 +63,13 @@ private:
     bool ready = false;
     Registers registers;
     std::vector<RecordedSegment> segments;
-    // By buffer register: what the one allocation that is put there gives in this run. Empty: there is none.
-    std::vector<Ref<hal::Memory>> given;
+    // What the one allocation that is put into a buffer register gives in this run: memory of the caller's, or of an
+    // input, which is the result's from then on.
+    struct Given {
+      Ref<hal::Memory> memory;
+      bool isCallers = true;
+    };
+    std::vector<Given> given; // by buffer register; empty: there is none
   };
   // Of all dispatches of a kernel in a run.
   struct KernelStatistics {
@@ -92,8 +97,11 @@ private:
   static void prepare(const Program &program, ProgramState &state);
   Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
   Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
-  // Where a program allocates a result once and for all, it gets the result's place itself, if the device can.
-  Status placeResults(const Program &program, ProgramState &state, std::span<const ResultPlace> places);
+  // Where a program allocates a result once and for all, it gets the result's place itself, if the device can, or the
+  // memory of the input that it takes over.
+  Status placeResults(const Program &program, ProgramState &state, std::span<Value *const> inputs,
+                      std::span<const ResultPlace> places);
+  BufferRegister &inputRegister(ProgramState &state, size_t input) const;
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
                  std::span<const ResultPlace> places);
   // Gets the right to run the program of an entry, when the derived values that it reads are those of its variables.

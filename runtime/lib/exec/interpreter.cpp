@@ -206,9 +206,9 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
     if (size < 0)
       return failure(VX_INVALID_MODULE, "program '{}' allocates {} bytes", program.name, size);
     Ref<hal::Memory> memory;
-    if (operands[0] < state.given.size() && state.given[operands[0]] &&
-        static_cast<uint64_t>(size) <= state.given[operands[0]]->size()) [[unlikely]]
-      memory = state.given[operands[0]];
+    if (operands[0] < state.given.size() && state.given[operands[0]].memory &&
+        static_cast<uint64_t>(size) <= state.given[operands[0]].memory->size()) [[unlikely]]
+      memory = state.given[operands[0]].memory;
     else
       VX_RETURN_IF_ERROR(
           loaded.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory).addContext("result"));
@@ -277,8 +277,8 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
                      views[1].size);
     if (!registers.buffers[command.buffers[1]].writable)
       return failure(VX_INVALID_MODULE, "program '{}' copies to a buffer that is read-only", program.name);
-    if (views[0].size && views[0].memory == views[1].memory && views[0].offset < views[1].offset + views[1].size &&
-        views[1].offset < views[0].offset + views[0].size)
+    if (views[0].size && views[0].memory == views[1].memory && views[0].offset != views[1].offset &&
+        views[0].offset < views[1].offset + views[1].size && views[1].offset < views[0].offset + views[0].size)
       return failure(VX_INVALID_MODULE, "program '{}' copies {} bytes from {} to {} of one buffer, which overlap",
                      program.name, views[0].size, views[0].offset, views[1].offset);
     return okStatus();
@@ -339,6 +339,13 @@ Status Interpreter::runSegment(const Instruction &instruction) {
   if (loaded.guards()) [[unlikely]]
     for (size_t i = 0; i < instruction.commands.size(); ++i)
       noteUsers(instruction.commands[i], segment.arguments[i]);
+  // What a result that took over an input's memory is a copy of is there already.
+  for (size_t i = 0; i < instruction.commands.size(); ++i)
+    if (instruction.commands[i].kind == hal::CommandKind::Copy) {
+      auto *views = const_cast<hal::BufferView *>(segment.arguments[i].buffers);
+      if (views[0].memory == views[1].memory && views[0].offset == views[1].offset)
+        views[0].size = views[1].size = 0;
+    }
   if (call.observer) [[unlikely]] {
     std::fill(segment.timings.begin(), segment.timings.end(), -1);
     VX_RETURN_IF_ERROR(replayObserved(instruction, segment));

@@ -5,8 +5,9 @@ namespace vx {
 
 Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegister &kept) {
   // Memory of the caller is not for others to keep.
-  const bool isGiven =
-      source.owner && std::find(state.given.begin(), state.given.end(), source.owner) != state.given.end();
+  const bool isGiven = source.owner && std::any_of(state.given.begin(), state.given.end(), [&](const auto &given) {
+                         return given.isCallers && given.memory == source.owner;
+                       });
   if (source.owner && !isGiven) {
     kept = source;
     kept.view.size = size;

@@ -15,8 +15,8 @@ struct BufferRegister {
   hal::BufferView view;
   Ref<hal::Memory> owner;
   bool writable = false;
-  uint64_t origin =
-      0; // of ScheduleCheck: the arena slice or allocation that this is; 0 for anything else and where nobody checks
+  uint64_t origin = 0; // of ScheduleCheck: the arena slice, allocation or overwritten input that this is; 0 for
+                       // anything else and where nobody checks
   Ref<hal::Memory> slice =
       nullptr; // of an arena slice on a device that separates buffers; unlike `owner` nobody may keep it
 };

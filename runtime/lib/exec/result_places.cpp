@@ -1,12 +1,45 @@
 #include "exec/result_places.h"
 
-#include <algorithm>
-
 namespace vx {
 
 static bool overlap(const ResultPlace &place, const void *data, uint64_t size) {
   const auto a = reinterpret_cast<uintptr_t>(place.data), b = reinterpret_cast<uintptr_t>(data);
   return a < b + size && b < a + place.size;
+}
+
+std::optional<size_t> aliasOf(const Function &function, size_t output) {
+  for (const Alias &alias : function.aliases)
+    if (alias.output == output)
+      return alias.input;
+  return std::nullopt;
+}
+
+static Status sharesInput(const Function &function, size_t input, size_t output) {
+  return failure(VX_INVALID_ARGUMENT,
+                 "input '{}' and the place of output '{}' overlap, which the function does not allow",
+                 function.inputs[input].name, function.outputs[output].name);
+}
+
+// The place of output `output` is an input's memory: of its alias, which the call gets once.
+static Status checkTaken(const Function &function, std::span<Value *const> inputs, const ResultPlace &place,
+                         size_t output) {
+  if (place.data)
+    return failure(VX_INVALID_ARGUMENT, "output '{}': want memory or a value as its place, got both",
+                   function.outputs[output].name);
+  const std::optional<size_t> alias = aliasOf(function, output);
+  bool isInput = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bool uses = inputs[i] == place.value;
+    for (const Ref<Value> &element : inputs[i]->elements())
+      uses |= element.get() == place.value;
+    if (uses && i != alias)
+      return sharesInput(function, i, output);
+    isInput |= uses;
+  }
+  if (!isInput)
+    return failure(VX_INVALID_ARGUMENT, "output '{}': its place is a value that is no input of the call",
+                   function.outputs[output].name);
+  return okStatus();
 }
 
 // The bytes that the result needs, which must be known before the call.
@@ -31,6 +64,8 @@ Status checkPlaces(const Function &function, std::span<const int64_t> symbols, s
   // Only the bytes that are written count.
   std::vector<ResultPlace> written(places.begin(), places.end());
   for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].value)
+      VX_RETURN_IF_ERROR(checkTaken(function, inputs, places[i], i));
     if (!places[i].data)
       continue;
     const Argument &output = function.outputs[i];
@@ -48,12 +83,8 @@ Status checkPlaces(const Function &function, std::span<const int64_t> symbols, s
         const void *bytes = value.knownHostBytes();
         if (!bytes || !overlap(written[i], bytes, value.size()))
           return okStatus();
-        const bool declared = std::any_of(function.aliases.begin(), function.aliases.end(),
-                                          [&](const Alias &alias) { return alias.input == j && alias.output == i; });
-        if (!declared)
-          return failure(VX_INVALID_ARGUMENT,
-                         "input '{}' and the place of output '{}' overlap, which the function does not allow",
-                         function.inputs[j].name, output.name);
+        if (j != aliasOf(function, i))
+          return sharesInput(function, j, i);
         if (bytes != written[i].data)
           return failure(VX_INVALID_ARGUMENT, "input '{}' and the place of output '{}' overlap and begin apart",
                          function.inputs[j].name, output.name);

@@ -24,6 +24,13 @@ public:
   // The mark of a buffer that begins its life: an arena slice or an allocation.
   uint64_t begin() { return ++lastOrigin; }
 
+  // The mark of a buffer that holds something from the start: an input whose memory a result takes over.
+  uint64_t hold(const hal::BufferView &view) {
+    const uint64_t origin = begin();
+    write(view, origin);
+    return origin;
+  }
+
   // The commands of a segment, with the registers and views that they are about to use. VX_INVALID_MODULE names both
   // commands or the one that reads what it was not given.
   Status commands(const Program &program, const std::vector<Command> &commands, const Registers &registers,

@@ -51,6 +51,30 @@ vxrt.program @c2 symbols [] {
 
 // -----
 
+// expected-error @+1 {{'vxrt.program' op expects an input and a result in each pair of 'aliases', got 3 numbers}}
+vxrt.program @c3_odd symbols [] {
+^bb0(%x: !vxrt.buffer):
+  vxrt.return ranks []
+} {aliases = array<i64: 0, 0, 0>}
+
+// -----
+
+// expected-error @+1 {{'vxrt.program' op expects 'aliases' of 1 inputs and 0 results, got input 0 with result 0}}
+vxrt.program @c3_no_result symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  vxrt.return ranks []
+} {aliases = array<i64: 0, 0>}
+
+// -----
+
+// expected-error @+1 {{'vxrt.program' op expects 'aliases' of buffers, got input 1 with result 0}}
+vxrt.program @c3_list symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer, %l: !vxrt.object):
+  vxrt.return %x, %n : !vxrt.buffer, i64 ranks [1]
+} {aliases = array<i64: 1, 0>}
+
+// -----
+
 vxrt.program @outer symbols [] {
   // expected-error @+1 {{'vxrt.program' op expects parent op 'builtin.module'}}
   vxrt.program @inner symbols [] {

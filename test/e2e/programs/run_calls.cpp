@@ -1,9 +1,15 @@
-// Calls of one instance, one after another, as a script on standard input tells them; run_state.py and run_derived.py
-// write it.
+// Calls of one instance, one after another, as a script on standard input tells them; run_state.py,
+// run_derived.py and run_static_cache.py write it.
 //
 //   run_calls MODULE.vxm DEVICE THREADS
 //
-//   call FUNCTION FILE...    the bytes of each input; prints "done" with the report, or "failed" and why
+//   call FUNCTION INPUT... [-> PLACE...]
+//                            prints "done" with the report, or "failed" and why
+//     INPUT                  a file with its bytes; =NAME, a piece of memory; $NAME, a value that is kept
+//     PLACE                  of each output: -, memory of its own; a file that it is written to; =NAME, that memory;
+//                            $NAME, the memory of that value, which it becomes; +NAME, a value to be kept
+//   memory NAME FILE         makes a piece of memory with these bytes, at a multiple of 64
+//   save NAME FILE           writes the bytes of =NAME or $NAME to FILE
 //   results FILE             writes the bytes of all results of the last call that was done to FILE
 //   race COUNT FILE FUNCTION FILE... , FUNCTION FILE...
 //                            calls both functions COUNT times, side by side, and writes the bytes of all results of the
@@ -15,10 +21,13 @@
 
 #include "vx/runtime/vx.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -44,7 +53,25 @@ static const Info &find(std::span<const Info> all, const std::string &name) {
   throw std::runtime_error("the module has no '" + name + "'");
 }
 
+static void writeBytes(const std::string &path, const void *bytes, size_t size) {
+  std::ofstream(path, std::ios::binary).write(static_cast<const char *>(bytes), static_cast<std::streamsize>(size));
+}
+
 namespace {
+
+struct Memory {
+  explicit Memory(const std::string &path) {
+    const std::vector<char> bytes = bytesOf(path);
+    size = bytes.size();
+    data.reset(std::aligned_alloc(64, (size + 63) / 64 * 64));
+    std::copy(bytes.begin(), bytes.end(), static_cast<char *>(data.get()));
+  }
+  struct Free {
+    void operator()(void *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> data;
+  size_t size = 0;
+};
 
 class Calls {
 public:
@@ -53,9 +80,10 @@ public:
   struct Inputs {
     vx::Call *call;
     std::vector<vx::Value> values;
+    size_t outputCount;
   };
 
-  // FUNCTION FILE...
+  // FUNCTION INPUT...
   Inputs prepare(std::istream &words) {
     std::string name, path;
     words >> name;
@@ -68,16 +96,63 @@ public:
       dims.clear();
       for (uint32_t d = 0; d < input.rank; ++d)
         dims.push_back(input.dims[d].size);
-      inputs.values.push_back(valueOf(input.element_type, dims, path));
+      inputs.values.push_back(inputOf(input.element_type, dims, path));
     }
     inputs.call = &calls.try_emplace(name, instance, function).first->second;
+    inputs.outputCount = function.output_count;
     return inputs;
   }
 
+  // [-> PLACE...]
+  std::vector<vx::Value> run(Inputs &inputs, std::istream &words) {
+    std::vector<std::string> outputs(inputs.outputCount, "-");
+    std::vector<vx_result_place> places(inputs.outputCount);
+    std::string arrow;
+    if (words >> arrow)
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        words >> outputs[i];
+        places[i] = placeOf(outputs[i]);
+      }
+    std::vector<vx::Value> results = inputs.call->runInto(inputs.values, places);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const char kind = outputs[i][0];
+      if (kind == '$' || kind == '+')
+        values.insert_or_assign(outputs[i].substr(1), results[i]);
+      else if (kind != '-' && kind != '=')
+        writeBytes(outputs[i], results[i].bytes().data(), results[i].bytes().size());
+    }
+    // What keeps a value shares its memory.
+    return arrow.empty() ? results : std::vector<vx::Value>();
+  }
+
+  void makeMemory(const std::string &name, const std::string &path) { memory.insert_or_assign(name, Memory(path)); }
+  void save(const std::string &word, const std::string &path) const {
+    if (word[0] == '=')
+      return writeBytes(path, memory.at(word.substr(1)).data.get(), memory.at(word.substr(1)).size);
+    const std::span<const std::byte> bytes = values.at(word.substr(1)).bytes();
+    writeBytes(path, bytes.data(), bytes.size());
+  }
+
 private:
+  vx::Value inputOf(vx_element_type type, std::span<const int64_t> dims, const std::string &word) const {
+    if (word[0] == '$')
+      return values.at(word.substr(1));
+    if (word[0] != '=')
+      return valueOf(type, dims, word);
+    const Memory &piece = memory.at(word.substr(1));
+    return vx::Value::wrap(type, dims, piece.data.get(), piece.size);
+  }
+  vx_result_place placeOf(const std::string &word) const {
+    if (word[0] == '=')
+      return {memory.at(word.substr(1)).data.get(), memory.at(word.substr(1)).size, nullptr};
+    return {nullptr, 0, word[0] == '$' ? values.at(word.substr(1)).get() : nullptr};
+  }
+
   vx::Module &module;
   vx::Instance &instance;
   std::map<std::string, vx::Call> calls;
+  std::map<std::string, Memory> memory;
+  std::map<std::string, vx::Value> values;
 };
 
 } // namespace
@@ -133,7 +208,7 @@ int main(int argc, char **argv) try {
     if (verb == "call") {
       Calls::Inputs inputs = calls.prepare(words);
       try {
-        results = inputs.call->run(inputs.values);
+        results = calls.run(inputs, words);
         std::cout << "done " << inputs.call->report() << std::endl;
       } catch (const vx::Error &error) {
         std::cout << "failed " << error.what() << std::endl;
@@ -152,6 +227,14 @@ int main(int argc, char **argv) try {
     }
     words >> name;
     words >> path;
+    if (verb == "memory") {
+      calls.makeMemory(name, path);
+      continue;
+    }
+    if (verb == "save") {
+      calls.save(name, path);
+      continue;
+    }
     const vx_variable_info &variable = find(module.variables(), name);
     if (verb == "write") {
       instance.writeVariable(name, valueOf(variable.element_type, std::span(variable.dims, variable.rank), path));

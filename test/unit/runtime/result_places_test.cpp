@@ -2,6 +2,8 @@
 #include "programs.h"
 #include "runtime_test.h"
 
+#include <sys/mman.h>
+
 namespace vx::test {
 
 namespace {
@@ -24,6 +26,24 @@ void addOnto(ModuleBuilder &builder) {
       block(instruction(Op::ConstI64, {1}, 1), instruction(Op::ConstI64, {2}, 4), instruction(Op::Mul, {3, 0, 2}),
             instruction(Op::Allocate, {1, 3}), segment(dispatch(ScaleAdd, 1, {0, 1}, {0, 1})));
   builder.program("onto", 4, 2, 0, std::move(body)).results.push_back(tensorResult(1, {0}));
+}
+
+// main(x: i32[n], u: i32[4]) -> y: i32[n], x with u added to its first elements, which y may be the memory of. `late`
+// comes behind what writes y.
+void addReplace(ModuleBuilder &builder, CommandPtr late = nullptr) {
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.inputs.push_back(argument("x", ElementType::I32, symbolExpr(0)));
+  main.inputs.push_back(argument("u", ElementType::I32, constantExpr(4)));
+  main.outputs.push_back(argument("y", ElementType::I32, symbolExpr(0)));
+  main.aliases.emplace_back(0, 0);
+  InstructionPtr commands = segment(copy(0, 2, false), dispatch(ScaleAdd, 3, {1, 2}, {1, 3}));
+  if (late)
+    commands->commands.push_back(std::move(late));
+  BlockPtr body =
+      block(instruction(Op::ConstI64, {1}, 4), instruction(Op::Mul, {2, 0, 1}), instruction(Op::ConstI64, {3}, 1),
+            instruction(Op::Allocate, {2, 2}), instruction(Op::Allocate, {3, 2}), std::move(commands));
+  builder.program("replace", 4, 4, 0, std::move(body)).results.push_back(tensorResult(2, {0}));
 }
 
 class Places : public testing::Test {
@@ -112,6 +132,100 @@ TEST_F(Places, aliasesThatAreDeclared) {
   EXPECT_FAILS(run({wrap(memory.values, 4)}, {{memory.values + 1, 16}}), VX_INVALID_ARGUMENT,
                "input 'x' and the place of output 'y' overlap and begin apart");
   EXPECT_EQ(memory.first(4), (std::vector<int32_t>{4, 8, 12, 16}));
+}
+
+// Only the first page may be touched: what is replaced is written, and nothing is copied.
+TEST_F(Places, aCopyToItsOwnMemoryIsNothing) {
+  ModuleBuilder builder;
+  addReplace(builder);
+  ASSERT_OK(load(builder));
+  constexpr size_t pageBytes = 65536, bytes = 64 * pageBytes;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(static_cast<char *>(memory) + pageBytes, bytes - pageBytes, PROT_NONE), 0);
+  const auto *elements = static_cast<const int32_t *>(memory);
+  for (int round = 0; round < 3; ++round)
+    ASSERT_OK(run({wrap(elements, bytes / 4), vectorValue({1, 2, 3, 4})}, {{memory, bytes}}));
+  EXPECT_EQ(std::vector<int32_t>(elements, elements + 5), (std::vector<int32_t>{3, 6, 9, 12, 0}));
+  outputs.clear();
+  munmap(memory, bytes);
+}
+
+TEST_F(Places, aValueGivesItsMemory) {
+  for (const char *device : {"cpu", "vulkan"}) {
+    ModuleBuilder builder;
+    addReplace(builder);
+    Status loaded = load(builder, device);
+    if (!loaded.ok() && device == std::string("vulkan"))
+      GTEST_SKIP() << loaded.message();
+    ASSERT_OK(std::move(loaded));
+    const Ref<Value> u = vectorValue({1, 2, 3, 4});
+    auto step = [&](Ref<Value> &x) {
+      Status status = run({x, u}, {{nullptr, 0, x.get()}});
+      if (status.ok())
+        x = outputs[0];
+      outputs.clear();
+      return status;
+    };
+    // What the host made stays as it is; from the first result on there is one memory.
+    const Ref<Value> first = vectorValue({10, 20, 30, 40, 50});
+    Ref<Value> x = first;
+    ASSERT_OK(step(x));
+    EXPECT_EQ(elementsOf(*first), (std::vector<int32_t>{10, 20, 30, 40, 50})) << device;
+    const hal::Memory *memory = x->memory().get();
+    for (int round = 0; round < 3; ++round) {
+      ASSERT_OK(step(x));
+      EXPECT_EQ(x->memory().get(), memory) << device;
+    }
+    EXPECT_EQ(elementsOf(*x), (std::vector<int32_t>{14, 28, 42, 56, 50})) << device;
+    ASSERT_OK(step(x));
+    EXPECT_EQ(elementsOf(*x), (std::vector<int32_t>{15, 30, 45, 60, 50})) << device;
+    // Of a memory that somebody else reads, too, nothing is overwritten.
+    const Ref<hal::Memory> held = x->memory();
+    const Ref<Value> old = x;
+    ASSERT_OK(step(x));
+    EXPECT_NE(x->memory().get(), held.get()) << device;
+    EXPECT_EQ(elementsOf(*old), (std::vector<int32_t>{15, 30, 45, 60, 50})) << device;
+    EXPECT_EQ(elementsOf(*x), (std::vector<int32_t>{16, 32, 48, 64, 50})) << device;
+  }
+}
+
+TEST_F(Places, valuesThatGiveNoMemory) {
+  ModuleBuilder builder;
+  addReplace(builder);
+  ASSERT_OK(load(builder));
+  const Ref<Value> x = vectorValue({1, 2, 3, 4}), u = vectorValue({1, 2, 3, 4});
+  Numbers memory;
+  EXPECT_FAILS(run({x, u}, {{nullptr, 0, vectorValue({1}).get()}}), VX_INVALID_ARGUMENT,
+               "output 'y': its place is a value that is no input of the call");
+  EXPECT_FAILS(run({x, u}, {{nullptr, 0, u.get()}}), VX_INVALID_ARGUMENT,
+               "input 'u' and the place of output 'y' overlap, which the function does not allow");
+  EXPECT_FAILS(run({x, x}, {{nullptr, 0, x.get()}}), VX_INVALID_ARGUMENT,
+               "input 'u' and the place of output 'y' overlap, which the function does not allow");
+  EXPECT_FAILS(run({x, u}, {{memory.values, 16, x.get()}}), VX_INVALID_ARGUMENT,
+               "output 'y': want memory or a value as its place, got both");
+  EXPECT_EQ(elementsOf(*x), (std::vector<int32_t>{1, 2, 3, 4}));
+}
+
+// The check of schedules knows that the two are one.
+TEST_F(Places, aliasesInTheCheckOfSchedules) {
+  setenv("VX_CHECK_SCHEDULE", "1", 1);
+  auto runWith = [&](CommandPtr late) -> Status {
+    ModuleBuilder builder;
+    addReplace(builder, std::move(late));
+    VX_RETURN_IF_ERROR(load(builder));
+    Numbers memory;
+    VX_RETURN_IF_ERROR(run({wrap(memory.values, 16), vectorValue({1, 2, 3, 4})}, {{}}));
+    return run({wrap(memory.values, 16), vectorValue({1, 2, 3, 4})}, {{memory.values, 64}});
+  };
+  EXPECT_OK(runWith(nullptr));
+  EXPECT_FAILS(runWith(copy(0, 3)), VX_INVALID_MODULE,
+               "program 'replace': command 2 (copy) reads bytes 0 to 64 of its memory, but byte 0 is another buffer's "
+               "by then");
+  EXPECT_FAILS(runWith(copy(0, 3, false)), VX_INVALID_MODULE,
+               "program 'replace': command 2 (copy) reads bytes 0 to 64 of its memory, but byte 0 is another buffer's "
+               "by then");
+  unsetenv("VX_CHECK_SCHEDULE");
 }
 
 // Each result is the other input, whose memory the results overwrite.

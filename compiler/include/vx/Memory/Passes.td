@@ -34,6 +34,22 @@ def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::Pro
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
 
+def DeclareAliasesPass : Pass<"vx-declare-aliases", "::vxrt::ProgramOp"> {
+  let summary = "Find inputs and results that may be the same memory";
+  let description = [{
+    Sets `aliases` on the program: pairs of an input and a result of one type that a caller may give the same memory for. Where he does, the
+    copy of the input that kernels replace elements of (`vx.scatter`, `vx.update_slice`) is nothing, and a call costs what it replaces; where
+    he does not, the copy is done. A pair is also an input that the first kernel to write the result reads element by element
+    (`vx.in_place`). Each input and each result is in one pair at most.
+
+    A pair is declared where all that reads the input stands before the first command that writes the result, where each writer is a
+    command of the outermost block, and where nothing behind the first kernel that writes may fail the call: a call that fails leaves the
+    input as it was. What writes behind a kernel that may report a fault becomes `vx.guarded`. Needs: the schedule, before barriers are
+    set. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
+}
+
 def GuardKernelsPass : Pass<"vx-guard-kernels", "::mlir::ModuleOp"> {
   let summary = "Make the kernels of guarded dispatches";
   let description = [{
@@ -63,7 +79,8 @@ def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
   let summary = "Mark the commands that must wait for those before them";
   let description = [{
     A command of a segment gets `barrier` when it reads what a command since the last barrier writes, or writes what one of those
-    reads or writes; the record of faults is one of these things, which guarded kernels read. Segments themselves run one after another. Needs: the arena planned.
+    reads or writes; an input and a result that may be the same memory (`aliases`) are one, and so is the record of faults, which guarded
+    kernels read. Segments themselves run one after another. Needs: the arena planned.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }

@@ -135,7 +135,8 @@ def SimplifyViewsPass : Pass<"vx-simplify-views", "::mlir::func::FuncOp"> {
     - contract(transpose(x), y) is a contraction of x with other dimensions; where free dimensions change their order, or where a transposition
       behind the contraction cancels one before it, the transposition moves over the contraction;
     - f(transpose(x), broadcast(c)) is transpose(f(x, broadcast(c))), so that what follows a contraction is its epilogue;
-    - contract(reshape(x), y) in front of a reshape is a contraction with the dimensions of x.
+    - contract(reshape(x), y) in front of a reshape is a contraction with the dimensions of x;
+    - scatter(transpose(x), i, u) is transpose(scatter(x, i, u)) where something transposes it back, so that it may replace elements where x lies.
 
         %1 = vx.transpose %0, [0, 2, 1]
         %2 = vx.contract %q, %1 batch = [0] x [0] contracting = [2] x [1]     ->   %2 = vx.contract %q, %0 batch = [0] x [0] contracting = [2] x [2]

@@ -466,10 +466,11 @@ VX_API void vx_call_release(vx_call *call);
 VX_API VX_MUST_CHECK vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs,
                                            size_t output_count, vx_value **out_outputs);
 
-/* Host memory for one result. `data` NULL: the result gets memory of its own. */
+/* Where one result goes: host memory of the caller's, or the memory of an input. Both NULL: memory of its own. */
 typedef struct vx_result_place {
   void *data;
-  uint64_t size; /* bytes that are there, at least as many as the result needs */
+  uint64_t size;   /* bytes that are there, at least as many as the result needs */
+  vx_value *value; /* the input that the function declares as this output's alias; then `data` is NULL */
 } vx_result_place;
 
 /* Inputs and outputs of a function that may be the same memory: see vx_call_run_into. */
@@ -490,8 +491,17 @@ VX_API const vx_alias_info *vx_module_aliases(const vx_module *module, size_t fu
  * \param places       `output_count` of them, borrowed. A result with a place must be a tensor whose size follows from
  * those of the inputs; its value reads the bytes there, which must stay for as long as the value. No place may share
  * bytes with another one, nor with an input whose bytes are in host memory, except that an input and an output that the
- * function declares as an alias may begin at the same byte: then the call overwrites the input's value. After a
- * failure the bytes of the places may be anything.
+ * function declares as an alias may begin at the same byte: then the call overwrites the input's value.
+ *
+ * A place that is a value has the result take over that input's memory on the device, so that a call which replaces a
+ * few rows of it costs those rows. It does so where the value is on the instance's device, as a result of an earlier
+ * call is, and no other value shares its memory; else the result gets memory of its own. After success the value must
+ * not be used but for releasing it: its bytes are those of the result, or what they were when they were last fetched.
+ * Nobody else may use it during the call.
+ *
+ * After a failure an input that an alias was to overwrite is as it was, unless the device is lost; the bytes of other
+ * places may be anything.
+ *
  * \param out_outputs  As for vx_call_run.
  * \returns also VX_INVALID_ARGUMENT for a place that is too small or shares bytes, with the names and both sizes,
  * before any work is queued. The rest as vx_call_run. Thread-compatible. */

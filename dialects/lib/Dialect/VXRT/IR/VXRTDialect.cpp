@@ -49,6 +49,21 @@ LogicalResult ProgramOp::verifyRegions() {
   }
   if (body.empty() || !isa<ReturnOp>(body.back())) // C2
     return emitOpError() << "expects to end with 'vxrt.return'";
+  auto aliases = (*this)->getAttrOfType<DenseI64ArrayAttr>(kAliasesAttr);
+  if (aliases && aliases.size() % 2 != 0) // C3
+    return emitOpError() << "expects an input and a result in each pair of 'aliases', got " << aliases.size()
+                         << " numbers";
+  int64_t inputs = body.getNumArguments() - symbols;
+  int64_t results = cast<ReturnOp>(body.back()).getRanks().size();
+  for (AliasPair pair : getAliases(*this)) { // C3
+    if (pair.input < 0 || pair.input >= inputs || pair.result < 0 || pair.result >= results)
+      return emitOpError() << "expects 'aliases' of " << inputs << " inputs and " << results << " results, got input "
+                           << pair.input << " with result " << pair.result;
+    if (!isa<BufferType>(getInput(*this, pair.input).getType()) ||
+        cast<ReturnOp>(body.back()).getRanks()[pair.result] < 0)
+      return emitOpError() << "expects 'aliases' of buffers, got input " << pair.input << " with result "
+                           << pair.result;
+  }
   return success();
 }
 
@@ -72,6 +87,35 @@ LogicalResult ReturnOp::verify() {
   if (!rest.empty())
     return emitOpError() << "expects a rank for each result: " << rest.size() << " values are left over";
   return success();
+}
+
+SmallVector<AliasPair> getAliases(ProgramOp program) {
+  SmallVector<AliasPair> pairs;
+  auto numbers = program->getAttrOfType<DenseI64ArrayAttr>(kAliasesAttr);
+  for (ArrayRef<int64_t> rest = numbers ? numbers.asArrayRef() : ArrayRef<int64_t>(); rest.size() >= 2;
+       rest = rest.drop_front(2))
+    pairs.push_back({rest[0], rest[1]});
+  return pairs;
+}
+
+void setAliases(ProgramOp program, ArrayRef<AliasPair> pairs) {
+  SmallVector<int64_t> numbers;
+  for (AliasPair pair : pairs)
+    numbers.append({pair.input, pair.result});
+  if (!numbers.empty())
+    program->setAttr(kAliasesAttr, DenseI64ArrayAttr::get(program.getContext(), numbers));
+}
+
+Value getInput(ProgramOp program, int64_t number) {
+  return program.getBody().getArgument(program.getSymbols().size() + static_cast<unsigned>(number));
+}
+
+Value getResult(ProgramOp program, int64_t number) {
+  auto result = cast<ReturnOp>(program.getBody().front().getTerminator());
+  size_t place = 0;
+  for (int64_t rank : result.getRanks().take_front(static_cast<size_t>(number)))
+    place += 1 + static_cast<size_t>(std::max<int64_t>(rank, 0));
+  return result.getValues()[place];
 }
 
 OperandRange getReadBuffers(Operation *command) {

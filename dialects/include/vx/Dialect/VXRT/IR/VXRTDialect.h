@@ -38,6 +38,27 @@ inline constexpr llvm::StringLiteral kDerivedAttr = "derived";
 inline constexpr llvm::StringLiteral kArenaSizeAttr = "arena_size";
 inline constexpr llvm::StringLiteral kArenaLowerBoundAttr = "arena_lower_bound";
 
+/// Attribute of a program: input, result, input, result, ...; see `getAliases`.
+inline constexpr llvm::StringLiteral kAliasesAttr = "aliases";
+
+/// An input and a result of a program, by number, that may be the same memory: nothing reads the input behind the first
+/// command that writes the result.
+struct AliasPair {
+  int64_t input = 0;
+  int64_t result = 0;
+
+  bool operator==(const AliasPair &) const = default;
+};
+
+/// What `aliases` of a program says; none without it.
+llvm::SmallVector<AliasPair> getAliases(ProgramOp program);
+
+void setAliases(ProgramOp program, llvm::ArrayRef<AliasPair> pairs);
+
+/// The buffer or object of an input; that of a result, which a program without `vxrt.return` does not have.
+mlir::Value getInput(ProgramOp program, int64_t number);
+mlir::Value getResult(ProgramOp program, int64_t number);
+
 /// The bits of one element in device memory and in the module file: a bool is one byte, 4- and 2-bit elements are
 /// packed. 0 for an element type that has no form there (strings).
 unsigned getStorageBits(mlir::Type elementType);

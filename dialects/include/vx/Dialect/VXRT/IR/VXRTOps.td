@@ -42,6 +42,7 @@ def VXRT_ProgramOp : VXRT_Op<"program", [Symbol, SingleBlock, IsolatedFromAbove,
 
     - C1: one i64 for each symbol, then buffers and objects only.
     - C2: the block ends with `vxrt.return`.
+    - C3: `aliases`, where it is there, is pairs of an input's and a result's number, both of buffers.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$symbols, OptionalAttr<StrAttr>:$sym_visibility);
   let regions = (region SizedRegion<1>:$body);

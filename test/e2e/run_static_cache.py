@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A decoder whose caches are one piece of memory each, past and present, over many steps against ONNX Runtime: whole outputs after each.
+
+  run_static_cache.py --bin BUILD/bin --source REPOSITORY [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
+
+A step whose position or token is out of range must fail and leave every cache as it was, to the bit. Exit code: 0 all as wanted, 1 not.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, onnx, onnxruntime, required_devices
+
+# Of each form: batch, heads, rows, depth, layers. The rows are not only multiples of a vector.
+CASES = {"nested": [(2, 2, 19, 8, 2), (1, 3, 33, 5, 1)], "transposed": [(2, 2, 19, 8, 2)], "where": [(2, 2, 19, 8, 1)]}
+# The step before the last two has a bad position, the last but one a bad token.
+STEPS = 12
+# Another order of sums, over two layers.
+ALLOWED = 1e-5
+
+
+# How run_calls is told of a cache: as the caller's memory, as a value whose memory the next one takes over, and as values with memory of their own.
+KINDS = {"memory": ("=", "="), "values": ("$", "$"), "apart": ("$", "+")}
+
+
+def steps_of(sizes, vocabulary):
+    batch, _, rows, _, _ = sizes
+    random = np.random.default_rng(rows)
+    positions = [int(i % rows) for i in range(STEPS)]
+    tokens = [random.integers(0, vocabulary, (batch, 1)) for _ in positions]
+    positions[-3], tokens[-2][0, 0] = rows, vocabulary + 3
+    return list(zip(tokens, positions))
+
+
+def run(options, model, module, sizes, kind, device, threads, folder):
+    """The first difference, or None."""
+    batch, heads, rows, depth, layers = sizes
+    names = [f"{part}{layer}" for layer in range(layers) for part in "kv"]
+    random = np.random.default_rng(5)
+    past = [random.standard_normal((batch, heads, rows, depth)).astype(np.float32) for _ in names]
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    script = []
+
+    def file(name, array=None):
+        path = os.path.join(folder, name + ".bin")
+        if array is not None:
+            np.ascontiguousarray(array).tofile(path)
+        return path
+
+    for name, array in zip(names, past):
+        script.append(f"memory {name} {file(f'first_{name}', array)}")
+    steps = steps_of(sizes, 32)
+    for number, (token, position) in enumerate(steps):
+        # The first values come from the caller's memory; then each is a result of the step before.
+        taken, placed = ("=", "+") if number == 0 and kind != "memory" else KINDS[kind]
+        inputs, places = [taken + name for name in names], [placed + name for name in names]
+        script.append(f"call main {file(f'ids{number}', token)} {file(f'position{number}', np.array([position]))} {' '.join(inputs)} -> "
+                      f"{file(f'logits{number}')} {' '.join(places)}")
+        for name, place in zip(names, places):
+            script.append(f"save {place.replace('+', '$')} {file(f'{name}_{number}')}")
+    environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
+    ran = subprocess.run([os.path.join(options.bin, "run_calls"), module, device, str(threads)], input="\n".join(script) + "\n", capture_output=True, text=True,
+                         env=environment)
+    if ran.returncode:
+        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
+    answers = ran.stdout.strip().split("\n")
+    for number, ((token, position), answer) in enumerate(zip(steps, answers, strict=True)):
+        got = [np.fromfile(file(f"{name}_{number}"), np.float32).reshape(batch, heads, rows, depth) for name in names]
+        bad = position >= rows or (token >= 32).any()
+        if answer.startswith("failed") != bad or (bad and ("is 35, allowed is [-32, 32)" if position < rows else f"is {rows}, allowed is") not in answer):
+            return f"step {number}: want it to {'fail' if bad else 'be done'}, got {answer!r}"
+        if bad:
+            for name, old, new in zip(names, past, got):
+                if old.tobytes() != new.tobytes():
+                    return f"step {number}: it failed and changed {name}"
+            continue
+        logits, *want = session.run(None, {"ids": token, "position": np.array([position]), **{f"past_{name}": array for name, array in zip(names, past)}})
+        results = [("logits", logits, np.fromfile(file(f"logits{number}"), np.float32).reshape(logits.shape))]
+        results += [(name, a, b) for name, a, b in zip(names, want, got)]
+        for name, a, b in results:
+            if not np.isfinite(a).all() or np.abs(a - b).max() > ALLOWED * np.abs(a).max():
+                return f"step {number}: {name} differs by {np.abs(a - b).max()}"
+        for name, old, new in zip(names, past, got):
+            others = np.arange(rows) != position
+            if old[:, :, others].tobytes() != new[:, :, others].tobytes():
+                return f"step {number}: {name} changes in other rows than {position}"
+        past = got
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--variants", action="append", default=[])
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    sys.path.insert(0, os.path.join(options.source, "test", "models"))
+    from static_cache_decoder import make
+    devices = required_devices(options.bin, options.device)
+    variants = [f"--{variant}" for variant in options.variants]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for form, all_sizes in CASES.items():
+            for sizes in all_sizes:
+                name = f"{form}_{'x'.join(map(str, sizes))}"
+                if options.filter not in name:
+                    continue
+                model, module = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".vxm")
+                onnx.save(make(form, *sizes), model)
+                compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), model, f"-target={','.join(devices)}", *variants, "--no-cache", "-o", module],
+                                          capture_output=True, text=True)
+                info = "" if compiled.returncode else subprocess.run([os.path.join(options.bin, "vx-info"), module], capture_output=True, text=True).stdout
+                pairs = info.count("may be the memory of past_")
+                for device in devices:
+                    for kind in KINDS:
+                        for threads in (1, 4) if device == "cpu" else (1,):
+                            found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else None
+                            if not found and pairs != 2 * sizes[-1]:
+                                found = f"{pairs} pairs of past and present, want {2 * sizes[-1]}"
+                            found = found or run(options, model, module, sizes, kind, device, threads, folder)
+                            passed, failed = passed + (found is None), failed + (found is not None)
+                            if found:
+                                print(f"FAILED {name} on {device}, {threads} threads, {kind}: {found}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
