@@ -306,6 +306,17 @@ def takes(bench, device, name, index):
     return device == "cpu" or bench.all_sizes or index < ON_SOFTWARE.get(name, len(NETWORKS[name]))
 
 
+# Networks of which two instances are made.
+HELD_ONCE = ("gpt2", "decoder")
+
+
+def held_once(bench, title, module, device, sizes):
+    """Two instances on one device hold the weights once."""
+    done = subprocess.run([os.path.join(bench.bin, "many_instances"), module, device, "2", *(f"{symbol}={size}" for symbol, size in sizes.items())],
+                          capture_output=True, text=True, timeout=900)
+    bench.check(f"{title}, two instances hold the weights once, {device}", done.returncode == 0, done.stdout + done.stderr)
+
+
 def network(bench, name):
     model, module = filled(bench, name), bench.path(f"{name}.vxm")
     bench.compile(model, module)
@@ -319,6 +330,8 @@ def network(bench, name):
         for device in bench.devices:
             if takes(bench, device, name, index):
                 compare_case(bench, title, session, facts, index, module, device, inputs, length / 2)
+                if name in HELD_ONCE and index == 0 and bench.precision == "f32":
+                    held_once(bench, title, module, device, sizes)
         if index > 0:
             continue
         rules = sensitivity.bounds(facts, index, bench.precision)

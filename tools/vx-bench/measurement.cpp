@@ -88,6 +88,8 @@ private:
   const vx::Module module;
   vx::Call call;
   std::vector<vx::Value> inputs;
+  std::vector<vx_alias_info> aliases; // those that are taken
+  std::vector<vx_result_place> places;
 };
 
 ModuleContestant::ModuleContestant(const MeasurementRequest &request)
@@ -98,10 +100,20 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   facts.runnerVersion = VX_VERSION_STRING;
   facts.dims = request.dims;
   checkDims(module.symbols(), function, facts.dims);
+  if (request.alias) {
+    const std::span<const vx_alias_info> declared = module.aliases(function);
+    if (declared.empty())
+      throw usageError("--alias: function '{}' of '{}' declares no output that may be the memory of an input",
+                       function.name, request.path);
+    aliases.assign(declared.begin(), declared.end());
+  }
+  places.resize(function.output_count);
   for (const Value &value : makeInputs(function, request.inputs, request.seed, facts.dims, &facts.zeroInputs)) {
+    const bool isOverwritten = std::any_of(aliases.begin(), aliases.end(),
+                                           [this](const vx_alias_info &alias) { return alias.input == inputs.size(); });
     inputs.push_back(toRuntime(value));
     for (const Tensor &tensor : value.tensors)
-      inputBytes += tensor.bytes.size();
+      inputBytes += isOverwritten ? 0 : tensor.bytes.size();
   }
   // What is known only after the call has no size to report.
   for (size_t i = 0; i < function.symbol_count; ++i)
@@ -125,12 +137,18 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
 }
 
 double ModuleContestant::runOnce() {
+  for (const vx_alias_info &alias : aliases)
+    places[alias.output].value = inputs[alias.input].get();
   const Clock::time_point begin = Clock::now();
-  const std::vector<vx::Value> outputs = call.run(inputs);
+  const std::vector<vx::Value> outputs = call.runInto(inputs, places);
   const double seconds = secondsSince(begin);
   outputBytes = 0;
   for (const vx::Value &output : outputs)
     outputBytes += output.info().size;
+  for (const vx_alias_info &alias : aliases) {
+    outputBytes -= outputs[alias.output].info().size;
+    inputs[alias.input] = outputs[alias.output];
+  }
   return seconds;
 }
 

@@ -49,7 +49,8 @@ struct Measurement {
   double p99Ms = 0;
   double maxMs = 0;
 
-  // Inputs, outputs and constants, each counted once: what a call moves at the least.
+  // Inputs, outputs and constants, each counted once: what a call moves at the least. An input and an output that are
+  // one memory are not counted: nobody says how much of it a call touches.
   uint64_t bytes = 0;
   double gbs = 0;
   // Of all kernels; nothing for a peer, or when the module does not state it.
@@ -82,6 +83,8 @@ struct MeasurementRequest {
   SymbolValues dims;
   std::vector<std::string> inputs;
   uint64_t seed = 0;
+  // An output that may be the memory of an input is, and goes into the next call.
+  bool alias = false;
   // With the times of single kernels.
   bool perKernel = false;
 };

@@ -28,6 +28,7 @@ Examples:
   Device:       vx-bench model.vxm --device=cpu,vulkan --threads 1,2
   Inputs:       vx-bench model.vxm --dim batch=1,8
                 vx-bench model.vxm --input tokens=@tokens.npy
+                vx-bench decoder.vxm --alias --input position=@position.npy
   Measurement:  vx-bench a.vxm b.vxm --warm-up 0.5 --min-time 3 --per-kernel
   Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
   Report:       vx-bench model.vxm --json result.json --html result.html
@@ -46,6 +47,7 @@ struct Options {
   std::optional<double> warmUp;
   double minTime = 1;
   uint32_t minRuns = 5;
+  bool alias = false;
   bool perKernel = false;
   bool noProbes = false;
   std::string peer;
@@ -89,6 +91,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Inputs");
   app.add_option("--seed", options.seed, "Of random inputs; 0 by default")
       ->check(wholeNumber(0, UINT64_MAX))
+      ->group("Inputs");
+
+  app.add_flag("--alias", options.alias,
+               "Let outputs take over the memory of the inputs that the function declares for it, from call to call")
       ->group("Inputs");
 
   app.add_option("--warm-up", options.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
@@ -167,6 +173,7 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
       request.dims = dims;
       request.inputs = options.inputs;
       request.seed = options.seed;
+      request.alias = options.alias;
       request.perKernel = options.perKernel;
       entries.push_back({makeModuleContestant(request), {}});
     }

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -25,6 +26,7 @@ Examples:
             vx-run --list-devices --json
   Inputs:   vx-run model.vxm --input image=@digit.npy --input scale=f32[1]:ones
             vx-run model.vxm --dim batch=8 --seed 7
+            vx-run decoder.vxm --alias --output present=@present.npy
   Outputs:  vx-run model.vxm --output logits=@logits.npy --print
   Report:   vx-run model.vxm --report=json --profile
   Compare:  vx-run model.vxm --compare=cpu,vulkan --tolerance 1e-3
@@ -45,6 +47,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   uint64_t seed = 0;
+  bool alias = false;
   std::vector<std::string> outputs;
   bool print = false;
   std::string report;
@@ -96,6 +99,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, UINT64_MAX))
       ->group("Inputs");
 
+  app.add_flag("--alias", options.alias,
+               "Compute outputs in the memory of the inputs that the function declares for it")
+      ->group("Inputs");
+
   app.add_option("--output", options.outputs, "NAME=@y.npy or NAME=@y.pb: write an output to a file")->group("Outputs");
   app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
 
@@ -125,9 +132,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     const std::vector<std::string> devices = splitList(options.compare);
     if (devices.size() != 2 || devices[0].empty() || devices[1].empty())
       throw usageError("--compare: want two devices, e.g. cpu,vulkan, got '{}'", options.compare);
-    if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() ||
+    if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() || options.alias ||
         options.device != "auto")
-      throw usageError("--compare goes with none of --device, --variant, --output, --print and --profile");
+      throw usageError("--compare goes with none of --alias, --device, --variant, --output, --print and --profile");
   }
   return true;
 }
@@ -247,6 +254,37 @@ static void tellFallback(const std::string &wanted, const vx::Instance &instance
              vx::printableLine(reasons));
 }
 
+namespace {
+
+// Inputs that outputs are computed in: their bytes lie in memory of our own, at multiples of 64.
+class OverwrittenInputs {
+public:
+  OverwrittenInputs(const vx::Module &module, const vx_function_info &function, std::vector<vx::Value> &inputs)
+      : places(function.output_count) {
+    const std::span<const vx_alias_info> aliases = module.aliases(function);
+    if (aliases.empty())
+      throw usageError("--alias: function '{}' declares no output that may be the memory of an input", function.name);
+    for (const vx_alias_info &alias : aliases) {
+      vx::Value &input = inputs[alias.input];
+      const std::span<const std::byte> bytes = input.bytes();
+      auto &lines = memory.emplace_back((bytes.size() + sizeof(Line) - 1) / sizeof(Line));
+      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte *>(lines.data()));
+      places[alias.output] = {lines.data(), bytes.size(), nullptr};
+      input = vx::Value::wrap(input.info().element_type, input.dims(), lines.data(), bytes.size());
+    }
+  }
+
+  std::vector<vx_result_place> places;
+
+private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<std::vector<Line>> memory;
+};
+
+} // namespace
+
 // The exit code: 1 when the devices differ.
 static int compare(const Options &options, const vx::Module &module, const vx_function_info &function,
                    const SymbolValues &symbols, std::vector<vx::Value> inputs) {
@@ -324,8 +362,11 @@ static int run(const char *name, int argc, char **argv) {
   const double instanceTime = millisecondsSince(instanceBegin);
   call.setProfile(options.profile);
 
+  std::optional<OverwrittenInputs> overwritten;
+  if (options.alias)
+    overwritten.emplace(module, function, inputs);
   const Clock::time_point callBegin = Clock::now();
-  const std::vector<vx::Value> results = call.run(inputs);
+  const std::vector<vx::Value> results = overwritten ? call.runInto(inputs, overwritten->places) : call.run(inputs);
   const double callTime = millisecondsSince(callBegin);
   std::vector<Value> outputs;
   for (const vx::Value &result : results)

@@ -192,6 +192,12 @@ public:
     const vx_function_info *first = vx_module_functions(object, &count);
     return {first, count};
   }
+  // Of one of `functions`.
+  std::span<const vx_alias_info> aliases(const vx_function_info &function) const {
+    size_t count = 0;
+    const vx_alias_info *first = vx_module_aliases(object, static_cast<size_t>(&function - functions().data()), &count);
+    return {first, count};
+  }
   std::span<const vx_variable_info> variables() const {
     size_t count = 0;
     const vx_variable_info *first = vx_module_variables(object, &count);
