@@ -2,10 +2,11 @@
 //
 //   many_instances MODULE.vxm DEVICE COUNT [NAME=SIZE...]
 //
-// Makes COUNT instances that live at one time and runs the first function in the first and in the last, whose results must be equal. Prints how
-// much memory of this process the first instance and all others took after a call each: where the device's memory is the process's (the CPU and
-// software devices), less than a quarter of the weights is allowed for each of the others. Of another device, COUNT instances that could not
-// hold the weights for themselves show it. Exit code: 0 all as wanted, 1 not.
+// Makes COUNT instances that live at one time and runs the first function in the first and in the last, whose results
+// must be equal. Prints how much memory of this process the first instance and all others took after a call each: where
+// the device's memory is the process's (the CPU and software devices), less than a quarter of the weights is allowed
+// for each of the others. Of another device, COUNT instances that could not hold the weights for themselves show it.
+// Exit code: 0 all as wanted, 1 not.
 
 #include "call_inputs.h"
 

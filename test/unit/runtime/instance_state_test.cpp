@@ -3,6 +3,7 @@
 #include "programs.h"
 #include "runtime_test.h"
 
+#include "drivers/null/driver.h"
 #include "vx/runtime/vx.h"
 
 #include <atomic>
@@ -178,6 +179,32 @@ TEST_F(State, instancesOfOneDeviceHaveCodeAndConstantsOnce) {
   ASSERT_OK(Module::load(path, again));
   ASSERT_OK(makeSharing(again, nullptr, first));
   EXPECT_NE(&first->loaded(), &second->loaded());
+}
+
+// By the bytes that a driver allocates: the weights are a megabyte, all else is little.
+TEST(Weights, areOnADeviceOnce) {
+  constexpr int64_t elements = 1 << 18;
+  ModuleBuilder builder;
+  addAffine(builder, elements);
+  builder.addVariable("state", ElementType::I32, {4}, 16);
+  builder.addCpuTarget();
+  Ref<Module> module;
+  ASSERT_OK(Module::load(builder.write("weights.vxm"), module));
+  DeviceRequest request;
+  ASSERT_OK(parseDeviceRequest("null", nullptr, allDrivers(), request));
+  request.noFallback = true;
+  std::vector<Ref<Instance>> instances(3);
+  std::vector<uint64_t> taken;
+  for (Ref<Instance> &instance : instances) {
+    const uint64_t before = drivers::nullCounters().allocatedBytes;
+    ASSERT_OK(Instance::create(module, request, allDrivers(), instance, {}));
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runMain(*instance, {vectorValue({1, 2, 3})}, outputs));
+    taken.push_back(drivers::nullCounters().allocatedBytes - before);
+  }
+  EXPECT_GE(taken[0], elements * sizeof(int32_t));
+  EXPECT_LT(taken[1], elements);
+  EXPECT_LT(taken[2], elements);
 }
 
 TEST_F(State, instancesThatAreMadeAtOnceShareTheirConstants) {
