@@ -242,7 +242,7 @@ def run(weights, bin, module, device, threads, folder):
         change()
         script.predict(True)
         script.predict(False)
-    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads)], input="\n".join(script.lines) + "\n", capture_output=True, text=True,
+    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads), "0"], input="\n".join(script.lines) + "\n", capture_output=True, text=True,
                          env=dict(os.environ, VX_CHECK_SCHEDULE="1"))
     if ran.returncode != 0:
         return f"exit code {ran.returncode}: {ran.stderr.strip()}"

@@ -61,7 +61,7 @@ def run(options, model, module, sizes, kind, device, threads, folder):
         for name, place in zip(names, places):
             script.append(f"save {place.replace('+', '$')} {file(f'{name}_{number}')}")
     environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
-    ran = subprocess.run([os.path.join(options.bin, "run_calls"), module, device, str(threads)], input="\n".join(script) + "\n", capture_output=True, text=True,
+    ran = subprocess.run([os.path.join(options.bin, "run_calls"), module, device, str(threads), "0"], input="\n".join(script) + "\n", capture_output=True, text=True,
                          env=environment)
     if ran.returncode:
         return f"exit code {ran.returncode}: {ran.stderr.strip()}"
