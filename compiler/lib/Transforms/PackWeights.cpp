@@ -20,8 +20,7 @@ bool isWeight(Value value, const DerivableVariables &variables) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<ConstantOp>(op) || variables.isLoad(op))
       return true;
-    if (!op->hasTrait<OpTrait::View>() && !isa<CastOp>(op) &&
-        !(isa<MulOp>(op) && variables.decide(op->getOperand(1))))
+    if (!op->hasTrait<OpTrait::View>() && !isa<CastOp>(op) && !(isa<MulOp>(op) && variables.decide(op->getOperand(1))))
       return false;
     value = op->getOperand(0);
   }

@@ -256,7 +256,12 @@ def write(programs, sizes_of, function="main", perturbed=0):
             for value in program.inputs:
                 kind = value.type(sizes)
                 if value.constant:
-                    writer.lines.append(f"  %{own}{value.name} = {constant_text(value, value.array(program.seed, {}), kind)}")
+                    constant = constant_text(value, value.array(program.seed, {}), kind)
+                    # Every other one is a weight of the instance, from which the same is derived.
+                    if value.array(program.seed, {}).size and (program.seed + len(writer.lines)) % 2:
+                        header.append(f"vx.variable @{own}{value.name} role = parameter : {kind} = {constant.removeprefix('vx.constant ')}")
+                        constant = f"vx.variable_load @{own}{value.name} : {kind}"
+                    writer.lines.append(f"  %{own}{value.name} = {constant}")
                 elif copy:
                     writer.lines.append(f"  %{own}{value.name} = vx.reshape %{prefix}{value.name} : {kind} -> {kind}")
             writer.ops(program.ops)
