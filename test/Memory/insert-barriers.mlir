@@ -104,6 +104,39 @@ vxrt.program @faults symbols [] {
   vxrt.return %a, %one, %b, %one, %c, %one : !vxrt.buffer, i64, !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1, 1]
 }
 
+// Two variables are one thing where they share bytes: the pool's reader and its writer wait for those of a member, members do not wait for
+// each other.
+// CHECK-LABEL: vxrt.program @pools
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[X:.+]]) -> (%[[A:.+]]) scalars
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[X]]) -> (%[[B:.+]]) scalars
+// CHECK:         vxrt.dispatch barrier @k[%{{.+}}] (%[[POOL:.+]]) -> (%[[R:.+]]) scalars
+// CHECK:         vxrt.dispatch barrier @k[%{{.+}}] (%[[X]]) -> (%[[A]]) scalars
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[X]]) -> (%[[OTHER:.+]]) scalars
+// CHECK:         vxrt.copy barrier %[[X]], %[[POOL]]
+vx.variable @pool : tensor<48xf32>
+vx.variable @a in @pool at 0 : tensor<3x5xf32>
+vx.variable @b in @pool at 64 : tensor<16xf32>
+vx.variable @other : tensor<16xf32>
+vxrt.program @pools symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c192 = vxrt.const 192
+  %a = vxrt.variable @a : !vxrt.buffer
+  %b = vxrt.variable @b : !vxrt.buffer
+  %pool = vxrt.variable @pool : !vxrt.buffer
+  %other = vxrt.variable @other : !vxrt.buffer
+  %r = vxrt.allocate %c192 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%pool) -> (%r) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%other) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %x, %pool : !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
+
 // An input and a result that may be the same memory are one: what writes the result waits for what reads the input. Another input is not.
 // CHECK-LABEL: vxrt.program @aliases
 // CHECK:         vxrt.dispatch @k[%{{.+}}] (%[[X:.+]]) -> (%[[A:.+]]) scalars

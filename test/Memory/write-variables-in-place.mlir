@@ -199,3 +199,91 @@ vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = []
   %0 = vx.update_slice %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1xi64>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// Variables of one pool: members are written where they lie, each behind what reads the old pool.
+// CHECK-LABEL: vxrt.program @members
+// CHECK-DAG:     %[[A:.+]] = vxrt.variable @a
+// CHECK-DAG:     %[[B:.+]] = vxrt.variable @b
+// CHECK-DAG:     %[[POOL:.+]] = vxrt.variable @pool
+// CHECK:         vxrt.segment {
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%[[POOL]], %{{.+}}) -> (%{{.+}}) scalars() :
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[A]]) scalars() :
+// CHECK-NEXT:      vxrt.dispatch @e[%{{.+}}] (%{{.+}}, %{{.+}}) -> (%[[B]]) scalars() :
+// CHECK-NEXT:    }
+// CHECK-NOT:     vxrt.copy
+vx.variable @pool : tensor<48xf32>
+vx.variable @a in @pool at 0 : tensor<3x5xf32>
+vx.variable @b in @pool at 64 : tensor<16xf32>
+vxrt.program @members symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c60 = vxrt.const 60
+  %c64 = vxrt.const 64
+  %c192 = vxrt.const 192
+  %n = vxrt.const 48
+  %a = vxrt.variable @a : !vxrt.buffer
+  %pool = vxrt.variable @pool : !vxrt.buffer
+  %a1 = vxrt.allocate %c60 : !vxrt.buffer
+  %b1 = vxrt.allocate %c64 : !vxrt.buffer
+  %r = vxrt.allocate %c192 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%a, %x) -> (%a1) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%x, %x) -> (%b1) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%pool, %x) -> (%r) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+  }
+  %a_0 = vxrt.variable @a : !vxrt.buffer
+  %b_0 = vxrt.variable @b : !vxrt.buffer
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %a1, %a_0 : !vxrt.buffer
+    vxrt.copy %b1, %b_0 : !vxrt.buffer
+  }
+  vxrt.return %r, %n : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
+  %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
+  vx.yield %0 : tensor<16xf32>
+}
+
+// -----
+
+// Stays a copy: a kernel that reads the pool at other bytes than it writes, and two stores of one byte, whose order stays.
+// CHECK-LABEL: vxrt.program @shared_bytes
+// CHECK:         vxrt.copy %{{.+}}, %[[A:.+]] :
+// CHECK-NEXT:    vxrt.copy %{{.+}}, %[[C:.+]] :
+// CHECK-NEXT:    vxrt.copy %{{.+}}, %[[D:.+]] :
+vx.variable @pool : tensor<48xf32>
+vx.variable @a in @pool at 0 : tensor<3x5xf32>
+vx.variable @c in @pool at 64 : tensor<20xf32>
+vx.variable @d in @pool at 128 : tensor<16xf32>
+vxrt.program @shared_bytes symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c60 = vxrt.const 60
+  %c64 = vxrt.const 64
+  %c80 = vxrt.const 80
+  %pool = vxrt.variable @pool : !vxrt.buffer
+  %a = vxrt.variable @a : !vxrt.buffer
+  %c = vxrt.variable @c : !vxrt.buffer
+  %d = vxrt.variable @d : !vxrt.buffer
+  %a1 = vxrt.allocate %c60 : !vxrt.buffer
+  %c1 = vxrt.allocate %c80 : !vxrt.buffer
+  %d1 = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @e[%one] (%pool, %x) -> (%a1) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%x, %x) -> (%c1) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @e[%one] (%x, %x) -> (%d1) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.copy %a1, %a : !vxrt.buffer
+    vxrt.copy %c1, %c : !vxrt.buffer
+    vxrt.copy %d1, %d : !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
+vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
+  %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
+  vx.yield %0 : tensor<16xf32>
+}

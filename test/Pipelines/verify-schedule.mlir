@@ -98,6 +98,72 @@ vxrt.program @late_input symbols [] {
 
 // -----
 
+// What comes first in a loop comes behind what is last in it; one that commits begins anew.
+vx.variable @v : tensor<4xi64>
+vxrt.program @rounds symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.while %n {
+    // expected-error @+1 {{after 'schedule' nothing may fail a call from the first command on that writes a variable or the memory of an input, got 'vxrt.check' of}}
+    vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+    vxrt.segment {
+      vxrt.copy %x, %1 : !vxrt.buffer
+    }
+    vxrt.yield %n : i64
+  }
+  vxrt.return ranks []
+}
+vxrt.program @commits symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer, %y: !vxrt.buffer):
+  %0 = vxrt.const 4
+  %1 = vxrt.variable @v : !vxrt.buffer
+  vxrt.while commits %n {
+    vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+    vxrt.segment {
+      vxrt.dispatch @f[%0] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+      vxrt.dispatch @k[%0] (%x) -> (%1) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+    }
+    vxrt.check_faults
+    vxrt.yield %n : i64
+  }
+  vxrt.check equal %n, %0 "sizes 'n' and '4' equal"
+  vxrt.return ranks []
+}
+
+// -----
+
+vx.variable @v : tensor<4xi64>
+vxrt.program @unfinished symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer, %y: !vxrt.buffer):
+  %1 = vxrt.variable @v : !vxrt.buffer
+  // expected-error @+1 {{after 'schedule' an iteration that commits ends with no fault to be looked for, got 'vxrt.while' of}}
+  vxrt.while commits %n {
+    vxrt.segment {
+      vxrt.dispatch @f[%n] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+      vxrt.dispatch @k[%n] (%x) -> (%1) scalars() {vx.guarded} : (!vxrt.buffer) -> !vxrt.buffer
+    }
+    vxrt.yield %n : i64
+  }
+  vxrt.return ranks []
+}
+
+// -----
+
+vxrt.program @begun_with_a_fault symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer, %y: !vxrt.buffer):
+  vxrt.segment {
+    vxrt.dispatch @f[%n] (%x) -> (%y) scalars() {vx.fault_sites = ["g"]} : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  // expected-error @+1 {{after 'schedule' a loop that commits begins with no fault to be looked for, got 'vxrt.while' of}}
+  vxrt.while commits %n {
+    vxrt.yield %n : i64
+  }
+  vxrt.return ranks []
+}
+
+// -----
+
 // A result that may be the memory of an input: what reads the input comes first, and the last of them may be who writes.
 vxrt.program @read_behind symbols [] {
 ^bb0(%x: !vxrt.buffer, %y: !vxrt.buffer):

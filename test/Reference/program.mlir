@@ -5,6 +5,7 @@
 // RUN: vx-interpret %s --function if --input 'c=bool[]:ones' --print | FileCheck %s --check-prefix=THEN
 // RUN: vx-interpret %s --function if --input 'c=bool[]:zeros' --print | FileCheck %s --check-prefix=ELSE
 // RUN: vx-interpret %s --function growing_loop --print | FileCheck %s --check-prefix=LOOP
+// RUN: vx-interpret %s --function pool_by_turns --calls 2 --print | FileCheck %s --check-prefix=POOL
 // RUN: vx-interpret %s --function sequences --print | FileCheck %s --check-prefix=SEQUENCES
 
 vx.symbol "n" min = 1 max = 8
@@ -95,4 +96,22 @@ func.func @sequences() -> (tensor<?xi64, #vx.enc<[k]>>, tensor<i64>, !vx.sequenc
   %3 = vx.sequence_length %1 : !vx.sequence<tensor<?xi64>>
   %4 = vx.sequence_erase %1 at %last : !vx.sequence<tensor<?xi64>>
   return %2, %3, %4 : tensor<?xi64, #vx.enc<[k]>>, tensor<i64>, !vx.sequence<tensor<?xi64>>
+}
+
+// A variable and the pool that it lies in, by turns: each load gives what was stored last.
+// POOL:      0: i64[2]
+// POOL-NEXT: [16, 32]
+// POOL-NEXT: 1: i64[12]
+// POOL-NEXT: [0, 0, 0, 0, 0, 0, 0, 0, 8, 16, 0, 0]
+vx.variable @pool : tensor<12xi64>
+vx.variable @part in @pool at 64 : tensor<2xi64> = dense<[1, 2]> : tensor<2xi64>
+func.func @pool_by_turns() -> (tensor<2xi64>, tensor<12xi64>) {
+  %0 = vx.variable_load @part : tensor<2xi64>
+  %1 = vx.add %0, %0 : tensor<2xi64>, tensor<2xi64>
+  vx.variable_store %1, @part : tensor<2xi64>
+  %2 = vx.variable_load @pool : tensor<12xi64>
+  %3 = vx.add %2, %2 : tensor<12xi64>, tensor<12xi64>
+  vx.variable_store %3, @pool : tensor<12xi64>
+  %4 = vx.variable_load @part : tensor<2xi64>
+  return %4, %2 : tensor<2xi64>, tensor<12xi64>
 }

@@ -112,6 +112,37 @@ func.func @through_a_variable(%g: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A variable that shares bytes with the one that is stored is the same: the load of a part keeps its place behind the store of the whole.
+// CHECK-LABEL: func.func @through_a_pool(
+// CHECK:         vx.fusion
+// CHECK:         vx.variable_store %{{.+}}, @pool
+// CHECK:         vx.variable_load @part
+// CHECK-LABEL: func.func @through_a_part(
+// CHECK-COUNT-2: vx.fusion
+vx.variable @pool : tensor<20xf32>
+vx.variable @part in @pool at 64 : tensor<4xf32>
+vx.variable @w : tensor<20xf32>
+func.func @through_a_pool(%g: tensor<20xf32>) -> tensor<4xf32> {
+  %p = vx.variable_load @pool : tensor<20xf32>
+  %0 = vx.add %p, %g : tensor<20xf32>, tensor<20xf32>
+  vx.variable_store %0, @pool : tensor<20xf32>
+  %new = vx.variable_load @part : tensor<4xf32>
+  %w = vx.variable_load @w : tensor<20xf32>
+  %1 = vx.sub %w, %0 : tensor<20xf32>, tensor<20xf32>
+  vx.variable_store %1, @w : tensor<20xf32>
+  return %new : tensor<4xf32>
+}
+func.func @through_a_part(%g: tensor<4xf32>, %p: tensor<20xf32>) -> tensor<4xf32> {
+  %0 = vx.exp %g : tensor<4xf32>
+  vx.variable_store %0, @part : tensor<4xf32>
+  %q = vx.variable_load @pool : tensor<20xf32>
+  %s = vx.slice %q starts [#vx.dim<0>] strides [1] : tensor<20xf32> -> tensor<4xf32>
+  %1 = vx.add %s, %0 : tensor<4xf32>, tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
 // So does what the size of the other hangs on.
 // CHECK-LABEL: func.func @through_a_symbol(
 // CHECK-COUNT-3: vx.fusion

@@ -9,12 +9,16 @@ import argparse
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
 from run_models import np, required_devices
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
+from make_adamw_pools import NUMBERS, Pools
 
 CASES = {}
 
@@ -30,13 +34,40 @@ def case(*sizes):
     return register
 
 
-class Program:
-    """`text` has the function `step`; `step(state, *inputs)` gives the next state, or None where the call is to fail with `message`. With a `seed`
-    the program's variables start with random values, which are to be `state`; else that is written."""
+class Failed:
+    """What a call leaves that fails with `message` after iterations that commit."""
 
-    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None, seed=None):
-        self.text, self.state, self.calls, self.step, self.ulps = text, state, calls, step, ulps
-        self.message, self.replays, self.seed = message, replays, seed
+    def __init__(self, state, message):
+        self.state, self.message = state, message
+
+
+class Program:
+    """`text` has the function `step`, and others where `step` is a dictionary of functions: then a call begins with the name of one.
+    `step(state, *inputs)` gives the next state, or None or a `Failed` where the call is to fail with `message`; `results(state, *inputs)`, where a function
+    has an entry, what it returns. `members` are variables that lie in others: the name of the pool, the place of the first float, the shape.
+    They may be written before the calls, too: `written`, by name. `work` are the dispatches and replays that functions are to take; `in_place` are functions that
+    copy nothing and wait for nothing, and `without_arena` those that need no memory beside the variables. With a
+    `seed` the program's variables start with random values, which are to be `state`; else that is written."""
+
+    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None, members=None, written=None, results=None, work=None, in_place=(), without_arena=(), seed=None):
+        self.text, self.state, self.ulps, self.message, self.seed = text, state, ulps, message, seed
+        self.functions = step if isinstance(step, dict) else {"step": step}
+        self.calls = calls if isinstance(step, dict) else [("step", *inputs) for inputs in calls]
+        self.members, self.written, self.results = members or {}, written or {}, results or {}
+        self.in_place, self.without_arena = in_place, without_arena
+        self.work = work or ({"step": {"replays": replays}} if replays is not None else {})
+
+    def add_members(self, state):
+        """With the members' values beside the pools'."""
+        views = {name: state[pool].reshape(-1)[start : start + int(np.prod(shape))].reshape(shape) for name, (pool, start, shape) in self.members.items()}
+        return {**state, **views}
+
+    def write(self, state):
+        """The state once the members are written."""
+        state = {name: value.copy() for name, value in state.items()}
+        for name, value in self.written.items():
+            self.add_members(state)[name][...] = value
+        return state
 
 
 def tensor(*dims, of="f32"):
@@ -354,6 +385,160 @@ func.func @step(%i: {ids} {{vx.name = "i"}}) -> (tensor<f32> {{vx.name = "r"}}) 
     return Program(text, {name: whole(random, n, 3) for name in ("w", "u", "kept")}, [(random.integers(0, n, (n, 1)),) for _ in range(3)], step)
 
 
+@case(7, 20000)
+def _pools(floats):
+    """50 parameters of odd sizes, and their gradients, in pools: gradients are written where they lie, one kernel updates all."""
+    pools, random = Pools(50, floats), np.random.default_rng(floats)
+    matrix, vector = pools.get_shown()
+    rows = pools.shapes[0][0]
+    f = {name: np.float32(number) for name, number in NUMBERS.items()}
+    members = {f"{letter}{k}": (pool, offset, shape) for letter, pool in (("w", "parameters"), ("g", "gradients")) for k, (shape, offset) in enumerate(zip(pools.shapes, pools.offsets))}
+    state = {name: np.zeros(pools.size, np.float32) for name in ("parameters", "first", "second", "gradients")}
+    for name, (pool, start, shape) in members.items():
+        state[pool][start : start + int(np.prod(shape))] = random.standard_normal(int(np.prod(shape)))
+
+    def view(state, name):
+        pool, start, shape = members[name]
+        return state[pool][start : start + int(np.prod(shape))].reshape(shape)
+
+    def backward(state, x, d):
+        new = {name: value.copy() for name, value in state.items()}
+        for k, shape in enumerate(pools.shapes):
+            own = d[:, k : k + shape[-1]]
+            view(new, f"g{k}")[...] = x[:, k : k + shape[0]].T @ own if len(shape) == 2 else own.sum(0) + view(state, f"w{k}") * np.float32(0.5)
+        return new
+
+    def step(state, lr, i=np.zeros(1, np.int64)):
+        if i.min() < -rows or i.max() >= rows:
+            return None
+        m = state["first"] * f["b1"] + state["gradients"] * f["c1"]
+        v = state["second"] * f["b2"] + state["gradients"] * state["gradients"] * f["c2"]
+        w = state["parameters"]
+        return {"parameters": w - (m / (np.sqrt(v) + f["e"]) + w * f["wd"]) * lr, "first": m, "second": v, "gradients": state["gradients"]}
+
+    def predict(state, x):
+        return [x[:, : pools.shapes[matrix][0]] @ view(state, f"w{matrix}"), -view(state, f"w{vector}")]
+
+    calls, x = [], whole(random, 4, pools.inner)
+    for number in range(3):
+        d, lr = whole(random, 4, pools.outer), np.float32(0.1 / (number + 1))
+        calls += [("backward", x, d), ("checked_step", lr, np.array([0, 1, rows])), ("step", lr), ("predict", np.eye(4, pools.inner, dtype=np.float32)),
+                  ("checked_step", lr, np.array([0, -rows, rows - 1]))]
+    return Program(pools.get_text(), state, calls, {"backward": backward, "step": step, "checked_step": step, "predict": lambda state, x: state}, ulps=64, message="allowed is",
+                   members=members, written={"w1": whole(random, *pools.shapes[1]), "w4": whole(random, *pools.shapes[4])},
+                   results={"predict": predict, "checked_step": lambda state, lr, i: [view(state, "w0")[np.clip(i, -rows, rows - 1)]]},
+                   work={"step": {"dispatches": 1, "replays": 1}, "backward": {"replays": 1}, "checked_step": {"dispatches": 2, "replays": 1}},
+                   in_place=("backward", "step"), without_arena=("step",))
+
+
+POOL = {"a": ("pool", 0, (3, 5)), "b": ("pool", 16, (16,)), "c": ("pool", 32, (7,)), "bc": ("pool", 16, (23,))}
+
+
+def of_pool(body, results=""):
+    """A pool of 48 floats, with members of which some share bytes, and another variable."""
+    members = "".join(f"vx.variable @{name} in @{pool} at {4 * start} : {tensor(*shape)}\n" for name, (pool, start, shape) in POOL.items())
+    return f"""vx.symbol data_dependent "i"
+vx.variable @pool : {tensor(48)}
+{members}vx.variable @kept : {tensor(48)}
+{body}"""
+
+
+@case(1, 2)
+def _members_and_the_whole(seed):
+    """Members and their pool are stored and loaded by turns: each load gives what was stored last, whichever name it was stored under."""
+    random = np.random.default_rng(seed)
+    t, a, b, bc = tensor(48), tensor(3, 5), tensor(16), tensor(23)
+    text = of_pool(f"""func.func @step(%x: {a} {{vx.name = "x"}}, %y: {bc} {{vx.name = "y"}}) -> ({t} {{vx.name = "r"}}) {{
+  %p = vx.variable_load @pool : {t}
+  %p1 = vx.neg %p : {t}
+  vx.variable_store %p1, @pool : {t}
+  %a = vx.variable_load @a : {a}
+  %a1 = vx.add %a, %x : {a}, {a}
+  vx.variable_store %a1, @a : {a}
+  vx.variable_store %y, @bc : {bc}
+  %b = vx.variable_load @b : {b}
+  %b1 = vx.add %b, %b : {b}, {b}
+  vx.variable_store %b1, @b : {b}
+  %q = vx.variable_load @pool : {t}
+  %k = vx.variable_load @kept : {t}
+  %k1 = vx.add %k, %q : {t}, {t}
+  vx.variable_store %k1, @kept : {t}
+  return %q : {t}
+}}""")
+
+    def step(state, x, y):
+        pool = -state["pool"]
+        pool[:15] += x.reshape(-1)
+        pool[16:39] = y
+        pool[16:32] *= 2
+        return {"pool": pool, "kept": state["kept"] + pool}
+
+    return Program(text, {"pool": whole(random, 48), "kept": whole(random, 48)}, [("step", whole(random, 3, 5), whole(random, 23)) for _ in range(3)], {"step": step},
+                   members=POOL, results={"step": lambda state, x, y: [step(state, x, y)["pool"]]})
+
+
+@case(1, 2)
+def _members_in_a_loop(seed):
+    """A loop stores a member, and loads the pool before it does so in the next round."""
+    random = np.random.default_rng(seed)
+    t, c = tensor(48), tensor(7)
+    text = of_pool(f"""func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {c} {{vx.name = "x"}}) {{
+  vx.loop "i" trip_count(%k) {{
+    %p = vx.variable_load @pool : {t}
+    %s = vx.variable_load @kept : {t}
+    %s1 = vx.add %s, %p : {t}, {t}
+    vx.variable_store %s1, @kept : {t}
+    %c = vx.variable_load @c : {c}
+    %c1 = vx.sub %x, %c : {c}, {c}
+    vx.variable_store %c1, @c : {c}
+    %true = vx.constant dense<true> : tensor<i1>
+    vx.yield %true : tensor<i1>
+  }}
+  return
+}}""")
+
+    def step(state, k, x):
+        pool, kept = state["pool"].copy(), state["kept"].copy()
+        for _ in range(int(k)):
+            kept += pool
+            pool[32:39] = x - pool[32:39]
+        return {"pool": pool, "kept": kept}
+
+    return Program(text, {"pool": whole(random, 48), "kept": whole(random, 48)}, [(np.array(k), whole(random, 7)) for k in (0, 3, 1)], step, members=POOL)
+
+
+@case(1, 2)
+def _members_read_as_the_pool(seed):
+    """The old pool is read behind what a member's new value is computed from, by kernels of its own; another member is made of bytes that
+    lie elsewhere in the pool."""
+    random = np.random.default_rng(seed)
+    t, a, b, c = tensor(48), tensor(3, 5), tensor(16), tensor(7)
+    text = of_pool(f"""func.func @step(%x: {a} {{vx.name = "x"}}) -> (tensor<f32> {{vx.name = "r"}}) {{
+  %p = vx.variable_load @pool : {t}
+  %a = vx.variable_load @a : {a}
+  %a1 = vx.sub %x, %a : {a}, {a}
+  vx.variable_store %a1, @a : {a}
+  %m = vx.reduce max %a1 axes = [0, 1] : {a}
+  %mm = vx.broadcast %m, [] : tensor<f32> -> {t}
+  %k = vx.add %p, %mm : {t}, {t}
+  vx.variable_store %k, @kept : {t}
+  %s = vx.slice %p starts [#vx.dim<24>] strides [1] : {t} -> {b}
+  %b1 = vx.neg %s : {b}
+  vx.variable_store %b1, @b : {b}
+  %old = vx.reduce max %p axes = [0] : {t}
+  return %old : tensor<f32>
+}}""")
+
+    def step(state, x):
+        pool = state["pool"].copy()
+        pool[:15] = x.reshape(-1) - pool[:15]
+        pool[16:32] = -state["pool"][24:40]
+        return {"pool": pool, "kept": state["pool"] + pool[:15].max()}
+
+    return Program(text, {"pool": whole(random, 48), "kept": whole(random, 48)}, [("step", whole(random, 3, 5)) for _ in range(3)], {"step": step}, members=POOL,
+                   results={"step": lambda state, x: [state["pool"].max()]})
+
+
 @case(2, 19)
 def _loop(n):
     """A variable that a loop stores at each round, and one beside it that reads it afterwards."""
@@ -383,7 +568,156 @@ func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}) ->
             w = x - w
         return {"w": w, "u": state["u"] + w}
 
-    return Program(text, {"w": whole(random, n), "u": whole(random, n)}, [(np.array(k), whole(random, n)) for k in (0, 3, 1, 2)], step)
+    return Program(text, {"w": whole(random, n), "u": whole(random, n)}, [("step", np.array(k), whole(random, n)) for k in (0, 3, 1, 2)], {"step": step}, in_place=("step",))
+
+
+def looped(n, body, before="", after="", commits=False, more=""):
+    """A function that reads @w and @x of n by 3, with `body` in a loop of k rounds."""
+    t = tensor(n, 3)
+    return f"""vx.symbol data_dependent "i"
+vx.variable @w : {t}
+vx.variable @u : {t}
+func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}{more}) -> ({t} {{vx.name = "r"}}) {{
+{before}  vx.loop {"commits " if commits else ""}"i" trip_count(%k) {{
+{body}    %true = vx.constant dense<true> : tensor<i1>
+    vx.yield %true : tensor<i1>
+  }}
+{after}  return %r : {t}
+}}"""
+
+
+@case(2, 350)
+def _loop_of_two(n):
+    """Two variables that a loop updates in one kernel, and a third place that reads one behind it."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    text = looped(n, f"""    %w = vx.variable_load @w : {t}
+    %u = vx.variable_load @u : {t}
+    %w1 = vx.sub %x, %w : {t}, {t}
+    %u1 = vx.add %u, %w1 : {t}, {t}
+    vx.variable_store %w1, @w : {t}
+    vx.variable_store %u1, @u : {t}
+""", after=f"  %w2 = vx.variable_load @w : {t}\n  %r = vx.neg %w2 : {t}\n")
+
+    def step(state, k, x):
+        w, u = state["w"], state["u"]
+        for _ in range(int(k)):
+            w = x - w
+            u = u + w
+        return {"w": w, "u": u}
+
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, [("step", np.array(k), whole(random, n, 3)) for k in (0, 3, 1, 2)], {"step": step},
+                   results={"step": lambda state, k, x: [-step(state, k, x)["w"]]}, in_place=("step",))
+
+
+@case(4, 129)
+def _loop_that_swaps(n):
+    """Each round gives one variable the other's old value, and the other one's transpose-like mix: neither may lie where it did."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    text = looped(n, f"""    %w = vx.variable_load @w : {t}
+    %u = vx.variable_load @u : {t}
+    %row = vx.slice %u starts [#vx.dim<{n - 1}>, #vx.dim<0>] strides [1, 1] : {t} -> {tensor(1, 3)}
+    %flat = vx.reshape %row : {tensor(1, 3)} -> {tensor(3)}
+    %rows = vx.broadcast %flat, [1] : {tensor(3)} -> {t}
+    %u1 = vx.sub %u, %rows : {t}, {t}
+    %u2 = vx.sub %u1, %w : {t}, {t}
+    vx.variable_store %u, @w : {t}
+    vx.variable_store %u2, @u : {t}
+""", after=f"  %r = vx.variable_load @w : {t}\n")
+
+    def step(state, k, x):
+        w, u = state["w"], state["u"]
+        for _ in range(int(k)):
+            w, u = u, u - u[-1:] - w
+        return {"w": w, "u": u}
+
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, [("step", np.array(k), whole(random, n, 3)) for k in (0, 3, 1, 2)], {"step": step},
+                   results={"step": lambda state, k, x: [step(state, k, x)["w"]]})
+
+
+@case(5, 65)
+def _loop_carries(n):
+    """A value that begins as a variable's and ends as its new one; rows of it are replaced where they lie. Rows are gathered before, by indices
+    that may be wrong, and the loop is guarded then."""
+    t, ids, random = tensor(n, 3), tensor(n, of="i64"), np.random.default_rng(n)
+    text = f"""vx.symbol data_dependent "i"
+vx.variable @w : {t}
+vx.variable @u : {t}
+func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}, %at: {ids} {{vx.name = "at"}}, %s: {tensor(1, of="i64")} {{vx.name = "s"}}) -> ({t} {{vx.name = "r"}}) {{
+  %rows = vx.gather %x, %at axis = 0 : {t}, {ids}
+  %w = vx.variable_load @w : {t}
+  %u = vx.variable_load @u : {t}
+  %part = vx.slice %x starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : {t} -> {tensor(2, 3)}
+  %w1, %u1 = vx.loop "i" trip_count(%k) inits(%w, %u : {t}, {t}) -> {t}, {t} {{
+  ^bb0(%a: {t}, %b: {t}):
+    %a1 = vx.sub %rows, %a : {t}, {t}
+    %b1 = vx.update_slice %b, %s, %part axes = [0] : {t}, {tensor(1, of="i64")}, {tensor(2, 3)}
+    %true = vx.constant dense<true> : tensor<i1>
+    vx.yield %true, %a1, %b1 : tensor<i1>, {t}, {t}
+  }}
+  vx.variable_store %w1, @w : {t}
+  vx.variable_store %u1, @u : {t}
+  return %rows : {t}
+}}"""
+
+    def step(state, k, x, at, s):
+        if at.max() >= n:
+            return None
+        w, u = state["w"], state["u"].copy()
+        for _ in range(int(k)):
+            w = x[at] - w
+            if 0 <= s[0] <= n - 2:
+                u[s[0] : s[0] + 2] = x[:2]
+        return {"w": w, "u": u}
+
+    good, bad = random.integers(-n, n, n), np.full(n, n)
+    calls = [("step", np.array(k), whole(random, n, 3), at, np.array([s])) for k, at, s in ((2, good, 1), (3, bad, 0), (0, good, 0), (1, good, n - 2), (1, bad, 2))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, message="allowed is", in_place=("step",))
+
+
+def faulty_loop(n, commits):
+    """Rows are gathered by an index of each round's own: a bad one fails the call."""
+    t, ids, random = tensor(n, 3), tensor(6, of="i64"), np.random.default_rng(n)
+    text = looped(n, f"""    %one = vx.slice %at starts [#vx.dim<i>] strides [1] : {ids} -> {tensor(1, of="i64")}
+    %row = vx.gather %x, %one axis = 0 : {t}, {tensor(1, of="i64")}
+    %flat = vx.reshape %row : {tensor(1, 3)} -> {tensor(3)}
+    %rows = vx.broadcast %flat, [1] : {tensor(3)} -> {t}
+    %w = vx.variable_load @w : {t}
+    %w1 = vx.sub %rows, %w : {t}, {t}
+    vx.variable_store %w1, @w : {t}
+    %u = vx.variable_load @u : {t}
+    %u1 = vx.add %u, %old : {t}, {t}
+    vx.variable_store %u1, @u : {t}
+""", before=f"  %old = vx.variable_load @w : {t}\n", after=f"  %r = vx.neg %old : {t}\n", commits=commits, more=f', %at: {ids} {{vx.name = "at"}}')
+
+    def step(state, k, x, at):
+        w, u = state["w"], state["u"]
+        for i in range(int(k)):
+            if i >= len(at) or not -n <= at[i] < n:
+                done = Failed({"w": w, "u": u}, f"{i} iteration{'' if i == 1 else 's'} of") if commits else None
+                return done
+            w, u = x[at[i]] - w, u + state["w"]
+        return {"w": w, "u": u}
+
+    good = random.integers(-n, n, 6)
+
+    def bad(place):
+        return np.where(np.arange(6) == place, n, good)
+
+    calls = [("step", np.array(k), whole(random, n, 3), at) for k, at in ((3, good), (6, bad(2)), (2, bad(2)), (6, bad(0)), (0, good), (6, bad(5)), (7, good), (6, good), (2, bad(1)))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, message="",
+                   results={"step": lambda state, k, x, at: [-state["w"]]})
+
+
+@case(4, 129)
+def _loop_that_fails(n):
+    """A fault in a round leaves all as it was."""
+    return faulty_loop(n, False)
+
+
+@case(4, 129)
+def _loop_that_commits(n):
+    """A fault in a round leaves what the rounds before it stored, and the error says how many those were."""
+    return faulty_loop(n, True)
 
 
 def hash64(data):
@@ -455,27 +789,42 @@ def compare(program, want, got, where):
     return None
 
 
-def run(program, bin, module, device, threads, folder):
-    """The first difference, or None."""
-    script, want = [], dict(program.state)
+def find_copies(program, bin, source, device, variants):
+    """What the schedules do that they are not to do, or None."""
+    if not program.in_place:
+        return None
+    shown = subprocess.run([os.path.join(bin, "vx-compile"), source, f"-target={device}", *variants, "--stop-after=schedule", "-o", "-"], capture_output=True, text=True)
+    schedules = dict(re.findall(r"^  vxrt\.program @(\w+) (.*?)^  }", shown.stdout, re.S | re.M))
+    for function in program.in_place:
+        for unwanted in ("vxrt.copy", "vxrt.check_faults", *(["vxrt.arena_reserve"] if function in program.without_arena else [])):
+            if unwanted in schedules[function]:
+                return f"'{function}' has a {unwanted}"
+    return None
+
+
+def run(program, bin, module, device, threads, folder, seen):
+    """The first difference, or None. `seen` gets the bits of the state after each call."""
+    script, want = [], program.write(program.state)
+    names = list(program.add_members(want))
 
     def put(array):
         path = os.path.join(folder, f"{device}{len(script)}.bin")
         np.ascontiguousarray(array).tofile(path)
         return path
 
-    if program.seed is None:
-        for name, value in program.state.items():
-            script.append(f"write {name} {put(value)}")
-    for number, inputs in enumerate(program.calls):
-        line = "call step"
+    for name, value in [*(program.state.items() if program.seed is None else []), *program.written.items()]:
+        script.append(f"write {name} {put(value)}")
+    for number, (function, *inputs) in enumerate(program.calls):
+        line = f"call {function}"
         for k, value in enumerate(inputs):
             path = os.path.join(folder, f"{device}_call{number}_{k}.bin")
             np.ascontiguousarray(value).tofile(path)
             line += f" {path}"
         script.append(line)
-        for name in program.state:
-            script.append(f"read {name} {os.path.join(folder, f'{device}_{name}{number}.bin')}")
+        if function in program.results:
+            script.append(f"results {os.path.join(folder, f'{device}_results{number}.bin')}")
+        for name in names:
+            script.append(f"read {name} {os.path.join(folder, f'{device}_{name}_{number}.bin')}")
     environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
     ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads), str(program.seed or 0)], input="\n".join(script) + "\n", capture_output=True, text=True, env=environment)
     if ran.returncode != 0:
@@ -483,22 +832,36 @@ def run(program, bin, module, device, threads, folder):
     answers = ran.stdout.strip().split("\n")
     if len(answers) != len(program.calls):
         return f"{len(answers)} answers to {len(program.calls)} calls"
-    for number, (inputs, answer) in enumerate(zip(program.calls, answers)):
-        new = program.step(want, *inputs)
+    for number, ((function, *inputs), answer) in enumerate(zip(program.calls, answers)):
+        new = program.functions[function](want, *inputs)
         verb, _, rest = answer.partition(" ")
-        if (verb == "failed") != (new is None) or (new is None and program.message not in rest):
-            return f"call {number}: want it to {'be done' if new else 'fail with ' + repr(program.message)}, got {answer!r}"
+        message = program.message
+        if isinstance(new, Failed):
+            want, message, new = new.state, new.message, None
+        if (verb == "failed") != (new is None) or (new is None and message not in rest):
+            return f"call {number}: want it to {'be done' if new else 'fail with ' + repr(message)}, got {answer!r}"
         if new:
+            report = json.loads(rest)
+            for what, count in program.work.get(function, {}).items():
+                if report[what] != count:
+                    return f"call {number} of '{function}': {report[what]} {what}, want {count}"
+            if function in program.results:
+                results = np.concatenate([np.reshape(value, -1) for value in program.results[function](want, *inputs)])
+                got = np.fromfile(os.path.join(folder, f"{device}_results{number}.bin"), np.float32)
+                found = compare(program, {"results": results}, {"results": got}, f"call {number} of '{function}'")
+                if found:
+                    return found
             want = new
-            replays = json.loads(rest)["replays"]
-            if program.replays not in (None, replays):
-                return f"call {number}: {replays} replays, want {program.replays}"
-        got = {name: np.fromfile(os.path.join(folder, f"{device}_{name}{number}.bin"), np.float32).reshape(value.shape) for name, value in program.state.items()}
-        found = compare(program, want, got, f"after call {number}")
+        got = {name: np.fromfile(os.path.join(folder, f"{device}_{name}_{number}.bin"), np.float32).reshape(value.shape) for name, value in program.add_members(want).items()}
+        found = compare(program, program.add_members(want), got, f"after call {number}")
         if found:
             return found
+        for name, value in program.add_members(got).items():
+            if not np.array_equal(bits(value), bits(got[name])):
+                return f"after call {number}: @{name} is not what its pool holds"
         # Rounding does not add up over calls: each is compared by itself.
-        want = got
+        want = {name: got[name] for name in program.state}
+        seen.append(b"".join(value.tobytes() for value in want.values()))
     return None
 
 
@@ -523,8 +886,14 @@ def main():
             compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), source, f"-target={','.join(devices)}", *variants, "--no-cache", "-o", module],
                                       capture_output=True, text=True)
             for device in devices:
-                for threads in (1, 4) if device == "cpu" else (1,):
-                    found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else run(program, options.bin, module, device, threads, folder)
+                first, copies = None, find_copies(program, options.bin, source, device, [variant for variant in variants if variant.startswith(f"--{device}=")])
+                for threads in (1, 2, 4) if device == "cpu" else (1,):
+                    seen = []
+                    found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else run(program, options.bin, module, device, threads, folder, seen)
+                    first = first or seen
+                    found = found or copies
+                    if not found and seen != first:
+                        found = "other bits than with one thread"
                     passed, failed = passed + (found is None), failed + (found is not None)
                     if found:
                         print(f"FAILED {name} on {device}, {threads} threads: {found}")

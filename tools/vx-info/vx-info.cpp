@@ -92,11 +92,16 @@ static void printVariables(const Json &module) {
   if (module["variables"].empty())
     return;
   printOut("\nvariables\n");
+  std::map<uint32_t, size_t> inStorage;
+  for (const Json &variable : module["variables"])
+    ++inStorage[variable.value("storage", 0U)];
   for (const Json &variable : module["variables"]) {
     printOut("  {}: {}[{}], {}", variable.value("name", ""), variable.value("type", ""), join(variable["dims"], ","),
              variable.contains("size") ? sizeText(variable.value("size", uint64_t(0))) : "sized by the instance");
     if (const std::string role = variable.value("role", ""); role != "state")
       printOut(", {}", role);
+    if (const uint32_t storage = variable.value("storage", 0U); inStorage[storage] > 1)
+      printOut(", at {} of storage {}", join(Json::array({variable["offset"]}), ""), storage);
     if (variable.contains("source"))
       printOut(", from {}", variable.value("source", ""));
     printOut("{}\n", variable.contains("initial") ? ", starts as " + variable["initial"].get<std::string>()

@@ -1,5 +1,7 @@
 #include "vx/Analysis/DerivableVariables.h"
 
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -16,7 +18,12 @@ DerivableVariables::DerivableVariables(func::FuncOp function) {
     if (isWeight && type.hasStaticShape())
       names.insert(variable.getSymNameAttr());
   }
-  function.walk([&](VariableStoreOp store) { names.erase(store.getVariableAttr().getAttr()); });
+  VariablePlaces places(module);
+  function.walk([&](VariableStoreOp store) {
+    for (auto variable : module.getOps<VariableOp>())
+      if (places.overlap(variable.getSymNameAttr(), store.getVariableAttr().getAttr()))
+        names.erase(variable.getSymNameAttr());
+  });
 }
 
 bool DerivableVariables::isLoad(Operation *op) const {

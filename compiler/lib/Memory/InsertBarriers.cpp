@@ -2,6 +2,7 @@
 
 #include "Lifetimes.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
 
@@ -19,7 +20,8 @@ namespace {
 /// Tells which views of memory may share bytes.
 class Aliasing {
 public:
-  explicit Aliasing(vxrt::ProgramOp program) : lifetimes(program), maxima(program), expressions(&maxima) {
+  explicit Aliasing(vxrt::ProgramOp program)
+      : lifetimes(program), maxima(program), expressions(&maxima), places(program->getParentOfType<ModuleOp>()) {
     for (vxrt::AliasPair pair : vxrt::getAliases(program))
       inputs[vxrt::getResult(program, pair.result)] = vxrt::getInput(program, pair.input);
   }
@@ -38,7 +40,8 @@ public:
     auto aVariable = a.getDefiningOp<vxrt::VariableOp>(), bVariable = b.getDefiningOp<vxrt::VariableOp>();
     if ((aVariable && isInput(b)) || (bVariable && isInput(a)))
       return false;
-    return !aVariable || !bVariable || aVariable.getVariable() == bVariable.getVariable();
+    return !aVariable || !bVariable ||
+           places.overlap(aVariable.getVariableAttr().getAttr(), bVariable.getVariableAttr().getAttr());
   }
 
 private:
@@ -84,6 +87,7 @@ private:
   Lifetimes lifetimes;
   NamedMaxima maxima;
   EntryExpressions expressions;
+  VariablePlaces places;
   llvm::DenseMap<Value, Lifetime> known;
   llvm::DenseMap<Value, Value> inputs; // by the result that may be its memory
 };

@@ -1,12 +1,13 @@
 // Lets kernels write the new value of a variable where the variable lies.
 
 #include "Lifetimes.h"
+#include "Productions.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 #include "vx/Memory/CallFailures.h"
 #include "vx/Memory/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -17,10 +18,10 @@ namespace vx {
 
 namespace {
 
-/// The ops of a program's outermost block in the order in which they run, a segment's commands in its place.
+/// The ops of a block in the order in which they run, a segment's commands in its place.
 class Steps {
 public:
-  explicit Steps(vxrt::ProgramOp program) : block(program.getBody().front()) { number(); }
+  explicit Steps(Block &block) : block(block) { number(); }
 
   /// Of an op in a loop or branch, the step of that.
   int64_t getPosition(Operation *op) const {
@@ -70,11 +71,12 @@ private:
 
 class VariableWriter {
 public:
-  explicit VariableWriter(vxrt::ProgramOp program) : program(program), steps(program) {}
+  VariableWriter(vxrt::ProgramOp program, Block &block, const VariablePlaces &places)
+      : program(program), block(block), places(places), steps(block) {}
 
   void run() {
-    if (!program.walk([](vxrt::CopyOp copy) { return WalkResult(failure(vxrt::writesVariable(copy))); })
-             .wasInterrupted())
+    auto writes = [](Operation *op) { return WalkResult(failure(vxrt::writesVariable(op))); };
+    if (!block.getParentOp()->walk(writes).wasInterrupted())
       return;
     dropNeedlessChecks();
     joinSegments();
@@ -90,17 +92,30 @@ public:
     for (vxrt::CopyOp store : stores)
       hasCopies |= !writeInPlace(store, check);
     if (check && !hasCopies) {
-      check.erase();
+      // An iteration that is done is one without a fault; a call looks for them at its end.
+      if (isIteration())
+        check->moveBefore(block.getTerminator());
+      else
+        check.erase();
       joinSegments();
     }
     dropEmptySegments();
   }
 
 private:
+  bool isIteration() const { return isa<vxrt::WhileOp>(block.getParentOp()); }
+
+  static bool isCommittingLoop(Operation *op) {
+    auto loop = dyn_cast<vxrt::WhileOp>(op);
+    return loop && loop.getCommits();
+  }
+
   /// Without a kernel that may report a fault since the last check, there is nothing to wait for.
   void dropNeedlessChecks() {
     bool mayBeFaulty = false;
     for (Operation *step : steps.get()) {
+      if (isCommittingLoop(step)) // it leaves none
+        continue;
       step->walk([&](vxrt::DispatchOp dispatch) { mayBeFaulty |= dispatch->hasAttr(kFaultSitesAttr); });
       if (isa<vxrt::CheckFaultsOp>(step) && !mayBeFaulty)
         step->erase();
@@ -113,7 +128,7 @@ private:
   /// Segments with nothing between them but names of memory are one.
   void joinSegments() {
     vxrt::SegmentOp last;
-    for (Operation &op : llvm::make_early_inc_range(program.getBody().front())) {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
       auto segment = dyn_cast<vxrt::SegmentOp>(op);
       if (last && segment) {
         Block &body = last.getBody().front();
@@ -130,7 +145,7 @@ private:
   }
 
   void dropEmptySegments() {
-    for (auto segment : llvm::make_early_inc_range(program.getBody().getOps<vxrt::SegmentOp>()))
+    for (auto segment : llvm::make_early_inc_range(block.getOps<vxrt::SegmentOp>()))
       if (segment.getBody().front().empty())
         segment.erase();
   }
@@ -141,59 +156,20 @@ private:
     for (Operation *step : steps.get())
       if (auto faults = dyn_cast<vxrt::CheckFaultsOp>(step))
         check = faults;
+      else if (isCommittingLoop(step))
+        check = nullptr; // that one is the loop's
     return check;
   }
 
-  /// What makes a stored value: one kernel, or a copy of the variable and kernels that replace elements of it, in
-  /// order.
-  struct Production {
-    vxrt::CopyOp copied;
-    SmallVector<vxrt::DispatchOp> kernels;
-  };
+  VariablePlace getPlace(vxrt::VariableOp name) const { return places.lookup(name.getVariableAttr().getAttr()); }
 
-  /// No kernels where something else may write the value, or holds it beyond its commands.
-  Production getProduction(vxrt::CopyOp store) {
-    Value value = store.getSource();
-    if (!value.getDefiningOp<vxrt::AllocateOp>())
-      return {};
-    SetVector<Operation *> writers;
-    for (Operation *user : value.getUsers()) {
-      if (!isBriefUse(user))
-        return {};
-      if (llvm::is_contained(vxrt::getWrittenBuffers(user), value))
-        writers.insert(user);
-    }
-    Production production;
-    SmallVector<Operation *> inOrder = writers.takeVector();
-    llvm::sort(inOrder, [&](Operation *a, Operation *b) { return steps.getPosition(a) < steps.getPosition(b); });
-    for (Operation *writer : inOrder) {
-      if (!isa<vxrt::ProgramOp>(writer->getParentOp()->getParentOp()))
-        return {};
-      auto kernel = dyn_cast<vxrt::DispatchOp>(writer);
-      auto copy = dyn_cast<vxrt::CopyOp>(writer);
-      if (copy && writer == inOrder.front() && isOfVariable(copy.getSource(), store))
-        production.copied = copy;
-      else if (kernel && (production.copied ? updates(kernel, value) : inOrder.size() == 1))
-        production.kernels.push_back(kernel);
-      else
-        return {};
-    }
-    return production;
-  }
-
-  static bool isOfVariable(Value value, vxrt::CopyOp store) {
+  bool isOfVariable(Value value, vxrt::CopyOp store) {
     auto variable = value.getDefiningOp<vxrt::VariableOp>();
-    return variable &&
-           variable.getVariableAttr() == store.getTarget().getDefiningOp<vxrt::VariableOp>().getVariableAttr();
+    return variable && getPlace(variable) == getPlace(store.getTarget().getDefiningOp<vxrt::VariableOp>());
   }
 
-  /// True where the kernel writes a part of what lies in the buffer.
-  static bool updates(vxrt::DispatchOp dispatch, Value buffer) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
-    for (auto [number, output] : llvm::enumerate(dispatch.getOutputs()))
-      if (output == buffer)
-        return kernel && getUpdatedOperand(kernel, number);
-    return false;
+  Production getProduction(vxrt::CopyOp store) {
+    return findProduction(store.getSource(), block, [&](Value value) { return isOfVariable(value, store); });
   }
 
   int64_t getProducerStep(vxrt::CopyOp store) {
@@ -201,22 +177,14 @@ private:
     return production.kernels.empty() ? -1 : steps.getPosition(production.kernels.front());
   }
 
-  /// The names of a variable's memory.
-  SmallVector<vxrt::VariableOp> getNames(FlatSymbolRefAttr variable) {
+  /// The names of memory that shares bytes with a variable.
+  SmallVector<vxrt::VariableOp> getNames(const VariablePlace &place) {
     SmallVector<vxrt::VariableOp> names;
     program.walk([&](vxrt::VariableOp op) {
-      if (op.getVariableAttr() == variable)
+      if (getPlace(op).overlaps(place))
         names.push_back(op);
     });
     return names;
-  }
-
-  /// True when the kernel may write over what it reads of the variable: each element after it has read it.
-  static bool allows(vxrt::DispatchOp dispatch, int64_t operand, Value value) {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
-    return kernel && llvm::any_of(getInPlacePairs(kernel), [&](InPlacePair pair) {
-             return pair.operand == operand && dispatch.getOutputs()[pair.result] == value;
-           });
   }
 
   /// True where the value is written to the variable from now on, and the copy is gone. Only guarded kernels do that
@@ -226,24 +194,25 @@ private:
     ArrayRef<vxrt::DispatchOp> producers = production.kernels;
     if (producers.empty() || llvm::any_of(producers, [](vxrt::DispatchOp producer) { return mayFailCall(producer); }))
       return false;
-    auto isProducer = [&](Operation *op) {
-      return llvm::any_of(producers, [&](vxrt::DispatchOp producer) { return producer == op; });
-    };
     Value value = store.getSource();
     auto target = store.getTarget().getDefiningOp<vxrt::VariableOp>();
     // The step behind which the old value is read no more and the call cannot fail any more.
     int64_t last = -1;
     unsigned ownReads = 0;
-    for (vxrt::VariableOp name : getNames(target.getVariableAttr()))
+    const VariablePlace place = getPlace(target);
+    for (vxrt::VariableOp name : getNames(place))
       for (OpOperand &use : name->getUses()) {
         Operation *user = use.getOwner();
         if (user == store || user == production.copied)
           continue;
         if (!isBriefUse(user))
           return false; // a loop or branch may give it another name
-        if (isProducer(user)) {
-          auto producer = cast<vxrt::DispatchOp>(user);
-          if (++ownReads > 1 || !allows(producer, use.getOperandNumber() - getFirstInput(producer), value))
+        if (!block.findAncestorOpInBlock(*user))
+          continue; // before this loop, or behind it
+        if (llvm::is_contained(vxrt::getWrittenBuffers(user), name.getResult()))
+          return false; // the order of two stores of one byte stays
+        if (production.contains(user)) {
+          if (getPlace(name) != place || ++ownReads > 1 || !mayOverwrite(use, value))
             return false;
           continue;
         }
@@ -254,7 +223,7 @@ private:
         last = std::max(last, static_cast<int64_t>(position));
     // Who reads the new value reads the variable from now on, as long as it does so later.
     for (Operation *user : value.getUsers())
-      if (user != production.copied && !isProducer(user) && steps.getPosition(user) <= last)
+      if (user != production.copied && !production.contains(user) && steps.getPosition(user) <= last)
         return false;
     SmallVector<vxrt::DispatchOp> early;
     for (vxrt::DispatchOp producer : producers) {
@@ -265,13 +234,13 @@ private:
       // Nobody has read another result of it by then.
       for (Value output : producer.getOutputs())
         for (Operation *user : output.getUsers())
-          if (int64_t read = steps.getPosition(user); !isProducer(user) && read > position && read <= last)
+          if (int64_t read = steps.getPosition(user); !production.contains(user) && read > position && read <= last)
             return false;
       // What it reads must still be there.
       for (Value input : producer.getInputs())
-        if (auto other = input.getDefiningOp<vxrt::VariableOp>(); other && other.getVariable() != target.getVariable())
+        if (auto other = input.getDefiningOp<vxrt::VariableOp>(); other && !getPlace(other).overlaps(place))
           for (int64_t between = position + 1; between <= last; ++between)
-            if (writes(steps.get()[between], other.getVariableAttr()))
+            if (writes(steps.get()[between], getPlace(other)))
               return false;
     }
     // Each goes to the step behind which all of them go, the last one first.
@@ -294,26 +263,31 @@ private:
     return true;
   }
 
-  static unsigned getFirstInput(vxrt::DispatchOp dispatch) {
-    return dispatch.getInputs().empty() ? 0 : dispatch.getInputs().getBeginOperandIndex();
-  }
-
-  static bool writes(Operation *step, FlatSymbolRefAttr variable) {
+  bool writes(Operation *step, const VariablePlace &place) const {
     auto result = step->walk([&](Operation *op) {
       return WalkResult(failure(llvm::any_of(vxrt::getWrittenBuffers(op), [&](Value written) {
         auto name = written.getDefiningOp<vxrt::VariableOp>();
-        return name && name.getVariableAttr() == variable;
+        return name && getPlace(name).overlaps(place);
       })));
     });
     return result.wasInterrupted();
   }
 
   vxrt::ProgramOp program;
+  Block &block; // the program's, or that of a loop that commits
+  const VariablePlaces &places;
   Steps steps;
 };
 
 struct WriteVariablesInPlacePass : impl::WriteVariablesInPlacePassBase<WriteVariablesInPlacePass> {
-  void runOnOperation() override { VariableWriter(getOperation()).run(); }
+  void runOnOperation() override {
+    VariablePlaces places(getOperation()->getParentOfType<ModuleOp>());
+    Block &block = getOperation().getBody().front();
+    for (auto loop : block.getOps<vxrt::WhileOp>())
+      if (loop.getCommits())
+        VariableWriter(getOperation(), loop.getBody().front(), places).run();
+    VariableWriter(getOperation(), block, places).run();
+  }
 };
 
 } // namespace

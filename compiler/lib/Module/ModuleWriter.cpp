@@ -5,6 +5,8 @@
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
+#include "vx/abi/kernel.h"
 #include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
 #include "vx/abi/version.h"
@@ -302,6 +304,11 @@ private:
   }
 
   void collectVariables(ModuleOp module) {
+    static_assert(kVariableAlignment == VX_BUFFER_ALIGNMENT);
+    llvm::DenseMap<StringAttr, uint32_t> storages;
+    for (auto variable : module.getOps<VariableOp>())
+      if (!variable.getPool())
+        storages[variable.getSymNameAttr()] = addStorage(cast<RankedTensorType>(variable.getType()));
     for (auto variable : module.getOps<VariableOp>()) {
       auto type = cast<RankedTensorType>(variable.getType());
       auto entry = std::make_unique<format::VariableT>();
@@ -309,15 +316,13 @@ private:
       entry->element_type = getElementType(type.getElementType());
       entry->role = static_cast<format::Role>(variable.getRole());
       entry->source = variable.getSource().value_or("").str();
-      DimAttr bits = DimAttr::constant(module.getContext(), vxrt::getStorageBits(type.getElementType()));
-      for (DimAttr dim : getDims(type)) {
+      for (DimAttr dim : getDims(type))
         entry->dims.push_back(std::make_unique<format::ExprT>(encodeExpr(dim, instanceSymbols)));
-        bits = bits * dim;
-      }
-      DimAttr size = DimAttr::ceilDiv(bits, DimAttr::constant(module.getContext(), 8));
-      entry->storage = static_cast<uint32_t>(root.storages.size());
-      root.storages.push_back(std::make_unique<format::StorageT>());
-      root.storages.back()->size = std::make_unique<format::ExprT>(encodeExpr(size, instanceSymbols));
+      VariablePlace place = getPlace(variable);
+      entry->storage = storages.lookup(place.storage);
+      if (place.offset > 0)
+        entry->offset = std::make_unique<format::ExprT>(
+            encodeExpr(DimAttr::constant(module.getContext(), place.offset), instanceSymbols));
       if (ElementsAttr initial = variable.getInitialAttr()) {
         entry->init = std::make_unique<format::InitT>();
         entry->init->kind = format::InitKind::Constant;
@@ -332,6 +337,18 @@ private:
       shared.variables[variable.getSymName()] = static_cast<uint32_t>(root.variables.size());
       root.variables.push_back(std::move(entry));
     }
+  }
+
+  /// The number of a new storage as large as a tensor.
+  uint32_t addStorage(RankedTensorType type) {
+    MLIRContext *context = type.getContext();
+    DimAttr bits = DimAttr::constant(context, vxrt::getStorageBits(type.getElementType()));
+    for (DimAttr dim : getDims(type))
+      bits = bits * dim;
+    root.storages.push_back(std::make_unique<format::StorageT>());
+    root.storages.back()->size = std::make_unique<format::ExprT>(
+        encodeExpr(DimAttr::ceilDiv(bits, DimAttr::constant(context, 8)), instanceSymbols));
+    return static_cast<uint32_t>(root.storages.size() - 1);
   }
 
   static uint64_t getSize(ShapedType type) {

@@ -406,7 +406,10 @@ private:
           emitParallelMove(*inner, yield.getValues().getTypes(), targets, registersOf(yield.getValues()));
           for (auto [result, target] : llvm::zip(loop.getResults(), carried))
             registers[result] = target;
-          emit(block, Op::While, {condition}).blocks.push_back(std::move(inner));
+          format::InstructionT &instruction = emit(block, Op::While, {condition});
+          instruction.blocks.push_back(std::move(inner));
+          if (loop.getCommits())
+            instruction.site = getSite(op->getLoc(), "iterations");
         })
         .Case<vxrt::ListEmptyOp>([&](auto empty) {
           emit(block, Op::ListEmpty, {value()}, static_cast<int64_t>(getElementType(empty.getElementType())));

@@ -67,6 +67,7 @@ static void recognise(OpPassManager &pm, bool strictMath) {
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
   pm.addPass(createInlineCallsPass());
+  pm.addPass(createResolveOverlapsPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
   pm.addPass(createRecordConstraintsPass());
   specialise(pm, options.dims);
@@ -141,6 +142,7 @@ void buildKernelsPipeline(OpPassManager &pm, const TargetBackend &backend) {
 void buildSchedulePipeline(OpPassManager &pm) {
   pm.addPass(createConvertToSchedulePass());
   pm.addNestedPass<vxrt::ProgramOp>(createElideCopiesPass());
+  pm.addNestedPass<vxrt::ProgramOp>(createUpdateLoopsInPlacePass());
   pm.addNestedPass<vxrt::ProgramOp>(createWriteVariablesInPlacePass());
   pm.addNestedPass<vxrt::ProgramOp>(createDeclareAliasesPass());
   pm.addPass(createGuardKernelsPass());

@@ -68,41 +68,104 @@ struct VerifySchedulePass : impl::VerifySchedulePassBase<VerifySchedulePass> {
     }
   }
 
+  /// What the commands so far, of any path to here, may have done.
+  struct Progress {
+    bool writes = false;      // to a variable, in this call or in this iteration of a loop that commits
+    bool mayBeFaulty = false; // a kernel may have reported a fault that nothing has looked for
+
+    void join(const Progress &other) {
+      writes |= other.writes;
+      mayBeFaulty |= other.mayBeFaulty;
+    }
+  };
+
   /// A call that fails changes no variable, and no input that a result may lie in: what may refuse it stands before the
   /// first command that writes one, and where a kernel may have reported a fault that nothing has looked for yet, only
   /// guarded kernels write.
   void checkBeforeWrites(Operation *program) {
-    llvm::DenseSet<Value> kept; // results that may be the memory of an input
+    reported.clear();
+    kept.clear();
     if (auto schedule = dyn_cast<vxrt::ProgramOp>(program))
       for (vxrt::AliasPair pair : vxrt::getAliases(schedule))
         kept.insert(vxrt::getResult(schedule, pair.result));
-    // A copy of the input to its own memory is nothing.
-    auto writesKept = [&](Operation *op) {
-      return isa<vxrt::DispatchOp>(op) &&
-             llvm::any_of(vxrt::getWrittenBuffers(op), [&](Value buffer) { return kept.contains(buffer); });
-    };
-    bool writes = false, mayBeFaulty = false;
-    program->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      bool writesHere = vxrt::writesVariable(op) || writesKept(op), isCheck = isa<vxrt::CheckFaultsOp>(op);
-      if (isCheck || isa<vxrt::ReadI64Op>(op))
-        mayBeFaulty = false;
-      if (writesHere && mayBeFaulty && !op->hasAttr(kGuardedAttr)) {
-        op->emitError() << "after 'schedule' only guarded kernels write a variable or the memory of an input where a "
-                        << "fault may have been reported, got '" << op->getName() << "' of "
-                        << describeSource(op->getLoc());
-        return signalPassFailure();
+    for (Region &region : program->getRegions())
+      for (Block &block : region) {
+        Progress progress;
+        check(block, progress);
       }
-      writes |= writesHere;
-      mayBeFaulty |= op->hasAttr(kFaultSitesAttr);
-      // What was written before a check was so by guarded kernels.
-      if (!writes || isCheck || !mayFailCall(op))
-        return;
-      op->emitError()
-          << "after 'schedule' nothing may fail a call from the first command on that writes a variable or the "
-          << "memory of an input, got '" << op->getName() << "' of " << describeSource(op->getLoc());
-      signalPassFailure();
-    });
   }
+
+  void check(Block &block, Progress &progress) {
+    for (Operation &op : block) {
+      if (auto loop = dyn_cast<vxrt::WhileOp>(op)) {
+        checkLoop(loop, progress);
+      } else if (auto branch = dyn_cast<vxrt::IfOp>(op)) {
+        Progress other = progress;
+        check(branch.getThenRegion().front(), progress);
+        check(branch.getElseRegion().front(), other);
+        progress.join(other);
+      } else if (auto segment = dyn_cast<vxrt::SegmentOp>(op)) {
+        check(segment.getBody().front(), progress);
+      } else {
+        checkOp(&op, progress);
+      }
+    }
+  }
+
+  /// An iteration comes behind the one before it.
+  void checkLoop(vxrt::WhileOp loop, Progress &progress) {
+    Block &body = loop.getBody().front();
+    if (!loop.getCommits()) {
+      Progress none = progress;
+      for (int round = 0; round < 2; ++round)
+        check(body, progress);
+      progress.join(none);
+      return;
+    }
+    if (progress.mayBeFaulty)
+      report(loop, Twine("after 'schedule' a loop that commits begins with no fault to be looked for, got '") +
+                       loop->getName().getStringRef() + "' of " + describeSource(loop.getLoc()));
+    Progress iteration{progress.writes, false};
+    check(body, iteration);
+    if (iteration.mayBeFaulty)
+      report(loop, Twine("after 'schedule' an iteration that commits ends with no fault to be looked for, got '") +
+                       loop->getName().getStringRef() + "' of " + describeSource(loop.getLoc()));
+    progress.mayBeFaulty = false;
+  }
+
+  void checkOp(Operation *op, Progress &progress) {
+    // What was written before a look for faults was so by guarded kernels, or without any.
+    bool writesHere = vxrt::writesVariable(op) || writesKept(op),
+         isCheck = isa<vxrt::CheckFaultsOp, vxrt::ReadI64Op>(op);
+    if (isCheck)
+      progress.mayBeFaulty = false;
+    if (writesHere && progress.mayBeFaulty && !op->hasAttr(kGuardedAttr))
+      return report(op, Twine("after 'schedule' only guarded kernels write a variable or the memory of an input "
+                              "where a fault may have been reported, got '") +
+                            op->getName().getStringRef() + "' of " + describeSource(op->getLoc()));
+    progress.writes |= writesHere;
+    progress.mayBeFaulty |= op->hasAttr(kFaultSitesAttr);
+    if (progress.writes && !isCheck && mayFailCall(op))
+      report(op, Twine("after 'schedule' nothing may fail a call from the first command on that writes a variable or "
+                       "the memory of an input, got '") +
+                     op->getName().getStringRef() + "' of " + describeSource(op->getLoc()));
+  }
+
+  /// Once for each op: a loop is looked at twice.
+  void report(Operation *op, const Twine &message) {
+    if (reported.insert(op).second)
+      op->emitError(message);
+    signalPassFailure();
+  }
+
+  /// A copy of an input to its own memory is nothing.
+  bool writesKept(Operation *op) const {
+    return isa<vxrt::DispatchOp>(op) &&
+           llvm::any_of(vxrt::getWrittenBuffers(op), [&](Value buffer) { return kept.contains(buffer); });
+  }
+
+  llvm::SmallPtrSet<Operation *, 4> reported;
+  llvm::DenseSet<Value> kept; // results that may be the memory of an input
 };
 
 } // namespace

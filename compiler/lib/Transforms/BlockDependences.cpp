@@ -1,7 +1,9 @@
 #include "BlockDependences.h"
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PriorityQueue.h"
 
 using namespace mlir;
@@ -23,7 +25,8 @@ BlockDependences::BlockDependences(Block &block) : block(block) {
     std::optional<unsigned> store;
     SmallVector<unsigned> loads; // behind the store
   };
-  llvm::DenseMap<StringAttr, Accesses> accesses;
+  VariablePlaces places(block.getParentOp()->getParentOfType<ModuleOp>());
+  llvm::DenseMap<StringAttr, llvm::MapVector<StringAttr, Accesses>> accesses; // by storage and variable
   std::optional<unsigned> reliedUpon;
   for (Operation &op : block) {
     unsigned position = ops.size();
@@ -37,18 +40,24 @@ BlockDependences::BlockDependences(Block &block) : block(block) {
       for (Value operand : inner->getOperands())
         if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
           waits.push_back(positions.lookup(producer));
-      if (auto load = dyn_cast<VariableLoadOp>(inner)) {
-        Accesses &known = accesses[load.getVariableAttr().getAttr()];
-        if (known.store && *known.store != position)
-          waits.push_back(*known.store);
-        known.loads.push_back(position);
-      } else if (auto store = dyn_cast<VariableStoreOp>(inner)) {
-        Accesses &known = accesses[store.getVariableAttr().getAttr()];
-        if (known.store && *known.store != position)
-          waits.push_back(*known.store);
-        llvm::copy_if(known.loads, std::back_inserter(waits), [&](unsigned load) { return load != position; });
-        known = {position, {}};
+      StringAttr variable = getAccessedVariable(inner);
+      if (!variable)
+        return;
+      bool isStore = isa<VariableStoreOp>(inner);
+      // Those of one storage alone can share bytes.
+      auto &known = accesses[places.lookup(variable).storage];
+      for (auto &[other, before] : known) {
+        if (!places.overlap(variable, other))
+          continue;
+        if (before.store && *before.store != position)
+          waits.push_back(*before.store);
+        if (isStore)
+          llvm::copy_if(before.loads, std::back_inserter(waits), [&](unsigned load) { return load != position; });
       }
+      if (isStore)
+        known[variable] = {position, {}};
+      else
+        known[variable].loads.push_back(position);
     });
     if (doesAllBehindRelyOn(&op))
       reliedUpon = position;

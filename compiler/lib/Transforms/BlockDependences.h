@@ -9,9 +9,9 @@
 
 namespace vx {
 
-/// The order that the ops of a block must keep: what an op or its regions read is made before it, accesses of one
-/// variable keep their order where one of them stores it, and nothing moves to before what binds a symbol or states a
-/// constraint.
+/// The order that the ops of a block must keep: what an op or its regions read is made before it, accesses of
+/// variables that share bytes keep their order where one of them is a store, and nothing moves to before what binds a
+/// symbol or states a constraint.
 class BlockDependences {
 public:
   explicit BlockDependences(mlir::Block &block);

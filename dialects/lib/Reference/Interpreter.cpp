@@ -3,6 +3,7 @@
 #include "OpEvaluators.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -82,8 +83,9 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
 class Frame {
 public:
   Frame(ModuleOp module, const SymbolTableOfDims &table, const llvm::StringMap<Operation *> &binders,
-        ProgramState &state, CallStack &stack, SymbolValues symbols)
-      : module(module), table(table), binders(binders), state(state), stack(stack), symbols(std::move(symbols)) {}
+        ProgramState &state, ProgramState &committed, CallStack &stack, SymbolValues symbols)
+      : module(module), table(table), binders(binders), state(state), committed(committed), stack(stack),
+        symbols(std::move(symbols)) {}
 
   SymbolValues &getSymbols() { return symbols; }
 
@@ -175,8 +177,7 @@ private:
     if (auto load = llvm::dyn_cast<VariableLoadOp>(op))
       return runLoad(load);
     if (auto store = llvm::dyn_cast<VariableStoreOp>(op)) {
-      state.variables[store.getVariable()] = std::get<HostTensor>(values.lookup(store.getValue()));
-      return Values{};
+      return runStore(store);
     }
     if (auto fusion = llvm::dyn_cast<FusionOp>(op))
       return runBlock(fusion.getBody().front(), getValues(fusion.getInputs()));
@@ -200,25 +201,100 @@ private:
   }
 
   llvm::Expected<Values> runLoad(VariableLoadOp op) {
-    if (auto stored = state.variables.find(op.getVariable()); stored != state.variables.end())
-      return Values{stored->second};
-    auto variable = module.lookupSymbol<VariableOp>(op.getVariable()); // there: the load's verifier sees to it
+    llvm::Expected<HostTensor> value = loadVariable(op, op.getVariable(), state);
+    if (!value)
+      return value.takeError();
+    return Values{std::move(*value)};
+  }
+
+  llvm::Expected<Values> runStore(VariableStoreOp op) {
+    const HostTensor &value = std::get<HostTensor>(values.find(op.getValue())->second);
+    if (llvm::Error error = storeVariable(op, op.getVariable(), value, state))
+      return error;
+    return Values{};
+  }
+
+  /// What an iteration has stored stays.
+  llvm::Error commit(LoopOp loop) {
+    llvm::SmallVector<VariableStoreOp> stores;
+    loop.walk([&](VariableStoreOp store) { stores.push_back(store); });
+    for (VariableStoreOp store : stores) {
+      llvm::Expected<HostTensor> value = loadVariable(store, store.getVariable(), state);
+      if (!value)
+        return value.takeError();
+      if (llvm::Error error = storeVariable(store, store.getVariable(), *value, committed))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+
+  /// What lies in a pool is a part of the pool's value, and of no other. The variable is there: the op's verifier sees
+  /// to it.
+  llvm::Expected<HostTensor> loadVariable(Operation *op, llvm::StringRef name, const ProgramState &from) {
+    auto variable = module.lookupSymbol<VariableOp>(name);
+    llvm::Expected<HostTensor> storage = loadStorage(op, getPlace(variable).storage, from);
+    if (!storage || !variable.getPool())
+      return storage;
+    auto type = llvm::cast<RankedTensorType>(variable.getType());
+    HostTensor value(storage->getElementType(), type.getShape());
+    llvm::copy(storage->getBytes().slice(getPlace(variable).offset, value.getBytes().size()),
+               value.getMutableBytes().begin());
+    return value;
+  }
+
+  llvm::Error storeVariable(Operation *op, llvm::StringRef name, const HostTensor &value, ProgramState &to) {
+    auto variable = module.lookupSymbol<VariableOp>(name);
+    if (!variable.getPool()) {
+      to.variables[name] = value;
+      return llvm::Error::success();
+    }
+    llvm::Expected<HostTensor> storage = loadStorage(op, variable.getPoolAttr().getAttr(), to);
+    if (!storage)
+      return storage.takeError();
+    llvm::copy(value.getBytes(), storage->getMutableBytes().begin() + getPlace(variable).offset);
+    to.variables[*variable.getPool()] = std::move(*storage);
+    return llvm::Error::success();
+  }
+
+  /// The value of a variable that lies in no other.
+  llvm::Expected<HostTensor> loadStorage(Operation *op, StringAttr name, const ProgramState &from) {
+    if (auto stored = from.variables.find(name.getValue()); stored != from.variables.end())
+      return stored->second;
+    auto variable = module.lookupSymbol<VariableOp>(name);
     if (variable.getInitial()) {
       llvm::Expected<HostTensor> initial = getHostTensor(*variable.getInitial());
       if (!initial)
         return callError(variable, llvm::toString(initial.takeError()));
-      return Values{std::move(*initial)};
+      return initial;
     }
     if (variable.getInit())
-      return callError(op, "variable '" + op.getVariable() + "' starts with random values, which are not given");
+      return callError(op, "variable '" + name.getValue() + "' starts with random values, which are not given");
     auto type = llvm::cast<RankedTensorType>(variable.getType());
-    llvm::Expected<llvm::SmallVector<int64_t>> shape = evaluateShape(type, state.symbols);
+    llvm::Expected<llvm::SmallVector<int64_t>> shape = evaluateShape(type, from.symbols);
     if (!shape)
-      return callError(op, "variable '" + op.getVariable() + "': " + llvm::toString(shape.takeError()));
+      return callError(op, "variable '" + name.getValue() + "': " + llvm::toString(shape.takeError()));
     std::optional<ElementType> elementType = reference::getElementType(type.getElementType());
     if (!elementType)
-      return callError(op, "variable '" + op.getVariable() + "' holds neither numbers nor bools");
-    return Values{HostTensor(*elementType, *shape)};
+      return callError(op, "variable '" + name.getValue() + "' holds neither numbers nor bools");
+    HostTensor storage(*elementType, *shape);
+    for (auto member : module.getOps<VariableOp>()) {
+      if (member.getPoolAttr() != FlatSymbolRefAttr::get(name))
+        continue;
+      auto place = storage.getMutableBytes().begin() + getPlace(member).offset;
+      if (auto given = from.variables.find(member.getSymName()); given != from.variables.end()) {
+        llvm::copy(given->second.getBytes(), place);
+        continue;
+      }
+      if (member.getInit())
+        return callError(op, "variable '" + member.getSymName() + "' starts with random values, which are not given");
+      if (!member.getInitial())
+        continue;
+      llvm::Expected<HostTensor> initial = getHostTensor(*member.getInitial());
+      if (!initial)
+        return callError(member, llvm::toString(initial.takeError()));
+      llvm::copy(initial->getBytes(), place);
+    }
+    return storage;
   }
 
   llvm::Expected<Values> runBindSymbol(BindSymbolOp op) {
@@ -256,6 +332,9 @@ private:
         return yielded.takeError();
       condition = std::get<HostTensor>(yielded->front()).getInt(0);
       carried.assign(yielded->begin() + 1, yielded->end());
+      if (op.getCommits())
+        if (llvm::Error error = commit(op))
+          return error;
     }
     return carried;
   }
@@ -279,7 +358,7 @@ private:
       inner[name] = *value;
     }
     static const llvm::StringMap<Operation *> noBinders;
-    Frame frame(module, table, noBinders, state, stack, std::move(inner));
+    Frame frame(module, table, noBinders, state, committed, stack, std::move(inner));
     if (auto sites = op->getAttrOfType<ArrayAttr>(kFaultSitesAttr)) {
       size_t next = 0;
       kernel.getBody().walk([&](Operation *inside) {
@@ -299,6 +378,7 @@ private:
   const SymbolTableOfDims &table;
   const llvm::StringMap<Operation *> &binders;
   ProgramState &state;
+  ProgramState &committed; // what stays when the call fails
   CallStack &stack;
   SymbolValues symbols;
   llvm::DenseMap<Value, HostValue> values;
@@ -365,7 +445,7 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
   ProgramState changed = state;
   stack.push_back(function);
   llvm::scope_exit leave([&] { stack.pop_back(); });
-  Frame frame(module, table, binders, changed, stack, std::move(symbols));
+  Frame frame(module, table, binders, changed, state, stack, std::move(symbols));
   Block &body = function.getBody().front();
   if (llvm::Error error = frame.bindAndCheck(function, body.getArgumentTypes(), inputs))
     return error;

@@ -218,6 +218,11 @@ Status CallState::placeResults(const Program &program, ProgramState &state, std:
 Status CallState::execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
                           std::span<const ResultPlace> places) {
   Interpreter interpreter(*this, program, state);
+  return interpreter.nameCommitted(execute(interpreter, program, outputs, places));
+}
+
+Status CallState::execute(Interpreter &interpreter, const Program &program, std::vector<Ref<Value>> &outputs,
+                          std::span<const ResultPlace> places) {
   VX_RETURN_IF_ERROR(interpreter.run());
   const Function &function = loaded.data().functions[functionIndex];
   auto hasPlace = [&](size_t output) { return output < places.size() && places[output].data; };

@@ -13,6 +13,8 @@
 
 namespace vx {
 
+class Interpreter;
+
 // Thread-compatible. The instance, or what is being loaded, outlives it.
 class CallState {
 public:
@@ -102,6 +104,8 @@ private:
   Status placeResults(const Program &program, ProgramState &state, std::span<Value *const> inputs,
                       std::span<const ResultPlace> places);
   BufferRegister &inputRegister(ProgramState &state, size_t input) const;
+  Status execute(Interpreter &interpreter, const Program &program, std::vector<Ref<Value>> &outputs,
+                 std::span<const ResultPlace> places);
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
                  std::span<const ResultPlace> places);
   // Gets the right to run the program of an entry, when the derived values that it reads are those of its variables.

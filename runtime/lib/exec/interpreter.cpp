@@ -59,9 +59,7 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
   case Op::If:
     return runBlock(instruction.blocks[i64(operands[0]) != 0 ? 0 : 1]);
   case Op::While:
-    while (i64(operands[0]) != 0)
-      VX_RETURN_IF_ERROR(runBlock(instruction.blocks[0]));
-    return okStatus();
+    return runLoop(instruction);
   case Op::Error:
     return faultAt(static_cast<uint32_t>(instruction.imm), {}, i64(operands[0]), i64(operands[1]), i64(operands[2]));
   case Op::MoveBuffer:
@@ -95,6 +93,29 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
     return runArithmetic(instruction);
   }
   return failure(VX_INTERNAL, "instruction {} has no meaning", static_cast<int>(instruction.op));
+}
+
+Status Interpreter::runLoop(const Instruction &instruction) {
+  const size_t place = committed.size();
+  if (instruction.site >= 0)
+    committed.push_back({static_cast<uint32_t>(instruction.site), 0});
+  while (i64(instruction.operands[0]) != 0) {
+    VX_RETURN_IF_ERROR(runBlock(instruction.blocks[0]));
+    if (instruction.site >= 0)
+      ++committed[place].iterations;
+  }
+  return okStatus();
+}
+
+Status Interpreter::nameCommitted(Status status) const {
+  if (status.ok() || committed.empty())
+    return status;
+  std::string message(status.message());
+  for (const Committed &loop : committed)
+    message += fmt::format("; {} iteration{} of {} {} done, and what was stored stays", loop.iterations,
+                           loop.iterations == 1 ? "" : "s", loaded.data().faultSites[loop.site].node,
+                           loop.iterations == 1 ? "was" : "were");
+  return Status(status.code(), std::move(message));
 }
 
 Status Interpreter::runArithmetic(const Instruction &instruction) {

@@ -14,6 +14,9 @@ public:
 
   Status run() { return runBlock(program.body); }
 
+  // Says of a failure what stays nevertheless: the iterations of loops that commit.
+  Status nameCommitted(Status status) const;
+
   // Waits, and fails when a kernel has reported a fault.
   Status checkFaults();
 
@@ -28,6 +31,7 @@ public:
 private:
   Status runBlock(const Block &block);
   Status runInstruction(const Instruction &instruction);
+  Status runLoop(const Instruction &instruction);
   Status runArithmetic(const Instruction &instruction);
   Status runBufferOp(const Instruction &instruction);
   Status runListOp(const Instruction &instruction);
@@ -67,6 +71,11 @@ private:
   const Program &program;
   CallState::ProgramState &state;
   Registers &registers;
+  struct Committed {
+    uint32_t site;
+    int64_t iterations;
+  };
+  std::vector<Committed> committed; // in the order in which the loops began
 };
 
 } // namespace vx

@@ -75,3 +75,49 @@ func.func @c3_undeclared(%go: tensor<i1>) {
   }
   return
 }
+
+// -----
+
+vx.symbol data_dependent "i"
+vx.variable @v : tensor<4xf32>
+vx.variable @u : tensor<4xf32>
+// CHECK-LABEL: func.func @commits(
+func.func @commits(%n: tensor<i64>, %go: tensor<i1>, %a: tensor<4xf32>) {
+  vx.variable_store %a, @u : tensor<4xf32>
+  // CHECK: vx.loop commits "i" trip_count(%{{.*}}) {
+  vx.loop commits "i" trip_count(%n) {
+    vx.variable_store %a, @v : tensor<4xf32>
+    vx.yield %go : tensor<i1>
+  }
+  return
+}
+
+// -----
+
+vx.symbol data_dependent "i"
+vx.symbol data_dependent "j"
+func.func @c4_place(%go: tensor<i1>) {
+  vx.loop "i" {
+    // expected-error @+1 {{'vx.loop' op expects a loop that commits to stand in a function's own block, got one in 'vx.loop'}}
+    vx.loop commits "j" {
+      vx.yield %go : tensor<i1>
+    }
+    vx.yield %go : tensor<i1>
+  }
+  return
+}
+
+// -----
+
+vx.symbol data_dependent "i"
+vx.variable @pool : tensor<32xf32>
+vx.variable @v in @pool at 64 : tensor<4xf32>
+func.func @c4_stored_before(%go: tensor<i1>, %a: tensor<4xf32>, %p: tensor<32xf32>) {
+  vx.variable_store %p, @pool : tensor<32xf32>
+  // expected-error @+1 {{'vx.loop' op expects no store before it of what it commits, got one of 'pool' before 'v'}}
+  vx.loop commits "i" {
+    vx.variable_store %a, @v : tensor<4xf32>
+    vx.yield %go : tensor<i1>
+  }
+  return
+}

@@ -17,6 +17,14 @@ vx.variable @o init = <orthogonal(1.0)> : tensor<4x2x2xf64>
 vx.symbol instance "pages" min = 1
 // CHECK: vx.variable @k role = cache : tensor<?x4xf32, #vx.enc<[pages, 4]>>
 vx.variable @k role = cache : tensor<?x4xf32, #vx.enc<[pages, 4]>>
+// CHECK: vx.variable @parameters role = parameter : tensor<48xf32>
+vx.variable @parameters role = parameter : tensor<48xf32>
+// CHECK: vx.variable @fc1_weight role = parameter source = "fc1/w" in @parameters at 64 : tensor<8x3xf32> = dense<1.000000e+00> : tensor<8x3xf32>
+vx.variable @fc1_weight role = parameter source = "fc1/w" in @parameters at 64 : tensor<8x3xf32> = dense<1.0> : tensor<8x3xf32>
+// CHECK: vx.variable @fc1_bias role = statistic in @parameters at 0 : tensor<16xf32>
+vx.variable @fc1_bias role = statistic in @parameters at 0 : tensor<16xf32>
+// CHECK: vx.variable @nothing role = parameter in @parameters at 192 : tensor<0xf32>
+vx.variable @nothing role = parameter in @parameters at 192 : tensor<0xf32>
 // CHECK-LABEL: func.func @use(
 func.func @use(%a: tensor<3xf32>) {
   // CHECK: %[[OLD:.+]] = vx.variable_load @sum : tensor<3xf32>
@@ -77,7 +85,7 @@ vx.variable @c4_infinite init = <normal(0.0, 0x7FF0000000000000)> : tensor<3xf32
 // -----
 
 // expected-error @+1 {{'vx.variable' op expects a first bound of at most the second, got 5.000000e-01 : f64 and -2.000000e+00 : f64}}
-vx.variable @c4_bounds init = <uniform(0.5, -2.0)> : tensor<3xf32>
+vx.variable @c6_bounds init = <uniform(0.5, -2.0)> : tensor<3xf32>
 
 // -----
 
@@ -114,3 +122,82 @@ func.func @c1_store_of_another_type(%a: tensor<3xi32>) {
   vx.variable_store %a, @sum : tensor<3xi32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'vx.variable' op expects a variable 'pool' to lie in, there is none}}
+vx.variable @c5_none in @pool at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+vx.variable @part in @pool at 0 : tensor<16xf32>
+// expected-error @+1 {{'vx.variable' op expects a pool that lies in no other, got 'part', which lies in 'pool'}}
+vx.variable @c5_chain in @part at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<6x8xf32>
+// expected-error @+1 {{'vx.variable' op expects a pool of one dimension and of 'f32', got 'pool' of type 'tensor<6x8xf32>'}}
+vx.variable @c5_rank in @pool at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects a pool of one dimension and of 'i32', got 'pool' of type 'tensor<48xf32>'}}
+vx.variable @c5_element_type in @pool at 0 : tensor<3xi32>
+
+// -----
+
+vx.symbol instance "pages"
+vx.variable @pool role = cache : tensor<?xf32, #vx.enc<[pages * 32]>>
+// expected-error @+1 {{'vx.variable' op expects sizes that are numbers in a pool and of it, got 'tensor<3xf32>' in 'tensor<?xf32, #vx.enc<[pages * 32]>>'}}
+vx.variable @c5_instance role = cache in @pool at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects an offset that is a multiple of 64, got 48}}
+vx.variable @c6_alignment in @pool at 48 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects an offset that is a multiple of 64, got -64}}
+vx.variable @c6_negative in @pool at -64 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects to lie in the 192 bytes of 'pool', got 68 bytes at 128}}
+vx.variable @c6_bounds in @pool at 128 : tensor<17xf32>
+
+// -----
+
+vx.variable @pool role = optimizer : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects instances to share a variable as its pool, got role parameter in 'pool' of role optimizer}}
+vx.variable @c7_role role = parameter in @pool at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32> = dense<1.0> : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects one initial value for its bytes, got another one by 'pool'}}
+vx.variable @c8_pool in @pool at 0 : tensor<3xf32> = dense<2.0> : tensor<3xf32>
+
+// -----
+
+vx.variable @pool init = <uniform(0.0, 1.0)> : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects one initial value for its bytes, got another one by 'pool'}}
+vx.variable @c8_random init = <uniform(0.0, 1.0)> in @pool at 0 : tensor<3xf32>
+
+// -----
+
+vx.variable @pool : tensor<48xf32>
+// expected-error @+1 {{'vx.variable' op expects one initial value for its bytes, got another one by 'b'}}
+vx.variable @a in @pool at 0 : tensor<20xf32> = dense<2.0> : tensor<20xf32>
+vx.variable @b in @pool at 64 : tensor<3xf32> = dense<2.0> : tensor<3xf32>
+
+// -----
+
+// expected-error @+1 {{'vx.variable' op expects a pool and an offset, or neither, got an offset without a pool}}
+"vx.variable"() <{sym_name = "offset_alone", type = tensor<3xf32>, offset = 0 : i64}> : () -> ()

@@ -339,6 +339,11 @@ TEST_F(ToolPrograms, infoShowsState) {
   builder.module.variables[1]->dims[0] = symbolExpr(0);
   builder.module.storages[1]->size =
       exprOf({{format::ExprOp::Symbol, 0, 0, 0}, {format::ExprOp::Constant, 0, 0, 4}, {format::ExprOp::Mul, 0, 1, 0}});
+  builder.addVariable("pool", format::ElementType::F32, {32}, 128);
+  builder.addVariable("part", format::ElementType::F32, {3}, 12);
+  builder.module.variables[3]->storage = 2;
+  builder.module.variables[3]->offset = constantExpr(64);
+  builder.module.storages.pop_back();
   builder.module.functions[0]->aliases.emplace_back(0, 0);
   builder.module.functions[0]->outputs[0]->rows = 0;
   builder.module.assets.push_back(std::make_unique<format::AssetT>());
@@ -368,6 +373,8 @@ TEST_F(ToolPrograms, infoShowsState) {
         "\ninstance\n  dim     pages: 1 to 64\n",
         "  fc.weight: f32[2,2], 16 bytes, parameter, from fc/w, starts as zero\n",
         "  k_0: f32[pages], sized by the instance, cache, starts as zero\n",
+        "  pool: f32[32], 128 bytes, at 0 of storage 2, starts as zero\n",
+        "  part: f32[3], 12 bytes, at 64 of storage 2, starts as zero\n",
         "\ntraining\n  train_step: main\n  predict: main\n  loss: mse\n  skeleton: tokenizer\n"
         "  metrics: y\n  seed: x\n",
         "\nassets\n  tokenizer (application/json), 2 bytes, section 1 at 0\n", "  entry   main n=[2,9]: program 0"})

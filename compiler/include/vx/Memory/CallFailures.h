@@ -7,7 +7,8 @@
 namespace vx {
 
 /// True when `op`, of a program, may end the call with an error: a check, a wait for the device, memory that is short,
-/// a size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: always.
+/// a size that is too large, a kernel that reports faults. A lost device is none of them. Of a loop or branch: when
+/// something in it may.
 bool mayFailCall(mlir::Operation *op);
 
 } // namespace vx

@@ -15,6 +15,24 @@ def ElideCopiesPass : Pass<"vx-elide-copies", "::vxrt::ProgramOp"> {
   let dependentDialects = ["::vxrt::VXRTDialect"];
 }
 
+def UpdateLoopsInPlacePass : Pass<"vx-update-loops-in-place", "::vxrt::ProgramOp"> {
+  let summary = "Let loops update variables where the variables lie";
+  let description = [{
+    A carried value that begins as a variable's and whose last one is stored to it lies where the variable does, in all iterations, and the
+    loop carries it no more. Its next value is made as `vx-write-variables-in-place` wants it: by a kernel whose result may lie in its
+    operand's place, or by kernels that replace elements of the old value. Nothing else reads the variable from the loop on, and what reads
+    the old value in the loop does so before.
+
+    A call that fails changes no variable: nothing in the loop or behind it may fail the call. Memory and sizes that do not change from
+    iteration to iteration go to before the loop. Behind kernels that may report a fault, those that write are `vx.guarded`.
+
+    Stays a copy: a value that other memory of each iteration holds (buffers that are swapped), a loop that reports faults, in another loop
+    or in a branch, and one that holds on to memory of its iterations. A loop that `commits` needs none of this. Needs: the schedule, before
+    the arena is planned. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
+}
+
 def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::ProgramOp"> {
   let summary = "Let kernels write new values of variables where the variables lie";
   let description = [{
@@ -23,10 +41,16 @@ def WriteVariablesInPlacePass : Pass<"vx-write-variables-in-place", "::vxrt::Pro
     So does all that may fail the call: a call that fails changes no variable. Where it stands later, the kernel moves behind it. A check
     for faults goes where no kernel since the last one reports any, and segments with nothing between them become one.
 
+    What shares bytes with the variable is read as it is: before the write. A kernel that reads it, and at another place than it writes, and
+    two stores of one byte stay copies.
+
     A copy of the variable itself that kernels replace elements of is updated where the variable lies, by one kernel or several.
 
     Kernels that may report a fault are not waited for: what writes a variable behind them is `vx.guarded`, and the check before the stores
     goes with the last copy. Guarded kernels come behind all that may report a fault.
+
+    The same goes for what an iteration stores in a loop that `commits`, whose end is that of the loop's body; a check stays there, so that
+    an iteration that is done is one without a fault.
 
     Stays a copy: a value that is returned too, that a loop or branch gives, or whose kernel reports faults itself. Needs: the schedule,
     before the arena is planned. Numerics: none.
@@ -80,7 +104,7 @@ def InsertBarriersPass : Pass<"vx-insert-barriers", "::vxrt::ProgramOp"> {
   let description = [{
     A command of a segment gets `barrier` when it reads what a command since the last barrier writes, or writes what one of those
     reads or writes; an input and a result that may be the same memory (`aliases`) are one, and so is the record of faults, which guarded
-    kernels read. Segments themselves run one after another. Needs: the arena planned.
+    kernels read. Two variables are one thing where they share bytes. Segments themselves run one after another. Needs: the arena planned.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }

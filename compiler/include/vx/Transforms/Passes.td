@@ -52,6 +52,24 @@ def InlineCallsPass : Pass<"vx-inline-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ResolveOverlapsPass : Pass<"vx-resolve-overlaps", "::mlir::ModuleOp"> {
+  let summary = "Access one variable of those that share bytes";
+  let description = [{
+    Where a function stores a variable and accesses another one of the same pool behind it, or in a loop around both, and they share bytes,
+    all its accesses of what lies in the pool become accesses of the pool: a load of a member is a slice of the pool's value, a store
+    replaces that slice. So what a load gives follows from values, whatever is moved later.
+
+        vx.variable_store %p, @pool : tensor<48xf32>             vx.variable_store %p, @pool : tensor<48xf32>
+        %w = vx.variable_load @w : tensor<8x3xf32>          ->   %0 = vx.variable_load @pool : tensor<48xf32>
+                                                                 %1 = vx.slice %0 starts [#vx.dim<16>] strides [1] : ... -> tensor<24xf32>
+                                                                 %w = vx.reshape %1 : tensor<24xf32> -> tensor<8x3xf32>
+
+    Leaves alone functions that store members that share no bytes, or load what they store later: those are updated where they lie.
+    Needs: no calls (`vx-inline-calls`). Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SpecializeDimsPass : Pass<"vx-specialize-dims", "::mlir::ModuleOp"> {
   let summary = "Replace dimension symbols by constants";
   let description = [{

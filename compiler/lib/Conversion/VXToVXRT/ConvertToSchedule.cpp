@@ -6,6 +6,7 @@
 #include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -103,7 +104,13 @@ private:
   Value getPosition(Value list, Value position, bool insert);
   Value insert(Value list, Value position, Value tensor);
   LogicalResult buildBlock(Block &block);
-  LogicalResult storeVariables();
+  /// What the ops in `root`, a function or a loop that commits, have stored.
+  LogicalResult storeVariables(Operation *root);
+  /// Whether other variables' stores may change what is there.
+  static bool mayBeVariable(Value memory);
+  /// Makes `memory` that of a copy where it may be a variable's.
+  LogicalResult keep(Type type, Value &memory);
+  LogicalResult keepOldValues(LoopOp loop);
   Value copyToFresh(Value buffer, RankedTensorType type);
   SmallVector<StringAttr> getStoredVariables(Operation *op);
   Type getMemoryType(Type type) {
@@ -117,6 +124,7 @@ private:
   Block *entry = nullptr; // of the program
   SmallVector<Scope> scopes;
   bool hasErrors = false;
+  bool commits = false;               // some loop of the function
   SmallVector<Attribute> constraints; // of the function's inputs
   vxrt::SegmentOp segment;            // open: commands go into it, everything else before it
 };
@@ -373,7 +381,12 @@ LogicalResult ScheduleBuilder::buildOp(LoopOp op) {
   endSegment();
   Block &sourceBody = op.getBody().front();
   SetVector<StringAttr> symbols = getUnboundSymbols(sourceBody.getArgumentTypes());
-  SmallVector<StringAttr> variables = getStoredVariables(op);
+  // What commits reads and writes variables where they lie, iteration by iteration.
+  SmallVector<StringAttr> variables;
+  if (!op.getCommits())
+    variables = getStoredVariables(op);
+  else if (failed(keepOldValues(op)))
+    return failure();
   auto continues = [&](Value iteration, Value flag) {
     return tripCount ? calc(vxrt::CalcKind::mul, calc(vxrt::CalcKind::lt, iteration, tripCount), flag) : flag;
   };
@@ -390,7 +403,11 @@ LogicalResult ScheduleBuilder::buildOp(LoopOp op) {
   for (StringAttr variable : variables)
     inits.push_back(lookup(&Scope::variables, variable));
   Value first = continues(inits[0], condition);
-  auto loop = vxrt::WhileOp::create(builder, location, TypeRange(ValueRange(inits)), first, inits);
+  if (op.getCommits()) {
+    endSegment();
+    vxrt::CheckFaultsOp::create(builder, location);
+  }
+  auto loop = vxrt::WhileOp::create(builder, location, TypeRange(ValueRange(inits)), first, inits, op.getCommitsAttr());
   {
     OpBuilder::InsertionGuard guard(builder);
     Block &body = loop.getBody().emplaceBlock();
@@ -425,6 +442,14 @@ LogicalResult ScheduleBuilder::buildOp(LoopOp op) {
     }
     for (StringAttr variable : variables)
       values.push_back(lookup(&Scope::variables, variable));
+    if (op.getCommits()) {
+      for (auto [value, carried] :
+           llvm::zip(yield.getValues().drop_front(), MutableArrayRef(values).slice(2, op.getNumResults())))
+        if (failed(keep(value.getType(), carried)))
+          return failure();
+      if (failed(storeVariables(op)))
+        return failure();
+    }
     endSegment();
     vxrt::YieldOp::create(builder, location, values);
     scopes.pop_back();
@@ -506,8 +531,35 @@ Value ScheduleBuilder::copyToFresh(Value buffer, RankedTensorType type) {
   return fresh;
 }
 
-LogicalResult ScheduleBuilder::storeVariables() {
-  SmallVector<StringAttr> stored = getStoredVariables(function);
+bool ScheduleBuilder::mayBeVariable(Value memory) {
+  return isa_and_present<vxrt::VariableOp, vxrt::IfOp, vxrt::WhileOp, vxrt::ListGetOp>(memory.getDefiningOp());
+}
+
+LogicalResult ScheduleBuilder::keep(Type type, Value &memory) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && mayBeVariable(memory))
+    memory = copyToFresh(memory, tensor);
+  return success(memory != nullptr);
+}
+
+/// A value that is read from the loop on, and may be what a variable holds before it.
+LogicalResult ScheduleBuilder::keepOldValues(LoopOp loop) {
+  for (Operation &op : llvm::make_range(loop->getBlock()->begin(), Block::iterator(loop)))
+    for (Value value : op.getResults()) {
+      Value memory = lookup(&Scope::memory, value);
+      if (!memory || llvm::all_of(value.getUsers(), [&](Operation *user) {
+            return loop->getBlock()->findAncestorOpInBlock(*user)->isBeforeInBlock(loop);
+          }))
+        continue;
+      if (failed(keep(value.getType(), memory)))
+        return failure();
+      setMemory(value, memory);
+    }
+  return success();
+}
+
+LogicalResult ScheduleBuilder::storeVariables(Operation *root) {
+  SmallVector<StringAttr> stored = getStoredVariables(root);
   if (stored.empty())
     return success();
   struct Store {
@@ -524,11 +576,8 @@ LogicalResult ScheduleBuilder::storeVariables() {
       continue; // stored what it holds
     // Another variable's storage may be overwritten before it is read, and what a loop, a branch or a list gives may be
     // the storage of any.
-    if (isa_and_present<vxrt::VariableOp, vxrt::IfOp, vxrt::WhileOp, vxrt::ListGetOp>(value.getDefiningOp())) {
-      value = copyToFresh(value, type);
-      if (!value)
-        return failure();
-    }
+    if (failed(keep(type, value)))
+      return failure();
     stores.push_back({value, storage});
   }
   endSegment();
@@ -567,7 +616,7 @@ LogicalResult ScheduleBuilder::buildOp(func::ReturnOp op) {
         return failure();
     }
   }
-  if (failed(storeVariables()))
+  if (failed(storeVariables(function)))
     return failure();
   endSegment();
   vxrt::ReturnOp::create(builder, location, values, ranks);
@@ -646,8 +695,11 @@ Value ScheduleBuilder::insert(Value list, Value position, Value tensor) {
     if (!dims.back())
       return {};
   }
-  return vxrt::ListInsertOp::create(builder, location, vxrt::ObjectType::get(context()), list, position,
-                                    getMemory(tensor), dims);
+  Value memory = getMemory(tensor);
+  // A list may hold it until iterations have stored the variable.
+  if (commits && failed(keep(type, memory)))
+    return {};
+  return vxrt::ListInsertOp::create(builder, location, vxrt::ObjectType::get(context()), list, position, memory, dims);
 }
 
 LogicalResult ScheduleBuilder::buildOp(SequenceConstructOp op) {
@@ -721,6 +773,15 @@ LogicalResult ScheduleBuilder::buildBlock(Block &block) {
 
 LogicalResult ScheduleBuilder::build() {
   builder.setInsertionPoint(function);
+  function.walk([&](LoopOp loop) { commits |= loop.getCommits(); });
+  // Stores reach memory at the end, so that a load behind one gives a value and not what lies there.
+  for (OverlappingAccess overlap : findOverlappingAccesses(function, VariablePlaces(module)))
+    return overlap.access->emitError() << "'" << overlap.access->getName() << "' of '"
+                                       << getAccessedVariable(overlap.access).getValue() << "' may follow a store of '"
+                                       << getAccessedVariable(overlap.store).getValue()
+                                       << "', which shares bytes with it, in "
+                                       << describeSource(overlap.access->getLoc())
+                                       << ": want one variable for both ('vx-resolve-overlaps')";
   // What is derived knows no sizes, and of the state only what it is derived from.
   auto derived = function->getAttrOfType<StringAttr>(kDerivedAttr);
   SmallVector<SymbolOp> sizes;

@@ -16,7 +16,8 @@ struct ProgramState {
 
 /// Calls `function` with `inputs`, one for each argument. Binds the symbols to the inputs' sizes and checks them
 /// against their declarations; runs fusions and kernels by their regions. Stores to variables reach `state` when the
-/// call succeeds, and none does when it fails. A failure names the source node.
+/// call succeeds, and none does when it fails, but for those of iterations that are done of a loop that commits. A
+/// failure names the source node. What lies in a pool is a part of the pool's value.
 llvm::Expected<llvm::SmallVector<HostValue>> evaluateFunction(mlir::func::FuncOp function,
                                                               llvm::ArrayRef<HostValue> inputs, ProgramState &state);
 

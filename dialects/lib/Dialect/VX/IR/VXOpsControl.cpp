@@ -2,6 +2,7 @@
 
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
 
 using namespace mlir;
 
@@ -55,6 +56,28 @@ LogicalResult IfOp::verify() {
   return verifyYield(*this, getElseRegion().front(), getResultTypes(), "the second region"); // C1
 }
 
+static LogicalResult verifyCommits(LoopOp loop) {
+  Operation *parent = loop->getParentOp();
+  if (isa_and_present<LoopOp, IfOp>(parent))
+    return loop.emitOpError() << "expects a loop that commits to stand in a function's own block, got one in '"
+                              << parent->getName() << "'";
+  VariablePlaces places(loop->getParentOfType<ModuleOp>());
+  SmallVector<StringAttr> stored;
+  loop.walk([&](VariableStoreOp store) { stored.push_back(store.getVariableAttr().getAttr()); });
+  for (Operation &op : llvm::make_range(loop->getBlock()->begin(), Block::iterator(loop))) {
+    StringAttr before, inside;
+    op.walk([&](VariableStoreOp store) {
+      for (StringAttr name : stored)
+        if (places.overlap(name, store.getVariableAttr().getAttr()))
+          before = store.getVariableAttr().getAttr(), inside = name;
+    });
+    if (before && !(isa<LoopOp>(op) && cast<LoopOp>(op).getCommits()))
+      return loop.emitOpError() << "expects no store before it of what it commits, got one of '" << before.getValue()
+                                << "' before '" << inside.getValue() << "'";
+  }
+  return success();
+}
+
 LogicalResult LoopOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getInits().size() || getNumResults() != getInits().size()) // C1
@@ -69,6 +92,8 @@ LogicalResult LoopOp::verify() {
   SymbolOp iteration = findSymbol(*this, getIteration());
   if ((*this)->getParentOfType<ModuleOp>() && (!iteration || !iteration.getDataDependent())) // C3
     return emitOpError() << "expects the symbol '" << getIteration() << "' to be declared as data-dependent";
+  if (getCommits() && failed(verifyCommits(*this))) // C4
+    return failure();
   SmallVector<Type> want = {RankedTensorType::get({}, IntegerType::get(getContext(), 1))};
   llvm::append_range(want, getResultTypes());
   return verifyYield(*this, body, want, "the region"); // C2
@@ -107,6 +132,9 @@ LogicalResult VariableOp::verify() {
   if (getInitial() && getInitial()->getType() != type) // C2
     return emitOpError() << "expects 'initial' of the variable's type: want " << type << ", got "
                          << getInitial()->getType();
+  if (getPool().has_value() != getOffset().has_value())
+    return emitOpError() << "expects a pool and an offset, or neither, got "
+                         << (getPool() ? "a pool without an offset" : "an offset without a pool");
   std::optional<InitAttr> init = getInit();
   if (!init)
     return success();
@@ -127,6 +155,47 @@ LogicalResult VariableOp::verify() {
                          << init->getB();
   if (init->getKind() == InitKind::normal && b.isNegative() && !b.isZero()) // C4
     return emitOpError() << "expects a deviation of at least 0, got " << init->getB();
+  return success();
+}
+
+static bool isShared(VariableOp variable) {
+  return variable.getRole() == VariableRole::parameter || variable.getRole() == VariableRole::statistic;
+}
+
+static bool hasStart(VariableOp variable) { return variable.getInitial() || variable.getInit(); }
+
+LogicalResult VariableOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (!getPool())
+    return success();
+  auto pool = symbolTable.lookupNearestSymbolFrom<VariableOp>(*this, getPoolAttr());
+  if (!pool) // C5
+    return emitOpError() << "expects a variable '" << *getPool() << "' to lie in, there is none";
+  if (pool.getPool()) // C5
+    return emitOpError() << "expects a pool that lies in no other, got '" << *getPool() << "', which lies in '"
+                         << *pool.getPool() << "'";
+  auto type = cast<RankedTensorType>(getType()), poolType = cast<RankedTensorType>(pool.getType());
+  if (poolType.getRank() != 1 || poolType.getElementType() != type.getElementType()) // C5
+    return emitOpError() << "expects a pool of one dimension and of " << type.getElementType() << ", got '"
+                         << *getPool() << "' of type " << poolType;
+  VariablePlace place = vx::getPlace(*this), whole = vx::getPlace(pool);
+  if (place.size < 0 || whole.size < 0) // C5
+    return emitOpError() << "expects sizes that are numbers in a pool and of it, got " << type << " in " << poolType;
+  if (place.offset < 0 || place.offset % kVariableAlignment != 0) // C6
+    return emitOpError() << "expects an offset that is a multiple of " << kVariableAlignment << ", got "
+                         << place.offset;
+  if (place.offset > whole.size || place.size > whole.size - place.offset) // C6
+    return emitOpError() << "expects to lie in the " << whole.size << " bytes of '" << *getPool() << "', got "
+                         << place.size << " bytes at " << place.offset;
+  if (isShared(*this) != isShared(pool)) // C7
+    return emitOpError() << "expects instances to share a variable as its pool, got role "
+                         << stringifyVariableRole(getRole()) << " in '" << *getPool() << "' of role "
+                         << stringifyVariableRole(pool.getRole());
+  if (!hasStart(*this))
+    return success();
+  for (VariableOp other : (*this)->getParentOfType<ModuleOp>().getOps<VariableOp>())
+    if (other != *this && hasStart(other) && vx::getPlace(other).overlaps(place)) // C8
+      return emitOpError() << "expects one initial value for its bytes, got another one by '" << other.getSymName()
+                           << "'";
   return success();
 }
 

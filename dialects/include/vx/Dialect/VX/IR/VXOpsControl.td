@@ -101,16 +101,21 @@ def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
     A dimension of a region argument or result that is a data-dependent symbol declared for it is bound at each
     iteration to the size of the value that comes in; so a carried value may change its size.
 
+    Where it `commits`, each iteration is a unit as a call is one: what it stores stays when a later iteration, or what follows the loop,
+    fails the call, and the error says how many iterations were done. An iteration that fails changes no variable.
+
     - C1: the region has one argument for each carried value, of its type up to dimensions.
     - C2: the region yields a tensor<i1> and one value for each carried value, of its type up to dimensions.
     - C3: `iteration` is declared as data-dependent.
+    - C4: a loop that commits stands in a function's own block, and no store before it there is of a variable that shares bytes with one
+      that the loop stores.
   }];
   let arguments = (ins Optional<VX_I64Scalar>:$trip_count, Optional<VX_BoolScalar>:$condition, Variadic<VX_Value>:$inits,
-                       StrAttr:$iteration);
+                       StrAttr:$iteration, UnitAttr:$commits);
   let results = (outs Variadic<VX_Value>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $iteration (`trip_count` `(` $trip_count^ `)`)? (`condition` `(` $condition^ `)`)?
+    (`commits` $commits^)? $iteration (`trip_count` `(` $trip_count^ `)`)? (`condition` `(` $condition^ `)`)?
     (`inits` `(` $inits^ `:` type($inits) `)`)? (`->` type($results)^)? $body attr-dict
   }];
   let hasVerifier = 1;
@@ -163,24 +168,40 @@ def VX_InitAttr : VX_Attr<"Init", "init"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
+def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                       VX_HostOp, VX_Unconstrained]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
     Parameters and statistics may be shared by instances. `source` is what the model calls the variable, where that is not its name.
+
+    A variable may lie in another one, its `pool`, from the byte `offset` on: a kernel updates all that lies in a pool by updating the pool.
+    Variables that share bytes are one memory under several names: a load gives what the last store of any of them left
+    (`vx-resolve-overlaps`).
 
     - C1: each dimension of `type` is a number, or an expression over symbols of the instance.
     - C2: `initial`, where given, has that type, which is static; else the variable starts as `init` says, or as zeros.
     - C3: there is one of `initial` and `init` at most.
     - C4: with `init` the type is a static one of f16, bf16, f32 or f64, with `orthogonal` of rank 2 or more; its numbers are finite, a
       uniform one's first is at most its second, and a deviation is at least 0.
+    - C5: `pool` is a variable of the module that lies in no other, of one dimension and the same element type, and both types are static.
+    - C6: `offset` is a multiple of 64 (`VX_BUFFER_ALIGNMENT` of the module file), and the variable ends where the pool does or before.
+    - C7: instances share both the variable and its pool, or neither, as their roles tell.
+    - C8: of variables that share bytes one has an `initial` or an `init`.
 
-    Examples: `vx.variable @k_0 role = cache : tensor<?x8xf32, #vx.enc<[pages, 8]>>`,
-    `vx.variable @w role = parameter init = <uniform(-0.1, 0.1)> : tensor<4x8xf32>`
+    Examples:
+
+        vx.variable @k_0 role = cache : tensor<?x8xf32, #vx.enc<[pages, 8]>>
+        vx.variable @w role = parameter init = <uniform(-0.1, 0.1)> : tensor<4x8xf32>
+        vx.variable @parameters role = parameter : tensor<48xf32>
+        vx.variable @fc1_weight role = parameter in @parameters at 64 : tensor<8x3xf32>
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<VX_Tensor>:$type, OptionalAttr<ElementsAttr>:$initial,
                        DefaultValuedAttr<VX_VariableRole, "::vx::VariableRole::state">:$role, OptionalAttr<StrAttr>:$source,
-                       OptionalAttr<VX_InitAttr>:$init);
-  let assemblyFormat = "$sym_name (`role` `=` $role^)? (`source` `=` $source^)? (`init` `=` $init^)? `:` $type (`=` $initial^)? attr-dict";
+                       OptionalAttr<VX_InitAttr>:$init, OptionalAttr<FlatSymbolRefAttr>:$pool, OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = [{
+    $sym_name (`role` `=` $role^)? (`source` `=` $source^)? (`init` `=` $init^)? (`in` $pool^ `at` $offset)? `:` $type
+    (`=` $initial^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -197,8 +218,8 @@ def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<Symbol
 def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
   let summary = "sets a variable";
   let description = [{
-    Takes effect for loads after it in the program; other calls see it when this call has succeeded. A call that fails changes
-    no variable.
+    Takes effect for loads after it in the program, of this variable and of those that share bytes with it; other calls see it when this
+    call has succeeded. A call that fails changes no variable, but in a `vx.loop` that `commits`.
 
     - C1: the variable exists and has the value's type.
   }];

@@ -242,15 +242,16 @@ def VXRT_IfOp : VXRT_Op<"if", [SingleBlock, NoRegionArguments]> {
 def VXRT_WhileOp : VXRT_Op<"while", [SingleBlock]> {
   let summary = "runs its region while the condition is not 0";
   let description = [{
-    The region takes the carried values and yields the next condition, then the next carried values.
+    The region takes the carried values and yields the next condition, then the next carried values. Where it `commits`, what an iteration
+    that is done wrote to variables stays when the call fails, and the error says how many were done.
 
     - C1: the initial values, the region's arguments and the results have the same types.
     - C2: the region yields an i64 and values of those types.
   }];
-  let arguments = (ins I64:$condition, Variadic<VXRT_Value>:$inits);
+  let arguments = (ins I64:$condition, Variadic<VXRT_Value>:$inits, UnitAttr:$commits);
   let results = (outs Variadic<VXRT_Value>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$condition (`inits` `(` $inits^ `:` type($inits) `)`)? (`->` type($results)^)? $body attr-dict";
+  let assemblyFormat = "(`commits` $commits^)? $condition (`inits` `(` $inits^ `:` type($inits) `)`)? (`->` type($results)^)? $body attr-dict";
   let hasRegionVerifier = 1;
 }
 
