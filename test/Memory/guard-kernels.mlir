@@ -20,7 +20,7 @@ vxrt.program @both symbols [] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "00000000000000000000000000000000" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @e "00000000000000000000000000000000" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>):
   %0 = vx.neg %w : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -42,12 +42,12 @@ vxrt.program @only symbols [] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "00000000000000000000000000000000" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @e "00000000000000000000000000000000" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>):
   %0 = vx.neg %w : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
-vx.kernel @e_guarded "11111111111111111111111111111111" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @e_guarded "11111111111111111111111111111111" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>):
   %0 = vx.abs %w : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>

@@ -25,7 +25,7 @@ vxrt.program @chain symbols ["n"] {
   }
   vxrt.return %y, %n : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -73,7 +73,7 @@ vxrt.program @in_place symbols [] {
   }
   vxrt.return %y, %one : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -107,7 +107,7 @@ vxrt.program @largest symbols ["k", "m", "n"] {
   }
   vxrt.return %y : !vxrt.buffer ranks [0]
 }
-vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -142,7 +142,7 @@ vxrt.program @stacked symbols ["k", "m", "n"] {
   }
   vxrt.return %y : !vxrt.buffer ranks [0]
 }
-vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -172,7 +172,7 @@ vxrt.program @bounded symbols ["n"] {
   }
   vxrt.return %y, %n, %z, %n : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
 }
-vx.kernel @k "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<4xf32>):
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>

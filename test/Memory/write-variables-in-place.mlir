@@ -27,7 +27,7 @@ vxrt.program @step symbols [] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -65,12 +65,12 @@ vxrt.program @behind symbols [] {
   %four = vxrt.const 4
   vxrt.return %b, %four : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
-vx.kernel @f "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @f "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -100,7 +100,7 @@ vxrt.program @copies symbols [] {
   %four = vxrt.const 4
   vxrt.return %b, %four : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -146,17 +146,17 @@ vxrt.program @append symbols [] {
   }
   vxrt.return %r, %four : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @f "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @f "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%i: tensor<1x1xi64>):
-  %0 = vx.check_indices %i below [#vx.dim<4>] : tensor<1x1xi64>
+  %0 = vx.check_indices %i below [#vx.dim<4>] {vx.anchor} : tensor<1x1xi64>
   vx.yield %0 : tensor<1x1xi64>
 }
-vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @s "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>, %i: tensor<1x1xi64>, %x: tensor<1xf32>):
-  %0 = vx.scatter set %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
+  %0 = vx.scatter set %w, %i, %x axes = [0] {vx.anchor} : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
   vx.yield %0 : tensor<4xf32>
 }
-vx.kernel @e "2" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @e "2" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>):
   %0 = vx.neg %w : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -194,9 +194,9 @@ vxrt.program @old_value symbols [] {
   }
   vxrt.return %r, %four : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @s "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>, %i: tensor<1xi64>, %x: tensor<4xf32>):
-  %0 = vx.update_slice %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1xi64>, tensor<4xf32>
+  %0 = vx.update_slice %w, %i, %x axes = [0] {vx.anchor} : tensor<4xf32>, tensor<1xi64>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
 

@@ -3,7 +3,7 @@
 // A fusion that is left, two kernels of one key, and a kernel that nothing dispatches.
 func.func @fusion(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error @+1 {{after 'kernels' no fusion region is left, got one of}}
-  %0 = vx.fusion (%x) <"loops", workgroup = [1], vector = [], reduction = [], threads = 1> : (tensor<2xf32>) -> tensor<2xf32> {
+  %0 = vx.fusion (%x) : (tensor<2xf32>) -> tensor<2xf32> #vx.loops<tile = [1]> {
   ^bb0(%a: tensor<2xf32>):
     vx.yield %a : tensor<2xf32>
   }
@@ -12,12 +12,12 @@ func.func @fusion(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-vx.kernel @a "same" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @a "same" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }
 // expected-error @+1 {{after 'kernels' equal kernels are one, got the key 'same' for 'a' and 'b'}}
-vx.kernel @b "same" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @b "same" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }
@@ -30,7 +30,7 @@ func.func @equal_kernels(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 // expected-error @+1 {{after 'kernels' every kernel is dispatched, got none for 'unused'}}
-vx.kernel @unused "key" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @unused "key" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }
@@ -38,12 +38,12 @@ vx.kernel @unused "key" symbols [] workgroups <1> <"loops", workgroup = [], vect
 // -----
 
 // expected-note @+1 {{see existing symbol definition here}}
-vx.kernel @twice "a" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @twice "a" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }
 // expected-error @+1 {{redefinition of symbol named 'twice'}}
-vx.kernel @twice "b" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @twice "b" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   vx.yield %x : tensor<2xf32>
 }

@@ -77,7 +77,7 @@ func.func @load_words() {
   return
 }
 
-vx.kernel @double "" symbols ["s0"] workgroups <s0> <"loops", workgroup = [1], vector = [], reduction = [], threads = 1> {
+vx.kernel @double "" symbols ["s0"] workgroups <s0> #vx.loops<tile = [1]> {
 ^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
   %0 = vx.add %x, %x : tensor<?xf32, #vx.enc<[s0]>>, tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>

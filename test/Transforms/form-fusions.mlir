@@ -1,14 +1,17 @@
 // RUN: vx-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(vx-form-fusions))' | FileCheck %s
 
-// Convolution, bias and activation are one kernel; the bias is its operand, the zeros are computed inside.
+// Convolution, bias and activation are one kernel, whose anchor is the convolution; the bias is its operand, the zeros are computed inside.
 // CHECK-LABEL: func.func @conv_bias_relu(
 // CHECK-SAME:    %[[X:[^ :]+]]: tensor<?x1x8x8xf32, #vx.enc<[batch, 1, 8, 8]>>
 // CHECK-NEXT:    %[[W:.+]] = vx.constant dense_resource<w>
 // CHECK-NEXT:    %[[B:.+]] = vx.constant dense<[1.000000e+00, 2.000000e+00]>
 // CHECK-NEXT:    %[[Y:.+]] = vx.fusion(%[[X]], %[[W]], %[[B]])
-// CHECK:           vx.conv
+// CHECK:           vx.conv {{.*}} {vx.anchor} :
+// CHECK-NOT:       vx.anchor
 // CHECK:           vx.add
+// CHECK-NOT:       vx.anchor
 // CHECK:           vx.max
+// CHECK-NOT:       vx.anchor
 // CHECK:           vx.yield
 // CHECK:         return %[[Y]]
 vx.symbol "batch"
@@ -31,11 +34,11 @@ func.func @conv_bias_relu(%x: tensor<?x1x8x8xf32, #vx.enc<[batch, 1, 8, 8]>>) ->
 // The activation ends the product's kernel rather than beginning the reduction's: both anchors stay apart.
 // CHECK-LABEL: func.func @epilogue_before_prologue(
 // CHECK:         vx.fusion
-// CHECK:           vx.contract
+// CHECK:           vx.contract {{.*}} {vx.anchor} :
 // CHECK:           vx.exp
 // CHECK:         vx.fusion
 // CHECK-NOT:       vx.exp
-// CHECK:           vx.reduce
+// CHECK:           vx.reduce {{.*}} {vx.anchor} :
 func.func @epilogue_before_prologue(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> tensor<4xf32> {
   %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<4x8xf32>, tensor<8x5xf32>
   %1 = vx.exp %0 : tensor<4x5xf32>
@@ -45,11 +48,14 @@ func.func @epilogue_before_prologue(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) ->
 
 // -----
 
-// A value with another reader outside leaves the kernel of the one that it meets element for element.
+// A value with another reader outside leaves the kernel of the one that it meets element for element. Pointwise ops need no anchor.
 // CHECK-LABEL: func.func @two_readers(
 // CHECK:         %[[R:.+]]:2 = vx.fusion
+// CHECK-NOT:       vx.anchor
 // CHECK:           %[[E:.+]] = vx.exp
+// CHECK-NOT:       vx.anchor
 // CHECK:           %[[N:.+]] = vx.neg %[[E]]
+// CHECK-NOT:       vx.anchor
 // CHECK:           vx.yield %[[N]], %[[E]]
 // CHECK-NOT:     vx.fusion
 // CHECK:         return %[[R]]#1, %[[R]]#0
@@ -178,12 +184,12 @@ func.func @product_and_mask(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> (tensor
 
 // -----
 
-// Two reductions of one tensor along the same axes read it once, each with what it makes of the elements first.
+// Two reductions of one tensor along the same axes read it once, each with what it makes of the elements first. The first is the anchor.
 // CHECK-LABEL: func.func @two_reductions(
 // CHECK:         vx.fusion
-// CHECK-DAG:       vx.reduce sum
-// CHECK-DAG:       vx.mul
-// CHECK-DAG:       vx.reduce max
+// CHECK:           vx.reduce sum %{{.*}} axes = [1] {vx.anchor} :
+// CHECK:           vx.mul
+// CHECK:           vx.reduce max %{{.*}} axes = [1] :
 // CHECK:           vx.yield
 // CHECK-NOT:     vx.fusion
 func.func @two_reductions(%a: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -230,7 +236,7 @@ func.func @host_scalar(%x: tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc
 // the input too is not.
 // CHECK-LABEL: func.func @derived(
 // CHECK-SAME:    %[[X:[^ :]+]]: tensor<3x2xf32>
-// CHECK:         %[[T:.+]] = vx.fusion(%{{.+}}, %{{.+}}) {{.*}} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+// CHECK:         %[[T:.+]] = vx.fusion(%{{.+}}, %{{.+}}) : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
 // CHECK:           vx.transpose
 // CHECK-NEXT:      vx.mul
 // CHECK:         vx.fusion(%[[X]], %[[T]])
@@ -385,10 +391,10 @@ func.func @zeros(%i: tensor<2x1xi64>, %u: tensor<2x8xf32>) -> tensor<4x8xf32> {
 // What parameters alone decide is a kernel of its own, too, where the function does not store them, and each value that
 // others read: the scale and the offset are two, though they meet element for element.
 // CHECK-LABEL: func.func @derived_from_variables(
-// CHECK:         %[[S:.+]] = vx.fusion(%{{.+}}) {{.*}} : (tensor<2xf32>) -> tensor<2xf32>
+// CHECK:         %[[S:.+]] = vx.fusion(%{{.+}}) : (tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      vx.sqrt
-// CHECK:         %[[O:.+]] = vx.fusion(%{{.+}}, %[[S]]) {{.*}} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK:         %[[O:.+]] = vx.fusion(%{{.+}}, %[[S]]) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK-NEXT:    ^bb0
 // CHECK-NEXT:      vx.mul
 // CHECK:         vx.fusion(%arg0, %[[S]], %[[O]])

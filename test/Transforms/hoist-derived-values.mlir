@@ -36,17 +36,17 @@ func.func @chain(%x: tensor<6xf32>) -> tensor<6xf32> {
   %3 = vx.dispatch @mul(%x, %2) symbols [] : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
   return %3 : tensor<6xf32>
 }
-vx.kernel @transpose "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @transpose "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2x3xf32>):
-  %0 = vx.transpose %x, [1, 0] : tensor<2x3xf32>
+  %0 = vx.transpose %x, [1, 0] {vx.anchor} : tensor<2x3xf32>
   vx.yield %0 : tensor<3x2xf32>
 }
-vx.kernel @exp "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @exp "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<6xf32>):
   %0 = vx.exp %x : tensor<6xf32>
   vx.yield %0 : tensor<6xf32>
 }
-vx.kernel @mul "2" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @mul "2" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<6xf32>, %y: tensor<6xf32>):
   %0 = vx.mul %x, %y : tensor<6xf32>, tensor<6xf32>
   vx.yield %0 : tensor<6xf32>
@@ -86,7 +86,7 @@ func.func @again() -> tensor<2xf32> {
   %0 = vx.dispatch @exp(%a) symbols [] : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
-vx.kernel @exp "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @exp "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   %0 = vx.exp %x : tensor<2xf32>
   vx.yield %0 : tensor<2xf32>
@@ -113,22 +113,22 @@ func.func @stay(%x: tensor<?xf32, #vx.enc<[n]>>)
   %3 = vx.dispatch @repeat(%t) symbols [] : (tensor<2xf32>) -> tensor<2x262144xf32>
   return %0, %1, %2, %3 : tensor<?xf32, #vx.enc<[n]>>, tensor<2xf32>, tensor<?xi64, #vx.enc<[n]>>, tensor<2x262144xf32>
 }
-vx.kernel @exp "0" symbols ["s0"] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @exp "0" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
   %0 = vx.exp %x : tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
 }
-vx.kernel @gather "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @gather "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%t: tensor<2xf32>, %i: tensor<2xi64>):
-  %0 = vx.gather %t, %i axis = 0 : tensor<2xf32>, tensor<2xi64>
+  %0 = vx.gather %t, %i axis = 0 {vx.anchor} : tensor<2xf32>, tensor<2xi64>
   vx.yield %0 : tensor<2xf32>
 }
-vx.kernel @iota "2" symbols ["s0"] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @iota "2" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0:
-  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[s0]>>
+  %0 = vx.iota axis = 0 {vx.anchor} : tensor<?xi64, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xi64, #vx.enc<[s0]>>
 }
-vx.kernel @repeat "3" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @repeat "3" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2xf32>):
   %0 = vx.broadcast %x, [0] : tensor<2xf32> -> tensor<2x262144xf32>
   vx.yield %0 : tensor<2x262144xf32>
@@ -206,12 +206,12 @@ func.func @of_state() -> tensor<3x2xf32> {
   %0 = vx.dispatch @transpose(%s) symbols [] : (tensor<2x3xf32>) -> tensor<3x2xf32>
   return %0 : tensor<3x2xf32>
 }
-vx.kernel @transpose "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @transpose "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<2x3xf32>):
-  %0 = vx.transpose %x, [1, 0] : tensor<2x3xf32>
+  %0 = vx.transpose %x, [1, 0] {vx.anchor} : tensor<2x3xf32>
   vx.yield %0 : tensor<3x2xf32>
 }
-vx.kernel @exp "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @exp "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<6xf32>):
   %0 = vx.exp %x : tensor<6xf32>
   vx.yield %0 : tensor<6xf32>

@@ -6,7 +6,7 @@
 // CHECK:         vx.neg %{{.*}} : tensor<2x3xf32>
 // CHECK-NEXT:    vx.cast %{{.*}} : tensor<2x3xf32> -> tensor<2x3xf16>
 // CHECK-NEXT:    vx.transpose %{{.*}}, [1, 0] : tensor<2x3xf16>
-// CHECK-NEXT:    vx.fusion(%{{.*}}) {{.*}} : (tensor<3x2xf16>) -> tensor<3x2xf32>
+// CHECK-NEXT:    vx.fusion(%{{.*}}) : (tensor<3x2xf16>) -> tensor<3x2xf32>
 // CHECK-NEXT:    ^bb0(%{{.*}}: tensor<3x2xf16>):
 // CHECK-NEXT:    vx.cast %{{.*}} : tensor<3x2xf16> -> tensor<3x2xf32>
 vx.symbol "n"
@@ -14,7 +14,7 @@ func.func @fires(%a: tensor<2x3xf32>) -> tensor<3x?xf32, #vx.enc<[3, n]>> {
   %0 = "vx.neg"(%a) : (tensor<2x3xf32>) -> tensor<?x3xf32, #vx.enc<[n, 3]>>
   %1 = vx.cast %0 : tensor<?x3xf32, #vx.enc<[n, 3]>> -> tensor<?x3xf16, #vx.enc<[n, 3]>>
   %2 = vx.transpose %1, [1, 0] : tensor<?x3xf16, #vx.enc<[n, 3]>>
-  %3 = vx.fusion (%2) <"loops", workgroup = [1, 1], vector = [], reduction = [], threads = 1> : (tensor<3x?xf16, #vx.enc<[3, n]>>) -> tensor<3x?xf32, #vx.enc<[3, n]>> {
+  %3 = vx.fusion (%2) : (tensor<3x?xf16, #vx.enc<[3, n]>>) -> tensor<3x?xf32, #vx.enc<[3, n]>> #vx.loops<tile = [1, 1]> {
   ^bb0(%x: tensor<3x?xf16, #vx.enc<[3, n]>>):
     %4 = vx.cast %x : tensor<3x?xf16, #vx.enc<[3, n]>> -> tensor<3x?xf32, #vx.enc<[3, n]>>
     vx.yield %4 : tensor<3x?xf32, #vx.enc<[3, n]>>

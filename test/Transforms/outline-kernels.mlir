@@ -18,6 +18,27 @@ func.func @equal_kernels(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.
 
 // -----
 
+// Their anchor is theirs, too: the first of several reductions, whichever the group grew from.
+// CHECK-LABEL: func.func @equal_anchors(
+// CHECK:         vx.dispatch @[[NAME:.+]](%{{.+}}) symbols [#vx.dim<n>]
+// CHECK:         vx.dispatch @[[NAME]](%{{.+}}) symbols [#vx.dim<m>]
+// CHECK:       vx.kernel @[[NAME]] "{{[0-9a-f]+}}" symbols ["s0"]
+// CHECK:         vx.reduce sum %{{.*}} axes = [1] {vx.anchor} :
+// CHECK:         vx.reduce max %{{.*}} axes = [1] :
+// CHECK-NOT:   vx.kernel
+vx.symbol "n"
+vx.symbol "m"
+func.func @equal_anchors(%x: tensor<?x8xf32, #vx.enc<[n, 8]>>, %y: tensor<?x8xf32, #vx.enc<[m, 8]>>)
+    -> (tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>, tensor<?xf32, #vx.enc<[m]>>) {
+  %0 = vx.reduce sum %x axes = [1] : tensor<?x8xf32, #vx.enc<[n, 8]>>
+  %1 = vx.reduce max %x axes = [1] : tensor<?x8xf32, #vx.enc<[n, 8]>>
+  %2 = vx.reduce sum %y axes = [1] : tensor<?x8xf32, #vx.enc<[m, 8]>>
+  %3 = vx.reduce max %y axes = [1] : tensor<?x8xf32, #vx.enc<[m, 8]>>
+  return %0, %1, %2, %3 : tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[n]>>, tensor<?xf32, #vx.enc<[m]>>, tensor<?xf32, #vx.enc<[m]>>
+}
+
+// -----
+
 // Another element type is another kernel, with another name.
 // CHECK-LABEL: func.func @other_types(
 // CHECK:       vx.kernel @exp "[[KEY:[0-9a-f]+]]"

@@ -4,7 +4,7 @@
 // expected-error @+1 {{vx-specialize-dims expects a module without kernels, whose symbols have names of their own}}
 module {
   vx.symbol "n"
-  vx.kernel @k "" symbols ["n"] workgroups <n> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+  vx.kernel @k "" symbols ["n"] workgroups <n> #vx.loops<tile = []> {
   ^bb0(%x: tensor<?xf32, #vx.enc<[n]>>):
     vx.yield %x : tensor<?xf32, #vx.enc<[n]>>
   }

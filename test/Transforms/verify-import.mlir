@@ -22,7 +22,7 @@ func.func @c1_another_dialect() {
 
 func.func @c1_a_later_phase(%a: tensor<2xf32>) {
   // expected-error @+1 {{'vx.fusion' does not belong to the 'import' phase}}
-  %0 = vx.fusion (%a) <"loops", workgroup = [1], vector = [], reduction = [], threads = 1> : (tensor<2xf32>) -> tensor<2xf32> {
+  %0 = vx.fusion (%a) : (tensor<2xf32>) -> tensor<2xf32> #vx.loops<tile = [1]> {
   ^bb0(%x: tensor<2xf32>):
     vx.yield %x : tensor<2xf32>
   }

@@ -311,25 +311,22 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
 
 namespace {
 
-/// How the products of a kernel are computed on a GPU or CPU with these facts, where their precision was chosen or
-/// their factors are narrow. The last such op of a kernel decides; a kernel has one.
+/// How the products of a kernel are computed on a GPU or CPU with these facts; empty where it has none.
 std::string describeProducts(KernelOp kernel, const TargetSpec &spec) {
+  Operation *anchor = kernel.getAnchor();
+  if (!anchor || !anchor->hasTrait<OpTrait::Product>())
+    return "";
+  Type element = getElementTypeOrSelf(anchor->getOperand(0).getType());
+  if (auto factors = anchor->getAttrOfType<TypeAttr>("factors"))
+    element = factors.getValue();
   std::string text;
-  kernel.walk([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::Product>())
-      return;
-    Type element = getElementTypeOrSelf(op->getOperand(0).getType());
-    if (auto factors = op->getAttrOfType<TypeAttr>("factors"))
-      element = factors.getValue();
-    text.clear();
-    llvm::raw_string_ostream os(text);
-    bool isNarrow = isa<FloatTF32Type, Float16Type, BFloat16Type>(element);
-    os << element;
-    if (isNarrow && kernel.getStrategy().getName() == "mma" && spec.matrixUnit.depthOf(element) != 0)
-      os << " in matrix units";
-    else if (isNarrow)
-      os << (element.isTF32() ? " computed as f32" : " widened to f32");
-  });
+  llvm::raw_string_ostream os(text);
+  bool isNarrow = isa<FloatTF32Type, Float16Type, BFloat16Type>(element);
+  os << element;
+  if (isNarrow && isa<MmaAttr>(kernel.getStrategy()) && spec.matrixUnit.depthOf(element) != 0)
+    os << " in matrix units";
+  else if (isNarrow)
+    os << (element.isTF32() ? " computed as f32" : " widened to f32");
   return text;
 }
 
@@ -510,7 +507,7 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
       job.report.variant = spec.variant;
       job.report.name = job.name;
       job.report.key = job.key;
-      job.report.strategy = describeStrategy(kernel.getStrategyAttr());
+      job.report.strategy = describeStrategy(kernel.getStrategy());
       job.report.products = describeProducts(kernel, spec);
       for (std::string &node : getSourceNodes(kernel.getLoc()))
         job.report.sources.push_back(std::move(node));

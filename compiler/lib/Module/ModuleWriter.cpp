@@ -537,7 +537,7 @@ private:
     entry->sources = {};
     for (std::string &node : getSourceNodes(kernel.getLoc()))
       entry->sources.push_back(std::move(node));
-    entry->strategy = describeStrategy(kernel.getStrategyAttr());
+    entry->strategy = describeStrategy(kernel.getStrategy());
     Block &body = kernel.getBody().front();
     for (Type type : body.getArgumentTypes()) {
       entry->buffers.push_back(format::Access::Read);

@@ -163,7 +163,7 @@ public:
       llvm::append_range(results, op->getResults());
     OpBuilder builder(order.back());
     Location location = builder.getFusedLoc(locations);
-    auto strategy = StrategyAttr::get(root->getContext(), "loops", {}, {}, {}, 1);
+    auto strategy = LoopsAttr::get(root->getContext(), {}, /*threads=*/1);
     auto fusion = FusionOp::create(builder, location, ValueRange(results).getTypes(), inputs.getArrayRef(), strategy);
     Block *body = builder.createBlock(&fusion.getBody());
     IRMapping mapping;
@@ -179,6 +179,8 @@ public:
     };
     for (Operation *op : order)
       cloneWithFree(op, cloneWithFree);
+    if (Operation *recorded = getRecordedAnchor(order))
+      mapping.lookup(recorded->getResult(0)).getDefiningOp()->setAttr(kAnchorAttr, builder.getUnitAttr());
     SmallVector<Value> yielded;
     for (Value result : results)
       yielded.push_back(mapping.lookup(result));
@@ -192,6 +194,13 @@ public:
 
 private:
   static constexpr size_t kMaxOps = 64, kMaxResults = 8;
+
+  /// The anchor; of several reductions the first, whichever the group grew from, so that equal kernels have equal
+  /// anchors.
+  Operation *getRecordedAnchor(ArrayRef<Operation *> order) const {
+    const auto *first = llvm::find_if(order, [&](Operation *op) { return op == anchor || isCompanion(op); });
+    return first == order.end() ? nullptr : *first;
+  }
 
   void addProducers() {
     // Members are appended, so this visits producers of producers, and again until nothing joins: a producer with two

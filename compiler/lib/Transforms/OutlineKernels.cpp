@@ -19,20 +19,6 @@ namespace vx {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
 #include "vx/Transforms/FusionPasses.h.inc"
 
-DimAttr getWorkgroupCount(RankedTensorType visited, StrategyAttr strategy) {
-  MLIRContext *context = visited.getContext();
-  DimAttr count = DimAttr::constant(context, 1);
-  for (auto [index, tile] : llvm::enumerate(strategy.getWorkgroup())) {
-    if (tile == 0 || static_cast<int64_t>(index) >= visited.getRank())
-      continue;
-    DimAttr size = getDim(visited, index);
-    if (!size)
-      return {};
-    count = count * DimAttr::ceilDiv(size, DimAttr::constant(context, tile));
-  }
-  return count;
-}
-
 namespace {
 
 /// Symbols in the order in which the region names them: arguments first, then op by op.
@@ -55,7 +41,7 @@ SetVector<StringAttr> collectSymbols(Region &region) {
   return symbols;
 }
 
-/// A name a person recognises: the anchor first, then what is fused to it, e.g. conv_add_max.
+/// A name a person recognises: the first ops in order, e.g. conv_add_max.
 std::string getReadableName(Block &body) {
   SmallVector<StringRef> names;
   for (Operation &op : body.without_terminator()) {
@@ -121,7 +107,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
 
       Block &source = fusion.getBody().front();
       RankedTensorType visited = getVisitedType(source);
-      DimAttr workgroups = getWorkgroupCount(visited, fusion.getStrategy());
+      DimAttr workgroups = fusion.getStrategy().getGrid(/*result=*/0, getDims(visited));
       if (!workgroups) {
         fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
                              << " has a result of unknown size, so its number of workgroups is not known: " << visited;

@@ -44,9 +44,9 @@
 // ASM-NOT:       vmov
 // ASM:           jne
 // ASM:           .size one_block
-vx.kernel @one_block "x" symbols [] workgroups <12> #vx.strategy<"attention", workgroup = [1, 1, 128, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @one_block "x" symbols [] workgroups <12> #vx.cpu_flash<tile = [1, 1, 128, 0]> {
 ^bb0(%q: tensor<1x12x128x64xf32>, %k: tensor<1x12x128x64xf32>, %v: tensor<1x12x128x64xf32>):
-  %0 = vx.attention %q, %k, %v scale = 1.250000e-01 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x12x128x64xf32>, tensor<1x12x128x64xf32>, tensor<1x12x128x64xf32> -> tensor<1x12x128x64xf32>
+  %0 = vx.attention %q, %k, %v scale = 1.250000e-01 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x12x128x64xf32>, tensor<1x12x128x64xf32>, tensor<1x12x128x64xf32> -> tensor<1x12x128x64xf32>
   vx.yield %0 : tensor<1x12x128x64xf32>
 }
 
@@ -69,9 +69,9 @@ vx.kernel @one_block "x" symbols [] workgroups <12> #vx.strategy<"attention", wo
 // CHECK:             %[[FACTOR:.+]] = math.exp %[[DIFFERENCE]]
 // CHECK:             arith.mulf %{{.+}}, %[[FACTOR]]
 // CHECK:         vector.maskedstore
-vx.kernel @blocks "x" symbols ["s0"] workgroups <ceildiv(s0, 128) * 12> #vx.strategy<"attention", workgroup = [1, 128, 1, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @blocks "x" symbols ["s0"] workgroups <ceildiv(s0, 128) * 12> #vx.cpu_flash<tile = [1, 128, 1, 0]> {
 ^bb0(%q: tensor<1x?x12x64xf32, #vx.enc<[1, s0, 12, 64]>>, %k: tensor<1x?x2x64xf32, #vx.enc<[1, s0, 2, 64]>>, %v: tensor<1x?x2x40xf32, #vx.enc<[1, s0, 2, 40]>>, %b: tensor<1x1x1x?xf32, #vx.enc<[1, 1, 1, s0]>>):
-  %0 = vx.attention %q, %k, %v bias(%b : tensor<1x1x1x?xf32, #vx.enc<[1, 1, 1, s0]>>) scale = 1.250000e-01 causal dims = [0, 2, 1, 3] x [0, 2, 1, 3] x [0, 2, 1, 3] -> [0, 2, 1, 3] : tensor<1x?x12x64xf32, #vx.enc<[1, s0, 12, 64]>>, tensor<1x?x2x64xf32, #vx.enc<[1, s0, 2, 64]>>, tensor<1x?x2x40xf32, #vx.enc<[1, s0, 2, 40]>> -> tensor<1x?x12x40xf32, #vx.enc<[1, s0, 12, 40]>>
+  %0 = vx.attention %q, %k, %v bias(%b : tensor<1x1x1x?xf32, #vx.enc<[1, 1, 1, s0]>>) scale = 1.250000e-01 causal dims = [0, 2, 1, 3] x [0, 2, 1, 3] x [0, 2, 1, 3] -> [0, 2, 1, 3] {vx.anchor} : tensor<1x?x12x64xf32, #vx.enc<[1, s0, 12, 64]>>, tensor<1x?x2x64xf32, #vx.enc<[1, s0, 2, 64]>>, tensor<1x?x2x40xf32, #vx.enc<[1, s0, 2, 40]>> -> tensor<1x?x12x40xf32, #vx.enc<[1, s0, 12, 40]>>
   vx.yield %0 : tensor<1x?x12x40xf32, #vx.enc<[1, s0, 12, 40]>>
 }
 
@@ -81,9 +81,9 @@ vx.kernel @blocks "x" symbols ["s0"] workgroups <ceildiv(s0, 128) * 12> #vx.stra
 // CHECK-LABEL: func.func @moved
 // CHECK-NOT:     memref.alloca
 // CHECK:         math.exp
-vx.kernel @moved "x" symbols [] workgroups <1> #vx.strategy<"attention", workgroup = [1, 1, 128, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @moved "x" symbols [] workgroups <1> #vx.cpu_flash<tile = [1, 1, 128, 0]> {
 ^bb0(%q: tensor<1x1x8x4xf32>):
-  %0 = vx.attention %q, %q, %q scale = 0.5 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32> -> tensor<1x1x8x4xf32>
+  %0 = vx.attention %q, %q, %q scale = 0.5 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32> -> tensor<1x1x8x4xf32>
   %1 = vx.transpose %0, [0, 1, 3, 2] : tensor<1x1x8x4xf32>
   vx.yield %1 : tensor<1x1x4x8xf32>
 }

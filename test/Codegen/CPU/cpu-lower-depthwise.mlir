@@ -9,10 +9,10 @@
 // CHECK-COUNT-24:    arith.addf {{.*}} fastmath<contract> : vector<16xf32>
 // CHECK-COUNT-8:   arith.maximumf
 // CHECK-NOT:     vector.gather
-vx.kernel @depthwise "x" symbols ["s0"] workgroups <s0> #vx.strategy<"depthwise", workgroup = [1, 4, 0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @depthwise "x" symbols ["s0"] workgroups <s0> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
 ^bb0(%x: tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>, %p: tensor<2x3x3x1x16xf32>):
   %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<2x3x3x1x16xf32> -> tensor<32x1x3x3xf32>
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 channels_last : tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>, tensor<32x1x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 32 channels_last {vx.anchor} : tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>, tensor<32x1x3x3xf32>
   %z = vx.constant dense<0.0> : tensor<f32>
   %b = vx.broadcast %z, [] : tensor<f32> -> tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>
   %1 = vx.max %0, %b : tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>, tensor<?x20x20x32xf32, #vx.enc<[s0, 20, 20, 32]>>
@@ -24,8 +24,8 @@ vx.kernel @depthwise "x" symbols ["s0"] workgroups <s0> #vx.strategy<"depthwise"
 // Two filters for each channel: plain loops.
 // CHECK-LABEL: func.func @multiplier
 // CHECK:         arith.divui
-vx.kernel @multiplier "x" symbols [] workgroups <1> #vx.strategy<"depthwise", workgroup = [1, 4, 0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @multiplier "x" symbols [] workgroups <1> #vx.cpu_depthwise<tile = [1, 4, 0, 0]> {
 ^bb0(%x: tensor<1x9x9x8xf32>, %w: tensor<16x1x3x3xf32>):
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 8 channels_last : tensor<1x9x9x8xf32>, tensor<16x1x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 8 channels_last {vx.anchor} : tensor<1x9x9x8xf32>, tensor<16x1x3x3xf32>
   vx.yield %0 : tensor<1x9x9x16xf32>
 }

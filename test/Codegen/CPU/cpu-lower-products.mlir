@@ -23,9 +23,9 @@
 // CHECK:         arith.maximumf
 // CHECK:         vector.store
 // CHECK-NOT:     memref.alloc(
-vx.kernel @matmul "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.strategy<"matmul", workgroup = [128, 64], vector = [], reduction = [], threads = 1> {
+vx.kernel @matmul "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.cpu_product<tile = [128, 64]> {
 ^bb0(%a: tensor<?x512xf32, #vx.enc<[s0, 512]>>, %b: tensor<512x64xf32>, %c: tensor<?x64xf32, #vx.enc<[s0, 64]>>):
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<?x512xf32, #vx.enc<[s0, 512]>>, tensor<512x64xf32>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<?x512xf32, #vx.enc<[s0, 512]>>, tensor<512x64xf32>
   %1 = vx.max %0, %c : tensor<?x64xf32, #vx.enc<[s0, 64]>>, tensor<?x64xf32, #vx.enc<[s0, 64]>>
   vx.yield %1 : tensor<?x64xf32, #vx.enc<[s0, 64]>>
 }
@@ -39,10 +39,10 @@ vx.kernel @matmul "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.strategy<
 // CHECK-COUNT-2:   vector.load %[[TILES]]
 // CHECK-COUNT-14:  arith.addf {{.*}} fastmath<contract> : vector<16xf32>
 // CHECK-NOT:     vector.gather
-vx.kernel @packed "x" symbols [] workgroups <1> #vx.strategy<"matmul", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @packed "x" symbols [] workgroups <1> #vx.cpu_product<tile = [0, 0]> {
 ^bb0(%a: tensor<7x64xf32>, %p: tensor<2x64x16xf32>):
   %b = vx.unpack %p dim = 1 permutation = [1, 0] : tensor<2x64x16xf32> -> tensor<64x32xf32>
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<7x64xf32>, tensor<64x32xf32>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<7x64xf32>, tensor<64x32xf32>
   vx.yield %0 : tensor<7x32xf32>
 }
 
@@ -54,10 +54,10 @@ vx.kernel @packed "x" symbols [] workgroups <1> #vx.strategy<"matmul", workgroup
 // CHECK:           scf.if {{.*}} -> (vector<16xf32>)
 // CHECK-NEXT:        vector.load
 // CHECK-NOT:     vector.gather
-vx.kernel @conv "x" symbols ["s0"] workgroups <s0> #vx.strategy<"conv", workgroup = [1, 0, 0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @conv "x" symbols ["s0"] workgroups <s0> #vx.cpu_product<tile = [1, 0, 0, 0]> {
 ^bb0(%x: tensor<?x7x7x16xf32, #vx.enc<[s0, 7, 7, 16]>>, %p: tensor<1x3x3x16x16xf32>):
   %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<1x3x3x16x16xf32> -> tensor<8x16x3x3xf32>
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<?x7x7x16xf32, #vx.enc<[s0, 7, 7, 16]>>, tensor<8x16x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last {vx.anchor} : tensor<?x7x7x16xf32, #vx.enc<[s0, 7, 7, 16]>>, tensor<8x16x3x3xf32>
   vx.yield %0 : tensor<?x7x7x8xf32, #vx.enc<[s0, 7, 7, 8]>>
 }
 
@@ -68,9 +68,9 @@ vx.kernel @conv "x" symbols ["s0"] workgroups <s0> #vx.strategy<"conv", workgrou
 // CHECK-NOT:     memref.alloca
 // CHECK:         scf.for {{.*}} iter_args
 // CHECK:         vector.store
-vx.kernel @moved "x" symbols [] workgroups <1> #vx.strategy<"matmul", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @moved "x" symbols [] workgroups <1> #vx.cpu_product<tile = [0, 0]> {
 ^bb0(%a: tensor<8x16xf32>, %b: tensor<16x8xf32>):
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<8x16xf32>, tensor<16x8xf32>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<8x16xf32>, tensor<16x8xf32>
   %1 = vx.transpose %0, [1, 0] : tensor<8x8xf32>
   vx.yield %1 : tensor<8x8xf32>
 }

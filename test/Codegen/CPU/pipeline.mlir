@@ -7,8 +7,8 @@
 // CHECK:         vxk.report_fault
 // CHECK:         scf.if
 // CHECK:           vector.load {{.*}} vector<8xf32>
-vx.kernel @gather "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgroup = [1, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @gather "x" symbols ["s0"] workgroups <s0> #vx.loops<tile = [1, 0]> {
 ^bb0(%t: tensor<7x16xf32>, %i: tensor<?xi64, #vx.enc<[s0]>>):
-  %0 = vx.gather %t, %i axis = 0 : tensor<7x16xf32>, tensor<?xi64, #vx.enc<[s0]>>
+  %0 = vx.gather %t, %i axis = 0 {vx.anchor} : tensor<7x16xf32>, tensor<?xi64, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?x16xf32, #vx.enc<[s0, 16]>>
 }

@@ -9,10 +9,10 @@
 // V3:          packed:
 // V3-NEXT:       12 multiply-adds, 0 of them scalar, in 2{{[0-9]}} instructions, 0 of them on the stack
 
-vx.kernel @packed "x" symbols [] workgroups <48> #vx.strategy<"matmul", workgroup = [132, 192], vector = [], reduction = [], threads = 1> {
+vx.kernel @packed "x" symbols [] workgroups <48> #vx.cpu_product<tile = [132, 192]> {
 ^bb0(%a: tensor<1024x1024xf32>, %p: tensor<64x1024x16xf32>):
   %b = vx.unpack %p dim = 1 permutation = [1, 0] : tensor<64x1024x16xf32> -> tensor<1024x1024xf32>
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] : tensor<1024x1024xf32>, tensor<1024x1024xf32>
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<1024x1024xf32>, tensor<1024x1024xf32>
   vx.yield %0 : tensor<1024x1024xf32>
 }
 
@@ -26,9 +26,9 @@ vx.kernel @packed "x" symbols [] workgroups <48> #vx.strategy<"matmul", workgrou
 // V3-NEXT:       12 multiply-adds, 0 of them scalar, in 2{{[0-9]}} instructions, 0 of them on the stack
 // V3-NOT:        {{[1-9][0-9]*}} of them scalar
 // V3-NOT:        {{[1-9][0-9]*}} of them on the stack
-vx.kernel @conv3x3 "x" symbols [] workgroups <28> #vx.strategy<"conv", workgroup = [1, 2, 0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @conv3x3 "x" symbols [] workgroups <28> #vx.cpu_product<tile = [1, 2, 0, 0]> {
 ^bb0(%x: tensor<1x56x56x64xf32>, %p: tensor<4x3x3x64x16xf32>):
   %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<4x3x3x64x16xf32> -> tensor<64x64x3x3xf32>
-  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last : tensor<1x56x56x64xf32>, tensor<64x64x3x3xf32>
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last {vx.anchor} : tensor<1x56x56x64xf32>, tensor<64x64x3x3xf32>
   vx.yield %0 : tensor<1x56x56x64xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: vx-opt %s --split-input-file --verify-diagnostics "--pass-pipeline=builtin.module(func.func(vx-lower-to-loops{lanes=8}))"
 
 // Kernels of tensor ops by hand, with an op that no element can be computed of.
-func.func @resource() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [4], vector = [], reduction = [], threads = 1>} {
+func.func @resource() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %r = vxk.buffer 0 write () : memref<4xf32>
   // expected-error @+1 {{'arith.constant' op expects inline elements}}
   %c = arith.constant dense_resource<w> : tensor<4xf32>
@@ -12,7 +12,7 @@ func.func @resource() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops
 // -----
 
 // expected-error @+1 {{expects a tensor that an op of the kernel computes}}
-func.func @argument(%a: tensor<4xf32>) attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [4], vector = [], reduction = [], threads = 1>} {
+func.func @argument(%a: tensor<4xf32>) attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %r = vxk.buffer 0 write () : memref<4xf32>
   bufferization.materialize_in_destination %a in restrict writable %r : (tensor<4xf32>, memref<4xf32>) -> ()
   return
@@ -20,7 +20,7 @@ func.func @argument(%a: tensor<4xf32>) attributes {vxk.kernel, vxk.strategy = #v
 
 // -----
 
-func.func @unknown() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [4], vector = [], reduction = [], threads = 1>} {
+func.func @unknown() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %r = vxk.buffer 0 write () : memref<4xf32>
   %x = arith.constant 1.0 : f32
   // expected-error @+1 {{'tensor.splat' op is not known to the code generator of kernels}}
@@ -31,7 +31,7 @@ func.func @unknown() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops"
 
 // -----
 
-func.func @body() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [4], vector = [], reduction = [], threads = 1>} {
+func.func @body() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [4]>} {
   %a = vxk.buffer 0 read () : memref<4xi32>
   %r = vxk.buffer 1 write () : memref<4xi32>
   %t = bufferization.to_tensor %a restrict : memref<4xi32> to tensor<4xi32>
@@ -48,7 +48,7 @@ func.func @body() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", w
 
 // -----
 
-func.func @vector() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [16], vector = [8], reduction = [], threads = 1>} {
+func.func @vector() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [16]>} {
   %a = vxk.buffer 0 read () : memref<16xi32>
   %r = vxk.buffer 1 write () : memref<16xi32>
   %t = bufferization.to_tensor %a restrict : memref<16xi32> to tensor<16xi32>
@@ -66,7 +66,7 @@ func.func private @f(i32) -> i32
 
 // -----
 
-func.func @vector_index() attributes {vxk.kernel, vxk.strategy = #vx.strategy<"loops", workgroup = [16], vector = [8], reduction = [], threads = 1>} {
+func.func @vector_index() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [16]>} {
   %r = vxk.buffer 1 write () : memref<16xindex>
   %e = tensor.empty() : tensor<16xindex>
   %g = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<16xindex>) {

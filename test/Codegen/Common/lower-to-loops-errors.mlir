@@ -1,6 +1,6 @@
 // RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --vx-lower-to-loops --verify-diagnostics
 
-vx.kernel @constant "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @constant "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<65xf32>):
   // expected-error @+1 {{holds 65 elements, but a kernel's constant may have at most 64: pass it as a buffer}}
   %c = vx.constant dense<[0.,1.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.,0.]> : tensor<65xf32>

@@ -21,7 +21,7 @@
 // SCALAR-LABEL: func.func @bias
 // SCALAR-NOT:     vector<
 // SCALAR:         memref.store
-vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.strategy<"loops", workgroup = [4, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.loops<tile = [4, 0]> {
 ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>, %b: tensor<?xf32, #vx.enc<[s0]>>):
   %0 = vx.broadcast %b, [0] : tensor<?xf32, #vx.enc<[s0]>> -> tensor<?x?xf32, #vx.enc<[s0, s0]>>
   %1 = vx.add %a, %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>, tensor<?x?xf32, #vx.enc<[s0, s0]>>
@@ -43,9 +43,9 @@ vx.kernel @bias "x" symbols ["s0"] workgroups <ceildiv(s0, 4)> #vx.strategy<"loo
 // CHECK-NOT:           scf.for
 // CHECK:               math.exp
 // CHECK:               vector.store
-vx.kernel @softmax "x" symbols ["s0"] workgroups <s0> #vx.strategy<"rows", workgroup = [1, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @softmax "x" symbols ["s0"] workgroups <s0> #vx.thread_rows<tile = [1, 0], threads = 1> {
 ^bb0(%a: tensor<?x32xf32, #vx.enc<[s0, 32]>>):
-  %0 = vx.softmax %a axis = 1 : tensor<?x32xf32, #vx.enc<[s0, 32]>>
+  %0 = vx.softmax %a axis = 1 {vx.anchor} : tensor<?x32xf32, #vx.enc<[s0, 32]>>
   vx.yield %0 : tensor<?x32xf32, #vx.enc<[s0, 32]>>
 }
 
@@ -58,9 +58,9 @@ vx.kernel @softmax "x" symbols ["s0"] workgroups <s0> #vx.strategy<"rows", workg
 // SCALAR-LABEL: func.func @pad
 // SCALAR:         scf.if
 // SCALAR:           memref.load
-vx.kernel @pad "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @pad "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<30xf32>, %v: tensor<f32>):
-  %0 = vx.pad %a, %v low [#vx.dim<1>] high [#vx.dim<1>] : tensor<30xf32>, tensor<f32>
+  %0 = vx.pad %a, %v low [#vx.dim<1>] high [#vx.dim<1>] {vx.anchor} : tensor<30xf32>, tensor<f32>
   vx.yield %0 : tensor<32xf32>
 }
 
@@ -72,7 +72,7 @@ vx.kernel @pad "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [
 // CHECK:         scf.for %{{.+}} = %[[T]] to %{{.+}} step %c64
 // CHECK-NOT:     vector<
 // CHECK:         memref.store
-vx.kernel @threads "x" symbols ["s0"] workgroups <ceildiv(s0, 256)> #vx.strategy<"loops", workgroup = [256], vector = [], reduction = [], threads = 64> {
+vx.kernel @threads "x" symbols ["s0"] workgroups <ceildiv(s0, 256)> #vx.loops<tile = [256], threads = 64> {
 ^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
   %0 = vx.neg %a : tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
@@ -88,12 +88,12 @@ vx.kernel @threads "x" symbols ["s0"] workgroups <ceildiv(s0, 256)> #vx.strategy
 // CHECK-LABEL: func.func @rest
 // CHECK:         vector.store
 // CHECK:         vector.create_mask
-vx.kernel @whole "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgroup = [1, 0], vector = [], reduction = [], threads = 1> attributes {vx.symbol_ranges = array<i64: 64, 512, 64>} {
+vx.kernel @whole "x" symbols ["s0"] workgroups <s0> #vx.loops<tile = [1, 0]> attributes {vx.symbol_ranges = array<i64: 64, 512, 64>} {
 ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>):
   %0 = vx.neg %a : tensor<?x?xf32, #vx.enc<[s0, s0]>>
   vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>
 }
-vx.kernel @rest "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgroup = [1, 0], vector = [], reduction = [], threads = 1> attributes {vx.symbol_ranges = array<i64: 64, 512, 8>} {
+vx.kernel @rest "x" symbols ["s0"] workgroups <s0> #vx.loops<tile = [1, 0]> attributes {vx.symbol_ranges = array<i64: 64, 512, 8>} {
 ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s0]>>):
   %0 = vx.neg %a : tensor<?x?xf32, #vx.enc<[s0, s0]>>
   vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s0]>>
@@ -116,13 +116,13 @@ vx.kernel @rest "x" symbols ["s0"] workgroups <s0> #vx.strategy<"loops", workgro
 // CHECK-NOT:     vector.store
 // CHECK:         arith.addf
 // CHECK:         memref.store
-vx.kernel @rows "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @rows "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
 ^bb0(%a: tensor<5x32xf32>, %i: tensor<7x1xi64>, %u: tensor<7x32xf32>):
-  %0 = vx.scatter set %a, %i, %u axes = [0] : tensor<5x32xf32>, tensor<7x1xi64>, tensor<7x32xf32>
+  %0 = vx.scatter set %a, %i, %u axes = [0] {vx.anchor} : tensor<5x32xf32>, tensor<7x1xi64>, tensor<7x32xf32>
   vx.yield %0 : tensor<5x32xf32>
 }
-vx.kernel @columns "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [0, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @columns "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
 ^bb0(%a: tensor<32x5xf32>, %i: tensor<7x1xi64>, %u: tensor<7x32xf32>):
-  %0 = vx.scatter add %a, %i, %u axes = [1] : tensor<32x5xf32>, tensor<7x1xi64>, tensor<7x32xf32>
+  %0 = vx.scatter add %a, %i, %u axes = [1] {vx.anchor} : tensor<32x5xf32>, tensor<7x1xi64>, tensor<7x32xf32>
   vx.yield %0 : tensor<32x5xf32>
 }

@@ -2,8 +2,8 @@
 
 // A kernel that does not look like the strategy that was asked for says why, and what takes it.
 
-// CHECK: remark: [Missed] matmul | Category:vx.strategy | reason="it is no product of two factors that give rows and columns", taken=loops
-vx.kernel @no_sum "k" symbols [] workgroups <1> <"matmul", workgroup = [4, 4], vector = [1, 1], reduction = [8, 1], threads = 16> {
+// CHECK: remark: [Missed] tiled_product | Category:vx.strategy | reason="it is no product of two factors that give rows and columns", taken=loops
+vx.kernel @no_sum "k" symbols [] workgroups <1> #vx.tiled_product<tile = [4, 4], block_rows = 1, block_columns = 1, step = 8, slices = 1> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   vx.yield %0 : tensor<4x4xf32>
@@ -11,28 +11,28 @@ vx.kernel @no_sum "k" symbols [] workgroups <1> <"matmul", workgroup = [4, 4], v
 
 // -----
 
-// CHECK: remark: [Missed] matmul | Category:vx.strategy | reason="it has more than one sum of products", taken=loops
-vx.kernel @two_sums "k" symbols [] workgroups <1> <"matmul", workgroup = [4, 4], vector = [1, 1], reduction = [8, 1], threads = 16> {
+// CHECK: remark: [Missed] tiled_product | Category:vx.strategy | reason="it has more than one sum of products", taken=loops
+vx.kernel @two_sums "k" symbols [] workgroups <1> #vx.tiled_product<tile = [4, 4], block_rows = 1, block_columns = 1, step = 8, slices = 1> {
 ^bb0(%x: tensor<4x4xf32>):
-  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] : tensor<4x4xf32>, tensor<4x4xf32>
+  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<4x4xf32>, tensor<4x4xf32>
   %1 = vx.contract %0, %x batch = [] x [] contracting = [1] x [0] : tensor<4x4xf32>, tensor<4x4xf32>
   vx.yield %1 : tensor<4x4xf32>
 }
 
 // -----
 
-// CHECK: remark: [Missed] matmul | Category:vx.strategy | reason="a result reads the sum at another place than its own", taken=loops
-vx.kernel @moved "k" symbols [] workgroups <1> <"matmul", workgroup = [4, 4], vector = [1, 1], reduction = [8, 1], threads = 16> {
+// CHECK: remark: [Missed] tiled_product | Category:vx.strategy | reason="a result reads the sum at another place than its own", taken=loops
+vx.kernel @moved "k" symbols [] workgroups <1> #vx.tiled_product<tile = [4, 4], block_rows = 1, block_columns = 1, step = 8, slices = 1> {
 ^bb0(%x: tensor<4x4xf32>):
-  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] : tensor<4x4xf32>, tensor<4x4xf32>
+  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<4x4xf32>, tensor<4x4xf32>
   %1 = vx.transpose %0, [1, 0] : tensor<4x4xf32>
   vx.yield %1 : tensor<4x4xf32>
 }
 
 // -----
 
-// CHECK: remark: [Missed] attention | Category:vx.strategy | reason="it is no attention of two products around a softmax, with depths that are known", taken=loops
-vx.kernel @attention "k" symbols [] workgroups <1> <"attention", workgroup = [4, 4], vector = [1, 1], reduction = [8], threads = 16> {
+// CHECK: remark: [Missed] flash | Category:vx.strategy | reason="it is no attention of two products around a softmax, with depths that are known", taken=loops
+vx.kernel @attention "k" symbols [] workgroups <1> #vx.flash<tile = [4, 4], keys = 8, threads = 16> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   vx.yield %0 : tensor<4x4xf32>
@@ -41,7 +41,7 @@ vx.kernel @attention "k" symbols [] workgroups <1> <"attention", workgroup = [4,
 // -----
 
 // CHECK: remark: [Missed] rows | Category:vx.strategy | reason="it has no reduction", taken=loops
-vx.kernel @rows "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0], vector = [1, 1], reduction = [], threads = 16> {
+vx.kernel @rows "k" symbols [] workgroups <1> #vx.rows<tile = [1, 0], sharing = workgroup, runs = 1, lanes = 1, threads = 128> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   vx.yield %0 : tensor<4x4xf32>
@@ -50,9 +50,9 @@ vx.kernel @rows "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0], vecto
 // -----
 
 // CHECK: remark: [Missed] rows | Category:vx.strategy | reason="it has a reduction of another kind, or one that is not read along whole rows", taken=loops
-vx.kernel @rows_moved "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0], vector = [1, 1], reduction = [], threads = 16> {
+vx.kernel @rows_moved "k" symbols [] workgroups <1> #vx.rows<tile = [1, 0], sharing = workgroup, runs = 1, lanes = 1, threads = 128> {
 ^bb0(%x: tensor<4x4xf32>):
-  %0 = vx.softmax %x axis = 1 : tensor<4x4xf32>
+  %0 = vx.softmax %x axis = 1 {vx.anchor} : tensor<4x4xf32>
   %1 = vx.transpose %0, [1, 0] : tensor<4x4xf32>
   vx.yield %1 : tensor<4x4xf32>
 }
@@ -60,9 +60,9 @@ vx.kernel @rows_moved "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0],
 // -----
 
 // CHECK: remark: [Missed] rows | Category:vx.strategy | reason="its results have different sizes", taken=loops
-vx.kernel @several "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0], vector = [1, 1], reduction = [], threads = 16> {
+vx.kernel @several "k" symbols [] workgroups <1> #vx.rows<tile = [1, 0], sharing = workgroup, runs = 1, lanes = 1, threads = 128> {
 ^bb0(%x: tensor<4x4xf32>, %y: tensor<2x4xf32>):
-  %0 = vx.softmax %x axis = 1 : tensor<4x4xf32>
+  %0 = vx.softmax %x axis = 1 {vx.anchor} : tensor<4x4xf32>
   %1 = vx.exp %y : tensor<2x4xf32>
   vx.yield %0, %1 : tensor<4x4xf32>, tensor<2x4xf32>
 }
@@ -70,7 +70,7 @@ vx.kernel @several "k" symbols [] workgroups <1> <"rows", workgroup = [1, 0], ve
 // -----
 
 // CHECK: remark: [Missed] elementwise | Category:vx.strategy | reason="its results have different sizes", taken=loops
-vx.kernel @sizes "k" symbols [] workgroups <1> <"elementwise", workgroup = [4, 4], vector = [1], reduction = [], threads = 16> {
+vx.kernel @sizes "k" symbols [] workgroups <1> #vx.elementwise<tile = [4, 4], lanes = 1, threads = 16> {
 ^bb0(%x: tensor<4x4xf32>, %y: tensor<2x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   %1 = vx.exp %y : tensor<2x4xf32>
@@ -79,17 +79,17 @@ vx.kernel @sizes "k" symbols [] workgroups <1> <"elementwise", workgroup = [4, 4
 
 // -----
 
-// CHECK: remark: [Missed] mma | Category:vx.strategy | reason="the variant has no matrix unit for its factors", taken=matmul
-vx.kernel @mma "k" symbols [] workgroups <1> <"mma", workgroup = [64, 64], vector = [32, 32], reduction = [16, 2], threads = 128> {
+// CHECK: remark: [Missed] mma | Category:vx.strategy | reason="the variant has no matrix unit for its factors", taken=tiled_product
+vx.kernel @mma "k" symbols [] workgroups <1> #vx.mma<tile = [64, 64], step = 16, stages = 2, threads = 128> {
 ^bb0(%x: tensor<64x64xf32>):
-  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] : tensor<64x64xf32>, tensor<64x64xf32>
+  %0 = vx.contract %x, %x batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<64x64xf32>, tensor<64x64xf32>
   vx.yield %0 : tensor<64x64xf32>
 }
 
 // -----
 
 // What fits says nothing.
-vx.kernel @fits "k" symbols [] workgroups <1> <"elementwise", workgroup = [4, 4], vector = [1], reduction = [], threads = 16> {
+vx.kernel @fits "k" symbols [] workgroups <1> #vx.elementwise<tile = [4, 4], lanes = 1, threads = 16> {
 ^bb0(%x: tensor<4x4xf32>):
   %0 = vx.exp %x : tensor<4x4xf32>
   vx.yield %0 : tensor<4x4xf32>

@@ -33,9 +33,9 @@
 // CHECK:           scf.yield
 // CHECK:         vxk.barrier
 // CHECK:         memref.store
-vx.kernel @attention "x" symbols [] workgroups <24> #vx.strategy<"attention", workgroup = [1, 1, 32, 0], vector = [], reduction = [32], threads = 128> {
+vx.kernel @attention "x" symbols [] workgroups <24> #vx.flash<tile = [1, 1, 32, 0], keys = 32, threads = 128> {
 ^bb0(%q: tensor<1x6x128x64xf32>, %k: tensor<1x2x128x64xf32>, %v: tensor<1x2x128x64xf32>):
-  %0 = vx.attention %q, %k, %v scale = 1.250000e-01 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x6x128x64xf32>, tensor<1x2x128x64xf32>, tensor<1x2x128x64xf32> -> tensor<1x6x128x64xf32>
+  %0 = vx.attention %q, %k, %v scale = 1.250000e-01 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x6x128x64xf32>, tensor<1x2x128x64xf32>, tensor<1x2x128x64xf32> -> tensor<1x6x128x64xf32>
   vx.yield %0 : tensor<1x6x128x64xf32>
 }
 
@@ -50,17 +50,17 @@ vx.kernel @attention "x" symbols [] workgroups <24> #vx.strategy<"attention", wo
 // CHECK:         %[[HERE:.+]] = arith.cmpi ult, %{{.+}}, %[[COUNT]] : index
 // CHECK:         arith.select %[[HERE]], %{{.+}}, %cst
 // CHECK:         vxk.barrier
-vx.kernel @any_length "x" symbols ["s0"] workgroups <ceildiv(s0, 16)> #vx.strategy<"attention", workgroup = [1, 1, 16, 0], vector = [], reduction = [8], threads = 128> {
+vx.kernel @any_length "x" symbols ["s0"] workgroups <ceildiv(s0, 16)> #vx.flash<tile = [1, 1, 16, 0], keys = 8, threads = 128> {
 ^bb0(%q: tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>):
-  %0 = vx.attention %q, %q, %q scale = 0.5 causal dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>, tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>, tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>> -> tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>
+  %0 = vx.attention %q, %q, %q scale = 0.5 causal dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>, tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>, tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>> -> tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>
   vx.yield %0 : tensor<1x1x?x5xf16, #vx.enc<[1, 1, s0, 5]>>
 }
 
 // -----
 
-// expected-error@+1 {{expects a strategy that fits attention: want one batch and head, a multiple of 16 queries, of 8 keys in 'reduction', and 128 threads, got #vx.strategy<"attention", workgroup = [1, 1, 24, 0]}}
-vx.kernel @uneven "x" symbols [] workgroups <1> #vx.strategy<"attention", workgroup = [1, 1, 24, 0], vector = [], reduction = [8], threads = 128> {
+// expected-error@+1 {{expects a strategy that fits attention: want one batch and head, a multiple of 16 queries, of 8 keys, and 128 threads, got #vx.flash<tile = [1, 1, 24, 0]}}
+vx.kernel @uneven "x" symbols [] workgroups <1> #vx.flash<tile = [1, 1, 24, 0], keys = 8, threads = 128> {
 ^bb0(%q: tensor<1x1x24x4xf32>):
-  %0 = vx.attention %q, %q, %q scale = 0.5 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] : tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32> -> tensor<1x1x24x4xf32>
+  %0 = vx.attention %q, %q, %q scale = 0.5 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3] {vx.anchor} : tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32>, tensor<1x1x24x4xf32> -> tensor<1x1x24x4xf32>
   vx.yield %0 : tensor<1x1x24x4xf32>
 }

@@ -41,9 +41,9 @@
 // BLOCKS-NOT:   fragment
 // BLOCKS:       scf.for
 // BLOCKS:         arith.mulf
-vx.kernel @aligned "x" symbols ["n"] workgroups <ceildiv(n, 64) * 2> #vx.strategy<"mma", workgroup = [64, 64], vector = [], reduction = [32, 3], threads = 128> {
+vx.kernel @aligned "x" symbols ["n"] workgroups <ceildiv(n, 64) * 2> #vx.mma<tile = [64, 64], step = 32, stages = 3, threads = 128> {
 ^bb0(%a: tensor<?x256xf16, #vx.enc<[n, 256]>>, %b: tensor<256x128xf16>):
-  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<?x256xf16, #vx.enc<[n, 256]>>, tensor<256x128xf16>
+  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] sums = f32 {vx.anchor} : tensor<?x256xf16, #vx.enc<[n, 256]>>, tensor<256x128xf16>
   vx.yield %r : tensor<?x128xf32, #vx.enc<[n, 128]>>
 }
 
@@ -54,9 +54,9 @@ vx.kernel @aligned "x" symbols ["n"] workgroups <ceildiv(n, 64) * 2> #vx.strateg
 // CHECK-NOT:     async
 // CHECK:         arith.select
 // CHECK:         vxk.multiply_accumulate {{.*}}bf16
-vx.kernel @odd "x" symbols [] workgroups <4> #vx.strategy<"mma", workgroup = [32, 32], vector = [], reduction = [32, 2], threads = 64> {
+vx.kernel @odd "x" symbols [] workgroups <4> #vx.mma<tile = [32, 32], step = 32, stages = 2, threads = 64> {
 ^bb0(%a: tensor<33x17xbf16>, %b: tensor<35x17xbf16>):
-  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] sums = f32 : tensor<33x17xbf16>, tensor<35x17xbf16>
+  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [1] sums = f32 {vx.anchor} : tensor<33x17xbf16>, tensor<35x17xbf16>
   vx.yield %r : tensor<33x35xf32>
 }
 
@@ -69,9 +69,9 @@ vx.kernel @odd "x" symbols [] workgroups <4> #vx.strategy<"mma", workgroup = [32
 // WMMA-LABEL: func.func @tf32
 // WMMA-NOT:     fragment
 // WMMA:         arith.mulf
-vx.kernel @tf32 "x" symbols [] workgroups <4> #vx.strategy<"mma", workgroup = [32, 32], vector = [], reduction = [16, 2], threads = 64> {
+vx.kernel @tf32 "x" symbols [] workgroups <4> #vx.mma<tile = [32, 32], step = 16, stages = 2, threads = 64> {
 ^bb0(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>):
-  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] factors = tf32 : tensor<64x64xf32>, tensor<64x64xf32>
+  %r = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] factors = tf32 {vx.anchor} : tensor<64x64xf32>, tensor<64x64xf32>
   vx.yield %r : tensor<64x64xf32>
 }
 
@@ -84,9 +84,9 @@ vx.kernel @tf32 "x" symbols [] workgroups <4> #vx.strategy<"mma", workgroup = [3
 // CHECK:           memref.load
 // CHECK:           vxk.multiply_accumulate
 // CHECK:           vector.store
-vx.kernel @conv "x" symbols [] workgroups <8> #vx.strategy<"mma", workgroup = [1, 16, 2, 16], vector = [], reduction = [32, 2], threads = 64> {
+vx.kernel @conv "x" symbols [] workgroups <8> #vx.mma<tile = [1, 16, 2, 16], step = 32, stages = 2, threads = 64> {
 ^bb0(%x: tensor<1x16x8x16xf16>, %w: tensor<32x16x3x3xf16>):
-  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 sums = f32 : tensor<1x16x8x16xf16>, tensor<32x16x3x3xf16>
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 sums = f32 {vx.anchor} : tensor<1x16x8x16xf16>, tensor<32x16x3x3xf16>
   vx.yield %r : tensor<1x32x8x16xf32>
 }
 
@@ -105,9 +105,9 @@ vx.kernel @conv "x" symbols [] workgroups <8> #vx.strategy<"mma", workgroup = [1
 // WMMA:         scf.for
 // WMMA:           vector.load {{.*}} memref<1x8x16x16xf16>, vector<8xf16>
 // WMMA:           vxk.multiply_accumulate
-vx.kernel @channels_last "x" symbols [] workgroups <8> #vx.strategy<"mma", workgroup = [1, 2, 16, 16], vector = [], reduction = [32, 3], threads = 64> {
+vx.kernel @channels_last "x" symbols [] workgroups <8> #vx.mma<tile = [1, 2, 16, 16], step = 32, stages = 3, threads = 64> {
 ^bb0(%x: tensor<1x8x16x16xf16>, %p: tensor<32x3x3x16x1xf16>):
   %w = vx.unpack %p dim = 0 permutation = [0, 2, 3, 1] : tensor<32x3x3x16x1xf16> -> tensor<32x16x3x3xf16>
-  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last sums = f32 : tensor<1x8x16x16xf16>, tensor<32x16x3x3xf16>
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 channels_last sums = f32 {vx.anchor} : tensor<1x8x16x16xf16>, tensor<32x16x3x3xf16>
   vx.yield %r : tensor<1x8x16x32xf32>
 }

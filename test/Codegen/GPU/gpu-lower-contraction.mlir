@@ -5,9 +5,9 @@
 // CHECK-COUNT-2: memref.alloc() : memref<{{.+}}, #gpu.address_space<workgroup>>
 // CHECK:         vxk.barrier
 // CHECK-COUNT-16: arith.addf
-vx.kernel @conv "x" symbols ["n"] workgroups <n * 4> #vx.strategy<"conv", workgroup = [1, 16, 2, 8], vector = [4, 4], reduction = [8, 4], threads = 64> {
+vx.kernel @conv "x" symbols ["n"] workgroups <n * 4> #vx.tiled_product<tile = [1, 16, 2, 8], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
 ^bb0(%x: tensor<?x16x8x8xf32, #vx.enc<[n, 16, 8, 8]>>, %w: tensor<16x16x3x3xf32>):
-  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<?x16x8x8xf32, #vx.enc<[n, 16, 8, 8]>>, tensor<16x16x3x3xf32>
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 {vx.anchor} : tensor<?x16x8x8xf32, #vx.enc<[n, 16, 8, 8]>>, tensor<16x16x3x3xf32>
   vx.yield %r : tensor<?x16x8x8xf32, #vx.enc<[n, 16, 8, 8]>>
 }
 
@@ -18,8 +18,8 @@ vx.kernel @conv "x" symbols ["n"] workgroups <n * 4> #vx.strategy<"conv", workgr
 // CHECK-COUNT-2: memref.alloc() : memref<{{.+}}, #gpu.address_space<workgroup>>
 // CHECK:         vxk.barrier
 // CHECK-COUNT-16: arith.addf
-vx.kernel @one "x" symbols [] workgroups <4> #vx.strategy<"conv", workgroup = [1, 16, 2, 8], vector = [4, 4], reduction = [8, 4], threads = 64> {
+vx.kernel @one "x" symbols [] workgroups <4> #vx.tiled_product<tile = [1, 16, 2, 8], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
 ^bb0(%x: tensor<1x16x8x8xf32>, %w: tensor<16x16x3x3xf32>):
-  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>
+  %r = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 {vx.anchor} : tensor<1x16x8x8xf32>, tensor<16x16x3x3xf32>
   vx.yield %r : tensor<1x16x8x8xf32>
 }

@@ -1,7 +1,7 @@
 // RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --verify-diagnostics
 
 // expected-error @+1 {{'vx.kernel' op expects elements of type bool, f16, bf16, f32, f64 or an integer of 8 to 64 bits in a kernel, got 'tensor<3xi4>'}}
-vx.kernel @packed "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @packed "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xi4>):
   %0 = vx.add %a, %a : tensor<3xi4>, tensor<3xi4>
   vx.yield %0 : tensor<3xi4>
@@ -9,17 +9,17 @@ vx.kernel @packed "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup 
 
 // -----
 
-vx.kernel @nonzero "x" symbols ["s0"] workgroups <1> #vx.strategy<"serial", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @nonzero "x" symbols ["s0"] workgroups <1> #vx.serial {
 ^bb0(%a: tensor<3xf32>):
   // expected-error @+1 {{'vx.nonzero' op expects to be the result of its kernel, and nothing else to use it}}
-  %0 = vx.nonzero %a : tensor<3xf32> -> tensor<1x?xi64, #vx.enc<[1, s0]>>
+  %0 = vx.nonzero %a {vx.anchor} : tensor<3xf32> -> tensor<1x?xi64, #vx.enc<[1, s0]>>
   %1 = vx.neg %0 : tensor<1x?xi64, #vx.enc<[1, s0]>>
   vx.yield %1 : tensor<1x?xi64, #vx.enc<[1, s0]>>
 }
 
 // -----
 
-vx.kernel @sequence "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @sequence "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xf32>):
   // expected-error @+1 {{'vx.sequence_construct' op expects tensors in a kernel, got '!vx.sequence<tensor<3xf32>>'}}
   %0 = vx.sequence_construct %a : (tensor<3xf32>) -> !vx.sequence<tensor<3xf32>>
@@ -29,7 +29,7 @@ vx.kernel @sequence "x" symbols [] workgroups <1> #vx.strategy<"loops", workgrou
 // -----
 
 // expected-error @+1 {{'vx.kernel' op expects a size for each dimension in a kernel, got 'tensor<?xf32>'}}
-vx.kernel @size "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @size "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<?xf32>):
   %0 = vx.neg %a : tensor<?xf32>
   vx.yield %0 : tensor<?xf32>
@@ -37,7 +37,7 @@ vx.kernel @size "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = 
 
 // -----
 
-vx.kernel @sparse "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @sparse "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xf32>):
   // expected-error @+1 {{'vx.constant' op expects inline elements, or a resource of the type's size}}
   %c = vx.constant sparse<[[1]], [2.0]> : tensor<3xf32>
@@ -47,9 +47,9 @@ vx.kernel @sparse "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup 
 
 // -----
 
-vx.kernel @no_kernel_op "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @no_kernel_op "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xf32>):
-  %c = vx.count_nonzero %a : tensor<3xf32>
+  %c = vx.count_nonzero %a {vx.anchor} : tensor<3xf32>
   // expected-error @+1 {{'vx.bind_symbol' op has no lowering to linalg: it is not an op of kernels}}
   vx.bind_symbol "k" = %c
   vx.yield %a : tensor<3xf32>
@@ -58,7 +58,7 @@ vx.kernel @no_kernel_op "x" symbols [] workgroups <1> #vx.strategy<"loops", work
 // -----
 
 // expected-error @+1 {{'vx.kernel' op expects tensors in a kernel, got 'memref<3xf32>'}}
-vx.kernel @memref "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @memref "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: memref<3xf32>):
   %c = vx.constant dense<1.0> : tensor<3xf32>
   vx.yield %c : tensor<3xf32>

@@ -8,9 +8,9 @@
 // CHECK:           scf.if
 // CHECK-NEXT:        tensor.extract
 // CHECK:           vxk.report_fault {{.*}} site 1
-vx.kernel @gather "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @gather "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%t: tensor<7x4xf32>, %i: tensor<?xi64, #vx.enc<[s0]>>):
-  %0 = vx.gather %t, %i axis = 0 : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
+  %0 = vx.gather %t, %i axis = 0 {vx.anchor} : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
   %1 = vx.gather %t, %i axis = 0 : tensor<7x4xf32>, tensor<?xi64, #vx.enc<[s0]>>
   %2 = vx.add %0, %1 : tensor<?x4xf32, #vx.enc<[s0, 4]>>, tensor<?x4xf32, #vx.enc<[s0, 4]>>
   vx.yield %2 : tensor<?x4xf32, #vx.enc<[s0, 4]>>
@@ -30,9 +30,9 @@ vx.kernel @gather "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgr
 // CHECK:             scf.if
 // CHECK-NEXT:          scf.if
 // CHECK-NEXT:            tensor.extract
-vx.kernel @tuples "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @tuples "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%t: tensor<7x4x3xf32>, %i: tensor<?x2xi64, #vx.enc<[s0, 2]>>):
-  %0 = vx.gather %t, %i axis = 0 members = 2 : tensor<7x4x3xf32>, tensor<?x2xi64, #vx.enc<[s0, 2]>>
+  %0 = vx.gather %t, %i axis = 0 members = 2 {vx.anchor} : tensor<7x4x3xf32>, tensor<?x2xi64, #vx.enc<[s0, 2]>>
   vx.yield %0 : tensor<?x3xf32, #vx.enc<[s0, 3]>>
 }
 
@@ -42,9 +42,9 @@ vx.kernel @tuples "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgr
 // CHECK:         %[[COUNT:.+]] = scf.for
 // CHECK:           tensor.extract
 // CHECK:         tensor.from_elements
-vx.kernel @count "x" symbols ["s0"] workgroups <1> #vx.strategy<"serial", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @count "x" symbols ["s0"] workgroups <1> #vx.serial {
 ^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
-  %0 = vx.count_nonzero %a : tensor<?xf32, #vx.enc<[s0]>>
+  %0 = vx.count_nonzero %a {vx.anchor} : tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<i64>
 }
 
@@ -57,8 +57,8 @@ vx.kernel @count "x" symbols ["s0"] workgroups <1> #vx.strategy<"serial", workgr
 // CHECK:         scf.if
 // CHECK:           memref.store %{{.+}}, %[[R]]
 // CHECK-NOT:     materialize_in_destination
-vx.kernel @nonzero "x" symbols ["s0", "s1"] workgroups <1> #vx.strategy<"serial", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @nonzero "x" symbols ["s0", "s1"] workgroups <1> #vx.serial {
 ^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
-  %0 = vx.nonzero %a : tensor<?xf32, #vx.enc<[s0]>> -> tensor<1x?xi64, #vx.enc<[1, s1]>>
+  %0 = vx.nonzero %a {vx.anchor} : tensor<?xf32, #vx.enc<[s0]>> -> tensor<1x?xi64, #vx.enc<[1, s1]>>
   vx.yield %0 : tensor<1x?xi64, #vx.enc<[1, s1]>>
 }

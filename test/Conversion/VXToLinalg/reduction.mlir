@@ -4,9 +4,9 @@
 // CHECK-LABEL: func.func @reduce
 // CHECK:         arith.constant 0xFF800000 : f32
 // CHECK:         arith.maximumf
-vx.kernel @reduce "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @reduce "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<?x4xf32, #vx.enc<[s0, 4]>>):
-  %0 = vx.reduce max %a axes = [0] : tensor<?x4xf32, #vx.enc<[s0, 4]>>
+  %0 = vx.reduce max %a axes = [0] {vx.anchor} : tensor<?x4xf32, #vx.enc<[s0, 4]>>
   vx.yield %0 : tensor<4xf32>
 }
 
@@ -15,9 +15,9 @@ vx.kernel @reduce "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgr
 // Unsigned numbers compare unsigned.
 // CHECK-LABEL: func.func @unsigned
 // CHECK:         arith.maxui
-vx.kernel @unsigned "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @unsigned "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3x4xui8>):
-  %0 = vx.reduce max %a axes = [0] : tensor<3x4xui8>
+  %0 = vx.reduce max %a axes = [0] {vx.anchor} : tensor<3x4xui8>
   vx.yield %0 : tensor<4xui8>
 }
 
@@ -33,9 +33,9 @@ vx.kernel @unsigned "x" symbols [] workgroups <1> #vx.strategy<"loops", workgrou
 // CHECK:         linalg.generic {{.*}}["parallel", "parallel"]
 // CHECK:           math.exp
 // CHECK:           arith.divf
-vx.kernel @softmax "x" symbols [] workgroups <1> #vx.strategy<"rows", workgroup = [1, 0], vector = [], reduction = [], threads = 1> {
+vx.kernel @softmax "x" symbols [] workgroups <1> #vx.thread_rows<tile = [1, 0], threads = 1> {
 ^bb0(%a: tensor<3x4xf32>):
-  %0 = vx.softmax %a axis = 1 : tensor<3x4xf32>
+  %0 = vx.softmax %a axis = 1 {vx.anchor} : tensor<3x4xf32>
   vx.yield %0 : tensor<3x4xf32>
 }
 
@@ -44,8 +44,8 @@ vx.kernel @softmax "x" symbols [] workgroups <1> #vx.strategy<"rows", workgroup 
 // CHECK-LABEL: func.func @window
 // CHECK:         tensor.empty() : tensor<2x2xf32>
 // CHECK:         linalg.generic {{.*}}["parallel", "parallel", "parallel", "reduction", "reduction"]
-vx.kernel @window "x" symbols [] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @window "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3x4x4xf32>):
-  %0 = vx.reduce_window max %a window = [1, 2, 2] strides = [1, 2, 2] dilations = [1, 1, 1] pads = [0, 0, 0] x [0, 0, 0] : tensor<3x4x4xf32>
+  %0 = vx.reduce_window max %a window = [1, 2, 2] strides = [1, 2, 2] dilations = [1, 1, 1] pads = [0, 0, 0] x [0, 0, 0] {vx.anchor} : tensor<3x4x4xf32>
   vx.yield %0 : tensor<3x2x2xf32>
 }

@@ -6,7 +6,7 @@
 // CHECK-NOT:       arith.divui
 // CHECK:           arith.muli
 // CHECK:           tensor.extract %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : tensor<?x25x3xf32>
-vx.kernel @reshape "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @reshape "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<?x25x3xf32, #vx.enc<[s0, 25, 3]>>):
   %0 = vx.reshape %a : tensor<?x25x3xf32, #vx.enc<[s0, 25, 3]>> -> tensor<?x5x5x3xf32, #vx.enc<[s0, 5, 5, 3]>>
   vx.yield %0 : tensor<?x5x5x3xf32, #vx.enc<[s0, 5, 5, 3]>>
@@ -21,9 +21,9 @@ vx.kernel @reshape "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workg
 // CHECK-NEXT:        tensor.extract
 // CHECK:           else
 // CHECK:             tensor.extract
-vx.kernel @concat "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @concat "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>, %b: tensor<2xf32>):
-  %0 = vx.concat axis = 0 (%a, %b) : tensor<?xf32, #vx.enc<[s0]>>, tensor<2xf32>
+  %0 = vx.concat axis = 0 (%a, %b) {vx.anchor} : tensor<?xf32, #vx.enc<[s0]>>, tensor<2xf32>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0 + 2]>>
 }
 
@@ -36,7 +36,7 @@ vx.kernel @concat "x" symbols ["s0"] workgroups <1> #vx.strategy<"loops", workgr
 // CHECK:         linalg.generic
 // CHECK:           arith.select
 // CHECK:           tensor.extract
-vx.kernel @broadcast "x" symbols ["s0", "s1"] workgroups <1> #vx.strategy<"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @broadcast "x" symbols ["s0", "s1"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<1x4xf32>, %b: tensor<?x4xf32, #vx.enc<[s1, 4]>>):
   %0 = vx.broadcast %a, [0, 1] : tensor<1x4xf32> -> tensor<?x4xf32, #vx.enc<[s0, 4]>>
   %1 = vx.broadcast %b, [0, 1] : tensor<?x4xf32, #vx.enc<[s1, 4]>> -> tensor<?x4xf32, #vx.enc<[s0, 4]>>

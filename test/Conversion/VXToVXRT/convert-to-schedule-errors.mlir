@@ -7,14 +7,14 @@ func.func @used_early() -> tensor<?xf32, #vx.enc<[k]>> {
   %0 = vx.dispatch @none () symbols [] : () -> tensor<?xf32, #vx.enc<[k]>>
   return %0 : tensor<?xf32, #vx.enc<[k]>>
 }
-vx.kernel @none "" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @none "" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.constant dense<1.0> : tensor<1xf32>
   vx.yield %0 : tensor<1xf32>
 }
 
 // -----
 
-vx.kernel @none "" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @none "" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.constant dense<1.0> : tensor<1xf32>
   vx.yield %0 : tensor<1xf32>
 }

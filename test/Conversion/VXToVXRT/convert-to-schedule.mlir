@@ -12,7 +12,7 @@ func.func @views(%x: tensor<?x2xf32, #vx.enc<[n, 2]>>) -> tensor<?xf32, #vx.enc<
   %1 = vx.dispatch @exp(%0) symbols [#vx.dim<n * 2>] : (tensor<?xf32, #vx.enc<[n * 2]>>) -> tensor<?xf32, #vx.enc<[n * 2]>>
   return %1 : tensor<?xf32, #vx.enc<[n * 2]>>
 }
-vx.kernel @exp "0" symbols ["s0"] workgroups <ceildiv(s0, 64)> <"loops", workgroup = [64], vector = [], reduction = [], threads = 1> {
+vx.kernel @exp "0" symbols ["s0"] workgroups <ceildiv(s0, 64)> #vx.loops<tile = [64]> {
 ^bb0(%x: tensor<?xf32, #vx.enc<[s0]>>):
   %0 = vx.exp %x : tensor<?xf32, #vx.enc<[s0]>>
   vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
@@ -34,7 +34,7 @@ func.func @computed_branch(%c: tensor<i1>, %a: tensor<4xf32>, %b: tensor<4xf32>)
   }
   return %0 : tensor<4xf32>
 }
-vx.kernel @not "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @not "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<i1>):
   %0 = vx.not %x : tensor<i1>
   vx.yield %0 : tensor<i1>

@@ -9,11 +9,11 @@ MOVES = "broadcast concat gather iota pad slice transpose"
 # By target and strategy, the ops that may get it; "elementwise" is any such op that such a kernel begins or ends with.
 STRATEGIES = {
     "cpu": {"loops": f"{ELEMENTWISE} {MOVES} arg_reduce contract conv copy elementwise layer_norm pack reduce reduce_window rms_norm softmax unpack",
-            "matmul": "contract elementwise", "conv": "conv elementwise", "depthwise": "conv", "attention": "attention", "serial": "count_nonzero nonzero"},
+            "cpu_product": "contract conv elementwise", "cpu_depthwise": "conv", "cpu_flash": "attention", "serial": "count_nonzero nonzero"},
     "vulkan": {"elementwise": f"{ELEMENTWISE} {MOVES}", "loops": "arg_reduce contract conv copy elementwise pack reduce_window unpack",
-               "matmul": "contract elementwise", "conv": "conv elementwise", "rows": "contract elementwise layer_norm reduce rms_norm softmax",
-               "columns": "contract elementwise reduce softmax", "subgroup_rows": "contract elementwise layer_norm reduce rms_norm softmax",
-               "thread_rows": "contract elementwise layer_norm reduce rms_norm softmax", "attention": "attention", "serial": "count_nonzero nonzero"},
+               "tiled_product": "contract conv elementwise", "rows by workgroup": "contract elementwise layer_norm reduce rms_norm softmax",
+               "rows by columns": "contract elementwise reduce softmax", "rows by subgroup": "contract elementwise layer_norm reduce rms_norm softmax",
+               "thread_rows": "contract elementwise layer_norm reduce rms_norm softmax", "flash": "attention", "serial": "count_nonzero nonzero"},
 }
 DECISIONS = (
     # Results and operands.
@@ -45,14 +45,14 @@ class Coverage:
         in_place = {}
         for kernel in re.findall(r"^  vx\.kernel .*?^  \}", text, re.S | re.M):
             head = kernel.partition("\n")[0]
-            name, strategy = re.match(r'  vx\.kernel @(\S+) ".*?" symbols .*?<"(\w+)"', head).groups()
+            name, strategy, sharing = re.match(r'  vx\.kernel @(\S+) ".*?" symbols .*? #vx\.(\w+)(?:<tile = \[.*?\], sharing = (\w+))?', head).groups()
+            strategy += f" by {sharing}" if sharing else ""
             found = re.search(r"vx\.in_place = array<i64: ([\d, ]+)>", head)
             in_place[name] = [int(index) for index in found[1].split(", ")[::2]] if found else []
             ops = set(re.findall(r"^    (?:%\S+(?:, %\S+)* = )?vx\.(\w+)", kernel, re.M)) - {"yield"}
-            anchors = ops - set(ELEMENTWISE.split()) - {"constant", "dim_value", "broadcast", "unpack"}
-            for op in anchors:
-                self.kernels[op, strategy, target] += 1
-            if anchors:
+            anchor = re.search(r"^    %.* = vx\.(\w+) .*\bvx\.anchor\b", kernel, re.M)
+            if anchor:
+                self.kernels[anchor[1], strategy, target] += 1
                 if ops & set(ELEMENTWISE.split()):
                     self.kernels["elementwise", strategy, target] += 1
             else:

@@ -15,7 +15,7 @@ struct TargetSpec;
 LayoutPolicy chooseGPULayouts(const TargetSpec &spec);
 
 /// The schedule config of a fusion region on a GPU with these facts. Thread-safe.
-StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
+StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec);
 
 /// See TargetBackend::decomposes. Thread-safe.
 bool decomposesOnGPU(mlir::Operation *composite, const TargetSpec &spec);

@@ -44,7 +44,7 @@ public:
 
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.
-  virtual StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
+  virtual StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;
 
   /// Appends the passes from the `kernels` phase (a module with one vx.kernel) to the target's own dialect.
   virtual void buildPipeline(mlir::OpPassManager &pm, const TargetSpec &spec) const = 0;

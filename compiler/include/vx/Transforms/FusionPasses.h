@@ -11,10 +11,6 @@ namespace vx {
 #define GEN_PASS_DECL
 #include "vx/Transforms/FusionPasses.h.inc"
 
-/// The number of workgroups of a kernel whose first result has type `result` under `strategy`: the product over the
-/// tiled dimensions of ceildiv(size, tile). Null when a size is unknown.
-DimAttr getWorkgroupCount(mlir::RankedTensorType visited, StrategyAttr strategy);
-
 /// True when the host reads this operand itself (a condition, a trip count, a position), so that it needs no memory.
 bool isHostScalar(mlir::OpOperand &use);
 

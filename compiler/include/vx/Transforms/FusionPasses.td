@@ -24,11 +24,12 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "Group ops into fusion regions";
   let description = [{
     After it, every op that a device runs stands in a `vx.fusion`: one anchor (contraction, convolution, reduction, norm, gather,
-    movement) with the elementwise ops before and after it. What stays outside is the host's: control flow, symbols, variables,
+    movement) with the elementwise ops before and after it. The anchor is marked `vx.anchor`, and whoever asks for it later reads that mark:
+    target, report and, as `vxk.anchor` of what it became, code generation. What stays outside is the host's: control flow, symbols, variables,
     sequences, constants and reshapes, which are views of memory.
 
         %0 = vx.conv %x, %w ...                     %0 = vx.fusion(%x, %w, %b) ... {
-        %1 = vx.broadcast %b, [1]            ->       vx.conv, vx.broadcast, vx.add, vx.max
+        %1 = vx.broadcast %b, [1]            ->       vx.conv ... {vx.anchor}, vx.broadcast, vx.add, vx.max
         %2 = vx.add %0, %1                          }
         %3 = vx.max %2, %zeros
 

@@ -33,8 +33,8 @@ struct AttentionBlocking {
 /// the keys or values in all lanes.
 class AttentionEmitter : BlockEmitter {
 public:
-  AttentionEmitter(func::FuncOp function, Attention attention, AttentionBlocking blocking)
-      : BlockEmitter(function.getContext(), attention.dots.getLoc()), function(function), attention(attention),
+  AttentionEmitter(func::FuncOp function, CPUFlashAttr strategy, Attention attention, AttentionBlocking blocking)
+      : BlockEmitter(function.getContext(), attention.dots.getLoc()), strategy(strategy), attention(attention),
         blocking(blocking), lanes(blocking.lanes), depthPitch(llvm::alignTo(attention.depth, lanes)),
         valuePitch(llvm::alignTo(attention.valueDepth, lanes)),
         element(cast<RankedTensorType>(attention.dots.getResult(0).getType()).getElementType()),
@@ -84,7 +84,7 @@ private:
     return place;
   }
 
-  func::FuncOp function;
+  CPUFlashAttr strategy;
   Attention attention;
   AttentionBlocking blocking;
   int64_t lanes, depthPitch, valuePitch;
@@ -125,7 +125,7 @@ LogicalResult AttentionEmitter::run() {
     sizes.push_back(evaluator->sizeOf(destination, d));
   auto [keyTensor, keyDimension] = shapeOfLoop(attention.dots, 3);
   keyCount = evaluator->sizeOf(keyTensor, keyDimension);
-  ArrayRef<int64_t> tiles = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr).getWorkgroup();
+  ArrayRef<int64_t> tiles = strategy.getTile();
   WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, tiles);
   ArrayRef<unsigned> dims = attention.resultDims;
   unsigned length = dims[2];
@@ -450,14 +450,14 @@ int64_t chooseRows(int64_t size, int64_t most) {
   return llvm::divideCeil(size, llvm::divideCeil(size, most));
 }
 
-AttentionBlocking chooseBlocking(Attention attention, StrategyAttr strategy, int64_t vectorBits, int64_t registers) {
+AttentionBlocking chooseBlocking(Attention attention, CPUFlashAttr strategy, int64_t vectorBits, int64_t registers) {
   constexpr int64_t mostQueries = 128, mostKeys = 128, keyBytes = 64 << 10; // of keys and values
   auto type = cast<RankedTensorType>(attention.dots.getResult(0).getType());
   int64_t bits = type.getElementTypeBitWidth();
   AttentionBlocking blocking;
   blocking.lanes = vectorBits / bits;
   unsigned length = attention.resultDims[2];
-  int64_t queries = length < strategy.getWorkgroup().size() ? strategy.getWorkgroup()[length] : 0;
+  int64_t queries = length < strategy.getTile().size() ? strategy.getTile()[length] : 0;
   if (queries <= 0)
     queries = mostQueries;
   if (!type.isDynamicDim(2))
@@ -491,15 +491,15 @@ struct CPULowerAttentionPass : impl::CPULowerAttentionPassBase<CPULowerAttention
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || strategy.getName() != "attention")
+    auto strategy = function->getAttrOfType<CPUFlashAttr>(vxk::kStrategyAttr);
+    if (!strategy)
       return;
     std::optional<Attention> attention = matchAttention(function);
     if (!attention)
       return declineStrategy(function.getLoc(), strategy,
                              "it is no attention of two products around a softmax, with depths that are known");
     AttentionBlocking blocking = chooseBlocking(*attention, strategy, vectorBits, registers);
-    if (failed(AttentionEmitter(function, *attention, blocking).run()))
+    if (failed(AttentionEmitter(function, strategy, *attention, blocking).run()))
       signalPassFailure();
   }
 };

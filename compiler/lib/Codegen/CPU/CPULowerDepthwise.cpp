@@ -28,7 +28,7 @@ struct Depthwise : OnlySum {
 
 std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   std::optional<OnlySum> sum = findOnlySum(function);
-  auto window = sum ? sum->op->getAttrOfType<DictionaryAttr>(vxk::kConvAttr) : DictionaryAttr();
+  auto window = sum ? sum->op->getAttrOfType<vxk::WindowAttr>(vxk::kWindowAttr) : vxk::WindowAttr();
   if (!window)
     return std::nullopt;
   Depthwise found;
@@ -36,17 +36,16 @@ std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
   auto type = cast<RankedTensorType>(found.op.getResult(0).getType());
   found.filter = found.op.getDpsInputs().front();
   auto filterType = cast<RankedTensorType>(found.filter.getType());
-  int64_t groups = cast<IntegerAttr>(window.get("groups")).getInt();
-  if (!window.get("channels_last") || type.getRank() != 4 || groups == 1 || filterType.getDimSize(0) != groups ||
+  int64_t groups = window.getGroups();
+  if (!window.getChannelsLast() || type.getRank() != 4 || groups == 1 || filterType.getDimSize(0) != groups ||
       filterType.getDimSize(1) != 1 || filterType.isDynamicDim(2) || filterType.isDynamicDim(3))
     return std::nullopt;
   found.op.getBody()->walk([&](tensor::ExtractOp read) { found.input = read.getTensor(); });
-  auto list = [&](StringRef name) { return cast<DenseI64ArrayAttr>(window.get(name)).asArrayRef(); };
   for (int64_t d = 0; d < 2; ++d) {
     found.kernel[d] = filterType.getDimSize(2 + d);
-    found.strides[d] = list("strides")[d];
-    found.dilations[d] = list("dilations")[d];
-    found.padsLow[d] = list("pads_low")[d];
+    found.strides[d] = window.getStrides()[d];
+    found.dilations[d] = window.getDilations()[d];
+    found.padsLow[d] = window.getPadsLow()[d];
   }
   Type element = type.getElementType();
   if (!element.isF32() && !element.isF64())
@@ -60,8 +59,9 @@ std::optional<Depthwise> matchDepthwise(func::FuncOp function) {
 
 class DepthwiseEmitter {
 public:
-  DepthwiseEmitter(func::FuncOp function, Depthwise conv, int64_t vectorBits, int64_t registers)
-      : function(function), conv(conv), builder(function.getContext()), loc(conv.op.getLoc()),
+  DepthwiseEmitter(func::FuncOp function, CPUDepthwiseAttr strategy, Depthwise conv, int64_t vectorBits,
+                   int64_t registers)
+      : strategy(strategy), conv(conv), builder(function.getContext()), loc(conv.op.getLoc()),
         type(cast<RankedTensorType>(conv.op.getResult(0).getType())), lanes(vectorBits / type.getElementTypeBitWidth()),
         places(registers >= 32 ? 8 : 4) {}
 
@@ -91,7 +91,7 @@ private:
     return arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, value, least), most);
   }
 
-  func::FuncOp function;
+  CPUDepthwiseAttr strategy;
   Depthwise conv;
   OpBuilder builder;
   Location loc;
@@ -122,8 +122,7 @@ LogicalResult DepthwiseEmitter::run() {
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(evaluator->sizeOf(destination, d));
-  auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-  WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
+  WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getTile());
   bool isWhole = isMultipleOf(sizes[3], lanes);
 
   LogicalResult done = forEach(tile.lower[0], tile.upper[0], 1, [&](Value n) {
@@ -221,15 +220,15 @@ struct CPULowerDepthwisePass : impl::CPULowerDepthwisePassBase<CPULowerDepthwise
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || strategy.getName() != "depthwise")
+    auto strategy = function->getAttrOfType<CPUDepthwiseAttr>(vxk::kStrategyAttr);
+    if (!strategy)
       return;
     std::optional<Depthwise> conv = matchDepthwise(function);
     if (!conv)
       return declineStrategy(function.getLoc(), strategy,
                              "it is no convolution of f32 or f64 of one channel for each group, channels last, whose "
                              "window is known and whose result is read in place");
-    if (failed(DepthwiseEmitter(function, *conv, vectorBits, registers).run()))
+    if (failed(DepthwiseEmitter(function, strategy, *conv, vectorBits, registers).run()))
       signalPassFailure();
   }
 };

@@ -42,8 +42,8 @@ constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {132,
 /// already. Sums are kept on the stack from one block of k to the next, and the epilogue is computed from there.
 class ProductEmitter : BlockEmitter {
 public:
-  ProductEmitter(func::FuncOp function, Product product, Blocking blocking)
-      : BlockEmitter(function.getContext(), product.op.getLoc()), function(function), product(product),
+  ProductEmitter(func::FuncOp function, CPUProductAttr strategy, Product product, Blocking blocking)
+      : BlockEmitter(function.getContext(), product.op.getLoc()), strategy(strategy), product(product),
         blocking(blocking), type(cast<RankedTensorType>(product.op.getResult(0).getType())) {}
 
   LogicalResult run();
@@ -63,7 +63,7 @@ private:
   Value accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector);
   VectorType vectorType(Type element) { return VectorType::get(blocking.lanes, element); }
 
-  func::FuncOp function;
+  CPUProductAttr strategy;
   Product product;
   Blocking blocking;
   RankedTensorType type;
@@ -128,13 +128,13 @@ LogicalResult ProductEmitter::run() {
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(loopSizes.lookup(d));
-  auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-  WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
+  ArrayRef<int64_t> tiles = strategy.getTile();
+  WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, tiles);
 
   // The rows of a tile are one range where all m dimensions but the first are whole; what comes before is a loop.
   size_t firstRow = 0;
   for (auto [place, m] : llvm::enumerate(product.m))
-    if (m < strategy.getWorkgroup().size() && strategy.getWorkgroup()[m] > 0)
+    if (m < tiles.size() && tiles[m] > 0)
       firstRow = place;
   SmallVector<unsigned> loops(product.outer);
   loops.append(product.m.begin(), product.m.begin() + firstRow);
@@ -148,7 +148,7 @@ LogicalResult ProductEmitter::run() {
   for (unsigned m : ArrayRef<unsigned>(product.m).drop_front())
     rows = {times(rows.lower, loopSizes.lookup(m)), times(rows.upper, loopSizes.lookup(m))};
   Range columns = {tile.lower[product.n], tile.upper[product.n]};
-  int64_t columnTile = product.n < strategy.getWorkgroup().size() ? strategy.getWorkgroup()[product.n] : 0;
+  int64_t columnTile = product.n < tiles.size() ? tiles[product.n] : 0;
   hasWholeColumns = isMultipleOf(loopSizes.lookup(product.n), blocking.lanes) && columnTile % blocking.lanes == 0;
 
   LogicalResult done = forBlocks(rows, blocking.rowBlock, [&](Range rowBlock) {
@@ -338,7 +338,7 @@ std::optional<int64_t> multiplySizes(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-Blocking chooseBlocking(Product &product, StrategyAttr strategy, int64_t vectorBits, int64_t registers) {
+Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vectorBits, int64_t registers) {
   linalg::GenericOp op = product.op;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   Blocking blocking;
@@ -348,7 +348,7 @@ Blocking chooseBlocking(Product &product, StrategyAttr strategy, int64_t vectorB
   BlockLimits limits = product.packedB ? kPackedBlockLimits : kBlockLimits;
   if (type.getElementTypeBitWidth() > 32)
     limits = {limits.rows, limits.columns / 2, limits.depth / 2};
-  ArrayRef<int64_t> tiles = strategy.getWorkgroup();
+  ArrayRef<int64_t> tiles = strategy.getTile();
   auto sizeOfTile = [&](unsigned dim) {
     int64_t size = type.getDimSize(dim), tile = dim < tiles.size() ? tiles[dim] : 0;
     return tile == 0 ? size : ShapedType::isDynamic(size) ? tile : std::min(tile, size);
@@ -374,7 +374,7 @@ Blocking chooseBlocking(Product &product, StrategyAttr strategy, int64_t vectorB
   blocking.columnBlock =
       getEvenBlock(ShapedType::isDynamic(columns) ? limits.columns : columns, limits.columns, blocking.columns());
 
-  blocking.depthBlock = strategy.getReduction().empty() ? limits.depth : strategy.getReduction().front();
+  blocking.depthBlock = limits.depth;
   SmallVector<int64_t> depthSizes;
   for (unsigned k : product.k) {
     auto [tensor, dimension] = shapeOfLoop(op, k);
@@ -392,15 +392,15 @@ struct CPULowerProductsPass : impl::CPULowerProductsPassBase<CPULowerProductsPas
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || (strategy.getName() != "matmul" && strategy.getName() != "conv"))
+    auto strategy = function->getAttrOfType<CPUProductAttr>(vxk::kStrategyAttr);
+    if (!strategy)
       return;
     StringRef declined;
     std::optional<Product> product = matchProduct(function, declined);
     if (!product)
       return declineStrategy(function.getLoc(), strategy, declined);
     Blocking blocking = chooseBlocking(*product, strategy, vectorBits, registers);
-    if (failed(ProductEmitter(function, *product, blocking).run()))
+    if (failed(ProductEmitter(function, strategy, *product, blocking).run()))
       signalPassFailure();
   }
 };

@@ -38,13 +38,13 @@ static void matchPackedB(Product &product) {
     return;
   OpOperand &operand = product.op->getOpOperand(argument.getArgNumber());
   auto unpack = operand.get().getDefiningOp<linalg::GenericOp>();
-  auto description = unpack ? unpack->getAttrOfType<DictionaryAttr>(vxk::kUnpackAttr) : DictionaryAttr();
-  if (!description)
+  auto unpacking = unpack ? unpack->getAttrOfType<vxk::UnpackingAttr>(vxk::kUnpackingAttr) : vxk::UnpackingAttr();
+  if (!unpacking)
     return;
   AffineMap map = product.op.getMatchingIndexingMap(&operand);
   auto loopOf = [&](int64_t dim) { return cast<AffineDimExpr>(map.getResult(dim)).getPosition(); };
-  ArrayRef<int64_t> permutation = cast<DenseI64ArrayAttr>(description.get("permutation")).asArrayRef();
-  int64_t dim = cast<IntegerAttr>(description.get("dim")).getInt();
+  ArrayRef<int64_t> permutation = unpacking.getPermutation();
+  int64_t dim = unpacking.getDim();
   if (!map.isProjectedPermutation() || permutation.front() != dim || loopOf(dim) != product.n ||
       permutation.size() != product.k.size() + 1)
     return;
@@ -69,15 +69,12 @@ std::optional<OnlySum> findOnlySum(func::FuncOp function) {
   OnlySum sum;
   sum.results = SmallVector<bufferization::MaterializeInDestinationOp>(
       function.getOps<bufferization::MaterializeInDestinationOp>());
-  for (auto generic : function.getOps<linalg::GenericOp>()) {
-    if (generic.getNumReductionLoops() == 0)
-      continue;
-    if (sum.op)
-      return std::nullopt;
-    sum.op = generic;
-  }
-  if (!sum.op || sum.op.getNumDpsInits() != 1 || sum.results.empty())
+  sum.op = dyn_cast_or_null<linalg::GenericOp>(vxk::getAnchor(function));
+  if (!sum.op || sum.op.getNumReductionLoops() == 0 || sum.op.getNumDpsInits() != 1 || sum.results.empty())
     return std::nullopt;
+  for (auto generic : function.getOps<linalg::GenericOp>())
+    if (generic != sum.op && generic.getNumReductionLoops() != 0)
+      return std::nullopt;
   for (bufferization::MaterializeInDestinationOp result : sum.results)
     if (!isElementwiseOrIndependentOf(result.getSource(), sum.op))
       return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace vx {
 
-/// A kernel's results, at least one, and its only reduction.
+/// A kernel's results, at least one, and its only reduction, which is its anchor.
 struct OnlySum {
   llvm::SmallVector<mlir::bufferization::MaterializeInDestinationOp> results;
   mlir::linalg::GenericOp op;
@@ -27,7 +27,8 @@ struct Product : OnlySum {
   int64_t tile = 0;
 };
 
-/// The kernel's results and its only reduction, when every way from that to any of them is elementwise.
+/// The kernel's results and its anchor, when that is the only reduction and every way from that to any of them is
+/// elementwise.
 std::optional<OnlySum> findOnlySum(mlir::func::FuncOp function);
 
 /// The product that the kernel's results are elementwise functions of; or nothing, and in `declined` why, for users.

@@ -7,13 +7,13 @@ using namespace mlir;
 
 namespace vx {
 
-void declineStrategy(Location loc, StrategyAttr asked, StringRef taken, StringRef reason) {
-  remark::missed(loc, remark::RemarkOpts::name(asked.getName()).category(kStrategyRemark))
+void declineStrategy(Location loc, StrategyAttrInterface asked, StringRef taken, StringRef reason) {
+  remark::missed(loc, remark::RemarkOpts::name(asked.getStrategyName()).category(kStrategyRemark))
       << remark::metric(kTakenStrategy, taken.str()) << remark::metric(kDeclineReason, reason.str());
 }
 
-void declineStrategy(Location loc, StrategyAttr asked, StringRef reason) {
-  declineStrategy(loc, asked, kPlainLoops, reason);
+void declineStrategy(Location loc, StrategyAttrInterface asked, StringRef reason) {
+  declineStrategy(loc, asked, LoopsAttr::getMnemonic(), reason);
 }
 
 } // namespace vx

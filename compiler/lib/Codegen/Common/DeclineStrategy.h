@@ -11,10 +11,10 @@ namespace vx {
 /// Tells whoever listens to the context's remarks (the compiler's report) that the code of `asked` does not fit the
 /// kernel at `loc`, for `reason`, and that of the strategy `taken` is generated. `reason` is for users: of the model,
 /// not of the IR.
-void declineStrategy(mlir::Location loc, StrategyAttr asked, llvm::StringRef taken, llvm::StringRef reason);
+void declineStrategy(mlir::Location loc, StrategyAttrInterface asked, llvm::StringRef taken, llvm::StringRef reason);
 
 /// The same where plain loops take the kernel.
-void declineStrategy(mlir::Location loc, StrategyAttr asked, llvm::StringRef reason);
+void declineStrategy(mlir::Location loc, StrategyAttrInterface asked, llvm::StringRef reason);
 
 } // namespace vx
 

@@ -41,6 +41,12 @@ bool readsAcrossLanes(Value tensor, int64_t rank, SmallPtrSetImpl<Operation *> &
   return false;
 }
 
+/// True when a thread goes along what the strategy does not cut.
+bool keepsRows(StrategyAttrInterface strategy) {
+  auto rows = dyn_cast<RowsAttr>(strategy);
+  return isa<ThreadRowsAttr>(strategy) || (rows && rows.getSharing() != RowSharing::columns);
+}
+
 /// True when elements that differ in their last index are neighbours in memory.
 bool hasNeighbours(Value destination) {
   auto places = destination.getDefiningOp<vxk::PlacesOp>();
@@ -97,14 +103,15 @@ private:
     Value count = vxk::WorkgroupCountOp::create(builder, loc);
     Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
     auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
+    auto strategy = function->getAttrOfType<StrategyAttrInterface>(vxk::kStrategyAttr);
+    bool byRows = keepsRows(strategy);
     // All results of one shape share the tiles; another one is computed by the first workgroup.
     auto shapeOf = [](Result result) { return cast<ShapedType>(Value(result.getSource()).getType()).getShape(); };
     SmallVector<Result> tiled, others;
     for (Result result : results)
       (shapeOf(result) == shapeOf(results.front()) ? tiled : others).push_back(result);
     builder.setInsertionPoint(guard.thenBlock()->getTerminator());
-    if (failed(emitTogether(tiled, number, strategy.getWorkgroup(), strategy.getName().ends_with("rows"))))
+    if (failed(emitTogether(tiled, number, strategy.getWorkgroupTile(), byRows)))
       return failure();
     for (Result result : others) {
       builder.setInsertionPoint(guard.thenBlock()->getTerminator());
@@ -112,7 +119,7 @@ private:
       Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number, zero);
       auto first = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
       builder.setInsertionPoint(first.thenBlock()->getTerminator());
-      if (failed(emitTogether(result, number, {}, strategy.getName().ends_with("rows"))))
+      if (failed(emitTogether(result, number, {}, byRows)))
         return failure();
     }
     for (Result result : results) {
@@ -267,7 +274,7 @@ struct LowerToLoopsPass : impl::LowerToLoopsPassBase<LowerToLoopsPass> {
     func::FuncOp function = getOperation();
     if (!function->hasAttr(vxk::kKernelAttr))
       return;
-    if (!function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr)) {
+    if (!function->getAttrOfType<StrategyAttrInterface>(vxk::kStrategyAttr)) {
       function.emitOpError() << "expects a strategy in '" << vxk::kStrategyAttr << "', there is none";
       return signalPassFailure();
     }

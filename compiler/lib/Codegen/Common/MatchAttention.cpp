@@ -13,6 +13,26 @@ static int64_t getLoopSize(linalg::GenericOp op, unsigned loop) {
   return cast<ShapedType>(tensor.getType()).getDimSize(dimension);
 }
 
+static linalg::GenericOp Attention::*getPart(vxk::AttentionPart part) {
+  switch (part) {
+  case vxk::AttentionPart::dots:
+    return &Attention::dots;
+  case vxk::AttentionPart::scores:
+    return &Attention::scores;
+  case vxk::AttentionPart::max:
+    return &Attention::max;
+  case vxk::AttentionPart::sum:
+    return &Attention::sum;
+  case vxk::AttentionPart::values:
+    return &Attention::values;
+  case vxk::AttentionPart::result:
+    return &Attention::result;
+  case vxk::AttentionPart::log_sum_exp:
+    return &Attention::logSumExp;
+  }
+  llvm_unreachable("all parts are listed");
+}
+
 void Attention::eraseStores() {
   for (bufferization::MaterializeInDestinationOp store : resultStores)
     store.erase();
@@ -24,26 +44,18 @@ std::optional<Attention> matchAttention(func::FuncOp function) {
   Attention found;
   bool isUnique = true;
   for (auto op : function.getOps<linalg::GenericOp>()) {
-    auto name = op->getAttrOfType<StringAttr>(vxk::kAttentionAttr);
-    if (!name)
+    auto part = op->getAttrOfType<vxk::AttentionPartAttr>(vxk::kAttentionPartAttr);
+    if (!part)
       continue;
-    linalg::GenericOp *part = llvm::StringSwitch<linalg::GenericOp *>(name.getValue())
-                                  .Case("dots", &found.dots)
-                                  .Case("scores", &found.scores)
-                                  .Case("max", &found.max)
-                                  .Case("sum", &found.sum)
-                                  .Case("values", &found.values)
-                                  .Case("result", &found.result)
-                                  .Case("log_sum_exp", &found.logSumExp)
-                                  .Default(nullptr);
-    if (!part || *part)
-      isUnique = false;
-    else
-      *part = op;
+    linalg::GenericOp &place = found.*getPart(part.getValue());
+    isUnique &= !place;
+    place = op;
   }
   for (linalg::GenericOp part : {found.dots, found.scores, found.max, found.sum, found.values, found.result})
     if (!part || !isUnique)
       return std::nullopt;
+  if (found.result != vxk::getAnchor(function))
+    return std::nullopt;
   for (auto store : function.getOps<bufferization::MaterializeInDestinationOp>()) {
     found.lastStore = store;
     if (!found.logSumExpStore && found.logSumExp && isElementwiseOf(store.getSource(), found.logSumExp))

@@ -28,8 +28,8 @@ struct Attention {
   void eraseStores();
 };
 
-/// The attention that the kernel's results are elementwise functions of, if there is one and its depths are known and
-/// not 0.
+/// The attention that is the kernel's anchor and that its results are elementwise functions of, if it is one and its
+/// depths are known and not 0.
 std::optional<Attention> matchAttention(mlir::func::FuncOp function);
 
 } // namespace vx

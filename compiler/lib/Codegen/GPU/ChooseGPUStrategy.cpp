@@ -7,8 +7,8 @@
 //   region whose reduction is read along a dimension that it does not reduce over (a contraction behind a softmax) is
 //   right too, but computes the reduction once for each element that reads it. The fusion pass keeps one anchor for
 //   each region, which avoids that.
-// - "matmul", "conv" and "mma" (either one, by matrix fragments) want one contraction and an epilogue that reads its
-//   result in place; other regions with these strategies are computed by loops over the same tile.
+// - `tiled_product` and `mma` (by matrix fragments) want the anchor to be a contraction or convolution and an epilogue
+//   that reads its result in place; other regions with these strategies are computed by loops over the same tile.
 #include "AttentionTile.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
@@ -162,8 +162,8 @@ std::optional<FragmentTile> chooseFragmentTile(int64_t length, ArrayRef<int64_t>
   return best;
 }
 
-StrategyAttr fragmentStrategy(MLIRContext *context, ArrayRef<int64_t> workgroup, const FragmentTile &tile) {
-  return StrategyAttr::get(context, "mma", workgroup, {}, {tile.step, tile.stages}, tile.threads);
+StrategyAttrInterface fragmentStrategy(MLIRContext *context, ArrayRef<int64_t> workgroup, const FragmentTile &tile) {
+  return MmaAttr::get(context, workgroup, tile.step, tile.stages, tile.threads);
 }
 
 /// Bytes of a factor's element as fragments take it; 0 where the target has none for it, or where a result of few rows
@@ -177,9 +177,8 @@ int64_t fragmentBytes(Value factor, std::optional<Type> products, int64_t rows, 
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-StrategyAttr tiledStrategy(MLIRContext *context, StringRef name, ArrayRef<int64_t> workgroup, const Tile &tile) {
-  return StrategyAttr::get(context, name, workgroup, {tile.blockRows, tile.blockColumns}, {tile.step, tile.slices},
-                           tile.threads());
+StrategyAttrInterface tiledStrategy(MLIRContext *context, ArrayRef<int64_t> workgroup, const Tile &tile) {
+  return TiledProductAttr::get(context, workgroup, tile.blockRows, tile.blockColumns, tile.step, tile.slices);
 }
 
 /// Bytes of an element as it is staged: narrow floats are widened.
@@ -187,7 +186,7 @@ int64_t stagedBytes(RankedTensorType type) {
   return std::max<int64_t>(4, type.getElementType().getIntOrFloatBitWidth() / 8);
 }
 
-StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface contractStrategy(ContractOp op, RankedTensorType result, const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   auto own = cast<RankedTensorType>(op.getResult().getType());
@@ -224,7 +223,7 @@ StrategyAttr contractStrategy(ContractOp op, RankedTensorType result, const Targ
     return {};
   workgroup[row] = tile->rows;
   workgroup[column] = tile->columns;
-  return tiledStrategy(op.getContext(), "matmul", workgroup, *tile);
+  return tiledStrategy(op.getContext(), workgroup, *tile);
 }
 
 /// A tile of so many filters and a box of so many places: as wide as the rows are, then high.
@@ -240,7 +239,7 @@ SmallVector<int64_t> convWorkgroup(ConvOp op, RankedTensorType result, int64_t f
   return workgroup;
 }
 
-StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &spec) {
   int64_t rank = result.getRank();
   auto own = cast<RankedTensorType>(op.getResult().getType());
   if (op.getGroups() != 1 || own.getRank() != rank)
@@ -280,7 +279,7 @@ StrategyAttr convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &
   });
   if (!tile)
     return {};
-  return tiledStrategy(op.getContext(), "conv", cut(tile->rows, tile->columns), *tile);
+  return tiledStrategy(op.getContext(), cut(tile->rows, tile->columns), *tile);
 }
 
 /// A reduction, or an op of rows such as softmax, in terms of the kernel's result.
@@ -291,7 +290,7 @@ struct Rows {
   std::optional<int64_t> contiguousDim; // of the result, when neighbours in memory belong to neighbouring rows
 };
 
-StrategyAttr rowsStrategy(MLIRContext *context, RankedTensorType result, const Rows &rows) {
+StrategyAttrInterface rowsStrategy(MLIRContext *context, RankedTensorType result, const Rows &rows) {
   int64_t rank = result.getRank(), count = 1;
   SmallVector<int64_t> tile(rank, 1);
   std::optional<int64_t> lastRowDim;
@@ -314,27 +313,27 @@ StrategyAttr rowsStrategy(MLIRContext *context, RankedTensorType result, const R
     while (columns > 8 && (columns / 2 >= size || count / size * llvm::divideCeil(size, columns) < kBusy))
       columns /= 2;
     tile[d] = columns;
-    return StrategyAttr::get(context, "columns", tile, {roundsFor(kThreads / columns, 8), 1}, {}, kThreads);
+    return RowsAttr::get(context, tile, RowSharing::columns, roundsFor(kThreads / columns, 8), /*lanes=*/1, kThreads);
   }
   int64_t lanes = rows.isDivisible && rows.length >= 128 ? 4 : 1;
   if (lastRowDim && rows.length <= 16 && count >= 1024) {
     tile[*lastRowDim] = 64;
-    return StrategyAttr::get(context, "thread_rows", tile, {}, {}, 64);
+    return ThreadRowsAttr::get(context, tile, /*threads=*/64);
   }
   // A subgroup needs no barrier, but takes longer for its row: for many rows only.
   constexpr int64_t kSubgroup = 32;
   if (lastRowDim && rows.length <= 1024 && count >= 1024) {
     tile[*lastRowDim] = 4;
-    return StrategyAttr::get(context, "subgroup_rows", tile, {roundsFor(kSubgroup * lanes, 32 / lanes), lanes}, {},
-                             kThreads / 2);
+    return RowsAttr::get(context, tile, RowSharing::subgroup, roundsFor(kSubgroup * lanes, 32 / lanes), lanes,
+                         kThreads / 2);
   }
   int64_t threads = rows.length <= 512 ? kThreads / 2 : kThreads;
-  return StrategyAttr::get(context, "rows", tile, {roundsFor(threads * lanes, 16 / lanes), lanes}, {}, threads);
+  return RowsAttr::get(context, tile, RowSharing::workgroup, roundsFor(threads * lanes, 16 / lanes), lanes, threads);
 }
 
 /// Rows of `input`, which is reduced over `axes`; `isKept` when the result has these dimensions too.
-StrategyAttr reductionStrategy(MLIRContext *context, RankedTensorType result, RankedTensorType input,
-                               ArrayRef<int64_t> axes, bool isKept) {
+StrategyAttrInterface reductionStrategy(MLIRContext *context, RankedTensorType result, RankedTensorType input,
+                                        ArrayRef<int64_t> axes, bool isKept) {
   Rows rows;
   int64_t rank = input.getRank();
   if (rank == 0 || axes.empty())
@@ -360,7 +359,7 @@ StrategyAttr reductionStrategy(MLIRContext *context, RankedTensorType result, Ra
 }
 
 /// A product of a matrix and a vector: each element of the result is the sum of a row or a column of the matrix.
-StrategyAttr vectorStrategy(ContractOp op, RankedTensorType result) {
+StrategyAttrInterface vectorStrategy(ContractOp op, RankedTensorType result) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   int64_t batch = op.getLhsBatch().size();
   if (result.getRank() != cast<RankedTensorType>(op.getResult().getType()).getRank())
@@ -431,7 +430,7 @@ std::optional<AttentionTile> chooseAttentionTile(AttentionOp op, const TargetSpe
   return std::nullopt;
 }
 
-StrategyAttr attentionStrategy(AttentionOp op, const TargetSpec &spec) {
+StrategyAttrInterface attentionStrategy(AttentionOp op, const TargetSpec &spec) {
   std::optional<AttentionTile> tile = chooseAttentionTile(op, spec);
   if (!tile)
     return {};
@@ -439,12 +438,12 @@ StrategyAttr attentionStrategy(AttentionOp op, const TargetSpec &spec) {
   SmallVector<int64_t> workgroup(4, 1);
   workgroup[dims[AttentionOp::Length]] = tile->queries;
   workgroup[dims[AttentionOp::Depth]] = 0;
-  return StrategyAttr::get(op.getContext(), "attention", workgroup, {}, {tile->keys},
-                           AttentionTile::kThreadRows * AttentionTile::kThreadColumns);
+  return FlashAttr::get(op.getContext(), workgroup, tile->keys,
+                        AttentionTile::kThreadRows * AttentionTile::kThreadColumns);
 }
 
 /// The elements of a tile are shared out to threads.
-StrategyAttr loopsStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface loopsStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
   int64_t threads = std::min<int64_t>(spec.maxThreads, 128);
   SmallVector<int64_t> tile(result.getRank(), 1);
   int64_t left = threads;
@@ -453,11 +452,11 @@ StrategyAttr loopsStrategy(MLIRContext *context, RankedTensorType result, const 
     tile[d] = std::min(size, left);
     left /= tile[d];
   }
-  return StrategyAttr::get(context, "loops", tile, {}, {}, threads);
+  return LoopsAttr::get(context, tile, threads);
 }
 
 /// Updates are shared out to threads, but for the dimensions whose order counts: a thread goes along these.
-StrategyAttr updateStrategy(UpdateOpInterface update, const TargetSpec &spec) {
+StrategyAttrInterface updateStrategy(UpdateOpInterface update, const TargetSpec &spec) {
   RankedTensorType updates = update.getUpdates().getType();
   int64_t ordered = update.getNumOrderedDims();
   if (ordered == 0)
@@ -470,11 +469,11 @@ StrategyAttr updateStrategy(UpdateOpInterface update, const TargetSpec &spec) {
     tile[d] = std::min(size, left);
     left /= tile[d];
   }
-  return StrategyAttr::get(update.getContext(), "thread_rows", tile, {}, {}, threads);
+  return ThreadRowsAttr::get(update.getContext(), tile, threads);
 }
 
 /// Each thread computes neighbours along the last dimension, which it reads and writes together where it can.
-StrategyAttr elementwiseStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface elementwiseStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
   int64_t rank = result.getRank(), count = 1;
   for (int64_t d = 0; d < rank; ++d)
     count *= plannedSize(result, d);
@@ -492,7 +491,27 @@ StrategyAttr elementwiseStrategy(MLIRContext *context, RankedTensorType result, 
       tile[d] = llvm::alignTo(tile[d], lanes);
     left /= tile[d];
   }
-  return StrategyAttr::get(context, "elementwise", tile, {lanes}, {}, threads);
+  return ElementwiseAttr::get(context, tile, lanes, threads);
+}
+
+/// The strategy that knows the anchor, or null.
+StrategyAttrInterface anchorStrategy(Operation *anchor, RankedTensorType result, const TargetSpec &spec) {
+  int64_t rank = result.getRank();
+  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  if (auto attention = dyn_cast<AttentionOp>(anchor))
+    return attentionStrategy(attention, spec);
+  if (auto contract = dyn_cast<ContractOp>(anchor)) {
+    StrategyAttrInterface strategy = vectorStrategy(contract, result);
+    return strategy ? strategy : contractStrategy(contract, result, spec);
+  }
+  if (auto conv = dyn_cast<ConvOp>(anchor))
+    return convStrategy(conv, result, spec);
+  auto rows = dyn_cast<RowsOpInterface>(anchor);
+  if (!rows || rows.carriesPlaces() || typeOf(anchor->getResult(0)).getRank() != rank)
+    return {};
+  // Threads that share a row combine what they found of it, which is one number each.
+  return reductionStrategy(anchor->getContext(), result, typeOf(anchor->getOperand(0)), rows.getRowAxes(),
+                           rows.keepsRows());
 }
 
 /// True when each element of the region's result takes few elements of its operands.
@@ -518,36 +537,16 @@ bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   return attention && !chooseAttentionTile(attention, spec);
 }
 
-StrategyAttr chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
+StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
+  Operation *anchor = region.getAnchor();
   auto result = cast<RankedTensorType>(region.getResult(0).getType());
-  bool serial = false;
-  for (Operation &op : region.getBody().front())
-    serial |= op.hasTrait<OpTrait::Serial>();
-  if (serial)
-    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
+  if (anchor && anchor->hasTrait<OpTrait::Serial>())
+    return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(region.getBody().front(), 0))
     return updateStrategy(update, spec);
-  for (Operation &op : region.getBody().front()) {
-    StrategyAttr strategy;
-    int64_t rank = result.getRank();
-    auto isLikeResult = [&] { return cast<RankedTensorType>(op.getResult(0).getType()).getRank() == rank; };
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
-      strategy = attentionStrategy(attention, spec);
-    } else if (auto contract = dyn_cast<ContractOp>(op)) {
-      strategy = vectorStrategy(contract, result);
-      if (!strategy)
-        strategy = contractStrategy(contract, result, spec);
-    } else if (auto conv = dyn_cast<ConvOp>(op)) {
-      strategy = convStrategy(conv, result, spec);
-    } else if (auto rows = dyn_cast<RowsOpInterface>(op); rows && !rows.carriesPlaces() && isLikeResult()) {
-      // Threads that share a row combine what they found of it, which is one number each.
-      strategy = reductionStrategy(context, result, cast<RankedTensorType>(op.getOperand(0).getType()),
-                                   rows.getRowAxes(), rows.keepsRows());
-    }
-    if (strategy)
-      return strategy;
-  }
+  if (StrategyAttrInterface strategy = anchor ? anchorStrategy(anchor, result, spec) : StrategyAttrInterface())
+    return strategy;
   if (result.getRank() > 0 && isElementwise(region))
     return elementwiseStrategy(context, result, spec);
   return loopsStrategy(context, result, spec);

@@ -31,7 +31,7 @@ namespace {
 /// a row of threads, and have the keys, or the columns of the values, that many apart.
 class AttentionEmitter {
 public:
-  AttentionEmitter(func::FuncOp function, StrategyAttr strategy, Attention attention)
+  AttentionEmitter(func::FuncOp function, FlashAttr strategy, Attention attention)
       : function(function), strategy(strategy), attention(attention), builder(function.getContext()),
         loc(attention.dots.getLoc()),
         element(cast<RankedTensorType>(attention.dots.getResult(0).getType()).getElementType()) {}
@@ -52,7 +52,7 @@ public:
       sizes.push_back(evaluator->sizeOf(attention.resultStores.front().getDest(), d));
     auto [keyTensor, keyDimension] = shapeOfLoop(attention.dots, 3);
     keyCount = evaluator->sizeOf(keyTensor, keyDimension);
-    WorkgroupTile box = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
+    WorkgroupTile box = getWorkgroupTile(builder, loc, number, sizes, strategy.getTile());
     batch = box.lower[attention.resultDims[0]];
     head = box.lower[attention.resultDims[1]];
     firstQuery = box.lower[attention.resultDims[2]];
@@ -73,21 +73,21 @@ private:
 
   LogicalResult checkStrategy() {
     unsigned length = attention.resultDims[2];
-    ArrayRef<int64_t> workgroup = strategy.getWorkgroup(), reduction = strategy.getReduction();
-    bool isTiled = workgroup.size() == 4 && reduction.size() == 1 && workgroup[attention.resultDims[0]] == 1 &&
+    ArrayRef<int64_t> workgroup = strategy.getTile();
+    bool isTiled = workgroup.size() == 4 && workgroup[attention.resultDims[0]] == 1 &&
                    workgroup[attention.resultDims[1]] == 1 && workgroup[attention.resultDims[3]] == 0;
     if (isTiled) {
-      tile = {workgroup[length], reduction[0], attention.depth, attention.valueDepth,
+      tile = {workgroup[length], strategy.getKeys(), attention.depth, attention.valueDepth,
               element.getIntOrFloatBitWidth() / 8};
-      isTiled = tile.queries > 0 && tile.queries % kThreadRows == 0 && tile.keys > 0 &&
-                tile.keys % kThreadColumns == 0 && strategy.getThreads() == kThreadRows * kThreadColumns;
+      isTiled = tile.queries > 0 && tile.queries % kThreadRows == 0 && tile.keys % kThreadColumns == 0 &&
+                strategy.getThreads() == kThreadRows * kThreadColumns;
     }
     if (!isTiled)
       return function.emitError() << "of " << describeSource(loc)
                                   << " expects a strategy that fits attention: want one "
                                   << "batch and head, a multiple of " << kThreadRows << " queries, of "
-                                  << kThreadColumns << " keys in 'reduction', and " << kThreadRows * kThreadColumns
-                                  << " threads, got " << strategy;
+                                  << kThreadColumns << " keys, and " << kThreadRows * kThreadColumns << " threads, got "
+                                  << strategy;
     return success();
   }
 
@@ -416,7 +416,7 @@ private:
   }
 
   func::FuncOp function;
-  StrategyAttr strategy;
+  FlashAttr strategy;
   Attention attention;
   OpBuilder builder;
   Location loc;
@@ -433,8 +433,8 @@ private:
 struct GPULowerAttention : impl::GPULowerAttentionPassBase<GPULowerAttention> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || strategy.getName() != "attention")
+    auto strategy = function->getAttrOfType<FlashAttr>(vxk::kStrategyAttr);
+    if (!strategy)
       return;
     std::optional<Attention> attention = matchAttention(function);
     if (!attention)

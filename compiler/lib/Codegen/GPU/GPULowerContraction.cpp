@@ -79,9 +79,10 @@ constexpr StringLiteral kReadElsewhere = "a result reads the sum at another plac
 
 class ContractionEmitter {
 public:
-  ContractionEmitter(func::FuncOp function, StrategyAttr strategy, const TargetSpec &spec)
-      : function(function), strategy(strategy), spec(spec), matrixUnit(spec.matrixUnit),
-        builder(function.getContext()) {}
+  /// `strategy` is a TiledProductAttr or an MmaAttr.
+  ContractionEmitter(func::FuncOp function, StrategyAttrInterface strategy, const TargetSpec &spec)
+      : function(function), strategy(strategy), mma(dyn_cast<MmaAttr>(strategy)), spec(spec),
+        matrixUnit(spec.matrixUnit), builder(function.getContext()) {}
 
   /// True when the kernel has been lowered, false when its form is another one.
   FailureOr<bool> run() {
@@ -91,10 +92,11 @@ public:
       declineStrategy(function.getLoc(), strategy, declined);
       return false;
     }
-    if (strategy.getName() == "mma") {
+    if (mma) {
       findProduct();
       if (!product)
-        declineStrategy(function.getLoc(), strategy, "matmul", "the variant has no matrix unit for its factors");
+        declineStrategy(function.getLoc(), strategy, TiledProductAttr::getMnemonic(),
+                        "the variant has no matrix unit for its factors");
     }
     if (failed(checkStrategy()))
       return failure();
@@ -117,14 +119,13 @@ private:
   bool findContraction() {
     if (results.empty())
       return decline(kNoProduct);
-    for (auto op : function.getOps<linalg::GenericOp>())
-      if (std::optional<Contraction> found = Contraction::match(op)) {
-        if (contraction)
-          return decline("it has more than one sum of products");
-        contraction = found;
-      }
+    if (auto anchor = dyn_cast_or_null<linalg::GenericOp>(vxk::getAnchor(function)))
+      contraction = Contraction::match(anchor);
     if (!contraction)
       return decline(kNoProduct);
+    for (auto op : function.getOps<linalg::GenericOp>())
+      if (op != contraction->op && Contraction::match(op))
+        return decline("it has more than one sum of products");
     loc = contraction->op.getLoc();
     auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
     ArrayRef<int64_t> shape = shapeOf(results.front().getSource());
@@ -230,7 +231,7 @@ private:
         rowDims.push_back(d);
       else if (second)
         columnDims.push_back(d);
-      else if (d < strategy.getWorkgroup().size() && strategy.getWorkgroup()[d] == 1)
+      else if (d < strategy.getWorkgroupTile().size() && strategy.getWorkgroupTile()[d] == 1)
         batchDims.push_back(d); // a batch of one, whose place is a constant
       else
         return decline(kNoProduct);
@@ -276,28 +277,28 @@ private:
 
   LogicalResult checkStrategy() {
     auto type = cast<RankedTensorType>(sum().getType());
-    ArrayRef<int64_t> workgroup = strategy.getWorkgroup();
+    ArrayRef<int64_t> workgroup = strategy.getWorkgroupTile();
     auto error = [&] {
       return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its contraction: ";
     };
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      int64_t size = d < static_cast<int64_t>(workgroup.size()) ? workgroup[d] : 0;
-      if (size == 0 && type.isDynamicDim(d))
-        return error() << "want a workgroup size for dimension " << d << ", got " << strategy;
-      tileSizes.push_back(size == 0 ? type.getDimSize(d) : size);
-    }
+    if (static_cast<int64_t>(workgroup.size()) != type.getRank())
+      return error() << "want a tile size for each of " << type.getRank() << " dimensions, got " << strategy;
+    tileSizes.assign(workgroup.begin(), workgroup.end());
     for (unsigned d : batchDims)
       if (tileSizes[d] != 1)
-        return error() << "want a workgroup size of 1 for dimension " << d << ", got " << tileSizes[d];
+        return error() << "want a tile size of 1 for dimension " << d << ", got " << tileSizes[d];
     for (unsigned d : rowDims)
       rows *= tileSizes[d];
     for (unsigned d : columnDims)
       columns *= tileSizes[d];
     threads = strategy.getThreads();
-    if (strategy.getName() != "mma")
-      return checkBlocks(error);
-    if (strategy.getReduction().size() != 2)
-      return error() << "want 2 sizes in 'reduction', got " << strategy;
+    if (auto tiled = dyn_cast<TiledProductAttr>(strategy)) {
+      blockRows = tiled.getBlockRows();
+      blockColumns = tiled.getBlockColumns();
+      step = tiled.getStep();
+      slices = tiled.getSlices();
+      return checkBlockShape(error);
+    }
     if (product)
       return checkFragments(error);
     // A GPU without the instructions has the same tile, in blocks.
@@ -309,16 +310,6 @@ private:
   }
 
   using Complaint = function_ref<InFlightDiagnostic()>;
-
-  LogicalResult checkBlocks(Complaint error) {
-    if (strategy.getVector().size() != 2 || strategy.getReduction().size() != 2)
-      return error() << "want 2 sizes in 'vector' and 2 in 'reduction', got " << strategy;
-    blockRows = strategy.getVector()[0];
-    blockColumns = strategy.getVector()[1];
-    step = strategy.getReduction()[0];
-    slices = strategy.getReduction()[1];
-    return checkBlockShape(error);
-  }
 
   LogicalResult checkBlockShape(Complaint error) {
     if (blockRows < 1 || blockColumns < 1 || step < 1 || slices < 1 || rows % blockRows != 0 ||
@@ -333,10 +324,10 @@ private:
 
   /// Cuts the tile into one part for each subgroup, as square as it can be.
   LogicalResult checkFragments(Complaint error) {
-    step = strategy.getReduction()[0];
-    stages = strategy.getReduction()[1];
-    if (step < 1 || step % product->depth != 0 || stages < 2)
-      return error() << "want steps of a multiple of " << product->depth << " in 2 or more stages, got " << strategy;
+    step = mma.getStep();
+    stages = mma.getStages();
+    if (step % product->depth != 0)
+      return error() << "want steps of a multiple of " << product->depth << ", got " << strategy;
     int64_t subgroups = threads / matrixUnit.subgroup;
     std::optional<int64_t> across; // subgroups that share the columns
     for (int64_t count = 1; count <= subgroups; ++count) {
@@ -453,15 +444,15 @@ private:
   /// The buffer that a tensor is, and how the contraction's loops index it; `map` is how they index the tensor.
   static bool findBuffer(Value tensor, AffineMap &map, Value &buffer) {
     if (auto generic = tensor.getDefiningOp<linalg::GenericOp>()) {
-      auto unpack = generic->getAttrOfType<DictionaryAttr>(vxk::kUnpackAttr);
-      auto read = unpack ? generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>()
-                         : tensor::ExtractOp();
+      auto unpacking = generic->getAttrOfType<vxk::UnpackingAttr>(vxk::kUnpackingAttr);
+      auto read = unpacking ? generic.getBody()->getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>()
+                            : tensor::ExtractOp();
       auto type = read ? cast<RankedTensorType>(read.getTensor().getType()) : RankedTensorType();
       // Tiles of one element: another order of the dimensions.
       if (!type || type.getShape().back() != 1)
         return false;
       SmallVector<AffineExpr> results;
-      for (int64_t from : cast<DenseI64ArrayAttr>(unpack.get("permutation")).asArrayRef())
+      for (int64_t from : unpacking.getPermutation())
         results.push_back(map.getResult(from));
       map = AffineMap::get(map.getNumDims(), 0, results, map.getContext());
       tensor = read.getTensor();
@@ -475,8 +466,8 @@ private:
 
   /// Finds what of a buffer the factor is, when it is the elements under a convolution's window.
   void findWindows(Factor &factor, const SetVector<Operation *> &ops) {
-    auto conv = contraction->op->getAttrOfType<DictionaryAttr>(vxk::kConvAttr);
-    if (!conv || !conv.get("channels_last") || cast<IntegerAttr>(conv.get("groups")).getInt() != 1)
+    auto window = contraction->op->getAttrOfType<vxk::WindowAttr>(vxk::kWindowAttr);
+    if (!window || !window.getChannelsLast() || window.getGroups() != 1)
       return;
     factor.isContiguousAlongSum = true;
     SmallVector<tensor::ExtractOp> reads;
@@ -487,9 +478,8 @@ private:
     if (!source || !source.getBuffer().getDefiningOp<vxk::BufferOp>())
       return;
     factor.buffer = source.getBuffer();
-    auto list = [&](StringRef name) { return cast<DenseI64ArrayAttr>(conv.get(name)).asArrayRef(); };
     for (auto [stride, dilation, low, high] :
-         llvm::zip(list("strides"), list("dilations"), list("pads_low"), list("pads_high")))
+         llvm::zip(window.getStrides(), window.getDilations(), window.getPadsLow(), window.getPadsHigh()))
       factor.windows.push_back({stride, dilation, low, high});
   }
 
@@ -608,7 +598,7 @@ private:
     SmallVector<Value> sizes;
     for (unsigned loop : resultLoops)
       sizes.push_back(loopSizes[loop]);
-    tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
+    tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroupTile());
     own = vxk::ThreadIdOp::create(builder, loc);
     Value length = index(1);
     for (unsigned loop : sumLoops) {
@@ -1182,7 +1172,8 @@ private:
   }
 
   func::FuncOp function;
-  StrategyAttr strategy;
+  StrategyAttrInterface strategy;
+  MmaAttr mma; // null for blocks
   const TargetSpec &spec;
   const MatrixUnit &matrixUnit;
   OpBuilder builder;
@@ -1217,8 +1208,8 @@ struct GPULowerContraction : impl::GPULowerContractionPassBase<GPULowerContracti
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || !llvm::is_contained({"matmul", "conv", "mma"}, strategy.getName()))
+    auto strategy = function->getAttrOfType<StrategyAttrInterface>(vxk::kStrategyAttr);
+    if (!isa_and_nonnull<TiledProductAttr, MmaAttr>(strategy))
       return;
     FailureOr<bool> lowered = ContractionEmitter(function, strategy, spec).run();
     if (failed(lowered))

@@ -28,7 +28,7 @@ namespace {
 
 class ElementwiseEmitter {
 public:
-  ElementwiseEmitter(func::FuncOp function, StrategyAttr strategy)
+  ElementwiseEmitter(func::FuncOp function, ElementwiseAttr strategy)
       : function(function), strategy(strategy), builder(function.getContext()), loc(function.getLoc()) {}
 
   /// True when the kernel has been lowered, false when its form is another one.
@@ -41,16 +41,12 @@ public:
     for (MaterializeInDestinationOp result : results)
       if (cast<RankedTensorType>(result.getSource().getType()).getShape() != type.getShape())
         return decline("its results have different sizes");
-    tiles.assign(strategy.getWorkgroup().begin(), strategy.getWorkgroup().end());
-    bool isTiled = static_cast<int64_t>(tiles.size()) == type.getRank() && type.getRank() > 0 &&
-                   llvm::all_of(tiles, [](int64_t tile) { return tile > 0; });
-    if (!isTiled || strategy.getVector().size() != 1 || strategy.getVector()[0] < 1)
+    tiles = strategy.getTile();
+    lanes = strategy.getLanes();
+    if (static_cast<int64_t>(tiles.size()) != type.getRank() || type.getRank() == 0)
       return function.emitError() << "of " << describeSource(loc) << " expects a strategy that fits its result: want a "
-                                  << "size in 'workgroup' for each of " << type.getRank()
-                                  << " dimensions and 1 in 'vector', got " << strategy;
-    lanes = strategy.getVector()[0];
-    if (tiles.back() % lanes != 0)
-      lanes = 1;
+                                  << "tile size for each of " << type.getRank() << " dimensions, 1 or more, got "
+                                  << strategy;
     if (failed(emit()))
       return failure();
     for (MaterializeInDestinationOp result : results)
@@ -159,11 +155,11 @@ private:
   }
 
   func::FuncOp function;
-  StrategyAttr strategy;
+  ElementwiseAttr strategy;
   OpBuilder builder;
   Location loc;
   SmallVector<MaterializeInDestinationOp> results;
-  SmallVector<int64_t> tiles;
+  ArrayRef<int64_t> tiles;
   int64_t lanes = 1;
   ElementEvaluator *evaluator = nullptr;
 };
@@ -171,8 +167,8 @@ private:
 struct GPULowerElementwise : impl::GPULowerElementwisePassBase<GPULowerElementwise> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
-    if (!strategy || strategy.getName() != "elementwise")
+    auto strategy = function->getAttrOfType<ElementwiseAttr>(vxk::kStrategyAttr);
+    if (!strategy)
       return;
     FailureOr<bool> lowered = ElementwiseEmitter(function, strategy).run();
     if (failed(lowered))

@@ -42,18 +42,12 @@ struct Reduction {
   SmallVector<int64_t> places;
 };
 
-/// Which threads compute a row together.
-enum class Sharing {
-  Workgroup, // all of a workgroup
-  Subgroup,  // those of a subgroup
-  Columns,   // those that are a multiple of the tile's columns apart
-};
-
 class ReductionEmitter {
 public:
-  ReductionEmitter(func::FuncOp function, StrategyAttr strategy, Sharing sharing)
-      : function(function), strategy(strategy), sharing(sharing), builder(function.getContext()),
-        loc(function.getLoc()) {}
+  ReductionEmitter(func::FuncOp function, RowsAttr strategy)
+      : function(function), strategy(strategy), sharing(strategy.getSharing()), runs(strategy.getRuns()),
+        lanes(strategy.getLanes()), threads(strategy.getThreads()), tileDim(strategy.getTileDim()),
+        tileSize(tileDim ? strategy.getTile()[*tileDim] : 1), builder(function.getContext()), loc(function.getLoc()) {}
 
   /// True when the kernel has been lowered, false when its form is another one.
   FailureOr<bool> run() {
@@ -62,7 +56,7 @@ public:
     if (results.empty())
       return decline("it has no result");
     auto type = cast<RankedTensorType>(results.front().getSource().getType());
-    ArrayRef<int64_t> tiles = strategy.getWorkgroup();
+    ArrayRef<int64_t> tiles = strategy.getTile();
     SmallVector<int64_t> places;
     for (int64_t d = 0; d < type.getRank(); ++d) {
       bool isTiled = d < static_cast<int64_t>(tiles.size()) && tiles[d] != 0;
@@ -77,7 +71,7 @@ public:
         return decline("it has a reduction of another kind, or one that is not read along whole rows");
     if (reductions.empty())
       return decline("it has no reduction");
-    if (failed(checkStrategy()) || failed(emit()))
+    if (failed(emit()))
       return failure();
     for (MaterializeInDestinationOp result : results)
       result.erase();
@@ -182,36 +176,6 @@ private:
     return Reduction{op, combiner, element, {}};
   }
 
-  LogicalResult checkStrategy() {
-    auto error = [&] {
-      return function.emitError() << "of " << describeSource(function.getLoc()) << " expects a strategy that fits its "
-                                  << "rows: ";
-    };
-    if (strategy.getVector().size() != 2 || strategy.getVector()[0] < 1 || strategy.getVector()[1] < 1)
-      return error() << "want 2 sizes in 'vector', got " << strategy;
-    runs = strategy.getVector()[0];
-    lanes = strategy.getVector()[1];
-    threads = strategy.getThreads();
-    // Subgroups of a workgroup are whole for any size up to this one.
-    constexpr int64_t kWidestSubgroup = 128;
-    if (threads < 1 || threads % kWidestSubgroup != 0)
-      return error() << "want a multiple of " << kWidestSubgroup << " threads, got " << strategy;
-    for (auto [d, tile] : llvm::enumerate(strategy.getWorkgroup()))
-      if (tile > 1) {
-        if (tileDim)
-          return error() << "want one dimension with several rows, got " << strategy;
-        tileDim = d;
-        tileSize = tile;
-      }
-    if (sharing == Sharing::Workgroup && tileDim)
-      return error() << "want one row for each workgroup, got " << strategy;
-    if (sharing == Sharing::Subgroup && !tileDim)
-      return error() << "want several rows for each workgroup, got " << strategy;
-    if (sharing == Sharing::Columns && threads % tileSize != 0)
-      return error() << "want columns that divide the " << threads << " threads, got " << strategy;
-    return success();
-  }
-
   //===-- Code ----------------------------------------------------------------------------------------------------===//
 
   Value index(int64_t value) { return evaluator->constantIndex(value).base; }
@@ -235,18 +199,18 @@ private:
     SmallVector<Value> sizes;
     for (int64_t d = 0; d < type.getRank(); ++d)
       sizes.push_back(evaluator->sizeOf(destination, d));
-    WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getWorkgroup());
+    WorkgroupTile tile = getWorkgroupTile(builder, loc, number, sizes, strategy.getTile());
     row = tile.lower;
     Value thread = vxk::ThreadIdOp::create(builder, loc);
     switch (sharing) {
-    case Sharing::Workgroup:
+    case RowSharing::workgroup:
       part = thread;
       parts = index(threads);
       return emitRow();
-    case Sharing::Columns: {
-      Value columns = index(tileDim ? tileSize : 1);
+    case RowSharing::columns: {
+      Value columns = index(tileSize);
       part = builder.createOrFold<arith::DivUIOp>(loc, thread, columns);
-      parts = index(threads / (tileDim ? tileSize : 1));
+      parts = index(threads / tileSize);
       ownColumn = builder.createOrFold<arith::RemUIOp>(loc, thread, columns);
       if (tileDim) {
         Value place = plus(row[*tileDim], ownColumn);
@@ -257,7 +221,7 @@ private:
       }
       return emitRow();
     }
-    case Sharing::Subgroup: {
+    case RowSharing::subgroup: {
       part = gpu::LaneIdOp::create(builder, loc, IntegerAttr());
       parts = gpu::SubgroupSizeOp::create(builder, loc, IntegerAttr());
       Value first = gpu::SubgroupIdOp::create(builder, loc, IntegerAttr());
@@ -481,11 +445,11 @@ private:
   /// gives the result to all that share the row.
   void finish(const Reduction &reduction, size_t number, Value total) {
     linalg::GenericOp op = reduction.op;
-    if (sharing != Sharing::Columns)
+    if (sharing != RowSharing::columns)
       total = combineInSubgroup(reduction, total);
-    if (sharing != Sharing::Subgroup) {
-      bool byColumns = sharing == Sharing::Columns;
-      Value width = index(byColumns && tileDim ? tileSize : 1);
+    if (sharing != RowSharing::subgroup) {
+      bool byColumns = sharing == RowSharing::columns;
+      Value width = index(byColumns ? tileSize : 1);
       Value memory = workgroupMemory(number, total.getType());
       Value place, count, isWriter;
       if (byColumns) {
@@ -619,16 +583,17 @@ private:
   }
 
   func::FuncOp function;
-  StrategyAttr strategy;
-  Sharing sharing;
+  RowsAttr strategy;
+  RowSharing sharing;
+  int64_t runs, lanes, threads;
+  std::optional<unsigned> tileDim;
+  int64_t tileSize;
   OpBuilder builder;
   Location loc;
   SmallVector<MaterializeInDestinationOp> results;
   DenseMap<Operation *, bool> needs;
   SmallVector<Reduction> reductions;
   SmallVector<int64_t> alongDims; // of the result: those that run along a row
-  int64_t runs = 1, lanes = 1, threads = 1, tileSize = 1;
-  std::optional<size_t> tileDim;
   ElementEvaluator *evaluator = nullptr;
   SmallVector<Value> row; // the place of the row; what lies along it is of no meaning
   Value part, parts;      // this thread's number among those that share a row, and how many they are
@@ -639,19 +604,10 @@ private:
 struct GPULowerReductions : impl::GPULowerReductionsPassBase<GPULowerReductions> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    auto strategy = function->getAttrOfType<StrategyAttr>(vxk::kStrategyAttr);
+    auto strategy = function->getAttrOfType<RowsAttr>(vxk::kStrategyAttr);
     if (!strategy)
       return;
-    Sharing sharing;
-    if (strategy.getName() == "rows")
-      sharing = Sharing::Workgroup;
-    else if (strategy.getName() == "subgroup_rows")
-      sharing = Sharing::Subgroup;
-    else if (strategy.getName() == "columns")
-      sharing = Sharing::Columns;
-    else
-      return;
-    FailureOr<bool> lowered = ReductionEmitter(function, strategy, sharing).run();
+    FailureOr<bool> lowered = ReductionEmitter(function, strategy).run();
     if (failed(lowered))
       return signalPassFailure();
     if (!*lowered)

@@ -153,6 +153,11 @@ Value KernelLowering::elementwise(Location loc, RankedTensorType type, Type elem
   return parallel(loc, type, elementType, operands, maps, body);
 }
 
+void KernelLowering::markAnchor(Operation *op, Operation *lowered) const {
+  if (op->hasAttr(kAnchorAttr))
+    lowered->setAttr(vxk::kAnchorAttr, UnitAttr::get(lowered->getContext()));
+}
+
 void KernelLowering::write(Location loc, Value value, Value destination) {
   auto type = cast<RankedTensorType>(value.getType());
   Value tensor = get(value);

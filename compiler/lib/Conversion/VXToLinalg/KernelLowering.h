@@ -52,6 +52,9 @@ public:
   /// Writes the elements of a vx value to memory of its shape.
   void write(mlir::Location loc, mlir::Value value, mlir::Value destination);
 
+  /// Marks what `op` became, where `op` is the kernel's anchor.
+  void markAnchor(mlir::Operation *op, mlir::Operation *lowered) const;
+
   /// The next number of a fault site.
   int64_t takeFaultSite() { return faultSites++; }
 

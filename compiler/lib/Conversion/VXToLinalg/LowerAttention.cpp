@@ -1,5 +1,5 @@
 // Attention as two contractions around a softmax, in the loops (batch, head, query, key). All is computed in the
-// accumulator's type and rounded once. Each part carries its name, by which a strategy finds it.
+// accumulator's type and rounded once. Each part says which it is.
 #include "KernelLowering.h"
 
 using namespace mlir;
@@ -22,12 +22,12 @@ public:
 
   void run() {
     Value scores = lowerScores(lowerDots());
-    Value greatest =
-        reduceRow("max", ReduceKind::max, scores, {}, [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+    Value greatest = reduceRow(vxk::AttentionPart::max, ReduceKind::max, scores, {},
+                               [](OpBuilder &, Location, ValueRange args) { return args[0]; });
     auto exponential = [](OpBuilder &b, Location l, ValueRange args) -> Value {
       return math::ExpOp::create(b, l, arith::SubFOp::create(b, l, args[0], args[1]));
     };
-    Value sum = reduceRow("sum", ReduceKind::sum, scores, greatest, exponential);
+    Value sum = reduceRow(vxk::AttentionPart::sum, ReduceKind::sum, scores, greatest, exponential);
     Value values = lowerValues(scores, greatest, exponential);
     lowerResult(values, sum);
     if (op.getLogSumExp())
@@ -37,8 +37,8 @@ public:
 private:
   AffineExpr dim(unsigned position) { return getAffineDimExpr(position, context); }
   AffineMap map(unsigned loops, ArrayRef<AffineExpr> exprs) { return AffineMap::get(loops, 0, exprs, context); }
-  Value named(Value value, StringRef name) {
-    value.getDefiningOp()->setAttr(vxk::kAttentionAttr, lowering.builder.getStringAttr(name));
+  Value named(Value value, vxk::AttentionPart part) {
+    value.getDefiningOp()->setAttr(vxk::kAttentionPartAttr, vxk::AttentionPartAttr::get(context, part));
     return value;
   }
 
@@ -77,7 +77,7 @@ private:
     return {expanded, {0, 1, 2, 3}};
   }
 
-  Value contract(StringRef name, RankedTensorType type, ValueRange operands, ArrayRef<AffineMap> maps,
+  Value contract(vxk::AttentionPart part, RankedTensorType type, ValueRange operands, ArrayRef<AffineMap> maps,
                  BodyBuilder product) {
     Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, accumulator, accumulator));
     SmallVector<AffineMap> allMaps(maps);
@@ -91,14 +91,14 @@ private:
           linalg::YieldOp::create(
               b, l, Value(arith::AddFOp::create(b, l, args.back(), term, arith::FastMathFlags::contract)));
         });
-    return named(generic.getResult(0), name);
+    return named(generic.getResult(0), part);
   }
 
   /// sum over d of query * key
   Value lowerDots() {
     auto [key, keyDims] = expandHeads(op.getKey(), op.getKeyDims());
     AffineMap queryMap = mapOf(5, op.getQueryDims(), {0, 1, 2, 4}), keyMap = mapOf(5, keyDims, {0, 1, 3, 4});
-    return contract("dots", scoreType, {lowering.get(op.getQuery()), key}, {queryMap, keyMap},
+    return contract(vxk::AttentionPart::dots, scoreType, {lowering.get(op.getQuery()), key}, {queryMap, keyMap},
                     [](OpBuilder &b, Location l, ValueRange args) -> Value {
                       return arith::MulFOp::create(b, l, widen(b, l, args[0]), widen(b, l, args[1]),
                                                    arith::FastMathFlags::contract);
@@ -153,10 +153,10 @@ private:
                        Value none = constantScalar(b, l, accumulator, -std::numeric_limits<double>::infinity());
                        return arith::SelectOp::create(b, l, takesPart, score, none);
                      }),
-                 "scores");
+                 vxk::AttentionPart::scores);
   }
 
-  Value reduceRow(StringRef name, ReduceKind kind, Value scores, Value perRow, BodyBuilder body) {
+  Value reduceRow(vxk::AttentionPart part, ReduceKind kind, Value scores, Value perRow, BodyBuilder body) {
     Value init = lowering.filled(loc, rowType, getIdentity(kind, accumulator, accumulator));
     AffineMap all = AffineMap::getMultiDimIdentityMap(4, context), row = all.getSliceMap(0, 3);
     SmallVector<Value> operands = {scores};
@@ -174,7 +174,7 @@ private:
                                                linalg::YieldOp::create(
                                                    b, l, combineScalars(b, l, kind, term, args.back(), accumulator));
                                              });
-    return named(generic.getResult(0), name);
+    return named(generic.getResult(0), part);
   }
 
   /// sum over t of e^(score - max) * value; loops (batch, head, query, depth, key)
@@ -182,7 +182,7 @@ private:
     auto [value, valueDims] = expandHeads(op.getValue(), op.getValueDims());
     SmallVector<AffineMap> maps = {map(5, {dim(0), dim(1), dim(2), dim(4)}), map(5, {dim(0), dim(1), dim(2)}),
                                    mapOf(5, valueDims, {0, 1, 4, 3})};
-    return contract("values", valueType, {scores, greatest, value}, maps,
+    return contract(vxk::AttentionPart::values, valueType, {scores, greatest, value}, maps,
                     [&](OpBuilder &b, Location l, ValueRange args) -> Value {
                       Value weight = exponential(b, l, args.take_front(2));
                       return arith::MulFOp::create(b, l, weight, widen(b, l, args[2]), arith::FastMathFlags::contract);
@@ -213,7 +213,8 @@ private:
           Value quotient = arith::MulFOp::create(b, l, args[0], args[2]);
           return narrow(b, l, arith::SelectOp::create(b, l, isSum, quotient, zero), type.getElementType());
         });
-    lowering.set(op.getResult(), named(result, "result"));
+    lowering.markAnchor(op, result.getDefiningOp());
+    lowering.set(op.getResult(), named(result, vxk::AttentionPart::result));
   }
 
   void lowerLogSumExp(Value greatest, Value sum) {
@@ -221,7 +222,7 @@ private:
         loc, rowType, accumulator, {greatest, sum}, [](OpBuilder &b, Location l, ValueRange args) -> Value {
           return arith::AddFOp::create(b, l, args[0], math::LogOp::create(b, l, args[1]));
         });
-    lowering.set(op.getLogSumExp(), named(result, "log_sum_exp"));
+    lowering.set(op.getLogSumExp(), named(result, vxk::AttentionPart::log_sum_exp));
   }
 
   KernelLowering &lowering;

@@ -69,6 +69,7 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
         }
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, left, right, args[2], vxResult));
       });
+  lowering.markAnchor(op, generic);
   if (op.getFactors())
     generic->setAttr(vxk::kTF32Attr, lowering.builder.getUnitAttr());
   return roundTo(lowering, loc, generic.getResult(0), type);
@@ -141,14 +142,10 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
             inputType.getElementType());
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
       });
-  // What a strategy for convolutions needs to know without reading the body.
-  SmallVector<NamedAttribute> window = {
-      builder.getNamedAttr("strides", op.getStridesAttr()), builder.getNamedAttr("dilations", op.getDilationsAttr()),
-      builder.getNamedAttr("pads_low", op.getPadsLowAttr()), builder.getNamedAttr("pads_high", op.getPadsHighAttr()),
-      builder.getNamedAttr("groups", op.getGroupsAttr())};
-  if (op.getChannelsLast())
-    window.push_back(builder.getNamedAttr("channels_last", builder.getUnitAttr()));
-  generic->setAttr(vxk::kConvAttr, builder.getDictionaryAttr(window));
+  lowering.markAnchor(op, generic);
+  generic->setAttr(vxk::kWindowAttr,
+                   vxk::WindowAttr::get(op.getContext(), op.getStrides(), op.getDilations(), op.getPadsLow(),
+                                        op.getPadsHigh(), op.getGroups(), op.getChannelsLast()));
   if (op.getFactors())
     generic->setAttr(vxk::kTF32Attr, builder.getUnitAttr());
   return roundTo(lowering, loc, generic.getResult(0), type);

@@ -37,6 +37,7 @@ Value lowerReduce(KernelLowering &lowering, ReduceOp op) {
       [&](OpBuilder &b, Location l, ValueRange args) {
         linalg::YieldOp::create(b, l, combineScalars(b, l, op.getKind(), widen(b, l, args[0]), args[1], vxElement));
       });
+  lowering.markAnchor(op, generic);
   return roundTo(lowering, op.getLoc(), generic.getResult(0), type);
 }
 

@@ -273,11 +273,8 @@ Value lowerUnpack(KernelLowering &lowering, UnpackOp op) {
         return read(b, l, input, indices);
       });
   // For strategies that read the packed form as it lies in memory.
-  result.getDefiningOp()->setAttr(vxk::kUnpackAttr,
-                                  lowering.builder.getDictionaryAttr({
-                                      lowering.builder.getNamedAttr("dim", op.getDimAttr()),
-                                      lowering.builder.getNamedAttr("permutation", op.getPermutationAttr()),
-                                  }));
+  result.getDefiningOp()->setAttr(vxk::kUnpackingAttr,
+                                  vxk::UnpackingAttr::get(op.getContext(), op.getDim(), op.getPermutation()));
   return result;
 }
 

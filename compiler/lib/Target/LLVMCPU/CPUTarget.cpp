@@ -36,7 +36,7 @@ public:
     return {/*channelsLast=*/true, /*channelsLastFactors=*/{}, /*packedWeights=*/true, /*packedWeightBytes=*/64};
   }
 
-  StrategyAttr chooseStrategy(FusionOp region, const TargetSpec &) const override {
+  StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &) const override {
     return cpu::chooseStrategy(region);
   }
 

@@ -14,11 +14,11 @@ mlir::FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> re
 /// See TargetBackend::checkSupported.
 llvm::LogicalResult checkSupported(mlir::Operation *op);
 
-/// True when a kernel of the strategy `attention` can be made for it: both depths are known, and neither 0 nor large.
+/// True when a kernel of the strategy `cpu_flash` can be made for it: both depths are known, and neither 0 nor large.
 bool hasKernelFor(AttentionOp op);
 
 /// See TargetBackend::chooseStrategy.
-StrategyAttr chooseStrategy(FusionOp region);
+StrategyAttrInterface chooseStrategy(FusionOp region);
 
 enum class Output { Object, Assembly, LLVM };
 

@@ -36,34 +36,32 @@ bool isDepthwise(ConvOp conv) {
          filter.getDimSize(0) == static_cast<int64_t>(conv.getGroups()) && filter.getDimSize(1) == 1;
 }
 
-/// The region's contraction or convolution when everything after it is elementwise, which is what the packed loops of
+/// True for a contraction or convolution after which everything is elementwise, which is what the packed loops of
 /// `vx-cpu-lower-products` take. Sums along other ops, moves of the result's elements, and groups stay with plain
 /// loops.
-Operation *findProduct(FusionOp region) {
-  Operation *product = nullptr;
-  llvm::DenseSet<Value> dependent;
-  for (Operation &op : region.getBody().front().without_terminator()) {
+bool isPackedProduct(Operation *anchor) {
+  auto conv = llvm::dyn_cast<ConvOp>(anchor);
+  if (!anchor->hasTrait<vx::OpTrait::Product>() ||
+      !llvm::isa<FloatType>(getElementTypeOrSelf(anchor->getResult(0).getType())) ||
+      (conv && conv.getGroups() != 1 && !isDepthwise(conv)))
+    return false;
+  llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());
+  for (Operation &op : anchor->getBlock()->without_terminator()) {
+    if (&op == anchor)
+      continue;
     bool usesIt = llvm::any_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); });
-    auto conv = llvm::dyn_cast<ConvOp>(op);
-    if (op.hasTrait<vx::OpTrait::Product>()) {
-      auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
-      if (product || !llvm::isa<FloatType>(type.getElementType()) ||
-          (conv && conv.getGroups() != 1 && !isDepthwise(conv)))
-        return nullptr;
-      product = &op;
-    } else if (op.hasTrait<vx::OpTrait::Reduces>() || mayFault(&op) ||
-               (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>())) {
-      return nullptr;
-    }
-    if (&op == product || usesIt)
+    if (op.hasTrait<vx::OpTrait::Product>() || op.hasTrait<vx::OpTrait::Reduces>() || mayFault(&op) ||
+        (usesIt && !op.hasTrait<vx::OpTrait::Elementwise>()))
+      return false;
+    if (usesIt)
       dependent.insert(op.result_begin(), op.result_end());
   }
-  return product;
+  return true;
 }
 
 /// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
 /// registers hold.
-StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
+StrategyAttrInterface chooseProduct(ContractOp op, RankedTensorType result) {
   constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
@@ -89,18 +87,18 @@ StrategyAttr chooseProduct(ContractOp op, RankedTensorType result) {
   while (tile[rank - 1] > 48 && static_cast<int64_t>(workgroups()) < leastWorkgroups &&
          double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
     tile[rank - 1] /= 2;
-  return StrategyAttr::get(op.getContext(), "matmul", tile, {}, {}, 1);
+  return CPUProductAttr::get(op.getContext(), tile);
 }
 
 /// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
 /// product's rows, and few enough channels that each thread has work.
-StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
+StrategyAttrInterface chooseConvolution(ConvOp op, RankedTensorType result) {
   if (isDepthwise(op)) {
     // Whole rows, so that their ends are few.
     int64_t window = op.getFilter().getType().getNumElements() / std::max<int64_t>(op.getGroups(), 1);
     int64_t ofRow = plannedSize(result, 2) * plannedSize(result, 3) * std::max<int64_t>(window, 1);
     int64_t rows = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
-    return StrategyAttr::get(op.getContext(), "depthwise", {1, rows, 0, 0}, {}, {}, 1);
+    return CPUDepthwiseAttr::get(op.getContext(), {1, rows, 0, 0});
   }
   constexpr int64_t places = 128, leastWorkgroups = 8, leastColumns = 64;
   if (!op.getChannelsLast() || op.getGroups() != 1)
@@ -121,11 +119,11 @@ StrategyAttr chooseConvolution(ConvOp op, RankedTensorType result) {
     columns = llvm::alignTo(llvm::divideCeil(columns, 2), leastColumns);
   if (columns < channels)
     tile[rank - 1] = columns;
-  return StrategyAttr::get(op.getContext(), "conv", tile, {}, {}, 1);
+  return CPUProductAttr::get(op.getContext(), tile);
 }
 
 /// Tiles of attention: one head and as many queries as repay the packing of its keys, while each thread has work.
-StrategyAttr chooseAttention(AttentionOp op, RankedTensorType result) {
+StrategyAttrInterface chooseAttention(AttentionOp op, RankedTensorType result) {
   constexpr int64_t mostQueries = 128, leastQueries = 32, leastWorkgroups = 8;
   constexpr int64_t mostElements = 128 * 128; // of queries and results
   ArrayRef<int64_t> dims = op.getResultDims();
@@ -140,7 +138,7 @@ StrategyAttr chooseAttention(AttentionOp op, RankedTensorType result) {
   SmallVector<int64_t> tile(4, 0);
   tile[dims[AttentionOp::Batch]] = tile[dims[AttentionOp::Heads]] = 1;
   tile[dims[AttentionOp::Length]] = queries;
-  return StrategyAttr::get(op.getContext(), "attention", tile, {}, {}, 1);
+  return CPUFlashAttr::get(op.getContext(), tile);
 }
 
 /// Tiles of about the operations of one workgroup, over the dimensions from `firstDim` on: the innermost stay whole
@@ -162,12 +160,12 @@ SmallVector<int64_t> cutIntoTiles(RankedTensorType type, int64_t firstDim, int64
 }
 
 /// One worker goes along the dimensions whose order counts.
-StrategyAttr chooseUpdate(UpdateOpInterface update) {
+StrategyAttrInterface chooseUpdate(UpdateOpInterface update) {
   RankedTensorType updates = update.getUpdates().getType();
   int64_t ordered = update.getNumOrderedDims(), perElement = 2;
   for (int64_t d = 0; d < ordered && perElement < workgroupOperations; ++d)
     perElement *= std::clamp<int64_t>(plannedSize(updates, d), 1, workgroupOperations);
-  return StrategyAttr::get(update.getContext(), "loops", cutIntoTiles(updates, ordered, perElement), {}, {}, 1);
+  return LoopsAttr::get(update.getContext(), cutIntoTiles(updates, ordered, perElement), /*threads=*/1);
 }
 
 } // namespace
@@ -182,39 +180,37 @@ bool hasKernelFor(AttentionOp op) {
   return true;
 }
 
-StrategyAttr chooseStrategy(FusionOp region) {
+StrategyAttrInterface chooseStrategy(FusionOp region) {
   MLIRContext *context = region.getContext();
   Block &body = region.getBody().front();
   RankedTensorType result = getVisitedType(body);
-  bool serial = false;
+  Operation *anchor = region.getAnchor();
   int64_t operandElements = 1;
   region.getBody().walk([&](Operation *op) {
-    serial |= op->hasTrait<vx::OpTrait::Serial>();
     // An op that reads far more than it writes (a contraction, a reduction) does that much work for each result.
     for (Type type : op->getOperandTypes())
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
         operandElements = std::max(operandElements, plannedElements(tensor));
   });
-  if (serial)
-    return StrategyAttr::get(context, "serial", SmallVector<int64_t>(result.getRank(), 0), {}, {}, 1);
+  if (anchor && anchor->hasTrait<vx::OpTrait::Serial>())
+    return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(body, 0))
     return chooseUpdate(update);
 
-  auto attention = body.getOps<AttentionOp>();
-  if (!attention.empty())
-    return chooseAttention(*attention.begin(), result);
+  if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor))
+    return chooseAttention(attention, result);
 
-  if (Operation *product = findProduct(region)) {
-    auto contract = llvm::dyn_cast<ContractOp>(product);
-    StrategyAttr strategy =
-        contract ? chooseProduct(contract, result) : chooseConvolution(llvm::cast<ConvOp>(product), result);
+  if (anchor && isPackedProduct(anchor)) {
+    auto contract = llvm::dyn_cast<ContractOp>(anchor);
+    StrategyAttrInterface strategy =
+        contract ? chooseProduct(contract, result) : chooseConvolution(llvm::cast<ConvOp>(anchor), result);
     if (strategy)
       return strategy;
   }
 
   int64_t elements = std::max<int64_t>(plannedElements(result), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
-  return StrategyAttr::get(context, "loops", cutIntoTiles(result, /*firstDim=*/0, perElement), {}, {}, 1);
+  return LoopsAttr::get(context, cutIntoTiles(result, /*firstDim=*/0, perElement), /*threads=*/1);
 }
 
 } // namespace vx::cpu

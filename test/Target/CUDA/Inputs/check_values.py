@@ -110,9 +110,9 @@ def product(opt, rng, kind, shape, orders, strategy, variant="sm_80", bias=False
         epilogue = (f"%w = vx.broadcast %c, [1] : tensor<{n}xf32> -> tensor<{m}x{n}xf32>\n"
                     f"  %s = vx.add %r, %w : tensor<{m}x{n}xf32>, tensor<{m}x{n}xf32>\n  vx.yield %s")
     kernel = f"""
-vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.strategy<"mma", workgroup = [{tile[0]}, {tile[1]}], vector = [], reduction = [{step}, {stages}], threads = {threads}> {{
+vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.mma<tile = {list(tile)}, step = {step}, stages = {stages}, threads = {threads}> {{
 ^bb0(%a: {tensor(a_dims, kind)}, %b: {tensor(b_dims, kind)}{f', %c: tensor<{n}xf32>' if bias else ''}):
-  %r = vx.contract %a, %b batch = [] x [] contracting = [{int(orders[0])}] x [{int(orders[1])}] {precision_of(kind)} : {tensor(a_dims, kind)}, {tensor(b_dims, kind)}
+  %r = vx.contract %a, %b batch = [] x [] contracting = [{int(orders[0])}] x [{int(orders[1])}] {precision_of(kind)} {{vx.anchor}} : {tensor(a_dims, kind)}, {tensor(b_dims, kind)}
   {epilogue} : tensor<{m}x{n}xf32>
 }}"""
     text = ptx(opt, kernel, variant)
@@ -136,9 +136,9 @@ def conv(opt, rng, kind, x_dims, filters, kernel_size, stride, pad, strategy):
     result_dims = (x_dims[0], filters, *out)
     workgroups = int(np.prod([-(-size // edge) for size, edge in zip(result_dims, tile)]))
     kernel = f"""
-vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.strategy<"mma", workgroup = {list(tile)}, vector = [], reduction = [{step}, {stages}], threads = {threads}> {{
+vx.kernel @k "x" symbols [] workgroups <{workgroups}> #vx.mma<tile = {list(tile)}, step = {step}, stages = {stages}, threads = {threads}> {{
 ^bb0(%x: {tensor(x_dims, kind)}, %w: {tensor(w_dims, kind)}):
-  %r = vx.conv %x, %w strides = [{stride}, {stride}] dilations = [1, 1] pads = [{pad}, {pad}] x [{pad}, {pad}] groups = 1 {precision_of(kind)} : {tensor(x_dims, kind)}, {tensor(w_dims, kind)}
+  %r = vx.conv %x, %w strides = [{stride}, {stride}] dilations = [1, 1] pads = [{pad}, {pad}] x [{pad}, {pad}] groups = 1 {precision_of(kind)} {{vx.anchor}} : {tensor(x_dims, kind)}, {tensor(w_dims, kind)}
   vx.yield %r : {tensor(result_dims, 'f32')}
 }}"""
     text = ptx(opt, kernel, "sm_80")

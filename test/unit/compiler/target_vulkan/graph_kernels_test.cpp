@@ -24,16 +24,11 @@ void expectNear(const Bytes &got, const std::vector<float> &want, float toleranc
     ASSERT_NEAR(values[i], want[i], tolerance) << "element " << i;
 }
 
-std::string strategy(const std::string &name, const std::string &workgroup, const std::string &rest = "") {
-  return "#vx.strategy<\"" + name + "\", workgroup = [" + workgroup + "], " +
-         (rest.empty() ? "vector = [], reduction = [], threads = 64" : rest) + ">";
-}
-
 std::string softmax(const std::string &schedule) {
   return R"(vx.kernel @softmax "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" + schedule + R"( {
   ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
     %0 = vx.add %a, %b : tensor<?x?xf32, #vx.enc<[s0, s1]>>, tensor<?x?xf32, #vx.enc<[s0, s1]>>
-    %1 = vx.softmax %0 axis = 1 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    %1 = vx.softmax %0 axis = 1 {vx.anchor} : tensor<?x?xf32, #vx.enc<[s0, s1]>>
     vx.yield %1 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
   })";
 }
@@ -41,12 +36,12 @@ std::string softmax(const std::string &schedule) {
 TEST_F(GraphKernel, softmaxOfAnySize) {
   // One thread, a workgroup or a subgroup for a row; shares of one element and of four; rows that fit and longer ones.
   std::pair<std::string, size_t> schedules[] = {
-      {strategy("loops", "1, 0"), 1},
-      {strategy("thread_rows", "64, 0"), 64},
-      {strategy("rows", "1, 0", "vector = [1, 1], reduction = [], threads = 128"), 1},
-      {strategy("rows", "1, 0", "vector = [2, 4], reduction = [], threads = 128"), 1},
-      {strategy("subgroup_rows", "4, 0", "vector = [2, 1], reduction = [], threads = 128"), 4},
-      {strategy("subgroup_rows", "4, 0", "vector = [1, 4], reduction = [], threads = 128"), 4}};
+      {"#vx.loops<tile = [1, 0], threads = 64>", 1},
+      {"#vx.thread_rows<tile = [64, 0], threads = 64>", 64},
+      {"#vx.rows<tile = [1, 0], sharing = workgroup, runs = 1, lanes = 1, threads = 128>", 1},
+      {"#vx.rows<tile = [1, 0], sharing = workgroup, runs = 2, lanes = 4, threads = 128>", 1},
+      {"#vx.rows<tile = [4, 0], sharing = subgroup, runs = 2, lanes = 1, threads = 128>", 4},
+      {"#vx.rows<tile = [4, 0], sharing = subgroup, runs = 1, lanes = 4, threads = 128>", 4}};
   for (auto &[schedule, rowsOfGroup] : schedules) {
     SCOPED_TRACE(schedule);
     Compiled kernel = compile(softmax(schedule), Form::Graph);
@@ -74,7 +69,7 @@ std::string matmul(const std::string &schedule, bool isTransposed) {
   ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: )" +
          rhs + R"(, %c: tensor<?xf32, #vx.enc<[s2]>>):
     %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x )" +
-         contracting + " : tensor<?x?xf32, #vx.enc<[s0, s1]>>, " + rhs + R"(
+         contracting + " {vx.anchor} : tensor<?x?xf32, #vx.enc<[s0, s1]>>, " + rhs + R"(
     %1 = vx.broadcast %c, [1] : tensor<?xf32, #vx.enc<[s2]>> -> tensor<?x?xf32, #vx.enc<[s0, s2]>>
     %2 = vx.add %0, %1 : tensor<?x?xf32, #vx.enc<[s0, s2]>>, tensor<?x?xf32, #vx.enc<[s0, s2]>>
     vx.yield %2 : tensor<?x?xf32, #vx.enc<[s0, s2]>>
@@ -84,12 +79,12 @@ std::string matmul(const std::string &schedule, bool isTransposed) {
 TEST_F(GraphKernel, matmulWithBias) {
   // Blocks of vectors and of single rows; one slice of the sum for all threads, and two.
   for (auto &[isTransposed, shares] :
-       {std::pair<bool, std::string>(false, "vector = [2, 4], reduction = [8, 1], threads = 64"),
-        {true, "vector = [2, 4], reduction = [8, 1], threads = 64"},
-        {false, "vector = [4, 4], reduction = [4, 2], threads = 64"},
-        {true, "vector = [1, 8], reduction = [8, 2], threads = 128"}}) {
+       {std::pair<bool, std::string>(false, "block_rows = 2, block_columns = 4, step = 8, slices = 1"),
+        {true, "block_rows = 2, block_columns = 4, step = 8, slices = 1"},
+        {false, "block_rows = 4, block_columns = 4, step = 4, slices = 2"},
+        {true, "block_rows = 1, block_columns = 8, step = 8, slices = 2"}}) {
     SCOPED_TRACE(shares);
-    Compiled kernel = compile(matmul(strategy("matmul", "16, 32", shares), isTransposed), Form::Graph);
+    Compiled kernel = compile(matmul("#vx.tiled_product<tile = [16, 32], " + shares + ">", isTransposed), Form::Graph);
     for (auto [m, k, n] : {std::tuple<size_t, size_t, size_t>(1, 1, 1), {16, 8, 32}, {33, 19, 70}, {5, 0, 3}}) {
       std::vector<float> a = ramp(m * k, 1), b = ramp(k * n, 2), c = ramp(n, 3), want(m * n);
       for (size_t i = 0; i < m; ++i)
@@ -109,7 +104,7 @@ TEST_F(GraphKernel, matmulWithBias) {
 std::string conv(const std::string &schedule) {
   return R"(vx.kernel @conv "k" symbols ["s0"] workgroups #vx.dim<s0> )" + schedule + R"( {
   ^bb0(%x: tensor<?x3x9x11xf32, #vx.enc<[s0, 3, 9, 11]>>, %w: tensor<5x3x3x3xf32>, %z: tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>):
-    %0 = vx.conv %x, %w strides = [2, 2] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1
+    %0 = vx.conv %x, %w strides = [2, 2] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 {vx.anchor}
       : tensor<?x3x9x11xf32, #vx.enc<[s0, 3, 9, 11]>>, tensor<5x3x3x3xf32>
     %1 = vx.max %0, %z : tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>, tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>
     vx.yield %1 : tensor<?x5x5x6xf32, #vx.enc<[s0, 5, 5, 6]>>
@@ -118,8 +113,8 @@ std::string conv(const std::string &schedule) {
 
 TEST_F(GraphKernel, convolutionWithMaximum) {
   std::pair<std::string, size_t> schedules[] = {
-      {strategy("loops", "1, 1, 0, 0"), 5},
-      {strategy("conv", "1, 4, 4, 8", "vector = [1, 4], reduction = [16, 1], threads = 32"), 2 * 2}};
+      {"#vx.loops<tile = [1, 1, 0, 0], threads = 64>", 5},
+      {"#vx.tiled_product<tile = [1, 4, 4, 8], block_rows = 1, block_columns = 4, step = 16, slices = 1>", 2 * 2}};
   for (auto &[schedule, perImage] : schedules) {
     Compiled kernel = compile(conv(schedule), Form::Graph);
     for (size_t images : {0, 1, 3}) {
@@ -148,15 +143,15 @@ TEST_F(GraphKernel, convolutionWithMaximum) {
 
 TEST_F(GraphKernel, sumOfRows) {
   std::pair<std::string, size_t> schedules[] = {
-      {strategy("loops", "64"), 64},
-      {strategy("rows", "1", "vector = [1, 1], reduction = [], threads = 128"), 1},
-      {strategy("rows", "1", "vector = [1, 1], reduction = [], threads = 256"), 1},
-      {strategy("subgroup_rows", "4", "vector = [2, 1], reduction = [], threads = 128"), 4}};
+      {"#vx.loops<tile = [64], threads = 64>", 64},
+      {"#vx.rows<tile = [1], sharing = workgroup, runs = 1, lanes = 1, threads = 128>", 1},
+      {"#vx.rows<tile = [1], sharing = workgroup, runs = 1, lanes = 1, threads = 256>", 1},
+      {"#vx.rows<tile = [4], sharing = subgroup, runs = 2, lanes = 1, threads = 128>", 4}};
   for (auto &[schedule, rowsOfGroup] : schedules) {
     SCOPED_TRACE(schedule);
     Compiled kernel = compile(R"(vx.kernel @sum "k" symbols ["s0"] workgroups #vx.dim<s0> )" + schedule + R"( {
   ^bb0(%x: tensor<?x37xf32, #vx.enc<[s0, 37]>>):
-    %0 = vx.reduce sum %x axes = [1] : tensor<?x37xf32, #vx.enc<[s0, 37]>>
+    %0 = vx.reduce sum %x axes = [1] {vx.anchor} : tensor<?x37xf32, #vx.enc<[s0, 37]>>
     vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
   })",
                               Form::Graph);
@@ -171,13 +166,13 @@ TEST_F(GraphKernel, sumOfRows) {
 
 // The greatest of each column, of any type that subgroups exchange in parts; NaN is greater than all.
 TEST_F(GraphKernel, greatestOfColumns) {
-  for (const char *rounds : {"vector = [1, 1]", "vector = [8, 1]"}) {
-    SCOPED_TRACE(rounds);
-    Compiled kernel = compile(R"(vx.kernel @max "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" +
-                                  strategy("columns", "16", std::string(rounds) + ", reduction = [], threads = 128") +
-                                  R"( {
+  for (const std::string runs : {"1", "8"}) {
+    SCOPED_TRACE(runs);
+    Compiled kernel = compile(R"(vx.kernel @max "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )"
+                              "#vx.rows<tile = [16], sharing = columns, runs = " +
+                                  runs + R"(, lanes = 1, threads = 128> {
   ^bb0(%x: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
-    %0 = vx.reduce max %x axes = [0] : tensor<?x?xf32, #vx.enc<[s0, s1]>>
+    %0 = vx.reduce max %x axes = [0] {vx.anchor} : tensor<?x?xf32, #vx.enc<[s0, s1]>>
     vx.yield %0 : tensor<?xf32, #vx.enc<[s1]>>
   })",
                               Form::Graph);
@@ -199,13 +194,13 @@ TEST_F(GraphKernel, greatestOfColumns) {
 }
 
 TEST_F(GraphKernel, elementwiseOfAnySize) {
-  Compiled kernel = compile(R"(vx.kernel @add "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> )" +
-                                strategy("elementwise", "2, 64", "vector = [4], reduction = [], threads = 16") + R"( {
+  Compiled kernel = compile(
+      R"(vx.kernel @add "k" symbols ["s0", "s1"] workgroups #vx.dim<s0> #vx.elementwise<tile = [2, 64], lanes = 4, threads = 16> {
   ^bb0(%a: tensor<?x?xf32, #vx.enc<[s0, s1]>>, %b: tensor<?x?xf32, #vx.enc<[s0, s1]>>):
     %0 = vx.add %a, %b : tensor<?x?xf32, #vx.enc<[s0, s1]>>, tensor<?x?xf32, #vx.enc<[s0, s1]>>
     vx.yield %0 : tensor<?x?xf32, #vx.enc<[s0, s1]>>
   })",
-                            Form::Graph);
+      Form::Graph);
   for (auto [rows, columns] : {std::pair<size_t, size_t>(1, 1), {3, 64}, {5, 131}, {2, 4}, {0, 7}}) {
     std::vector<float> a = ramp(rows * columns, 1), b = ramp(rows * columns, 2), want(rows * columns);
     for (size_t i = 0; i < want.size(); ++i)
@@ -219,10 +214,9 @@ TEST_F(GraphKernel, elementwiseOfAnySize) {
 // Negative indices count from the end; one that is out of range is reported and nothing is read there.
 TEST_F(GraphKernel, gatherReportsBadIndices) {
   Compiled kernel =
-      compile(R"(vx.kernel @gather "k" symbols ["s0"] workgroups #vx.dim<s0> )" + strategy("loops", "64, 0") +
-                  R"( {
+      compile(R"(vx.kernel @gather "k" symbols ["s0"] workgroups #vx.dim<s0> #vx.loops<tile = [64, 0], threads = 64> {
   ^bb0(%x: tensor<6x3xf32>, %i: tensor<?xi32, #vx.enc<[s0]>>):
-    %0 = vx.gather %x, %i axis = 0 : tensor<6x3xf32>, tensor<?xi32, #vx.enc<[s0]>>
+    %0 = vx.gather %x, %i axis = 0 {vx.anchor} : tensor<6x3xf32>, tensor<?xi32, #vx.enc<[s0]>>
     vx.yield %0 : tensor<?x3xf32, #vx.enc<[s0, 3]>>
   })",
               Form::Graph);
@@ -247,11 +241,11 @@ TEST_F(GraphKernel, gatherReportsBadIndices) {
 
 TEST_F(GraphKernel, strategyThatDoesNotFit) {
   Compiled kernel = compile(
-      matmul(strategy("matmul", "16, 32", "vector = [2, 4], reduction = [8, 1], threads = 32"), false), Form::Graph);
-  EXPECT_NE(
-      kernel.error.find("expects a strategy that fits its contraction: want one block for each of 32 threads, got "
-                        "a tile of 16 x 32"),
-      std::string::npos)
+      matmul("#vx.tiled_product<tile = [2, 32], block_rows = 4, block_columns = 4, step = 8, slices = 1>", false),
+      Form::Graph);
+  EXPECT_NE(kernel.error.find("expects a strategy that fits its contraction: want one block for each of 4 threads, got "
+                              "a tile of 2 x 32"),
+            std::string::npos)
       << kernel.error;
 }
 

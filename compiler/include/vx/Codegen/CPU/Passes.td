@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp"> {
   let summary = "Turn contractions and convolutions into packed, register-tiled loops";
   let description = [{
-    For kernels of the strategies `matmul` and `conv`. The sum of products is seen as C[m, n] += A[m, k] * B[k, n]: n is the last
+    For kernels of the strategy `cpu_product`. The anchor, a sum of products, is seen as C[m, n] += A[m, k] * B[k, n]: n is the last
     dimension of the result, which only B has (of a convolution with its channels last, the filters), m are the ones before it that
     only A has (the output's places).
 
@@ -32,7 +32,7 @@ def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp">
 def CPULowerAttentionPass : Pass<"vx-cpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Turn attention into one loop over blocks of keys, without the scores in memory";
   let description = [{
-    For kernels of the strategy `attention`. Lanes run along the queries, so that each lane has its own maximum and sum:
+    For kernels of the strategy `cpu_flash`. Lanes run along the queries, so that each lane has its own maximum and sum:
 
         pack the queries as columns                                        (on the stack)
         m = -inf, z = 0, result = 0                                        (of each query)
@@ -59,7 +59,7 @@ def CPULowerAttentionPass : Pass<"vx-cpu-lower-attention", "::mlir::func::FuncOp
 def CPULowerDepthwisePass : Pass<"vx-cpu-lower-depthwise", "::mlir::func::FuncOp"> {
   let summary = "Turn convolutions of each channel by itself into register-tiled loops";
   let description = [{
-    For kernels of the strategy `depthwise`: a convolution with its channels last and one filter for each channel. Vectors run along the
+    For kernels of the strategy `cpu_depthwise`: a convolution with its channels last and one filter for each channel. Vectors run along the
     channels, and several neighbours in a row share a load of the filter:
 
         for each row, for each vector of channels, for each few places in the row:

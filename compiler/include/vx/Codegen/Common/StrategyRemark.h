@@ -10,8 +10,6 @@ namespace vx {
 inline constexpr llvm::StringLiteral kStrategyRemark = "vx.strategy";
 /// Its arguments: the name of the strategy that was taken, and a sentence for users.
 inline constexpr llvm::StringLiteral kTakenStrategy = "taken", kDeclineReason = "reason";
-/// The strategy that takes any kernel.
-inline constexpr llvm::StringLiteral kPlainLoops = "loops";
 
 } // namespace vx
 

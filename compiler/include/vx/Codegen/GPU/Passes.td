@@ -36,8 +36,8 @@ def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
 def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Compute attention block by block of the keys, without the scores in memory";
   let description = [{
-    For kernels of the strategy `attention`. A workgroup has some queries of one head, which it keeps in workgroup memory, and goes through the
-    keys and values in blocks of `reduction[0]`:
+    For kernels of the strategy `flash`. A workgroup has some queries of one head, which it keeps in workgroup memory, and goes through the
+    keys and values in blocks of `keys`:
 
         m = -inf, z = 0, result = 0                              (of each query, in registers)
         for each block of keys:
@@ -61,13 +61,13 @@ def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp
 def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::FuncOp"> {
   let summary = "Compute a contraction with register blocks and staging in workgroup memory";
   let description = [{
-    For kernels of the strategies `matmul`, `conv` and `mma`. Each step over the summed dimensions (`reduction[0]` of the strategy) brings a
+    For kernels of the strategies `tiled_product` and `mma`. Each step over the summed dimensions of the anchor (`step` places) brings a
     part of both factors into workgroup memory, with whatever produces them computed on the way; then each thread adds the
-    products of a block (`vector`) of rows and columns of the tile to accumulators that it keeps in registers. There are two
+    products of a block of rows and columns of the tile to accumulators that it keeps in registers. There are two
     buffers: the next part is on its way while the products of one are added. What reads the contraction's result is computed from
     the accumulators, and only the kernel's results are stored.
 
-    With `reduction[1]` above 1 the threads form that many slices, each of which computes the whole tile for its share of the steps; their sums
+    With `slices` above 1 the threads form that many, each of which computes the whole tile for its share of the steps; their sums
     are added in workgroup memory. That keeps a device busy when the result is small.
 
     A convolution is the same with the filter as one factor and the patches of the input as the other one.
@@ -78,11 +78,11 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
         %a = vxk.load_fragment %m[...] ..., %b = vxk.load_fragment %n[...] ...
         %d = vxk.multiply_accumulate %a, %b, %c
 
-    `reduction[1]` buffers form a ring. A factor that lies in a buffer as it is multiplied, at addresses that are known to be aligned, comes by
+    `stages` buffers form a ring. A factor that lies in a buffer as it is multiplied, at addresses that are known to be aligned, comes by
     `vxk.async_copy` where the target has it, else through registers. A target without fragments for the factors computes the same tile in
     blocks. `createGPULowerContractionPass` takes what the target has; the pass by its name knows of none.
 
-    A kernel whose contraction has another form (another reduction than a sum of products, groups, a result that is read across
+    A kernel whose anchor has another form (another reduction than a sum of products, groups, a result that is read across
     elements) is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes.
     Numerics: the order of each sum depends on the strategy only, so it is the same on each run.
   }];
@@ -94,20 +94,20 @@ def GPULowerContractionPass : Pass<"vx-gpu-lower-contraction", "::mlir::func::Fu
 def GPULowerReductionsPass : Pass<"vx-gpu-lower-reductions", "::mlir::func::FuncOp"> {
   let summary = "Compute rows and what they are reduced to by several threads each";
   let description = [{
-    For kernels of reductions, and of ops of rows such as softmax and norms. What the strategy does not tile runs along a row, and
-    so does what a reduction sums over. By the strategy's name a row is shared by
+    For kernels of the strategy `rows`: reductions, and ops of rows such as softmax and norms. What the strategy does not tile runs along
+    a row, and so does what a reduction sums over. By `sharing` a row is computed by
 
-    - `rows`: the threads of a workgroup;
-    - `subgroup_rows`: the threads of a subgroup, whatever its size is; a workgroup has the tile's rows;
+    - `workgroup`: the threads of a workgroup;
+    - `subgroup`: the threads of a subgroup, whatever its size is; a workgroup has the tile's rows;
     - `columns`: the threads that are a multiple of the tile apart, where neighbours in memory belong to neighbouring rows.
 
-    A thread takes `vector[0]` groups of `vector[1]` neighbouring elements. A row that fits into the registers of its threads so is
+    A thread takes `runs` groups of `lanes` neighbouring elements. A row that fits into the registers of its threads so is
     read once, and an exponential computed once; a longer one is gone through in rounds, once for each reduction. The threads' shares meet by
     exchanges inside of subgroups and then through workgroup memory.
 
     A kernel that does not look like this is left to `vx-lower-to-loops`. Needs: the linalg form. Keeps: dynamic sizes, sizes of 0, NaN.
-    Numerics: the order of a sum depends on the strategy and, for `rows` and `subgroup_rows`, on the device's subgroup size, so it is the same on
-    each run on a device.
+    Numerics: the order of a sum depends on the strategy and, but for `columns`, on the device's subgroup size, so it is the same on each run
+    on a device.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
                            "::mlir::gpu::GPUDialect", "::mlir::tensor::TensorDialect", "::vxk::VXKDialect"];
@@ -116,7 +116,7 @@ def GPULowerReductionsPass : Pass<"vx-gpu-lower-reductions", "::mlir::func::Func
 def GPULowerElementwisePass : Pass<"vx-gpu-lower-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Compute several neighbouring elements in each thread";
   let description = [{
-    For kernels of the strategy `elementwise`. A thread takes `vector[0]` neighbours along the result's last dimension, so that
+    For kernels of the strategy `elementwise`. A thread takes `lanes` neighbours along the result's last dimension, so that
     `vx-vectorize-accesses` can join what they read and write. A kernel whose results differ in shape is left to `vx-lower-to-loops`.
     Needs: the linalg form. Keeps: dynamic sizes, values.
   }];

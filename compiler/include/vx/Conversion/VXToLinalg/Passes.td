@@ -8,7 +8,7 @@ def ConvertToLinalgPass : Pass<"vx-convert-to-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Each op has one lowering, shared by all targets:
 
-        vx.kernel @k "key" symbols ["s0"] workgroups <s0> #vx.strategy<...> {
+        vx.kernel @k "key" symbols ["s0"] workgroups <s0> #vx.loops<tile = [1]> {
         ^bb0(%a: tensor<?xf32, #vx.enc<[s0]>>):
           %0 = vx.neg %a : tensor<?xf32, #vx.enc<[s0]>>
           vx.yield %0 : tensor<?xf32, #vx.enc<[s0]>>
@@ -16,7 +16,7 @@ def ConvertToLinalgPass : Pass<"vx-convert-to-linalg", "::mlir::ModuleOp"> {
 
     becomes
 
-        func.func @k() attributes {vxk.kernel, vxk.strategy = #vx.strategy<...>, vxk.threads = 1 : i64} {
+        func.func @k() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [1]>, vxk.threads = 1 : i64} {
           %s0 = vxk.scalar 0
           %a = vxk.buffer 0 read(%s0) : memref<?xf32>
           %r = vxk.buffer 1 write(%s0) : memref<?xf32>

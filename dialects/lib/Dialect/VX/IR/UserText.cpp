@@ -40,13 +40,12 @@ std::string describeType(Type type) {
   return text + "]";
 }
 
-std::string describeStrategy(StrategyAttr strategy) {
+std::string describeStrategy(StrategyAttrInterface strategy) {
   std::string text;
   llvm::raw_string_ostream(text) << Attribute(strategy);
-  StringRef rest = text;
-  rest.consume_front("#vx.strategy<");
-  rest.consume_back(">");
-  return rest.str();
+  StringRef name = strategy.getStrategyName(), fields = StringRef(text).split('<').second;
+  fields.consume_back(">");
+  return fields.empty() ? name.str() : (name + ", " + fields).str();
 }
 
 static std::string describeAttribute(Attribute attribute) {

@@ -21,33 +21,7 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   return success();
 }
 
-Attribute StrategyAttr::parse(AsmParser &parser, Type) {
-  std::string name;
-  SmallVector<int64_t> lists[3];
-  static constexpr StringLiteral listNames[] = {"workgroup", "vector", "reduction"};
-  int64_t threads = 1;
-  if (parser.parseLess() || parser.parseString(&name))
-    return {};
-  for (auto [list, listName] : llvm::zip(lists, listNames))
-    if (parser.parseComma() || parser.parseKeyword(listName) || parser.parseEqual() ||
-        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                       [&] { return parser.parseInteger(list.emplace_back()); }))
-      return {};
-  if (parser.parseComma() || parser.parseKeyword("threads") || parser.parseEqual() || parser.parseInteger(threads) ||
-      parser.parseGreater())
-    return {};
-  return StrategyAttr::get(parser.getContext(), name, lists[0], lists[1], lists[2], threads);
-}
-
-void StrategyAttr::print(AsmPrinter &printer) const {
-  printer << "<\"" << getName() << "\", workgroup = [";
-  llvm::interleaveComma(getWorkgroup(), printer);
-  printer << "], vector = [";
-  llvm::interleaveComma(getVector(), printer);
-  printer << "], reduction = [";
-  llvm::interleaveComma(getReduction(), printer);
-  printer << "], threads = " << getThreads() << ">";
-}
+DimAttr getConstantDim(MLIRContext *context, int64_t value) { return DimAttr::constant(context, value); }
 
 Attribute InitAttr::parse(AsmParser &parser, Type) {
   StringRef name;

@@ -1,6 +1,7 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "VXOpFamilies.h"
+#include "vx/Dialect/IntegerList.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -12,6 +13,7 @@ using namespace mlir;
 #include "vx/Dialect/VX/IR/VXDialect.cpp.inc"
 #include "vx/Dialect/VX/IR/VXEnums.cpp.inc"
 #include "vx/Dialect/VX/IR/VXOpInterfaces.cpp.inc"
+#include "vx/Dialect/VX/IR/VXStrategyInterface.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "vx/Dialect/VX/IR/VXAttributes.cpp.inc"
@@ -77,6 +79,20 @@ Attribute getSplatNumber(Value tensor) {
 std::optional<double> getFloatSplat(Value tensor) {
   auto number = dyn_cast_or_null<FloatAttr>(getSplatNumber(tensor));
   return number ? std::optional(number.getValue().convertToDouble()) : std::nullopt;
+}
+
+LogicalResult VXDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kAnchorAttr)
+    return success();
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError() << "expects a unit attribute '" << kAnchorAttr << "', got " << attribute.getValue();
+  if (op->getParentOp() && isa<FusionOp, KernelOp>(op->getParentOp()))
+    return success();
+  InFlightDiagnostic error = op->emitOpError()
+                             << "expects to stand in 'vx.fusion' or 'vx.kernel' with '" << kAnchorAttr << "'";
+  if (op->getParentOp())
+    error << ", got '" << op->getParentOp()->getName() << "'";
+  return error;
 }
 
 Operation *VXDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {

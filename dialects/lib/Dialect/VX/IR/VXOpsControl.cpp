@@ -1,6 +1,8 @@
 #include "VXOpFamilies.h"
 
 #include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/VariablePlaces.h"
 
@@ -296,17 +298,42 @@ void SequenceInsertOp::collectConstraints(ConstraintCollector &collector) {
   collector.wantEqualShapes(getResult().getType().getElementType(), getValue().getType()); // C1
 }
 
-/// A schedule that cannot be carried out must not reach code that divides by a tile size.
-static LogicalResult verifyStrategy(Operation *op, StrategyAttr strategy) {
-  for (auto [name, list] : {std::pair<StringRef, ArrayRef<int64_t>>("workgroup", strategy.getWorkgroup()),
-                            {"vector", strategy.getVector()},
-                            {"reduction", strategy.getReduction()}})
-    for (int64_t tile : list)
-      if (tile < 0)
-        return op->emitOpError() << "expects tile sizes of at least 0 in '" << name << "' of its strategy, got "
-                                 << tile;
-  if (strategy.getThreads() < 1)
-    return op->emitOpError() << "expects at least 1 thread in its strategy, got " << strategy.getThreads();
+Operation *getAnchor(Block &body) {
+  for (Operation &op : body)
+    if (op.hasAttr(kAnchorAttr))
+      return &op;
+  return nullptr;
+}
+
+/// What fusions and kernels have in common; `body` ends with a yield.
+static LogicalResult verifyKernelBody(Operation *op, Block &body, StrategyAttrInterface strategy) {
+  Operation *anchor = nullptr, *candidate = nullptr;
+  for (Operation &inner : body) {
+    bool isAnchor = getRole(&inner) == Role::Anchor;
+    if (isAnchor && !candidate)
+      candidate = &inner;
+    if (!inner.hasAttr(kAnchorAttr))
+      continue;
+    if (!isAnchor) // C2
+      return op->emitOpError() << "expects an op with the role of an anchor to be marked '" << kAnchorAttr << "', got '"
+                               << inner.getName() << "' of " << describeSource(inner.getLoc());
+    if (anchor) // C2
+      return op->emitOpError() << "expects one op marked '" << kAnchorAttr << "', got '" << anchor->getName() << "' of "
+                               << describeSource(anchor->getLoc()) << " and '" << inner.getName() << "' of "
+                               << describeSource(inner.getLoc());
+    anchor = &inner;
+  }
+  if (candidate && !anchor) // C2
+    return op->emitOpError() << "expects one op marked '" << kAnchorAttr << "', got none where '"
+                             << candidate->getName() << "' of " << describeSource(candidate->getLoc())
+                             << " has the role of an anchor";
+  if (body.getTerminator()->getNumOperands() == 0 ||
+      !isa<RankedTensorType>(body.getTerminator()->getOperand(0).getType()))
+    return success();
+  size_t rank = getVisitedType(body).getRank(), sizes = strategy.getWorkgroupTile().size();
+  if (sizes > rank) // C3
+    return op->emitOpError() << "expects a strategy with at most one tile size for each of " << rank
+                             << " dimensions that are visited, got " << sizes << " in " << strategy;
   return success();
 }
 
@@ -314,16 +341,16 @@ LogicalResult FusionOp::verify() {
   Block &body = getBody().front();
   if (!areCompatibleTypes(TypeRange(getInputs()), body.getArgumentTypes())) // C1
     return emitOpError() << "expects the region's arguments to have the types of the operands";
-  if (failed(verifyStrategy(*this, getStrategy())))
+  if (failed(verifyYield(*this, body, getResultTypes(), "the region"))) // C1
     return failure();
-  return verifyYield(*this, body, getResultTypes(), "the region"); // C1
+  return verifyKernelBody(*this, body, getStrategy());
 }
 
 LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
   if (body.empty() || !isa<YieldOp>(body.back()))
     return emitOpError() << "expects the region to end with 'vx.yield'";
-  if (failed(verifyStrategy(*this, getStrategy())))
+  if (failed(verifyKernelBody(*this, body, getStrategy())))
     return failure();
   SetVector<StringAttr> named;
   AttrTypeWalker walker;

@@ -2,12 +2,16 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "vx/Dialect/IntegerList.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 #include "vx/Dialect/VXK/IR/VXKDialect.cpp.inc"
 #include "vx/Dialect/VXK/IR/VXKEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "vx/Dialect/VXK/IR/VXKAttributes.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "vx/Dialect/VXK/IR/VXKTypes.cpp.inc"
@@ -18,6 +22,10 @@ using namespace mlir;
 namespace vxk {
 
 void VXKDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "vx/Dialect/VXK/IR/VXKAttributes.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "vx/Dialect/VXK/IR/VXKTypes.cpp.inc"
@@ -26,6 +34,24 @@ void VXKDialect::initialize() {
 #define GET_OP_LIST
 #include "vx/Dialect/VXK/IR/VXKOps.cpp.inc"
       >();
+}
+
+Operation *getAnchor(Operation *kernel) {
+  for (Operation &op : kernel->getRegion(0).front())
+    if (op.hasAttr(kAnchorAttr))
+      return &op;
+  return nullptr;
+}
+
+LogicalResult VXKDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kKernelAttr || op->getNumRegions() != 1 || op->getRegion(0).empty())
+    return success();
+  Operation *anchor = getAnchor(op);
+  for (Operation &other : op->getRegion(0).front())
+    if (&other != anchor && other.hasAttr(kAnchorAttr))
+      return op->emitOpError() << "expects one op marked '" << kAnchorAttr << "' in a kernel, got '"
+                               << anchor->getName() << "' and '" << other.getName() << "'";
+  return success();
 }
 
 LogicalResult ScalarOp::verify() {

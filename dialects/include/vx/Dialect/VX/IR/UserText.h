@@ -12,8 +12,8 @@ namespace vx {
 /// "f32[N,3]", "i64[]", "f32[...]" for any number of dimensions, "sequence of f32[?]".
 std::string describeType(mlir::Type type);
 
-/// "loops", workgroup = [16384], vector = [], reduction = [], threads = 1
-std::string describeStrategy(StrategyAttr strategy);
+/// loops, tile = [1, 128], threads = 128
+std::string describeStrategy(StrategyAttrInterface strategy);
 
 /// The text of a diagnostic with its types as above, and without the operation that it is about: its source node is
 /// what a user knows it by.

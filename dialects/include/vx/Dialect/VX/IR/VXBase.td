@@ -25,6 +25,7 @@ def VX_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
@@ -106,19 +107,6 @@ def VX_SourceAttr : VX_Attr<"Source", "source"> {
   let description = [{ The metadata of a fused location: a model's node by name, its op type, and the file it came from. }];
   let parameters = (ins "::mlir::StringAttr":$node, "::mlir::StringAttr":$opType, "::mlir::StringAttr":$file);
   let assemblyFormat = "`<` $node `,` $opType `,` $file `>`";
-}
-
-def VX_StrategyAttr : VX_Attr<"Strategy", "strategy"> {
-  let summary = "how a kernel is generated: the schedule config";
-  let description = [{
-    Chosen by a target's cost model at `fused`, overridable by a tuning record. `name` selects the code generation strategy;
-    `workgroup` tiles the root op's result dimensions (0 = not tiled) and fixes the dispatch's grid: the product over the result
-    dimensions of ceildiv(size, tile); `vector` and `reduction` tile inside of a workgroup; `threads` is the number of threads of a
-    workgroup on a GPU (1 on a CPU).
-  }];
-  let parameters = (ins StringRefParameter<>:$name, ArrayRefParameter<"int64_t">:$workgroup,
-                        ArrayRefParameter<"int64_t">:$vector, ArrayRefParameter<"int64_t">:$reduction, "int64_t":$threads);
-  let hasCustomAssemblyFormat = 1;
 }
 
 //===-- Types ------------------------------------------------------------------------------------------------------===//

@@ -99,6 +99,11 @@ mlir::Attribute getSplatNumber(mlir::Value tensor);
 /// The same where it is a float.
 std::optional<double> getFloatSplat(mlir::Value tensor);
 
+/// Unit attribute of the anchor of a `vx.fusion` or a `vx.kernel`.
+inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
+/// The op of the body of a fusion or kernel that is marked as its anchor, or null.
+mlir::Operation *getAnchor(mlir::Block &body);
+
 } // namespace vx
 
 #include "vx/Dialect/VX/IR/VXOpInterfaces.h.inc"

@@ -3,6 +3,7 @@
 #define VX_DIALECT_VX_IR_VXOPSCONTROL
 
 include "vx/Dialect/VX/IR/VXBase.td"
+include "vx/Dialect/VX/IR/VXStrategies.td"
 
 //===-- Symbols ----------------------------------------------------------------------------------------------------===//
 
@@ -286,33 +287,45 @@ def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp, VX_Unconstr
 
 //===-- Fusion and kernels -----------------------------------------------------------------------------------------===//
 
-def VX_FusionOp : VX_Op<"fusion", [SingleBlock, IsolatedFromAbove, Pure, VX_Container, VX_Unconstrained]> {
-  let summary = "ops that one target computes with one kernel";
-  let description = [{
-    Made at the `fused` phase. The region's arguments are the operands; one anchor op and its prologue and epilogue stand in it.
-
-    - C1: the region's arguments have the operands' types, and it yields the results' types.
-  }];
-  let arguments = (ins Variadic<VX_Tensor>:$inputs, VX_StrategyAttr:$strategy);
-  let results = (outs Variadic<VX_Tensor>:$results);
+/// An op that holds what one kernel computes.
+class VX_KernelBodyOp<string opMnemonic, list<Trait> traits>
+    : VX_Op<opMnemonic, [SingleBlock, IsolatedFromAbove, VX_Container, VX_Unconstrained] # traits> {
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `)` $strategy `:` functional-type($inputs, $results) $body attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The op that decides how the kernel is generated, which is marked `vx.anchor`; null where all are pointwise.
+    ::mlir::Operation *getAnchor() { return ::vx::getAnchor(getBody().front()); }
+  }];
 }
 
-def VX_KernelOp : VX_Op<"kernel", [Symbol, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, VX_Container, VX_Unconstrained]> {
+def VX_FusionOp : VX_KernelBodyOp<"fusion", [Pure]> {
+  let summary = "ops that one target computes with one kernel";
+  let description = [{
+    Made at the `fused` phase. The region's arguments are the operands; one anchor op and its prologue and epilogue stand in it. The anchor is
+    marked by the unit attribute `vx.anchor` where it is chosen.
+
+    - C1: the region's arguments have the operands' types, and it yields the results' types.
+    - C2: one op is marked as the anchor where an op has that role, and that one has it; none where none has.
+    - C3: the strategy has at most one tile size for each dimension that is visited.
+  }];
+  let arguments = (ins Variadic<VX_Tensor>:$inputs, VX_StrategyAttrInterface:$strategy);
+  let results = (outs Variadic<VX_Tensor>:$results);
+  let assemblyFormat = "`(` $inputs `)` `:` functional-type($inputs, $results) $strategy $body attr-dict";
+}
+
+def VX_KernelOp : VX_KernelBodyOp<"kernel", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "an outlined kernel";
   let description = [{
     Made at the `kernels` phase. `key` is the hash of its canonical text (locations dropped, symbols renamed s0, s1, ... in order of first
     appearance), target and strategy: equal keys are one kernel. `symbols` are its scalars, in order. `workgroups` is the size of its grid.
 
     - C1: every symbol that the body names is in `symbols`.
+    - C2: one op is marked as the anchor where an op has that role, and that one has it; none where none has.
+    - C3: the strategy has at most one tile size for each dimension that is visited.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key, StrArrayAttr:$symbols, VX_DimAttr:$workgroups,
-                       VX_StrategyAttr:$strategy, OptionalAttr<StrAttr>:$sym_visibility);
-  let regions = (region SizedRegion<1>:$body);
+                       VX_StrategyAttrInterface:$strategy, OptionalAttr<StrAttr>:$sym_visibility);
   let assemblyFormat = "$sym_name $key `symbols` $symbols `workgroups` $workgroups $strategy attr-dict-with-keyword $body";
-  let hasVerifier = 1;
 }
 
 def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container, VX_Unconstrained]> {

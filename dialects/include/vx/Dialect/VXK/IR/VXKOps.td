@@ -8,6 +8,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "vx/Dialect/IntegerList.td"
 
 def VXK_Dialect : Dialect {
   let name = "vxk";
@@ -19,7 +20,39 @@ def VXK_Dialect : Dialect {
     `vxk.async_commit`, `vxk.async_wait`. Barriers with roles will be ops of this dialect.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
+
+//===-- What linalg ops are ----------------------------------------------------------------------------------------===//
+
+def VXK_AttentionPart : I32EnumAttr<"AttentionPart", "a part of attention", [
+    I32EnumAttrCase<"dots", 0>, I32EnumAttrCase<"scores", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"sum", 3>,
+    I32EnumAttrCase<"values", 4>, I32EnumAttrCase<"result", 5>, I32EnumAttrCase<"log_sum_exp", 6>]> {
+  let cppNamespace = "::vxk";
+  let genSpecializedAttr = 0;
+}
+
+def VXK_AttentionPartAttr : EnumAttr<VXK_Dialect, VXK_AttentionPart, "attention_part"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def VXK_WindowAttr : AttrDef<VXK_Dialect, "Window"> {
+  let mnemonic = "window";
+  let summary = "the window of a convolution: what strategies for it need to know without reading the body";
+  let parameters = (ins IntegerListParameter<>:$strides, IntegerListParameter<>:$dilations, IntegerListParameter<>:$pads_low,
+                        IntegerListParameter<>:$pads_high, "int64_t":$groups, DefaultValuedParameter<"bool", "false">:$channels_last);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def VXK_UnpackingAttr : AttrDef<VXK_Dialect, "Unpacking"> {
+  let mnemonic = "unpacking";
+  let summary = "a packing that is undone: that of a vx.unpack";
+  let parameters = (ins "int64_t":$dim, IntegerListParameter<>:$permutation);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+//===-- Parameters and workgroups ----------------------------------------------------------------------------------===//
 
 /// An index whose range is known, so that arithmetic on it may be done in fewer bits.
 def VXK_KnownRange : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;

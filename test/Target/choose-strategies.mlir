@@ -1,0 +1,104 @@
+// RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=vulkan})' | FileCheck %s
+// RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=cuda variants=sm_80})' | FileCheck %s --check-prefix=MMA
+// RUN: vx-opt %s --pass-pipeline='builtin.module(vx-fused{target=cpu})' | FileCheck %s --check-prefix=CPU
+
+// What each target makes of an anchor and its sizes, field by field.
+
+// Neighbours along the last dimension for each thread.
+// CHECK-LABEL: func.func @elementwise(
+// CHECK:         vx.fusion{{.*}} #vx.elementwise<tile = [1, 1024], lanes = 4, threads = 256> {
+// CPU-LABEL:   func.func @elementwise(
+// CPU:           vx.fusion{{.*}} #vx.loops<tile = [16, 0]> {
+func.func @elementwise(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> {
+  %0 = vx.exp %x : tensor<64x1024xf32>
+  return %0 : tensor<64x1024xf32>
+}
+
+// All threads of a workgroup share a long row.
+// CHECK-LABEL: func.func @long_rows(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [1, 0], sharing = workgroup, runs = 4, lanes = 4, threads = 256> {
+func.func @long_rows(%x: tensor<64x4096xf32>) -> tensor<64x4096xf32> {
+  %0 = vx.softmax %x axis = 1 : tensor<64x4096xf32>
+  return %0 : tensor<64x4096xf32>
+}
+
+// A subgroup has a row, where there are many.
+// CHECK-LABEL: func.func @many_rows(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [4], sharing = subgroup, runs = 4, lanes = 4, threads = 128> {
+func.func @many_rows(%x: tensor<4096x512xf32>) -> tensor<4096xf32> {
+  %0 = vx.reduce sum %x axes = [1] : tensor<4096x512xf32>
+  return %0 : tensor<4096xf32>
+}
+
+// A thread has a whole row, where they are short.
+// CHECK-LABEL: func.func @short_rows(
+// CHECK:         vx.fusion{{.*}} #vx.thread_rows<tile = [64, 0], threads = 64> {
+func.func @short_rows(%x: tensor<4096x10xf32>) -> tensor<4096x10xf32> {
+  %0 = vx.softmax %x axis = 1 : tensor<4096x10xf32>
+  return %0 : tensor<4096x10xf32>
+}
+
+// Neighbouring threads have neighbouring rows, where these lie so.
+// CHECK-LABEL: func.func @columns(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [8], sharing = columns, runs = 8, lanes = 1, threads = 256> {
+func.func @columns(%x: tensor<4096x512xf32>) -> tensor<512xf32> {
+  %0 = vx.reduce sum %x axes = [0] : tensor<4096x512xf32>
+  return %0 : tensor<512xf32>
+}
+
+// The anchor decides, whatever follows it.
+// CHECK-LABEL: func.func @product(
+// CHECK:         vx.fusion{{.*}} #vx.tiled_product<tile = [32, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
+// CPU-LABEL:   func.func @product(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, 192]> {
+func.func @product(%x: tensor<512x256xf32>, %w: tensor<256x384xf32>) -> tensor<512x384xf32> {
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : tensor<512x256xf32>, tensor<256x384xf32>
+  %1 = vx.exp %0 : tensor<512x384xf32>
+  return %1 : tensor<512x384xf32>
+}
+
+// Matrix fragments, where the variant has them for the factors.
+// CHECK-LABEL: func.func @narrow_product(
+// CHECK:         vx.fusion{{.*}} #vx.tiled_product<tile = [32, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
+// MMA-LABEL:   func.func @narrow_product(
+// MMA:           vx.fusion{{.*}} #vx.mma<tile = [64, 32], step = 32, stages = 4, threads = 256> {
+func.func @narrow_product(%x: tensor<512x256xf16>, %w: tensor<256x384xf16>) -> tensor<512x384xf32> {
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] sums = f32 : tensor<512x256xf16>, tensor<256x384xf16>
+  return %0 : tensor<512x384xf32>
+}
+
+// A matrix times a vector is a sum of each row.
+// CHECK-LABEL: func.func @vector(
+// CHECK:         vx.fusion{{.*}} #vx.rows<tile = [1, 1], sharing = workgroup, runs = 1, lanes = 4, threads = 128> {
+func.func @vector(%x: tensor<512x256xf32>, %w: tensor<256x1xf32>) -> tensor<512x1xf32> {
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : tensor<512x256xf32>, tensor<256x1xf32>
+  return %0 : tensor<512x1xf32>
+}
+
+// The filters and a box of places.
+// CHECK-LABEL: func.func @conv(
+// CHECK:         vx.fusion{{.*}} #vx.tiled_product<tile = [1, 32, 1, 16], block_rows = 4, block_columns = 4, step = 8, slices = 4> {
+// CPU-LABEL:   func.func @conv(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [1, 4, 0, 0]> {
+func.func @conv(%x: tensor<1x16x32x32xf32>, %w: tensor<64x16x3x3xf32>) -> tensor<1x64x32x32xf32> {
+  %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [1, 1] x [1, 1] groups = 1 : tensor<1x16x32x32xf32>, tensor<64x16x3x3xf32>
+  return %0 : tensor<1x64x32x32xf32>
+}
+
+// What moves elements is elementwise.
+// CHECK-LABEL: func.func @gather(
+// CHECK:         vx.fusion{{.*}} #vx.elementwise<tile = [2, 64], lanes = 1, threads = 128> {
+func.func @gather(%x: tensor<100x64xf32>, %i: tensor<7xi64>) -> tensor<7x64xf32> {
+  %0 = vx.gather %x, %i axis = 0 : tensor<100x64xf32>, tensor<7xi64>
+  return %0 : tensor<7x64xf32>
+}
+
+// One worker counts.
+// CHECK-LABEL: func.func @serial(
+// CHECK:         vx.fusion{{.*}} #vx.serial {
+// CPU-LABEL:   func.func @serial(
+// CPU:           vx.fusion{{.*}} #vx.serial {
+func.func @serial(%x: tensor<100xf32>) -> tensor<i64> {
+  %0 = vx.count_nonzero %x : tensor<100xf32>
+  return %0 : tensor<i64>
+}
