@@ -44,7 +44,7 @@ vxrt.program @rounds symbols [] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<4xf32>, %x: tensor<4xf32>):
   %0 = vx.add %w, %x : tensor<4xf32>, tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
@@ -94,12 +94,12 @@ vxrt.program @replaces symbols ["n"] {
   }
   vxrt.return ranks []
 }
-vx.kernel @f "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @f "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%i: tensor<1x1xi64>):
   %0 = vx.check_indices %i below [#vx.dim<4>] : tensor<1x1xi64>
   vx.yield %0 : tensor<1x1xi64>
 }
-vx.kernel @s "1" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> {
+vx.kernel @s "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>, %i: tensor<1x1xi64>, %x: tensor<1xf32>):
   %0 = vx.scatter set %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
   vx.yield %0 : tensor<4xf32>
@@ -240,7 +240,7 @@ vxrt.program @shared_bytes symbols ["n"] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
   %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
   vx.yield %0 : tensor<16xf32>

@@ -242,7 +242,7 @@ vxrt.program @members symbols [] {
   }
   vxrt.return %r, %n : !vxrt.buffer, i64 ranks [1]
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
   %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
   vx.yield %0 : tensor<16xf32>
@@ -282,7 +282,7 @@ vxrt.program @shared_bytes symbols [] {
   }
   vxrt.return ranks []
 }
-vx.kernel @e "0" symbols [] workgroups <1> <"loops", workgroup = [], vector = [], reduction = [], threads = 1> attributes {vx.in_place = array<i64: 0, 0>} {
+vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
 ^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
   %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
   vx.yield %0 : tensor<16xf32>
