@@ -2,7 +2,7 @@
 
 vx.kernel @scatter "00000000000000000000000000000000" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<4xf32>, %i: tensor<1x1xi64>, %u: tensor<1xf32>):
-  %0 = vx.scatter set %x, %i, %u axes = [0] : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
+  %0 = vx.scatter set %x, %i, %u axes = [0] {vx.anchor} : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
   vx.yield %0 : tensor<4xf32>
 }
 vx.kernel @add "11111111111111111111111111111111" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0, 1, 0>} {

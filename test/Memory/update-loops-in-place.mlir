@@ -96,12 +96,12 @@ vxrt.program @replaces symbols ["n"] {
 }
 vx.kernel @f "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%i: tensor<1x1xi64>):
-  %0 = vx.check_indices %i below [#vx.dim<4>] : tensor<1x1xi64>
+  %0 = vx.check_indices %i below [#vx.dim<4>] {vx.anchor} : tensor<1x1xi64>
   vx.yield %0 : tensor<1x1xi64>
 }
 vx.kernel @s "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<4xf32>, %i: tensor<1x1xi64>, %x: tensor<1xf32>):
-  %0 = vx.scatter set %w, %i, %x axes = [0] : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
+  %0 = vx.scatter set %w, %i, %x axes = [0] {vx.anchor} : tensor<4xf32>, tensor<1x1xi64>, tensor<1xf32>
   vx.yield %0 : tensor<4xf32>
 }
 
