@@ -107,13 +107,16 @@ vx.kernel @s "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 
 // -----
 
-// Stays a copy: a fault in the loop, a size that may be none behind it, the old value read behind the write, a variable that shares bytes
+// Stays a copy: a fault in the loop, a size that may be none behind it, the old value read behind the write, a kernel that may
+// not write over what it reads, a variable that shares bytes
 // and is read in the loop.
 // CHECK-LABEL: vxrt.program @fault
 // CHECK-COUNT-2: vxrt.copy
 // CHECK-LABEL: vxrt.program @late_check
 // CHECK-COUNT-2: vxrt.copy
 // CHECK-LABEL: vxrt.program @old_value
+// CHECK-COUNT-2: vxrt.copy
+// CHECK-LABEL: vxrt.program @other_elements
 // CHECK-COUNT-2: vxrt.copy
 // CHECK-LABEL: vxrt.program @shared_bytes
 // CHECK-COUNT-2: vxrt.copy
@@ -210,6 +213,36 @@ vxrt.program @old_value symbols ["n"] {
   }
   vxrt.return ranks []
 }
+vxrt.program @other_elements symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %one = vxrt.const 1
+  %c64 = vxrt.const 64
+  %w = vxrt.variable @w : !vxrt.buffer
+  %part = vxrt.variable @part : !vxrt.buffer
+  %more = vxrt.calc lt %zero, %n
+  %r:2 = vxrt.while %more inits(%zero, %w : i64, !vxrt.buffer) -> i64, !vxrt.buffer {
+  ^bb0(%k: i64, %v: !vxrt.buffer):
+    %a = vxrt.allocate %c64 : !vxrt.buffer
+    %t = vxrt.allocate %c64 : !vxrt.buffer
+    vxrt.segment {
+      vxrt.dispatch @moves[%one] (%v, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+      vxrt.dispatch @e[%one] (%x, %x) -> (%t) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    }
+    %next = vxrt.calc add %k, %one
+    %goes = vxrt.calc lt %next, %n
+    vxrt.yield %goes, %next, %a : i64, i64, !vxrt.buffer
+  }
+  %f = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.copy %r#1, %f : !vxrt.buffer
+  }
+  vxrt.check_faults
+  vxrt.segment {
+    vxrt.copy %f, %w : !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
 vxrt.program @shared_bytes symbols ["n"] {
 ^bb0(%n: i64, %x: !vxrt.buffer):
   %zero = vxrt.const 0
@@ -241,6 +274,11 @@ vxrt.program @shared_bytes symbols ["n"] {
   vxrt.return ranks []
 }
 vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.in_place = array<i64: 0, 0>} {
+^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
+  %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
+  vx.yield %0 : tensor<16xf32>
+}
+vx.kernel @moves "1" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%w: tensor<16xf32>, %x: tensor<16xf32>):
   %0 = vx.add %w, %x : tensor<16xf32>, tensor<16xf32>
   vx.yield %0 : tensor<16xf32>

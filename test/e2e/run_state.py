@@ -634,6 +634,27 @@ def _loop_that_swaps(n):
                    results={"step": lambda state, k, x: [step(state, k, x)["w"]]})
 
 
+@case(4, 129)
+def _loop_of_other_elements(n):
+    """Each round makes all rows of the old value's first one, by a kernel that reads that one alone."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    text = looped(n, f"""    %w = vx.variable_load @w : {t}
+    %row = vx.slice %w starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : {t} -> {tensor(1, 3)}
+    %flat = vx.reshape %row : {tensor(1, 3)} -> {tensor(3)}
+    %rows = vx.broadcast %flat, [1] : {tensor(3)} -> {t}
+    %w1 = vx.sub %x, %rows : {t}, {t}
+    vx.variable_store %w1, @w : {t}
+""", after=f"  %r = vx.neg %x : {t}\n")
+
+    def step(state, k, x):
+        w = state["w"]
+        for _ in range(int(k)):
+            w = x - w[:1]
+        return {"w": w, "u": state["u"]}
+
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, [("step", np.array(k), whole(random, n, 3)) for k in (0, 3, 1, 2)], {"step": step})
+
+
 @case(5, 65)
 def _loop_carries(n):
     """A value that begins as a variable's and ends as its new one; rows of it are replaced where they lie. Rows are gathered before, by indices
