@@ -1,5 +1,6 @@
 // Long rows are reduced in two stages, so that more than a few workgroups have work.
 
+#include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -32,7 +33,6 @@ constexpr int64_t kMostRows = 32;         // more keep a GPU busy as they are
 constexpr int64_t kLeastLength = 1 << 16; // of a row that repays a second kernel
 constexpr int64_t kLeastSlice = 256;      // elements
 constexpr int64_t kMostSlices = 1024;     // of all rows together
-constexpr int64_t kPlannedSize = 128;     // of a dimension that only the call knows
 
 class Splitter {
 public:
@@ -104,10 +104,10 @@ private:
     // Of a length the factor that is known; the rest is planned.
     int64_t factor = 1;
     double planned = 1;
+    const SymbolRanges ranges(op->getParentOfType<ModuleOp>());
     for (int64_t axis : op.getAxes()) {
-      DimAttr dim = getDim(op.getInput().getType(), axis);
-      std::optional<int64_t> size = dim.asConstant();
-      planned *= size ? static_cast<double>(*size) : kPlannedSize;
+      std::optional<int64_t> size = getDim(op.getInput().getType(), axis).asConstant();
+      planned *= static_cast<double>(getPlannedSize(ranges, op.getInput().getType(), axis));
       if (size && llvm::MulOverflow(factor, *size, factor))
         return {};
     }

@@ -10,6 +10,7 @@
 // - `tiled_product` and `mma` (by matrix fragments) want the anchor to be a contraction or convolution and an epilogue
 //   that reads its result in place; other regions with these strategies are computed by loops over the same tile.
 #include "AttentionTile.h"
+#include "vx/Analysis/PlannedSize.h"
 #include "vx/Analysis/TargetSpec.h"
 #include "vx/Codegen/GPU.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
@@ -20,12 +21,6 @@ using namespace mlir;
 
 namespace vx {
 namespace {
-
-/// A size for planning: that of a static dimension, and a guess for a dynamic one.
-int64_t plannedSize(RankedTensorType type, int64_t dim) {
-  constexpr int64_t unknownSize = 128;
-  return type.isDynamicDim(dim) ? unknownSize : std::max<int64_t>(1, type.getDimSize(dim));
-}
 
 /// The tile of a contraction's result and how threads share it.
 struct Tile {
@@ -39,8 +34,10 @@ struct Tile {
 
 /// The factors by which a leading dimension of unknown size, a batch, multiplies the work: a tile must not be bad for a
 /// single item nor for many.
-SmallVector<int64_t> guessBatch(RankedTensorType result) {
-  return result.getRank() > 0 && result.isDynamicDim(0) ? SmallVector<int64_t>{1, 16} : SmallVector<int64_t>{1};
+SmallVector<int64_t> guessBatch(const SymbolRanges &ranges, RankedTensorType result) {
+  if (result.getRank() == 0 || !result.isDynamicDim(0))
+    return {1};
+  return {getPlannedSize(ranges, result, 0, 1), getPlannedSize(ranges, result, 0, 16)};
 }
 
 /// Clock cycles, roughly, that a GPU takes with `kProcessors` groups of `kUnits` multiply-adders and a cache that gives
@@ -186,7 +183,8 @@ int64_t stagedBytes(RankedTensorType type) {
   return std::max<int64_t>(4, type.getElementType().getIntOrFloatBitWidth() / 8);
 }
 
-StrategyAttrInterface contractStrategy(ContractOp op, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result,
+                                       const TargetSpec &spec) {
   int64_t batch = op.getLhsBatch().size(), rank = result.getRank();
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   auto own = cast<RankedTensorType>(op.getResult().getType());
@@ -194,20 +192,20 @@ StrategyAttrInterface contractStrategy(ContractOp op, RankedTensorType result, c
   if (lhsFree == 0 || lhsFree == rank - batch || own.getRank() != rank)
     return {};
   int64_t row = batch + lhsFree - 1, column = rank - 1;
-  SmallVector<int64_t> batches = row > 0 ? guessBatch(result) : SmallVector<int64_t>{1};
+  SmallVector<int64_t> batches = row > 0 ? guessBatch(ranges, result) : SmallVector<int64_t>{1};
   int64_t count = 1, length = 1;
   for (int64_t d = batches.size() > 1 ? 1 : 0; d < rank; ++d)
     if (d != row && d != column)
-      count *= plannedSize(result, d);
+      count *= getPlannedSize(ranges, result, d);
   for (int64_t d : op.getLhsContracting())
-    length *= plannedSize(lhs, d);
+    length *= getPlannedSize(ranges, lhs, d);
   auto countWorkgroups = [&](int64_t rows, int64_t columns) {
-    return count * llvm::divideCeil(plannedSize(result, row), rows) *
-           llvm::divideCeil(plannedSize(result, column), columns);
+    return count * llvm::divideCeil(getPlannedSize(ranges, result, row), rows) *
+           llvm::divideCeil(getPlannedSize(ranges, result, column), columns);
   };
   SmallVector<int64_t> workgroup(rank, 1);
-  if (int64_t bytes =
-          fragmentBytes(op.getLhs(), op.getFactors(), plannedSize(result, row), plannedSize(result, column), spec)) {
+  if (int64_t bytes = fragmentBytes(op.getLhs(), op.getFactors(), getPlannedSize(ranges, result, row),
+                                    getPlannedSize(ranges, result, column), spec)) {
     constexpr int64_t kMostStages = 4;
     constexpr double kUnitCycles = 12;
     if (auto tile = chooseFragmentTile(length, batches, bytes, kMostStages, kUnitCycles, spec, countWorkgroups)) {
@@ -227,44 +225,47 @@ StrategyAttrInterface contractStrategy(ContractOp op, RankedTensorType result, c
 }
 
 /// A tile of so many filters and a box of so many places: as wide as the rows are, then high.
-SmallVector<int64_t> convWorkgroup(ConvOp op, RankedTensorType result, int64_t filters, int64_t places) {
+SmallVector<int64_t> convWorkgroup(const SymbolRanges &ranges, ConvOp op, RankedTensorType result, int64_t filters,
+                                   int64_t places) {
   SmallVector<int64_t> workgroup(result.getRank(), 1);
   workgroup[op.getChannelDim()] = filters;
   int64_t left = places;
   for (int64_t d = result.getRank() - 2; d-- > 0;) {
     int64_t dim = op.getSpatialDim(d);
-    workgroup[dim] = d == 0 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(plannedSize(result, dim)));
+    workgroup[dim] = d == 0 ? left : std::min<int64_t>(left, llvm::PowerOf2Ceil(getPlannedSize(ranges, result, dim)));
     left /= workgroup[dim];
   }
   return workgroup;
 }
 
-StrategyAttrInterface convStrategy(ConvOp op, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface convStrategy(const SymbolRanges &ranges, ConvOp op, RankedTensorType result,
+                                   const TargetSpec &spec) {
   int64_t rank = result.getRank();
   auto own = cast<RankedTensorType>(op.getResult().getType());
   if (op.getGroups() != 1 || own.getRank() != rank)
     return {};
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  SmallVector<int64_t> batches = guessBatch(result);
+  SmallVector<int64_t> batches = guessBatch(ranges, result);
   int64_t length = 1;
   for (int64_t d = 1; d < rank; ++d)
-    length *= plannedSize(filter, d);
+    length *= getPlannedSize(ranges, filter, d);
   // The result's last dimension gives the columns of a tile.
   bool channelsLast = op.getChannelsLast();
   auto cut = [&](int64_t rows, int64_t columns) {
-    return channelsLast ? convWorkgroup(op, result, columns, rows) : convWorkgroup(op, result, rows, columns);
+    return channelsLast ? convWorkgroup(ranges, op, result, columns, rows)
+                        : convWorkgroup(ranges, op, result, rows, columns);
   };
   auto countWorkgroups = [&](int64_t rows, int64_t columns) {
     SmallVector<int64_t> workgroup = cut(rows, columns);
-    int64_t count = batches.size() > 1 ? 1 : plannedSize(result, 0);
+    int64_t count = batches.size() > 1 ? 1 : getPlannedSize(ranges, result, 0);
     for (int64_t d = 1; d < rank; ++d)
-      count *= llvm::divideCeil(plannedSize(result, d), workgroup[d]);
+      count *= llvm::divideCeil(getPlannedSize(ranges, result, d), workgroup[d]);
     return count;
   };
   int64_t places = 1;
   for (int64_t d = 0; d < rank - 2; ++d)
-    places *= plannedSize(result, op.getSpatialDim(d));
-  int64_t filters = plannedSize(result, op.getChannelDim());
+    places *= getPlannedSize(ranges, result, op.getSpatialDim(d));
+  int64_t filters = getPlannedSize(ranges, result, op.getChannelDim());
   if (int64_t bytes = fragmentBytes(op.getInput(), op.getFactors(), filters, places, spec)) {
     // What comes through registers is one part ahead, asynchronous copies are more.
     constexpr int64_t kAccessBytes = 16;
@@ -290,7 +291,8 @@ struct Rows {
   std::optional<int64_t> contiguousDim; // of the result, when neighbours in memory belong to neighbouring rows
 };
 
-StrategyAttrInterface rowsStrategy(MLIRContext *context, RankedTensorType result, const Rows &rows) {
+StrategyAttrInterface rowsStrategy(const SymbolRanges &ranges, MLIRContext *context, RankedTensorType result,
+                                   const Rows &rows) {
   int64_t rank = result.getRank(), count = 1;
   SmallVector<int64_t> tile(rank, 1);
   std::optional<int64_t> lastRowDim;
@@ -299,8 +301,8 @@ StrategyAttrInterface rowsStrategy(MLIRContext *context, RankedTensorType result
       tile[d] = 0;
       continue;
     }
-    count *= plannedSize(result, d);
-    if (plannedSize(result, d) > 1)
+    count *= getPlannedSize(ranges, result, d);
+    if (getPlannedSize(ranges, result, d) > 1)
       lastRowDim = d;
   }
   auto roundsFor = [&](int64_t parts, int64_t most) {
@@ -309,7 +311,7 @@ StrategyAttrInterface rowsStrategy(MLIRContext *context, RankedTensorType result
   constexpr int64_t kThreads = 256, kBusy = 256;
   if (rows.contiguousDim) {
     // Neighbouring threads read neighbouring rows; the fewer rows there are, the more threads share each.
-    int64_t d = *rows.contiguousDim, size = plannedSize(result, d), columns = 64;
+    int64_t d = *rows.contiguousDim, size = getPlannedSize(ranges, result, d), columns = 64;
     while (columns > 8 && (columns / 2 >= size || count / size * llvm::divideCeil(size, columns) < kBusy))
       columns /= 2;
     tile[d] = columns;
@@ -332,14 +334,14 @@ StrategyAttrInterface rowsStrategy(MLIRContext *context, RankedTensorType result
 }
 
 /// Rows of `input`, which is reduced over `axes`; `isKept` when the result has these dimensions too.
-StrategyAttrInterface reductionStrategy(MLIRContext *context, RankedTensorType result, RankedTensorType input,
-                                        ArrayRef<int64_t> axes, bool isKept) {
+StrategyAttrInterface reductionStrategy(const SymbolRanges &ranges, MLIRContext *context, RankedTensorType result,
+                                        RankedTensorType input, ArrayRef<int64_t> axes, bool isKept) {
   Rows rows;
   int64_t rank = input.getRank();
   if (rank == 0 || axes.empty())
     return {};
   for (int64_t d : axes)
-    rows.length *= plannedSize(input, d);
+    rows.length *= getPlannedSize(ranges, input, d);
   if (isKept)
     rows.alongDims.assign(axes.begin(), axes.end());
   // Dimensions of one element do not part neighbours.
@@ -355,11 +357,11 @@ StrategyAttrInterface reductionStrategy(MLIRContext *context, RankedTensorType r
       place += isKept || !llvm::is_contained(axes, d);
     rows.contiguousDim = place;
   }
-  return rowsStrategy(context, result, rows);
+  return rowsStrategy(ranges, context, result, rows);
 }
 
 /// A product of a matrix and a vector: each element of the result is the sum of a row or a column of the matrix.
-StrategyAttrInterface vectorStrategy(ContractOp op, RankedTensorType result) {
+StrategyAttrInterface vectorStrategy(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
   auto lhs = cast<RankedTensorType>(op.getLhs().getType()), rhs = cast<RankedTensorType>(op.getRhs().getType());
   int64_t batch = op.getLhsBatch().size();
   if (result.getRank() != cast<RankedTensorType>(op.getResult().getType()).getRank())
@@ -387,7 +389,7 @@ StrategyAttrInterface vectorStrategy(ContractOp op, RankedTensorType result) {
   int64_t before = batch + (isRhs ? static_cast<int64_t>(lhsFree.size()) : 0);
   Rows rows;
   for (int64_t d : contracting)
-    rows.length *= plannedSize(matrix, d);
+    rows.length *= getPlannedSize(ranges, matrix, d);
   int64_t last = matrix.getRank() - 1;
   if (contracting.empty())
     return {};
@@ -398,12 +400,12 @@ StrategyAttrInterface vectorStrategy(ContractOp op, RankedTensorType result) {
   } else {
     rows.contiguousDim = llvm::find(batchDims, last) - batchDims.begin();
   }
-  return rowsStrategy(op.getContext(), result, rows);
+  return rowsStrategy(ranges, op.getContext(), result, rows);
 }
 
 /// The tile of attention for which there is a kernel, or nothing: both depths must be known, and so small that
 /// workgroup memory holds some rows of each factor.
-std::optional<AttentionTile> chooseAttentionTile(AttentionOp op, const TargetSpec &spec) {
+std::optional<AttentionTile> chooseAttentionTile(const SymbolRanges &ranges, AttentionOp op, const TargetSpec &spec) {
   constexpr int64_t kThreads = AttentionTile::kThreadRows * AttentionTile::kThreadColumns;
   // Of one query and the like, the products are those of a matrix and a vector.
   constexpr int64_t kFewQueries = 4, kBusy = 96;
@@ -416,8 +418,9 @@ std::optional<AttentionTile> chooseAttentionTile(AttentionOp op, const TargetSpe
   if (ShapedType::isDynamic(depth) || ShapedType::isDynamic(valueDepth) || depth == 0 || valueDepth == 0 ||
       (!ShapedType::isDynamic(length) && length < kFewQueries) || spec.maxThreads < kThreads)
     return std::nullopt;
-  int64_t outer = plannedSize(query, dims[AttentionOp::Batch]) * plannedSize(query, dims[AttentionOp::Heads]);
-  length = plannedSize(query, dims[AttentionOp::Length]);
+  int64_t outer =
+      getPlannedSize(ranges, query, dims[AttentionOp::Batch]) * getPlannedSize(ranges, query, dims[AttentionOp::Heads]);
+  length = getPlannedSize(ranges, query, dims[AttentionOp::Length]);
   for (int64_t queries : {32, 16})
     for (int64_t keys : {32, 16, 8}) {
       AttentionTile tile{queries, keys, depth, valueDepth, stagedBytes(query)};
@@ -430,8 +433,8 @@ std::optional<AttentionTile> chooseAttentionTile(AttentionOp op, const TargetSpe
   return std::nullopt;
 }
 
-StrategyAttrInterface attentionStrategy(AttentionOp op, const TargetSpec &spec) {
-  std::optional<AttentionTile> tile = chooseAttentionTile(op, spec);
+StrategyAttrInterface attentionStrategy(const SymbolRanges &ranges, AttentionOp op, const TargetSpec &spec) {
+  std::optional<AttentionTile> tile = chooseAttentionTile(ranges, op, spec);
   if (!tile)
     return {};
   ArrayRef<int64_t> dims = op.getResultDims();
@@ -473,14 +476,15 @@ StrategyAttrInterface updateStrategy(UpdateOpInterface update, const TargetSpec 
 }
 
 /// Each thread computes neighbours along the last dimension, which it reads and writes together where it can.
-StrategyAttrInterface elementwiseStrategy(MLIRContext *context, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface elementwiseStrategy(const SymbolRanges &ranges, MLIRContext *context, RankedTensorType result,
+                                          const TargetSpec &spec) {
   int64_t rank = result.getRank(), count = 1;
   for (int64_t d = 0; d < rank; ++d)
-    count *= plannedSize(result, d);
+    count *= getPlannedSize(ranges, result, d);
   // A small result is better spread over many threads.
   constexpr int64_t kSmall = 1 << 16;
-  bool isWide =
-      result.isDynamicDim(rank - 1) || result.getDimSize(rank - 1) % 4 == 0 || plannedSize(result, rank - 1) >= 64;
+  bool isWide = result.isDynamicDim(rank - 1) || result.getDimSize(rank - 1) % 4 == 0 ||
+                getPlannedSize(ranges, result, rank - 1) >= 64;
   int64_t lanes = count >= kSmall && isWide ? 4 : 1;
   int64_t threads = std::min<int64_t>(spec.maxThreads, count >= kSmall ? 256 : 128), left = threads * lanes;
   SmallVector<int64_t> tile(rank, 1);
@@ -495,22 +499,23 @@ StrategyAttrInterface elementwiseStrategy(MLIRContext *context, RankedTensorType
 }
 
 /// The strategy that knows the anchor, or null.
-StrategyAttrInterface anchorStrategy(Operation *anchor, RankedTensorType result, const TargetSpec &spec) {
+StrategyAttrInterface anchorStrategy(const SymbolRanges &ranges, Operation *anchor, RankedTensorType result,
+                                     const TargetSpec &spec) {
   int64_t rank = result.getRank();
   auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   if (auto attention = dyn_cast<AttentionOp>(anchor))
-    return attentionStrategy(attention, spec);
+    return attentionStrategy(ranges, attention, spec);
   if (auto contract = dyn_cast<ContractOp>(anchor)) {
-    StrategyAttrInterface strategy = vectorStrategy(contract, result);
-    return strategy ? strategy : contractStrategy(contract, result, spec);
+    StrategyAttrInterface strategy = vectorStrategy(ranges, contract, result);
+    return strategy ? strategy : contractStrategy(ranges, contract, result, spec);
   }
   if (auto conv = dyn_cast<ConvOp>(anchor))
-    return convStrategy(conv, result, spec);
+    return convStrategy(ranges, conv, result, spec);
   auto rows = dyn_cast<RowsOpInterface>(anchor);
   if (!rows || rows.carriesPlaces() || typeOf(anchor->getResult(0)).getRank() != rank)
     return {};
   // Threads that share a row combine what they found of it, which is one number each.
-  return reductionStrategy(anchor->getContext(), result, typeOf(anchor->getOperand(0)), rows.getRowAxes(),
+  return reductionStrategy(ranges, anchor->getContext(), result, typeOf(anchor->getOperand(0)), rows.getRowAxes(),
                            rows.keepsRows());
 }
 
@@ -534,21 +539,22 @@ LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
 
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
   auto attention = dyn_cast<AttentionOp>(composite);
-  return attention && !chooseAttentionTile(attention, spec);
+  return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);
 }
 
 StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec) {
   MLIRContext *context = region.getContext();
+  const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   Operation *anchor = region.getAnchor();
   auto result = cast<RankedTensorType>(region.getResult(0).getType());
   if (anchor && anchor->hasTrait<OpTrait::Serial>())
     return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(region.getBody().front(), 0))
     return updateStrategy(update, spec);
-  if (StrategyAttrInterface strategy = anchor ? anchorStrategy(anchor, result, spec) : StrategyAttrInterface())
+  if (StrategyAttrInterface strategy = anchor ? anchorStrategy(ranges, anchor, result, spec) : StrategyAttrInterface())
     return strategy;
   if (result.getRank() > 0 && isElementwise(region))
-    return elementwiseStrategy(context, result, spec);
+    return elementwiseStrategy(ranges, context, result, spec);
   return loopsStrategy(context, result, spec);
 }
 

@@ -1,5 +1,6 @@
 // The schedule config of a fusion region on the CPU.
 #include "CPUTargetImpl.h"
+#include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 
 using namespace mlir;
@@ -12,16 +13,10 @@ namespace {
 /// model still has work for each thread.
 constexpr int64_t workgroupOperations = 32768;
 
-/// A size for planning: that of a static dimension, and a guess for a dynamic one.
-int64_t plannedSize(RankedTensorType type, int64_t dim) {
-  constexpr int64_t unknownSize = 128;
-  return type.isDynamicDim(dim) ? unknownSize : type.getDimSize(dim);
-}
-
-int64_t plannedElements(RankedTensorType type) {
+int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type) {
   int64_t elements = 1;
   for (int64_t d = 0; d < type.getRank(); ++d) {
-    int64_t size = std::max<int64_t>(plannedSize(type, d), 1);
+    int64_t size = getPlannedSize(ranges, type, d);
     if (elements > std::numeric_limits<int64_t>::max() / size)
       return std::numeric_limits<int64_t>::max();
     elements *= size;
@@ -61,7 +56,7 @@ bool isPackedProduct(Operation *anchor) {
 
 /// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
 /// registers hold.
-StrategyAttrInterface chooseProduct(ContractOp op, RankedTensorType result) {
+StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
   constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
@@ -72,17 +67,17 @@ StrategyAttrInterface chooseProduct(ContractOp op, RankedTensorType result) {
   int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
   if (!hasColumns || !hasRows || freeColumns != 1 || op.getRhsContracting().size() != 1)
     return {};
-  int64_t rows = plannedSize(result, rank - 2), columns = plannedSize(result, rank - 1);
+  int64_t rows = getPlannedSize(ranges, result, rank - 2), columns = getPlannedSize(ranges, result, rank - 1);
   // A few rows do not repay packing when the columns are rows of memory already.
   if (rows < 4 && op.getRhsContracting().front() == rhs.getRank() - 1)
     return {};
-  double depth = plannedSize(rhs, op.getRhsContracting().front());
+  double depth = getPlannedSize(ranges, rhs, op.getRhsContracting().front());
   SmallVector<int64_t> tile(rank, 1);
   tile[rank - 2] = rowTile;
   tile[rank - 1] = columnTile;
   auto workgroups = [&] {
-    return plannedElements(result) / std::max<int64_t>(rows * columns, 1) * llvm::divideCeil(rows, tile[rank - 2]) *
-           llvm::divideCeil(columns, tile[rank - 1]);
+    return plannedElements(ranges, result) / std::max<int64_t>(rows * columns, 1) *
+           llvm::divideCeil(rows, tile[rank - 2]) * llvm::divideCeil(columns, tile[rank - 1]);
   };
   while (tile[rank - 1] > 48 && static_cast<int64_t>(workgroups()) < leastWorkgroups &&
          double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
@@ -92,11 +87,12 @@ StrategyAttrInterface chooseProduct(ContractOp op, RankedTensorType result) {
 
 /// Tiles of a convolution with its channels last: whole rows of the output, so that their places are one range of the
 /// product's rows, and few enough channels that each thread has work.
-StrategyAttrInterface chooseConvolution(ConvOp op, RankedTensorType result) {
+StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, RankedTensorType result) {
   if (isDepthwise(op)) {
     // Whole rows, so that their ends are few.
     int64_t window = op.getFilter().getType().getNumElements() / std::max<int64_t>(op.getGroups(), 1);
-    int64_t ofRow = plannedSize(result, 2) * plannedSize(result, 3) * std::max<int64_t>(window, 1);
+    int64_t ofRow =
+        getPlannedSize(ranges, result, 2) * getPlannedSize(ranges, result, 3) * std::max<int64_t>(window, 1);
     int64_t rows = std::max<int64_t>(4 * workgroupOperations / std::max<int64_t>(ofRow, 1), 1);
     return CPUDepthwiseAttr::get(op.getContext(), {1, rows, 0, 0});
   }
@@ -105,10 +101,10 @@ StrategyAttrInterface chooseConvolution(ConvOp op, RankedTensorType result) {
     return {};
   int64_t rank = result.getRank(), inner = 1;
   for (int64_t d = 2; d + 1 < rank; ++d)
-    inner *= std::max<int64_t>(plannedSize(result, d), 1);
+    inner *= getPlannedSize(ranges, result, d);
   SmallVector<int64_t> tile(rank, 0);
   tile[0] = 1;
-  int64_t outer = std::max<int64_t>(plannedSize(result, 1), 1), channels = plannedSize(result, rank - 1);
+  int64_t outer = getPlannedSize(ranges, result, 1), channels = getPlannedSize(ranges, result, rank - 1);
   // Tiles of equal height, so that none is left with a row or two.
   int64_t rows = llvm::divideCeil(outer, llvm::divideCeil(outer, std::max<int64_t>(places / inner, 1)));
   int64_t rowTiles = llvm::divideCeil(outer, rows);
@@ -123,13 +119,14 @@ StrategyAttrInterface chooseConvolution(ConvOp op, RankedTensorType result) {
 }
 
 /// Tiles of attention: one head and as many queries as repay the packing of its keys, while each thread has work.
-StrategyAttrInterface chooseAttention(AttentionOp op, RankedTensorType result) {
+StrategyAttrInterface chooseAttention(const SymbolRanges &ranges, AttentionOp op, RankedTensorType result) {
   constexpr int64_t mostQueries = 128, leastQueries = 32, leastWorkgroups = 8;
   constexpr int64_t mostElements = 128 * 128; // of queries and results
   ArrayRef<int64_t> dims = op.getResultDims();
-  auto sizeOf = [&](AttentionOp::Role role) { return std::max<int64_t>(plannedSize(result, dims[role]), 1); };
-  int64_t depths = sizeOf(AttentionOp::Depth) +
-                   std::max<int64_t>(plannedSize(op.getQuery().getType(), op.getQueryDims()[AttentionOp::Depth]), 1);
+  auto sizeOf = [&](AttentionOp::Role role) { return getPlannedSize(ranges, result, dims[role]); };
+  int64_t depths =
+      sizeOf(AttentionOp::Depth) +
+      std::max<int64_t>(getPlannedSize(ranges, op.getQuery().getType(), op.getQueryDims()[AttentionOp::Depth]), 1);
   int64_t outer = sizeOf(AttentionOp::Batch) * sizeOf(AttentionOp::Heads), length = sizeOf(AttentionOp::Length);
   int64_t queries = mostQueries;
   while (queries > leastQueries &&
@@ -143,11 +140,12 @@ StrategyAttrInterface chooseAttention(AttentionOp op, RankedTensorType result) {
 
 /// Tiles of about the operations of one workgroup, over the dimensions from `firstDim` on: the innermost stay whole
 /// while they fit; the one that does not is cut, and all outer ones go one by one.
-SmallVector<int64_t> cutIntoTiles(RankedTensorType type, int64_t firstDim, int64_t perElement) {
+SmallVector<int64_t> cutIntoTiles(const SymbolRanges &ranges, RankedTensorType type, int64_t firstDim,
+                                  int64_t perElement) {
   int64_t rank = type.getRank(), budget = std::max<int64_t>(workgroupOperations / perElement, 1);
   SmallVector<int64_t> tile(rank, 0);
   for (int64_t d = rank - 1; d >= firstDim; --d) {
-    int64_t size = std::max<int64_t>(plannedSize(type, d), 1);
+    int64_t size = getPlannedSize(ranges, type, d);
     if (size <= budget && !type.isDynamicDim(d)) {
       budget /= size;
       continue;
@@ -160,12 +158,12 @@ SmallVector<int64_t> cutIntoTiles(RankedTensorType type, int64_t firstDim, int64
 }
 
 /// One worker goes along the dimensions whose order counts.
-StrategyAttrInterface chooseUpdate(UpdateOpInterface update) {
+StrategyAttrInterface chooseUpdate(const SymbolRanges &ranges, UpdateOpInterface update) {
   RankedTensorType updates = update.getUpdates().getType();
   int64_t ordered = update.getNumOrderedDims(), perElement = 2;
   for (int64_t d = 0; d < ordered && perElement < workgroupOperations; ++d)
-    perElement *= std::clamp<int64_t>(plannedSize(updates, d), 1, workgroupOperations);
-  return LoopsAttr::get(update.getContext(), cutIntoTiles(updates, ordered, perElement), /*threads=*/1);
+    perElement *= std::min(getPlannedSize(ranges, updates, d), workgroupOperations);
+  return LoopsAttr::get(update.getContext(), cutIntoTiles(ranges, updates, ordered, perElement), /*threads=*/1);
 }
 
 } // namespace
@@ -185,32 +183,33 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
   Block &body = region.getBody().front();
   RankedTensorType result = getVisitedType(body);
   Operation *anchor = region.getAnchor();
+  const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   int64_t operandElements = 1;
   region.getBody().walk([&](Operation *op) {
     // An op that reads far more than it writes (a contraction, a reduction) does that much work for each result.
     for (Type type : op->getOperandTypes())
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
-        operandElements = std::max(operandElements, plannedElements(tensor));
+        operandElements = std::max(operandElements, plannedElements(ranges, tensor));
   });
   if (anchor && anchor->hasTrait<vx::OpTrait::Serial>())
     return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(body, 0))
-    return chooseUpdate(update);
+    return chooseUpdate(ranges, update);
 
   if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor))
-    return chooseAttention(attention, result);
+    return chooseAttention(ranges, attention, result);
 
   if (anchor && isPackedProduct(anchor)) {
     auto contract = llvm::dyn_cast<ContractOp>(anchor);
-    StrategyAttrInterface strategy =
-        contract ? chooseProduct(contract, result) : chooseConvolution(llvm::cast<ConvOp>(anchor), result);
+    StrategyAttrInterface strategy = contract ? chooseProduct(ranges, contract, result)
+                                              : chooseConvolution(ranges, llvm::cast<ConvOp>(anchor), result);
     if (strategy)
       return strategy;
   }
 
-  int64_t elements = std::max<int64_t>(plannedElements(result), 1);
+  int64_t elements = std::max<int64_t>(plannedElements(ranges, result), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
-  return LoopsAttr::get(context, cutIntoTiles(result, /*firstDim=*/0, perElement), /*threads=*/1);
+  return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement), /*threads=*/1);
 }
 
 } // namespace vx::cpu

@@ -1,0 +1,16 @@
+// Sizes to plan with where the real ones come with the call.
+#ifndef VX_ANALYSIS_PLANNEDSIZE_H
+#define VX_ANALYSIS_PLANNEDSIZE_H
+
+#include "vx/Dialect/VX/IR/Constraints.h"
+
+namespace vx {
+
+/// A size that dimension `dim` of `type` may have: that of a static one, at least 1; of a dynamic one `guess`, or of
+/// the sizes that the declarations of its symbols allow the one that is nearest to it. Decides how fast a kernel is,
+/// never what it computes.
+int64_t getPlannedSize(const SymbolRanges &ranges, mlir::RankedTensorType type, int64_t dim, int64_t guess = 128);
+
+} // namespace vx
+
+#endif
