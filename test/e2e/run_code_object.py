@@ -72,7 +72,7 @@ def main():
     x, y = [k / 4 for k in range(rows * 3)], [k - 50.0 for k in range(rows * 3)]
     buffers = [allocate(floats(*x)), allocate(floats(*y)), allocate(floats())]
     # An expression over the kernel's scalars.
-    count = re.search(r"workgroups <(.*?)> <", kernels).group(1)
+    count = re.search(r"workgroups <(.*?)> #", kernels).group(1)
     workgroups = eval(count, {"ceildiv": lambda a, b: -(-a // b), "s0": rows})
     fault = allocate((ctypes.c_uint64 * 4)())
     words = [fault, 0, workgroups, 0, *buffers, rows]
