@@ -27,8 +27,8 @@ public:
   virtual mlir::FailureOr<std::vector<TargetSpec>> variants(llvm::ArrayRef<std::string> request,
                                                             std::string &error) const = 0;
 
-  /// Fails with a diagnostic at `op` that names the first thing unsupported. Asked for every vx op of the `graph`
-  /// phase.
+  /// Fails with a diagnostic at `op` that names the first thing unsupported. Asked for every vx op of the
+  /// `optimised` phase.
   virtual llvm::LogicalResult checkSupported(mlir::Operation *op, const TargetSpec &spec) const = 0;
 
   /// True for a composite op (a softmax, a norm, attention) that this target wants in parts. The others stay whole.
