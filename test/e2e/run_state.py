@@ -46,15 +46,16 @@ class Program:
     `step(state, *inputs)` gives the next state, or None or a `Failed` where the call is to fail with `message`; `results(state, *inputs)`, where a function
     has an entry, what it returns. `members` are variables that lie in others: the name of the pool, the place of the first float, the shape.
     They may be written before the calls, too: `written`, by name. `work` are the dispatches and replays that functions are to take; `in_place` are functions that
-    copy nothing and wait for nothing, and `without_arena` those that need no memory beside the variables. With a
+    copy nothing and wait for nothing, `rounds_in_place` those whose loops copy nothing, and `without_arena` those that need no memory beside the variables. With a
     `seed` the program's variables start with random values, which are to be `state`; else that is written."""
 
-    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None, members=None, written=None, results=None, work=None, in_place=(), without_arena=(), seed=None):
+    def __init__(self, text, state, calls, step, ulps=0, message="", replays=None, members=None, written=None, results=None, work=None, in_place=(), rounds_in_place=(),
+                 without_arena=(), seed=None):
         self.text, self.state, self.ulps, self.message, self.seed = text, state, ulps, message, seed
         self.functions = step if isinstance(step, dict) else {"step": step}
         self.calls = calls if isinstance(step, dict) else [("step", *inputs) for inputs in calls]
         self.members, self.written, self.results = members or {}, written or {}, results or {}
-        self.in_place, self.without_arena = in_place, without_arena
+        self.in_place, self.rounds_in_place, self.without_arena = in_place, rounds_in_place, without_arena
         self.work = work or ({"step": {"replays": replays}} if replays is not None else {})
 
     def add_members(self, state):
@@ -741,6 +742,219 @@ def _loop_that_commits(n):
     return faulty_loop(n, True)
 
 
+def repeated(name, count, body, carried=""):
+    """A loop of `count` rounds, whose `body` may begin with the carried values that `carried` gives it."""
+    return f"""vx.loop "{name}" trip_count({count}) {carried}{{
+{body}  %true_{name} = vx.constant dense<true> : tensor<i1>
+  vx.yield %true_{name} : tensor<i1>
+}}
+"""
+
+
+def state_of_loops(n, body, more="", results="", after="  return\n"):
+    """A function of @w and @u, of n by 3, and two counts."""
+    t = tensor(n, 3)
+    return f"""vx.symbol data_dependent "i"
+vx.symbol data_dependent "j"
+vx.variable @w : {t}
+vx.variable @u : {t}
+func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %l: tensor<i64> {{vx.name = "l"}}, %x: {t} {{vx.name = "x"}}{more}) -> ({results}) {{
+{body}{after}}}"""
+
+
+def update(n, op, variable, *others, mark=""):
+    """@variable becomes `op` of it and another value, or of two values of which the name of one is its own."""
+    t = tensor(n, 3)
+    first, second = others if len(others) == 2 else (f"%{variable}{mark}", others[0])
+    return f"""    %{variable}{mark} = vx.variable_load @{variable} : {t}
+    %{variable}{mark}_new = vx.{op} {first}, {second} : {t}, {t}
+    vx.variable_store %{variable}{mark}_new, @{variable} : {t}
+"""
+
+
+@case(3, 171)
+def _loop_in_loop(n):
+    """A variable goes through two loops, is updated in both, and is read between; the other one is the outer loop's alone. The loops begin behind
+    a gather by indices that may be wrong."""
+    t, ids, random = tensor(n, 3), tensor(n, of="i64"), np.random.default_rng(n)
+    inner = repeated("j", "%l", update(n, "sub", "w", "%rows", "%w"))
+    outer = inner + update(n, "add", "u", f"%w_between").replace("    %u =", f"    %w_between = vx.variable_load @w : {t}\n    %u =") + update(n, "sub", "w", "%w_last", "%x", mark="_last")
+    text = state_of_loops(n, f"  %rows = vx.gather %x, %at axis = 0 : {t}, {ids}\n" + repeated("i", "%k", outer), more=f', %at: {ids} {{vx.name = "at"}}')
+
+    def step(state, k, l, x, at):
+        w, u = state["w"], state["u"]
+        if at.max() >= n:
+            return None
+        for _ in range(int(k)):
+            for _ in range(int(l)):
+                w = x[at] - w
+            u, w = u + w, w - x
+        return {"w": w, "u": u}
+
+    good, bad = random.integers(-n, n, n), np.full(n, n)
+    calls = [("step", np.array(k), np.array(l), whole(random, n, 3), at) for k, l, at in ((2, 3, good), (0, 2, good), (2, 1, bad), (3, 0, good), (1, 2, good), (0, 0, bad))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, message="allowed is", in_place=("step",))
+
+
+@case(3, 171)
+def _loop_in_branch(n):
+    """One variable is updated by a loop of one branch, both by kernels of the other branch; the branches stand in a loop, which reads before it chooses."""
+    random = np.random.default_rng(n)
+    body = f"""  %w0 = vx.variable_load @w : {tensor(n, 3)}
+  %most = vx.reduce max %w0 axes = [0, 1] : {tensor(n, 3)}
+  %zero = vx.constant dense<0.0> : tensor<f32>
+  %flag = vx.compare lt %zero, %most : tensor<f32>, tensor<f32>
+  vx.if %flag {{
+{repeated("j", "%l", update(n, "sub", "w", "%x", "%w"))}    vx.yield
+  }} else {{
+{update(n, "sub", "u", "%x", "%u")}{update(n, "add", "w", "%x", mark="_other")}    vx.yield
+  }}
+"""
+    text = state_of_loops(n, repeated("i", "%k", body))
+
+    def step(state, k, l, x):
+        w, u = state["w"], state["u"]
+        for _ in range(int(k)):
+            if w.max() > 0:
+                for _ in range(int(l)):
+                    w = x - w
+            else:
+                u, w = x - u, w + x
+        return {"w": w, "u": u}
+
+    calls = [("step", np.array(k), np.array(l), sign * np.abs(whole(random, n, 3))) for k, l, sign in ((4, 3, -1), (3, 1, 1), (2, 0, -1), (0, 2, 1), (5, 1, -1))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, in_place=("step",))
+
+
+@case(3, 171)
+def _branch_without_loop(n):
+    """A branch adds to a variable, the other one leaves it; behind it the variable is read."""
+    t, random = tensor(n, 3), np.random.default_rng(n)
+    text = f"""vx.variable @w : {t}
+vx.variable @u : {t}
+func.func @step(%c: tensor<i1> {{vx.name = "c"}}, %x: {t} {{vx.name = "x"}}) -> ({t} {{vx.name = "r"}}) {{
+  vx.if %c {{
+{update(n, "sub", "w", "%x", "%w")}    vx.yield
+  }} else {{
+    vx.yield
+  }}
+  %w2 = vx.variable_load @w : {t}
+{update(n, "add", "u", "%w2")}  %r = vx.neg %w2 : {t}
+  return %r : {t}
+}}"""
+
+    def step(state, c, x):
+        w = x - state["w"] if c else state["w"]
+        return {"w": w, "u": state["u"] + w}
+
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, [("step", np.array(c), whole(random, n, 3)) for c in (True, False, True)], {"step": step},
+                   results={"step": lambda state, c, x: [-step(state, c, x)["w"]]}, in_place=("step",))
+
+
+def gathered(n, index):
+    """A row of x at place `index` of the indices, as often as there are rows."""
+    return f"""    %one = vx.slice %at starts [#vx.dim<{index}>] strides [1] : {tensor(6, of="i64")} -> {tensor(1, of="i64")}
+    %row = vx.gather %x, %one axis = 0 : {tensor(n, 3)}, {tensor(1, of="i64")}
+    %flat = vx.reshape %row : {tensor(1, 3)} -> {tensor(3)}
+    %rows = vx.broadcast %flat, [1] : {tensor(3)} -> {tensor(n, 3)}
+"""
+
+
+def indices_with(n, random):
+    """Six of them, all right or one wrong."""
+    good = random.integers(-n, n, 6)
+    return lambda place=6: np.where(np.arange(6) == place, n, good)
+
+
+@case(4, 129)
+def _loop_in_loop_that_fails(n):
+    """The inner loop gathers by an index of each round's own: a bad one fails the call, which leaves all as it was; and no round copies."""
+    random = np.random.default_rng(n)
+    inner = gathered(n, "j") + update(n, "sub", "w", "%rows", "%w")
+    text = state_of_loops(n, repeated("i", "%k", repeated("j", "%l", inner) + update(n, "add", "u", "%x")), more=f', %at: {tensor(6, of="i64")} {{vx.name = "at"}}')
+
+    def step(state, k, l, x, at):
+        w, u = state["w"], state["u"]
+        for _ in range(int(k)):
+            for j in range(int(l)):
+                if at[j] >= n:
+                    return None
+                w = x[at[j]] - w
+            u = u + x
+        return {"w": w, "u": u}
+
+    at = indices_with(n, random)
+    calls = [("step", np.array(k), np.array(l), whole(random, n, 3), at(bad)) for k, l, bad in ((2, 3, 6), (2, 3, 2), (3, 0, 0), (0, 6, 1), (1, 6, 5), (2, 2, 2), (1, 1, 0))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, message="allowed is", rounds_in_place=("step",))
+
+
+@case(4, 129)
+def _loop_in_loop_that_commits(n):
+    """Each iteration that commits has a loop of its own; a bad index in the second one leaves what the first one stored."""
+    random = np.random.default_rng(n)
+    body = gathered(n, "i") + repeated("j", "%l", update(n, "sub", "w", "%rows", "%w")) + update(n, "add", "u", "%x")
+    text = state_of_loops(n, repeated("i", "%k", body).replace('vx.loop "i"', 'vx.loop commits "i"'), more=f', %at: {tensor(6, of="i64")} {{vx.name = "at"}}')
+
+    def step(state, k, l, x, at):
+        w, u = state["w"], state["u"]
+        for i in range(int(k)):
+            if at[i] >= n:
+                return Failed({"w": w, "u": u}, f"{i} iteration{'' if i == 1 else 's'} of")
+            for _ in range(int(l)):
+                w = x[at[i]] - w
+            u = u + x
+        return {"w": w, "u": u}
+
+    at = indices_with(n, random)
+    calls = [("step", np.array(k), np.array(l), whole(random, n, 3), at(bad)) for k, l, bad in ((2, 3, 6), (4, 3, 1), (3, 0, 0), (0, 6, 1), (6, 1, 5), (2, 2, 2))]
+    return Program(text, {"w": whole(random, n, 3), "u": whole(random, n, 3)}, calls, {"step": step}, rounds_in_place=("step",))
+
+
+@case(5, 65)
+def _loop_carries_no_variable(n):
+    """Rows of a carried tensor are replaced in its own memory, round by round, and another one is added to; both begin as inputs, which stay, and the
+    loop ends when its condition says so. An index of each round's own may be wrong."""
+    t, one, random = tensor(n, 3), tensor(1, of="i64"), np.random.default_rng(n)
+    flags = tensor(6, of="i1")
+    text = f"""vx.symbol data_dependent "i"
+vx.variable @w : {t}
+func.func @step(%k: tensor<i64> {{vx.name = "k"}}, %x: {t} {{vx.name = "x"}}, %y: {t} {{vx.name = "y"}}, %at: {tensor(6, of="i64")} {{vx.name = "at"}}, %go: {flags} {{vx.name = "go"}}) -> ({t} {{vx.name = "a"}}, {t} {{vx.name = "b"}}, {t} {{vx.name = "c"}}) {{
+  %part = vx.slice %y starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : {t} -> {tensor(1, 3)}
+  %a, %b = vx.loop "i" trip_count(%k) inits(%x, %y : {t}, {t}) -> {t}, {t} {{
+  ^bb0(%a0: {t}, %b0: {t}):
+{gathered(n, "i")}    %b1 = vx.sub %rows, %b0 : {t}, {t}
+    %a1 = vx.update_slice %a0, %one, %part axes = [0] : {t}, {one}, {tensor(1, 3)}
+    %flag = vx.slice %go starts [#vx.dim<i>] strides [1] : {flags} -> {tensor(1, of="i1")}
+    %more = vx.reshape %flag : {tensor(1, of="i1")} -> {tensor(of="i1")}
+    vx.yield %more, %a1, %b1 : tensor<i1>, {t}, {t}
+  }}
+  %c = vx.sub %x, %y : {t}, {t}
+  vx.variable_store %b, @w : {t}
+  return %a, %b, %c : {t}, {t}, {t}
+}}"""
+
+    def run(k, x, y, at, go):
+        a, b = x.copy(), y
+        for i in range(int(k)):
+            if at[i] >= n:
+                return None
+            b = x[at[i]] - b
+            if at[i] >= 0:
+                a[at[i]] = y[0]
+            if not go[i]:
+                break
+        return a, b, x - y
+
+    def step(state, *inputs):
+        done = run(*inputs)
+        return done and {"w": done[1]}
+
+    at = indices_with(n, random)
+    stops = lambda place: np.arange(6) != place
+    calls = [("step", np.array(k), whole(random, n, 3), whole(random, n, 3), at(bad), stops(last)) for k, bad, last in ((3, 6, 6), (6, 2, 6), (6, 4, 2), (0, 0, 0), (5, 6, 0), (6, 6, 3))]
+    return Program(text, {"w": whole(random, n, 3)}, calls, {"step": step}, message="allowed is", results={"step": lambda state, *inputs: run(*inputs)}, rounds_in_place=("step",))
+
+
 def hash64(data):
     """vx_hash64 of module_header.h."""
     mask, value = (1 << 64) - 1, 0xcbf29ce484222325 ^ len(data)
@@ -812,7 +1026,7 @@ def compare(program, want, got, where):
 
 def find_copies(program, bin, source, device, variants):
     """What the schedules do that they are not to do, or None."""
-    if not program.in_place:
+    if not program.in_place and not program.rounds_in_place:
         return None
     shown = subprocess.run([os.path.join(bin, "vx-compile"), source, f"-target={device}", *variants, "--stop-after=schedule", "-o", "-"], capture_output=True, text=True)
     schedules = dict(re.findall(r"^  vxrt\.program @(\w+) (.*?)^  }", shown.stdout, re.S | re.M))
@@ -820,6 +1034,11 @@ def find_copies(program, bin, source, device, variants):
         for unwanted in ("vxrt.copy", "vxrt.check_faults", *(["vxrt.arena_reserve"] if function in program.without_arena else [])):
             if unwanted in schedules[function]:
                 return f"'{function}' has a {unwanted}"
+    for function in program.rounds_in_place:
+        for loop in re.findall(r"^( *)%[^\n]*vxrt\.while (.*?)^\1}", schedules[function], re.S | re.M):
+            for unwanted in ("vxrt.copy", "vxrt.allocate"):
+                if unwanted in loop[1]:
+                    return f"a loop of '{function}' has a {unwanted}"
     return None
 
 

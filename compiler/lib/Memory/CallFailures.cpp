@@ -17,6 +17,8 @@ static bool isFlag(Value value) {
     return true;
   if (auto read = value.getDefiningOp<vxrt::ReadI64Op>())
     return read.getElementType().isInteger(1);
+  if (auto read = value.getDefiningOp<vxrt::ReadInputOp>())
+    return read.getElementType().isInteger(1);
   auto calc = value.getDefiningOp<vxrt::CalcOp>();
   return calc && (calc.getKind() >= vxrt::CalcKind::eq ||
                   (calc.getKind() == vxrt::CalcKind::mul && isFlag(calc.getLhs()) && isFlag(calc.getRhs())));

@@ -14,8 +14,7 @@ static KernelOp getKernel(vxrt::DispatchOp dispatch) {
   return SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
 }
 
-/// True where the kernel writes a part of what lies in the buffer.
-static bool updates(vxrt::DispatchOp dispatch, Value buffer) {
+bool updatesBuffer(vxrt::DispatchOp dispatch, Value buffer) {
   KernelOp kernel = getKernel(dispatch);
   for (auto [number, output] : llvm::enumerate(dispatch.getOutputs()))
     if (output == buffer)
@@ -54,7 +53,7 @@ Production findProduction(Value value, Block &block, llvm::function_ref<bool(Val
     auto copy = dyn_cast<vxrt::CopyOp>(writer);
     if (copy && writer == inOrder.front() && isOld(copy.getSource()))
       production.copied = copy;
-    else if (kernel && (production.copied ? updates(kernel, value) : inOrder.size() == 1))
+    else if (kernel && (production.copied ? updatesBuffer(kernel, value) : inOrder.size() == 1))
       production.kernels.push_back(kernel);
     else
       return {};

@@ -22,6 +22,9 @@ Production findProduction(mlir::Value value, mlir::Block &block, llvm::function_
 /// True when the kernel may write `output` over what `use` reads: each element after it has read it.
 bool mayOverwrite(mlir::OpOperand &use, mlir::Value output);
 
+/// True where the kernel writes a part of what lies in the buffer.
+bool updatesBuffer(vxrt::DispatchOp dispatch, mlir::Value buffer);
+
 /// The order of two commands of segments of one block.
 bool isBefore(mlir::Operation *a, mlir::Operation *b);
 

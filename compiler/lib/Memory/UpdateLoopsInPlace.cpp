@@ -1,13 +1,10 @@
-// Lets loops update variables where the variables lie.
+// Lets loops and branches update variables where the variables lie.
 
-#include "Lifetimes.h"
-#include "Productions.h"
+#include "Hoisting.h"
+#include "SharedMemory.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/VariablePlaces.h"
-#include "vx/Memory/CallFailures.h"
 #include "vx/Memory/Passes.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -18,240 +15,101 @@ namespace vx {
 
 namespace {
 
-/// A carried value that begins as a variable's and ends as its new one.
-struct Slot {
-  unsigned number = 0;
-  vxrt::VariableOp variable;
-  BlockArgument old;
-  vxrt::AllocateOp next;
-  Production production;
-  SmallVector<vxrt::CopyOp> stores; // of the result, the last one to the variable
-};
-
 class LoopUpdater {
 public:
-  LoopUpdater(vxrt::ProgramOp program, vxrt::WhileOp loop, const VariablePlaces &places)
-      : loop(loop), places(places), block(program.getBody().front()), body(loop.getBody().front()) {}
+  LoopUpdater(vxrt::ProgramOp program, Block &block, const VariablePlaces &places)
+      : program(program), block(block), places(places) {}
 
   void run() {
-    SmallVector<Slot> slots;
-    for (unsigned number = 0; number < loop.getInits().size(); ++number)
-      if (std::optional<Slot> slot = findSlot(number))
-        slots.push_back(*slot);
-    if (slots.empty() || !leavesNothingToFail(slots))
-      return;
-    for (Operation *op : hoisted)
-      op->moveBefore(loop);
-    const bool isBehindFaults = mayFaultBefore();
-    for (Slot &slot : slots)
-      update(slot, isBehindFaults);
-    dropSlots(slots);
+    SmallVector<vxrt::CopyOp> stores;
+    for (auto segment : block.getOps<vxrt::SegmentOp>())
+      for (auto copy : segment.getBody().front().getOps<vxrt::CopyOp>())
+        if (vxrt::writesVariable(copy))
+          stores.push_back(copy);
+    for (vxrt::CopyOp store : stores)
+      updateInPlace(store);
+    for (auto segment : llvm::make_early_inc_range(block.getOps<vxrt::SegmentOp>()))
+      if (segment.getBody().front().empty())
+        segment.erase();
   }
 
 private:
   VariablePlace getPlace(vxrt::VariableOp name) const { return places.lookup(name.getVariableAttr().getAttr()); }
 
-  bool isNameOf(Value value, const VariablePlace &place) const {
-    auto name = value.getDefiningOp<vxrt::VariableOp>();
-    return name && getPlace(name) == place;
-  }
-
-  std::optional<Slot> findSlot(unsigned number) {
-    Slot slot;
-    slot.number = number;
-    slot.variable = loop.getInits()[number].getDefiningOp<vxrt::VariableOp>();
-    if (!slot.variable)
-      return std::nullopt;
-    slot.old = body.getArgument(number);
-    slot.next = body.getTerminator()->getOperand(number + 1).getDefiningOp<vxrt::AllocateOp>();
-    if (!slot.next || slot.next->getBlock() != &body || !findStores(slot) || !isNamedHereAlone(slot))
-      return std::nullopt;
-    if (llvm::count(body.getTerminator()->getOperands(), slot.next.getResult()) != 1)
-      return std::nullopt;
-    slot.production =
-        findProduction(slot.next, body, [&](Value value) { return value == slot.old; }, body.getTerminator());
-    if (slot.production.kernels.empty() || !readsOldBefore(slot))
-      return std::nullopt;
-    return slot;
-  }
-
-  /// The result goes to the variable, and to those that read it where it lies.
-  bool findStores(Slot &slot) {
-    const VariablePlace place = getPlace(slot.variable);
-    Value result = loop.getResult(slot.number);
-    for (Operation *user : result.getUsers()) {
-      if (!isBriefUse(user) || llvm::is_contained(vxrt::getWrittenBuffers(user), result))
-        return false;
-      auto copy = dyn_cast<vxrt::CopyOp>(user);
-      if (!copy || !slot.stores.empty())
-        continue;
-      if (isNameOf(copy.getTarget(), place)) {
-        slot.stores = {copy};
-      } else if (auto fresh = copy.getTarget().getDefiningOp<vxrt::AllocateOp>();
-                 fresh && fresh.getResult().hasNUses(2)) {
-        // Behind a copy of it, which no other store changes.
-        for (Operation *reader : fresh->getUsers())
-          if (auto store = dyn_cast<vxrt::CopyOp>(reader);
-              store && store != copy && store.getSource() == fresh && isNameOf(store.getTarget(), place))
-            slot.stores = {copy, store};
-      }
-    }
-    return !slot.stores.empty();
-  }
-
-  /// Nothing but the loop and the store uses the variable's bytes from the loop on, and nothing else writes them.
-  bool isNamedHereAlone(Slot &slot) {
-    const VariablePlace place = getPlace(slot.variable);
-    WalkResult result = loop->getParentOfType<vxrt::ProgramOp>().walk([&](vxrt::VariableOp name) {
-      if (!getPlace(name).overlaps(place))
-        return WalkResult::advance();
-      for (OpOperand &use : name->getUses()) {
-        Operation *user = use.getOwner();
-        if (user == slot.stores.back() ||
-            (user == loop && use.get() == slot.variable.getResult() && llvm::count(loop.getInits(), use.get()) == 1))
-          continue;
-        Operation *step = block.findAncestorOpInBlock(*user);
-        if (!isBriefUse(user) || llvm::is_contained(vxrt::getWrittenBuffers(user), name.getResult()) || !step ||
-            !step->isBeforeInBlock(loop))
-          return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
+  /// Memory that commands of a loop or branch write.
+  bool isWrittenInside(Value memory) const {
+    return llvm::any_of(memory.getUsers(), [&](Operation *user) {
+      return user->getParentOp()->getBlock() != &block && llvm::is_contained(vxrt::getWrittenBuffers(user), memory);
     });
-    return !result.wasInterrupted();
   }
 
-  /// What reads the old value has done so when the first kernel writes the new one.
-  bool readsOldBefore(Slot &slot) {
-    vxrt::DispatchOp first = slot.production.kernels.front();
-    unsigned ownReads = 0;
-    for (OpOperand &use : slot.old.getUses()) {
-      Operation *user = use.getOwner();
-      if (user == slot.production.copied)
-        continue;
-      if (slot.production.contains(user)) {
-        if (++ownReads > 1 || !mayOverwrite(use, slot.next.getResult()))
-          return false;
-        continue;
-      }
-      Operation *step = body.findAncestorOpInBlock(*user);
-      bool isEarlier = step == first->getParentOp()
-                           ? user->getBlock() == first->getBlock() && user->isBeforeInBlock(first)
-                           : step->isBeforeInBlock(first->getParentOp());
-      if (!isBriefUse(user) || !isEarlier)
-        return false;
+  /// What is stored: memory that a loop or branch writes, and a copy of it where the store is of one.
+  SmallVector<vxrt::AllocateOp> findMemory(vxrt::CopyOp store) const {
+    auto source = store.getSource().getDefiningOp<vxrt::AllocateOp>();
+    if (!source || source->getBlock() != &block)
+      return {};
+    if (isWrittenInside(source))
+      return {source};
+    for (Operation *user : source->getUsers())
+      if (auto copy = dyn_cast<vxrt::CopyOp>(user); copy && copy.getTarget() == source)
+        if (auto first = copy.getSource().getDefiningOp<vxrt::AllocateOp>();
+            first && first->getBlock() == &block && isWrittenInside(first))
+          return {first, source};
+    return {};
+  }
+
+  void updateInPlace(vxrt::CopyOp store) {
+    SmallVector<vxrt::AllocateOp> buffers = findMemory(store);
+    if (buffers.empty())
+      return;
+    auto variable = store.getTarget().getDefiningOp<vxrt::VariableOp>();
+    const VariablePlace place = getPlace(variable);
+    SharedMemory memory;
+    program.walk([&](vxrt::VariableOp name) {
+      if (getPlace(name) == place)
+        memory.add(name, variable);
+      else if (getPlace(name).overlaps(place))
+        memory.addPart(name, variable);
+    });
+    for (vxrt::AllocateOp buffer : buffers)
+      memory.add(buffer);
+    SharedMemory::State state;
+    state.current.insert(variable);
+    if (!memory.run(block, state) || !state.current.contains(variable))
+      return;
+    // A call that fails changes no variable. Where a fault may have been reported, only kernels can look.
+    if (!llvm::all_of(memory.behindFaults, llvm::IsaPred<vxrt::DispatchOp>))
+      return;
+    if (memory.firstWrite) {
+      Hoister hoister(memory.firstWrite);
+      if (!llvm::all_of(memory.failing, [&](Operation *op) { return hoister.add(op); }))
+        return;
+      hoister.move();
     }
-    return true;
-  }
-
-  /// A call that fails changes no variable: from the loop on nothing may fail it that cannot go to before the loop. A
-  /// wait is no such thing: guarded kernels have written nothing where it finds a fault.
-  bool leavesNothingToFail(ArrayRef<Slot> slots) {
-    auto isWait = [](Operation *op) { return isa<vxrt::CheckFaultsOp, vxrt::ReadI64Op>(op); };
-    auto check = [&](Operation *op) {
-      bool isGone = llvm::any_of(slots, [&](const Slot &slot) { return op == slot.next; });
-      if (isGone || isWait(op) || isa<vxrt::WhileOp, vxrt::IfOp>(op) || !mayFailCall(op))
-        return WalkResult::advance();
-      return WalkResult(success(hoist(op)));
-    };
-    if (loop->walk([&](Operation *op) { return op == loop ? WalkResult::advance() : check(op); }).wasInterrupted())
-      return false;
-    for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
-      if (op->walk(check).wasInterrupted())
-        return false;
-    return true;
-  }
-
-  /// True where the op may stand before the loop, and will.
-  bool hoist(Operation *op) {
-    if (hoisted.contains(op) || (op->getBlock() == &block && op->isBeforeInBlock(loop)))
-      return true;
-    if (op->getBlock() != &block && op->getBlock() != &body)
-      return false;
-    // One place for all iterations, where nothing keeps it from one to the next.
-    bool isMemory = isa<vxrt::AllocateOp>(op) && (op->getBlock() == &block || llvm::all_of(op->getUsers(), isBriefUse));
-    if (!isMemory && !isa<vxrt::ConstOp, vxrt::CalcOp, vxrt::SelectOp>(op))
-      return false;
-    for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (producer ? !hoist(producer) : operand.getParentBlock() != &block)
-        return false;
+    for (Operation *kernel : memory.behindFaults)
+      kernel->setAttr(kGuardedAttr, UnitAttr::get(kernel->getContext()));
+    variable->moveBefore(&program.getBody().front(), program.getBody().front().begin());
+    for (Operation *copy : memory.needless)
+      copy->erase();
+    for (vxrt::AllocateOp buffer : buffers) {
+      buffer.replaceAllUsesWith(variable.getResult());
+      buffer.erase();
     }
-    hoisted.insert(op);
-    return true;
   }
 
-  bool mayFaultBefore() {
-    bool mayBeFaulty = false;
-    for (Operation &op : block) {
-      if (&op == loop)
-        break;
-      op.walk([&](Operation *inner) { mayBeFaulty |= inner->hasAttr(kFaultSitesAttr); });
-      if (isa<vxrt::CheckFaultsOp, vxrt::ReadI64Op>(op))
-        mayBeFaulty = false;
-    }
-    return mayBeFaulty;
-  }
-
-  void update(Slot &slot, bool isBehindFaults) {
-    slot.variable->moveBefore(&block, block.begin());
-    if (isBehindFaults)
-      for (vxrt::DispatchOp kernel : slot.production.kernels)
-        kernel->setAttr(kGuardedAttr, UnitAttr::get(kernel.getContext()));
-    if (slot.production.copied)
-      slot.production.copied.erase();
-    for (Value name : {Value(slot.old), Value(slot.next), Value(loop.getResult(slot.number))})
-      name.replaceAllUsesWith(slot.variable);
-    vxrt::CopyOp first = slot.stores.front();
-    auto fresh = slot.stores.size() > 1 ? first.getTarget().getDefiningOp<vxrt::AllocateOp>() : vxrt::AllocateOp();
-    for (vxrt::CopyOp store : llvm::reverse(slot.stores))
-      store.erase();
-    if (fresh)
-      fresh.erase();
-    slot.next.erase();
-  }
-
-  /// What is carried no more: the loop names the variables itself.
-  void dropSlots(ArrayRef<Slot> slots) {
-    llvm::BitVector dropped(loop.getInits().size());
-    for (const Slot &slot : slots)
-      dropped.set(slot.number);
-    SmallVector<Value> inits, kept;
-    for (auto [number, init] : llvm::enumerate(loop.getInits()))
-      if (!dropped[number]) {
-        inits.push_back(init);
-        kept.push_back(loop.getResult(number));
-      }
-    OpBuilder builder(loop);
-    auto smaller = vxrt::WhileOp::create(builder, loop.getLoc(), TypeRange(ValueRange(inits)), loop.getCondition(),
-                                         inits, loop.getCommitsAttr());
-    smaller.getBody().takeBody(loop.getBody());
-    llvm::BitVector yielded(dropped.size() + 1);
-    for (unsigned number : dropped.set_bits())
-      yielded.set(number + 1);
-    body.getTerminator()->eraseOperands(yielded);
-    body.eraseArguments(dropped);
-    for (auto [before, after] : llvm::zip_equal(kept, smaller.getResults()))
-      before.replaceAllUsesWith(after);
-    loop.erase();
-  }
-
-  vxrt::WhileOp loop;
+  vxrt::ProgramOp program;
+  Block &block; // the program's, or that of a loop that commits
   const VariablePlaces &places;
-  Block &block;
-  Block &body;
-  SetVector<Operation *> hoisted; // what they read first
 };
 
 struct UpdateLoopsInPlacePass : impl::UpdateLoopsInPlacePassBase<UpdateLoopsInPlacePass> {
   void runOnOperation() override {
     VariablePlaces places(getOperation()->getParentOfType<ModuleOp>());
     Block &block = getOperation().getBody().front();
-    for (auto loop : llvm::make_early_inc_range(block.getOps<vxrt::WhileOp>()))
-      if (!loop.getCommits())
-        LoopUpdater(getOperation(), loop, places).run();
-    for (auto segment : llvm::make_early_inc_range(block.getOps<vxrt::SegmentOp>()))
-      if (segment.getBody().front().empty())
-        segment.erase();
+    for (auto loop : block.getOps<vxrt::WhileOp>())
+      if (loop.getCommits())
+        LoopUpdater(getOperation(), loop.getBody().front(), places).run();
+    LoopUpdater(getOperation(), block, places).run();
   }
 };
 

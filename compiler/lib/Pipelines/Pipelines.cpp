@@ -142,6 +142,8 @@ void buildKernelsPipeline(OpPassManager &pm, const TargetBackend &backend) {
 void buildSchedulePipeline(OpPassManager &pm) {
   pm.addPass(createConvertToSchedulePass());
   pm.addNestedPass<vxrt::ProgramOp>(createElideCopiesPass());
+  pm.addNestedPass<vxrt::ProgramOp>(createCarryInPlacePass());
+  pm.addNestedPass<vxrt::ProgramOp>(createElideCopiesPass()); // of what loops begin and end with
   pm.addNestedPass<vxrt::ProgramOp>(createUpdateLoopsInPlacePass());
   pm.addNestedPass<vxrt::ProgramOp>(createWriteVariablesInPlacePass());
   pm.addNestedPass<vxrt::ProgramOp>(createDeclareAliasesPass());

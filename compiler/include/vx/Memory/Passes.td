@@ -15,20 +15,37 @@ def ElideCopiesPass : Pass<"vx-elide-copies", "::vxrt::ProgramOp"> {
   let dependentDialects = ["::vxrt::VXRTDialect"];
 }
 
-def UpdateLoopsInPlacePass : Pass<"vx-update-loops-in-place", "::vxrt::ProgramOp"> {
-  let summary = "Let loops update variables where the variables lie";
+def CarryInPlacePass : Pass<"vx-carry-in-place", "::vxrt::ProgramOp"> {
+  let summary = "Let loops keep what they carry where it is";
   let description = [{
-    A carried value that begins as a variable's and whose last one is stored to it lies where the variable does, in all iterations, and the
-    loop carries it no more. Its next value is made as `vx-write-variables-in-place` wants it: by a kernel whose result may lie in its
-    operand's place, or by kernels that replace elements of the old value. Nothing else reads the variable from the loop on, and what reads
-    the old value in the loop does so before.
+    What a loop carries lies in one memory in all iterations: one buffer before the loop, which gets a copy of what the loop begins with. The
+    loop carries it no more. Each new value is made by a kernel whose result may lie in its operand's place (`vx.in_place`), by kernels that
+    replace elements of the old one, or by one that reads nothing of it; all else that reads the old value does so before. So it is for
+    loops wherever they stand. What goes through loops in loops and through branches is one memory in all of them, where that can be, and a
+    branch that leaves it alone copies nothing. What a branch stores to a variable lies in one memory without a loop, too.
 
-    A call that fails changes no variable: nothing in the loop or behind it may fail the call. Memory and sizes that do not change from
-    iteration to iteration go to before the loop. Behind kernels that may report a fault, those that write are `vx.guarded`.
+    A loop whose kernels may report a fault copies a variable when it begins, not in each iteration, and writes it when it is done.
 
-    Stays a copy: a value that other memory of each iteration holds (buffers that are swapped), a loop that reports faults, in another loop
-    or in a branch, and one that holds on to memory of its iterations. A loop that `commits` needs none of this. Needs: the schedule, before
-    the arena is planned. Numerics: none.
+    Stays: a value that is read behind the kernel that makes the next one, that two carried values hold in turn, that a list holds, or whose
+    size changes. Needs: the schedule, before the arena is planned. Numerics: none.
+  }];
+  let dependentDialects = ["::vxrt::VXRTDialect"];
+}
+
+def UpdateLoopsInPlacePass : Pass<"vx-update-loops-in-place", "::vxrt::ProgramOp"> {
+  let summary = "Let loops and branches update variables where the variables lie";
+  let description = [{
+    Memory that commands in loops and branches write, that begins as a copy of a variable and is stored to it at the end, is the variable's.
+    `vx-carry-in-place` makes such memory. Whatever reads the variable reads it where that still is its old value, or its new one.
+
+    A call that fails changes no variable: nothing may fail the call from the first command on that writes it. Memory and sizes that do not
+    change from iteration to iteration go to before the loop. A wait is no such thing: behind kernels that may report a fault, those that
+    write are `vx.guarded`, and have written nothing where it finds one.
+
+    In a loop that `commits`, the same holds for what loops and branches in an iteration update, until the end of it.
+
+    Stays a copy: what a loop stores that reports faults itself, or that checks sizes of its own. Needs: the schedule, before the arena is
+    planned. Numerics: none.
   }];
   let dependentDialects = ["::vx::VXDialect", "::vxrt::VXRTDialect"];
 }
