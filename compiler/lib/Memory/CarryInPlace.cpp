@@ -49,7 +49,7 @@ struct Slot {
 
 /// Values that are handed on to one another.
 struct Web {
-  SetVector<Value> values;  // what loops and branches give and take, and fresh memory
+  SetVector<Value> values; // what loops and branches give and take, and fresh memory
   SmallVector<Slot> slots;
 };
 
@@ -109,8 +109,7 @@ private:
       if (Value argument = slot.getArgument()) {
         join(slot.getResult(), argument);
         if (Value init = slot.getInit().get();
-            joining == Joining::Everything ||
-            (joining == Joining::Carried && !init.getDefiningOp<vxrt::AllocateOp>()))
+            joining == Joining::Everything || (joining == Joining::Carried && !init.getDefiningOp<vxrt::AllocateOp>()))
           join(argument, init);
       }
     }
@@ -130,12 +129,11 @@ private:
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       auto copy = dyn_cast<vxrt::CopyOp>(user);
       return copy && copy.getSource() == value &&
-             (isStore(copy) ||
-              (copy.getTarget().getDefiningOp<vxrt::AllocateOp>() &&
-               llvm::any_of(copy.getTarget().getUsers(), [&](Operation *next) {
-                 auto store = dyn_cast<vxrt::CopyOp>(next);
-                 return store && store.getSource() == copy.getTarget() && isStore(store);
-               })));
+             (isStore(copy) || (copy.getTarget().getDefiningOp<vxrt::AllocateOp>() &&
+                                llvm::any_of(copy.getTarget().getUsers(), [&](Operation *next) {
+                                  auto store = dyn_cast<vxrt::CopyOp>(next);
+                                  return store && store.getSource() == copy.getTarget() && isStore(store);
+                                })));
     });
   }
 
@@ -149,8 +147,9 @@ private:
 
   bool isSame(Value a, Value b) const {
     auto aName = a.getDefiningOp<vxrt::VariableOp>(), bName = b.getDefiningOp<vxrt::VariableOp>();
-    return a == b || (aName && bName && places.lookup(aName.getVariableAttr().getAttr()) ==
-                                            places.lookup(bName.getVariableAttr().getAttr()));
+    return a == b ||
+           (aName && bName &&
+            places.lookup(aName.getVariableAttr().getAttr()) == places.lookup(bName.getVariableAttr().getAttr()));
   }
 
   /// All have one size: only what loops and branches carry beside may change it.
@@ -208,8 +207,8 @@ private:
     if (entering && !isVariable && !dominance.properlyDominates(entering, outermost))
       return false;
     // A variable that iterations store is another thing in each.
-    bool isStoredInside = outermost->walk([](vxrt::WhileOp loop) { return WalkResult(failure(loop.getCommits())); })
-                              .wasInterrupted();
+    bool isStoredInside =
+        outermost->walk([](vxrt::WhileOp loop) { return WalkResult(failure(loop.getCommits())); }).wasInterrupted();
     if (isVariable && isStoredInside)
       return false;
     for (Value other : others)
@@ -282,8 +281,9 @@ private:
   void copyBefore(Operation *op, Value source, Value target) {
     OpBuilder builder(op);
     for (Operation *before = op->getPrevNode();
-         before && isa<vxrt::ConstOp, vxrt::CalcOp, vxrt::SelectOp, vxrt::AllocateOp, vxrt::VariableOp,
-                       vxrt::SegmentOp>(before) &&
+         before &&
+         isa<vxrt::ConstOp, vxrt::CalcOp, vxrt::SelectOp, vxrt::AllocateOp, vxrt::VariableOp, vxrt::SegmentOp>(
+             before) &&
          before != source.getDefiningOp() && before != target.getDefiningOp();
          before = before->getPrevNode())
       if (auto segment = dyn_cast<vxrt::SegmentOp>(before)) {
@@ -317,7 +317,8 @@ private:
         for (auto [number, init] : llvm::enumerate(loop.getInits()))
           if (!numbers[number])
             inits.push_back(init);
-        smaller = vxrt::WhileOp::create(builder, op->getLoc(), types, loop.getCondition(), inits, loop.getCommitsAttr());
+        smaller =
+            vxrt::WhileOp::create(builder, op->getLoc(), types, loop.getCondition(), inits, loop.getCommitsAttr());
         Block &body = loop.getBody().front();
         llvm::BitVector yielded(numbers.size() + 1);
         for (unsigned number : numbers.set_bits())

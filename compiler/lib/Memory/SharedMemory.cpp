@@ -69,8 +69,7 @@ bool SharedMemory::runOp(Operation *op, State &state) {
   bool isWait = isa<vxrt::CheckFaultsOp, vxrt::ReadI64Op>(op);
   if (isWait)
     state.mayBeFaulty = false;
-  if (state.isWritten && !isWait && !contains(op->getNumResults() == 1 ? op->getResult(0) : Value()) &&
-      mayFailCall(op))
+  if (state.isWritten && !isWait && !contains(op->getNumResults() == 1 ? op->getResult(0) : Value()) && mayFailCall(op))
     failing.insert(op);
   if (auto dispatch = dyn_cast<vxrt::DispatchOp>(op)) {
     bool isRight = runDispatch(dispatch, state);
@@ -180,8 +179,7 @@ bool SharedMemory::runDispatch(vxrt::DispatchOp dispatch, State &state) {
     return false;
   // What the kernel reads and writes by one name was so from the start.
   bool readsOther = llvm::any_of(reads, [&](OpOperand *use) { return use->get() != output; });
-  if (readsOther && (reads.size() > 1 || parts.contains(reads.front()->get()) ||
-                     !mayOverwrite(*reads.front(), output)))
+  if (readsOther && (reads.size() > 1 || parts.contains(reads.front()->get()) || !mayOverwrite(*reads.front(), output)))
     return false;
   return write(dispatch, name, state);
 }

@@ -57,4 +57,66 @@ TEST(InterpreterTest, WantsWhatAnInstanceHas) {
   EXPECT_EQ(message("random"), "none");
 }
 
+// The third iteration stores a number before it gathers by an index that is wrong.
+TEST(InterpreterTest, KeepsWhatIterationsThatCommitHaveStored) {
+  MLIRContext context;
+  context.loadDialect<vx::VXDialect, func::FuncDialect>();
+  std::string text = R"(
+    vx.symbol data_dependent "i"
+    vx.variable @called : tensor<i64>
+    vx.variable @pool : tensor<20xi64>
+    vx.variable @begun in @pool at 0 : tensor<1xi64>
+    vx.variable @sum in @pool at 128 : tensor<1xi64>
+    func.func @main(%k: tensor<i64>, %x: tensor<2xi64>, %at: tensor<4xi64>) {
+      %one = vx.constant dense<1> : tensor<i64>
+      vx.variable_store %one, @called : tensor<i64>
+      vx.loop COMMITS "i" trip_count(%k) {
+        %begun = vx.variable_load @begun : tensor<1xi64>
+        %step = vx.constant dense<1> : tensor<1xi64>
+        %more = vx.add %begun, %step : tensor<1xi64>, tensor<1xi64>
+        vx.variable_store %more, @begun : tensor<1xi64>
+        %place = vx.slice %at starts [#vx.dim<i>] strides [1] : tensor<4xi64> -> tensor<1xi64>
+        %row = vx.gather %x, %place axis = 0 : tensor<2xi64>, tensor<1xi64>
+        %sum = vx.variable_load @sum : tensor<1xi64>
+        %next = vx.add %sum, %row : tensor<1xi64>, tensor<1xi64>
+        vx.variable_store %next, @sum : tensor<1xi64>
+        %true = vx.constant dense<true> : tensor<i1>
+        vx.yield %true : tensor<i1>
+      }
+      return
+    })";
+  auto tensor = [](std::initializer_list<int64_t> elements) {
+    HostTensor value(ElementType::I64, {int64_t(elements.size())});
+    for (auto [index, element] : llvm::enumerate(elements))
+      value.setInt(int64_t(index), element);
+    return value;
+  };
+  auto number = [](const ProgramState &state, llvm::StringRef name, int64_t index) {
+    auto variable = state.variables.find(name);
+    return variable == state.variables.end() ? 0 : variable->second.getInt(index);
+  };
+  for (bool commits : {false, true}) {
+    std::string source = text;
+    source.replace(source.find("COMMITS"), 7, commits ? "commits" : "");
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source, ParserConfig(&context));
+    ASSERT_TRUE(module);
+    ProgramState state;
+    auto call = [&](int64_t rounds) {
+      llvm::Expected<llvm::SmallVector<HostValue>> results =
+          evaluateFunction(module->lookupSymbol<func::FuncOp>("main"),
+                           {HostTensor::scalar(rounds), tensor({10, 300}), tensor({0, 1, 2, 0})}, state);
+      return results ? "none" : llvm::toString(results.takeError());
+    };
+    EXPECT_NE(call(4), "none");
+    EXPECT_EQ(number(state, "called", 0), 0);
+    EXPECT_EQ(number(state, "pool", 0), commits ? 2 : 0);
+    EXPECT_EQ(number(state, "pool", 16), commits ? 310 : 0);
+    // The next call goes on from there.
+    EXPECT_EQ(call(1), "none");
+    EXPECT_EQ(number(state, "called", 0), 1);
+    EXPECT_EQ(number(state, "pool", 0), commits ? 3 : 1);
+    EXPECT_EQ(number(state, "pool", 16), commits ? 320 : 10);
+  }
+}
+
 } // namespace
