@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 from run_models import np, required_devices
-from run_state import tensor, whole
+from state_case import tensor, whole
 
 CASES = {}
 
