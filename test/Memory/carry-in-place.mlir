@@ -135,14 +135,19 @@ vx.kernel @e "0" symbols [] workgroups <1> #vx.loops<tile = []> attributes {vx.i
 // -----
 
 // Carried on: where the next value lies cannot be where the old one does. It is read behind the kernel; the kernel reads other
-// elements; two hold one another's; the branch gives other memory; a list holds it; the loop carries sizes.
+// elements; two hold one another's, or begin as two and go on as one; the branch gives other memory, or memory of another
+// size; a list holds it; the loop carries sizes.
 // CHECK-LABEL: vxrt.program @read_behind
 // CHECK:         -> i64, !vxrt.buffer {
 // CHECK-LABEL: vxrt.program @other_elements
 // CHECK:         -> i64, !vxrt.buffer {
 // CHECK-LABEL: vxrt.program @in_turn
 // CHECK:         -> i64, !vxrt.buffer, !vxrt.buffer {
+// CHECK-LABEL: vxrt.program @begin_as_two
+// CHECK:         -> i64, !vxrt.buffer, !vxrt.buffer {
 // CHECK-LABEL: vxrt.program @other_memory
+// CHECK:         -> i64, !vxrt.buffer {
+// CHECK-LABEL: vxrt.program @other_size
 // CHECK:         -> i64, !vxrt.buffer {
 // CHECK-LABEL: vxrt.program @held
 // CHECK:         -> i64, !vxrt.object, !vxrt.buffer {
@@ -201,6 +206,23 @@ vxrt.program @in_turn symbols ["n"] {
   }
   vxrt.return ranks []
 }
+vxrt.program @begin_as_two symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer, %y: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %one = vxrt.const 1
+  %c16 = vxrt.const 16
+  %more = vxrt.calc lt %zero, %n
+  %r:3 = vxrt.while %more inits(%zero, %x, %y : i64, !vxrt.buffer, !vxrt.buffer) -> i64, !vxrt.buffer, !vxrt.buffer {
+  ^bb0(%k: i64, %v: !vxrt.buffer, %u: !vxrt.buffer):
+    %a = vxrt.allocate %c16 : !vxrt.buffer
+    vxrt.segment {
+      vxrt.dispatch @e[%one] (%v, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    }
+    %next = vxrt.calc add %k, %one
+    vxrt.yield %one, %next, %a, %a : i64, i64, !vxrt.buffer, !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
 vxrt.program @other_memory symbols ["n"] {
 ^bb0(%n: i64, %x: !vxrt.buffer, %y: !vxrt.buffer):
   %zero = vxrt.const 0
@@ -217,6 +239,33 @@ vxrt.program @other_memory symbols ["n"] {
       vxrt.yield %a : !vxrt.buffer
     } else {
       vxrt.yield %y : !vxrt.buffer
+    }
+    %next = vxrt.calc add %k, %one
+    vxrt.yield %one, %next, %t : i64, i64, !vxrt.buffer
+  }
+  vxrt.return ranks []
+}
+vxrt.program @other_size symbols ["n"] {
+^bb0(%n: i64, %x: !vxrt.buffer):
+  %zero = vxrt.const 0
+  %one = vxrt.const 1
+  %c16 = vxrt.const 16
+  %bytes = vxrt.calc mul %n, %c16
+  %more = vxrt.calc lt %zero, %n
+  %r:2 = vxrt.while %more inits(%zero, %x : i64, !vxrt.buffer) -> i64, !vxrt.buffer {
+  ^bb0(%k: i64, %v: !vxrt.buffer):
+    %t = vxrt.if %k -> !vxrt.buffer {
+      %a = vxrt.allocate %c16 : !vxrt.buffer
+      vxrt.segment {
+        vxrt.dispatch @e[%one] (%v, %x) -> (%a) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+      }
+      vxrt.yield %a : !vxrt.buffer
+    } else {
+      %b = vxrt.allocate %bytes : !vxrt.buffer
+      vxrt.segment {
+        vxrt.dispatch @e[%one] (%v, %x) -> (%b) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+      }
+      vxrt.yield %b : !vxrt.buffer
     }
     %next = vxrt.calc add %k, %one
     vxrt.yield %one, %next, %t : i64, i64, !vxrt.buffer

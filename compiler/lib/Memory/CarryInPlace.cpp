@@ -206,11 +206,6 @@ private:
     bool isVariable = entering && entering.getDefiningOp<vxrt::VariableOp>();
     if (entering && !isVariable && !dominance.properlyDominates(entering, outermost))
       return false;
-    // A variable that iterations store is another thing in each.
-    bool isStoredInside =
-        outermost->walk([](vxrt::WhileOp loop) { return WalkResult(failure(loop.getCommits())); }).wasInterrupted();
-    if (isVariable && isStoredInside)
-      return false;
     for (Value other : others)
       memory.addEntry(other, outermost);
     SmallVector<Slot> copied;
