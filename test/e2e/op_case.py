@@ -54,6 +54,9 @@ def tensor_type(dtype, dims):
     return text + ">"
 
 
+DIM_FUNCTIONS = {"max": max, "min": min, "floordiv": lambda a, b: a // b, "ceildiv": lambda a, b: -(-a // b), "mod": lambda a, b: a % b}
+
+
 class Input:
     """`make(rng, shape)` gives the values; `dims` may name symbols, which each run of the case gives sizes."""
 
@@ -64,7 +67,7 @@ class Input:
         return tensor_type(self.dtype, self.dims)
 
     def array(self, rng, sizes):
-        shape = [eval(dim, {"max": max, "min": min}, dict(sizes)) if isinstance(dim, str) else dim for dim in self.dims]
+        shape = [eval(dim, DIM_FUNCTIONS, dict(sizes)) if isinstance(dim, str) else dim for dim in self.dims]
         return encode(self.make(rng, tuple(shape)), self.dtype).reshape(shape)
 
 

@@ -5,6 +5,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "vx/Autodiff/Passes.h"
 #include "vx/Codegen/CPU.h"
 #include "vx/Codegen/Common/Passes.h"
 #include "vx/Codegen/GPU.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv) {
   vx::registerCUDATargetDialects(registry);
   vx::registerROCMTargetDialects(registry);
   mlir::registerAllPasses();
+  vx::registerAutodiffPasses();
   vx::registerTransformsPasses();
   vx::registerFusionPasses();
   vx::registerVXToLinalgPasses();

@@ -1,5 +1,6 @@
 #include "vx/Pipelines/Pipelines.h"
 
+#include "vx/Autodiff/Passes.h"
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Memory/Passes.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -79,7 +80,10 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyGraphPass());
 }
 
-void buildGradPipeline(OpPassManager &pm) { pm.addPass(createVerifyGradPass()); }
+void buildGradPipeline(OpPassManager &pm) {
+  pm.addPass(createExpandGradientsPass());
+  pm.addPass(createVerifyGradPass());
+}
 
 void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) {
   specialise(pm, options.dims);

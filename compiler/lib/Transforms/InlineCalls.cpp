@@ -1,5 +1,5 @@
 #include "vx/Dialect/VX/IR/Constraints.h"
-#include "vx/Transforms/CloneWithFreshSymbols.h"
+#include "vx/Dialect/VX/Utils/CloneWithFreshSymbols.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

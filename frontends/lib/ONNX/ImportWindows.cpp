@@ -1,5 +1,6 @@
 // Convolution and pooling.
 #include "OpFunctions.h"
+#include "vx/Dialect/VX/Utils/TransposedConv.h"
 
 using namespace mlir;
 
@@ -121,45 +122,6 @@ static void importConv(NodeImporter &n) {
   setBiasedOutput(n, result);
 }
 
-/// [C, M / groups, k...] as the filter of the convolution that goes the other way: [M, C / groups, k...], mirrored.
-static Value mirrorFilter(NodeImporter &n, Value filter, int64_t groups) {
-  Dims dims = vx::getDims(typeOf(filter));
-  size_t rank = dims.size();
-  Dims starts = {n.dim(0), n.dim(0)};
-  SmallVector<int64_t> strides = {1, 1};
-  for (size_t d = 2; d < rank; ++d) {
-    starts.push_back(subDims(dims[d], n.dim(1)));
-    strides.push_back(-1);
-  }
-  Value mirrored = n.slice(filter, starts, dims, strides);
-  DimAttr channels = floorDivDims(dims[0], n.dim(groups));
-  Dims split = {n.dim(groups), channels, dims[1]}, joined = {mulDims(n.dim(groups), dims[1]), channels};
-  SmallVector<int64_t> permutation = {0, 2, 1};
-  for (size_t d = 2; d < rank; ++d) {
-    split.push_back(dims[d]);
-    joined.push_back(dims[d]);
-    permutation.push_back(d + 1);
-  }
-  return n.reshape(n.transpose(n.reshape(mirrored, split), permutation), joined);
-}
-
-/// Puts stride - 1 zeros behind each place of the spatial dimensions.
-static Value spreadPlaces(NodeImporter &n, Value input, ArrayRef<int64_t> strides) {
-  if (llvm::all_of(strides, [](int64_t stride) { return stride == 1; }))
-    return input;
-  Dims dims = vx::getDims(typeOf(input)), split = {dims[0], dims[1]}, joined = split;
-  Dims low = {n.dim(0), n.dim(0)}, high = low;
-  for (auto [d, stride] : llvm::enumerate(strides)) {
-    split.append({dims[d + 2], n.dim(1)});
-    joined.push_back(mulDims(dims[d + 2], n.dim(stride)));
-    low.append({n.dim(0), n.dim(0)});
-    high.append({n.dim(0), n.dim(stride - 1)});
-  }
-  Value padded =
-      n.emit<PadOp>(n.reshape(input, split), n.emitScalar(0, elementOf(input)), n.toArray(low), n.toArray(high));
-  return n.reshape(padded, joined);
-}
-
 static void importConvTranspose(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
   Dims dims = n.getDims(0), filterDims = n.getDims(1);
@@ -184,7 +146,8 @@ static void importConvTranspose(NodeImporter &n) {
     throwInvalid("expects 'output_shape' with " + Twine(count) + " entries, got " + Twine(wanted->size()));
   if (autoPad != "NOTSET" && autoPad != "VALID" && autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER")
     throwInvalid("expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '" + autoPad + "'");
-  SmallVector<int64_t> low, high;
+  SmallVector<int64_t> low;
+  Dims sizes;
   for (size_t d = 0; d < count; ++d) {
     int64_t reach = (kernel[d] - 1) * dilations[d], padLow = pads[d], padHigh = pads[d + count];
     if (autoPad == "VALID")
@@ -201,12 +164,11 @@ static void importConvTranspose(NodeImporter &n) {
       padLow = autoPad == "SAME_UPPER" || *total < 0 ? half : *total - half;
       padHigh = *total - padLow;
     }
-    low.push_back(reach - padLow);
-    // The zeros behind the last place are no part of the result.
-    high.push_back(reach - padHigh + more[d] - (strides[d] - 1));
+    low.push_back(padLow);
+    sizes.push_back(addDims(mulDims(subDims(dims[d + 2], n.dim(1)), n.dim(strides[d])),
+                            n.dim(reach + 1 + more[d] - padLow - padHigh)));
   }
-  Value result = n.emit<ConvOp>(spreadPlaces(n, input, strides), mirrorFilter(n, filter, groups),
-                                SmallVector<int64_t>(count, 1), dilations, low, high, groups);
+  Value result = emitTransposedConv(n, input, filter, sizes, strides, dilations, low, groups);
   setBiasedOutput(n, result);
 }
 

@@ -41,10 +41,10 @@ protected:
   }
 
   /// What kernels compute or look through. Ops of the host are the schedule's and the interpreter's; what holds a
-  /// kernel's ops has no meaning but theirs.
+  /// kernel's ops has no meaning but theirs; directives are gone before there are kernels.
   static bool isOfKernels(OperationName op) {
     std::optional<Role> role = getRole(op);
-    return role != Role::Host && role != Role::Container;
+    return role != Role::Host && role != Role::Container && role != Role::Directive;
   }
 
   MLIRContext context;

@@ -174,6 +174,35 @@ Value GraphBuilder::slice(Value value, ArrayRef<DimAttr> starts, ArrayRef<DimAtt
   return isWhole ? value : emitAs<SliceOp>(to, value, toArray(starts), strides);
 }
 
+Value GraphBuilder::pad(Value value, ArrayRef<DimAttr> low, ArrayRef<DimAttr> high) {
+  auto isZero = [](DimAttr dim) { return dim && dim.asConstant() == 0; };
+  RankedTensorType type = typeOf(value);
+  if (!type || (llvm::all_of(low, isZero) && llvm::all_of(high, isZero)))
+    return type ? value : Value();
+  return emit<PadOp>(value, emitScalar(0, type.getElementType()), toArray(low), toArray(high));
+}
+
+Value GraphBuilder::spreadPlaces(Value value, ArrayRef<int64_t> steps) {
+  RankedTensorType type = typeOf(value);
+  if (!type || llvm::all_of(steps, [](int64_t step) { return step == 1; }))
+    return type ? value : Value();
+  // Each place becomes a row of its own, which is filled up.
+  SmallVector<DimAttr> split, joined, low, high;
+  for (auto [d, step] : llvm::enumerate(steps)) {
+    DimAttr size = getDim(type, d);
+    split.push_back(size);
+    low.push_back(dim(0));
+    high.push_back(dim(0));
+    if (step != 1) {
+      split.push_back(dim(1));
+      low.push_back(dim(0));
+      high.push_back(dim(step - 1));
+    }
+    joined.push_back(size * step);
+  }
+  return reshape(pad(reshape(value, split), low, high), joined);
+}
+
 Value GraphBuilder::broadcastInDim(Value value, ArrayRef<DimAttr> dims, ArrayRef<int64_t> dimensions) {
   RankedTensorType from = typeOf(value), to = from ? makeType(dims, from.getElementType()) : from;
   return to && to == from ? value : emitAs<BroadcastOp>(to, value, dimensions);

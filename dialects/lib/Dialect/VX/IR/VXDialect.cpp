@@ -36,6 +36,7 @@ void VXDialect::initialize() {
   registerContractionOps(*this);
   registerControlOps(*this);
   registerElementwiseOps(*this);
+  registerGradientOps(*this);
   registerIndexingOps(*this);
   registerNormOps(*this);
   registerReductionOps(*this);
@@ -53,6 +54,8 @@ std::optional<Role> getRole(OperationName op) {
     return Role::Layout;
   if (op.hasTrait<OpTrait::Container>())
     return Role::Container;
+  if (op.hasTrait<OpTrait::Directive>())
+    return Role::Directive;
   return std::nullopt;
 }
 

@@ -99,6 +99,10 @@ public:
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
   mlir::Value slice(mlir::Value value, llvm::ArrayRef<DimAttr> starts, llvm::ArrayRef<DimAttr> sizes,
                     llvm::ArrayRef<int64_t> strides);
+  /// Adds zeros before and after each dimension; a negative amount takes elements away.
+  mlir::Value pad(mlir::Value value, llvm::ArrayRef<DimAttr> low, llvm::ArrayRef<DimAttr> high);
+  /// Puts steps[d] - 1 zeros behind each place of dimension d. Each step is at least 1.
+  mlir::Value spreadPlaces(mlir::Value value, llvm::ArrayRef<int64_t> steps);
   /// Repeats `value` to `dims`, its dimensions aligned with the last ones (numpy).
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<DimAttr> dims);
   /// As vx.broadcast: dimension d of `value` is `dimensions[d]` of the result.

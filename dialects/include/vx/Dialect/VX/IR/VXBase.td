@@ -170,6 +170,9 @@ def VX_Layout : VX_Trait<"Layout">;
 /// Holds the ops of one kernel, or stands for them.
 def VX_Container : VX_Trait<"Container">;
 
+/// Says to the compiler what is differentiated; none is left after the `grad` phase.
+def VX_Directive : VX_Trait<"Directive">;
+
 // What else passes may rely on.
 /// Every result element depends on the operands' elements at the same place only; all shapes are compatible. Defines what
 /// VX_ConstrainedOpInterface wants of the op.
@@ -203,6 +206,9 @@ def VX_Unconstrained : VX_Trait<"Unconstrained">;
 /// Its result type says what it computes; it does not follow from the operands and attributes alone.
 def VX_StatesResultType : VX_Trait<"StatesResultType">;
 
+/// No gradient flows through it: its results are no floats, or constant but for jumps, or it stops gradients.
+def VX_NonDifferentiable : VX_Trait<"NonDifferentiable">;
+
 // The op defines the methods of the interface itself.
 defvar VX_CountsFlops = DeclareOpInterfaceMethods<VX_WorkOpInterface, ["getFlops"]>;
 defvar VX_Updates = DeclareOpInterfaceMethods<VX_UpdateOpInterface, ["getNumOrderedDims"]>;
@@ -213,6 +219,8 @@ defvar VX_MayBeIdentity = DeclareOpInterfaceMethods<VX_IdentityOpInterface>;
 defvar VX_Indexes = DeclareOpInterfaceMethods<VX_IndexingOpInterface>;
 defvar VX_ChoosesHostScalars = DeclareOpInterfaceMethods<VX_HostScalarOpInterface, ["isHostScalar"]>;
 defvar VX_Decomposable = DeclareOpInterfaceMethods<VX_DecomposableOpInterface>;
+/// Each op has this, unless it is VX_NonDifferentiable, or the build fails.
+defvar VX_Differentiable = DeclareOpInterfaceMethods<VX_DifferentiableOpInterface>;
 /// Each op has this, unless it is VX_Unconstrained, or the build fails.
 defvar VX_Constrained = DeclareOpInterfaceMethods<VX_ConstrainedOpInterface>;
 

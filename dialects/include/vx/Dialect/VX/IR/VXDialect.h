@@ -23,6 +23,7 @@ namespace vx {
 
 class ConstraintCollector;
 class GraphBuilder;
+class Pullback;
 
 /// True when each pair of types differs at most in dimensions that may be equal.
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
@@ -58,6 +59,8 @@ struct Layout : mlir::OpTrait::TraitBase<Op, Layout> {};
 template <typename Op>
 struct Container : mlir::OpTrait::TraitBase<Op, Container> {};
 template <typename Op>
+struct Directive : mlir::OpTrait::TraitBase<Op, Directive> {};
+template <typename Op>
 struct Product : mlir::OpTrait::TraitBase<Op, Product> {};
 template <typename Op>
 struct Reduces : mlir::OpTrait::TraitBase<Op, Reduces> {};
@@ -83,6 +86,8 @@ template <typename Op>
 struct BindsResultSizes : mlir::OpTrait::TraitBase<Op, BindsResultSizes> {};
 template <typename Op>
 struct Unconstrained : mlir::OpTrait::TraitBase<Op, Unconstrained> {};
+template <typename Op>
+struct NonDifferentiable : mlir::OpTrait::TraitBase<Op, NonDifferentiable> {};
 template <typename Op>
 struct StatesResultType : mlir::OpTrait::TraitBase<Op, StatesResultType> {};
 } // namespace OpTrait
@@ -114,7 +119,7 @@ mlir::Operation *getAnchor(mlir::Block &body);
 namespace vx {
 
 /// What an op is to the program: see the traits of these names in VXBase.td.
-enum class Role { Pointwise, Anchor, Host, Layout, Container };
+enum class Role { Pointwise, Anchor, Host, Layout, Container, Directive };
 
 /// None for ops of other dialects.
 std::optional<Role> getRole(mlir::OperationName op);

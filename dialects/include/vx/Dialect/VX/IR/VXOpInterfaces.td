@@ -44,6 +44,16 @@ def VX_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
     "::llvm::SmallVector<::mlir::Value>", "decompose", (ins "::vx::GraphBuilder &":$builder)>];
 }
 
+def VX_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::vx";
+  let description = [{ An op through which gradients flow from its results back to its operands: see `Pullback.h`. }];
+  let methods = [InterfaceMethod<[{
+      Builds, from the cotangents of the results, those of the operands that are wanted, of ops that are differentiable in turn. Refuses,
+      by the pullback's builder, what has no gradient.
+    }],
+    "void", "buildPullback", (ins "::vx::Pullback &":$pullback)>];
+}
+
 def VX_RowsOpInterface : OpInterface<"RowsOpInterface"> {
   let cppNamespace = "::vx";
   let description = [{

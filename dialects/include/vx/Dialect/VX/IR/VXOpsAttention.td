@@ -6,7 +6,7 @@ include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_AttentionOp : VX_Op<"attention", [Pure, AttrSizedOperandSegments,
                                          AllElementTypesMatch<["query", "key", "value", "result"]>,
-                                         VX_Anchor, VX_StatesResultType, VX_CountsFlops, VX_Constrained, VX_Decomposable]> {
+                                         VX_Anchor, VX_StatesResultType, VX_CountsFlops, VX_Differentiable, VX_Constrained, VX_Decomposable]> {
   let summary = "scaled dot-product attention";
   let description = [{
     For each batch b, head h and query s, over the keys t, with g = h / (heads / key heads) and p = s + past:

@@ -5,7 +5,7 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs", "rhs"]>,
-                                               VX_Anchor, VX_Product, VX_CountsFlops, VX_Constrained]> {
+                                               VX_Anchor, VX_Product, VX_CountsFlops, VX_Differentiable, VX_Constrained]> {
   let summary = "sum of products over common dimensions";
   let description = [{
     The dimensions of each operand are batch (paired, kept), contracting (paired, summed over) or free:
@@ -45,7 +45,7 @@ def VX_ContractOp : VX_InferredOp<"contract", [Pure, AllElementTypesMatch<["lhs"
 }
 
 def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "filter"]>,
-                                       VX_Anchor, VX_Product, VX_CountsFlops, VX_Constrained]> {
+                                       VX_Anchor, VX_Product, VX_CountsFlops, VX_Differentiable, VX_Constrained]> {
   let summary = "convolution (cross-correlation) over spatial dimensions";
   let description = [{
     `input` is [N, C, spatial...], `filter` [M, C / groups, kernel...], `result` [N, M, spatial...]:

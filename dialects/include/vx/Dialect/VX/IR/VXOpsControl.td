@@ -7,7 +7,7 @@ include "vx/Dialect/VX/IR/VXStrategies.td"
 
 //===-- Symbols ----------------------------------------------------------------------------------------------------===//
 
-def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
+def VX_SymbolOp : VX_Op<"symbol", [VX_NonDifferentiable, HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_Unconstrained]> {
   let summary = "declares a dimension symbol";
   let description = [{
     Values allowed are the multiples of `multiple` in [`min`, `max`]. A symbol is bound at the call by the shapes of the inputs, or, when
@@ -29,7 +29,7 @@ def VX_SymbolOp : VX_Op<"symbol", [HasParent<"::mlir::ModuleOp">, VX_HostOp, VX_
   let hasVerifier = 1;
 }
 
-def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_HostOp, VX_HostScalarOpInterface, VX_Unconstrained]> {
+def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_NonDifferentiable, VX_HostOp, VX_HostScalarOpInterface, VX_Unconstrained]> {
   let summary = "reads a scalar back to the host and binds a data-dependent symbol to it";
   let description = [{
     Ends a recorded segment. A value outside of the symbol's range fails the call with the source node's name. Types that name
@@ -47,7 +47,7 @@ def VX_ConstraintKind : I32EnumAttr<"ConstraintKind", "a predicate over two size
   let cppNamespace = "::vx";
 }
 
-def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp, VX_Unconstrained]> {
+def VX_ConstraintOp : VX_Op<"constraint", [VX_NonDifferentiable, VX_HostOp, VX_Unconstrained]> {
   let summary = "a predicate over sizes that what follows relies on";
   let description = [{
         equal      lhs = rhs
@@ -68,14 +68,14 @@ def VX_ConstraintOp : VX_Op<"constraint", [VX_HostOp, VX_Unconstrained]> {
 
 //===-- Control flow -----------------------------------------------------------------------------------------------===//
 
-def VX_YieldOp : VX_Op<"yield", [Pure, Terminator, ReturnLike, VX_HostOp, VX_Constrained]> {
+def VX_YieldOp : VX_Op<"yield", [VX_NonDifferentiable, Pure, Terminator, ReturnLike, VX_HostOp, VX_Constrained]> {
   let summary = "ends a region with its values";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
-def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
+def VX_IfOp : VX_Op<"if", [VX_Differentiable, SingleBlock, NoRegionArguments, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "runs one of two regions";
   let description = [{
     The host decides. A result whose type names a data-dependent symbol that is declared for it binds that symbol to the
@@ -90,7 +90,7 @@ def VX_IfOp : VX_Op<"if", [SingleBlock, NoRegionArguments, VX_HostOp, VX_HostSca
   let hasVerifier = 1;
 }
 
-def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
+def VX_LoopOp : VX_Op<"loop", [VX_Differentiable, SingleBlock, AttrSizedOperandSegments,
                                VX_HostOp, VX_ChoosesHostScalars, VX_BindsResultSizes, VX_Constrained]> {
   let summary = "repeats a region with carried values";
   let description = [{
@@ -122,7 +122,7 @@ def VX_LoopOp : VX_Op<"loop", [SingleBlock, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def VX_CallOp : VX_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_BindsResultSizes, VX_Unconstrained]> {
+def VX_CallOp : VX_Op<"call", [VX_NonDifferentiable, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "calls a function of the module";
   let description = [{
     The function's symbols are its own: those that its inputs bind take the sizes of the operands, which its declarations and types must
@@ -169,7 +169,7 @@ def VX_InitAttr : VX_Attr<"Init", "init"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+def VX_VariableOp : VX_Op<"variable", [VX_NonDifferentiable, Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
                                        VX_HostOp, VX_Unconstrained]> {
   let summary = "state of an instance that lives across calls";
   let description = [{
@@ -206,7 +206,7 @@ def VX_VariableOp : VX_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">, De
   let hasVerifier = 1;
 }
 
-def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
+def VX_VariableLoadOp : VX_Op<"variable_load", [VX_NonDifferentiable, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
   let summary = "the value of a variable at this point of the program";
   let description = [{
     - C1: the variable exists and has the result's type.
@@ -216,7 +216,7 @@ def VX_VariableLoadOp : VX_Op<"variable_load", [DeclareOpInterfaceMethods<Symbol
   let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
-def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
+def VX_VariableStoreOp : VX_Op<"variable_store", [VX_NonDifferentiable, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_HostOp, VX_Constrained]> {
   let summary = "sets a variable";
   let description = [{
     Takes effect for loads after it in the program, of this variable and of those that share bytes with it; other calls see it when this
@@ -230,7 +230,7 @@ def VX_VariableStoreOp : VX_Op<"variable_store", [DeclareOpInterfaceMethods<Symb
 
 //===-- Sequences --------------------------------------------------------------------------------------------------===//
 
-def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp, VX_Constrained]> {
+def VX_SequenceConstructOp : VX_Op<"sequence_construct", [VX_Differentiable, Pure, VX_HostOp, VX_Constrained]> {
   let summary = "a sequence of the given tensors";
   let description = [{
     - C1: every input has the sequence's element type.
@@ -241,7 +241,7 @@ def VX_SequenceConstructOp : VX_Op<"sequence_construct", [Pure, VX_HostOp, VX_Co
   let hasVerifier = 1;
 }
 
-def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure,
+def VX_SequenceInsertOp : VX_Op<"sequence_insert", [VX_Differentiable, Pure,
                                                     VX_HostOp, VX_ChoosesHostScalars, VX_Constrained]> {
   let summary = "a sequence with one more tensor";
   let description = [{
@@ -255,7 +255,7 @@ def VX_SequenceInsertOp : VX_Op<"sequence_insert", [Pure,
   let hasVerifier = 1;
 }
 
-def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
+def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_Differentiable, VX_HostOp, VX_HostScalarOpInterface, VX_BindsResultSizes, VX_Unconstrained]> {
   let summary = "one tensor of a sequence";
   let description = [{
     `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
@@ -269,7 +269,7 @@ def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_HostOp, VX_HostScalarOpInterface,
   let hasVerifier = 1;
 }
 
-def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence", "result"]>,
+def VX_SequenceEraseOp : VX_Op<"sequence_erase", [VX_Differentiable, Pure, AllTypesMatch<["sequence", "result"]>,
                                                   VX_HostOp, VX_HostScalarOpInterface, VX_Unconstrained]> {
   let summary = "a sequence without one of its tensors";
   let description = [{ `position` lies in [-n, n) with n the length; without it the last tensor is removed. Another position fails the call. }];
@@ -278,7 +278,7 @@ def VX_SequenceEraseOp : VX_Op<"sequence_erase", [Pure, AllTypesMatch<["sequence
   let assemblyFormat = "$sequence (`at` $position^)? attr-dict `:` type($sequence)";
 }
 
-def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp, VX_Unconstrained]> {
+def VX_SequenceLengthOp : VX_Op<"sequence_length", [VX_NonDifferentiable, Pure, VX_HostOp, VX_Unconstrained]> {
   let summary = "the number of tensors of a sequence";
   let arguments = (ins VX_SequenceType:$sequence);
   let results = (outs VX_I64Scalar:$result);
@@ -289,7 +289,7 @@ def VX_SequenceLengthOp : VX_Op<"sequence_length", [Pure, VX_HostOp, VX_Unconstr
 
 /// An op that holds what one kernel computes.
 class VX_KernelBodyOp<string opMnemonic, list<Trait> traits>
-    : VX_Op<opMnemonic, [SingleBlock, IsolatedFromAbove, VX_Container, VX_Unconstrained] # traits> {
+    : VX_Op<opMnemonic, [SingleBlock, IsolatedFromAbove, VX_Container, VX_NonDifferentiable, VX_Unconstrained] # traits> {
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -328,7 +328,7 @@ def VX_KernelOp : VX_KernelBodyOp<"kernel", [Symbol, HasParent<"::mlir::ModuleOp
   let assemblyFormat = "$sym_name $key `symbols` $symbols `workgroups` $workgroups $strategy attr-dict-with-keyword $body";
 }
 
-def VX_DispatchOp : VX_Op<"dispatch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container, VX_Unconstrained]> {
+def VX_DispatchOp : VX_Op<"dispatch", [VX_NonDifferentiable, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, VX_Container, VX_Unconstrained]> {
   let summary = "runs a kernel";
   let description = [{
     `symbols` gives the value of each of the kernel's symbols in terms of the caller's.

@@ -44,27 +44,27 @@ class VX_BinaryOp<string opMnemonic, Type tensorType, string opSummary, string o
 }
 
 // --- one operand
-def VX_NegOp : VX_UnaryOp<"neg", VX_NumberTensor, "negation", "`result = -input`; two's complement for integers.", [VX_MayBeIdentity]>;
+def VX_NegOp : VX_UnaryOp<"neg", VX_NumberTensor, "negation", "`result = -input`; two's complement for integers.", [VX_MayBeIdentity, VX_Differentiable]>;
 def VX_AbsOp : VX_UnaryOp<"abs", VX_NumberTensor, "absolute value",
-    "`result = |input|`; the least signed integer is its own absolute value.">;
-def VX_SignOp : VX_UnaryOp<"sign", VX_NumberTensor, "sign", "`result` is -1, 0 or 1; NaN gives NaN, -0 gives -0.">;
-def VX_CeilOp : VX_UnaryOp<"ceil", VX_FloatTensor, "least integer not below", "`result = ceil(input)`.">;
-def VX_FloorOp : VX_UnaryOp<"floor", VX_FloatTensor, "greatest integer not above", "`result = floor(input)`.">;
-def VX_RoundOp : VX_UnaryOp<"round", VX_FloatTensor, "nearest integer, ties to even", "`result = roundeven(input)`.">;
-def VX_SqrtOp : VX_UnaryOp<"sqrt", VX_FloatTensor, "square root", "`result = sqrt(input)`, correctly rounded.">;
-def VX_ExpOp : VX_UnaryOp<"exp", VX_FloatTensor, "exponential", "`result = e^input`.">;
+    "`result = |input|`; the least signed integer is its own absolute value.", [VX_Differentiable]>;
+def VX_SignOp : VX_UnaryOp<"sign", VX_NumberTensor, "sign", "`result` is -1, 0 or 1; NaN gives NaN, -0 gives -0.", [VX_NonDifferentiable]>;
+def VX_CeilOp : VX_UnaryOp<"ceil", VX_FloatTensor, "least integer not below", "`result = ceil(input)`.", [VX_NonDifferentiable]>;
+def VX_FloorOp : VX_UnaryOp<"floor", VX_FloatTensor, "greatest integer not above", "`result = floor(input)`.", [VX_NonDifferentiable]>;
+def VX_RoundOp : VX_UnaryOp<"round", VX_FloatTensor, "nearest integer, ties to even", "`result = roundeven(input)`.", [VX_NonDifferentiable]>;
+def VX_SqrtOp : VX_UnaryOp<"sqrt", VX_FloatTensor, "square root", "`result = sqrt(input)`, correctly rounded.", [VX_Differentiable]>;
+def VX_ExpOp : VX_UnaryOp<"exp", VX_FloatTensor, "exponential", "`result = e^input`.", [VX_Differentiable]>;
 def VX_LogOp : VX_UnaryOp<"log", VX_FloatTensor, "natural logarithm",
-    "`result = ln(input)`; 0 gives -inf, a negative number NaN.">;
-def VX_SinOp : VX_UnaryOp<"sin", VX_FloatTensor, "sine", "`result = sin(input)`, radians; inf gives NaN.">;
-def VX_CosOp : VX_UnaryOp<"cos", VX_FloatTensor, "cosine", "`result = cos(input)`, radians; inf gives NaN.">;
-def VX_TanhOp : VX_UnaryOp<"tanh", VX_FloatTensor, "hyperbolic tangent", "`result = tanh(input)`.">;
+    "`result = ln(input)`; 0 gives -inf, a negative number NaN.", [VX_Differentiable]>;
+def VX_SinOp : VX_UnaryOp<"sin", VX_FloatTensor, "sine", "`result = sin(input)`, radians; inf gives NaN.", [VX_Differentiable]>;
+def VX_CosOp : VX_UnaryOp<"cos", VX_FloatTensor, "cosine", "`result = cos(input)`, radians; inf gives NaN.", [VX_Differentiable]>;
+def VX_TanhOp : VX_UnaryOp<"tanh", VX_FloatTensor, "hyperbolic tangent", "`result = tanh(input)`.", [VX_Differentiable]>;
 def VX_ErfOp : VX_UnaryOp<"erf", VX_FloatTensor, "error function",
-    "`result = 2/sqrt(pi) * integral of e^(-t^2) for t from 0 to input`.">;
+    "`result = 2/sqrt(pi) * integral of e^(-t^2) for t from 0 to input`.", [VX_Differentiable]>;
 def VX_NotOp : VX_UnaryOp<"not", VX_BoolOrIntTensor, "logical or bitwise complement",
-    "`result = ~input`: logical for bools, bitwise for integers.", [VX_MayBeIdentity]>;
+    "`result = ~input`: logical for bools, bitwise for integers.", [VX_MayBeIdentity, VX_NonDifferentiable]>;
 
 class VX_PredicateOp<string opMnemonic, string opSummary, string opDescription>
-    : VX_ElementwiseOp<opMnemonic, [], VX_BoolResult> {
+    : VX_ElementwiseOp<opMnemonic, [VX_NonDifferentiable], VX_BoolResult> {
   let summary = opSummary;
   let description = opDescription # [{
 
@@ -78,19 +78,19 @@ def VX_IsNanOp : VX_PredicateOp<"is_nan", "test for NaN", "`result = input != in
 def VX_IsInfOp : VX_PredicateOp<"is_inf", "test for an infinity", "`result` is true for +inf and -inf.">;
 
 // --- two operands
-def VX_AddOp : VX_BinaryOp<"add", VX_NumberTensor, "sum", "`result = lhs + rhs`; integers wrap.", [Commutative, VX_MayBeIdentity]>;
-def VX_SubOp : VX_BinaryOp<"sub", VX_NumberTensor, "difference", "`result = lhs - rhs`; integers wrap.", [VX_MayBeIdentity]>;
-def VX_MulOp : VX_BinaryOp<"mul", VX_NumberTensor, "product", "`result = lhs * rhs`; integers wrap.", [Commutative, VX_MayBeIdentity]>;
+def VX_AddOp : VX_BinaryOp<"add", VX_NumberTensor, "sum", "`result = lhs + rhs`; integers wrap.", [Commutative, VX_MayBeIdentity, VX_Differentiable]>;
+def VX_SubOp : VX_BinaryOp<"sub", VX_NumberTensor, "difference", "`result = lhs - rhs`; integers wrap.", [VX_MayBeIdentity, VX_Differentiable]>;
+def VX_MulOp : VX_BinaryOp<"mul", VX_NumberTensor, "product", "`result = lhs * rhs`; integers wrap.", [Commutative, VX_MayBeIdentity, VX_Differentiable]>;
 def VX_DivOp : VX_BinaryOp<"div", VX_NumberTensor, "quotient",
-    "`result = lhs / rhs`; integers truncate towards zero. An integer division by zero gives 0, the least number over -1 itself.", [VX_MayBeIdentity]>;
+    "`result = lhs / rhs`; integers truncate towards zero. An integer division by zero gives 0, the least number over -1 itself.", [VX_MayBeIdentity, VX_Differentiable]>;
 def VX_RemOp : VX_BinaryOp<"rem", VX_NumberTensor, "remainder with the sign of the dividend",
-    "`result = lhs - trunc(lhs / rhs) * rhs`, as C's fmod and %. An integer remainder by zero is 0.">;
-def VX_PowOp : VX_BinaryOp<"pow", VX_FloatTensor, "power", "`result = lhs^rhs`, as C's pow.">;
-def VX_MaxOp : VX_BinaryOp<"max", VX_NumberTensor, "greater of two", "NaN if either operand is NaN; +0 is greater than -0 or equal.", [Commutative, VX_Chooses]>;
-def VX_MinOp : VX_BinaryOp<"min", VX_NumberTensor, "lesser of two", "NaN if either operand is NaN.", [Commutative, VX_Chooses]>;
-def VX_AndOp : VX_BinaryOp<"and", VX_BoolOrIntTensor, "logical or bitwise and", "`result = lhs & rhs`.", [Commutative, VX_MayBeIdentity]>;
-def VX_OrOp : VX_BinaryOp<"or", VX_BoolOrIntTensor, "logical or bitwise or", "`result = lhs | rhs`.", [Commutative, VX_MayBeIdentity]>;
-def VX_XorOp : VX_BinaryOp<"xor", VX_BoolOrIntTensor, "logical or bitwise exclusive or", "`result = lhs ^ rhs`.", [Commutative, VX_MayBeIdentity]>;
+    "`result = lhs - trunc(lhs / rhs) * rhs`, as C's fmod and %. An integer remainder by zero is 0.", [VX_Differentiable]>;
+def VX_PowOp : VX_BinaryOp<"pow", VX_FloatTensor, "power", "`result = lhs^rhs`, as C's pow.", [VX_Differentiable]>;
+def VX_MaxOp : VX_BinaryOp<"max", VX_NumberTensor, "greater of two", "NaN if either operand is NaN; +0 is greater than -0 or equal.", [Commutative, VX_Chooses, VX_Differentiable]>;
+def VX_MinOp : VX_BinaryOp<"min", VX_NumberTensor, "lesser of two", "NaN if either operand is NaN.", [Commutative, VX_Chooses, VX_Differentiable]>;
+def VX_AndOp : VX_BinaryOp<"and", VX_BoolOrIntTensor, "logical or bitwise and", "`result = lhs & rhs`.", [Commutative, VX_MayBeIdentity, VX_NonDifferentiable]>;
+def VX_OrOp : VX_BinaryOp<"or", VX_BoolOrIntTensor, "logical or bitwise or", "`result = lhs | rhs`.", [Commutative, VX_MayBeIdentity, VX_NonDifferentiable]>;
+def VX_XorOp : VX_BinaryOp<"xor", VX_BoolOrIntTensor, "logical or bitwise exclusive or", "`result = lhs ^ rhs`.", [Commutative, VX_MayBeIdentity, VX_NonDifferentiable]>;
 
 def VX_ComparePredicate : I32EnumAttr<"ComparePredicate", "a comparison", [
     I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
@@ -98,7 +98,7 @@ def VX_ComparePredicate : I32EnumAttr<"ComparePredicate", "a comparison", [
   let cppNamespace = "::vx";
 }
 
-def VX_CompareOp : VX_ElementwiseOp<"compare", [AllElementTypesMatch<["lhs", "rhs"]>], VX_BoolResult> {
+def VX_CompareOp : VX_ElementwiseOp<"compare", [AllElementTypesMatch<["lhs", "rhs"]>, VX_NonDifferentiable], VX_BoolResult> {
   let summary = "comparison";
   let description = [{
     `result = lhs <predicate> rhs`. A comparison with NaN is false, except `ne`, which is true. Signed integers compare
@@ -111,7 +111,7 @@ def VX_CompareOp : VX_ElementwiseOp<"compare", [AllElementTypesMatch<["lhs", "rh
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
 }
 
-def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "on_false"]>, VX_Chooses, VX_MayBeIdentity],
+def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "on_false"]>, VX_Chooses, VX_MayBeIdentity, VX_Differentiable],
                                   "::mlir::getElementTypeOrSelf(adaptor.getOnTrue().getType())"> {
   let summary = "choice between two values by a condition";
   let description = [{
@@ -124,7 +124,7 @@ def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "
   let assemblyFormat = "$condition `,` $on_true `,` $on_false attr-dict `:` type($condition) `,` type($on_true) `,` type($on_false)";
 }
 
-def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface, VX_StatesResultType, VX_MayBeIdentity]> {
+def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface, VX_StatesResultType, VX_MayBeIdentity, VX_Differentiable]> {
   let summary = "conversion of the element type";
   let description = [{
     Converts every element to the result's element type. Float to float rounds to nearest even. Float to integer truncates

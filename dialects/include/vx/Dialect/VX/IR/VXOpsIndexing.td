@@ -5,7 +5,7 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                           VX_Anchor, VX_Moves, VX_MayFault, VX_Indexes, VX_Unconstrained]> {
+                                           VX_Anchor, VX_Moves, VX_MayFault, VX_Indexes, VX_Differentiable, VX_Unconstrained]> {
   let summary = "picks slices along one dimension by index";
   let description = [{
     The result has the shape of `input` with dimension `axis` replaced by the dimensions of `indices`:
@@ -31,7 +31,7 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
 }
 
 def VX_CheckIndicesOp : VX_InferredOp<"check_indices", [Pure, AllElementTypesMatch<["indices", "result"]>,
-                                                        VX_Anchor, VX_TakesPrologue, VX_MayFault, VX_Indexes, VX_Constrained]> {
+                                                        VX_Anchor, VX_TakesPrologue, VX_MayFault, VX_Indexes, VX_NonDifferentiable, VX_Constrained]> {
   let summary = "indices that count from 0, once all are known to be in range";
   let description = [{
     An index counts from 0, or with a negative value from the end: it lies in [-d, d), where d is its size in `sizes`, and the result is
@@ -53,7 +53,7 @@ def VX_ScatterKind : I32EnumAttr<"ScatterKind", "what becomes of an element that
 }
 
 def VX_ScatterOp : VX_InferredOp<"scatter", [Pure, AllElementTypesMatch<["input", "updates", "result"]>,
-                                             VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Constrained]> {
+                                             VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Differentiable, VX_Constrained]> {
   let summary = "replaces slices whose places data tells, or adds to them";
   let description = [{
     The last dimension of `indices` holds tuples: one index for each of `axes`, dimensions of `input`. The result is `input`, but for each
@@ -84,7 +84,7 @@ def VX_ScatterOp : VX_InferredOp<"scatter", [Pure, AllElementTypesMatch<["input"
 }
 
 def VX_UpdateSliceOp : VX_InferredOp<"update_slice", [Pure, AllElementTypesMatch<["input", "updates", "result"]>,
-                                                      VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Constrained]> {
+                                                      VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_Updates, VX_Differentiable, VX_Constrained]> {
   let summary = "replaces a box whose place data tells";
   let description = [{
     The result is `input`, but for the box of the sizes of `updates` that begins at `starts[k]` along `axes[k]`, and at 0 along the other
@@ -102,7 +102,7 @@ def VX_UpdateSliceOp : VX_InferredOp<"update_slice", [Pure, AllElementTypesMatch
   }];
 }
 
-def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_StatesResultType, VX_Unconstrained]> {
+def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_NonDifferentiable, VX_StatesResultType, VX_Unconstrained]> {
   let summary = "the number of elements that are not zero";
   let description = [{ NaN counts. The result sizes a `vx.nonzero` through `vx.bind_symbol`. }];
   let arguments = (ins VX_Tensor:$input);
@@ -110,7 +110,7 @@ def VX_CountNonzeroOp : VX_Op<"count_nonzero", [Pure, VX_Anchor, VX_Serial, VX_S
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_ScattersResult, VX_StatesResultType, VX_Constrained]> {
+def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_NonDifferentiable, VX_ScattersResult, VX_StatesResultType, VX_Constrained]> {
   let summary = "the places of the elements that are not zero";
   let description = [{
     `result[d, k]` is the index along dimension d of the k-th element that is not zero, in row-major order. The result has

@@ -5,7 +5,7 @@
 include "vx/Dialect/VX/IR/VXBase.td"
 
 def VX_SoftmaxOp : VX_InferredOp<"softmax", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                             VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Unconstrained, VX_Decomposable]> {
+                                             VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Differentiable, VX_Unconstrained, VX_Decomposable]> {
   let summary = "normalised exponential along one dimension";
   let description = [{
         result[..., i, ...] = e^(input[i] - m) / sum over j of e^(input[j] - m),  m = max over j of input[j]
@@ -22,7 +22,7 @@ def VX_SoftmaxOp : VX_InferredOp<"softmax", [Pure, AllElementTypesMatch<["input"
 }
 
 def VX_LayerNormOp : VX_InferredOp<"layer_norm", [Pure, AllElementTypesMatch<["input", "scale", "bias", "result"]>,
-                                                  VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Constrained, VX_Decomposable]> {
+                                                  VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Differentiable, VX_Constrained, VX_Decomposable]> {
   let summary = "normalisation of the trailing dimensions to mean 0 and variance 1";
   let description = [{
     Over the dimensions from `axis` on, with mean m and (biased) variance v of each row:
@@ -43,7 +43,7 @@ def VX_LayerNormOp : VX_InferredOp<"layer_norm", [Pure, AllElementTypesMatch<["i
 }
 
 def VX_RmsNormOp : VX_InferredOp<"rms_norm", [Pure, AllElementTypesMatch<["input", "scale", "result"]>,
-                                              VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Constrained, VX_Decomposable]> {
+                                              VX_Anchor, VX_Reduces, VX_AlongRows, VX_TakesPrologue, VX_CountsFlops, VX_Differentiable, VX_Constrained, VX_Decomposable]> {
   let summary = "root-mean-square normalisation of the innermost dimension";
   let description = [{
     Divides every row by the root of its mean square, then scales each column:

@@ -11,7 +11,7 @@ def VX_ReduceKind : I32EnumAttr<"ReduceKind", "a reduction", [
 }
 
 def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                           VX_Anchor, VX_Reduces, VX_RowsToElements, VX_MayBeIdentity, VX_TakesPrologue, VX_CountsFlops,
+                                           VX_Anchor, VX_Reduces, VX_RowsToElements, VX_MayBeIdentity, VX_TakesPrologue, VX_CountsFlops, VX_Differentiable,
                                            VX_Unconstrained]> {
   let summary = "combines all elements along some dimensions";
   let description = [{
@@ -29,7 +29,7 @@ def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", 
   let hasVerifier = 1;
 }
 
-def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_Reduces, VX_RowsToPlaces, VX_TakesPrologue, VX_Constrained]> {
+def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_NonDifferentiable, VX_Reduces, VX_RowsToPlaces, VX_TakesPrologue, VX_Constrained]> {
   let summary = "the place of the greatest or least element along one dimension";
   let description = [{
     The index along `axis` of the first (or with `last`, the last) greatest (`max`) or least (`min`) element; a NaN counts as
@@ -45,7 +45,7 @@ def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_Reduces, V
 }
 
 def VX_ReduceWindowOp : VX_InferredOp<"reduce_window", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                                        VX_Anchor, VX_Reduces, VX_CountsFlops, VX_Constrained]> {
+                                                        VX_Anchor, VX_Reduces, VX_CountsFlops, VX_Differentiable, VX_Constrained]> {
   let summary = "combines the elements of a sliding window";
   let description = [{
     All dimensions have a window; size 1 leaves one alone:

@@ -4,7 +4,7 @@
 
 include "vx/Dialect/VX/IR/VXBase.td"
 
-def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>, VX_HostOp, VX_Unconstrained]> {
+def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>, VX_HostOp, VX_NonDifferentiable, VX_Unconstrained]> {
   let summary = "a tensor known at compile time";
   let description = [{
     Large values (weights) are resources, addressed by name: `dense_resource<...>`; small ones are inline. `names` are those of
@@ -26,7 +26,7 @@ def VX_ConstantOp : VX_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value
   let hasVerifier = 1;
 }
 
-def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_StatesResultType, VX_Unconstrained]> {
+def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_NonDifferentiable, VX_StatesResultType, VX_Unconstrained]> {
   let summary = "counts along one dimension";
   let description = [{
     `result[i_0, ..., i_n] = i_axis`.
@@ -39,7 +39,7 @@ def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_StatesResultType,
   let hasVerifier = 1;
 }
 
-def VX_DimValueOp : VX_Op<"dim_value", [Pure, VX_HostOp, VX_Expands, VX_Free, VX_Unconstrained]> {
+def VX_DimValueOp : VX_Op<"dim_value", [Pure, VX_HostOp, VX_NonDifferentiable, VX_Expands, VX_Free, VX_Unconstrained]> {
   let summary = "a dimension expression as a scalar tensor";
   let description = [{ `result[] = value`, evaluated on the host. Example: `vx.dim_value <past + step> : tensor<i64>`. }];
   let arguments = (ins VX_DimAttr:$value);
@@ -48,7 +48,7 @@ def VX_DimValueOp : VX_Op<"dim_value", [Pure, VX_HostOp, VX_Expands, VX_Free, VX
   let hasFolder = 1;
 }
 
-def VX_ReshapeOp : VX_Op<"reshape", [Pure, VX_HostOp, VX_Moves, VX_View, VX_Constrained]> {
+def VX_ReshapeOp : VX_Op<"reshape", [Pure, VX_HostOp, VX_Differentiable, VX_Moves, VX_View, VX_Constrained]> {
   let summary = "the same elements in row-major order with another shape";
   let description = [{
     - C1: both shapes have the same number of elements, where that is known.
@@ -62,7 +62,7 @@ def VX_ReshapeOp : VX_Op<"reshape", [Pure, VX_HostOp, VX_Moves, VX_View, VX_Cons
 }
 
 def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                                 VX_Anchor, VX_Moves, VX_View, VX_Unconstrained]> {
+                                                 VX_Anchor, VX_Moves, VX_View, VX_Differentiable, VX_Unconstrained]> {
   let summary = "permutation of the dimensions";
   let description = [{
     `result.shape[d] = input.shape[permutation[d]]`.
@@ -75,7 +75,7 @@ def VX_TransposeOp : VX_InferredOp<"transpose", [Pure, AllElementTypesMatch<["in
   let hasFolder = 1;
 }
 
-def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "result"]>, VX_Anchor, VX_Unconstrained]> {
+def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "result"]>, VX_Anchor, VX_Differentiable, VX_Unconstrained]> {
   let summary = "cuts one dimension into tiles that lie together in memory";
   let description = [{
     The layout in which a kernel reads a weight. The result has the dimensions of `input` in the order of `permutation`, with the
@@ -94,7 +94,7 @@ def VX_PackOp : VX_InferredOp<"pack", [Pure, AllElementTypesMatch<["input", "res
 }
 
 def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                   VX_Layout, VX_Free, VX_StatesResultType, VX_Constrained]> {
+                                   VX_Layout, VX_Free, VX_Differentiable, VX_StatesResultType, VX_Constrained]> {
   let summary = "the tensor that was packed";
   let description = [{
     The inverse of `vx.pack` with the same `dim` and `permutation`. Each kernel that reads a packed tensor begins with it, so that
@@ -109,7 +109,7 @@ def VX_UnpackOp : VX_Op<"unpack", [Pure, AllElementTypesMatch<["input", "result"
 }
 
 def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                         VX_Pointwise, VX_Moves, VX_Expands, VX_Free, VX_StatesResultType, VX_Constrained]> {
+                                         VX_Pointwise, VX_Moves, VX_Expands, VX_Free, VX_Differentiable, VX_StatesResultType, VX_Constrained]> {
   let summary = "repeats elements along new or size-1 dimensions";
   let description = [{
     Dimension d of `input` is dimension `dimensions[d]` of the result: `result[i] = input[j]` with `j[d] = i[dimensions[d]]`,
@@ -126,7 +126,7 @@ def VX_BroadcastOp : VX_Op<"broadcast", [Pure, AllElementTypesMatch<["input", "r
 }
 
 def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>,
-                                 VX_Anchor, VX_Moves, VX_View, VX_StatesResultType, VX_Constrained]> {
+                                 VX_Anchor, VX_Moves, VX_View, VX_Differentiable, VX_StatesResultType, VX_Constrained]> {
   let summary = "a strided box of the input";
   let description = [{
     `result[i] = input[starts + i * strides]`; the sizes are those of the result. A stride may be negative.
@@ -142,7 +142,7 @@ def VX_SliceOp : VX_Op<"slice", [Pure, AllElementTypesMatch<["input", "result"]>
   let hasFolder = 1;
 }
 
-def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Constrained, VX_MayBeIdentity]> {
+def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Differentiable, VX_Constrained, VX_MayBeIdentity]> {
   let summary = "joins tensors along one dimension";
   let description = [{
     - C1: there is at least one input; all have the same rank and element type.
@@ -155,7 +155,7 @@ def VX_ConcatOp : VX_InferredOp<"concat", [Pure, VX_Anchor, VX_Moves, VX_Constra
 }
 
 def VX_PadOp : VX_InferredOp<"pad", [Pure, AllElementTypesMatch<["input", "value", "result"]>, VX_Anchor, VX_Moves,
-                                     VX_Unconstrained, VX_MayBeIdentity]> {
+                                     VX_Differentiable, VX_Unconstrained, VX_MayBeIdentity]> {
   let summary = "adds elements before and after each dimension";
   let description = [{
     `result[i] = input[i - low]` where that is inside of `input`, else `value`. A negative amount removes elements.

@@ -1,4 +1,4 @@
-#include "vx/Transforms/CloneWithFreshSymbols.h"
+#include "vx/Dialect/VX/Utils/CloneWithFreshSymbols.h"
 
 #include "vx/Dialect/VX/IR/Constraints.h"
 
@@ -10,8 +10,7 @@ using namespace mlir;
 
 namespace vx {
 
-/// Declares each of `names` again, behind its declaration, and adds to `symbols` what it is called now.
-static void declareAnew(ModuleOp module, ArrayRef<StringAttr> names, SymbolMap &symbols) {
+void declareAnew(ModuleOp module, ArrayRef<StringAttr> names, SymbolMap &symbols) {
   llvm::StringMap<SymbolOp> declarations;
   for (auto symbol : module.getOps<SymbolOp>())
     declarations[symbol.getName()] = symbol;
@@ -29,6 +28,18 @@ static void declareAnew(ModuleOp module, ArrayRef<StringAttr> names, SymbolMap &
     declarations[fresh] = copy;
     symbols[name] = DimAttr::symbolNamed(module.getContext(), fresh);
   }
+}
+
+DimAttr declareDataDependent(ModuleOp module, StringRef name) {
+  llvm::StringSet<> taken;
+  for (auto symbol : module.getOps<SymbolOp>())
+    taken.insert(symbol.getName());
+  std::string fresh = name.str();
+  for (unsigned number = 1; taken.contains(fresh); ++number)
+    fresh = (name + "_" + Twine(number)).str();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  SymbolOp::create(builder, module.getLoc(), fresh, 0, INT64_MAX, 1, /*data_dependent=*/true, /*instance=*/false);
+  return DimAttr::symbolNamed(module.getContext(), fresh);
 }
 
 void replaceSymbols(Operation *root, const SymbolMap &symbols) {

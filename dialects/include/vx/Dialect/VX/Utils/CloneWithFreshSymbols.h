@@ -1,6 +1,6 @@
 // Copies of ops whose symbols are their own: what binds a symbol while it runs may stand in a program once.
-#ifndef VX_TRANSFORMS_CLONEWITHFRESHSYMBOLS_H
-#define VX_TRANSFORMS_CLONEWITHFRESHSYMBOLS_H
+#ifndef VX_DIALECT_VX_UTILS_CLONEWITHFRESHSYMBOLS_H
+#define VX_DIALECT_VX_UTILS_CLONEWITHFRESHSYMBOLS_H
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -11,6 +11,13 @@ namespace vx {
 
 /// What symbols stand for in a copy.
 using SymbolMap = llvm::DenseMap<mlir::StringAttr, DimAttr>;
+
+/// Declares each of `names` again, as it is declared now, under a name that is free, and adds to `symbols` what it is called
+/// there. Leaves alone what is declared nowhere, or stands in `symbols`.
+void declareAnew(mlir::ModuleOp module, llvm::ArrayRef<mlir::StringAttr> names, SymbolMap &symbols);
+
+/// Declares a data-dependent symbol under a name that begins with `name` and is free.
+DimAttr declareDataDependent(mlir::ModuleOp module, llvm::StringRef name);
 
 /// Clones the ops of `source`, a region of one block inside of a function or a function's own, but for its terminator,
 /// to where `builder` stands in the same module.

@@ -1,0 +1,86 @@
+// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these.
+#ifndef VX_DIALECT_VX_IR_VXOPSGRADIENT
+#define VX_DIALECT_VX_IR_VXOPSGRADIENT
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+def VX_GradientOp : VX_InferredOp<"gradient", [VX_NonDifferentiable, Pure, AttrSizedOperandSegments, VX_Directive, VX_Constrained]> {
+  let summary = "the gradients of a value with respect to others";
+  let description = [{
+    Of the sum of the elements of `value`, each multiplied by its element of `seed` where that is given, the derivatives with respect to
+    each element of each of `wrt`: a result for each, of its type. They flow through the ops between `wrt` and `value`, in the block of
+    this op and those around it. The gradient of a gradient is another `vx.gradient` of its results, behind it.
+
+    A value that `value` does not depend on, or only through integers, is an error, or with `zero_unreached` has zeros.
+
+    A value of `wrt` that is the result of an op and not the input of a function is that of `vx.watch`: else a simplification of the
+    program, which puts one value in the place of an equal one, would change what is meant.
+
+    - C1: all are tensors of floats.
+    - C2: `seed` has the type of `value`, up to dimensions.
+    - C3: there is at least one value in `wrt`.
+
+    Example:
+
+        %dx, %dw = vx.gradient %loss wrt(%x, %w : tensor<8xf32>, tensor<8x4xf32>) : tensor<f32>
+  }];
+  let arguments = (ins VX_FloatTensor:$value, Variadic<VX_FloatTensor>:$wrt, Optional<VX_FloatTensor>:$seed, UnitAttr:$zero_unreached);
+  let results = (outs Variadic<VX_FloatTensor>:$results);
+  let assemblyFormat = [{
+    $value `wrt` `(` $wrt `:` type($wrt) `)` (`seed` `(` $seed^ `:` type($seed) `)`)? (`zero_unreached` $zero_unreached^)?
+    attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+class VX_MarkOp<string opMnemonic, list<Trait> traits> : VX_InferredOp<opMnemonic, [Pure, VX_Directive, VX_Unconstrained] # traits, [{
+    ::mlir::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
+        $cppClass::Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      types.push_back(adaptor.getInput().getType());
+      return ::mlir::success();
+    }
+  }]> {
+  let arguments = (ins VX_FloatTensor:$input);
+  let results = (outs VX_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def VX_WatchOp : VX_MarkOp<"watch", [VX_Differentiable]> {
+  let summary = "a value that gradients are taken with respect to";
+  let description = [{ `result = input`. No simplification puts another value in the place of this one. }];
+}
+
+def VX_StopGradientOp : VX_MarkOp<"stop_gradient", [VX_NonDifferentiable]> {
+  let summary = "a value that is a constant for gradients";
+  let description = [{ `result = input`. }];
+}
+
+def VX_CustomGradientOp : VX_Op<"custom_gradient", [VX_Differentiable, Pure, SingleBlock, IsolatedFromAbove, VX_Directive, VX_Unconstrained]> {
+  let summary = "a computation and its gradients";
+  let description = [{
+    `forward` computes the results of the inputs. Where gradients are taken through the op, `pullback` computes those of the inputs that are
+    floats, in their order, of its arguments: the inputs, the results, and the gradients of the results that are floats.
+
+    - C1: the arguments of `forward` are of the inputs' types, and it yields the results' types, up to dimensions.
+    - C2: the arguments of `pullback` are of the types of the inputs, of the results, and of the results that are floats; it yields the types
+      of the inputs that are floats.
+
+    Example, rounding through which gradients pass as if it were not there:
+
+        %r = vx.custom_gradient (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+        ^bb0(%a: tensor<4xf32>):
+          %0 = vx.round %a : tensor<4xf32>
+          vx.yield %0 : tensor<4xf32>
+        } pullback {
+        ^bb0(%a: tensor<4xf32>, %r: tensor<4xf32>, %g: tensor<4xf32>):
+          vx.yield %g : tensor<4xf32>
+        }
+  }];
+  let arguments = (ins Variadic<VX_Tensor>:$inputs);
+  let results = (outs Variadic<VX_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$forward, SizedRegion<1>:$pullback);
+  let assemblyFormat = "`(` $inputs `)` `:` functional-type($inputs, $results) $forward `pullback` $pullback attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif

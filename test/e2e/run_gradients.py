@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Takes the gradients of the op cases of a family and compares them with differences of the function itself.
+
+  run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--jobs N]
+
+Each case of f32 becomes one of f64: the gradients of its results, each element times a number of its own, along a random direction of all
+inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. With
+devices each also compiles as f32, and all elements are compared with the reference. Exit code: 0 all passed, 1 some failed, among them a
+device of those asked for that is not there, or a family without a case.
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import os
+import re
+import sys
+import tempfile
+import zlib
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from op_case import Case, Input, Result, program  # noqa: E402
+from run_ops import Failure, Tools, load_family, missing_devices, read_array  # noqa: E402
+
+STEP = 2.0**-10  # about epsilon^(1/5): the error of the differences is as large as that of their rounding
+TOLERANCE = 1e-7  # of the sum of the magnitudes
+DEVICE_TOLERANCE = 2e-4  # of the greatest element
+
+
+def with_type(case, dtype):
+    rename = lambda text: re.sub(r"(?<![A-Za-z0-9])f32|(?<=[x<])f32", dtype, text)
+    inputs = {name: Input(dtype if value.dtype == "f32" else value.dtype, value.dims, value.make) for name, value in case.inputs.items()}
+    results = {name: Result(dtype if value.dtype == "f32" else value.dtype, value.dims, None) for name, value in case.results.items()}
+    return Case(case.name, inputs, rename(case.body), results, rename(case.header), case.runs)
+
+
+def floats(values):
+    return {name: value for name, value in values.items() if value.dtype in ("f32", "f64")}
+
+
+def is_sized(value, runs):
+    try:
+        return all(Input(value.dtype, value.dims, lambda rng, shape: np.zeros(shape)).array(None, sizes) is not None for sizes in runs)
+    except NameError:
+        return False
+
+
+def take_gradients(case, order):
+    """The case whose results are the gradients of another's, each times what `seed` of it says."""
+    wanted, seeds, body, gradients = floats(case.inputs), {}, [case.body.strip("\n")], {name: [] for name in floats(case.inputs)}
+    wrt = ", ".join(f"%{name}" for name in wanted) + " : " + ", ".join(value.type() for value in wanted.values())
+    for name, value in floats(case.results).items():
+        # Only the run tells a size that data decides: each element counts once.
+        seed = f"seed{order}_{name}"
+        seeded = f" seed(%{seed} : {value.type()})" if is_sized(value, case.runs) else ""
+        if seeded:
+            seeds[seed] = Input(value.dtype, value.dims, lambda rng, shape: rng.uniform(0.5, 1.5, shape))
+        parts = [f"%part{order}_{name}_{place}" for place in range(len(wanted))]
+        body.append(f"  {', '.join(parts)} = vx.gradient %{name} wrt({wrt}){seeded} zero_unreached : {value.type()}")
+        for of, part in zip(gradients, parts):
+            gradients[of].append(part)
+    results = {}
+    for of, parts in gradients.items():
+        sum, kind = parts[0], wanted[of].type()
+        for place, part in enumerate(parts[1:]):
+            body.append(f"  %sum{order}_{of}_{place} = vx.add {sum}, {part} : {kind}, {kind}")
+            sum = f"%sum{order}_{of}_{place}"
+        # A name of its own: what the seed of the next order is of.
+        body.append(f"  %grad{order}_{of} = vx.add {sum}, {sum} : {kind}, {kind}")
+        results[f"grad{order}_{of}"] = Result(wanted[of].dtype, wanted[of].dims, None)
+    return Case(case.name, {**case.inputs, **seeds}, "\n".join(body), results, case.header, case.runs)
+
+
+class Program:
+    """A case as a file whose gradients are expanded, for the reference evaluator."""
+
+    def __init__(self, tools, root, case):
+        self.tools, self.case = tools, case
+        self.folder = tempfile.mkdtemp(dir=root)
+        with open(f"{self.folder}/written.mlir", "w") as file:
+            file.write(program([case]))
+        tools.must("vx-opt", "--vx-expand-gradients", f"{self.folder}/written.mlir", "-o", f"{self.folder}/program.mlir")
+
+    def run(self, arrays, results=None):
+        arguments = []
+        for name in self.case.inputs:
+            np.save(f"{self.folder}/in_{name}.npy", arrays[name])
+            arguments += ["--input", f"{name}=@{self.folder}/in_{name}.npy"]
+        for name in self.case.results:
+            arguments += ["--output", f"{name}=@{self.folder}/out_{name}.npy"]
+        self.tools.must("vx-interpret", f"{self.folder}/program.mlir", *arguments)
+        return {name: read_array(f"{self.folder}/out_{name}.npy", value.dtype) for name, value in self.case.results.items()}
+
+
+def weigh(values, arrays, order):
+    """What is differentiated: a number, and the sum of the magnitudes of what it is the sum of."""
+    terms = [values[name] * arrays.get(f"seed{order}_{name}", 1.0) for name in values]
+    return sum(float(term.sum()) for term in terms), sum(float(abs(term).sum()) for term in terms)
+
+
+def check_order(function, derived, arrays, order, rng):
+    """None, or how the gradients that `derived` gives of `function` differ from differences."""
+    direction = {name: rng.uniform(-1, 1, arrays[name].shape) for name in floats(function.case.inputs) if not name.startswith("seed")}
+    gradients = derived.run(arrays)
+    counted = floats(function.case.results)
+    want, size = 0.0, 0.0
+    for factor, times in ((8, 1), (-8, -1), (-1, 2), (1, -2)):
+        moved = {**arrays, **{name: arrays[name] + times * STEP * step for name, step in direction.items()}}
+        number, magnitude = weigh({name: value for name, value in function.run(moved).items() if name in counted}, arrays, order)
+        want += factor * number / (12 * STEP)
+        size = max(size, magnitude)
+    got, terms = 0.0, 0.0
+    for name, step in direction.items():
+        product = gradients[f"grad{order}_{name}"] / 2 * step
+        got += float(product.sum())
+        terms += float(abs(product).sum())
+    if not np.isfinite(got) or not np.isfinite(want):
+        return f"order {order}: no finite number: the gradients give {got}, differences {want}"
+    if abs(got - want) > TOLERANCE * (terms + size + abs(want) + 1e-3):
+        return f"order {order}: along a direction the gradients give {got!r}, differences {want!r}"
+    return None
+
+
+def check_devices(tools, root, case, arrays, devices):
+    narrow = with_type(case, "f32")
+    narrow.inputs = {name: Input("f32" if value.dtype == "f64" else value.dtype, value.dims, value.make) for name, value in case.inputs.items()}
+    narrow.results = {name: Result("f32", value.dims, None) for name, value in case.results.items()}
+    narrow.body, narrow.header = re.sub("f64", "f32", case.body), re.sub("f64", "f32", case.header)
+    arrays = {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
+    reference = Program(tools, root, narrow)
+    want = reference.run(arrays)
+    folder = reference.folder
+    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
+    for device in devices:
+        runs = []
+        for _ in range(2):
+            arguments = [f"--input={name}=@{folder}/in_{name}.npy" for name in narrow.inputs]
+            arguments += [f"--output={name}=@{folder}/{device}_{name}.npy" for name in narrow.results]
+            tools.must("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback", *arguments)
+            runs.append({name: np.load(f"{folder}/{device}_{name}.npy") for name in narrow.results})
+        for name in narrow.results:
+            first, second = (run[name] for run in runs)
+            if first.tobytes() != second.tobytes():
+                return f"{device}: '{name}' differs between two runs"
+            if first.shape != want[name].shape:
+                return f"{device}: '{name}' has shape {first.shape}, want {want[name].shape}"
+            error = abs(first.astype(np.float64) - want[name])
+            limit = DEVICE_TOLERANCE * (1 + (abs(want[name]).max() if want[name].size else 0))
+            if not (error <= limit).all():
+                place = tuple(int(i) for i in np.unravel_index(np.nanargmax(np.where(np.isnan(error), np.inf, error)), error.shape))
+                return f"{device}: '{name}' at {list(place)} is {first[place]!r}, want {want[name][place]!r}"
+    return None
+
+
+# Where a case's own values do not do, numbers at which everything has a derivative.
+TAME = [lambda array, rng: np.where(np.isfinite(array) & (abs(array) < 16), array, rng.uniform(0.5, 1.5, array.shape)),
+        *[lambda array, rng: rng.uniform(0.3, 1.7, array.shape)] * 6,
+        lambda array, rng: 0.3 + 0.01 * rng.permutation(array.size).reshape(array.shape)]  # no two of an input are near one another
+NO_POINT = "its results are not finite wherever the inputs are"
+
+
+def check(tools, root, case, devices):
+    case = with_type(case, "f64")
+    first = take_gradients(case, 1)
+    second = take_gradients(first, 2)
+    second.inputs = {**second.inputs}
+    base, gradients, curvature = (Program(tools, root, each) for each in (case, first, second))
+    for sizes in case.runs:
+        problem = None
+        for attempt, tame in enumerate(TAME):
+            rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {attempt}".encode()))
+            arrays = {name: array.astype(np.float64) if second.inputs[name].dtype == "f64" else array
+                      for name, array in second.arrays(sizes).items()}
+            for name in floats(case.inputs):
+                arrays[name] = tame(arrays[name], rng)
+            if not all(np.isfinite(array).all() for name, array in base.run(arrays).items() if name in floats(case.results)):
+                problem = problem or NO_POINT
+                continue
+            problem = check_order(base, gradients, arrays, 1, rng) or check_order(gradients, curvature, arrays, 2, rng)
+            if problem is None:
+                break
+        if problem is None and devices:
+            problem = check_devices(tools, root, first, arrays, devices)
+        if problem == NO_POINT:
+            return NO_POINT
+        if problem:
+            return f"{sizes if sizes else ''} {problem}".strip()
+    return None
+
+
+def can_check(case):
+    return not case.fault and not case.precision and "variable_store" not in case.body and any(v.dtype == "f32" for v in case.inputs.values()) and \
+        any(v.dtype == "f32" for v in case.results.values()) and \
+        not any(v.dtype in ("f16", "bf16", "f64") for v in (*case.inputs.values(), *case.results.values())) and \
+        not re.search(r"\b(f16|bf16|f64)\b|xf16|xbf16|xf64", case.body + case.header)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("families", nargs="+")
+    parser.add_argument("--bin", required=True, help="the folder of the tools")
+    parser.add_argument("--device", default="", help="compare these with the reference too")
+    parser.add_argument("--filter", default="*")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    tools = Tools(options.bin)
+    devices = [device for device in options.device.split(",") if device]
+    for text in (missing := missing_devices(tools, devices)):
+        print(f"FAILED {text}")
+    if missing:
+        return 1
+    failed = 0
+    for family in options.families:
+        cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)]
+
+        def attempt(case):
+            with tempfile.TemporaryDirectory() as root:
+                try:
+                    return check(tools, root, case, devices)
+                except Failure as failure:
+                    return str(failure)
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            problems = list(pool.map(attempt, cases))
+        for case, problem in zip(cases, problems):
+            if problem and problem != NO_POINT:
+                print(f"FAILED {family}/{case.name}\n  {problem}")
+            elif problem == NO_POINT:
+                print(f"skipped {family}/{case.name}: {problem}")
+        without = sum(problem == NO_POINT for problem in problems)
+        wrong = sum(problem is not None for problem in problems) - without
+        print(f"gradients of {family}: {len(cases) - wrong - without} of {len(cases)} cases passed, {without} skipped")
+        failed += wrong + (not cases)
+    return 1 if failed else 0
+
+
+np.seterr(all="ignore")  # a point that does not do is tried again
+
+if __name__ == "__main__":
+    sys.exit(main())
