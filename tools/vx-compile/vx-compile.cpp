@@ -98,6 +98,7 @@ struct Options {
   std::vector<std::string> dims;
   std::string precision = "f32";
   bool strictMath = false;
+  std::string gradient;
   std::string stopAfter;
   std::string report; // empty: none
   bool check = false;
@@ -140,6 +141,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
          "NAME=N: specialise a dimension; NAME=N,N: a version each beside the general one; NAME=N..N: its range; "
          "NAME=N..N:MULTIPLE: that, and what it is a multiple of")
       ->group("Sizes");
+  app.add_option("--grad", options.gradient,
+                 "OUTPUT:NAME,...: add a function 'gradient', of an output by inputs, initializers or variables")
+      ->group("Gradients");
   app.add_option("--precision", options.precision,
                  "Factors of f32 contractions and convolutions: f32, tf32, f16 or bf16; sums stay f32")
       ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
@@ -225,6 +229,7 @@ static int run(const char *name, int argc, char **argv) {
   request.threads = options.threads;
   request.check_only = options.check;
   request.strict_math = options.strictMath;
+  request.gradient = options.gradient.empty() ? nullptr : options.gradient.c_str();
   request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {

@@ -191,6 +191,14 @@ vxc_result Call::parseOptions() {
         return fail(VXC_UNSUPPORTED, "--precision: want f32, tf32 or f16 for the target '" + target + "', got 'bf16'");
     compilation.precision = options.precision;
   }
+  if (options.gradient) {
+    auto [of, names] = StringRef(options.gradient).rsplit(':');
+    compilation.gradientOf = of.str();
+    for (StringRef name : llvm::split(names, ','))
+      compilation.gradientWrt.push_back(name.str());
+    if (of.empty() || llvm::is_contained(compilation.gradientWrt, ""))
+      return fail(VXC_USAGE, std::string("--grad: want OUTPUT:NAME,..., got '") + options.gradient + "'");
+  }
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
   compilation.threads = options.threads;
   compilation.strictMath = options.strict_math;

@@ -22,7 +22,8 @@ std::optional<unsigned> findResult(func::FuncOp function, StringRef name) {
   return std::nullopt;
 }
 
-/// What a name of `wrt` stands for in a function: an input, or all constants or loads of it in the function's own block.
+/// What a name of `wrt` stands for in a function: an input, or all constants or loads of it in the function's own
+/// block.
 SmallVector<Value> findValues(func::FuncOp function, StringRef name) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto known = function.getArgAttrOfType<StringAttr>(i, kNameAttr); known && known.getValue() == name)

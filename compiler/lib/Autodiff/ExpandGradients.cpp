@@ -46,8 +46,7 @@ void inlineForward(CustomGradientOp op) {
   cloneWithFreshSymbols(op.getForward(), builder, op.getLoc(), mapping, symbols);
   GraphBuilder g(builder, op.getLoc());
   for (auto [result, value] : llvm::zip(op.getResults(), body.getTerminator()->getOperands()))
-    result.replaceAllUsesWith(
-        g.reshape(mapping.lookup(value), getDims(cast<RankedTensorType>(result.getType()))));
+    result.replaceAllUsesWith(g.reshape(mapping.lookup(value), getDims(cast<RankedTensorType>(result.getType()))));
   op.erase();
 }
 

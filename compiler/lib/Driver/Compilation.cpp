@@ -179,6 +179,8 @@ Outcome Compilation::normalise(ModuleOp module) {
   for (const DimOption &dim : options.dims)
     if (dim.values.size() == 1)
       graph.dims.push_back(dim.name + "=" + std::to_string(dim.values[0]));
+  graph.gradientOf = options.gradientOf;
+  graph.gradientWrt = options.gradientWrt;
   PassManager pm(module.getContext());
   buildGraphPipeline(pm, graph);
   if (options.stopAfter != Phase::Graph)

@@ -67,6 +67,12 @@ static void recognise(OpPassManager &pm, bool strictMath) {
 
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
+  if (!options.gradientOf.empty()) {
+    AddGradientFunctionPassOptions gradient;
+    gradient.of = options.gradientOf;
+    llvm::append_range(gradient.wrt, options.gradientWrt);
+    pm.addPass(createAddGradientFunctionPass(gradient));
+  }
   pm.addPass(createInlineCallsPass());
   pm.addPass(createResolveOverlapsPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.

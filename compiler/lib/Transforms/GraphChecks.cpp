@@ -17,8 +17,8 @@ Declarations getDeclarations(ModuleOp module) {
 
 LogicalResult checkKind(Operation *op, StringRef phase) {
   // Gradients are taken in the grad phase.
-  bool isPast = isa<CallOp>(op) ? phase != "import"
-                                : getRole(op) == Role::Directive && phase != "import" && phase != "graph";
+  bool isPast =
+      isa<CallOp>(op) ? phase != "import" : getRole(op) == Role::Directive && phase != "import" && phase != "graph";
   bool isKnown = isa<func::FuncOp, func::ReturnOp>(op) || isa_and_present<VXDialect>(op->getDialect()) ||
                  (isa<ModuleOp>(op) && !op->getParentOp());
   if (!isKnown || isa<FusionOp, KernelOp, DispatchOp>(op) || isPast)

@@ -50,6 +50,9 @@ struct CompilationOptions {
   std::vector<std::string> targets;                         // at least one
   std::map<std::string, std::vector<std::string>> variants; // target -> names; absent: the target's default
   std::vector<DimOption> dims;
+  /// An output and what its gradient is taken with respect to, by `vx-add-gradient-function`; empty: no such function.
+  std::string gradientOf;
+  std::vector<std::string> gradientWrt;
   Phase stopAfter = Phase::Module;
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it

@@ -20,6 +20,8 @@ llvm::StringRef getPhaseName(Phase phase);
 struct GraphOptions {
   std::vector<std::string> dims; // symbols that have one value in all of the model: "batch=1"
   bool strictMath = false;       // keep every rounding step of the model
+  std::string gradientOf;        // an output; empty: no function `gradient` is added
+  std::vector<std::string> gradientWrt;
 };
 
 struct OptimisedOptions {

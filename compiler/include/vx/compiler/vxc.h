@@ -63,6 +63,9 @@ typedef struct vxc_options {
   vxc_confirm_fn confirm;        // called after `verify` and after the report went to on_text; may be NULL
   vxc_cancelled_fn is_cancelled; // may be NULL
   const char *data_folder;       // where vxc_compile_bytes finds a model's external data; NULL: it has none
+  // "OUTPUT:NAME,NAME": adds a function "gradient", with the model's inputs and a result "grad/NAME" for each name, the
+  // gradient of the sum of the output's elements with respect to that input, initializer or variable. NULL: none.
+  const char *gradient;
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

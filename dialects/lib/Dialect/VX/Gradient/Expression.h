@@ -6,8 +6,8 @@
 
 namespace vx {
 
-/// A tensor and the builder that computes with it, element by element. Both operands of an operator have one type; a number is one in every
-/// place.
+/// A tensor and the builder that computes with it, element by element. Both operands of an operator have one type; a
+/// number is one in every place.
 struct Expression {
   GraphBuilder *g;
   mlir::Value value;

@@ -45,11 +45,10 @@ static Value contractWithOther(GraphBuilder &g, ContractOp op, Value gradient, b
   bool gradientFirst = llvm::is_sorted(getOrder(true)) || !llvm::is_sorted(getOrder(false));
   Type element = cast<RankedTensorType>(own.getType()).getElementType();
   gradient = g.cast(gradient, element);
-  Value product =
-      gradientFirst
-          ? g.emit<ContractOp>(gradient, other, batch, otherBatch, summed, otherFree, op.getSumsAttr(), op.getFactorsAttr())
-          : g.emit<ContractOp>(other, gradient, otherBatch, batch, otherFree, summed, op.getSumsAttr(),
-                               op.getFactorsAttr());
+  Value product = gradientFirst ? g.emit<ContractOp>(gradient, other, batch, otherBatch, summed, otherFree,
+                                                     op.getSumsAttr(), op.getFactorsAttr())
+                                : g.emit<ContractOp>(other, gradient, otherBatch, batch, otherFree, summed,
+                                                     op.getSumsAttr(), op.getFactorsAttr());
   SmallVector<int64_t> order = getOrder(gradientFirst), permutation(order.size());
   for (auto [place, dim] : llvm::enumerate(order))
     permutation[dim] = place;
@@ -66,7 +65,8 @@ void ContractOp::buildPullback(Pullback &p) {
 /// The cotangent of the filter: a convolution of the input by the gradients, which stand apart by the strides; batch
 /// and channels change places.
 ///
-///     result[m, c, k...] = sum over n, o... of input[n, g*C/groups + c, o*strides + k*dilations - pads] * gradient[n, m, o...]
+///     result[m, c, k...] = sum over n, o... of input[n, g*C/groups + c, o*strides + k*dilations - pads] * gradient[n,
+///     m, o...]
 static Value convolveByGradient(GraphBuilder &g, ConvOp op, Value input, Value gradient) {
   SmallVector<DimAttr> from = getDims(g.typeOf(input)), to = getDims(g.typeOf(gradient)),
                        filter = getDims(op.getFilter().getType());

@@ -1,4 +1,5 @@
-// Gradients of control flow: the reverse of a region begins with a copy of it, which computes anew what the reverse reads.
+// Gradients of control flow: the reverse of a region begins with a copy of it, which computes anew what the reverse
+// reads.
 #include "Sequences.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
@@ -131,7 +132,8 @@ void IfOp::buildPullback(Pullback &p) {
   for (unsigned i = 0; i < getNumResults(); ++i)
     gradients.push_back(p.of(i));
   auto branch = IfOp::create(g.builder, g.location, TypeRange(ValueRange(captured)), getCondition());
-  for (auto [from, to] : {std::pair(&getThenRegion(), &branch.getThenRegion()), {&getElseRegion(), &branch.getElseRegion()}}) {
+  for (auto [from, to] :
+       {std::pair(&getThenRegion(), &branch.getThenRegion()), {&getElseRegion(), &branch.getElseRegion()}}) {
     OpBuilder::InsertionGuard guard(g.builder);
     g.builder.createBlock(to);
     IRMapping mapping;
@@ -159,7 +161,8 @@ void IfOp::buildPullback(Pullback &p) {
 
 namespace {
 
-/// The type of the tensors of a sequence that keeps one of each iteration: sizes that are no numbers are each tensor's own.
+/// The type of the tensors of a sequence that keeps one of each iteration: sizes that are no numbers are each tensor's
+/// own.
 TensorType getStackedType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType());
@@ -210,9 +213,9 @@ private:
       if (!isa<RankedTensorType>(block.getArgument(i).getType()))
         continue;
       Value stack = block.addArgument(types[next++], loop.getLoc());
-      yield.getValuesMutable().append(SequenceInsertOp::create(builder, loop.getLoc(), stack.getType(), stack,
-                                                               block.getArgument(i), Value())
-                                          .getResult());
+      yield.getValuesMutable().append(
+          SequenceInsertOp::create(builder, loop.getLoc(), stack.getType(), stack, block.getArgument(i), Value())
+              .getResult());
     }
     for (auto [before, after] : llvm::zip(loop.getResults(), longer.getResults()))
       p.reverse.replace(before, after);
@@ -226,8 +229,7 @@ private:
   /// iteration counted from the end.
   void bindSymbols(DimAttr executed, DimAttr iteration, SymbolMap &symbols) {
     SymbolRanges ranges(module);
-    llvm::StringMap<Operation *> binders =
-        findSymbolBinders(loop->getParentOfType<func::FuncOp>(), ranges);
+    llvm::StringMap<Operation *> binders = findSymbolBinders(loop->getParentOfType<func::FuncOp>(), ranges);
     SmallVector<StringAttr> names;
     for (auto &[name, op] : binders)
       if (op == loop && name != loop.getIteration())

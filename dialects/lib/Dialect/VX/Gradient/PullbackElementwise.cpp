@@ -138,8 +138,6 @@ void SelectOp::buildPullback(Pullback &p) {
     p.give(2u, select(condition, none, t.gradient));
 }
 
-void CastOp::buildPullback(Pullback &p) {
-  p.give(0u, p.g.cast(p.of(), getInput().getType().getElementType()));
-}
+void CastOp::buildPullback(Pullback &p) { p.give(0u, p.g.cast(p.of(), getInput().getType().getElementType())); }
 
 } // namespace vx

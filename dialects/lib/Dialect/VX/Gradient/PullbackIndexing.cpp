@@ -85,8 +85,8 @@ void GatherOp::buildPullback(Pullback &p) {
       permutation.push_back(d);
   for (int64_t m = 0; m < members; ++m)
     axes.push_back(axis + m);
-  p.give(0u, g.emit<ScatterOp>(ScatterKind::add, makeZeros(g, getInput()), place, g.transpose(p.of(), permutation),
-                               axes));
+  p.give(0u,
+         g.emit<ScatterOp>(ScatterKind::add, makeZeros(g, getInput()), place, g.transpose(p.of(), permutation), axes));
 }
 
 void ScatterOp::buildPullback(Pullback &p) {
@@ -157,8 +157,8 @@ void UpdateSliceOp::buildPullback(Pullback &p) {
   for (int64_t d = 0, named = 0; d < static_cast<int64_t>(updateDims.size()); ++d)
     permutation[d] = llvm::is_contained(getAxes(), d) ? named++ : other++;
   SmallVector<DimAttr> starts(updateDims.size(), g.dim(0));
-  p.give(2u, g.slice(g.transpose(gathered, permutation), starts, updateDims,
-                     SmallVector<int64_t>(updateDims.size(), 1)));
+  p.give(2u,
+         g.slice(g.transpose(gathered, permutation), starts, updateDims, SmallVector<int64_t>(updateDims.size(), 1)));
 }
 
 } // namespace vx

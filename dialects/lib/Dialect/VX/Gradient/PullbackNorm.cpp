@@ -39,13 +39,13 @@ struct Rows {
 void SoftmaxOp::buildPullback(Pullback &p) {
   Rows rows(p.g, getInput(), *this);
   Expression g = rows.widen(p.of()), y = rows.widen(getResult());
-  Expression gradient = getLog() ? g - apply<ExpOp>(y) * rows.repeat(rows.sum(g))
-                                 : y * (g - rows.repeat(rows.sum(g * y)));
+  Expression gradient =
+      getLog() ? g - apply<ExpOp>(y) * rows.repeat(rows.sum(g)) : y * (g - rows.repeat(rows.sum(g * y)));
   p.give(0u, p.g.cast(gradient, getInput().getType().getElementType()));
 }
 
-/// The gradient of (input - mean) / deviation, or of input / root, of which `normal` is the value: what moves a row along
-/// itself, and with `isCentred` what moves all of it, changes nothing.
+/// The gradient of (input - mean) / deviation, or of input / root, of which `normal` is the value: what moves a row
+/// along itself, and with `isCentred` what moves all of it, changes nothing.
 static Expression makeNormalGradient(const Rows &rows, Expression gradient, Expression normal, Expression root,
                                      bool isCentred) {
   Expression rest = gradient - normal * rows.repeat(rows.mean(gradient * normal));
@@ -63,8 +63,8 @@ void LayerNormOp::buildPullback(Pullback &p) {
   Type element = getInput().getType().getElementType();
   Expression g = rows.widen(p.of()), x = rows.widen(getInput());
   if (p.wants(0u) || p.wants(1u)) {
-    Expression centred = x - rows.repeat(rows.mean(x)), root = makeRoot(rows, rows.mean(centred * centred), getEpsilon()),
-               normal = centred / rows.repeat(root);
+    Expression centred = x - rows.repeat(rows.mean(x)),
+               root = makeRoot(rows, rows.mean(centred * centred), getEpsilon()), normal = centred / rows.repeat(root);
     if (p.wants(0u))
       p.give(0u, p.g.cast(makeNormalGradient(rows, g * rows.repeatRow(getScale()), normal, root, /*isCentred=*/true),
                           element));

@@ -85,8 +85,8 @@ public:
       starts.push_back(g.dim(offset));
     SmallVector<DimAttr> low, high;
     getPads(low, high);
-    Value padded = g.emit<PadOp>(input, g.emitScalar(outside, g.typeOf(input).getElementType()), g.toArray(low),
-                                 g.toArray(high));
+    Value padded =
+        g.emit<PadOp>(input, g.emitScalar(outside, g.typeOf(input).getElementType()), g.toArray(low), g.toArray(high));
     return g.slice(padded, starts, sizes, op.getStrides());
   }
 
@@ -163,8 +163,7 @@ static Value giveOtherProducts(GraphBuilder &g, ReduceWindowOp op, Value gradien
   for (int64_t place = 0; place < places.size(); ++place)
     elements.push_back(places.read(op.getInput(), place, 1));
   for (int64_t place = places.size() - 2; place >= 0; --place)
-    behind[place] =
-        behind[place + 1] ? g.emit<MulOp>(elements[place + 1], behind[place + 1]) : elements[place + 1];
+    behind[place] = behind[place + 1] ? g.emit<MulOp>(elements[place + 1], behind[place + 1]) : elements[place + 1];
   Value before = gradient;
   for (int64_t place = 0; place < places.size(); ++place) {
     Value share = places.write(behind[place] ? g.emit<MulOp>(before, behind[place]) : before, place);

@@ -42,8 +42,7 @@ void SequenceInsertOp::buildPullback(Pullback &p) {
   if (p.wants(getValue()))
     p.give(getValue(), reshapeLike(g, takeFromSequence(g, gradient, position), getValue()));
   if (p.wants(getSequence()))
-    p.give(getSequence(),
-           SequenceEraseOp::create(g.builder, g.location, getSequence().getType(), gradient, position));
+    p.give(getSequence(), SequenceEraseOp::create(g.builder, g.location, getSequence().getType(), gradient, position));
 }
 
 void SequenceAtOp::buildPullback(Pullback &p) {

@@ -94,8 +94,8 @@ void PadOp::buildPullback(Pullback &p) {
     return;
   // The value stands in every place that is not the input's.
   Value isInput = g.splat(1, g.makeType(getDimsOf(getInput()), g.builder.getI1Type()));
-  Value isOld = g.pad(isInput, llvm::to_vector(getLow().getAsRange<DimAttr>()),
-                      llvm::to_vector(getHigh().getAsRange<DimAttr>()));
+  Value isOld =
+      g.pad(isInput, llvm::to_vector(getLow().getAsRange<DimAttr>()), llvm::to_vector(getHigh().getAsRange<DimAttr>()));
   Expression gradient = {&g, p.of()};
   Value added = select({&g, isOld}, fill(0, gradient), gradient);
   p.give(1u, g.reduce(ReduceKind::sum, added, llvm::to_vector(llvm::seq<int64_t>(0, low.size()))));

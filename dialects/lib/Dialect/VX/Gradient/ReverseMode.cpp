@@ -109,8 +109,20 @@ LogicalResult ReverseMode::run(ArrayRef<Operation *> ops) {
       continue;
     GraphBuilder g(builder, op->getLoc());
     Pullback pullback(op, *this, g);
+    SmallVector<Value> reads; // of the op as it is: a rule may put another one in its place
+    visitReads(op, [&](Value value) {
+      if (pullback.wants(value) && isa<RankedTensorType>(value.getType()))
+        reads.push_back(value);
+    });
+    const bool failedBefore = std::exchange(hasFailed, false);
     differentiable.buildPullback(pullback);
     hasFailed |= g.hasRefused();
+    // Goes on as if there were one, so that what stands before is told too.
+    if (hasFailed)
+      for (Value value : reads)
+        if (!get(value))
+          add(g, value, makeZeros(g, value));
+    hasFailed |= failedBefore;
   }
   return failure(hasFailed);
 }

@@ -15,7 +15,8 @@ mlir::Value makeZeroSequence(GraphBuilder &g, mlir::Value like);
 /// The sums of two sequences' tensors, one by one.
 mlir::Value addSequences(GraphBuilder &g, mlir::Value lhs, mlir::Value rhs);
 
-/// The tensor at a position, its unknown sizes bound to symbols of their own; null where the sequence's tensors differ in rank.
+/// The tensor at a position, its unknown sizes bound to symbols of their own; null where the sequence's tensors differ
+/// in rank.
 mlir::Value takeFromSequence(GraphBuilder &g, mlir::Value sequence, mlir::Value position);
 
 } // namespace vx

@@ -31,7 +31,8 @@ constexpr bool saysItsSizesOnce() {
 
 template <typename Op>
 constexpr bool saysItsGradientOnce() {
-  return Op::template hasTrait<DifferentiableOpInterface::Trait>() != Op::template hasTrait<OpTrait::NonDifferentiable>();
+  return Op::template hasTrait<DifferentiableOpInterface::Trait>() !=
+         Op::template hasTrait<OpTrait::NonDifferentiable>();
 }
 
 template <typename... Ops>

@@ -12,8 +12,8 @@ namespace vx {
 /// What symbols stand for in a copy.
 using SymbolMap = llvm::DenseMap<mlir::StringAttr, DimAttr>;
 
-/// Declares each of `names` again, as it is declared now, under a name that is free, and adds to `symbols` what it is called
-/// there. Leaves alone what is declared nowhere, or stands in `symbols`.
+/// Declares each of `names` again, as it is declared now, under a name that is free, and adds to `symbols` what it is
+/// called there. Leaves alone what is declared nowhere, or stands in `symbols`.
 void declareAnew(mlir::ModuleOp module, llvm::ArrayRef<mlir::StringAttr> names, SymbolMap &symbols);
 
 /// Declares a data-dependent symbol under a name that begins with `name` and is free.

@@ -8,7 +8,8 @@ namespace vx {
 
 /// What the convolution of a filter [M, C / groups, k...] sums over, added up where it came from:
 ///
-///     result[n, c, i...] = sum over m, o, k with o*strides + k*dilations - pads = i of input[n, m, o...] * filter[m, c, k...]
+///     result[n, c, i...] = sum over m, o, k with o*strides + k*dilations - pads = i of input[n, m, o...] * filter[m,
+///     c, k...]
 ///
 /// `input` is [N, M, o...], the result [N, C, sizes...]. As ONNX's ConvTranspose, and the gradient of `vx.conv` with
 /// respect to its input. `sums` and `factors` as those of `vx.conv`, or null.
