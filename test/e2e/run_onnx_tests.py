@@ -7,7 +7,8 @@ Each is compiled with its sizes in the model (static) and with each size as a sy
 filter are inputs, is compiled with all inputs but the first as constants and the first one's sizes as symbols (constant). test/e2e/onnx_tests.txt lists what
 passes: NAME MODE DEVICES. A wrong result, a crash, a hang, or a refusal that is not exit code 3 with a message fails whether it is listed or not; a listed
 test that does not pass or is not there any more fails, and so does one that passes and is not listed. --write brings the list up to what passes now. Tests
-that are listed share a module with others, as starting processes is most of the work; a module that fails is taken apart. Exit code: 0 all as listed, 1 not.
+that are listed share a module with others, as starting processes is most of the work; a module that fails is taken apart. The modes take turns in the
+variant of the CPU's code, so that no code is made that does not run. Exit code: 0 all as listed, 1 not.
 """
 import argparse
 import collections
@@ -25,6 +26,7 @@ import onnx.backend.test
 import onnxruntime
 from onnx import compose, numpy_helper
 
+from cpu_variants import CPU_VARIANTS
 from run_models import required_devices
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -166,7 +168,8 @@ class Runner:
             for field in ("node", "input", "output", "initializer", "sparse_initializer", "value_info"):
                 getattr(whole.graph, field).extend(getattr(other, field))
         onnx.save(whole, model)
-        code, message = self.tool("vx-compile", model, f"--target={','.join(self.devices)}", "--no-cache", "--threads=1", "-o", module)
+        variant = [f"--cpu={CPU_VARIANTS[MODES.index(mode) % len(CPU_VARIANTS)]}"] if "cpu" in self.devices else []
+        code, message = self.tool("vx-compile", model, f"--target={','.join(self.devices)}", *variant, "--no-cache", "--threads=1", "-o", module)
         if code != 0:
             return self.apart(tests, mode) or {(tests[0], device): self.verdict(code, message) for device in self.devices}
         found = {}

@@ -10,18 +10,11 @@ import typing
 import numpy as np
 
 from program import EPSILON, FLOATS, decode, shape_of, write
+from cpu_variants import CPU_VARIANTS  # of test/e2e, as program.py says
 
 PERTURBED = 4  # programs beside the one itself, from which tolerances come
 SECONDS = 300
 TRIED = 4  # calls of one kind, of which the first that is wrong is made
-
-
-def cpu_variants():
-    with open("/proc/cpuinfo") as file:
-        return ["avx512", "x86-64-v3"] if "avx512vl" in file.read() else ["x86-64-v3"]
-
-
-CPU_VARIANTS = cpu_variants()
 UNKNOWN_TYPES = {"vulkan": {"bf16"}}  # what a target refuses, and says so
 
 
