@@ -192,7 +192,7 @@ vxc_result Call::parseOptions() {
     compilation.precision = options.precision;
   }
   if (options.gradient) {
-    auto [of, names] = StringRef(options.gradient).rsplit(':');
+    auto [of, names] = StringRef(options.gradient).split(':'); // names of initializers may have colons
     compilation.gradientOf = of.str();
     for (StringRef name : llvm::split(names, ','))
       compilation.gradientWrt.push_back(name.str());

@@ -21,15 +21,18 @@ LogicalResult expand(GradientOp op) {
   if (failed(reverse.run(collectDependences(op.getValue()))))
     return failure();
   SmallVector<Value> results;
+  bool isComplete = true;
   for (auto [index, wrt] : llvm::enumerate(op.getWrt())) {
     Value gradient = reverse.get(wrt);
-    if (!gradient && !op.getZeroUnreached())
-      return op.emitOpError() << "expects a value that depends on number " << index << " of 'wrt'"
-                              << (wrt.getDefiningOp() ? ", which '" + describeSource(wrt.getLoc()) + "' makes" : "")
-                              << ", by floats all the way; it does not";
+    if (!gradient && !op.getZeroUnreached()) {
+      isComplete = false;
+      op.emitOpError() << "expects a value that depends on number " << index << " of 'wrt'"
+                       << (wrt.getDefiningOp() ? ", which '" + describeSource(wrt.getLoc()) + "' makes" : "")
+                       << ", by floats all the way; it does not";
+    }
     results.push_back(gradient ? gradient : g.splatLike(0, wrt));
   }
-  if (g.hasRefused())
+  if (g.hasRefused() || !isComplete)
     return failure();
   op.replaceAllUsesWith(results);
   op.erase();
