@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the gradients of the op cases of a family and compares them with differences of the function itself.
 
-  run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--jobs N]
+  run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--every N] [--jobs N]
 
 Each case of f32 becomes one of f64: the gradients of its results, each element times a number of its own, along a random direction of all
 inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. With
@@ -208,6 +208,7 @@ def main():
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="", help="compare these with the reference too")
     parser.add_argument("--filter", default="*")
+    parser.add_argument("--every", type=int, default=1, help="one of so many cases of a family")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     tools = Tools(options.bin)
@@ -218,7 +219,7 @@ def main():
         return 1
     failed = 0
     for family in options.families:
-        cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)]
+        cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)][::options.every]
 
         def attempt(case):
             with tempfile.TemporaryDirectory() as root:

@@ -260,16 +260,19 @@ private:
     Value length = makeExecuted();
     DimAttr executed = declareDataDependent(module, "executed"), iteration = declareDataDependent(module, "iteration");
     BindSymbolOp::create(builder, g.location, length, executed.asSymbol());
-    // The sizes of the carried gradients are bound by the loop, those of the copies where they are taken.
-    SymbolMap ofGradients, ofCopies;
+    // The sizes of the carried gradients are bound by the loop, of each iteration and of the last; those of the copies
+    // where they are taken.
+    SymbolMap ofGradients, ofResults, ofCopies;
     bindSymbols(executed, iteration, ofGradients);
+    bindSymbols(executed, iteration, ofResults);
     bindSymbols(executed, iteration, ofCopies);
 
     SmallVector<Value> inits(gradients);
     SmallVector<Type> argumentTypes, resultTypes;
     for (unsigned i : carried) {
-      argumentTypes.push_back(rename(loop.getBody().front().getArgument(i).getType(), ofGradients));
-      resultTypes.push_back(loop.getInits()[i].getType());
+      Type argument = loop.getBody().front().getArgument(i).getType();
+      argumentTypes.push_back(rename(argument, ofGradients));
+      resultTypes.push_back(rename(argument, ofResults));
     }
     for (Value value : captured) {
       Value zeros = makeZeros(g, value);
