@@ -196,7 +196,7 @@ vxc_result Call::parseOptions() {
     compilation.gradientOf = of.str();
     for (StringRef name : llvm::split(names, ','))
       compilation.gradientWrt.push_back(name.str());
-    if (of.empty() || llvm::is_contained(compilation.gradientWrt, ""))
+    if (of.empty() || names.empty() || names.ends_with(",") || llvm::is_contained(compilation.gradientWrt, ""))
       return fail(VXC_USAGE, std::string("--grad: want OUTPUT:NAME,..., got '") + options.gradient + "'");
   }
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
