@@ -195,6 +195,42 @@ def check(tools, root, case, devices):
     return None if checked else NO_POINT
 
 
+# Where differences tell nothing: what is said of ties and zeros, as PyTorch has it. Op text over %x and %y, their values, the gradients.
+CONVENTIONS = [
+    ("max", "%r = vx.max %x, %y : {t}, {t}", [1, 2, 3], [1, 5, 3], [0.5, 0, 0.5], [0.5, 1, 0.5]),
+    ("min", "%r = vx.min %x, %y : {t}, {t}", [1, 2, 3], [1, 5, 3], [0.5, 1, 0.5], [0.5, 0, 0.5]),
+    ("relu", "%z = vx.constant dense<0.0> : {t}\n  %r = vx.max %x, %z : {t}, {t}", [-1, 0, 2], [0] * 3, [0, 0, 1], [0] * 3),
+    ("abs", "%r = vx.abs %x : {t}", [-2, 0, 3], [0] * 3, [-1, 0, 1], [0] * 3),
+    ("pow", "%r = vx.pow %x, %y : {t}, {t}", [0, 0, 2], [0, 2, 0], [0, 0, 0], [None, 0, np.log(2)]),
+    ("reduce_max", "%r = vx.reduce max %x axes = [0] : {t}", [4, 1, 4], [0] * 3, [0.5, 0, 0.5], [0] * 3),
+    ("reduce_prod", "%r = vx.reduce prod %x axes = [0] : {t}", [0, 2, 3], [0] * 3, [6, 0, 0], [0] * 3),
+    ("window_max", "%r = vx.reduce_window max %x window = [2] strides = [1] dilations = [1] pads = [0] x [0] : {t}", [5, 5, 1], [0] * 3,
+     [1, 1, 0], [0] * 3),
+    ("scatter_twice", "%i = vx.constant dense<[[1], [1], [7]]> : tensor<3x1xi64>\n  %r = vx.scatter set %x, %i, %y axes = [0] : {t}, tensor<3x1xi64>, {t}",
+     [1, 2, 3], [4, 5, 6], [1, 0, 1], [0, 1, 0]),
+    ("gather_from_the_end", "%i = vx.constant dense<[-1, 0, -1]> : tensor<3xi64>\n  %r = vx.gather %x, %i axis = 0 : {t}, tensor<3xi64>", [1, 2, 3], [0] * 3,
+     [1, 0, 2], [0] * 3),
+]
+
+
+def check_conventions(tools, root):
+    problems = []
+    for name, text, x, y, dx, dy in CONVENTIONS:
+        kind = "tensor<3xf64>"
+        result = {"reduce_max": [], "reduce_prod": [], "window_max": [2]}.get(name, [3])
+        of = f"tensor<{''.join(f'{size}x' for size in result)}f64>"
+        body = "  " + text.replace("{t}", kind) + f"\n  %dx, %dy = vx.gradient %r wrt(%x, %y : {kind}, {kind}) zero_unreached : {of}"
+        case = Case(name, {"x": Input("f64", [3], None), "y": Input("f64", [3], None)}, body,
+                    {"dx": Result("f64", [3], None), "dy": Result("f64", [3], None)})
+        got = Program(tools, root, case).run({"x": np.array(x, np.float64), "y": np.array(y, np.float64)})
+        for result, want in (("dx", dx), ("dy", dy)):
+            for place, number in enumerate(want):
+                if number is not None and not abs(got[result][place] - number) < 1e-12:
+                    problems.append(f"FAILED conventions/{name}\n  '{result}' is {got[result].tolist()}, want {want}")
+                    break
+    return problems
+
+
 def can_check(case):
     return not case.fault and not case.precision and "variable_store" not in case.body and any(v.dtype == "f32" for v in case.inputs.values()) and \
         any(v.dtype == "f32" for v in case.results.values()) and \
@@ -219,6 +255,12 @@ def main():
         return 1
     failed = 0
     for family in options.families:
+        if family == "conventions":
+            with tempfile.TemporaryDirectory() as root:
+                problems = check_conventions(tools, root)
+            print("\n".join([*problems, f"gradients of conventions: {len(CONVENTIONS) - len(problems)} of {len(CONVENTIONS)} cases passed"]))
+            failed += len(problems)
+            continue
         cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)][::options.every]
 
         def attempt(case):
