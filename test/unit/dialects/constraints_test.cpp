@@ -136,7 +136,7 @@ const std::vector<Case> cases = {
     {"sequence_at", "%0 = vx.sequence_at %sequence, %place : !vx.sequence<!n> -> !m", {}},
     {"sequence_erase", "%0 = vx.sequence_erase %sequence : !vx.sequence<!n>", {}},
     {"sequence_length", "%0 = vx.sequence_length %sequence : !vx.sequence<!n>", {}},
-    {"gradient", "%0 = vx.gradient %n wrt(%zero : tensor<f32>) seed(%m : !m) : !n", {equal("n", "m")}},
+    {"gradient", "%0 = vx.gradient %n wrt(%zero : tensor<f32>) seed(%m : !m) : !n", {equal("m", "n")}},
     {"watch", "%0 = vx.watch %n : !n", {}},
     {"stop_gradient", "%0 = vx.stop_gradient %n : !n", {}},
     // Elementwise ops: their trait stands for all of them.
@@ -184,8 +184,8 @@ TEST(ConstraintsTest, NoOpIsForgotten) {
   for (const Case &one : cases)
     covered.insert("vx." + std::string(one.op));
   // Declarations, what is made from ops that said it, and what gives way to ops that say it.
-  for (const char *op : {"vx.symbol", "vx.variable", "vx.fusion", "vx.kernel", "vx.dispatch", "vx.call",
-                         "vx.custom_gradient"})
+  for (const char *op :
+       {"vx.symbol", "vx.variable", "vx.fusion", "vx.kernel", "vx.dispatch", "vx.call", "vx.custom_gradient"})
     covered.insert(op);
   for (RegisteredOperationName name : context.getRegisteredOperations())
     if (name.getDialectNamespace() == "vx" && !name.hasTrait<vx::OpTrait::Elementwise>())
