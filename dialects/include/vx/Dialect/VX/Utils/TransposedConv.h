@@ -12,7 +12,7 @@ namespace vx {
 ///     c, k...]
 ///
 /// `input` is [N, M, o...], the result [N, C, sizes...]. As ONNX's ConvTranspose, and the gradient of `vx.conv` with
-/// respect to its input. `sums` and `factors` as those of `vx.conv`, or null.
+/// respect to its input. `pads` are those before each dimension.
 mlir::Value emitTransposedConv(GraphBuilder &g, mlir::Value input, mlir::Value filter, llvm::ArrayRef<DimAttr> sizes,
                                llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
                                llvm::ArrayRef<int64_t> pads, int64_t groups);
