@@ -17,6 +17,13 @@ static Value makeLast(GraphBuilder &g, Value sequence) {
   return g.emit<SubOp>(length, g.emitScalar(1, g.builder.getI64Type()));
 }
 
+/// A position counted from the start, of one that is negative where it counts from the end of the sequence.
+static Value countFromStart(GraphBuilder &g, Value position, Value sequence) {
+  Value length = SequenceLengthOp::create(g.builder, g.location, sequence);
+  Value isNegative = g.emit<CompareOp>(ComparePredicate::lt, position, g.emitScalar(0, g.builder.getI64Type()));
+  return g.emit<SelectOp>(isNegative, g.emit<AddOp>(position, length), position);
+}
+
 void SequenceConstructOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
   for (auto [index, input] : llvm::enumerate(getInputs()))
@@ -29,16 +36,8 @@ void SequenceConstructOp::buildPullback(Pullback &p) {
 void SequenceInsertOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
   Value gradient = p.of();
-  // A negative position counts from the end of what there was before.
-  Value position = getPosition();
-  if (!position) {
-    position = makeLast(g, gradient);
-  } else {
-    Value zero = g.emitScalar(0, g.builder.getI64Type());
-    Value length = SequenceLengthOp::create(g.builder, g.location, getSequence());
-    Value isNegative = g.emit<CompareOp>(ComparePredicate::lt, position, zero);
-    position = g.emit<SelectOp>(isNegative, g.emit<AddOp>(position, length), position);
-  }
+  // Counted in what there was before.
+  Value position = getPosition() ? countFromStart(g, getPosition(), getSequence()) : makeLast(g, gradient);
   if (p.wants(getValue()))
     p.give(getValue(), reshapeLike(g, takeFromSequence(g, gradient, position), getValue()));
   if (p.wants(getSequence()))
@@ -54,23 +53,14 @@ void SequenceAtOp::buildPullback(Pullback &p) {
   if (!zeros)
     return p.refuse("the tensors of its sequence differ in rank");
   Type type = getSequence().getType();
-  Value length = SequenceLengthOp::create(g.builder, g.location, getSequence());
-  Value zero = g.emitScalar(0, g.builder.getI64Type());
-  Value isNegative = g.emit<CompareOp>(ComparePredicate::lt, getPosition(), zero);
-  Value position = g.emit<SelectOp>(isNegative, g.emit<AddOp>(getPosition(), length), getPosition());
+  Value position = countFromStart(g, getPosition(), getSequence());
   Value others = SequenceEraseOp::create(g.builder, g.location, type, zeros, position);
   p.give(getSequence(), SequenceInsertOp::create(g.builder, g.location, type, others, p.of(), position));
 }
 
 void SequenceEraseOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
-  Value position = getPosition() ? Value(getPosition()) : makeLast(g, getSequence());
-  if (getPosition()) {
-    Value length = SequenceLengthOp::create(g.builder, g.location, getSequence());
-    Value zero = g.emitScalar(0, g.builder.getI64Type());
-    Value isNegative = g.emit<CompareOp>(ComparePredicate::lt, position, zero);
-    position = g.emit<SelectOp>(isNegative, g.emit<AddOp>(position, length), position);
-  }
+  Value position = getPosition() ? countFromStart(g, getPosition(), getSequence()) : makeLast(g, getSequence());
   Value erased = takeFromSequence(g, getSequence(), position);
   if (!erased)
     return p.refuse("the tensors of its sequence differ in rank");
