@@ -202,8 +202,9 @@ private:
     place = std::min(place, stream.queued);
     while (stream.done < place && !stream.works.empty()) {
       const Action action = std::move(stream.works.front().action); // the work may be dropped meanwhile
+      const bool failedBefore = stream.error;                       // taken by whoever waits, so not without the lock
       lock.unlock();
-      const int error = stream.error ? 0 : action();
+      const int error = failedBefore ? 0 : action();
       lock.lock();
       if (error)
         stream.error = error;
