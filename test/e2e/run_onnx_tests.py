@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The node tests that the package onnx brings, of all ops that are imported.
+"""The node tests that the package onnx brings, and its models of gradients, of all ops that are imported.
 
   run_onnx_tests.py --bin BUILD/bin [--device cpu,vulkan] [--jobs N] [--part K/N] [--filter TEXT] [--write]
 
@@ -32,7 +32,7 @@ from run_models import required_devices
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "onnx_tests.txt")
 OPS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "onnx-ops.md")
-NODES = os.path.join(os.path.dirname(onnx.backend.test.__file__), "data", "node")
+DATA = os.path.join(os.path.dirname(onnx.backend.test.__file__), "data")
 MODES = ("static", "symbolic", "constant")
 SHARED = 24  # tests of one module
 SECONDS = 120
@@ -106,7 +106,14 @@ class Test:
                 for position, dim in enumerate(tensor.shape.dim):
                     if dim.dim_value != 1:
                         dim.dim_param = f"{prefix}{value.name}_{position}"
-        return compose.add_prefix(model, prefix)
+        model = compose.add_prefix(model, prefix)
+        for node in model.graph.node:
+            for attribute in node.attribute if node.op_type == "Gradient" else ():  # which names values of the graph
+                if attribute.type == onnx.AttributeProto.STRING:
+                    attribute.s = prefix.encode() + attribute.s
+                else:
+                    attribute.strings[:] = [prefix.encode() + name for name in attribute.strings]
+        return model
 
 
 def read(path, kind):
@@ -246,7 +253,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with open(OPS) as file:
         imported = {match.group(1) for match in re.finditer(r"^\| ([A-Z]\w+) \| \d+ \|$", file.read(), re.M)}
-    everything = [Test(folder) for folder in sorted(glob.glob(os.path.join(NODES, "test_*")))]
+    everything = [Test(folder) for folder in sorted(glob.glob(os.path.join(DATA, "node", "test_*")) + glob.glob(os.path.join(DATA, "simple", "test_gradient*")))]
     everything = [test for test in everything if {node.op_type for node in test.model.graph.node} <= imported and not OPEN.search(test.name)]
     listed = read_list()
     part, parts = map(int, options.part.split("/"))

@@ -81,7 +81,7 @@ Entry &ModelImporter::lookup(StringRef name) {
 }
 
 void ModelImporter::define(StringRef name, Entry entry) {
-  if (name.empty())
+  if (name.empty() || scope->substituted.contains(name))
     return;
   if (!entry.block)
     entry.block = builder.getInsertionBlock();
@@ -331,23 +331,30 @@ const FunctionProto *ModelImporter::findFunction(const NodeProto &node) const {
 }
 
 bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
-  if (scope->depth > maxNesting) {
-    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
-             "expects at most " + std::to_string(maxNesting) + " subgraphs and functions inside of one another");
-    return false;
-  }
   if (!guard(nullptr, "", 0, [&] { checkOrder(nodes); }))
     return false;
+  for (int index = 0; index < nodes.size(); ++index)
+    scope->nodes.push_back({&nodes[index], index});
+  return importScopeNodes();
+}
+
+bool ModelImporter::importScopeNodes() {
+  if (scope->depth > maxNesting) {
+    addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
+             "expects at most " + std::to_string(maxNesting) +
+                 " subgraphs, functions and gradients inside of one another");
+    return false;
+  }
   bool succeeded = true;
-  for (int index = 0; index < nodes.size(); ++index) {
-    const NodeProto &node = nodes[index];
+  for (const auto [proto, number] : scope->nodes) {
+    const NodeProto &node = *proto;
     if (++importedNodes > maxNodes) {
       if (importedNodes == maxNodes + 1)
         addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
                  "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call");
       return false;
     }
-    std::string label = getNodeLabel(node, index);
+    std::string label = getNodeLabel(node, number);
     StringRef domain = normalizeDomain(node.domain());
     auto opset = scope->opsets->find(domain);
     int64_t version = opset == scope->opsets->end() ? 0 : opset->second;
@@ -378,9 +385,10 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   if (!function) {
     if (opset == scope->opsets->end())
       throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
-    if (!domain.empty())
-      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx' or a function of the model");
-    op = findOp(node.op_type(), opset->second);
+    if (!isKnownDomain(domain))
+      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + trainingDomain +
+                       "' or a function of the model");
+    op = findOp(domain, node.op_type(), opset->second);
     if (!op.function && op.isKnown)
       throwUnsupported("version " + Twine(opset->second) + " of the op is not imported, want " + Twine(op.first) +
                        " to " + Twine(op.last));
@@ -420,7 +428,7 @@ void ModelImporter::findUnsupported(const GraphProto &graph, unsigned depth) {
     StringRef domain = normalizeDomain(node.domain());
     auto opset = scope->opsets->find(domain);
     if (!findFunction(node) && opset != scope->opsets->end() &&
-        (!domain.empty() || !findOp(node.op_type(), opset->second).function))
+        (!isKnownDomain(domain) || !findOp(domain, node.op_type(), opset->second).function))
       addIssue(ImportIssue::Kind::Unsupported, &node, getNodeLabel(node, index), opset->second,
                "the op is not imported");
     for (const AttributeProto &attribute : node.attribute())

@@ -48,6 +48,12 @@ struct Entry {
   bool isPoisoned() const { return !type; }
 };
 
+/// A node and its number in its graph, by which it is known where it has no name.
+struct NumberedNode {
+  const NodeProto *proto;
+  int number;
+};
+
 /// The names of one graph or function body.
 struct Scope {
   Scope *parent = nullptr;
@@ -59,6 +65,10 @@ struct Scope {
   const llvm::StringMap<const AttributeProto *> *functionAttributes = nullptr;
   /// Version of each domain.
   const llvm::StringMap<int64_t> *opsets = nullptr;
+  /// The nodes that make the entries, in an order in which each is made before it is read.
+  std::vector<NumberedNode> nodes;
+  /// Names whose entries stand in the place of what the nodes make.
+  llvm::StringSet<> substituted;
   unsigned depth = 0;
 };
 
@@ -98,6 +108,8 @@ public:
   // Graphs.
   /// Imports the nodes of a graph or function body into the current scope; false when one of them failed.
   bool importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+  /// The same for the nodes that the current scope has.
+  bool importScopeNodes();
   /// Initializers and the declared types of `graph`.
   void importInitializers(const GraphProto &graph);
   /// The vx type of a graph input; unknown sizes become new symbols named after `name`.

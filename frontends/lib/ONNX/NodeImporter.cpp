@@ -182,7 +182,8 @@ const AttributeProto *NodeImporter::findAttribute(StringRef name, AttributeProto
     AttributeProto::AttributeType got = guessType(*value);
     // An empty list has no element to guess from.
     bool isEmptyList =
-        got == AttributeProto::UNDEFINED && (type == AttributeProto::INTS || type == AttributeProto::FLOATS);
+        got == AttributeProto::UNDEFINED &&
+        (type == AttributeProto::INTS || type == AttributeProto::FLOATS || type == AttributeProto::STRINGS);
     if (type != AttributeProto::UNDEFINED && got != type && !isEmptyList)
       throwInvalid("expects attribute '" + name + "' to be " + spell(type) + ", got " + spell(got));
     return value;
@@ -220,6 +221,13 @@ std::optional<SmallVector<int64_t>> NodeImporter::getInts(StringRef name) const 
   if (!attribute)
     return std::nullopt;
   return SmallVector<int64_t>(attribute->ints().begin(), attribute->ints().end());
+}
+
+SmallVector<StringRef> NodeImporter::getStrings(StringRef name) const {
+  const AttributeProto *attribute = findAttribute(name, AttributeProto::STRINGS);
+  if (!attribute)
+    return {};
+  return SmallVector<StringRef>(attribute->strings().begin(), attribute->strings().end());
 }
 
 const GraphProto &NodeImporter::getGraph(StringRef name) const {

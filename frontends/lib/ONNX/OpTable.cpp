@@ -9,6 +9,7 @@ namespace vx::onnx {
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &activationsOps,  &arithmeticOps, &constantsOps, &contractionsOps, &controlFlowOps, &indexingOps, &normsOps,
     &quantizationOps, &reductionsOps, &resizeOps,    &sequencesOps,    &shapesOps,      &slicesOps,   &windowsOps};
+static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
 
 /// The names of a table entry's attributes in one version.
 static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled, int64_t version) {
@@ -25,9 +26,14 @@ static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled,
   return names;
 }
 
-OpLookup findOp(llvm::StringRef name, int64_t version) {
+bool isKnownDomain(llvm::StringRef domain) { return domain.empty() || domain == trainingDomain; }
+
+OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
   OpLookup lookup;
-  for (const llvm::ArrayRef<OpTableEntry> *table : tables)
+  llvm::ArrayRef<const llvm::ArrayRef<OpTableEntry> *> ofDomain = tables;
+  if (domain == trainingDomain)
+    ofDomain = trainingTables;
+  for (const llvm::ArrayRef<OpTableEntry> *table : ofDomain)
     for (const OpTableEntry &entry : *table) {
       if (entry.name != name)
         continue;

@@ -1,4 +1,4 @@
-// Which ops are imported, from which version of the default domain on, and by which function.
+// Which ops are imported, from which version of their domain on, and by which function.
 #ifndef VX_FRONTEND_ONNX_OPTABLE_H
 #define VX_FRONTEND_ONNX_OPTABLE_H
 
@@ -8,6 +8,10 @@
 #include <cstdint>
 
 namespace vx::onnx {
+
+/// The domain of what trains, and its newest version that is known here.
+constexpr llvm::StringLiteral trainingDomain = "ai.onnx.preview.training";
+constexpr int64_t newestTrainingOpset = 1;
 
 class NodeImporter;
 using ImportFunction = void (*)(NodeImporter &);
@@ -26,7 +30,8 @@ struct OpTableEntry {
 
 // The tables that stand at the ends of the files Import*.cpp.
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, constantsOps, contractionsOps, controlFlowOps,
-    indexingOps, normsOps, quantizationOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps, windowsOps;
+    indexingOps, normsOps, quantizationOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps, windowsOps,
+    trainingOps; // the last of the domain of what trains, the others of the default domain
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.
@@ -38,7 +43,9 @@ struct OpLookup {
   llvm::SmallVector<llvm::StringRef> attributes;
 };
 
-OpLookup findOp(llvm::StringRef name, int64_t version);
+/// True for the default domain, which is empty, and that of what trains.
+bool isKnownDomain(llvm::StringRef domain);
+OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version);
 
 } // namespace vx::onnx
 

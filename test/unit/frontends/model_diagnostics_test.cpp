@@ -93,7 +93,8 @@ TEST(ModelImporter, ReasonsOfVersions) {
   auto *domain = proto.add_opset_import();
   domain->set_domain("own");
   domain->set_version(1);
-  expectUnsupported(proto, "domain 'own' is not known, want 'ai.onnx' or a function of the model");
+  expectUnsupported(proto,
+                    "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.preview.training' or a function of the model");
   expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", "FLOAT")}), {i64({4})}, {}, 5),
                     "version 5 of the op is not imported, want 6 to 27");
 }
@@ -155,7 +156,7 @@ TEST(ModelImporter, RefusesEndlessNestingAndGrowth) {
     }
     return result;
   };
-  expectUnsupported(chain(20, 1), "expects at most 16 subgraphs and functions inside of one another");
+  expectUnsupported(chain(20, 1), "expects at most 16 subgraphs, functions and gradients inside of one another");
   expectUnsupported(chain(3, 40), "expects at most 1000000 nodes, with those of functions at each call");
 }
 

@@ -99,6 +99,13 @@ AttributeProto attribute(const std::string &name, const std::vector<int64_t> &nu
   return proto;
 }
 
+AttributeProto attribute(const std::string &name, const Names &texts) {
+  AttributeProto proto = attribute(name, AttributeProto::STRINGS);
+  for (const std::string &text : texts)
+    proto.add_strings(text);
+  return proto;
+}
+
 AttributeProto attribute(const std::string &name, const TensorProto &tensor) {
   AttributeProto proto = attribute(name, AttributeProto::TENSOR);
   *proto.mutable_t() = tensor;

@@ -40,6 +40,7 @@ AttributeProto attribute(const std::string &name, int64_t number);
 AttributeProto attribute(const std::string &name, float number);
 AttributeProto attribute(const std::string &name, const char *text);
 AttributeProto attribute(const std::string &name, const std::vector<int64_t> &numbers);
+AttributeProto attribute(const std::string &name, const Names &texts);
 AttributeProto attribute(const std::string &name, const TensorProto &tensor);
 AttributeProto attribute(const std::string &name, const GraphProto &graph);
 
