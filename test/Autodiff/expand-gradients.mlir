@@ -157,3 +157,22 @@ func.func @reads_a_carried_sequence(%x: tensor<3xf32>, %n: tensor<i64>) -> tenso
   %dx = vx.gradient %y wrt(%x : tensor<3xf32>) : tensor<3xf32>
   return %dx : tensor<3xf32>
 }
+
+// -----
+
+// What is not reached is told beside what has no gradient.
+vx.variable @v : tensor<3xf32>
+func.func @reads_what_is_stored_and_not_the_other(%x: tensor<3xf32>, %z: tensor<3xf32>, %c: tensor<i1>) -> tensor<3xf32> {
+  // expected-error @+1 {{'vx.if' op has no gradient here: it reads variable 'v', which is stored before the gradient is taken}}
+  %a = vx.if %c -> tensor<3xf32> {
+    %v = vx.variable_load @v : tensor<3xf32>
+    %0 = vx.mul %x, %v : tensor<3xf32>, tensor<3xf32>
+    vx.yield %0 : tensor<3xf32>
+  } else {
+    vx.yield %x : tensor<3xf32>
+  }
+  vx.variable_store %a, @v : tensor<3xf32>
+  // expected-error @+1 {{expects a value that depends on number 1 of 'wrt', by floats all the way; it does not}}
+  %dx, %dz = vx.gradient %a wrt(%x, %z : tensor<3xf32>, tensor<3xf32>) : tensor<3xf32>
+  return %dz : tensor<3xf32>
+}

@@ -157,7 +157,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--stop-after", options.stopAfter,
                  "Print the IR of a phase instead: import, graph, grad, optimised, fused, kernels, schedule or target")
       ->group("Show");
-  app.add_flag("--check", options.check, "No code: list every node that some target cannot take")->group("Show");
+  app.add_flag("--check", options.check,
+               "No code: list every node that some target cannot take, and with --grad those without a gradient")
+      ->group("Show");
 
   app.add_option("--cache", options.cache, "Folder of compiled kernels")->group("Work");
   app.add_flag("--no-cache", options.noCache, "Neither read nor write compiled kernels")->group("Work");

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -71,7 +72,8 @@ private:
   OwningOpRef<ModuleOp> loadBytes(MLIRContext &context, StringRef model, StringRef name, vxc_result &result);
   OwningOpRef<ModuleOp> checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const;
   OwningOpRef<ModuleOp> checkImport(OwningOpRef<ModuleOp> module, const vx::ImportReport &report) const;
-  void sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) const;
+  /// Once for a node, also where several functions have it.
+  void sayDiagnostic(Diagnostic &diagnostic, StringRef modelName);
   vxc_result compile(StringRef modelName, LoadFunction load, CompileFunction run);
   vxc_result checkFiles(const char *modelPath, StringRef outputPath, ArrayRef<std::string> externalFiles) const;
   bool confirm(const vx::CompilationReport &report, std::string &error) const;
@@ -79,6 +81,7 @@ private:
   vxc_options options;
   vx::CompilationOptions compilation;
   std::vector<std::string> externalFiles; // of the model
+  llvm::StringSet<> said;                 // diagnostics
 };
 
 /// Names between commas, none of them empty or given twice. No text is an empty list.
@@ -337,7 +340,7 @@ vxc_result Call::runBytes(StringRef model, const char *name, std::unique_ptr<vx:
   return result;
 }
 
-void Call::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) const {
+void Call::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) {
   vxc_severity severity = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? VXC_ERROR
                           : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? VXC_WARNING
                                                                                     : VXC_NOTE;
@@ -357,7 +360,9 @@ void Call::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) const {
       if (size_t at = message.find(again); at != std::string::npos)
         message.erase(at, again.size());
   }
-  say(severity, vx::printableLine(prefix + (isKnown ? "" : source + ": ") + message));
+  const std::string line = vx::printableLine(prefix + (isKnown ? "" : source + ": ") + message);
+  if (said.insert(line).second)
+    say(severity, line);
 }
 
 vxc_result Call::compile(StringRef modelName, LoadFunction loadModel, CompileFunction run) {

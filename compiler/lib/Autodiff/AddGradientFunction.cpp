@@ -87,19 +87,27 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
                                   << ": gradients are taken of tensors of floats";
     // The operand of the function's end is replaced too, where a watched value is the output itself.
     SmallVector<SmallVector<Value>> watched;
+    bool isComplete = true;
     for (const std::string &name : wrt) {
       SmallVector<Value> values = findValues(function, name);
-      if (values.empty())
-        return function.emitError() << "there is no input, initializer or variable '" << name
-                                    << "' to take the gradient of '" << of << "' with respect to";
+      if (values.empty()) {
+        function.emitError() << "there is no input, initializer or variable '" << name << "' to take the gradient of '"
+                             << of << "' with respect to";
+        isComplete = false;
+      }
       for (Value &each : values) {
-        if (!isa<RankedTensorType>(each.getType()) || !isDifferentiable(each.getType()))
-          return function.emitError() << "'" << name << "' is " << describeType(each.getType())
-                                      << ": gradients are taken with respect to tensors of floats";
-        each = watch(each);
+        if (isa<RankedTensorType>(each.getType()) && isDifferentiable(each.getType())) {
+          each = watch(each);
+          continue;
+        }
+        function.emitError() << "'" << name << "' is " << describeType(each.getType())
+                             << ": gradients are taken with respect to tensors of floats";
+        isComplete = false;
       }
       watched.push_back(values);
     }
+    if (!isComplete)
+      return failure();
     OpBuilder builder(end);
     SmallVector<Value> all, results;
     for (ArrayRef<Value> values : watched)

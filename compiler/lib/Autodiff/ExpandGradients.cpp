@@ -18,10 +18,9 @@ LogicalResult expand(GradientOp op) {
   GraphBuilder g(builder, op.getLoc());
   ReverseMode reverse(builder, op.getWrt());
   reverse.add(g, op.getValue(), op.getSeed() ? Value(op.getSeed()) : g.splatLike(1, op.getValue()));
-  if (failed(reverse.run(collectDependences(op.getValue()))))
-    return failure();
+  // What is not reached is told too where an op on the way has no gradient.
+  bool isComplete = succeeded(reverse.run(collectDependences(op.getValue())));
   SmallVector<Value> results;
-  bool isComplete = true;
   for (auto [index, wrt] : llvm::enumerate(op.getWrt())) {
     Value gradient = reverse.get(wrt);
     if (!gradient && !op.getZeroUnreached()) {

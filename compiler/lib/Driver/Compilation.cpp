@@ -257,8 +257,16 @@ LogicalResult Compilation::specialise(ModuleOp general, Bucket &bucket) {
 Outcome Compilation::check(ModuleOp module) {
   std::vector<Bucket> buckets;
   options.stopAfter = Phase::Module;
-  if (Outcome outcome = normalise(module); outcome != Outcome::Done)
+  OwningOpRef<ModuleOp> withoutGradient;
+  if (!options.gradientOf.empty())
+    withoutGradient = cast<ModuleOp>(module->clone());
+  if (Outcome outcome = normalise(module); outcome != Outcome::Done) {
+    // Beside the nodes without a gradient those that a target does not take are told.
+    options.gradientOf.clear();
+    if (outcome == Outcome::Unsupported && withoutGradient)
+      (void)check(*withoutGradient);
     return outcome;
+  }
   if (Outcome outcome = optimise(module, buckets); outcome != Outcome::Done)
     return outcome;
   bool isSupported = true;

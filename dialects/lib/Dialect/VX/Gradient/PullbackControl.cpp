@@ -222,6 +222,7 @@ private:
     stacks.assign(longer.getResults().begin() + numArguments, longer.getResults().end());
     LoopOp old = loop;
     loop = longer;
+    p.op = longer;
     old.erase();
   }
 
@@ -339,9 +340,10 @@ private:
       standIns.push_back(sequence.getDefiningOp());
     dropUnread(block, standIns);
     for (Operation *op : standIns) {
-      if (!op->use_empty())
+      if (op->use_empty())
+        op->erase();
+      else
         p.refuse("it reads a sequence that it carries");
-      op->erase();
     }
   }
 

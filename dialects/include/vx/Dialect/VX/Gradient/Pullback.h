@@ -18,7 +18,8 @@ public:
   /// `op`, `reverse` and `g` outlive this.
   Pullback(mlir::Operation *op, ReverseMode &reverse, GraphBuilder &g) : op(op), reverse(reverse), g(g) {}
 
-  mlir::Operation *const op;
+  /// A rule that puts another op in the place of this one sets it.
+  mlir::Operation *op;
   /// What collects the cotangents of all values, and what a rule asks for the reverse of other ops.
   ReverseMode &reverse;
   /// Makes ops where the reverse stands, with the location of `op`.
