@@ -3,6 +3,7 @@
 #include "command_line.h"
 #include "device_comparison.h"
 #include "file_checks.h"
+#include "gradient_check.h"
 #include "load_module.h"
 #include "npy.h"
 #include "output_file.h"
@@ -30,6 +31,7 @@ Examples:
   Outputs:  vx-run model.vxm --output logits=@logits.npy --print
   Report:   vx-run model.vxm --report=json --profile
   Compare:  vx-run model.vxm --compare=cpu,vulkan --tolerance 1e-3
+            vx-run model.vxm --device=vulkan --check-gradient=4
 )";
 
 namespace {
@@ -53,6 +55,8 @@ struct Options {
   std::string report;
   bool profile = false;
   std::string compare;
+  std::optional<uint64_t> gradientDirections; // with --check-gradient
+  std::string gradientOf;
   std::optional<double> tolerance;
 };
 
@@ -114,8 +118,20 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--compare", options.compare,
                  "Two devices, e.g. cpu,vulkan: run on both, and name the first kernel whose results differ (exit 1)")
       ->group("Compare");
+  std::string directions;
+  app.add_option("--check-gradient", directions,
+                 "Of a module with a function 'gradient' (vx-compile --grad): compare it with differences along N "
+                 "random directions of each input and variable, 2 by default (exit 1 where one is off)")
+      ->expected(0, 1)
+      ->check(wholeNumber(1, 1000))
+      ->group("Compare");
+  app.add_option("--gradient-of", options.gradientOf,
+                 "With --check-gradient: the output that it is of, where it is one "
+                 "of several")
+      ->group("Compare");
   app.add_option("--tolerance", options.tolerance,
-                 "Allowed difference relative to a tensor's largest magnitude; 1e-4 for f32 by default")
+                 "Allowed difference relative to a tensor's largest magnitude, 1e-4 for f32 by default; with "
+                 "--check-gradient to a derivative, 0.019 for f32")
       ->check(numberAbove(0))
       ->group("Compare");
   if (!parseCommandLine(app, name, Examples, argc, argv))
@@ -126,8 +142,16 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("--json goes with --list-devices; for a run use --report=json");
   if (options.profile && options.report.empty())
     throw usageError("--profile goes with --report");
-  if (options.tolerance && options.compare.empty())
-    throw usageError("--tolerance goes with --compare");
+  if (app.count("--check-gradient") > 0)
+    options.gradientDirections = directions.empty() ? 2 : std::stoull(directions);
+  if (options.tolerance && options.compare.empty() && !options.gradientDirections)
+    throw usageError("--tolerance goes with --compare and --check-gradient");
+  if (!options.gradientOf.empty() && !options.gradientDirections)
+    throw usageError("--gradient-of goes with --check-gradient");
+  if (options.gradientDirections && (!options.compare.empty() || !options.outputs.empty() || options.print ||
+                                     options.profile || options.alias || options.report == "text"))
+    throw usageError("--check-gradient goes with none of --alias, --compare, --output, --print, --profile and "
+                     "--report=text");
   if (!options.compare.empty()) {
     const std::vector<std::string> devices = splitList(options.compare);
     if (devices.size() != 2 || devices[0].empty() || devices[1].empty())
@@ -315,6 +339,42 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   return 0;
 }
 
+// The exit code: 1 when a derivative is off.
+static int checkGradient(const Options &options, const vx::Module &module, const GradientPair &pair,
+                         const SymbolValues &symbols, const vx::InstanceOptions &instance,
+                         std::vector<vx::Value> inputs) {
+  GradientCheckRequest request;
+  request.module = module;
+  request.pair = pair;
+  request.inputs = std::move(inputs);
+  request.instance = instance;
+  request.directions = *options.gradientDirections;
+  request.tolerance = options.tolerance;
+  request.seed = options.seed;
+  const GradientCheck check = checkGradient(request);
+  if (options.report == "json") {
+    Json report{{"version", 1},
+                {"module", options.module},
+                {"function", pair.function->name},
+                {"output", pair.function->outputs[pair.output].name}};
+    report["dims"] = symbols;
+    report.update(check.json());
+    printText(report.dump(2) + "\n");
+  } else {
+    for (const GradientDifference &difference : check.differences)
+      printOut("{}, direction {}: analytic {:.6g}, numeric {:.6g}, relative difference {:.3g}{}\n", difference.name,
+               difference.direction, difference.analytic, difference.numeric, difference.relative,
+               difference.agrees ? "" : ": off");
+    for (const std::string &constant : check.constants)
+      printOut("constant '{}': not compared, no call can move it\n", constant);
+  }
+  if (!check.agrees())
+    throw workError("{}", check.message(pair));
+  if (options.report != "json")
+    printOut("{}, within {:.3g}\n", check.message(pair), check.tolerance);
+  return 0;
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
@@ -334,7 +394,10 @@ static int run(const char *name, int argc, char **argv) {
     module.verify();
   const double loadTime = millisecondsSince(loadBegin);
 
-  const vx_function_info &function = findFunction(module, options.function);
+  GradientPair pair;
+  if (options.gradientDirections)
+    pair = findGradient(module, options.function, options.gradientOf);
+  const vx_function_info &function = pair.function ? *pair.function : findFunction(module, options.function);
   const std::vector<OutputFile> files = outputFiles(function, options);
   SymbolValues symbols = parseDims(options.dims);
   checkDims(module.symbols(), function, symbols);
@@ -355,6 +418,8 @@ static int run(const char *name, int argc, char **argv) {
   instanceOptions.variant = options.variant;
   instanceOptions.symbols = instanceSizes(module, symbols);
   instanceOptions.seed = options.seed;
+  if (pair.function)
+    return checkGradient(options, module, pair, symbols, instanceOptions, std::move(inputs));
   const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
     tellFallback(options.device, instance);
