@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Takes the gradients of the op cases of a family and compares them with differences of the function itself.
 
-  run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--filter GLOB] [--every N] [--jobs N]
+  run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--filter GLOB] [--every N] [--jobs N]
 
 Each case of f32 becomes one of f64: the gradients of its results, each element times a number of its own, along a random direction of all
 inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. With
-devices each also compiles as f32, and all elements are compared with the reference. Exit code: 0 all passed, 1 some failed, among them a
+devices each also compiles as f32, and all elements are compared with the reference, those of two runs bit by bit with one another, on the CPU
+those of runs of 1, 2 and 8 threads. Exit code: 0 all passed, 1 some failed, among them a
 device of those asked for that is not there, or a family without a case.
 """
 import argparse
@@ -28,6 +29,7 @@ from run_ops import Failure, Tools, load_family, missing_devices, read_array  # 
 STEP = 2.0**-10  # about epsilon^(1/5): the error of the differences is as large as that of their rounding
 TOLERANCE = 1e-7  # of the sum of the magnitudes
 DEVICE_TOLERANCE = 2e-4  # of the greatest element
+THREADS = (1, 2, 8)  # of the CPU
 
 
 def with_type(case, old, new):
@@ -125,24 +127,37 @@ def check_order(function, derived, arrays, order, rng):
     return None
 
 
+def first_difference(first, second):
+    """None for the same bits, or where they are not."""
+    if first.shape != second.shape:
+        return f"{list(first.shape)} and {list(second.shape)}"
+    different = np.flatnonzero(first.reshape(-1).view(np.uint32) != second.reshape(-1).view(np.uint32))
+    if different.size == 0:
+        return None
+    place = tuple(int(i) for i in np.unravel_index(different[0], first.shape))
+    return f"at {list(place)} {first[place]!r} and {second[place]!r}"
+
+
 def check_devices(tools, root, case, arrays, devices):
     narrow = with_type(case, "f64", "f32")
     arrays = {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
     reference = Program(tools, root, narrow)
     want = reference.run(arrays)
     folder = reference.folder
-    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
+    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", *(f"--{variant}" for variant in tools.variants), "--no-cache",
+               "--threads=1", "-o", f"{folder}/program.vxm")
     for device in devices:
         runs = []
-        for _ in range(2):
+        for more in [[f"--threads={threads}"] for threads in THREADS] if device == "cpu" else [[], []]:
             arguments = [f"--input={name}=@{folder}/in_{name}.npy" for name in narrow.inputs]
             arguments += [f"--output={name}=@{folder}/{device}_{name}.npy" for name in narrow.results]
-            tools.must("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback", *arguments)
+            tools.must("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback", *more, *arguments)
             runs.append({name: np.load(f"{folder}/{device}_{name}.npy") for name in narrow.results})
         for name in narrow.results:
-            first, second = (run[name] for run in runs)
-            if first.tobytes() != second.tobytes():
-                return f"{device}: '{name}' differs between two runs"
+            first = runs[0][name]
+            for run in runs[1:]:
+                if (problem := first_difference(first, run[name])) is not None:
+                    return f"{device}: '{name}' is not the same {'with all numbers of threads' if device == 'cpu' else 'in two runs'}: {problem}"
             if first.shape != want[name].shape:
                 return f"{device}: '{name}' has shape {first.shape}, want {want[name].shape}"
             error = np.where(first == want[name], 0, abs(first.astype(np.float64) - want[name]))
@@ -240,11 +255,12 @@ def main():
     parser.add_argument("families", nargs="+")
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--device", default="", help="compare these with the reference too")
+    parser.add_argument("--variants", action="append", default=[], help="TARGET=VARIANT,...: compile these only")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--every", type=int, default=1, help="one of so many cases of a family")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    tools = Tools(options.bin)
+    tools = Tools(options.bin, options.variants)
     devices = [device for device in options.device.split(",") if device]
     for text in (missing := missing_devices(tools, devices)):
         print(f"FAILED {text}")
