@@ -212,6 +212,12 @@ const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_cou
   return tableOf(module, &SignatureTables::instanceSymbols, out_count);
 }
 
+const vx_training_info *vx_module_training(const vx_module *module) {
+  if (!module || !unwrap(module)->signature().training)
+    return nullptr;
+  return &*unwrap(module)->signature().training;
+}
+
 vx_status vx_module_describe(const vx_module *module, char **out_json) {
   return guarded("vx_module_describe", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));

@@ -25,6 +25,7 @@ struct ModuleLoader {
   Status mapExternal(Section &section, std::map<std::string, size_t> &opened);
   Status checkPair(const Section &section, const std::string &path, std::span<const uint8_t> file) const;
   void buildSignature();
+  void buildTraining();
   Status run();
 };
 
@@ -227,6 +228,36 @@ void ModuleLoader::buildSignature() {
   }
 }
 
+// After the functions, which it points to.
+void ModuleLoader::buildTraining() {
+  if (!module.contents.training)
+    return;
+  const Training &source = *module.contents.training;
+  SignatureTables &tables = module.tables;
+  auto function = [&](const std::optional<uint32_t> &number) {
+    return number ? &tables.functions[*number] : nullptr;
+  };
+  tables.trainingInputs.assign(source.inputs.begin(), source.inputs.end());
+  tables.trainingMetrics.assign(source.metrics.begin(), source.metrics.end());
+  for (const Hyper &hyper : source.hypers)
+    tables.trainingHypers.push_back({static_cast<vx_hyper_kind>(hyper.kind), hyper.input});
+  vx_training_info &info = tables.training.emplace();
+  info.struct_size = sizeof(info);
+  info.train_step = function(source.trainStep);
+  info.evaluate = function(source.evaluate);
+  info.predict = function(source.predict);
+  info.backward = function(source.backward);
+  info.step = function(source.step);
+  info.input_count = tables.trainingInputs.size();
+  info.inputs = tables.trainingInputs.data();
+  info.hyper_count = tables.trainingHypers.size();
+  info.hypers = tables.trainingHypers.data();
+  info.metric_count = tables.trainingMetrics.size();
+  info.metrics = tables.trainingMetrics.data();
+  info.optimizer = source.optimizer.c_str();
+  info.loss = source.loss.c_str();
+}
+
 Status ModuleLoader::run() {
   VX_RETURN_IF_ERROR(readHeader());
   const format::Module *root = nullptr;
@@ -234,6 +265,7 @@ Status ModuleLoader::run() {
   VX_RETURN_IF_ERROR(readSections(*root));
   VX_RETURN_IF_ERROR(Decoder(module.contents, header.metadata_size).decode(*root));
   buildSignature();
+  buildTraining();
   return okStatus();
 }
 

@@ -260,11 +260,14 @@ struct SignatureTables {
   std::vector<vx_variable_info> variables;
   std::vector<vx_symbol_info> instanceSymbols;
   std::vector<std::vector<vx_alias_info>> aliases; // by function
+  std::optional<vx_training_info> training;
   std::deque<std::vector<vx_argument_info>> arguments;
   std::deque<std::vector<vx_symbol_info>> symbols;
   std::deque<std::vector<vx_dim_info>> dims;
   std::deque<vx_value_range> ranges;
   std::deque<std::vector<int64_t>> sizes;
+  std::vector<size_t> trainingInputs, trainingMetrics;
+  std::vector<vx_hyper_info> trainingHypers;
   std::deque<std::string> texts;
 };
 

@@ -414,4 +414,59 @@ TEST(ModuleFields, training) {
             "3: training: metric: output 2 of the train step does not exist, there are 1");
 }
 
+// As the C interface shows it.
+TEST(ModuleFields, trainingIsShown) {
+  ModuleBuilder builder;
+  addAffine(builder, 64);
+  addAffine(builder, 64);
+  builder.module.functions[1]->name = "step";
+  for (format::FunctionT *function : {builder.module.functions[0].get(), builder.module.functions[1].get()}) {
+    function->inputs.push_back(argument("rate", format::ElementType::F32));
+    function->inputs.push_back(argument("seed", format::ElementType::I64));
+  }
+  for (const auto &program : builder.module.programs)
+    program->buffer_registers += 2;
+  builder.addCpuTarget();
+  auto shown = [&](const std::function<void(const vx_training_info *)> &look) {
+    const std::string path = builder.write("training.vxm");
+    vx_module *module = nullptr;
+    vx_status status = vx_module_load(path.c_str(), &module);
+    ASSERT_EQ(status, nullptr) << vx_status_message(status);
+    look(vx_module_training(module));
+    vx_module_release(module);
+  };
+  shown([](const vx_training_info *training) { EXPECT_EQ(training, nullptr); });
+
+  builder.module.training = std::make_unique<format::TrainingT>();
+  format::TrainingT &training = *builder.module.training;
+  training.train_step = 1;
+  training.predict = 0;
+  training.inputs = {0};
+  training.hypers.emplace_back(format::HyperKind::Seed, 2);
+  training.hypers.emplace_back(format::HyperKind::Rate, 1);
+  training.metrics = {0};
+  training.optimizer = "adamw";
+  training.loss = "mse";
+  shown([](const vx_training_info *info) {
+    ASSERT_NE(info, nullptr);
+    EXPECT_EQ(info->struct_size, sizeof(vx_training_info));
+    EXPECT_STREQ(info->train_step->name, "step");
+    EXPECT_STREQ(info->predict->name, "main");
+    EXPECT_EQ(info->evaluate, nullptr);
+    EXPECT_EQ(info->backward, nullptr);
+    EXPECT_EQ(info->step, nullptr);
+    ASSERT_EQ(info->input_count, 1u);
+    EXPECT_EQ(info->inputs[0], 0u);
+    ASSERT_EQ(info->hyper_count, 2u);
+    EXPECT_EQ(info->hypers[0].kind, VX_HYPER_SEED);
+    EXPECT_EQ(info->hypers[0].input, 2u);
+    EXPECT_EQ(info->hypers[1].kind, VX_HYPER_RATE);
+    EXPECT_EQ(info->hypers[1].input, 1u);
+    ASSERT_EQ(info->metric_count, 1u);
+    EXPECT_EQ(info->metrics[0], 0u);
+    EXPECT_STREQ(info->optimizer, "adamw");
+    EXPECT_STREQ(info->loss, "mse");
+  });
+}
+
 } // namespace vx::test

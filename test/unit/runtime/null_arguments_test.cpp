@@ -212,6 +212,7 @@ TEST_F(NullArguments, areNamed) {
     EXPECT_EQ(table, nullptr); // the module has none
     EXPECT_EQ(count, place ? 7u : 0u);
   });
+  checkQuiet("vx_module_training", 1, [](size_t) { EXPECT_EQ(vx_module_training(nullptr), nullptr); });
   checkQuiet("vx_module_aliases", 3, [this](size_t place) {
     size_t count = 7;
     EXPECT_EQ(place ? vx_module_aliases(module, 0, nullptr) : vx_module_aliases(nullptr, 0, &count), nullptr);

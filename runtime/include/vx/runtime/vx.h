@@ -233,6 +233,40 @@ VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size
  * \param out_count  May be NULL. */
 VX_API const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_count);
 
+/* What steers a training step beside the data. The numbers are those of the module file and never change. */
+typedef enum vx_hyper_kind {
+  VX_HYPER_RATE = 0,  /* the learning rate */
+  VX_HYPER_SEED = 1,  /* of the step's random numbers, e.g. those of a dropout */
+  VX_HYPER_SCALE = 2, /* what gradients are multiplied by while they are computed */
+  VX_HYPER_LIMIT = 0x7fffffff
+} vx_hyper_kind;
+
+typedef struct vx_hyper_info {
+  vx_hyper_kind kind;
+  size_t input; /* of `train_step` */
+} vx_hyper_info;
+
+/* How a module is trained. A function is one of vx_module_functions, or NULL where the module has none for it. */
+typedef struct vx_training_info {
+  size_t struct_size;                 /* bytes that this runtime knows; what lies behind them is not there */
+  const vx_function_info *train_step; /* one step: updates variables; gives a loss and metrics */
+  const vx_function_info *evaluate;   /* takes the user's inputs of a step, gives the same outputs, changes nothing */
+  const vx_function_info *predict;
+  const vx_function_info *backward; /* the first half of a step: computes gradients into variables */
+  const vx_function_info *step;     /* the second half: updates variables by them */
+  size_t input_count;
+  const size_t *inputs; /* the inputs of `train_step` that are the user's data, in the order of `evaluate` */
+  size_t hyper_count;
+  const vx_hyper_info *hypers; /* its other inputs */
+  size_t metric_count;
+  const size_t *metrics; /* the outputs of `train_step` that a report shows, in its order */
+  const char *optimizer; /* for summaries, "adamw"; may be "" */
+  const char *loss;      /* for summaries, "cross_entropy"; may be "" */
+} vx_training_info;
+
+/* How the module is trained; NULL when it does not train. Everything belongs to the module. Immutable. */
+VX_API const vx_training_info *vx_module_training(const vx_module *module);
+
 /* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,
  * sections with sizes, and per target its variants, kernels (name, key, source nodes, strategy) and entries.
  *

@@ -209,6 +209,8 @@ public:
     const vx_symbol_info *first = vx_module_symbols(object, &count);
     return {first, count};
   }
+  // Null when the module does not train.
+  const vx_training_info *training() const { return vx_module_training(object); }
   std::string describe() const {
     char *json = nullptr;
     check(vx_module_describe(object, &json));
