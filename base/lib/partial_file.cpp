@@ -72,6 +72,17 @@ mode_t currentUmask() {
 
 } // namespace
 
+bool syncFolderOf(const std::string &path, std::string &error) {
+  const std::string folder = folderOf(path);
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool isDone = file >= 0 && (::fsync(file) == 0 || errno == EINVAL || errno == EROFS);
+  if (!isDone)
+    error = "cannot write the folder '" + folder + "': " + std::strerror(errno);
+  if (file >= 0)
+    ::close(file);
+  return isDone;
+}
+
 void removeLeftoverFiles(const std::string &path) {
   std::error_code error;
   std::vector<std::string> names;

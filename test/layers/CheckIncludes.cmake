@@ -12,8 +12,9 @@ foreach(pair Analysis=analysis Transforms=transforms Memory=memory Conversion=co
 endforeach()
 list(APPEND files base=base dialects=dialects frontends=frontend compiler/include/vx/compiler=api runtime/include/vx/abi=abi
                   runtime/include/vx/runtime=runtime-api runtime/lib/base=runtime runtime/lib/hal=runtime runtime/lib/module=runtime
-                  runtime/lib/exec=runtime runtime/lib/drivers=driver runtime/lib/api=runtime-api)
-list(APPEND headers vx/base=base vx/Dialect=dialects vx/Reference=dialects vx/Frontend=frontend vx/compiler=api vx/abi=abi)
+                  runtime/lib/exec=runtime runtime/lib/drivers=driver runtime/lib/api=runtime-api
+                  runtime/include/vx/train=train runtime/lib/train=train)
+list(APPEND headers vx/base=base vx/Dialect=dialects vx/Reference=dialects vx/Frontend=frontend vx/compiler=api vx/abi=abi vx/train=train)
 # The runtime's own headers, which its libraries include by folder. vx.h itself is plain C that all of the runtime implements.
 set(runtime_headers base=runtime hal=runtime module=runtime exec=runtime drivers=driver api=runtime-api)
 
@@ -34,7 +35,8 @@ foreach(pair ${files})
   string(REGEX MATCH "^(.*)=(.*)$" unused ${pair})
   set(folder ${CMAKE_MATCH_1})
   set(layer ${CMAKE_MATCH_2})
-  file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.td)
+  file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/${folder}/*.cpp ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.hpp
+                                         ${ROOT}/${folder}/*.td)
   foreach(path ${paths})
     math(EXPR count "${count} + 1")
     file(STRINGS ${ROOT}/${path} lines REGEX "^[ \t]*#?[ \t]*include[ \t]*[<\"]")

@@ -2,118 +2,16 @@
 
 #include "input_file.h"
 #include "tool_error.h"
+#include "vx/base/npy_header.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace vx::tools {
 
 static constexpr char Magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-// What the header says.
-struct Header {
-  char order = '|'; // '<', '>', '|' or '='
-  char kind = 0;
-  uint64_t itemSize = 0;
-  bool fortranOrder = false;
-  std::vector<int64_t> dims;
-};
-
-// Reads the header's Python dictionary, as much of Python as NumPy writes.
-class HeaderParser {
-public:
-  HeaderParser(const std::string &path, std::string_view text) : path(path), text(text) {}
-
-  Header parse() {
-    Header header;
-    bool hasType = false, hasShape = false, hasOrder = false;
-    expect('{');
-    while (peek() != '}') {
-      const std::string key = string();
-      expect(':');
-      if (key == "descr") {
-        type(header, string());
-        hasType = true;
-      } else if (key == "fortran_order") {
-        header.fortranOrder = boolean();
-        hasOrder = true;
-      } else if (key == "shape") {
-        shape(header);
-        hasShape = true;
-      } else {
-        throw fileError("{}: .npy header has the unknown key '{}'", path, key);
-      }
-      if (peek() == ',')
-        ++at;
-    }
-    if (!hasType || !hasOrder || !hasShape)
-      throw fileError("{}: .npy header wants 'descr', 'fortran_order' and 'shape', got '{}'", path, text);
-    return header;
-  }
-
-private:
-  char peek() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n'))
-      ++at;
-    return at < text.size() ? text[at] : '\0';
-  }
-  void expect(char wanted) {
-    if (peek() != wanted)
-      throw fileError("{}: .npy header wants '{}' at character {}, got '{}'", path, wanted, at, text.substr(at, 8));
-    ++at;
-  }
-  std::string string() {
-    const char quote = peek();
-    if (quote != '\'' && quote != '"')
-      throw fileError("{}: .npy header wants a string at character {}, got '{}'", path, at, text.substr(at, 16));
-    const size_t end = text.find(quote, at + 1);
-    if (end == std::string_view::npos)
-      throw fileError("{}: .npy header has a string without end at character {}", path, at);
-    std::string value(text.substr(at + 1, end - at - 1));
-    at = end + 1;
-    return value;
-  }
-  bool boolean() {
-    peek();
-    for (bool value : {false, true}) {
-      const std::string_view word = value ? "True" : "False";
-      if (text.substr(at, word.size()) == word) {
-        at += word.size();
-        return value;
-      }
-    }
-    throw fileError("{}: .npy header wants True or False at character {}, got '{}'", path, at, text.substr(at, 8));
-  }
-  void shape(Header &header) {
-    expect('(');
-    while (peek() != ')') {
-      int64_t dim = 0;
-      const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), dim);
-      if (error != std::errc() || dim < 0)
-        throw fileError("{}: .npy header wants a size at character {}, got '{}'", path, at, text.substr(at, 24));
-      at = static_cast<size_t>(end - text.data());
-      header.dims.push_back(dim);
-      if (peek() == ',')
-        ++at;
-    }
-    ++at;
-  }
-  void type(Header &header, const std::string &name) {
-    const char *digits = name.data() + 2;
-    if (name.size() < 3 || !std::strchr("<>|=", name[0]) ||
-        std::from_chars(digits, name.data() + name.size(), header.itemSize).ptr != name.data() + name.size())
-      throw fileError("{}: .npy element type '{}' is not supported", path, name);
-    header.order = name[0];
-    header.kind = name[1];
-  }
-
-  const std::string &path;
-  const std::string_view text;
-  size_t at = 0;
-};
-
-static vx_element_type elementType(const std::string &path, const Header &header, vx_element_type wanted) {
+static vx_element_type elementType(const std::string &path, const NpyHeader &header, vx_element_type wanted) {
   static constexpr struct {
     char kind;
     uint64_t size;
@@ -155,26 +53,13 @@ static std::vector<uint8_t> fromFortranOrder(std::span<const uint8_t> bytes, con
 }
 
 Tensor parseNpy(const std::string &path, std::span<const uint8_t> bytes, vx_element_type wanted) {
-  if (bytes.size() < 10 || std::memcmp(bytes.data(), Magic, sizeof(Magic)) != 0)
-    throw fileError("{}: not an .npy file", path);
-  const int major = bytes[6];
-  if (major < 1 || major > 3)
-    throw fileError("{}: .npy version {} is not supported, want 1, 2 or 3", path, major);
-  const size_t lengthBytes = major == 1 ? 2 : 4;
-  size_t headerSize = 0;
-  if (bytes.size() < 8 + lengthBytes)
-    throw fileError("{}: truncated .npy header", path);
-  for (size_t i = 0; i < lengthBytes; ++i)
-    headerSize |= size_t(bytes[8 + i]) << (8 * i);
-  const size_t begin = 8 + lengthBytes;
-  if (headerSize > bytes.size() - begin)
-    throw fileError("{}: truncated .npy header: want {} bytes, got {}", path, headerSize, bytes.size() - begin);
-
-  const Header header = HeaderParser(path, {reinterpret_cast<const char *>(bytes.data()) + begin, headerSize}).parse();
+  NpyHeader header;
+  if (std::string error; !parseNpyHeader(bytes, header, error))
+    throw fileError("{}: {}", path, error);
   Tensor tensor;
   tensor.type = elementType(path, header, wanted);
   tensor.dims = header.dims;
-  const std::span<const uint8_t> data = bytes.subspan(begin + headerSize);
+  const std::span<const uint8_t> data = bytes.subspan(header.dataOffset);
   const std::optional<uint64_t> count = elementCount(tensor.type, tensor.dims);
   if (!count)
     throw fileError("{}: {} is too large", path, typeText(tensor.type, tensor.dims));

@@ -234,9 +234,7 @@ void ModuleLoader::buildTraining() {
     return;
   const Training &source = *module.contents.training;
   SignatureTables &tables = module.tables;
-  auto function = [&](const std::optional<uint32_t> &number) {
-    return number ? &tables.functions[*number] : nullptr;
-  };
+  auto function = [&](const std::optional<uint32_t> &number) { return number ? &tables.functions[*number] : nullptr; };
   tables.trainingInputs.assign(source.inputs.begin(), source.inputs.end());
   tables.trainingMetrics.assign(source.metrics.begin(), source.metrics.end());
   for (const Hyper &hyper : source.hypers)

@@ -53,6 +53,10 @@ private:
   int oldFile = -1;
 };
 
+// Has the names in the folder of `path` on the disk too, as after a rename that must not be lost. False with the
+// reason.
+bool syncFolderOf(const std::string &path, std::string &error);
+
 // Removes the partial files of ended processes in the folder of `path`. Nothing of a process that lives is touched.
 void removeLeftoverFiles(const std::string &path);
 

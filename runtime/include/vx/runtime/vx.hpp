@@ -228,10 +228,10 @@ inline std::string listDevices() {
 
 struct InstanceOptions {
   std::string device = "auto";
-  std::string deviceOrder; // empty: VX_DEVICE_ORDER or the default
+  std::string deviceOrder = {}; // empty: VX_DEVICE_ORDER or the default
   bool noFallback = false;
   uint32_t threads = 0;
-  std::string variant;                                       // empty: the best
+  std::string variant = {};                                  // empty: the best
   uint32_t waitLimitMs = 0;                                  // 0: no limit
   std::vector<std::pair<std::string, int64_t>> symbols = {}; // of Module::symbols
   vx_instance *share =

@@ -1,0 +1,76 @@
+// What is done while training goes on.
+#ifndef VX_TRAIN_CALLBACKS_HPP
+#define VX_TRAIN_CALLBACKS_HPP
+
+#include "vx/train/history.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace vx::train {
+
+class Session;
+
+// What `fit` is going to do.
+struct Plan {
+  uint64_t epochs = 0, steps_per_epoch = 0, total_steps = 0;
+  int64_t rows = 0, batch = 0;
+};
+
+// A step that has been done.
+struct Step {
+  uint64_t step = 0;  // steps done since training began, this one too
+  uint64_t epoch = 0; // from 1
+  uint64_t step_in_epoch = 0;
+  double rate = 0;
+  Scores scores; // of its batch
+};
+
+// Called by `fit` on its thread. Each function may ask the session to stop; what it throws ends `fit`, and the session
+// stands where the last step has left it.
+class Callback {
+public:
+  virtual ~Callback() = default;
+  virtual void on_begin(Session &session, const Plan &plan) {}
+  virtual void on_step(Session &session, const Step &step) {}
+  // Behind the validation of an epoch.
+  virtual void on_epoch(Session &session, const Epoch &epoch) {}
+  // Behind `on_epoch` of all callbacks, so that what is saved here has what they remember.
+  virtual void after_epoch(Session &session, const Epoch &epoch) {}
+  // Something worth a line: a short batch that is left out, a loss that is no number.
+  virtual void on_note(Session &session, const std::string &note) {}
+  virtual void on_end(Session &session, const History &history) {}
+
+  // What it remembers, for a checkpoint, under a name of its own; an empty name: nothing.
+  virtual std::string name() const { return {}; }
+  virtual std::string state() const { return {}; }
+  // Takes `state` of a checkpoint, before `on_begin`.
+  virtual void restore(const std::string &state) {}
+};
+
+using CallbackPointer = std::shared_ptr<Callback>;
+
+// A line to `file`, which is borrowed, for each epoch, and one for each note.
+CallbackPointer log(std::FILE *file = stdout);
+
+// A line that is written over and over while an epoch goes on. Nothing where `file` is no terminal.
+CallbackPointer progress(std::FILE *file = stderr);
+
+// Stops when `monitor` has not become better by more than `least` for `patience` epochs, 1 or more. `monitor` is "loss"
+// or a metric, of the validation where there is one; a loss is better when it is less, a metric when it is more.
+CallbackPointer early_stopping(uint64_t patience, double least = 0, const std::string &monitor = "loss");
+
+// Saves a checkpoint to `folder`, which is made where it is missing, behind every `every`-th epoch (1 or more) and behind
+// the last one: checkpoint-STEP.safetensors, with the step in 12 digits. Keeps the newest `keep`, two or more.
+CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep = 2);
+
+// A user's own.
+CallbackPointer on_step(std::function<void(Session &, const Step &)> function);
+CallbackPointer on_epoch(std::function<void(Session &, const Epoch &)> function);
+
+} // namespace vx::train
+
+#endif

@@ -1,0 +1,102 @@
+// Data to train on: rows of named columns, which are the inputs of a training step.
+#ifndef VX_TRAIN_DATASET_HPP
+#define VX_TRAIN_DATASET_HPP
+
+#include "vx/runtime/vx.hpp"
+#include "vx/train/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vx::train {
+
+// One column: a tensor of `type` and `dims` in each row.
+struct Column {
+  std::string name;
+  vx_element_type type = VX_ELEMENT_NONE;
+  std::vector<int64_t> dims; // of one row
+};
+
+// A column in memory of the caller: `rows` rows, one behind the other, row-major.
+struct Array {
+  std::string name;
+  vx_element_type type = VX_ELEMENT_NONE;
+  std::vector<int64_t> dims; // the first one is the rows
+  const void *data = nullptr;
+};
+
+// An array of a C++ type: array<float>("image", {450, 1, 8, 8}, pixels). The elements are borrowed.
+template <typename T>
+Array array(std::string name, std::vector<int64_t> dims, std::span<const T> elements) {
+  static_assert(elementTypeOf<T>() != VX_ELEMENT_NONE, "a type without a vx element type");
+  uint64_t count = 1;
+  for (int64_t dim : dims)
+    count *= static_cast<uint64_t>(dim);
+  if (count != elements.size())
+    throw Error(Error::Kind::argument, "array '" + name + "': the dims want " + std::to_string(count) +
+                                           " elements, got " + std::to_string(elements.size()));
+  return {std::move(name), elementTypeOf<T>(), std::move(dims), elements.data()};
+}
+
+// Writes the elements of row `row` to `places`, one for each column, in their order. Called with any row, in any order
+// and again for each epoch; the same row must give the same elements. What it throws ends what is being done.
+using RowReader = std::function<void(int64_t row, std::span<std::byte *const> places)>;
+
+class Source;
+
+// A list of rows of a source. Copies share the source, which never changes; they are cheap. Reading is thread-safe
+// where the source is: files and arrays are, a callback is what its author made it.
+//
+// Elements are taken as they are: a column must have the element type of the input that it is for.
+class Dataset {
+public:
+  // One .npy file for each column, {{"image", "train_x.npy"}, {"label", "train_y.npy"}}: versions 1 to 3, row-major,
+  // little-endian. The first dimension is the rows, which all files have as many of. The files are mapped, not read: they
+  // must not change for as long as a copy of the set lives. Throws Error::data that names the file.
+  static Dataset npy(const std::vector<std::pair<std::string, std::string>> &files);
+
+  // Columns in memory, which must stay as it is for as long as a copy of the set lives.
+  static Dataset arrays(std::vector<Array> columns);
+
+  // Rows that a function makes.
+  static Dataset callback(std::vector<Column> columns, int64_t rows, RowReader reader);
+
+  // Two sets without a row in common, that all rows are in: the first has round(fraction * rows), at least one, at most
+  // all but one. Which, the seed decides alone; each keeps the order of the rows. Throws Error::argument for a fraction
+  // that is not between 0 and 1, and for less than two rows.
+  std::pair<Dataset, Dataset> split(double fraction, uint64_t seed) const;
+
+  int64_t rows() const;
+  const std::vector<Column> &columns() const;
+  // Of a column's name; -1: there is none.
+  int find(const std::string &name) const;
+  // What messages call a column: its file, or its name.
+  std::string origin(size_t column) const;
+
+  // Copies `rows` of the set, numbers from 0, to `places`, one for each column; a place that is null is left out.
+  void read(std::span<const int64_t> rows, std::span<std::byte *const> places) const;
+
+  // Throws Error::data for the first element of an integer column that is not in [lower, upper), with its row, when the
+  // source is a file or an array; a callback's rows are checked when they are read.
+  void check_range(size_t column, int64_t lower, int64_t upper) const;
+  // The same for rows that have been read to `place`.
+  void check_range(size_t column, int64_t lower, int64_t upper, std::span<const int64_t> rows,
+                   const std::byte *place) const;
+
+private:
+  Dataset() = default;
+  int64_t source_row(int64_t row) const;
+
+  std::shared_ptr<const Source> source;
+  std::shared_ptr<const std::vector<int64_t>> chosen; // null: all rows
+};
+
+} // namespace vx::train
+
+#endif

@@ -1,0 +1,52 @@
+// What training has given, epoch by epoch.
+#ifndef VX_TRAIN_HISTORY_HPP
+#define VX_TRAIN_HISTORY_HPP
+
+#include "vx/train/error.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vx::train {
+
+// Means over rows. Metrics have the names and the order of the module's training table.
+struct Scores {
+  double loss = 0;
+  std::vector<std::pair<std::string, double>> metrics;
+  int64_t rows = 0; // that the means are over
+
+  // "loss", or the name of a metric. Throws Error::argument with the names there are.
+  double of(const std::string &name) const;
+};
+
+struct Epoch {
+  uint64_t epoch = 0; // from 1
+  uint64_t step = 0;  // steps done since training began
+  double rate = 0;    // of its last step
+  Scores training;    // while it went on: the model changes meanwhile
+  std::optional<Scores> validation;
+  double seconds = 0;
+};
+
+struct History {
+  std::vector<Epoch> epochs; // that this call of `fit` has finished
+  std::string stopped;       // why training ended before its last epoch; empty where it did not
+  std::vector<std::string> notes;
+  std::string optimizer, loss, schedule;
+  uint64_t seed = 0;
+
+  // {"version":1,"optimizer":"adamw","loss":"cross_entropy","schedule":"constant(0.001)","seed":7,"stopped":null,"notes":[],
+  //  "epochs":[{"epoch":1,"step":8,"rate":0.001,"seconds":0.5,"loss":1.5,"metrics":{"accuracy":0.5},
+  //             "validation":{"loss":1.25,"metrics":{"accuracy":0.75}}}]}
+  // Numbers that JSON has not are the strings "nan", "inf" and "-inf". `validation` is null where there was none.
+  std::string json() const;
+  // Writes `json` beside the name and renames it. Throws Error::io.
+  void save(const std::string &path) const;
+};
+
+} // namespace vx::train
+
+#endif

@@ -1,0 +1,140 @@
+// A module that is being trained on a device.
+#ifndef VX_TRAIN_SESSION_HPP
+#define VX_TRAIN_SESSION_HPP
+
+#include "vx/train/callbacks.hpp"
+#include "vx/train/dataset.hpp"
+#include "vx/train/history.hpp"
+#include "vx/train/schedule.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace vx::train {
+
+// How far training has come; a checkpoint has it.
+struct Progress {
+  uint64_t step = 0;  // steps done
+  uint64_t epoch = 0; // epochs done
+  int64_t row = 0;    // rows of the epoch that is going on that are done; 0 between two epochs
+  uint64_t seed = 0;  // of what `fit` draws
+};
+
+struct FitOptions {
+  // Training ends when this many epochs have been done, also those before a checkpoint that was loaded.
+  uint64_t epochs = 1;
+  // Rows of a step. Must be the module's where that has a fixed one; 0: the module's, or 32.
+  int64_t batch = 0;
+  const Dataset *validation = nullptr; // borrowed; evaluated behind each epoch
+  Schedule schedule = {};              // a rate of 1e-3
+  // Of the order of the rows and of the steps' random numbers. Nothing: that of the checkpoint, or else 0.
+  std::optional<uint64_t> seed = {};
+  std::vector<CallbackPointer> callbacks = {};
+  uint64_t max_steps = 0;   // ends when this many steps have been done, in the middle of an epoch as well; 0: no limit
+  bool stop_on_nan = false; // ends at the first step whose loss is no finite number; else that is noted only
+  double scale = 1;         // what a module that scales its loss scales it by
+};
+
+// What a file of `save` holds.
+enum class Contents {
+  checkpoint, // all that training goes on from
+  weights     // parameters and statistics
+};
+
+// Thread-compatible, but for `interrupt`.
+class Session {
+public:
+  // `options.seed` is that of the variables that start with random values. Throws vx::Error as vx::Module and
+  // vx::Instance do, and Error::argument for a module that does not train.
+  explicit Session(const std::string &path, const InstanceOptions &options = {});
+  explicit Session(const Module &module, const InstanceOptions &options = {});
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  // Trains. Each epoch takes the rows of `data` once, in an order that the seed and the epoch decide alone, so that
+  // training in one go and training that was interrupted after any step, saved, loaded and continued give the same bits
+  // on one device. A rest of rows that is no batch is a short one where the module takes that, and is left out, which is
+  // noted, where it does not. Throws Error::argument or Error::data before the first step when data and module do not
+  // fit together, labels out of range included, and vx::Error when a step fails: its step has changed no variable.
+  History fit(const Dataset &data, const FitOptions &options);
+
+  // Means over all rows. `batch` rows at a time; 0: the last fit's, the module's, or 32.
+  Scores evaluate(const Dataset &data, int64_t batch = 0);
+  // One of them: "loss", or the name of a metric.
+  double evaluate(const Dataset &data, const std::string &metric, int64_t batch = 0);
+
+  // The outputs of the module's prediction for all rows, in their order, in host memory. Columns that it does not take
+  // are not read.
+  std::vector<Value> predict(const Dataset &data, int64_t batch = 0);
+
+  // One step by hand, with the inputs that are the user's data, in the order of the training table. Counts as one.
+  Scores train_step(std::span<const Value> inputs, double rate, double scale = 1);
+  // Any function of the module, by name, over the same variables.
+  std::vector<Value> call(const std::string &function, std::span<const Value> inputs);
+
+  // Writes a safetensors file: beside the name, renamed when it is on the disk. Tensors have the names that the model
+  // has for them. Throws Error::io; then what was there before is there still.
+  void save(const std::string &path, Contents contents = Contents::checkpoint) const;
+  // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables, and
+  // sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A folder
+  // stands for the newest checkpoint in it that is whole. Gives what was noted. Throws Error::data with all tensors that
+  // are missing, that nothing takes, and whose type or dims are others.
+  std::vector<std::string> load(const std::string &path);
+
+  // Variables by their names.
+  Value read_variable(const std::string &name) const { return instance.readVariable(name); }
+  void write_variable(const std::string &name, const Value &value) { instance.writeVariable(name, value); }
+
+  // A table of all parameters: name, shape, count; and their sum, "total 235146 (235.1K)".
+  std::string summary() const;
+  // Elements of all parameters.
+  uint64_t parameter_count() const;
+
+  const Progress &progress() const { return position; }
+  // Begins counting anew; variables stay as they are.
+  void restart() { position = {}; }
+
+  // Ends `fit` behind the step that is going on; for callbacks. The first reason is kept.
+  void stop(const std::string &reason);
+  // The same from a signal handler or another thread. Holds also for a `fit` that has not begun yet.
+  void interrupt() noexcept { interrupted.store(true); }
+  bool was_interrupted() const noexcept { return interrupted.load(); }
+
+  const Module &get_module() const { return module; }
+  const Instance &get_instance() const { return instance; }
+
+private:
+  friend class Fit;
+
+  Call &call_of(const vx_function_info &function);
+  Scores scores_of(std::span<const Value> outputs, int64_t rows) const;
+  Scores run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale);
+  Scores evaluate_all(const Dataset &data, int64_t batch, std::vector<std::string> &notes);
+
+  Module module;
+  const vx_training_info *training;
+  Instance instance;
+  std::map<std::string, Call> calls; // by function
+
+  Progress position;
+  int64_t last_batch = 0;
+  std::string stop_reason;
+  std::atomic<bool> interrupted{false};
+  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+  // What a checkpoint says beside the progress: of the last fit, or of the file that was loaded. A fit that goes on is
+  // asked anew.
+  std::map<std::string, std::string> remembered;
+  const class Fit *running = nullptr;
+};
+
+// The newest file that `checkpoint` has saved to a folder and that is whole. Throws Error::data when there is none.
+std::string latest_checkpoint(const std::string &folder);
+
+} // namespace vx::train
+
+#endif

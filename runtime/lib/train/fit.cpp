@@ -1,0 +1,250 @@
+#include "fit.h"
+
+#include "failure.h"
+#include "random.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+namespace vx::train {
+
+static constexpr char CallbackPrefix[] = "callback.";
+
+// Doubles as what they are, bit by bit.
+static std::string bitsText(double value) { return fmt::format("{:016x}", std::bit_cast<uint64_t>(value)); }
+static double fromBits(const std::string &text) {
+  uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw dataError("checkpoint: want the bits of a number, got '{}'", text);
+  return std::bit_cast<double>(bits);
+}
+
+static std::vector<std::string> wordsOf(const std::string &text) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+static std::span<const size_t> dataInputs(const vx_training_info &training) {
+  return {training.inputs, training.input_count};
+}
+
+Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
+    : session(session), data(data), options(options),
+      feed(data, *session.training->train_step, dataInputs(*session.training)) {
+  for (const CallbackPointer &callback : options.callbacks)
+    if (!callback)
+      throw argumentError("fit: want a callback, got a null pointer");
+  if (options.validation && !session.training->evaluate)
+    throw argumentError("fit: the module has no function to evaluate with, which validation wants");
+  if (options.seed && session.position.row > 0 && *options.seed != session.position.seed)
+    throw argumentError("fit: seed {}, but training stands in the middle of an epoch whose rows seed {} has ordered",
+                        *options.seed, session.position.seed);
+  plan.rows = data.rows();
+  plan.batch = feed.batch(options.batch, UsualBatch);
+  const bool hasShortBatch = feed.takes(plan.rows % plan.batch);
+  plan.steps_per_epoch = static_cast<uint64_t>(plan.rows / plan.batch + (hasShortBatch ? 1 : 0));
+  if (plan.steps_per_epoch == 0)
+    throw dataError("{}: the data has {} rows, less than the batch of {} that the module is compiled for",
+                    data.origin(0), plan.rows, plan.batch);
+  plan.epochs = options.epochs;
+  plan.total_steps = options.epochs * plan.steps_per_epoch;
+  if (options.max_steps > 0)
+    plan.total_steps = std::min(plan.total_steps, options.max_steps);
+  if (options.validation) {
+    // What is wrong with it, too, is said before the first step.
+    const vx_function_info &evaluate = *session.training->evaluate;
+    std::vector<size_t> numbers;
+    for (size_t i = 0; i < evaluate.input_count; ++i)
+      numbers.push_back(i);
+    Feed check(*options.validation, evaluate, numbers);
+  }
+  restore();
+  history.optimizer = session.training->optimizer;
+  history.loss = session.training->loss;
+  history.schedule = options.schedule.text();
+  history.seed = session.position.seed;
+  session.last_batch = plan.batch;
+  session.running = this;
+}
+
+Fit::~Fit() {
+  remember(session.remembered);
+  session.running = nullptr;
+}
+
+void Fit::restore() {
+  std::map<std::string, std::string> &memory = session.remembered;
+  if (session.position.row > 0) {
+    if (const auto rows = memory.find("rows"); rows != memory.end() && rows->second != std::to_string(plan.rows))
+      throw dataError("{}: the data has {} rows, but training stands at row {} of an epoch of {}", data.origin(0),
+                      plan.rows, session.position.row, rows->second);
+    const std::vector<std::string> words = wordsOf(memory["sums"]);
+    if (words.size() >= 2) {
+      sums.rows = session.position.row;
+      sums.loss = fromBits(words[0]);
+      lastRate = fromBits(words[1]);
+      const vx_training_info &training = *session.training;
+      for (size_t i = 0; i < training.metric_count; ++i)
+        if (training.metrics[i] != 0 && sums.metrics.size() + 2 < words.size())
+          sums.metrics.emplace_back(training.train_step->outputs[training.metrics[i]].name,
+                                    fromBits(words[sums.metrics.size() + 2]));
+    }
+  }
+  if (const std::vector<std::string> words = wordsOf(memory["best"]); words.size() == 2) {
+    bestLoss = fromBits(words[0]);
+    std::from_chars(words[1].data(), words[1].data() + words[1].size(), bestEpoch);
+  }
+  for (const CallbackPointer &callback : options.callbacks)
+    if (const auto state = memory.find(CallbackPrefix + callback->name());
+        !callback->name().empty() && state != memory.end())
+      callback->restore(state->second);
+  if (options.seed)
+    session.position.seed = *options.seed;
+}
+
+void Fit::remember(std::map<std::string, std::string> &metadata) const {
+  metadata["rows"] = std::to_string(plan.rows);
+  metadata["batch"] = std::to_string(plan.batch);
+  metadata["schedule"] = options.schedule.text();
+  metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
+  for (const auto &[name, value] : sums.metrics)
+    metadata["sums"] += ' ' + bitsText(value);
+  if (bestLoss) {
+    metadata["best"] = fmt::format("{} {}", bitsText(*bestLoss), bestEpoch);
+    metadata["best_metric"] = fmt::format("loss {} in epoch {}", *bestLoss, bestEpoch);
+  }
+  for (const CallbackPointer &callback : options.callbacks)
+    if (!callback->name().empty())
+      metadata[CallbackPrefix + callback->name()] = callback->state();
+}
+
+void Fit::note(std::string text) {
+  history.notes.push_back(std::move(text));
+  tell(&Callback::on_note, history.notes.back());
+}
+
+void Fit::lookForInterrupts() {
+  if (session.was_interrupted())
+    session.stop("interrupted");
+}
+
+void Fit::lookAt(const Scores &scores) {
+  if (std::isfinite(scores.loss))
+    return;
+  // A NaN has a sign, which means nothing.
+  const double loss = std::isnan(scores.loss) ? std::abs(scores.loss) : scores.loss;
+  const std::string what =
+      fmt::format("step {}: the loss is {}, at a rate of {}", session.position.step, loss, lastRate);
+  if (options.stop_on_nan)
+    session.stop(what);
+  if (strangeSteps++ == 0)
+    note(what);
+}
+
+void Fit::runStep(std::span<const int64_t> rows) {
+  Progress &position = session.position;
+  lastRate = options.schedule.rate({position.step, plan.steps_per_epoch, plan.total_steps});
+  if (!std::isfinite(lastRate))
+    throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(), position.step + 1,
+                        lastRate);
+  const Scores scores = session.run_step(feed.read(rows), static_cast<int64_t>(rows.size()), lastRate, options.scale);
+  position.row += scores.rows;
+  const auto count = static_cast<double>(scores.rows);
+  sums.loss += scores.loss * count;
+  sums.rows += scores.rows;
+  sums.metrics.resize(scores.metrics.size());
+  for (size_t i = 0; i < scores.metrics.size(); ++i) {
+    sums.metrics[i].first = scores.metrics[i].first;
+    sums.metrics[i].second += scores.metrics[i].second * count;
+  }
+  lookAt(scores);
+  const uint64_t inEpoch = static_cast<uint64_t>((position.row + plan.batch - 1) / plan.batch);
+  tell(&Callback::on_step, Step{position.step, position.epoch + 1, inEpoch, lastRate, scores});
+  lookForInterrupts();
+  if (options.max_steps > 0 && position.step >= options.max_steps)
+    session.stop(fmt::format("{} steps are done", position.step));
+}
+
+// To its end, or to where something stops it.
+void Fit::runEpoch() {
+  Progress &position = session.position;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<int64_t> order = permutation(plan.rows, position.seed, Use::order, position.epoch);
+  while (position.row < plan.rows) {
+    const int64_t count = std::min(plan.batch, plan.rows - position.row);
+    if (!feed.takes(count)) {
+      if (!hasNotedRest)
+        note(fmt::format("the last {} of {} rows of each epoch are left out: they are no batch of {}", count, plan.rows,
+                         feed.dimension()));
+      hasNotedRest = true;
+      break;
+    }
+    runStep(std::span(order).subspan(static_cast<size_t>(position.row), static_cast<size_t>(count)));
+    if (isStopped() && position.row < plan.rows && feed.takes(std::min(plan.batch, plan.rows - position.row)))
+      return;
+  }
+  finishEpoch(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+void Fit::finishEpoch(double seconds) {
+  Progress &position = session.position;
+  Epoch epoch;
+  epoch.epoch = position.epoch + 1;
+  epoch.step = position.step;
+  epoch.rate = lastRate;
+  epoch.seconds = seconds;
+  epoch.training = sums;
+  const auto rows = static_cast<double>(std::max<int64_t>(sums.rows, 1));
+  epoch.training.loss /= rows;
+  for (auto &[name, value] : epoch.training.metrics)
+    value /= rows;
+  if (strangeSteps > 1)
+    note(fmt::format("epoch {}: {} steps had a loss that is no finite number", epoch.epoch, strangeSteps));
+  strangeSteps = 0;
+  if (options.validation) {
+    std::vector<std::string> notes;
+    epoch.validation = session.evaluate_all(*options.validation, 0, notes);
+    for (std::string &text : notes)
+      if (std::find(history.notes.begin(), history.notes.end(), text) == history.notes.end())
+        note(std::move(text));
+  }
+  if (const double loss = (epoch.validation ? *epoch.validation : epoch.training).loss; !bestLoss || loss < *bestLoss) {
+    bestLoss = loss;
+    bestEpoch = epoch.epoch;
+  }
+  sums = {};
+  ++position.epoch;
+  position.row = 0;
+  history.epochs.push_back(epoch);
+  tell(&Callback::on_epoch, epoch);
+  tell(&Callback::after_epoch, epoch);
+  lookForInterrupts();
+}
+
+History Fit::run() {
+  session.stop_reason.clear();
+  tell(&Callback::on_begin, plan);
+  if (session.position.epoch >= plan.epochs)
+    note(fmt::format("nothing to do: {} of {} epochs are done", session.position.epoch, plan.epochs));
+  lookForInterrupts();
+  if (options.max_steps > 0 && session.position.step >= options.max_steps)
+    session.stop(fmt::format("{} steps are done", session.position.step));
+  while (session.position.epoch < plan.epochs && !isStopped())
+    runEpoch();
+  history.stopped = session.position.epoch < plan.epochs ? session.stop_reason : "";
+  tell(&Callback::on_end, history);
+  return history;
+}
+
+History Session::fit(const Dataset &data, const FitOptions &options) { return Fit(*this, data, options).run(); }
+
+} // namespace vx::train

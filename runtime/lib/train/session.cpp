@@ -1,0 +1,270 @@
+#include "vx/train/session.hpp"
+
+#include "failure.h"
+#include "feed.h"
+#include "random.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vx::train {
+
+
+static const vx_training_info *trainingOf(const Module &module) {
+  const vx_training_info *training = module.training();
+  if (!training || !training->train_step)
+    throw argumentError("the module does not train: it has no training step; want one that was compiled with --train");
+  const vx_function_info &step = *training->train_step;
+  auto wantScalar = [&](const char *what, const vx_argument_info &argument, vx_element_type type) {
+    if (argument.kind != VX_TENSOR || argument.element_type != type || argument.rank != 0)
+      throw argumentError("function '{}': {} '{}' is no single {}", step.name, what, argument.name,
+                          vx_element_type_name(type));
+  };
+  if (step.output_count == 0)
+    throw argumentError("function '{}' gives no loss", step.name);
+  wantScalar("the loss", step.outputs[0], VX_F32);
+  for (size_t i = 0; i < training->metric_count; ++i)
+    wantScalar("metric", step.outputs[training->metrics[i]], VX_F32);
+  std::vector<bool> isFed(step.input_count);
+  for (size_t i = 0; i < training->input_count; ++i)
+    isFed[training->inputs[i]] = true;
+  for (size_t i = 0; i < training->hyper_count; ++i) {
+    const vx_hyper_info &hyper = training->hypers[i];
+    wantScalar("hyperparameter", step.inputs[hyper.input], hyper.kind == VX_HYPER_SEED ? VX_I64 : VX_F32);
+    isFed[hyper.input] = true;
+  }
+  for (size_t i = 0; i < step.input_count; ++i)
+    if (!isFed[i])
+      throw argumentError("function '{}': input '{}' is neither data nor a hyperparameter", step.name,
+                          step.inputs[i].name);
+  return training;
+}
+
+Session::Session(const std::string &path, const InstanceOptions &options) : Session(Module(path), options) {}
+
+Session::Session(const Module &module, const InstanceOptions &options)
+    : module(module), training(trainingOf(module)), instance(module, options) {}
+
+Call &Session::call_of(const vx_function_info &function) {
+  const auto found = calls.find(function.name);
+  if (found != calls.end())
+    return found->second;
+  return calls.emplace(function.name, Call(instance, function)).first->second;
+}
+
+std::vector<Value> Session::call(const std::string &function, std::span<const Value> inputs) {
+  std::vector<std::string> names;
+  for (const vx_function_info &one : module.functions()) {
+    if (one.name == function)
+      return call_of(one).run(inputs);
+    names.emplace_back(one.name);
+  }
+  throw argumentError("function '{}' does not exist, the module has {}", function, quoteNames(names));
+}
+
+static float numberOf(const Value &value) { return value.data<float>()[0]; }
+
+Scores Session::scores_of(std::span<const Value> outputs, int64_t rows) const {
+  Scores scores;
+  scores.loss = numberOf(outputs[0]);
+  scores.rows = rows;
+  for (size_t i = 0; i < training->metric_count; ++i)
+    if (const size_t output = training->metrics[i]; output != 0)
+      scores.metrics.emplace_back(training->train_step->outputs[output].name, numberOf(outputs[output]));
+  return scores;
+}
+
+Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale) {
+  std::vector<Value> values(training->train_step->input_count);
+  for (size_t i = 0; i < training->input_count; ++i)
+    values[training->inputs[i]] = inputs[i];
+  for (size_t i = 0; i < training->hyper_count; ++i) {
+    const vx_hyper_info &hyper = training->hypers[i];
+    if (hyper.kind == VX_HYPER_SEED) {
+      const auto seed = static_cast<int64_t>(randomNumber(position.seed, Use::step, 0, position.step));
+      values[hyper.input] = Value::tensor<int64_t>({}, {seed});
+    } else {
+      const auto number = static_cast<float>(hyper.kind == VX_HYPER_RATE ? rate : scale);
+      values[hyper.input] = Value::tensor<float>({}, {number});
+    }
+  }
+  const std::vector<Value> outputs = call_of(*training->train_step).run(values);
+  ++position.step;
+  return scores_of(outputs, rows);
+}
+
+Scores Session::train_step(std::span<const Value> inputs, double rate, double scale) {
+  if (inputs.size() != training->input_count)
+    throw argumentError("train_step: want {} inputs, got {}", training->input_count, inputs.size());
+  for (const Value &input : inputs)
+    if (!input)
+      throw argumentError("train_step: want a value, got none");
+  const std::span<const int64_t> dims = inputs.empty() ? std::span<const int64_t>() : inputs[0].dims();
+  return run_step(inputs, dims.empty() ? 1 : dims[0], rate, scale);
+}
+
+void Session::stop(const std::string &reason) {
+  if (stop_reason.empty())
+    stop_reason = reason.empty() ? "stopped" : reason;
+}
+
+// --- Evaluation and prediction
+
+// What is added up over batches.
+static void add(Scores &sum, const Scores &batch) {
+  const auto rows = static_cast<double>(batch.rows);
+  sum.loss += batch.loss * rows;
+  if (sum.metrics.empty())
+    for (const auto &[name, value] : batch.metrics)
+      sum.metrics.emplace_back(name, 0.0);
+  for (size_t i = 0; i < batch.metrics.size(); ++i)
+    sum.metrics[i].second += batch.metrics[i].second * rows;
+  sum.rows += batch.rows;
+}
+
+Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std::string> &notes) {
+  if (!training->evaluate)
+    throw argumentError("the module has no function to evaluate with");
+  const vx_function_info &function = *training->evaluate;
+  if (function.input_count != training->input_count || function.output_count != training->train_step->output_count)
+    throw argumentError("function '{}' has {} inputs and {} outputs, want {} and {}, those of '{}'", function.name,
+                        function.input_count, function.output_count, training->input_count,
+                        training->train_step->output_count, training->train_step->name);
+  std::vector<size_t> numbers(function.input_count);
+  std::iota(numbers.begin(), numbers.end(), size_t(0));
+  Feed feed(data, function, numbers);
+  const int64_t size = feed.batch(batch, last_batch ? last_batch : UsualBatch);
+  Scores sum;
+  Call &call = call_of(function);
+  std::vector<int64_t> rows;
+  for (int64_t begin = 0; begin < data.rows(); begin += size) {
+    const int64_t count = std::min(size, data.rows() - begin);
+    if (!feed.takes(count)) {
+      notes.push_back(fmt::format("evaluation leaves out the last {} of {} rows, which are no batch of {}", count,
+                                  data.rows(), feed.dimension()));
+      break;
+    }
+    rows.resize(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), begin);
+    add(sum, scores_of(call.run(feed.read(rows)), count));
+  }
+  if (sum.rows == 0)
+    throw dataError("{}: the data has {} rows, which are no batch of {}", data.origin(0), data.rows(),
+                    feed.dimension());
+  const auto count = static_cast<double>(sum.rows);
+  sum.loss /= count;
+  for (auto &[name, value] : sum.metrics)
+    value /= count;
+  return sum;
+}
+
+Scores Session::evaluate(const Dataset &data, int64_t batch) {
+  std::vector<std::string> notes;
+  return evaluate_all(data, batch, notes);
+}
+
+double Session::evaluate(const Dataset &data, const std::string &metric, int64_t batch) {
+  return evaluate(data, batch).of(metric);
+}
+
+std::vector<Value> Session::predict(const Dataset &data, int64_t batch) {
+  if (!training->predict)
+    throw argumentError("the module has no function to predict with");
+  const vx_function_info &function = *training->predict;
+  std::vector<size_t> numbers(function.input_count);
+  std::iota(numbers.begin(), numbers.end(), size_t(0));
+  Feed feed(data, function, numbers);
+  for (size_t i = 0; i < function.output_count; ++i) {
+    const vx_argument_info &output = function.outputs[i];
+    if (output.kind != VX_TENSOR || output.rank == 0 || output.dims[0].expression != feed.dimension())
+      throw argumentError("function '{}': output '{}' has no rows of the batch; use call()", function.name,
+                          output.name);
+  }
+  const int64_t size = feed.batch(batch, last_batch ? last_batch : UsualBatch);
+  struct Output {
+    vx_element_type type = VX_ELEMENT_NONE;
+    std::vector<int64_t> dims;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Output> outputs(function.output_count);
+  Call &call = call_of(function);
+  std::vector<int64_t> rows;
+  for (int64_t begin = 0; begin < data.rows(); begin += size) {
+    const int64_t count = std::min(size, data.rows() - begin);
+    rows.resize(static_cast<size_t>(count));
+    std::iota(rows.begin(), rows.end(), begin);
+    // A row's result is its own: the last one again fills a batch of a size that the module wants.
+    while (!feed.takes(static_cast<int64_t>(rows.size())))
+      rows.push_back(data.rows() - 1);
+    const std::vector<Value> results = call.run(feed.read(rows));
+    for (size_t i = 0; i < results.size(); ++i) {
+      Output &output = outputs[i];
+      const std::span<const std::byte> bytes = results[i].bytes();
+      std::vector<int64_t> dims(results[i].dims().begin(), results[i].dims().end());
+      dims[0] = output.dims.empty() ? count : output.dims[0] + count;
+      output.type = results[i].info().element_type;
+      output.dims = std::move(dims);
+      const size_t wanted = bytes.size() / rows.size() * static_cast<size_t>(count);
+      output.bytes.insert(output.bytes.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(wanted));
+    }
+  }
+  std::vector<Value> values;
+  for (const Output &output : outputs)
+    values.push_back(Value::raw(output.type, output.dims, output.bytes.data(), output.bytes.size()));
+  return values;
+}
+
+// --- The table of parameters
+
+uint64_t Session::parameter_count() const {
+  uint64_t total = 0;
+  for (const vx_variable_info &variable : instance.variables())
+    if (variable.role == VX_ROLE_PARAMETER) {
+      uint64_t count = 1;
+      for (uint32_t i = 0; i < variable.rank; ++i)
+        count *= static_cast<uint64_t>(variable.dims[i]);
+      total += count;
+    }
+  return total;
+}
+
+// "235.1K"
+static std::string shortCount(uint64_t count) {
+  static constexpr struct {
+    double size;
+    const char *letter;
+  } units[] = {{1e9, "G"}, {1e6, "M"}, {1e3, "K"}};
+  for (const auto &unit : units)
+    if (static_cast<double>(count) >= unit.size)
+      return fmt::format("{:.1f}{}", static_cast<double>(count) / unit.size, unit.letter);
+  return std::to_string(count);
+}
+
+std::string Session::summary() const {
+  struct Row {
+    std::string name, shape, count;
+  };
+  std::vector<Row> rows{{"parameter", "shape", "count"}};
+  for (const vx_variable_info &variable : instance.variables())
+    if (variable.role == VX_ROLE_PARAMETER) {
+      uint64_t count = 1;
+      for (uint32_t i = 0; i < variable.rank; ++i)
+        count *= static_cast<uint64_t>(variable.dims[i]);
+      rows.push_back({variable.source, typeText(variable.element_type, {variable.dims, variable.rank}),
+                      std::to_string(count)});
+    }
+  const uint64_t total = parameter_count();
+  size_t names = 5, shapes = 0, counts = std::to_string(total).size();
+  for (const Row &row : rows) {
+    names = std::max(names, row.name.size());
+    shapes = std::max(shapes, row.shape.size());
+    counts = std::max(counts, row.count.size());
+  }
+  std::string text;
+  for (const Row &row : rows)
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}\n", row.name, names, row.shape, shapes, row.count, counts);
+  return text + fmt::format("{:<{}}  {:<{}}  {:>{}} ({})\n", "total", names, "", shapes, total, counts,
+                            shortCount(total));
+}
+
+} // namespace vx::train
