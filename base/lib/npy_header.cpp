@@ -146,7 +146,8 @@ bool parseNpyHeader(std::span<const uint8_t> bytes, NpyHeader &header, std::stri
     size |= size_t(bytes[8 + i]) << (8 * i);
   const size_t begin = 8 + lengthBytes;
   if (size > bytes.size() - begin) {
-    error = "truncated .npy header: want " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - begin);
+    error =
+        "truncated .npy header: want " + std::to_string(size) + " bytes, got " + std::to_string(bytes.size() - begin);
     return false;
   }
   header.dataOffset = begin + size;

@@ -2,6 +2,7 @@
 #include "call_inputs.h"
 #include "command_line.h"
 #include "device_comparison.h"
+#include "device_fallback.h"
 #include "file_checks.h"
 #include "gradient_check.h"
 #include "load_module.h"
@@ -264,20 +265,6 @@ static void printKernels(const Json &call) {
   }
 }
 
-// Says on stderr why a device that was asked for by name is not the one that was taken.
-static void tellFallback(const std::string &wanted, const vx::Instance &instance) {
-  const Json report = Json::parse(instance.report(VX_REPORT_JSON));
-  const std::string taken = report["taken"].value("device", ""), backend = report["taken"].value("backend", "");
-  if (wanted == taken || wanted == backend)
-    return;
-  std::string reasons;
-  for (const Json &refusal : report["refused"])
-    reasons +=
-        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
-  fmt::print(stderr, "vx-run: note: wanted device '{}', took '{}': {}\n", vx::printableLine(wanted), taken,
-             vx::printableLine(reasons));
-}
-
 namespace {
 
 // Inputs that outputs are computed in: their bytes lie in memory of our own, at multiples of 64.
@@ -422,7 +409,7 @@ static int run(const char *name, int argc, char **argv) {
     return checkGradient(options, module, pair, symbols, instanceOptions, std::move(inputs));
   const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
-    tellFallback(options.device, instance);
+    tellFallback(name, options.device, instance);
   vx::Call call(instance, function);
   const double instanceTime = millisecondsSince(instanceBegin);
   call.setProfile(options.profile);

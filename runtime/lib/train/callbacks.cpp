@@ -27,7 +27,7 @@ std::string scoresText(const Scores &scores) {
 
 class Log : public Callback {
 public:
-  explicit Log(std::FILE *file) : file(file) {}
+  Log(std::FILE *file, bool all) : file(file), all(all) {}
   void on_begin(Session &, const Plan &given) override { plan = given; }
   void on_epoch(Session &, const Epoch &epoch) override {
     std::string text = fmt::format("epoch {}/{}  step {}  rate {:.4g}  {}", epoch.epoch, plan.epochs, epoch.step,
@@ -36,9 +36,12 @@ public:
       text += fmt::format("  validation {}", scoresText(*epoch.validation));
     line(text + fmt::format("  ({:.2f} s)", epoch.seconds));
   }
-  void on_note(Session &, const std::string &note) override { line("note: " + note); }
+  void on_note(Session &, const std::string &note) override {
+    if (all)
+      line("note: " + note);
+  }
   void on_end(Session &, const History &history) override {
-    if (!history.stopped.empty())
+    if (all && !history.stopped.empty())
       line("stopped: " + history.stopped);
   }
 
@@ -49,6 +52,7 @@ private:
     std::fflush(file);
   }
   std::FILE *file;
+  const bool all;
   Plan plan;
 };
 
@@ -136,8 +140,7 @@ private:
 
 class Checkpoint : public Callback {
 public:
-  Checkpoint(uint64_t every, std::string folder, uint64_t keep)
-      : every(every), folder(std::move(folder)), keep(keep) {
+  Checkpoint(uint64_t every, std::string folder, uint64_t keep) : every(every), folder(std::move(folder)), keep(keep) {
     if (every == 0)
       throw argumentError("checkpoint: want one every 1 epoch or more, got 0");
     if (keep < 2)
@@ -153,9 +156,10 @@ public:
     lastStep = session.progress().step;
     const std::vector<FoundCheckpoint> found = checkpointsIn(folder);
     if (!found.empty() && found[0].step > lastStep)
-      throw argumentError("checkpoint: '{}' is of step {}, but training begins at step {}: go on from it, or take another "
-                          "folder",
-                          found[0].path, found[0].step, lastStep);
+      throw argumentError(
+          "checkpoint: '{}' is of step {}, but training begins at step {}: go on from it, or take another "
+          "folder",
+          found[0].path, found[0].step, lastStep);
   }
   void after_epoch(Session &session, const Epoch &epoch) override {
     if (epoch.epoch % every == 0)
@@ -208,7 +212,7 @@ private:
 
 } // namespace
 
-CallbackPointer log(std::FILE *file) { return std::make_shared<Log>(file); }
+CallbackPointer log(std::FILE *file, bool all) { return std::make_shared<Log>(file, all); }
 CallbackPointer progress(std::FILE *file) { return std::make_shared<ProgressLine>(file); }
 CallbackPointer early_stopping(uint64_t patience, double least, const std::string &monitor) {
   return std::make_shared<EarlyStopping>(patience, least, monitor);

@@ -171,8 +171,7 @@ std::pair<Dataset, Dataset> Dataset::split(double fraction, uint64_t seed) const
     throw argumentError("split: want a fraction between 0 and 1, got {}", fraction);
   if (rows() < 2)
     throw argumentError("split: want 2 rows or more, got {}", rows());
-  const int64_t first =
-      std::clamp<int64_t>(std::llround(fraction * static_cast<double>(rows())), 1, rows() - 1);
+  const int64_t first = std::clamp<int64_t>(std::llround(fraction * static_cast<double>(rows())), 1, rows() - 1);
   std::vector<int64_t> order = permutation(rows(), seed, Use::split, 0);
   auto part = [&](auto begin, auto end) {
     std::vector<int64_t> numbers(begin, end);

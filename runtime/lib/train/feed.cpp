@@ -48,8 +48,8 @@ void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &
   const int column = data.find(argument.name);
   const std::string wanted = signatureText(argument);
   if (column < 0) {
-    problems.push_back(fmt::format("the data has no '{}', which is {}; it has {}", argument.name, wanted,
-                                   quoteNames(namesOf(data))));
+    problems.push_back(
+        fmt::format("the data has no '{}', which is {}; it has {}", argument.name, wanted, quoteNames(namesOf(data))));
     return;
   }
   const Column &facts = data.columns()[static_cast<size_t>(column)];

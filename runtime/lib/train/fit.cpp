@@ -154,8 +154,8 @@ void Fit::runStep(std::span<const int64_t> rows) {
   Progress &position = session.position;
   lastRate = options.schedule.rate({position.step, plan.steps_per_epoch, plan.total_steps});
   if (!std::isfinite(lastRate))
-    throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(), position.step + 1,
-                        lastRate);
+    throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(),
+                        position.step + 1, lastRate);
   const Scores scores = session.run_step(feed.read(rows), static_cast<int64_t>(rows.size()), lastRate, options.scale);
   position.row += scores.rows;
   const auto count = static_cast<double>(scores.rows);

@@ -27,17 +27,17 @@ static std::string membersOf(const Scores &scores) {
 }
 
 std::string History::json() const {
-  std::string text = fmt::format(
-      "{{\"version\":1,\"optimizer\":{},\"loss\":{},\"schedule\":{},\"seed\":{},\"stopped\":{},\"notes\":[",
-      jsonString(optimizer), jsonString(loss), jsonString(schedule), seed,
-      stopped.empty() ? "null" : jsonString(stopped));
+  std::string text =
+      fmt::format("{{\"version\":1,\"optimizer\":{},\"loss\":{},\"schedule\":{},\"seed\":{},\"stopped\":{},\"notes\":[",
+                  jsonString(optimizer), jsonString(loss), jsonString(schedule), seed,
+                  stopped.empty() ? "null" : jsonString(stopped));
   for (const std::string &note : notes)
     text += (text.back() == '[' ? "" : ",") + jsonString(note);
   text += "],\"epochs\":[";
   for (const Epoch &epoch : epochs) {
-    text += fmt::format("{}{{\"epoch\":{},\"step\":{},\"rate\":{},\"seconds\":{},{},\"validation\":",
-                        text.back() == '[' ? "" : ",", epoch.epoch, epoch.step, jsonNumber(epoch.rate),
-                        jsonNumber(epoch.seconds), membersOf(epoch.training));
+    text += fmt::format(
+        "{}{{\"epoch\":{},\"step\":{},\"rate\":{},\"seconds\":{},{},\"validation\":", text.back() == '[' ? "" : ",",
+        epoch.epoch, epoch.step, jsonNumber(epoch.rate), jsonNumber(epoch.seconds), membersOf(epoch.training));
     text += epoch.validation ? '{' + membersOf(*epoch.validation) + "}}" : "null}";
   }
   return text + "]}";

@@ -6,12 +6,14 @@
 
 namespace vx::train {
 
-// The bytes of the character of UTF-8 that `text` begins with; 0 where it begins with none.
-static size_t characterLength(std::string_view text) {
+size_t characterLength(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
-  const size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3
-                        : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : (first & 0xf0) == 0xe0        ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
   if (length == 0 || length > text.size())
     return 0;
   for (size_t i = 1; i < length; ++i)

@@ -95,7 +95,8 @@ private:
     at = text.size();
   }
   void failAt(const char *wanted) {
-    fail(fmt::format("the header wants {} at character {}, got '{}'", wanted, at, text.substr(std::min(at, text.size()), 16)));
+    fail(fmt::format("the header wants {} at character {}, got '{}'", wanted, at,
+                     text.substr(std::min(at, text.size()), 16)));
   }
   // The next character that is no blank; 0 at the end.
   char peek() {
@@ -185,13 +186,19 @@ private:
         failAt("no control character in a string");
         break;
       }
-      ++at;
+      const size_t length = characterLength(text.substr(at));
+      if (length == 0) {
+        fail(fmt::format("the header is no UTF-8 at character {}", at));
+        break;
+      }
+      const size_t character = at;
+      at += length;
       if (c == '"')
         break;
       if (c == '\\')
         escape(value);
       else
-        value += c;
+        value += text.substr(character, length);
     }
     return value;
   }
@@ -267,7 +274,9 @@ private:
     });
     if (isGood() && !(hasType && hasShape && hasOffsets))
       fail(fmt::format("tensor '{}' wants 'dtype', 'shape' and 'data_offsets', '{}' is missing", entry.tensor.name,
-                       !hasType ? "dtype" : !hasShape ? "shape" : "data_offsets"));
+                       !hasType    ? "dtype"
+                       : !hasShape ? "shape"
+                                   : "data_offsets"));
     if (isGood())
       entries.push_back(std::move(entry));
   }
@@ -321,9 +330,8 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensors &result, std::s
     byPlace.push_back(&entry);
   }
   // The tensors lie one behind the other and are all that there is.
-  std::sort(byPlace.begin(), byPlace.end(), [](const Entry *a, const Entry *b) {
-    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
-  });
+  std::sort(byPlace.begin(), byPlace.end(),
+            [](const Entry *a, const Entry *b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
   uint64_t next = 0;
   for (const Entry *entry : byPlace) {
     if (entry->begin != next)

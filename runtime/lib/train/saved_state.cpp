@@ -34,8 +34,8 @@ std::vector<Saved> savedVariables(const Instance &instance) {
   }
   for (const vx_variable_info &variable : instance.variables())
     if (isState(variable.role))
-      saved.push_back({&variable, isWeight(variable.role) && taken[variable.source] == 1 ? variable.source
-                                                                                         : variable.name});
+      saved.push_back(
+          {&variable, isWeight(variable.role) && taken[variable.source] == 1 ? variable.source : variable.name});
   return saved;
 }
 
@@ -53,8 +53,8 @@ std::string moduleHash(const Instance &instance, const vx_training_info &trainin
 }
 
 // What a checkpoint keeps for others, key by key.
-constexpr const char *OwnKeys[] = {CheckpointKey, HashKey, "module", "optimizer", "loss", "step",
-                                   "epoch",       "row",   "seed"};
+constexpr const char *OwnKeys[] = {CheckpointKey, HashKey, "module", "optimizer", "loss",
+                                   "step",        "epoch", "row",    "seed"};
 
 } // namespace
 
@@ -179,8 +179,7 @@ std::vector<std::string> Session::load(const std::string &given) {
   Progress loaded;
   std::map<std::string, std::string> rest;
   if (file.isCheckpoint()) {
-    loaded = {file.number("step"), file.number("epoch"), static_cast<int64_t>(file.number("row")),
-              file.number("seed")};
+    loaded = {file.number("step"), file.number("epoch"), static_cast<int64_t>(file.number("row")), file.number("seed")};
     rest = file.metadata();
     for (const char *key : OwnKeys)
       rest.erase(key);

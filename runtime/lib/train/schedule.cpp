@@ -59,8 +59,8 @@ Schedule cosine(double rate, double end) {
   wanted("cosine", "a rate", rate, 0);
   wanted("cosine", "an end", end, 0);
   return {fmt::format("cosine({}, {})", rate, end), [=](const Moment &moment) {
-            return halfWave(rate, end,
-                            static_cast<double>(moment.step) / static_cast<double>(std::max<uint64_t>(moment.total, 1)));
+            return halfWave(
+                rate, end, static_cast<double>(moment.step) / static_cast<double>(std::max<uint64_t>(moment.total, 1)));
           }};
 }
 
@@ -71,7 +71,8 @@ Schedule warmup(uint64_t steps, Schedule then) {
             shifted.step = moment.step < steps ? 0 : moment.step - steps;
             shifted.total = moment.total < steps ? 0 : moment.total - steps;
             const double rate = then.rate(shifted);
-            return moment.step < steps ? rate * static_cast<double>(moment.step + 1) / static_cast<double>(steps) : rate;
+            return moment.step < steps ? rate * static_cast<double>(moment.step + 1) / static_cast<double>(steps)
+                                       : rate;
           }};
 }
 

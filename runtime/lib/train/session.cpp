@@ -3,12 +3,12 @@
 #include "failure.h"
 #include "feed.h"
 #include "random.h"
+#include "vx/base/printable.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace vx::train {
-
 
 static const vx_training_info *trainingOf(const Module &module) {
   const vx_training_info *training = module.training();
@@ -250,7 +250,7 @@ std::string Session::summary() const {
       uint64_t count = 1;
       for (uint32_t i = 0; i < variable.rank; ++i)
         count *= static_cast<uint64_t>(variable.dims[i]);
-      rows.push_back({variable.source, typeText(variable.element_type, {variable.dims, variable.rank}),
+      rows.push_back({printableLine(variable.source), typeText(variable.element_type, {variable.dims, variable.rank}),
                       std::to_string(count)});
     }
   const uint64_t total = parameter_count();
@@ -263,8 +263,8 @@ std::string Session::summary() const {
   std::string text;
   for (const Row &row : rows)
     text += fmt::format("{:<{}}  {:<{}}  {:>{}}\n", row.name, names, row.shape, shapes, row.count, counts);
-  return text + fmt::format("{:<{}}  {:<{}}  {:>{}} ({})\n", "total", names, "", shapes, total, counts,
-                            shortCount(total));
+  return text +
+         fmt::format("{:<{}}  {:<{}}  {:>{}} ({})\n", "total", names, "", shapes, total, counts, shortCount(total));
 }
 
 } // namespace vx::train

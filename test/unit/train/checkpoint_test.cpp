@@ -110,10 +110,11 @@ TEST(Checkpoint, holdsAllThatTrainingGoesOnFrom) {
 TEST(Checkpoint, weightsOfOtherToolsLoad) {
   Session session(modulePath(), cpu());
   session.write_variable("momentum/dense.bias", vx::Value::tensor<float>({3}, {1, 2, 3}));
-  EXPECT_TRUE(session
-                  .load(writeTensors("torch.safetensors", {{"dense.weight", VX_F32, {3, 4}}, {"dense.bias", VX_F32, {3}}},
-                                     {{"format", "pt"}}))
-                  .empty());
+  EXPECT_TRUE(
+      session
+          .load(writeTensors("torch.safetensors", {{"dense.weight", VX_F32, {3, 4}}, {"dense.bias", VX_F32, {3}}},
+                             {{"format", "pt"}}))
+          .empty());
   EXPECT_EQ(weightsOf(session), std::vector<float>(12, 0.0f));
   EXPECT_EQ(session.read_variable("momentum/dense.bias").data<float>()[1], 2); // as it was
   // By the variable's own name too.
@@ -123,9 +124,8 @@ TEST(Checkpoint, weightsOfOtherToolsLoad) {
 TEST(Checkpoint, everythingThatDoesNotFitAtOnce) {
   Session session(modulePath(), cpu());
   const std::vector<float> before = weightsOf(session);
-  std::string path = writeTensors("other.safetensors", {{"dense.weight", VX_F32, {4, 3}},
-                                                        {"extra", VX_I64, {2}},
-                                                        {"fc2.bias", VX_F16, {}}});
+  std::string path = writeTensors("other.safetensors",
+                                  {{"dense.weight", VX_F32, {4, 3}}, {"extra", VX_I64, {2}}, {"fc2.bias", VX_F16, {}}});
   EXPECT_EQ(errorOf([&] { session.load(path); }),
             "data: " + path +
                 ": does not fit the model: 'dense.weight' is f32[4,3], want f32[3,4]; 'dense.bias' f32[3] is missing; "
@@ -153,8 +153,9 @@ TEST(Checkpoint, everythingThatDoesNotFitAtOnce) {
   const std::string same = writeTrainingModule("same.vxm", [](ModuleBuilder &b) { b.module.training->loss = "huber"; });
   Session third(same, cpu());
   third.save(path);
-  EXPECT_EQ(session.load(path), std::vector<std::string>{path + ": a checkpoint of another module, huber by sgd(momentum="
-                                                                "0.9), whose variables are the same"});
+  EXPECT_EQ(session.load(path),
+            std::vector<std::string>{path + ": a checkpoint of another module, huber by sgd(momentum="
+                                            "0.9), whose variables are the same"});
 }
 
 TEST(Checkpoint, damagedFiles) {
@@ -182,7 +183,8 @@ TEST(Checkpoint, damagedFiles) {
                                 {"momentum/dense.weight", VX_F32, {3, 4}}};
   std::map<std::string, std::string> metadata{{"vx_checkpoint", "2"}};
   writeTensors("damaged.safetensors", all, metadata);
-  EXPECT_EQ(errorOf([&] { session.load(path); }), "data: " + path + ": a checkpoint of form '2', this program reads '1'");
+  EXPECT_EQ(errorOf([&] { session.load(path); }),
+            "data: " + path + ": a checkpoint of form '2', this program reads '1'");
   metadata["vx_checkpoint"] = "1";
   metadata["step"] = "many";
   writeTensors("damaged.safetensors", all, metadata);
@@ -192,7 +194,8 @@ TEST(Checkpoint, damagedFiles) {
   ASSERT_TRUE(parseSafeTensors(bytes, content, problem)) << problem;
   metadata["hash"] = hashOf(content.tensors);
   writeTensors("damaged.safetensors", all, metadata);
-  EXPECT_EQ(errorOf([&] { session.load(path); }), "data: " + path + ": the checkpoint's 'step' wants a number, got 'many'");
+  EXPECT_EQ(errorOf([&] { session.load(path); }),
+            "data: " + path + ": the checkpoint's 'step' wants a number, got 'many'");
 }
 
 TEST(Checkpoint, foldersStandForTheNewestThatIsWhole) {
@@ -221,10 +224,8 @@ TEST(Checkpoint, namesThatCannotBeWritten) {
   const std::string folder = freshFolder("folder");
   EXPECT_EQ(errorOf([&] { session.save(folder); }),
             "io: cannot write '" + folder + "': want a name for a file, got a folder");
-  Session odd(writeTrainingModule("odd.vxm",
-                                  [](ModuleBuilder &b) {
-                                    b.addVariable("cache", vx::format::ElementType::I4, {4}, 2);
-                                  }),
+  Session odd(writeTrainingModule(
+                  "odd.vxm", [](ModuleBuilder &b) { b.addVariable("cache", vx::format::ElementType::I4, {4}, 2); }),
               cpu());
   EXPECT_EQ(errorOf([&] { odd.save(folder + "/x.safetensors"); }),
             "argument: variable 'cache' is i4[4], which safetensors has no name for");

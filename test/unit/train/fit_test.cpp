@@ -181,12 +181,12 @@ TEST(Fit, limitsOfSteps) {
   const Data data(20);
   Session session(modulePath(), cpu());
   std::vector<double> rates;
-  const History history = session.fit(
-      data.set, {.epochs = 10,
-                 .batch = 4,
-                 .schedule = cosine(1),
-                 .callbacks = {on_step([&](Session &, const Step &step) { rates.push_back(step.rate); })},
-                 .max_steps = 7});
+  const History history =
+      session.fit(data.set, {.epochs = 10,
+                             .batch = 4,
+                             .schedule = cosine(1),
+                             .callbacks = {on_step([&](Session &, const Step &step) { rates.push_back(step.rate); })},
+                             .max_steps = 7});
   EXPECT_EQ(history.stopped, "7 steps are done");
   EXPECT_EQ(session.progress().step, 7u);
   EXPECT_EQ(session.progress().row, 8);
@@ -208,8 +208,7 @@ TEST(Fit, lossesThatAreNoNumbers) {
   EXPECT_EQ(json::parse(history.json())["epochs"][1]["loss"], "nan");
 
   Session careful(modulePath(), cpu());
-  const History stopped =
-      careful.fit(data.set, {.epochs = 2, .batch = 4, .schedule = much, .stop_on_nan = true});
+  const History stopped = careful.fit(data.set, {.epochs = 2, .batch = 4, .schedule = much, .stop_on_nan = true});
   EXPECT_EQ(stopped.stopped, "step 2: the loss is inf, at a rate of 1e+38");
   EXPECT_EQ(careful.progress().step, 2u);
 
@@ -232,7 +231,8 @@ TEST(Fit, earlyStopping) {
   // Nothing changes at a rate of 0: the first epoch is the best one.
   const History still = run(early_stopping(3), 0);
   EXPECT_EQ(still.epochs.size(), 4u);
-  EXPECT_TRUE(still.stopped.starts_with("early stopping: validation loss has not become better than 0.")) << still.stopped;
+  EXPECT_TRUE(still.stopped.starts_with("early stopping: validation loss has not become better than 0."))
+      << still.stopped;
   EXPECT_TRUE(still.stopped.ends_with(" by more than 0 in 3 epochs")) << still.stopped;
   EXPECT_EQ(run(early_stopping(2, 0, "accuracy"), 0).epochs.size(), 3u);
   EXPECT_EQ(run(early_stopping(2), 0.005).epochs.size(), 50u);
@@ -240,10 +240,8 @@ TEST(Fit, earlyStopping) {
   EXPECT_EQ(run(early_stopping(2, 1), 0.05).epochs.size(), 3u);
   EXPECT_EQ(errorOf([&] { run(early_stopping(2, 0, "recall"), 0); }),
             "argument: unknown metric 'recall', the module has 'loss', 'accuracy'");
-  EXPECT_EQ(errorOf([] { early_stopping(0); }),
-            "argument: early_stopping: want a patience of 1 epoch or more, got 0");
-  EXPECT_EQ(errorOf([] { early_stopping(1, -1); }),
-            "argument: early_stopping: want a difference of 0 or more, got -1");
+  EXPECT_EQ(errorOf([] { early_stopping(0); }), "argument: early_stopping: want a patience of 1 epoch or more, got 0");
+  EXPECT_EQ(errorOf([] { early_stopping(1, -1); }), "argument: early_stopping: want a difference of 0 or more, got -1");
 }
 
 // How long it has waited is part of a checkpoint.
@@ -259,7 +257,8 @@ TEST(Fit, earlyStoppingGoesOnWaiting) {
       resumed.fit(data.set, {.epochs = 50, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
   // Dropout makes the losses differ; a rate of 0 keeps the parameters.
   Session whole(modulePath(), cpu());
-  const History wanted = whole.fit(data.set, {.epochs = 50, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
+  const History wanted =
+      whole.fit(data.set, {.epochs = 50, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
   EXPECT_EQ(history.epochs.back().epoch, wanted.epochs.back().epoch);
   EXPECT_EQ(history.stopped, wanted.stopped);
 }
@@ -277,8 +276,9 @@ TEST(Fit, checkpointsOfACallback) {
   EXPECT_EQ(latest_checkpoint(folder), folder + "/checkpoint-000000000028.safetensors");
   Session fresh(modulePath(), cpu());
   EXPECT_EQ(errorOf([&] { fresh.fit(data.set, {.batch = 5, .callbacks = {checkpoint(1, folder)}}); }),
-            "argument: checkpoint: '" + folder + "/checkpoint-000000000028.safetensors' is of step 28, but training begins "
-            "at step 0: go on from it, or take another folder");
+            "argument: checkpoint: '" + folder +
+                "/checkpoint-000000000028.safetensors' is of step 28, but training begins "
+                "at step 0: go on from it, or take another folder");
   // A stop in the middle of an epoch leaves one too.
   const std::string other = freshFolder("others");
   fresh.fit(data.set, {.batch = 5, .callbacks = {checkpoint(1, other), stopAt(2)}});
@@ -286,8 +286,9 @@ TEST(Fit, checkpointsOfACallback) {
   resumed.load(other);
   EXPECT_EQ(resumed.progress().row, 10);
   EXPECT_EQ(errorOf([&] { checkpoint(0, folder); }), "argument: checkpoint: want one every 1 epoch or more, got 0");
-  EXPECT_EQ(errorOf([&] { checkpoint(1, folder, 1); }),
-            "argument: checkpoint: want to keep 2 or more, so that the one before is there while one is written, got 1");
+  EXPECT_EQ(
+      errorOf([&] { checkpoint(1, folder, 1); }),
+      "argument: checkpoint: want to keep 2 or more, so that the one before is there while one is written, got 1");
   writeFile(scratchPath("a_file"), {1});
   Session third(modulePath(), cpu());
   EXPECT_TRUE(errorOf([&] {
@@ -300,10 +301,11 @@ TEST(Fit, interruptsEndIt) {
   const std::string folder = freshFolder("interrupted");
   Session session(modulePath(), cpu());
   const History history = session.fit(
-      data.set, {.epochs = 5, .batch = 5, .callbacks = {checkpoint(1, folder), on_step([](Session &run, const Step &step) {
-                                                          if (step.step == 6)
-                                                            run.interrupt();
-                                                        })}});
+      data.set,
+      {.epochs = 5, .batch = 5, .callbacks = {checkpoint(1, folder), on_step([](Session &run, const Step &step) {
+                                                if (step.step == 6)
+                                                  run.interrupt();
+                                              })}});
   EXPECT_EQ(history.stopped, "interrupted");
   EXPECT_TRUE(session.was_interrupted());
   EXPECT_EQ(session.progress().step, 6u);
@@ -351,7 +353,8 @@ TEST(Fit, linesOfALog) {
   const size_t size = std::fread(text, 1, sizeof(text) - 1, file);
   std::fclose(file);
   const std::string lines(text, size);
-  EXPECT_TRUE(lines.starts_with("note: evaluation leaves out") || lines.starts_with("note: the last 2 of 10 rows")) << lines;
+  EXPECT_TRUE(lines.starts_with("note: evaluation leaves out") || lines.starts_with("note: the last 2 of 10 rows"))
+      << lines;
   EXPECT_NE(lines.find("\nepoch 1/2  step 2  rate 0.001  loss "), std::string::npos) << lines;
   EXPECT_NE(lines.find("  validation loss "), std::string::npos) << lines;
   EXPECT_TRUE(lines.ends_with("\nstopped: the test wants it\n")) << lines;

@@ -41,10 +41,8 @@ TEST(SafeTensors, roundTrips) {
   for (int type = VX_BOOL; type < VX_STRING; ++type) {
     const auto elementType = static_cast<vx_element_type>(type);
     if (safeTensorTypeName(elementType))
-      content.tensors.push_back({safeTensorTypeName(elementType),
-                                 elementType,
-                                 {2, 1},
-                                 {data.data(), vx_element_type_bits(elementType) / 4}});
+      content.tensors.push_back(
+          {safeTensorTypeName(elementType), elementType, {2, 1}, {data.data(), vx_element_type_bits(elementType) / 4}});
   }
   EXPECT_EQ(content.tensors.size(), 18u);
   content.tensors.push_back({"empty", VX_F32, {3, 0}, {}});
@@ -90,13 +88,15 @@ TEST(SafeTensors, asOthersWriteIt) {
 
 TEST(SafeTensors, badFiles) {
   EXPECT_EQ(errorOf({}), "truncated: a safetensors file has 8 bytes or more, got 0");
-  EXPECT_EQ(errorOf({'P', 'K', 3, 4, 5, 6, 7, 8}),
-            "not a safetensors file: its first 8 bytes want a header of 578437695752325968 bytes, allowed are 100000000");
+  EXPECT_EQ(
+      errorOf({'P', 'K', 3, 4, 5, 6, 7, 8}),
+      "not a safetensors file: its first 8 bytes want a header of 578437695752325968 bytes, allowed are 100000000");
   EXPECT_EQ(errorOf({9, 0, 0, 0, 0, 0, 0, 0, '{'}), "truncated: the header wants 9 bytes, got 1");
   EXPECT_EQ(headerError("[]"), "the header wants '{' at character 0, got '[]'");
   EXPECT_EQ(headerError(""), "the header wants '{' at character 0, got ''");
   EXPECT_EQ(headerError("{} x"), "the header wants nothing more at character 3, got 'x'");
-  EXPECT_EQ(headerError(std::string("{}\0", 3)), "the header wants nothing more at character 2, got '" + std::string(1, '\0') + "'");
+  EXPECT_EQ(headerError(std::string("{}\0", 3)),
+            "the header wants nothing more at character 2, got '" + std::string(1, '\0') + "'");
   EXPECT_EQ(headerError("{a"), "the header wants a string at character 1, got 'a'");
   EXPECT_EQ(headerError("{\"a"), "the header has a string without end at character 2");
   EXPECT_EQ(headerError("{\"a\"}"), "the header wants ':' at character 4, got '}'");
@@ -105,7 +105,10 @@ TEST(SafeTensors, badFiles) {
   EXPECT_EQ(headerError("{\"\\u12g4\":7}"), "the header wants four hexadecimal digits at character 6, got 'g4\":7}'");
   EXPECT_EQ(headerError("{\"\\ud800!\":7}"),
             "the header wants a whole pair of surrogates before at character 8, got '!\":7}'");
-  EXPECT_EQ(headerError("{\"a\n\":7}"), "the header wants no control character in a string at character 3, got '\n\":7}'");
+  EXPECT_EQ(headerError("{\"a\n\":7}"),
+            "the header wants no control character in a string at character 3, got '\n\":7}'");
+  EXPECT_EQ(headerError("{\"a\xc3\":7}"), "the header is no UTF-8 at character 3");
+  EXPECT_EQ(headerError("{\"\xed\xa0\x80\":7}"), "the header is no UTF-8 at character 2");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":1}}"), "the header wants a string at character 21, got '1}}'");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\",\"a\":\"\"}}"), "the metadata names 'a' twice");
   EXPECT_EQ(headerError("{\"__metadata__\":{\"a\":\"\" \"b\":\"\"}}"),
@@ -115,8 +118,7 @@ TEST(SafeTensors, badFiles) {
 TEST(SafeTensors, badTensors) {
   auto one = [](const std::string &members, size_t data = 0) { return headerError("{\"w\":{" + members + "}}", data); };
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 4), "no error");
-  EXPECT_EQ(one(tensorText("F33", "[1]", "[0,4]"), 4),
-            "tensor 'w' has the element type 'F33', which is not supported");
+  EXPECT_EQ(one(tensorText("F33", "[1]", "[0,4]"), 4), "tensor 'w' has the element type 'F33', which is not supported");
   EXPECT_EQ(one("\"dtype\":\"F32\",\"shape\":[1]", 4),
             "tensor 'w' wants 'dtype', 'shape' and 'data_offsets', 'data_offsets' is missing");
   EXPECT_EQ(one("\"shape\":[1]", 4), "tensor 'w' wants 'dtype', 'shape' and 'data_offsets', 'dtype' is missing");
@@ -124,11 +126,14 @@ TEST(SafeTensors, badTensors) {
   EXPECT_EQ(one("\"more\":1"), "tensor 'w' has the unknown key 'more'");
   EXPECT_EQ(one("\"shape\":[1],\"shape\":[1]"), "tensor 'w' has 'shape' twice");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0]"), 4), "tensor 'w' has 1 data_offsets, want 2");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[4,0]"), 4), "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 4 and 0");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,3]"), 4), "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 0 and 3");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[4,0]"), 4),
+            "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 4 and 0");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[0,3]"), 4),
+            "tensor 'w': f32[1] wants 4 bytes, its data_offsets are 0 and 3");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 3), "truncated: the tensors want 4 bytes, got 3");
   EXPECT_EQ(one(tensorText("F32", "[1]", "[0,4]"), 5), "too long: the tensors want 4 bytes, got 5");
-  EXPECT_EQ(one(tensorText("F32", "[1]", "[4,8]"), 8), "tensor 'w' begins at byte 4, want 0, where the one before ends");
+  EXPECT_EQ(one(tensorText("F32", "[1]", "[4,8]"), 8),
+            "tensor 'w' begins at byte 4, want 0, where the one before ends");
   EXPECT_EQ(one(tensorText("F32", "[4611686018427387904,4]", "[0,4]"), 4),
             "tensor 'w': f32[4611686018427387904,4] is too large");
   EXPECT_EQ(one(tensorText("F32", "[-1]", "[0,4]"), 4),

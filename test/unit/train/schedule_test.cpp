@@ -94,5 +94,6 @@ TEST(Schedule, errors) {
   EXPECT_EQ(errorOf([] { cosine(1, -2); }), "argument: schedule cosine: want an end of at least 0, got -2");
   EXPECT_EQ(errorOf([] { one_cycle(1, 1); }), "argument: schedule one_cycle: want a part between 0 and 1, got 1");
   EXPECT_EQ(errorOf([] { one_cycle(1, 0.3, 0); }), "argument: schedule one_cycle: want a divisor above 0, got 0");
-  EXPECT_EQ(errorOf([] { Schedule("mine", nullptr); }), "argument: schedule mine: want a function of the step, got none");
+  EXPECT_EQ(errorOf([] { Schedule("mine", nullptr); }),
+            "argument: schedule mine: want a function of the step, got none");
 }

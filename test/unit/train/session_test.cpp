@@ -39,7 +39,8 @@ TEST(TrainSession, modulesThatDoNotTrain) {
             "argument: function 'train_step': input 'scale' is neither data nor a hyperparameter");
   EXPECT_EQ(moduleError([](ModuleBuilder &b) {
               auto &hypers = b.module.training->hypers;
-              hypers = {format::Hyper(format::HyperKind::Seed, 2), format::Hyper(format::HyperKind::Rate, 3), hypers[2]};
+              hypers = {format::Hyper(format::HyperKind::Seed, 2), format::Hyper(format::HyperKind::Rate, 3),
+                        hypers[2]};
             }),
             "argument: function 'train_step': hyperparameter 'rate' is no single i64");
   EXPECT_EQ(moduleError([](ModuleBuilder &b) {
@@ -49,13 +50,11 @@ TEST(TrainSession, modulesThatDoNotTrain) {
               b.module.training->metrics.clear();
             }),
             "argument: function 'predict': the loss 'scores' is no single f32");
-  const std::string path = writeTrainingModule("bare.vxm", [](ModuleBuilder &b) {
-    b.module.training->evaluate = b.module.training->predict = -1;
-  });
+  const std::string path = writeTrainingModule(
+      "bare.vxm", [](ModuleBuilder &b) { b.module.training->evaluate = b.module.training->predict = -1; });
   Session session(path);
   const Rows rows(4);
-  EXPECT_EQ(errorOf([&] { session.evaluate(dataOf(rows)); }),
-            "argument: the module has no function to evaluate with");
+  EXPECT_EQ(errorOf([&] { session.evaluate(dataOf(rows)); }), "argument: the module has no function to evaluate with");
   EXPECT_EQ(errorOf([&] { session.predict(dataOf(rows)); }), "argument: the module has no function to predict with");
   const Dataset data = dataOf(rows);
   EXPECT_EQ(errorOf([&] { session.fit(data, {.validation = &data}); }),
@@ -145,17 +144,19 @@ TEST(TrainSession, dataThatDoesNotFit) {
   const Array label = array<int64_t>("label", {8}, rows.label), x = array<float>("x", {8, 4}, rows.x);
   EXPECT_EQ(error({x}), "data: the data has no 'label', which is i64[batch]; it has 'x'");
   const std::vector<uint8_t> bytes(32);
-  EXPECT_EQ(error({array<uint8_t>("x", {8, 4}, bytes), label}),
-            "data: x: input 'x' wants f32[batch,4], got u8[8,4] (elements are taken as they are: u8 does not become f32 "
-            "by itself, since only you know by what scale; save them as f32)");
+  EXPECT_EQ(
+      error({array<uint8_t>("x", {8, 4}, bytes), label}),
+      "data: x: input 'x' wants f32[batch,4], got u8[8,4] (elements are taken as they are: u8 does not become f32 "
+      "by itself, since only you know by what scale; save them as f32)");
   EXPECT_EQ(error({array<float>("x", {8, 2, 2}, rows.x), label}),
             "data: x: input 'x' wants f32[batch,4], got f32[8,2,2]");
   const std::vector<float> narrow(24);
   const std::vector<int32_t> small(8);
-  EXPECT_EQ(error({array<float>("x", {8, 3}, narrow), array<int32_t>("label", {8}, small)}),
-            "data: x: input 'x' wants f32[batch,4], got f32[8,3]; label: input 'label' wants i64[batch], got i32[8] "
-            "(elements are taken as they are: i32 does not become i64 by itself, since only you know by what scale; save "
-            "them as i64)");
+  EXPECT_EQ(
+      error({array<float>("x", {8, 3}, narrow), array<int32_t>("label", {8}, small)}),
+      "data: x: input 'x' wants f32[batch,4], got f32[8,3]; label: input 'label' wants i64[batch], got i32[8] "
+      "(elements are taken as they are: i32 does not become i64 by itself, since only you know by what scale; save "
+      "them as i64)");
   EXPECT_EQ(error({{"x", VX_F32, {0, 4}, nullptr}, {"label", VX_I64, {0}, nullptr}}), "data: x: the data has no rows");
   std::vector<int64_t> labels = rows.label;
   labels[6] = 3;
@@ -226,9 +227,9 @@ TEST(TrainSession, summaryCountsParameters) {
                                "total                      15 (15)\n");
   // 784-256-128-10
   const std::string path = writeTrainingModule("mlp.vxm", [](ModuleBuilder &b) {
-    const std::pair<const char *, std::vector<int64_t>> more[] = {
-        {"fc1.weight", {256, 784}}, {"fc1.bias", {256}}, {"fc2.weight", {128, 256}},
-        {"fc2.bias", {128}},        {"fc3.weight", {10, 128}}, {"fc3.bias", {10}}};
+    const std::pair<const char *, std::vector<int64_t>> more[] = {{"fc1.weight", {256, 784}}, {"fc1.bias", {256}},
+                                                                  {"fc2.weight", {128, 256}}, {"fc2.bias", {128}},
+                                                                  {"fc3.weight", {10, 128}},  {"fc3.bias", {10}}};
     for (auto &variable : b.module.variables)
       variable->role = format::Role::State;
     for (const auto &[name, dims] : more) {

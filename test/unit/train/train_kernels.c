@@ -33,9 +33,8 @@ static void scores_of(const float *x, const float *weight, const float *bias, fl
 }
 
 /* The gradients are added up where there are places for them. */
-static void all_rows(int64_t n, const float *x, const int64_t *label, const float *weight,
-                     const float *bias, int drops, uint64_t seed, float *dweight, float *dbias, float *loss,
-                     float *accuracy) {
+static void all_rows(int64_t n, const float *x, const int64_t *label, const float *weight, const float *bias, int drops,
+                     uint64_t seed, float *dweight, float *dbias, float *loss, float *accuracy) {
   float sum = 0, right = 0;
   const float part = n > 0 ? 1.0f / (float)(n * Classes) : 0;
   for (int64_t row = 0; row < n; ++row) {

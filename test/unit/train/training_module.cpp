@@ -111,8 +111,7 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
     }
     add(segment(dispatch(kernel, 2, buffers, {0})));
     add(instruction(Op::ConstI64, {3}, 3));
-    format::ProgramT &made =
-        builder.program(name, 4, static_cast<uint32_t>(buffers.size()), 0, std::move(body));
+    format::ProgramT &made = builder.program(name, 4, static_cast<uint32_t>(buffers.size()), 0, std::move(body));
     for (uint32_t result : results)
       made.results.push_back(resultSizes[0] > 4 ? tensorResult(static_cast<int32_t>(result), {0, 3})
                                                 : tensorResult(static_cast<int32_t>(result), {}));
@@ -151,7 +150,8 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
   addKernel(target, "train_step",
             {Read, Read, Read, Read, Read, ReadWrite, ReadWrite, ReadWrite, ReadWrite, ReadWrite, Write, Write},
             {x, label, number, whole, number, weightType, biasType, weightType, biasType, whole, number, number});
-  addKernel(target, "evaluate", {Read, Read, Read, Read, Write, Write}, {x, label, weightType, biasType, number, number});
+  addKernel(target, "evaluate", {Read, Read, Read, Read, Write, Write},
+            {x, label, weightType, biasType, number, number});
   addKernel(target, "predict", {Read, Read, Read, Write}, {x, weightType, biasType, scores});
   auto variant = std::make_unique<format::VariantT>();
   variant->name = "baseline";

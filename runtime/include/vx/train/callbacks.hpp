@@ -53,8 +53,8 @@ public:
 
 using CallbackPointer = std::shared_ptr<Callback>;
 
-// A line to `file`, which is borrowed, for each epoch, and one for each note.
-CallbackPointer log(std::FILE *file = stdout);
+// A line to `file`, which is borrowed, for each epoch, and, where `all`, one for each note and for why training stops.
+CallbackPointer log(std::FILE *file = stdout, bool all = true);
 
 // A line that is written over and over while an epoch goes on. Nothing where `file` is no terminal.
 CallbackPointer progress(std::FILE *file = stderr);
@@ -63,8 +63,8 @@ CallbackPointer progress(std::FILE *file = stderr);
 // or a metric, of the validation where there is one; a loss is better when it is less, a metric when it is more.
 CallbackPointer early_stopping(uint64_t patience, double least = 0, const std::string &monitor = "loss");
 
-// Saves a checkpoint to `folder`, which is made where it is missing, behind every `every`-th epoch (1 or more) and behind
-// the last one: checkpoint-STEP.safetensors, with the step in 12 digits. Keeps the newest `keep`, two or more.
+// Saves a checkpoint to `folder`, which is made where it is missing, behind every `every`-th epoch (1 or more) and
+// behind the last one: checkpoint-STEP.safetensors, with the step in 12 digits. Keeps the newest `keep`, two or more.
 CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep = 2);
 
 // A user's own.

@@ -57,8 +57,8 @@ class Source;
 class Dataset {
 public:
   // One .npy file for each column, {{"image", "train_x.npy"}, {"label", "train_y.npy"}}: versions 1 to 3, row-major,
-  // little-endian. The first dimension is the rows, which all files have as many of. The files are mapped, not read: they
-  // must not change for as long as a copy of the set lives. Throws Error::data that names the file.
+  // little-endian. The first dimension is the rows, which all files have as many of. The files are mapped, not read:
+  // they must not change for as long as a copy of the set lives. Throws Error::data that names the file.
   static Dataset npy(const std::vector<std::pair<std::string, std::string>> &files);
 
   // Columns in memory, which must stay as it is for as long as a copy of the set lives.

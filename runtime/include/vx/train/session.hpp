@@ -58,9 +58,9 @@ public:
 
   // Trains. Each epoch takes the rows of `data` once, in an order that the seed and the epoch decide alone, so that
   // training in one go and training that was interrupted after any step, saved, loaded and continued give the same bits
-  // on one device. A rest of rows that is no batch is a short one where the module takes that, and is left out, which is
-  // noted, where it does not. Throws Error::argument or Error::data before the first step when data and module do not
-  // fit together, labels out of range included, and vx::Error when a step fails: its step has changed no variable.
+  // on one device. A rest of rows that is no batch is a short one where the module takes that, and is left out, which
+  // is noted, where it does not. Throws Error::argument or Error::data before the first step when data and module do
+  // not fit together, labels out of range included, and vx::Error when a step fails: its step has changed no variable.
   History fit(const Dataset &data, const FitOptions &options);
 
   // Means over all rows. `batch` rows at a time; 0: the last fit's, the module's, or 32.
@@ -80,10 +80,10 @@ public:
   // Writes a safetensors file: beside the name, renamed when it is on the disk. Tensors have the names that the model
   // has for them. Throws Error::io; then what was there before is there still.
   void save(const std::string &path, Contents contents = Contents::checkpoint) const;
-  // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables, and
-  // sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A folder
-  // stands for the newest checkpoint in it that is whole. Gives what was noted. Throws Error::data with all tensors that
-  // are missing, that nothing takes, and whose type or dims are others.
+  // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables,
+  // and sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A
+  // folder stands for the newest checkpoint in it that is whole. Gives what was noted. Throws Error::data with all
+  // tensors that are missing, that nothing takes, and whose type or dims are others.
   std::vector<std::string> load(const std::string &path);
 
   // Variables by their names.

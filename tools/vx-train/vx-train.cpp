@@ -1,0 +1,303 @@
+// vx-train: trains a module on the data of a folder.
+#include "command_line.h"
+#include "data_folder.h"
+#include "device_fallback.h"
+#include "file_checks.h"
+#include "load_module.h"
+#include "schedule_option.h"
+
+#include "vx/train/train.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+using namespace vx::tools;
+namespace train = vx::train;
+
+static constexpr const char *Examples = R"(
+DIR has an .npy file for each input of the training step, INPUT.npy; that of the labels may be label.npy.
+
+Examples:
+  Train:       vx-train model.vxm --data digits --epochs 20 --save trained.safetensors
+               vx-train model.vxm --data digits --batch-size 64 --seed 7 --validation=0.1
+               vx-train model.vxm --data train --validation=test --early-stop=5,1e-4 --stop-on-nan
+  Rate:        vx-train model.vxm --data digits --lr 3e-3 --schedule=cosine:1e-5 --warmup 100
+  Checkpoints: vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10
+               vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10 --resume run1
+  Device:      vx-train model.vxm --data digits --device=vulkan:0 --no-fallback
+  Report:      vx-train model.vxm --summary
+               vx-train model.vxm --data digits --history history.json
+)";
+
+namespace {
+
+struct Options {
+  std::string module;
+  std::string data;
+  uint64_t epochs = 1;
+  int64_t batch = 0;
+  std::optional<uint64_t> seed;
+  uint64_t maxSteps = 0;
+  std::string validation;
+  std::string earlyStop;
+  bool stopOnNan = false;
+  double rate = 1e-3;
+  std::string schedule = "constant";
+  uint64_t warmup = 0;
+  std::string checkpoint;
+  std::string resume;
+  std::string save;
+  std::string history;
+  std::string device = "auto";
+  bool noFallback = false;
+  uint32_t threads = 0;
+  bool summary = false;
+};
+
+// Notes go to stderr, as all messages of tools.
+class Notes : public train::Callback {
+public:
+  explicit Notes(const char *tool) : tool(tool) {}
+  void on_note(train::Session &, const std::string &note) override { tell(note); }
+  void tell(const std::string &note) const {
+    std::fflush(stdout);
+    fmt::print(stderr, "{}: note: {}\n", tool, vx::printableLine(note));
+  }
+
+private:
+  const char *tool;
+};
+
+std::atomic<train::Session *> interruptible{nullptr};
+
+// The first signal ends training behind its step; the next one ends the process.
+void onSignal(int signal) {
+  if (train::Session *session = interruptible.load())
+    session->interrupt();
+  std::signal(signal, SIG_DFL);
+}
+
+// What signals reach, for as long as it lives.
+class Interruptible {
+public:
+  explicit Interruptible(train::Session &session) {
+    interruptible.store(&session);
+    for (size_t i = 0; i < 2; ++i)
+      old[i] = std::signal(signals[i], onSignal);
+  }
+  ~Interruptible() {
+    for (size_t i = 0; i < 2; ++i)
+      std::signal(signals[i], old[i]);
+    interruptible.store(nullptr);
+  }
+
+private:
+  static constexpr int signals[] = {SIGINT, SIGTERM};
+  void (*old[2])(int);
+};
+
+} // namespace
+
+static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
+  CLI::App app("Trains a module that vx-compile --train has made.");
+  app.add_option("module", options.module, "The module file (.vxm)");
+
+  app.add_option("--data", options.data, "DIR: the data to train on")->group("Train");
+  app.add_option("--epochs", options.epochs, "Ends when so many epochs are done, those before --resume too; 1 by default")
+      ->check(wholeNumber(1, 1'000'000'000))
+      ->group("Train");
+  app.add_option("--batch-size", options.batch, "Rows of a step; the module's, or 32 by default")
+      ->check(wholeNumber(1, INT32_MAX))
+      ->group("Train");
+  app.add_option("--max-steps", options.maxSteps, "Ends when so many steps are done")
+      ->check(wholeNumber(1, INT64_MAX))
+      ->group("Train");
+  app.add_option("--seed", options.seed,
+                 "Of the order of rows, of steps' random numbers, and of variables that start with random values; 0 by "
+                 "default, or the checkpoint's")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->group("Train");
+  app.add_option("--validation", options.validation,
+                 "A part of the data that is not trained on, 0.1, or DIR: evaluated behind each epoch")
+      ->group("Train");
+  app.add_option("--early-stop", options.earlyStop,
+                 "EPOCHS[,LEAST]: end when the loss has not become less by more than LEAST for so many epochs")
+      ->group("Train");
+  app.add_flag("--stop-on-nan", options.stopOnNan, "End, with exit code 1, when a loss is no finite number")
+      ->group("Train");
+
+  app.add_option("--lr", options.rate, "The learning rate; 1e-3 by default")->check(numberAbove(0))->group("Rate");
+  app.add_option("--schedule", options.schedule,
+                 "constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART]")
+      ->group("Rate");
+  app.add_option("--warmup", options.warmup, "Steps in which the rate grows to that of the schedule")
+      ->check(wholeNumber(0, INT64_MAX))
+      ->group("Rate");
+
+  app.add_option("--checkpoint", options.checkpoint,
+                 "DIR[,EPOCHS]: save a checkpoint every so many epochs, 1 by default, behind the last one and on Ctrl-C")
+      ->group("Checkpoints");
+  app.add_option("--resume", options.resume,
+                 "F: go on from a checkpoint, the newest whole one where F is a folder, or begin with a file's weights")
+      ->group("Checkpoints");
+  app.add_option("--save", options.save, "F: save a checkpoint at the end (safetensors)")->group("Checkpoints");
+
+  app.add_option("--device", options.device, "auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null")->group("Device");
+  app.add_flag("--no-fallback", options.noFallback, "A refused device is an error (exit 4)")->group("Device");
+  app.add_option("--threads", options.threads, "CPU threads for one step; 0: one per core")
+      ->check(wholeNumber(0, 1024))
+      ->group("Device");
+
+  app.add_flag("--summary", options.summary, "Print the parameters; without --data, and exit")->group("Report");
+  app.add_option("--history", options.history, "F: write what each epoch gave, as JSON")->group("Report");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return false;
+  if (options.module.empty())
+    throw usageError("want a module file; see --help");
+  if (options.data.empty() && !options.summary)
+    throw usageError("want --data DIR, or --summary; see --help");
+  return true;
+}
+
+static std::pair<std::string, uint64_t> checkpointOption(const std::string &text) {
+  const size_t comma = text.rfind(',');
+  uint64_t every = 1;
+  if (comma != std::string::npos) {
+    const char *begin = text.data() + comma + 1, *end = text.data() + text.size();
+    const auto [last, error] = std::from_chars(begin, end, every);
+    if (error != std::errc() || last != end || every == 0 || comma == 0)
+      throw usageError("--checkpoint: want DIR[,EPOCHS], got '{}'", text);
+  }
+  return {text.substr(0, comma), every};
+}
+
+// The training set and, where there is one, that of the validation.
+static std::pair<train::Dataset, std::optional<train::Dataset>>
+readData(const Options &options, const vx_training_info &training, CommandFiles &files) {
+  auto folder = [&](const std::string &path) {
+    const auto found = dataFiles(path, training);
+    for (const auto &[name, file] : found)
+      files.addInput(fmt::format("the data of '{}'", name), file);
+    return train::Dataset::npy(found);
+  };
+  train::Dataset all = folder(options.data);
+  if (options.validation.empty())
+    return {all, std::nullopt};
+  double part = 0;
+  const char *begin = options.validation.data(), *end = begin + options.validation.size();
+  const auto [last, error] = std::from_chars(begin, end, part);
+  if (error != std::errc() || last != end)
+    return {all, folder(options.validation)};
+  if (!(part > 0 && part < 1))
+    throw usageError("--validation: want a part between 0 and 1, or a folder, got '{}'", options.validation);
+  auto [validation, rest] = all.split(part, options.seed.value_or(0));
+  return {rest, validation};
+}
+
+static int trainModule(const char *name, const Options &options, train::Session &session, CommandFiles &files) {
+  const vx_training_info &training = *session.get_module().training();
+  train::FitOptions fit;
+  fit.schedule = scheduleOption(options.schedule, options.rate, options.warmup);
+  fit.epochs = options.epochs;
+  fit.batch = options.batch;
+  fit.seed = options.seed;
+  fit.max_steps = options.maxSteps;
+  fit.stop_on_nan = options.stopOnNan;
+  const auto notes = std::make_shared<Notes>(name);
+  fit.callbacks = {train::progress(), train::log(stdout, false), notes};
+  if (!options.earlyStop.empty()) {
+    const std::vector<double> given = numbersOption("--early-stop", options.earlyStop, 1, 2, "EPOCHS[,LEAST]");
+    if (given[0] < 1 || given[0] > 1e9 || given[0] != static_cast<double>(static_cast<uint64_t>(given[0])))
+      throw usageError("--early-stop: want a whole number of epochs of 1 or more, got '{}'", options.earlyStop);
+    fit.callbacks.push_back(train::early_stopping(static_cast<uint64_t>(given[0]), given.size() > 1 ? given[1] : 0));
+  }
+  std::string folder;
+  if (!options.checkpoint.empty()) {
+    const auto [path, every] = checkpointOption(options.checkpoint);
+    folder = path;
+    fit.callbacks.push_back(train::checkpoint(every, folder));
+  } else if (options.save.empty()) {
+    notes->tell("what is trained is not kept: there is no --save and no --checkpoint");
+  }
+
+  const auto [data, validation] = readData(options, training, files);
+  checkFiles(files);
+  fit.validation = validation ? &*validation : nullptr;
+  if (!options.resume.empty())
+    for (const std::string &note : session.load(options.resume))
+      notes->tell(note);
+
+  train::History history;
+  {
+    const Interruptible reached(session);
+    history = session.fit(data, fit);
+  }
+  const bool isInterrupted = history.stopped == "interrupted";
+  if (!options.save.empty() && (!isInterrupted || folder.empty()))
+    session.save(options.save);
+  if (!options.history.empty())
+    history.save(options.history);
+  const uint64_t step = session.progress().step;
+  if (isInterrupted && !folder.empty())
+    throw workError("interrupted behind step {}; go on with --resume {}", step, folder);
+  if (isInterrupted && !options.save.empty())
+    throw workError("interrupted behind step {}; go on with --resume {}", step, options.save);
+  if (isInterrupted)
+    throw workError("interrupted behind step {}; nothing is saved: there is no --save and no --checkpoint", step);
+  if (options.stopOnNan && history.stopped.find("the loss is ") != std::string::npos)
+    throw workError("{}", history.stopped);
+  if (!history.stopped.empty())
+    notes->tell("stopped: " + history.stopped);
+  return 0;
+}
+
+// The kit's errors as this tool's.
+template <typename F>
+static auto asToolErrors(ExitCode ofArguments, F &&body) {
+  try {
+    return body();
+  } catch (const train::Error &error) {
+    const ExitCode code = error.kind() == train::Error::Kind::argument ? ofArguments
+                          : error.kind() == train::Error::Kind::data   ? ExitCode::BadInput
+                                                                       : ExitCode::Failed;
+    throw ToolError(code, error.what());
+  }
+}
+
+static int run(const char *name, int argc, char **argv) {
+  Options options;
+  if (!parseOptions(name, argc, argv, options))
+    return 0;
+  CommandFiles files;
+  std::error_code ignored;
+  if (!options.resume.empty() && !std::filesystem::is_directory(options.resume, ignored))
+    files.addInput("the checkpoint to resume from", options.resume);
+  if (!options.save.empty())
+    files.addOutput("the checkpoint", options.save);
+  if (!options.history.empty())
+    files.addOutput("the history", options.history);
+  files.addStandardOutput();
+  const vx::Module module = loadModule(options.module, files);
+
+  vx::InstanceOptions instanceOptions;
+  instanceOptions.device = options.device;
+  instanceOptions.noFallback = options.noFallback;
+  instanceOptions.threads = options.threads;
+  instanceOptions.seed = options.seed.value_or(0);
+  const auto session = asToolErrors(
+      ExitCode::BadInput, [&] { return std::make_unique<train::Session>(module, instanceOptions); });
+  if (options.device != "auto")
+    tellFallback(name, options.device, session->get_instance());
+  if (options.summary)
+    printText(session->summary());
+  if (options.data.empty())
+    return 0;
+  return asToolErrors(ExitCode::Usage, [&] { return trainModule(name, options, *session, files); });
+}
+
+int main(int argc, char **argv) { return runTool("vx-train", argc, argv, run); }
