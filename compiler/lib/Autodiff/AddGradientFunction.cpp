@@ -133,13 +133,13 @@ struct AddGradientFunctionPass : impl::AddGradientFunctionPassBase<AddGradientFu
     return success();
   }
 
-  /// The value, marked; the same for one that is marked already.
+  /// The value, marked for all that reads it.
   static Value watch(Value value) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
-    auto mark = WatchOp::create(builder, value.getLoc(), value.getType(), value);
-    value.replaceAllUsesExcept(mark.getResult(), mark);
-    return mark.getResult();
+    Value mark = createWatch(builder, value.getLoc(), value);
+    value.replaceAllUsesExcept(mark, mark.getDefiningOp());
+    return mark;
   }
 };
 

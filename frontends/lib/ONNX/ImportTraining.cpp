@@ -174,7 +174,7 @@ static void importGradient(NodeImporter &n) {
     if (index < xs.size()) {
       if (!isa<RankedTensorType>(entry.type) || !isDifferentiable(entry.type))
         throwInvalid("expects tensors of floats in 'xs', but '" + name + "' is " + describe(entry.type));
-      watched.push_back(n.emit<WatchOp>(n.getInput(index)));
+      watched.push_back(createWatch(n.builder, n.location, n.getInput(index)));
       Entry mark{entry.type, entry.location};
       mark.value = watched.back();
       entry = std::move(mark);

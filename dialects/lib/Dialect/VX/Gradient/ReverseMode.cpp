@@ -17,6 +17,12 @@ bool isDifferentiable(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
+Value createWatch(OpBuilder &builder, Location location, Value value) {
+  auto watch = WatchOp::create(builder, location, value.getType(), value);
+  watch->setAttr("mark", DistinctAttr::create(builder.getUnitAttr()));
+  return watch;
+}
+
 Value makeZeros(GraphBuilder &g, Value like) {
   return isa<SequenceType>(like.getType()) ? makeZeroSequence(g, like) : g.splatLike(0, like);
 }

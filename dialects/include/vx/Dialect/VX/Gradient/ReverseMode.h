@@ -14,6 +14,10 @@ class GraphBuilder;
 /// True for what may have a cotangent: tensors of floats, and sequences of them.
 bool isDifferentiable(mlir::Type type);
 
+/// The value, marked as one that gradients are taken with respect to. Two marks of one value stay two: gradients with
+/// respect to one of them are not those with respect to both.
+mlir::Value createWatch(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);
+
 /// Zeros of a value's type and sizes: a tensor's, or a sequence of as many tensors of zeros.
 mlir::Value makeZeros(GraphBuilder &g, mlir::Value like);
 
