@@ -253,6 +253,28 @@ ValueCheck numberAbove(double least) {
   };
 }
 
+std::optional<uint64_t> parseByteCount(std::string_view text) {
+  static constexpr std::string_view units = "KMG";
+  unsigned shift = 0;
+  if (const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+      unit != std::string_view::npos) {
+    shift = 10 * static_cast<unsigned>(unit + 1);
+    text.remove_suffix(1);
+  }
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number > UINT64_MAX >> shift)
+    return std::nullopt;
+  return number << shift;
+}
+
+ValueCheck byteCount() {
+  return [](const std::string &value) {
+    return parseByteCount(value) ? std::string()
+                                 : fmt::format("want a number of bytes, e.g. 4096, 512K, 64M or 2G, got '{}'", value);
+  };
+}
+
 std::vector<std::string> splitList(std::string_view text) {
   std::vector<std::string> pieces;
   while (!text.empty()) {

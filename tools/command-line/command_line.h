@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -60,6 +61,11 @@ using ValueCheck = std::function<std::string(const std::string &)>;
 ValueCheck oneOf(std::vector<std::string> words);
 ValueCheck wholeNumber(uint64_t least, uint64_t most);
 ValueCheck numberAbove(double least);
+ValueCheck byteCount();
+
+// "4096", "512K", "64M" or "2G", each letter for 1024 of the one before; nothing where it is none of that, or more than
+// 64 bits have.
+std::optional<uint64_t> parseByteCount(std::string_view text);
 
 // "a, b or c"
 std::string joinWords(const std::vector<std::string> &words, std::string_view last);

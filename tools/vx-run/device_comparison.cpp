@@ -141,6 +141,7 @@ static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatc
   SymbolValues symbols = request.symbols;
   options.symbols = instanceSizes(request.module, symbols);
   options.seed = request.seed;
+  options.memoryLimit = request.memoryLimit;
   const vx::Instance instance(request.module, options);
   vx::Call call(instance, *request.function);
   call.setObserver(observer, user);

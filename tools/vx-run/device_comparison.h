@@ -23,8 +23,9 @@ struct ComparisonRequest {
   std::array<std::string, 2> devices;
   uint32_t threads = 0;
   std::optional<double> tolerance;
-  SymbolValues symbols; // what is bound by the inputs or by --dim
-  uint64_t seed = 0;    // of variables that start with random values
+  SymbolValues symbols;     // what is bound by the inputs or by --dim
+  uint64_t seed = 0;        // of variables that start with random values
+  uint64_t memoryLimit = 0; // of each instance
 };
 
 // A tensor result, an element of one, or a variable after the call.

@@ -45,6 +45,7 @@ struct Options {
   bool json = false;
   std::string variant;
   uint32_t threads = 0;
+  std::string memoryLimit = "0";
   bool verify = false;
   std::string function;
   std::vector<std::string> inputs;
@@ -90,6 +91,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, 1024))
       ->group("Device");
   app.add_option("--variant", options.variant, "Take this code variant")->group("Device");
+  app.add_option("--memory-limit", options.memoryLimit,
+                 "The most memory of the device for variables and calls, e.g. 512M; 0: no limit")
+      ->check(byteCount())
+      ->group("Device");
 
   app.add_flag("--verify", options.verify, "Read the whole module and its weights, and compare their hashes first")
       ->group("Device");
@@ -309,6 +314,7 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   request.tolerance = options.tolerance;
   request.symbols = symbols;
   request.seed = options.seed;
+  request.memoryLimit = *parseByteCount(options.memoryLimit);
   const DeviceComparison comparison = compareDevices(request);
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
@@ -405,6 +411,7 @@ static int run(const char *name, int argc, char **argv) {
   instanceOptions.variant = options.variant;
   instanceOptions.symbols = instanceSizes(module, symbols);
   instanceOptions.seed = options.seed;
+  instanceOptions.memoryLimit = *parseByteCount(options.memoryLimit);
   if (pair.function)
     return checkGradient(options, module, pair, symbols, instanceOptions, std::move(inputs));
   const vx::Instance instance(module, instanceOptions);

@@ -265,10 +265,15 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
     request.variant = given.variant ? given.variant : "";
     InstanceSetup setup;
     setup.seed = given.seed;
+    setup.memoryLimit = given.memory_limit;
     setup.share = Ref<Instance>(unwrap(given.share));
     if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
                         given.wait_limit_ms))
       return failure(VX_INVALID_ARGUMENT, "options choose a device and an instance to share with, which has its own");
+    if (given.share && given.memory_limit)
+      return failure(VX_INVALID_ARGUMENT,
+                     "options set a memory limit of {} bytes and an instance to share with, which has its own",
+                     given.memory_limit);
     if (given.symbol_count)
       VX_RETURN_IF_ERROR(checkPointer(given.symbols, "symbols"));
     for (size_t i = 0; i < given.symbol_count; ++i) {

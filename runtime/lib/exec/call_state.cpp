@@ -61,6 +61,20 @@ Status CallState::waitAfter(Status failed) {
                                                                                                   : std::move(failed));
 }
 
+Status CallState::allocate(uint64_t size, Ref<hal::Memory> &memory) {
+  return instance ? instance->allocate(size, memory) : loaded.device().allocate(size, hal::MemoryKind::Device, memory);
+}
+
+void CallState::takeIdleMemory(std::vector<Ref<hal::Memory>> &memory) {
+  auto take = [&](Ref<hal::Memory> &kept) {
+    if (kept)
+      memory.push_back(std::move(kept));
+  };
+  take(arena);
+  for (Ref<hal::Memory> &input : inputCache)
+    take(input);
+}
+
 size_t CallState::chooseEntry() const {
   const std::vector<Entry> &entries = loaded.target().entries;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -105,7 +119,9 @@ Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal
   if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
     memory = *cache;
   } else {
-    VX_RETURN_IF_ERROR(loaded.device().allocate(value.size(), hal::MemoryKind::Device, memory));
+    if (cache)
+      *cache = nullptr; // makes room
+    VX_RETURN_IF_ERROR(allocate(value.size(), memory));
     if (cache)
       *cache = memory;
   }
@@ -149,6 +165,7 @@ void CallState::clear(ProgramState &state) {
   retired.clear();
   state.given.clear();
   oldArenas.clear();
+  arenaHasViews = false;
   inputMemory.clear();
   inputValues = {};
 }
@@ -303,9 +320,8 @@ Status CallState::takeVariables(size_t entry, VariableAccesses::Ticket &ticket, 
   // Who wants to compute waits for all who read, so nobody waits for that while reading.
   ticket = {};
   ticket = instance->takeDerived(entry);
-  for (uint32_t index : loaded.target().entries[entry].needed) {
-    if (instance->isFresh(instance->derived(index)))
-      continue; // now, thanks to somebody else
+  // Somebody else may have computed some in the meantime.
+  for (uint32_t index : instance->derivedToCompute(entry)) {
     VX_RETURN_IF_ERROR(deriveAnew(index));
     ++computed;
   }
@@ -348,6 +364,11 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
     outputs.clear();
   }
   clear(state);
+  // What was too much would be missing in a smaller run.
+  if (status.code() == VX_OUT_OF_MEMORY) {
+    std::vector<Ref<hal::Memory>> dropped;
+    takeIdleMemory(dropped);
+  }
   statistics.any = true;
   statistics.totalMilliseconds = millisecondsSince(begin);
   return status;
@@ -362,6 +383,7 @@ Status CallState::report(std::string &result) const {
   json.member("entry", statistics.entry).member("program", loaded.data().programs[entry.program].name);
   json.member("total_ms", statistics.totalMilliseconds).member("upload_ms", statistics.uploadMilliseconds);
   json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
+  json.member("memory_bytes", instance->usedMemory());
   json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
   json.member("derived", statistics.derived);
   auto orNull = [&](std::string_view name, const std::optional<int64_t> &value) {

@@ -45,6 +45,9 @@ public:
   // Back to what a new one is, for the next user of the place. False when that fails and nobody may have it.
   bool reset();
 
+  // Hands out what is kept for the next run and can be allocated again.
+  void takeIdleMemory(std::vector<Ref<hal::Memory>> &memory);
+
   // See vx_call_report.
   Status report(std::string &json) const;
 
@@ -95,6 +98,8 @@ private:
   CallState(const DeviceModule &loaded, Instance *instance, uint32_t function)
       : loaded(loaded), instance(instance), functionIndex(function) {}
 
+  // Memory that is the instance's; while a module is loaded, nobody's.
+  Status allocate(uint64_t size, Ref<hal::Memory> &memory);
   size_t chooseEntry() const;
   static void prepare(const Program &program, ProgramState &state);
   Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
@@ -128,6 +133,7 @@ private:
   std::vector<int64_t> symbols;
   std::span<Value *const> inputValues; // of this run
   Ref<hal::Memory> arena;
+  bool arenaHasViews = false;                // in this run
   std::vector<Ref<hal::Memory>> oldArenas;   // outgrown in this run
   std::vector<Ref<hal::Memory>> inputCache;  // per input: where host bytes are copied to
   std::vector<Ref<hal::Memory>> inputMemory; // of this run

@@ -1,5 +1,6 @@
 #include "exec/instance.h"
 
+#include "base/arithmetic.h"
 #include "exec/call_state.h"
 #include "vx/abi/module_header.h"
 
@@ -13,7 +14,10 @@ namespace vx {
 static constexpr size_t maxPooledCalls = 64;
 
 Instance::Instance() = default;
-Instance::~Instance() = default;
+Instance::~Instance() {
+  if (deviceMemory)
+    deviceMemory->leave(*this);
+}
 
 Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::span<hal::Driver *const> drivers,
                         Ref<Instance> &result, const InstanceSetup &setup) {
@@ -30,6 +34,11 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   VX_RETURN_IF_ERROR(instance->placeVariables());
   instance->pool.resize(instance->data().functions.size());
   instance->accessTable = setup.share ? setup.share->accessTable : std::make_shared<VariableAccesses>();
+  instance->deviceMemory =
+      setup.share ? setup.share->deviceMemory : makeRef<InstanceMemory>(setup.memoryLimit, instance->accessTable);
+  VX_RETURN_IF_ERROR(instance->checkLimit());
+  // Before anybody has it, so that a place of it in a pool is known.
+  instance->deviceMemory->join(*instance);
   if (setup.share) {
     instance->loadedModule = setup.share->loadedModule;
     instance->deviceReport = setup.share->deviceReport;
@@ -205,11 +214,32 @@ Status Instance::placeVariables() {
   return okStatus();
 }
 
-Status Instance::loadVariables() {
+std::vector<bool> Instance::sharedStorages() const {
   std::vector<bool> isShared(data().storages.size());
   if (shared)
     for (const Variable &variable : data().variables)
       isShared[variable.storage] = isShareable(variable.role);
+  return isShared;
+}
+
+// No device has room for variables that are larger than the limit alone.
+Status Instance::checkLimit() const {
+  const std::vector<bool> isShared = sharedStorages();
+  int64_t total = 0;
+  for (size_t i = 0; i < isShared.size(); ++i) {
+    int64_t size = 0;
+    VX_RETURN_IF_ERROR(data().storages[i].size.evaluate(symbolValues, size).addContext("size of storage"));
+    if (!isShared[i] && size > 0 && !checkedAdd(total, size, total))
+      total = INT64_MAX;
+  }
+  if (static_cast<uint64_t>(total) <= deviceMemory->allowed())
+    return okStatus();
+  return failure(VX_OUT_OF_MEMORY, "{}: the variables take {} bytes, and the instance's memory limit is {} bytes",
+                 module().path(), total, deviceMemory->allowed());
+}
+
+Status Instance::loadVariables() {
+  const std::vector<bool> isShared = sharedStorages();
   std::vector<uint64_t> covered(data().storages.size()); // bytes from its begin, by one variable's initial value
   for (size_t i = 0; i < variablePlaces.size(); ++i)
     if (const Variable &variable = data().variables[i];
@@ -224,9 +254,7 @@ Status Instance::loadVariables() {
     int64_t size = 0;
     VX_RETURN_IF_ERROR(data().storages[i].size.evaluate(symbolValues, size).addContext("size of storage"));
     Ref<hal::Memory> &memory = storages.emplace_back();
-    VX_RETURN_IF_ERROR(device()
-                           .allocate(static_cast<uint64_t>(std::max<int64_t>(size, 0)), hal::MemoryKind::Device, memory)
-                           .addContext("variables"));
+    VX_RETURN_IF_ERROR(allocate(static_cast<uint64_t>(std::max<int64_t>(size, 0)), memory).addContext("variables"));
     // What one initial value covers is written once.
     if (covered[i] < memory->size())
       VX_RETURN_IF_ERROR(context.fillZero({memory.get(), 0, memory->size()}));
@@ -276,10 +304,30 @@ void Instance::placeDerived() {
         versions[variable] = isShared(variable) ? shared->versions[variable] : std::make_shared<VariableVersion>();
       sources.push_back(versions[variable]);
     }
-    derivedValues[i] = std::all_of(all[i].variables.begin(), all[i].variables.end(), isShared)
-                           ? shared->derivedValues[i]
-                           : std::make_shared<DerivedValue>(std::move(sources));
+    if (std::all_of(all[i].variables.begin(), all[i].variables.end(), isShared)) {
+      derivedValues[i] = shared->derivedValues[i];
+      continue;
+    }
+    derivedValues[i] = std::make_shared<DerivedValue>(std::move(sources));
+    deviceMemory->add(derivedValues[i]);
   }
+}
+
+std::vector<uint32_t> Instance::derivedToCompute(size_t entry) {
+  const std::vector<uint32_t> &needed = target().entries[entry].needed;
+  std::vector<uint32_t> read = data().programs[target().entries[entry].program].derived;
+  std::vector<uint32_t> result;
+  // What reads another one comes behind it.
+  for (auto index = needed.rbegin(); index != needed.rend(); ++index) {
+    if (std::find(read.begin(), read.end(), *index) == read.end() ||
+        accessTable->isFresh(derivedValues[*index]->version))
+      continue;
+    result.push_back(*index);
+    const std::vector<uint32_t> &more = data().programs[target().derived[*index].program].derived;
+    read.insert(read.end(), more.begin(), more.end());
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
 }
 
 void Instance::collectAccesses() {
@@ -411,6 +459,13 @@ Status Instance::takeCall(uint32_t function, std::unique_ptr<CallState> &call) {
     }
   }
   return CallState::create(*this, function, call);
+}
+
+void Instance::takeIdleMemory(std::vector<Ref<hal::Memory>> &memory) {
+  std::lock_guard lock(poolMutex);
+  for (const std::vector<std::unique_ptr<CallState>> &places : pool)
+    for (const std::unique_ptr<CallState> &place : places)
+      place->takeIdleMemory(memory);
 }
 
 void Instance::returnCall(std::unique_ptr<CallState> call) {

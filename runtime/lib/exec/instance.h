@@ -3,6 +3,7 @@
 #define VX_RUNTIME_EXEC_INSTANCE_H
 
 #include "exec/device_module.h"
+#include "exec/instance_memory.h"
 #include "exec/value.h"
 #include "exec/variable_accesses.h"
 
@@ -14,15 +15,6 @@ namespace vx {
 
 class CallState;
 class Instance;
-
-// A derived value of variables, kept by all instances that have these variables.
-struct DerivedValue {
-  explicit DerivedValue(std::vector<std::shared_ptr<const VariableVersion>> variables)
-      : version(std::move(variables)) {}
-
-  DerivedVersion version;
-  KeptBuffer buffer; // for who has a ticket to read or write it; no memory until it is computed first
-};
 
 // A size that is bound when an instance is made.
 struct BoundSymbol {
@@ -36,6 +28,8 @@ struct InstanceSetup {
   Ref<Instance> share;
   // Of variables that start with random values.
   uint64_t seed = 0;
+  // Of the instance's device memory, in bytes; 0: none. An instance that shares has that of the one it shares with.
+  uint64_t memoryLimit = 0;
 };
 
 // Thread-safe. Calls keep it alive.
@@ -68,8 +62,16 @@ public:
 
   // By index of the target's derived values, those of variables.
   DerivedValue &derived(size_t index) { return *derivedValues[index]; }
-  bool isFresh(const DerivedValue &derived) { return accessTable->isFresh(derived.version); }
+  // Those that an entry needs and that are not what its variables are now, for who may compute them: what a value that
+  // is fresh was computed from may be gone.
+  std::vector<uint32_t> derivedToCompute(size_t entry);
   void noteComputed(DerivedValue &derived) { accessTable->noteComputed(derived.version); }
+
+  // Memory for calls, see InstanceMemory.
+  Status allocate(uint64_t size, Ref<hal::Memory> &memory) { return deviceMemory->allocate(device(), size, memory); }
+  uint64_t usedMemory() const { return deviceMemory->used(); }
+  // Hands out what the places in the pool keep for their next run.
+  void takeIdleMemory(std::vector<Ref<hal::Memory>> &memory);
 
   // Many at once, as they are at one time: all, or none where the status is no success.
   Status readVariables(std::span<const std::string_view> names, std::vector<Ref<Value>> &values);
@@ -94,9 +96,12 @@ private:
   Status checkSignature() const;
   Status bindSymbols(std::span<const BoundSymbol> given);
   Status placeVariables();
+  Status checkLimit() const;
   Status tryCandidate(const DeviceCandidate &candidate, std::span<hal::Driver *const> drivers);
   // With the first of `targets` that has a variant for the device.
   Status tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets, hal::Refusal &refusal);
+  // By storage: those of `shared`.
+  std::vector<bool> sharedStorages() const;
   Status loadVariables();
   Status drawVariables(const std::vector<bool> &isShared);
   void placeDerived();
@@ -124,6 +129,7 @@ private:
   };
   std::vector<EntryAccesses> entryAccesses; // by entry of the target
   std::shared_ptr<VariableAccesses> accessTable;
+  Ref<InstanceMemory> deviceMemory;
 
   std::mutex poolMutex;
   std::vector<std::vector<std::unique_ptr<CallState>>> pool; // by function

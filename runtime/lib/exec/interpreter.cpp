@@ -197,13 +197,12 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
       return failure(VX_INVALID_MODULE, "program '{}' asks for an arena of {} bytes", program.name, size);
     if (call.arena && call.arena->size() >= static_cast<uint64_t>(size))
       return okStatus();
-    // Views of the smaller arena stay good until the call ends.
-    if (call.arena) {
+    // Views of the smaller arena stay good until the call ends; without any it makes room for the larger one.
+    if (call.arena && call.arenaHasViews)
       call.oldArenas.push_back(std::move(call.arena));
-    }
-    return loaded.device()
-        .allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, call.arena)
-        .addContext("arena");
+    call.arena = nullptr;
+    call.arenaHasViews = false;
+    return call.allocate(static_cast<uint64_t>(size), call.arena).addContext("arena");
   }
   case Op::ArenaSlice: {
     int64_t offset = i64(operands[1]), size = i64(operands[2]);
@@ -216,6 +215,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
       hal::BufferView view = {slice.get(), 0, static_cast<uint64_t>(size)};
       return setBuffer(operands[0], {view, nullptr, true, origin, std::move(slice)});
     }
+    call.arenaHasViews |= static_cast<bool>(call.arena);
     // No arena is needed for slices of nothing.
     hal::BufferView view =
         call.arena ? hal::BufferView{call.arena.get(), static_cast<uint64_t>(offset), static_cast<uint64_t>(size)}
@@ -231,8 +231,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
         static_cast<uint64_t>(size) <= state.given[operands[0]].memory->size()) [[unlikely]]
       memory = state.given[operands[0]].memory;
     else
-      VX_RETURN_IF_ERROR(
-          loaded.device().allocate(static_cast<uint64_t>(size), hal::MemoryKind::Device, memory).addContext("result"));
+      VX_RETURN_IF_ERROR(call.allocate(static_cast<uint64_t>(size), memory).addContext("result"));
     hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
     return setBuffer(operands[0], {view, std::move(memory), true, call.check ? call.check->begin() : 0});
   }

@@ -17,8 +17,7 @@ Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegi
     VX_RETURN_IF_ERROR(call.check->read(program, source, "a copy"));
   // Arena, inputs, constants and variables change or go away after this.
   kept = {};
-  VX_RETURN_IF_ERROR(
-      loaded.device().allocate(size, hal::MemoryKind::Device, kept.owner).addContext("element of a sequence"));
+  VX_RETURN_IF_ERROR(call.allocate(size, kept.owner).addContext("element of a sequence"));
   kept.view = {kept.owner.get(), 0, size};
   kept.writable = true;
   if (size == 0)

@@ -16,12 +16,6 @@ bool DerivedVersion::isFresh() const {
       [](const std::shared_ptr<const VariableVersion> &now, uint64_t then) { return now->writes == then; });
 }
 
-void DerivedVersion::noteComputed() {
-  writes.clear();
-  for (const std::shared_ptr<const VariableVersion> &source : sources)
-    writes.push_back(source->writes);
-}
-
 void AccessSet::add(Ranges &ranges, Range range) {
   if (range.begin == range.end)
     return;
@@ -49,19 +43,27 @@ bool AccessSet::conflictsWith(const AccessSet &other) const {
   return overlap(writes, other.writes) || overlap(writes, other.reads) || overlap(reads, other.writes);
 }
 
+bool AccessSet::has(const DerivedVersion &derived) const {
+  auto isOf = [&](const Range &range) { return range.of == &derived; };
+  return std::any_of(reads.begin(), reads.end(), isOf) || std::any_of(writes.begin(), writes.end(), isOf);
+}
+
 VariableAccesses::Ticket VariableAccesses::take(const AccessSet &set) {
   Ticket ticket;
   if (set.empty())
     return ticket;
   std::unique_lock lock(mutex);
-  ticket.place = queue.insert(queue.end(), &set);
+  ticket.place = queue.insert(queue.end(), {&set, false});
   ticket.owner = this;
   changed.wait(lock, [&] {
     return std::none_of(queue.begin(), ticket.place,
-                        [&](const AccessSet *earlier) { return earlier->conflictsWith(set); });
+                        [&](const Place &earlier) { return earlier.set->conflictsWith(set); });
   });
+  ticket.place->isHeld = true;
+  for (DerivedVersion *derived : set.derivedRead)
+    derived->lastUse = ++uses;
   ticket.derivedIsFresh = std::all_of(set.derivedRead.begin(), set.derivedRead.end(),
-                                      [](const DerivedVersion *derived) { return derived->isFresh(); });
+                                      [](DerivedVersion *derived) { return derived->isFresh(); });
   return ticket;
 }
 
@@ -70,7 +72,7 @@ void VariableAccesses::Ticket::reduceTo(const AccessSet &less) {
     return;
   {
     std::lock_guard lock(owner->mutex);
-    *place = &less;
+    place->set = &less;
   }
   owner->changed.notify_all();
 }
@@ -82,13 +84,30 @@ bool VariableAccesses::isFresh(const DerivedVersion &derived) {
 
 void VariableAccesses::noteComputed(DerivedVersion &derived) {
   std::lock_guard lock(mutex);
-  derived.noteComputed();
+  derived.writes.clear();
+  for (const std::shared_ptr<const VariableVersion> &source : derived.sources)
+    derived.writes.push_back(source->writes);
+  derived.lastUse = ++uses;
+}
+
+void VariableAccesses::dropUnused(std::span<DerivedVersion *const> values,
+                                  const std::function<size_t(std::span<const size_t> unused)> &drop) {
+  std::lock_guard lock(mutex);
+  std::vector<size_t> unused;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (std::none_of(queue.begin(), queue.end(),
+                     [&](const Place &place) { return place.isHeld && place.set->has(*values[i]); }))
+      unused.push_back(i);
+  std::sort(unused.begin(), unused.end(), [&](size_t a, size_t b) { return values[a]->lastUse < values[b]->lastUse; });
+  const size_t count = drop(unused);
+  for (size_t i = 0; i < count; ++i)
+    values[unused[i]]->writes.clear();
 }
 
 void VariableAccesses::giveBack(Queue::iterator place) {
   {
     std::lock_guard lock(mutex);
-    for (VariableVersion *variable : (*place)->changed)
+    for (VariableVersion *variable : place->set->changed)
       ++variable->writes;
     queue.erase(place);
   }

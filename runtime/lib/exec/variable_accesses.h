@@ -6,9 +6,11 @@
 #include "hal/device.h"
 
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,10 +31,10 @@ private:
   friend class VariableAccesses;
 
   bool isFresh() const;
-  void noteComputed();
 
   const std::vector<std::shared_ptr<const VariableVersion>> sources;
-  std::vector<uint64_t> writes; // of each source when the value was computed; empty: it never was
+  std::vector<uint64_t> writes; // of each source when the value was computed; empty: there is none
+  uint64_t lastUse = 0;         // by the count of uses of all values
 };
 
 // The bytes of variables, and the derived values, that somebody reads and writes. Variables may share bytes, so bytes
@@ -43,7 +45,7 @@ public:
   void write(const hal::BufferView &bytes) { add(writes, {bytes.memory, bytes.offset, bytes.offset + bytes.size}); }
 
   // A derived value is a thing of its own; its memory comes with its first value.
-  void read(const DerivedVersion &derived) {
+  void read(DerivedVersion &derived) {
     add(reads, {&derived, 0, 1});
     derivedRead.push_back(&derived);
   }
@@ -54,6 +56,7 @@ public:
 
   bool empty() const { return reads.empty() && writes.empty(); }
   bool conflictsWith(const AccessSet &other) const;
+  bool has(const DerivedVersion &derived) const;
 
 private:
   friend class VariableAccesses;
@@ -71,13 +74,17 @@ private:
 
   Ranges reads;
   Ranges writes;
-  std::vector<const DerivedVersion *> derivedRead;
+  std::vector<DerivedVersion *> derivedRead;
   std::vector<VariableVersion *> changed;
 };
 
 // Shared by all instances that share variables. Thread-safe.
 class VariableAccesses {
-  using Queue = std::list<const AccessSet *>;
+  struct Place {
+    const AccessSet *set;
+    bool isHeld; // else somebody waits for it
+  };
+  using Queue = std::list<Place>;
 
 public:
   // The right to access what a set says, until it is destroyed, on any thread. What was written, or may have been, is
@@ -121,12 +128,19 @@ public:
   // By who has the right to write the value and to read its variables.
   void noteComputed(DerivedVersion &derived);
 
+  // Shows `drop` the indices of those of `values` that no ticket which is held reads or writes, the least recently used
+  // first, and computes anew, before somebody reads them, as many of the first of them as it answers. It may drop their
+  // memory: nobody gets a ticket before it returns.
+  void dropUnused(std::span<DerivedVersion *const> values,
+                  const std::function<size_t(std::span<const size_t> unused)> &drop);
+
 private:
   void giveBack(Queue::iterator place);
 
   std::mutex mutex;
   std::condition_variable changed;
-  Queue queue; // held or waited for, in order
+  Queue queue; // in the order in which they were asked for
+  uint64_t uses = 0;
 };
 
 } // namespace vx

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vx::hal {
@@ -42,12 +43,25 @@ enum class MemoryKind {
   Staging, // `host()` is not null; kernels may use it too
 };
 
+// Is told of allocations that are counted when they are freed. Thread-safe.
+class MemoryCounter : public RefCounted {
+public:
+  virtual void freed(uint64_t size) = 0;
+};
+
 // One allocation. Its address is a multiple of VX_BUFFER_ALIGNMENT. An allocation of 0 bytes has some address that
 // nothing reads. Destruction frees it: the caller makes sure that no stream still uses it. Drivers derive from it to
 // add their handle.
 class Memory : public RefCounted {
 public:
   Memory(uint64_t address, uint64_t size, void *host) : deviceAddress(address), byteSize(size), hostPointer(host) {}
+  ~Memory() override {
+    if (counter)
+      counter->freed(byteSize);
+  }
+
+  // Once, before anybody else has the memory.
+  void countIn(Ref<MemoryCounter> by) { counter = std::move(by); }
 
   uint64_t address() const { return deviceAddress; }
   uint64_t size() const { return byteSize; }
@@ -58,6 +72,7 @@ private:
   uint64_t deviceAddress;
   uint64_t byteSize;
   void *hostPointer;
+  Ref<MemoryCounter> counter;
 };
 
 // A range of an allocation, borrowed. The runtime has checked that it is inside.

@@ -2,6 +2,8 @@
 
 #include "vx/abi/version.h"
 
+#include "gather.ptx.h"
+#include "scale_add.ptx.h"
 #ifdef VX_TEST_SPIRV
 #include "gather.spv.h"
 #include "scale_add.spv.h"
@@ -239,6 +241,20 @@ bool ModuleBuilder::addVulkanTarget() {
 #else
   return false;
 #endif
+}
+
+format::TargetT &ModuleBuilder::addStandInTarget(const std::string &name) {
+  static constexpr uint8_t scaleAdd[] = "scale_add  ", gather[] = "gather ";
+  if (name == "rocm")
+    return addGpuTarget(name, "shared_memory=65536", {scaleAdd, gather});
+  // Code lies at multiples of 4 bytes.
+  auto padded = [](std::span<const uint8_t> text) {
+    std::vector<uint8_t> result(text.begin(), text.end());
+    result.resize((text.size() + 3) / 4 * 4, ' ');
+    return result;
+  };
+  const std::vector<uint8_t> first = padded(scale_add_ptx), second = padded(gather_ptx);
+  return addGpuTarget(name, "sm_80", {first, second});
 }
 
 uint32_t ModuleBuilder::addConstant(const std::string &name, format::ElementType type, std::vector<int64_t> dims,

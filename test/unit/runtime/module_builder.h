@@ -82,6 +82,8 @@ public:
                                 const std::vector<std::span<const uint8_t>> &codes);
   // The Vulkan target, when the tests were built with its kernels.
   bool addVulkanTarget();
+  // The target of "cuda" or "rocm" with what the library that stands in for the vendor's takes for the kernels.
+  format::TargetT &addStandInTarget(const std::string &name);
 
   // A constant of a new weights section.
   uint32_t addConstant(const std::string &name, format::ElementType type, std::vector<int64_t> dims, const void *data,

@@ -39,6 +39,8 @@ std::string writeModule() {
   builder.module.storages.pop_back();
   builder.addCpuTarget();
   builder.addVulkanTarget();
+  builder.addStandInTarget("cuda");
+  builder.addStandInTarget("rocm");
   return builder.write("random.vxm");
 }
 
@@ -68,7 +70,13 @@ Status makeSeeded(const Ref<Module> &module, const char *device, uint64_t seed, 
   return Instance::create(module, request, allDrivers(), result, {{}, share, seed});
 }
 
-class RandomStarts : public testing::TestWithParam<const char *> {};
+class RandomStarts : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (const std::string missing = missingLibrary(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+  }
+};
 
 } // namespace
 
@@ -97,7 +105,7 @@ TEST_P(RandomStarts, sharedOnesAreNotDrawnAgain) {
   EXPECT_EQ(bytesOf(*first, "state"), wanted("state", 5));
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, RandomStarts, testing::Values("cpu", "vulkan"),
+INSTANTIATE_TEST_SUITE_P(Devices, RandomStarts, testing::Values("cpu", "vulkan", "cuda", "rocm"),
                          [](const auto &info) { return std::string(info.param); });
 
 // A program that was built before there was a seed gives a smaller struct.

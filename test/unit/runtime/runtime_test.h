@@ -29,6 +29,15 @@ namespace vx::test {
     EXPECT_EQ(expectedFailure.message(), expectedMessage);                                                             \
   } while (false)
 
+// Why there is no library of CUDA's or HIP's, whose drivers are tested where one is named; empty for all else.
+inline std::string missingLibrary(std::string_view driver) {
+  std::vector<hal::DeviceInfo> devices;
+  if (driver != "cuda" && driver != "rocm")
+    return {};
+  hal::Refusal refusal = findDriver(allDrivers(), driver)->enumerate(devices);
+  return devices.empty() ? refusal.reason : std::string();
+}
+
 // An i32 vector.
 inline Ref<Value> vectorValue(const std::vector<int32_t> &values) {
   Ref<Value> value;

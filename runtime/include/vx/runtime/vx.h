@@ -326,12 +326,30 @@ typedef struct vx_instance_options {
   size_t symbol_count;
   const vx_symbol_value *symbols;
   /* An instance of the same module, borrowed: the new one has its device, and its variables of the roles parameter and
-   * statistic, which both see change, with what is derived from these alone; all others are its own. The fields above,
-   * except `symbols`, are 0 then. NULL: every variable is the new one's own. */
+   * statistic, which both see change, with what is derived from these alone; all others are its own. Both have one
+   * memory limit, the first one's. The fields above, except `symbols`, and `memory_limit` are 0 then. NULL: every
+   * variable is the new one's own. */
   vx_instance *share;
   /* Of the variables that start with random values: each is drawn from the seed and its name, the same numbers on every
    * device and machine. Instances that are to start differently get different seeds. */
   uint64_t seed;
+  /* The most bytes of device memory that the instance takes, together with those that share its variables; 0: no limit
+   * but the device's. Counted, for as long as it is there, is what they allocate:
+   *   - the variables,
+   *   - what is derived from variables, see vx_call_run,
+   *   - of each call: its arena, and the places that its inputs are copied to where the device cannot read them in
+   * place,
+   *   - results, and elements of sequences, until the last of the values that have them is released.
+   * Not counted are the module's code, its constants and what is derived from constants, which all instances of the
+   * module on the device have once; memory of the caller's that is read or written in place; and what a driver keeps
+   * for itself, such as buffers for transfers.
+   *
+   * What would pass the limit first drops what released calls keep for the next call, and then what is derived from
+   * variables and no running call uses, the least recently used first, which is computed again when it is needed. If
+   * that is not enough, the call fails with VX_OUT_OF_MEMORY and what it asked for, what is in use, and the limit; an
+   * instance whose variables alone pass it is not made. The same is dropped, with and without a limit, when the device
+   * has no more memory. */
+  uint64_t memory_limit;
 } vx_instance_options;
 
 /* Chooses a device, loads the module's code and weights on it, and sets the variables to their initial values.
@@ -344,7 +362,8 @@ typedef struct vx_instance_options {
  * \returns VX_NO_DEVICE when every device that was to be tried was refused (vx_status_report has the reasons),
  *          VX_INVALID_ARGUMENT for an unknown backend, for a size that is missing, unknown, given twice or out of its
  *          range, and for an instance to share with that is of another module; VX_UNSUPPORTED for a signature with
- *          string tensors, VX_OUT_OF_MEMORY, VX_INVALID_MODULE when code or weights are damaged.
+ *          string tensors, VX_OUT_OF_MEMORY also for variables that are larger than `memory_limit`, VX_INVALID_MODULE
+ *          when code or weights are damaged.
  *
  * Thread-safe. Blocks until the weights are in place. */
 VX_API VX_MUST_CHECK vx_status vx_instance_create(vx_module *module, const vx_instance_options *options,
@@ -493,7 +512,8 @@ VX_API void vx_call_release(vx_call *call);
  *
  * Parameters and statistics that the function does not store may be read in another form, packed or cast, that the
  * instance keeps. The first run, and the first after one of them may have changed, makes it: that takes time, the first
- * time memory, and where it fails the run fails with the variable's name, and so does the next.
+ * time memory, and where it fails the run fails with the variable's name, and so does the next. It is made again, with
+ * the same bits, where it was dropped since there was no room for it: see `memory_limit` of vx_instance_options.
  *
  * Thread-compatible; different calls of one instance run side by side, except that a run which stores a variable takes
  * turns with those that use the same one. */
@@ -549,9 +569,10 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
 
 /* Times of the last run, as JSON:
  * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
- * "arena_bytes":4096,"dispatches":12,"replays":3,"derived":0,"flops":1000,"bytes":4096,
+ * "arena_bytes":4096,"memory_bytes":12288,"dispatches":12,"replays":3,"derived":0,"flops":1000,"bytes":4096,
  * "kernels":[{"kernel":"conv_relu","key":"...","sources":["conv1
- * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `derived` counts the values that the run computed
+ * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `memory_bytes` is what `memory_limit` of
+ * vx_instance_options counts, at the time of the report. `derived` counts the values that the run computed
  * from variables before its program ran, since these had changed: weights packed again, for one; its time is part of
  * `total_ms`, and its dispatches are not counted. `kernels` is empty, and the sums of `flops` and
  * `bytes` over all dispatches are missing, unless profiling was on. A kernel's `total_ms` is null when the device

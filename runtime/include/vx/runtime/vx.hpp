@@ -235,8 +235,9 @@ struct InstanceOptions {
   uint32_t waitLimitMs = 0;                                  // 0: no limit
   std::vector<std::pair<std::string, int64_t>> symbols = {}; // of Module::symbols
   vx_instance *share =
-      nullptr;       // whose device, parameters and statistics are used; what stands above but `symbols` is not
-  uint64_t seed = 0; // of variables that start with random values
+      nullptr;              // whose device, parameters and statistics are used; what stands above but `symbols` is not
+  uint64_t seed = 0;        // of variables that start with random values
+  uint64_t memoryLimit = 0; // bytes of the device, of all instances that share variables; 0: no limit
 };
 
 class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
@@ -247,6 +248,7 @@ public:
     given.struct_size = sizeof(given);
     given.share = options.share;
     given.seed = options.seed;
+    given.memory_limit = options.memoryLimit;
     if (!options.share) {
       given.device = options.device.c_str();
       given.device_order = options.deviceOrder.empty() ? nullptr : options.deviceOrder.c_str();

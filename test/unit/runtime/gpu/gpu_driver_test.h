@@ -93,6 +93,7 @@ protected:
     gpu->deviceCount = 2;
     gpu->version = Traits::version;
     gpu->totalMemory = uint64_t(1) << 40;
+    gpu->mostAllocated = UINT64_MAX;
     gpu->capability = 90;
     gpu->hasPools = gpu->isUnified = true;
     gpu->jitLog.clear();

@@ -71,12 +71,26 @@ struct GpuStandIn : StandIn {
   int deviceCount = 2;
   int version = 0;
   uint64_t totalMemory = uint64_t(1) << 40;
-  const void *foreignStream = nullptr;     // one of another device
-  std::vector<const void *> launchStreams; // that graphs were launched in
+  uint64_t allocated = 0, mostAllocated = UINT64_MAX; // from pools, in bytes
+  const void *foreignStream = nullptr;                // one of another device
+  std::vector<const void *> launchStreams;            // that graphs were launched in
   // CUDA only.
   int capability = 90;
   bool hasPools = true, isUnified = true;
   std::string jitLog; // what the assembler says
+
+  // Whether a pool has so many bytes, which are taken then.
+  bool allocate(uint64_t size) {
+    std::lock_guard lock(mutex);
+    if (allocated > mostAllocated || size > mostAllocated - allocated)
+      return false;
+    allocated += size;
+    return true;
+  }
+  void givenBackToPool(uint64_t size) {
+    std::lock_guard lock(mutex);
+    allocated -= size;
+  }
 
   void launched(const void *stream) {
     std::lock_guard lock(mutex);

@@ -283,6 +283,8 @@ Result MemPoolTrimTo(MemoryPool, size_t keep) { return record(names.MemPoolTrimT
 // The address is known at once; the memory is there when the stream has come to it.
 Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream stream) {
   CALL_ON_DEVICE(MemAllocFromPoolAsync, size);
+  if (!vx_stand_in()->allocate(size))
+    return ErrorOutOfMemory;
   record("allocated on device", currentDevice());
   *address = allocations().make(size, 512, /*isThere=*/false);
   work().add(stream, currentDevice(), [address = *address] {
@@ -294,6 +296,7 @@ Result MemAllocFromPoolAsync(DevicePtr *address, size_t size, MemoryPool, Stream
 Result MemFreeAsync(DevicePtr address, Stream stream) {
   CALL_ON_DEVICE(MemFreeAsync);
   vx_stand_in()->givenBack(reinterpret_cast<void *>(address));
+  vx_stand_in()->givenBackToPool(allocations().range(address).size);
   work().giveBack("memory", allocations().range(address), stream);
   // Behind what its own stream still does, among that its allocation.
   if (work().isEmpty(stream))
