@@ -10,7 +10,7 @@ class CudaDriver : public GpuTest<Cuda> {
 protected:
   void SetUp() override {
     GpuTest<Cuda>::SetUp();
-    folder = testing::TempDir() + "vx_cuda_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder = scratchPath(testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(folder);
   }
   void TearDown() override {
