@@ -240,6 +240,7 @@ public:
     collectInstanceSymbols(first);
     collectVariables(first);
     collectFunctions(first);
+    collectTraining(first);
     for (const TargetContents &target : targets)
       collectTarget(target);
     for (auto &[node, what] : shared.faultSites) {
@@ -477,6 +478,41 @@ private:
       encodeAliases(program, number, *function);
       root.functions.push_back(std::move(function));
     }
+  }
+
+  /// The module says it by names, the file by numbers.
+  void collectTraining(ModuleOp module) {
+    auto training = module->getAttrOfType<TrainingAttr>(kTrainingAttr);
+    if (!training)
+      return;
+    auto &entry = root.training = std::make_unique<format::TrainingT>();
+    auto find = [](const auto &list, StringRef name) {
+      return static_cast<uint32_t>(
+          llvm::find_if(list, [&](const auto &known) { return StringRef(known->name) == name; }) - list.begin());
+    };
+    for (auto [number, name] :
+         {std::pair(&entry->train_step, training.getTrainStep()), std::pair(&entry->evaluate, training.getEvaluate()),
+          std::pair(&entry->predict, training.getPredict()), std::pair(&entry->backward, training.getBackward()),
+          std::pair(&entry->step, training.getStep())})
+      if (name)
+        *number = static_cast<int32_t>(find(root.functions, name.getValue()));
+    if (training.getOptimizer())
+      entry->optimizer = training.getOptimizer().str();
+    if (training.getLoss())
+      entry->loss = training.getLoss().str();
+    if (entry->train_step < 0)
+      return;
+    const format::FunctionT &step = *root.functions[static_cast<size_t>(entry->train_step)];
+    if (training.getInputs())
+      for (auto name : training.getInputs().getAsValueRange<StringAttr>())
+        entry->inputs.push_back(find(step.inputs, name));
+    if (training.getHypers())
+      for (NamedAttribute hyper : training.getHypers())
+        entry->hypers.emplace_back(static_cast<format::HyperKind>(*symbolizeHyperKind(hyper.getName())),
+                                   find(step.inputs, cast<StringAttr>(hyper.getValue()).getValue()));
+    if (training.getMetrics())
+      for (auto name : training.getMetrics().getAsValueRange<StringAttr>())
+        entry->metrics.push_back(find(step.outputs, name));
   }
 
   /// A size that no call binds, behind the symbols that programs know. Returns its number.

@@ -50,10 +50,10 @@ static Result evaluateCheckIndices(CheckIndicesOp op, const HostTensor &indices,
     return sizes.takeError();
   HostTensor result(indices.getElementType(), indices.getShape());
   for (int64_t i = 0; i < indices.getNumElements(); ++i) {
-    int64_t size = (*sizes)[i % sizes->size()], index = indices.getInt(i);
-    if (index < -size || index >= size)
+    int64_t size = (*sizes)[i % sizes->size()], index = indices.getInt(i), lower = op.getFromStart() ? 0 : -size;
+    if (index < lower || index >= size)
       return callError(op, "index " + llvm::Twine(index) + describePlace(indices.getShape(), i) + " is out of range [" +
-                               llvm::Twine(-size) + ", " + llvm::Twine(size) + ")");
+                               llvm::Twine(lower) + ", " + llvm::Twine(size) + ")");
     result.setInt(i, index < 0 ? index + size : index);
   }
   return result;

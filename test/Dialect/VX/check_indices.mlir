@@ -31,3 +31,12 @@ func.func @c1_none(%i: tensor<i64>) {
   %0 = vx.check_indices %i below [] : tensor<i64>
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @from_start(
+func.func @from_start(%i: tensor<4xi64>) -> tensor<4xi64> {
+  // CHECK: vx.check_indices %{{.*}} below [#vx.dim<10>] from_start : tensor<4xi64>
+  %0 = vx.check_indices %i below [#vx.dim<10>] from_start : tensor<4xi64>
+  return %0 : tensor<4xi64>
+}

@@ -42,11 +42,12 @@ def out_of_range(value, low, high, place="1", line=4):
     return f"program.mlir:{line}:8: index at [{place}] is {value}, allowed is [{low}, {high})"
 
 
-def check(name, index_type, dims, sizes, make=None, expected=None):
+def check(name, index_type, dims, sizes, make=None, expected=None, from_start=False):
     """`sizes` is one, or one for each member of the last dimension."""
     kind = tensor_type(index_type, dims)
     below = ", ".join(f"#vx.dim<{size}>" for size in sizes)
-    return Case(name, {"i": Input(index_type, dims, make or integers(-min(sizes), min(sizes) - 1))}, f"  %r = vx.check_indices %i below [{below}] : {kind}",
+    make = make or integers(0 if from_start else -min(sizes), min(sizes) - 1)
+    return Case(name, {"i": Input(index_type, dims, make)}, f"  %r = vx.check_indices %i below [{below}]{' from_start' if from_start else ''} : {kind}",
                 {"r": Result(index_type, dims, Exact())}, fault=expected)
 
 
@@ -113,6 +114,9 @@ def updates():
     for index_type in ("i32", "i64"):
         for name, dims, sizes in (("scalar", [], [7]), ("vector", [31], [5]), ("tuples", [9, 3], [4, 7, 5]), ("none", [0, 2], [3, 4]), ("matrix", [3, 257], [9])):
             yield check(f"check_indices_{name}_{index_type}", index_type, dims, sizes)
+        yield check(f"check_indices_from_start_{index_type}", index_type, [17], [5], from_start=True)
+        yield check(f"check_indices_before_start_{index_type}", index_type, [2, 2], [3, 9], values(0, 8, -1, 0), out_of_range(-1, 0, 3, "1, 0", line=3), from_start=True)
+        yield check(f"check_indices_behind_end_{index_type}", index_type, [3], [3], values(0, 2, 3), out_of_range(3, 0, 3, "2", line=3), from_start=True)
         yield check(f"check_indices_too_large_{index_type}", index_type, [2, 2], [3, 9], values(0, 8, 3, 0), out_of_range(3, -3, 3, "1, 0", line=3))
         yield check(f"check_indices_too_small_{index_type}", index_type, [2, 2], [3, 9], values(-3, 8, 2, -10), out_of_range(-10, -9, 9, "1, 1", line=3))
 

@@ -7,25 +7,29 @@ namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// One index of the data as i64, its range [lower, upper), and the place in its dimension that it means.
+/// One index of the data as i64, its range [lower, upper), and the place in its dimension that it means: one below 0
+/// counts from the end, unless all count from the start.
 struct WrappedIndex {
   Value index, lower, upper, isWrong, place;
 };
 
-WrappedIndex wrapIndex(OpBuilder &b, Location l, Value index, Value size) {
+WrappedIndex wrapIndex(OpBuilder &b, Location l, Value index, Value size, bool fromStart = false) {
   WrappedIndex wrapped;
   Type i64 = b.getI64Type();
   wrapped.index = index.getType() == i64 ? index : Value(arith::ExtSIOp::create(b, l, i64, index));
   wrapped.upper = arith::IndexCastOp::create(b, l, i64, size);
   Value zero = arith::ConstantIntOp::create(b, l, 0, 64);
-  wrapped.lower = arith::SubIOp::create(b, l, zero, wrapped.upper);
+  wrapped.lower = fromStart ? zero : Value(arith::SubIOp::create(b, l, zero, wrapped.upper));
   Value isLow = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, wrapped.index, wrapped.lower);
   Value isHigh = arith::CmpIOp::create(b, l, arith::CmpIPredicate::sge, wrapped.index, wrapped.upper);
   wrapped.isWrong = arith::OrIOp::create(b, l, isLow, isHigh);
-  Value isNegative = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, wrapped.index, zero);
-  Value fromEnd = arith::AddIOp::create(b, l, wrapped.index, wrapped.upper);
-  Value fromStart = arith::SelectOp::create(b, l, isNegative, fromEnd, wrapped.index);
-  wrapped.place = arith::IndexCastOp::create(b, l, b.getIndexType(), fromStart);
+  Value place = wrapped.index;
+  if (!fromStart) {
+    Value isNegative = arith::CmpIOp::create(b, l, arith::CmpIPredicate::slt, wrapped.index, zero);
+    Value fromEnd = arith::AddIOp::create(b, l, wrapped.index, wrapped.upper);
+    place = arith::SelectOp::create(b, l, isNegative, fromEnd, wrapped.index);
+  }
+  wrapped.place = arith::IndexCastOp::create(b, l, b.getIndexType(), place);
   return wrapped;
 }
 
@@ -98,7 +102,7 @@ Value lowerCheckIndices(KernelLowering &lowering, CheckIndicesOp op) {
               arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, linalg::IndexOp::create(b, l, rank - 1), number);
           size = arith::SelectOp::create(b, l, isOther, other, size);
         }
-        WrappedIndex wrapped = wrapIndex(b, l, args[0], size);
+        WrappedIndex wrapped = wrapIndex(b, l, args[0], size, op.getFromStart());
         vxk::ReportFaultOp::create(b, l, wrapped.isWrong, wrapped.index, wrapped.lower, wrapped.upper, words,
                                    b.getI64IntegerAttr(site));
         return arith::IndexCastOp::create(b, l, getBodyType(type.getElementType()), wrapped.place);

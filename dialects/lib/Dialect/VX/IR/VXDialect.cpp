@@ -85,6 +85,12 @@ std::optional<double> getFloatSplat(Value tensor) {
 }
 
 LogicalResult VXDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kTrainingAttr) {
+    auto training = dyn_cast<TrainingAttr>(attribute.getValue());
+    return training ? verifyTraining(op, training)
+                    : op->emitOpError() << "expects '#vx.training' as '" << kTrainingAttr << "', got "
+                                        << attribute.getValue();
+  }
   if (attribute.getName() != kAnchorAttr)
     return success();
   if (!isa<UnitAttr>(attribute.getValue()))

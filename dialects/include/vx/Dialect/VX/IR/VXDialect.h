@@ -104,6 +104,11 @@ mlir::Attribute getSplatNumber(mlir::Value tensor);
 /// The same where it is a float.
 std::optional<double> getFloatSplat(mlir::Value tensor);
 
+/// The attribute of a module that says what trains its model: a TrainingAttr.
+inline constexpr llvm::StringLiteral kTrainingAttr = "vx.training";
+/// Checks it where `module` has it: what `#vx.training` wants of the module's functions.
+llvm::LogicalResult verifyTraining(mlir::Operation *module, TrainingAttr training);
+
 /// Unit attribute of the anchor of a `vx.fusion` or a `vx.kernel`.
 inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
 /// The op of the body of a fusion or kernel that is marked as its anchor, or null.

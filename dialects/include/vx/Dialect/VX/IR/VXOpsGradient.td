@@ -1,4 +1,4 @@
-// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these.
+// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these ops. What trains a model.
 #ifndef VX_DIALECT_VX_IR_VXOPSGRADIENT
 #define VX_DIALECT_VX_IR_VXOPSGRADIENT
 
@@ -81,6 +81,44 @@ def VX_CustomGradientOp : VX_Op<"custom_gradient", [VX_Differentiable, Pure, Sin
   let regions = (region SizedRegion<1>:$forward, SizedRegion<1>:$pullback);
   let assemblyFormat = "`(` $inputs `)` `:` functional-type($inputs, $results) $forward `pullback` $pullback attr-dict";
   let hasVerifier = 1;
+}
+
+//===-- Training ---------------------------------------------------------------------------------------------------===//
+
+def VX_TrainingAttr : VX_Attr<"Training", "training"> {
+  let summary = "which functions of a module train its model";
+  let description = [{
+    The attribute `vx.training` of a module, which the module file states for who trains. `train_step` takes a batch of the user's data
+    (`inputs`) and numbers that steer it (`hypers`), updates variables, and gives the loss first and then what else there is to report
+    (`metrics`, its outputs in the order of a report). `evaluate` takes the same data and gives the same results, and `predict` is the model.
+    `backward` and `step` are the two halves of a step, where they are functions of their own. `optimizer` and `loss` are text for summaries.
+    A result without a name is called by its number.
+
+    - C1: it stands on the module, and each function that it names is a public one of the module with a body.
+    - C2: `inputs` and `metrics` are lists of strings, `hypers` has strings under `rate`, `seed` and `scale`; there are some only with a `train_step`.
+    - C3: each input of `train_step` is one of `inputs` or `hypers`, and there once.
+    - C4: `rate` and `scale` are scalars of f32, and `seed` is one of i64.
+    - C5: each of `metrics` is a result of `train_step`, there once, and a scalar of f32.
+    - C6: the inputs of `evaluate` are `inputs`, in this order.
+
+    Example:
+
+        module attributes {vx.training = #vx.training<train_step = @train_step, evaluate = @evaluate, predict = @predict,
+            inputs = ["image", "label"], hypers = {rate = "rate"}, metrics = ["loss", "accuracy"], optimizer = "adamw", loss = "cross_entropy">}
+  }];
+  let parameters = (ins OptionalParameter<"::mlir::FlatSymbolRefAttr">:$train_step, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$evaluate,
+                        OptionalParameter<"::mlir::FlatSymbolRefAttr">:$predict, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$backward,
+                        OptionalParameter<"::mlir::FlatSymbolRefAttr">:$step, OptionalParameter<"::mlir::ArrayAttr">:$inputs,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$hypers, OptionalParameter<"::mlir::ArrayAttr">:$metrics,
+                        OptionalParameter<"::mlir::StringAttr">:$optimizer, OptionalParameter<"::mlir::StringAttr">:$loss);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+// The numbers are those of the module file.
+def VX_HyperKind : I32EnumAttr<"HyperKind", "what a number steers that a training step takes", [
+    I32EnumAttrCase<"rate", 0>, I32EnumAttrCase<"seed", 1>, I32EnumAttrCase<"scale", 2>]> {
+  let cppNamespace = "::vx";
 }
 
 #endif

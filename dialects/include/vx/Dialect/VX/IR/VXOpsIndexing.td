@@ -37,14 +37,16 @@ def VX_CheckIndicesOp : VX_InferredOp<"check_indices", [Pure, AllElementTypesMat
     An index counts from 0, or with a negative value from the end: it lies in [-d, d), where d is its size in `sizes`, and the result is
     index or index + d. Another index is a fault: the call fails with the source node's name, the index, and its place in `indices`.
 
+    With `from_start` a negative index is a fault too: indices lie in [0, d).
+
     With one size it is that of all indices; with more, the last dimension of `indices` holds tuples, and each member has its own. What
     writes by indices (`vx.scatter`, `vx.update_slice`) has no fault of its own, so that it may write state: this op stands before it.
 
     - C1: `sizes` has one entry, or one for each member of the last dimension of `indices`.
   }];
-  let arguments = (ins VX_IndexTensor:$indices, VX_DimArrayAttr:$sizes);
+  let arguments = (ins VX_IndexTensor:$indices, VX_DimArrayAttr:$sizes, UnitAttr:$from_start);
   let results = (outs VX_IndexTensor:$result);
-  let assemblyFormat = "$indices `below` $sizes attr-dict `:` type($indices)";
+  let assemblyFormat = "$indices `below` $sizes (`from_start` $from_start^)? attr-dict `:` type($indices)";
 }
 
 def VX_ScatterKind : I32EnumAttr<"ScatterKind", "what becomes of an element that is written", [
