@@ -193,3 +193,24 @@ func.func @equal_in_branches(%p: tensor<i1>) -> tensor<2xf32> {
   }
   return %0 : tensor<2xf32>
 }
+
+// A region that sees nothing outside keeps constants of its own.
+// CHECK-LABEL: func.func @isolated(
+func.func @isolated(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // CHECK: %[[TWO:.+]] = vx.constant dense<[2.000000e+00, 3.000000e+00]>
+  %two = vx.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %0 = vx.mul %x, %two : tensor<2xf32>, tensor<2xf32>
+  // CHECK: vx.custom_gradient
+  %1 = vx.custom_gradient (%0) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%a: tensor<2xf32>):
+    // CHECK: %[[INSIDE:.+]] = vx.constant dense<[2.000000e+00, 3.000000e+00]>
+    // CHECK: vx.add %{{.+}}, %[[INSIDE]]
+    %2 = vx.constant dense<[2.0, 3.0]> : tensor<2xf32>
+    %3 = vx.add %a, %2 : tensor<2xf32>, tensor<2xf32>
+    vx.yield %3 : tensor<2xf32>
+  } pullback {
+  ^bb0(%a: tensor<2xf32>, %r: tensor<2xf32>, %g: tensor<2xf32>):
+    vx.yield %g : tensor<2xf32>
+  }
+  return %1 : tensor<2xf32>
+}

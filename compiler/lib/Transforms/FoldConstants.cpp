@@ -46,7 +46,8 @@ struct FoldConstantsPass : impl::FoldConstantsPassBase<FoldConstantsPass> {
     llvm::DenseMap<Attribute, ConstantOp> kept;
     SmallVector<ConstantOp> constants;
     getOperation().walk<WalkOrder::PreOrder>([&](ConstantOp op) {
-      if (!op->getParentOfType<FusionOp>())
+      if (!op->getParentOfType<FusionOp>() &&
+          op->getParentWithTrait<mlir::OpTrait::IsIsolatedFromAbove>() == getOperation())
         constants.push_back(op);
     });
     for (ConstantOp op : constants) {
