@@ -27,6 +27,7 @@ Examples:
   Sizes:    vx-compile model.onnx --target=cpu --dim batch=1,32 --dim sequence=1..512
   Numbers:  vx-compile model.onnx --target=cpu --strict-math
             vx-compile model.onnx --target=cuda --precision=f16
+  Train:    vx-compile model.onnx --target=cpu --train=auto --loss=cross_entropy --optimizer=adamw:weight_decay=0.05
   Show:     vx-compile model.onnx --target=cpu --report=json
             vx-compile model.onnx --target=cpu --stop-after=graph -o -
             vx-compile model.onnx --target=cpu,vulkan --check
@@ -99,6 +100,8 @@ struct Options {
   std::string precision = "f32";
   bool strictMath = false;
   std::string gradient;
+  std::string train, freeze, loss, optimizer, batchNorm;
+  double clipNorm = 0, clipValue = 0;
   std::string stopAfter;
   std::string report; // empty: none
   bool check = false;
@@ -144,6 +147,22 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--grad", options.gradient,
                  "OUTPUT:NAME,...: add a function 'gradient', of an output by inputs, initializers or variables")
       ->group("Gradients");
+  app.add_option("--train", options.train,
+                 "auto, or initializers' names between commas, with '*': add functions 'train_step' and 'evaluate'")
+      ->group("Training");
+  app.add_option("--freeze", options.freeze, "Initializers that are not trained, as --train names them")
+      ->group("Training");
+  app.add_option("--loss", options.loss,
+                 "NAME[:[OUTPUT][,KEY=VALUE...]]: cross_entropy, nll, mse, l1, huber, bce, bce_logits, kl or none")
+      ->group("Training");
+  app.add_option("--optimizer", options.optimizer,
+                 "NAME[:KEY=VALUE,...]: sgd, adam, adamw, rmsprop, lion or adagrad; PyTorch's defaults")
+      ->group("Training");
+  app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
+  app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+      ->group("Training");
+  app.add_option("--batch-norm", options.batchNorm, "frozen: the statistics of batch norms are constants")
+      ->group("Training");
   app.add_option("--precision", options.precision,
                  "Factors of f32 contractions and convolutions: f32, tf32, f16 or bf16; sums stay f32")
       ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
@@ -178,6 +197,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     options.report = "text";
   if (options.cache.empty() && !options.noCache)
     options.cache = defaultCache();
+  for (const auto &[name, value] : {std::pair("--clip-norm", options.clipNorm), {"--clip-value", options.clipValue}})
+    if (app.count(name) > 0 && !(value > 0))
+      throw usageError("{}: want a number above 0, got {}", name, value);
   const std::vector<std::string> chosen = splitList(options.targets);
   for (const auto &[target, list] : options.variants) {
     if (list.empty())
@@ -232,6 +254,14 @@ static int run(const char *name, int argc, char **argv) {
   request.check_only = options.check;
   request.strict_math = options.strictMath;
   request.gradient = options.gradient.empty() ? nullptr : options.gradient.c_str();
+  auto orNull = [](const std::string &text) { return text.empty() ? nullptr : text.c_str(); };
+  request.train = orNull(options.train);
+  request.freeze = orNull(options.freeze);
+  request.loss = orNull(options.loss);
+  request.optimizer = orNull(options.optimizer);
+  request.clip_norm = options.clipNorm;
+  request.clip_value = options.clipValue;
+  request.batch_norm = orNull(options.batchNorm);
   request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {

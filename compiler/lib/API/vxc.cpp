@@ -1,6 +1,7 @@
 #include "vx/compiler/vxc.h"
 
 #include "ReportWriter.h"
+#include "vx/Autodiff/Training.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Driver/Compilation.h"
@@ -21,6 +22,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
+#include <cmath>
 #include <unistd.h>
 
 using namespace mlir;
@@ -62,6 +64,7 @@ private:
   }
 
   vxc_result parseOptions();
+  vxc_result parseTraining();
   vxc_result checkLists();
   vxc_result splitList(StringRef what, const char *list, std::vector<std::string> &parts) const;
   vxc_result parseDim(StringRef text);
@@ -202,6 +205,8 @@ vxc_result Call::parseOptions() {
     if (of.empty() || names.empty() || names.ends_with(",") || llvm::is_contained(compilation.gradientWrt, ""))
       return fail(VXC_USAGE, std::string("--grad: want OUTPUT:NAME,..., got '") + options.gradient + "'");
   }
+  if (vxc_result result = parseTraining(); result != VXC_DONE)
+    return result;
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
   compilation.threads = options.threads;
   compilation.strictMath = options.strict_math;
@@ -214,6 +219,44 @@ vxc_result Call::parseOptions() {
   if (options.is_cancelled)
     compilation.isCancelled = [this] { return options.is_cancelled(options.user_data) != 0; };
   compilation.progress = [this](const std::string &message) { say(VXC_PROGRESS, vx::printableLine(message)); };
+  return VXC_DONE;
+}
+
+vxc_result Call::parseTraining() {
+  bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
+                 options.clip_value != 0 || options.batch_norm;
+  if (!isAsked)
+    return VXC_DONE;
+  std::string missing;
+  for (auto [name, value] :
+       {std::pair("--train", options.train), {"--loss", options.loss}, {"--optimizer", options.optimizer}})
+    if (!value)
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+  if (!missing.empty())
+    return fail(VXC_USAGE, "a module that trains wants --train, --loss and --optimizer, got none for " + missing);
+  vx::TrainingOptions training;
+  if (vxc_result result = splitList("--train", options.train, training.train); result != VXC_DONE)
+    return result;
+  if (training.train.empty())
+    return fail(VXC_USAGE, "--train: want auto, or names of initializers between commas, got ''");
+  if (vxc_result result = splitList("--freeze", options.freeze, training.freeze); result != VXC_DONE)
+    return result;
+  std::string error;
+  if (!vx::LossSpec::parse(options.loss, error) || !vx::OptimizerSpec::parse(options.optimizer, error))
+    return fail(VXC_USAGE, error);
+  training.loss = options.loss;
+  training.optimizer = options.optimizer;
+  for (auto [name, value] : {std::pair("--clip-norm", options.clip_norm), {"--clip-value", options.clip_value}})
+    if (!(value >= 0) || !std::isfinite(value))
+      return fail(VXC_USAGE, std::string(name) + ": want a number above 0, got " + std::to_string(value));
+  training.clipNorm = options.clip_norm;
+  training.clipValue = options.clip_value;
+  if (options.batch_norm && StringRef(options.batch_norm) == "train")
+    return fail(VXC_UNSUPPORTED,
+                "--batch-norm: the statistics of batch norms are not trained yet, want frozen, got 'train'");
+  if (options.batch_norm && StringRef(options.batch_norm) != "frozen")
+    return fail(VXC_USAGE, std::string("--batch-norm: want frozen, got '") + options.batch_norm + "'");
+  compilation.training = std::move(training);
   return VXC_DONE;
 }
 

@@ -1,3 +1,4 @@
+#include "ModelOutput.h"
 #include "vx/Autodiff/Passes.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 #include "vx/Dialect/VX/IR/UserText.h"
@@ -13,7 +14,7 @@ namespace vx {
 
 namespace {
 
-constexpr llvm::StringLiteral kFunctionName = "gradient", kNameAttr = "vx.name";
+constexpr llvm::StringLiteral kFunctionName = "gradient";
 
 std::optional<unsigned> findResult(func::FuncOp function, StringRef name) {
   for (unsigned i = 0; i < function.getNumResults(); ++i)

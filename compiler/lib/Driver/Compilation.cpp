@@ -181,6 +181,7 @@ Outcome Compilation::normalise(ModuleOp module) {
       graph.dims.push_back(dim.name + "=" + std::to_string(dim.values[0]));
   graph.gradientOf = options.gradientOf;
   graph.gradientWrt = options.gradientWrt;
+  graph.training = options.training;
   PassManager pm(module.getContext());
   buildGraphPipeline(pm, graph);
   if (options.stopAfter != Phase::Graph)

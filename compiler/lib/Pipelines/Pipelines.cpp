@@ -1,6 +1,7 @@
 #include "vx/Pipelines/Pipelines.h"
 
 #include "vx/Autodiff/Passes.h"
+#include "vx/Autodiff/Training.h"
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Memory/Passes.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -65,15 +66,34 @@ static void recognise(OpPassManager &pm, bool strictMath) {
   simplifyViews(pm);
 }
 
+/// Adds the functions that train the model.
+static void train(OpPassManager &pm, const TrainingOptions &options) {
+  std::string error; // of the loss, which the second pass tells
+  std::optional<LossSpec> loss = LossSpec::parse(options.loss, error);
+  ConstantsToVariablesPassOptions variables;
+  variables.of = loss ? loss->output : "";
+  llvm::append_range(variables.train, options.train);
+  llvm::append_range(variables.freeze, options.freeze);
+  pm.addPass(createConstantsToVariablesPass(variables));
+  BuildTrainStepPassOptions step;
+  step.loss = options.loss;
+  step.optimizer = options.optimizer;
+  step.clipNorm = options.clipNorm;
+  step.clipValue = options.clipValue;
+  pm.addPass(createBuildTrainStepPass(step));
+}
+
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
+  pm.addPass(createInlineCallsPass());
+  if (options.training)
+    train(pm, *options.training);
   if (!options.gradientOf.empty()) {
     AddGradientFunctionPassOptions gradient;
     gradient.of = options.gradientOf;
     llvm::append_range(gradient.wrt, options.gradientWrt);
     pm.addPass(createAddGradientFunctionPass(gradient));
   }
-  pm.addPass(createInlineCallsPass());
   pm.addPass(createResolveOverlapsPass());
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
   pm.addPass(createRecordConstraintsPass());

@@ -39,4 +39,54 @@ def ExpandGradientsPass : Pass<"vx-expand-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::ModuleOp"> {
+  let summary = "Make variables of the constants that are trained";
+  let description = [{
+    Each `vx.constant` with a name that is to be trained becomes a `vx.variable` of this name with the role parameter, which starts with the
+    constant's elements, and one `vx.variable_load` in its function. With `auto` in `train` that is each constant of f32 in the place of a
+    weight that the output named `of` depends on: a factor of a product or a convolution, a table of rows, the scale or bias of a norm, an
+    added bias or table. Other entries of `train`, and those of `freeze`, are patterns of names; a constant that one of `train` means is
+    trained whatever it is for, and one that `freeze` means is not.
+
+        %0 = vx.constant dense<...> : tensor<8xf32> {names = ["w"]}    ->    vx.variable @w role = parameter : tensor<8xf32> = dense<...>
+                                                                             %0 = vx.variable_load @w : tensor<8xf32>
+
+    Notes say of each constant of floats that has a name whether it is trained, as what, or why not. Fails where a pattern means nothing, and
+    where a constant that is named in full cannot be trained. Needs: the import phase. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let options = [
+    Option<"of", "of", "std::string", "", "The name of a result; none: the only one of floats">,
+    ListOption<"train", "train", "std::string", "auto, or patterns of names">,
+    ListOption<"freeze", "freeze", "std::string", "Patterns of names">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
+  let summary = "Add the functions that train a model and measure it";
+  let description = [{
+    Of the function with the output that `loss` is of, which is called `predict` from then on:
+
+    - `evaluate` takes its inputs, and `label` or `target`, which the output is compared with; it gives the loss and other metrics.
+    - `train_step` takes these inputs and `rate`, gives the same results, and makes a step: it takes the gradients of the loss with respect to
+      all variables of f32 with the role parameter that it depends on, clips them by their norm and then each by its value, and updates the
+      variables by the optimizer.
+
+    The parameters come to lie in one variable, a pool, and so does what the optimizer keeps of them, so that clipping is one reduction and
+    the update one kernel. A counter `step` holds how many steps were made. The module says in `vx.training` which function is what.
+
+        func.func @main(%x) -> %y    ->    func.func @predict(%x) -> %y
+                                           func.func @evaluate(%x, %target) -> %loss
+                                           func.func @train_step(%x, %target, %rate) -> %loss         with loss=mse
+
+    Fails where the loss reaches no parameter, where the model stores variables, and where its names are taken. Needs: the import phase. Keeps:
+    dynamic shapes. Numerics: the formulas of PyTorch's losses and optimizers, in f32.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "", "NAME[:[OUTPUT][,key=value...]]">,
+    Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value...]">,
+    Option<"clipNorm", "clip-norm", "double", "0", "The greatest norm of all gradients; 0: any">,
+    Option<"clipValue", "clip-value", "double", "0", "The greatest absolute value of a gradient; 0: any">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 #endif

@@ -53,6 +53,7 @@ struct CompilationOptions {
   /// An output and what its gradient is taken with respect to, by `vx-add-gradient-function`; empty: no such function.
   std::string gradientOf;
   std::vector<std::string> gradientWrt;
+  std::optional<TrainingOptions> training; // none: no functions that train are added
   Phase stopAfter = Phase::Module;
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it

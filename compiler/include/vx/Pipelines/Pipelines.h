@@ -17,11 +17,19 @@ enum class Phase { Import, Graph, Grad, Optimised, Fused, Kernels, Schedule, Tar
 std::optional<Phase> parsePhase(llvm::StringRef name);
 llvm::StringRef getPhaseName(Phase phase);
 
+/// What is trained and how, as `vx-constants-to-variables` and `vx-build-train-step` take it.
+struct TrainingOptions {
+  std::vector<std::string> train, freeze;
+  std::string loss, optimizer;
+  double clipNorm = 0, clipValue = 0; // 0: none
+};
+
 struct GraphOptions {
   std::vector<std::string> dims; // symbols that have one value in all of the model: "batch=1"
   bool strictMath = false;       // keep every rounding step of the model
   std::string gradientOf;        // an output; empty: no function `gradient` is added
   std::vector<std::string> gradientWrt;
+  std::optional<TrainingOptions> training; // none: no functions that train are added
 };
 
 struct OptimisedOptions {

@@ -66,6 +66,16 @@ typedef struct vxc_options {
   // "OUTPUT:NAME,NAME": adds a function "gradient", with the model's inputs and a result "grad/NAME" for each name, the
   // gradient of the sum of the output's elements with respect to that input, initializer or variable. NULL: none.
   const char *gradient;
+  // What is trained: "auto", or patterns of initializers' names between commas ('*', '?', '[a-z]'), or both. Then
+  // `loss` and `optimizer` are required, and the module has "train_step", "evaluate" and "predict" over the same
+  // variables (docs/training.md). Notes say of each initializer what became of it. NULL: the module does not train.
+  const char *train;
+  const char *freeze;     // patterns of initializers that are not trained; NULL: none
+  const char *loss;       // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
+  const char *optimizer;  // "NAME", "NAME:key=value,..."
+  double clip_norm;       // the greatest norm of all gradients; 0: any
+  double clip_value;      // the greatest absolute value of a gradient; 0: any
+  const char *batch_norm; // NULL or "frozen": the statistics of batch norms are constants. There is no other yet
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

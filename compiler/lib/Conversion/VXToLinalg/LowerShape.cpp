@@ -190,19 +190,23 @@ Value lowerConcat(KernelLowering &lowering, ConcatOp op) {
   }
   return lowering.elementwise(loc, resultType, element, {}, [&](OpBuilder &b, Location l, ValueRange) -> Value {
     SmallVector<Value> at = loopIndices(b, l, resultType.getRank());
-    // if (i < begin[1]) inputs[0] else if (i < begin[2]) inputs[1] ... else the last
-    std::function<Value(OpBuilder &, size_t)> choose = [&](OpBuilder &inner, size_t k) -> Value {
-      auto readInput = [&, k](OpBuilder &innermost) {
-        SmallVector<Value> indices = at;
-        indices[axis] = arith::SubIOp::create(innermost, l, at[axis], begins[k]);
-        return read(innermost, l, inputs[k], indices);
-      };
-      if (k + 1 == inputs.size())
-        return readInput(inner);
-      Value isHere = arith::CmpIOp::create(inner, l, arith::CmpIPredicate::slt, at[axis], begins[k + 1]);
-      return guardedRead(inner, l, isHere, readInput, [&](OpBuilder &rest) { return choose(rest, k + 1); }, element);
+    auto readInput = [&](OpBuilder &inner, size_t k) {
+      SmallVector<Value> indices = at;
+      indices[axis] = arith::SubIOp::create(inner, l, at[axis], begins[k]);
+      return read(inner, l, inputs[k], indices);
     };
-    return choose(b, 0);
+    // if (i < begin[1]) inputs[0] else if (i < begin[2]) inputs[1] ... else the last. Of many inputs the half is found
+    // first in which the place lies.
+    std::function<Value(OpBuilder &, size_t, size_t)> choose = [&](OpBuilder &inner, size_t first, size_t count) {
+      if (count == 1)
+        return readInput(inner, first);
+      size_t left = count > 4 ? count / 2 : 1;
+      Value isLeft = arith::CmpIOp::create(inner, l, arith::CmpIPredicate::slt, at[axis], begins[first + left]);
+      return guardedRead(
+          inner, l, isLeft, [&](OpBuilder &then) { return choose(then, first, left); },
+          [&](OpBuilder &rest) { return choose(rest, first + left, count - left); }, element);
+    };
+    return choose(b, 0, inputs.size());
   });
 }
 

@@ -1,5 +1,5 @@
 // Gradients of contractions and convolutions.
-#include "Expression.h"
+#include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 #include "vx/Dialect/VX/Utils/TransposedConv.h"
 

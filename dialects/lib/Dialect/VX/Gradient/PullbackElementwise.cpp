@@ -1,5 +1,5 @@
 // Gradients of elementwise ops.
-#include "Expression.h"
+#include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Gradients of ops whose element addresses come from data.
-#include "Expression.h"
+#include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 

@@ -1,5 +1,5 @@
 // Gradients of reductions.
-#include "Expression.h"
+#include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 
 using namespace mlir;

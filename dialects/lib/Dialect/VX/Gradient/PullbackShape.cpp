@@ -1,5 +1,5 @@
 // Gradients of ops that move elements.
-#include "Expression.h"
+#include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
 
 using namespace mlir;

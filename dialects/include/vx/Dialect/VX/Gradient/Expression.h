@@ -1,6 +1,6 @@
-// Formulas of gradient rules, written as formulas.
-#ifndef VX_LIB_DIALECT_VX_GRADIENT_EXPRESSION_H
-#define VX_LIB_DIALECT_VX_GRADIENT_EXPRESSION_H
+// Formulas over tensors, written as formulas: of gradient rules, losses and optimizers.
+#ifndef VX_DIALECT_VX_GRADIENT_EXPRESSION_H
+#define VX_DIALECT_VX_GRADIENT_EXPRESSION_H
 
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 

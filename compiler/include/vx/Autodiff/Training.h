@@ -1,0 +1,57 @@
+// What trains a model, as users say it: a loss of one of its outputs, and an optimizer.
+#ifndef VX_AUTODIFF_TRAINING_H
+#define VX_AUTODIFF_TRAINING_H
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vx {
+
+/// NAME[:[OUTPUT][,key=value...]], e.g. "cross_entropy:logits,smoothing=0.1".
+struct LossSpec {
+  std::string name;
+  std::string output;                  // empty: the model's only one
+  bool isSoft = false;                 // cross_entropy: of a distribution instead of class numbers
+  double smoothing = 0;                // cross_entropy
+  std::optional<int64_t> ignoredIndex; // cross_entropy, nll: rows with this label do not count
+  int64_t axis = -1;                   // cross_entropy, nll: of the classes
+  double delta = 1;                    // huber
+
+  /// None where the text is wrong, with what was wanted and what came in `error`.
+  static std::optional<LossSpec> parse(llvm::StringRef text, std::string &error);
+  /// Whether an input holds class numbers, which is called `label`; else it is called `target`, where there is one.
+  bool takesLabels() const { return (name == "cross_entropy" && !isSoft) || name == "nll"; }
+};
+
+/// NAME[:key=value...], e.g. "adamw:weight_decay=0.05,beta2=0.95". The defaults are PyTorch's.
+struct OptimizerSpec {
+  std::string name;
+  std::vector<std::pair<std::string, double>> values; // of all keys, in the optimizer's order
+  std::optional<double> clipNorm, clipValue;
+
+  static std::optional<OptimizerSpec> parse(llvm::StringRef text, std::string &error);
+  double get(llvm::StringRef key) const;
+  /// "adamw:beta1=0.9,beta2=0.999,eps=1e-08,weight_decay=0.01,clip_norm=1"
+  std::string describe() const;
+};
+
+/// Whether a name is meant by one of the patterns, and which: '*', '?' and '[a-z]' are as in file names.
+class NamePatterns {
+public:
+  /// None where a pattern is none, with the reason in `error`.
+  static std::optional<NamePatterns> parse(const std::vector<std::string> &patterns, std::string &error);
+  bool match(llvm::StringRef name);
+  /// Those that no name has matched.
+  std::vector<std::string> getUnused() const;
+
+private:
+  std::vector<std::string> patterns;
+  std::vector<bool> isUsed;
+};
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,328 @@
+#include "Losses.h"
+#include "ModelOutput.h"
+#include "Optimizers.h"
+#include "vx/Autodiff/Passes.h"
+#include "vx/Dialect/VX/Gradient/ReverseMode.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
+#include "vx/Dialect/VX/IR/UserText.h"
+#include "vx/Dialect/VX/IR/VariablePlaces.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_BUILDTRAINSTEPPASS
+#include "vx/Autodiff/Passes.h.inc"
+
+namespace {
+
+constexpr llvm::StringLiteral kTrainStep = "train_step", kEvaluate = "evaluate", kPredict = "predict";
+constexpr llvm::StringLiteral kRate = "rate";
+
+/// A parameter and its place in the pools, in elements.
+struct Parameter {
+  VariableOp variable;
+  int64_t start = 0, size = 0;
+};
+
+struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
+  using BuildTrainStepPassBase::BuildTrainStepPassBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    ModuleOp module = getOperation();
+    parameters.clear();
+    poolSize = 0;
+    std::string error;
+    std::optional<LossSpec> parsedLoss = LossSpec::parse(loss, error);
+    std::optional<OptimizerSpec> parsedOptimizer;
+    if (parsedLoss)
+      parsedOptimizer = OptimizerSpec::parse(optimizer, error);
+    if (!parsedOptimizer)
+      return module.emitError() << error;
+    lossSpec = *parsedLoss;
+    spec = *parsedOptimizer;
+    if (clipNorm > 0)
+      spec.clipNorm = clipNorm;
+    if (clipValue > 0)
+      spec.clipValue = clipValue;
+    FailureOr<ModelOutput> output = findOutput(module, lossSpec.output);
+    if (failed(output))
+      return failure();
+    lossSpec.output = getResultName(output->function, output->number);
+    if (failed(checkModel(*output)))
+      return failure();
+
+    OpBuilder builder(module.getContext());
+    builder.setInsertionPointAfter(output->function);
+    evaluate = cast<func::FuncOp>(builder.clone(*output->function));
+    evaluate.setName(kEvaluate);
+    if (failed(addLoss(output->number)))
+      return failure();
+    step = cast<func::FuncOp>(builder.clone(*evaluate));
+    step.setName(kTrainStep);
+    findParameters();
+    if (parameters.empty()) {
+      InFlightDiagnostic diagnostic = module.emitError() << "the loss of output '" << lossSpec.output
+                                                         << "' reaches no weight that is trained";
+      return diagnostic;
+    }
+    makePool();
+    if (failed(addUpdate()))
+      return failure();
+    if (output->function.getName() != kPredict) {
+      if (failed(SymbolTable::replaceAllSymbolUses(output->function, builder.getStringAttr(kPredict), module)))
+        return module.emitError() << "the function '" << output->function.getName() << "' cannot be called '"
+                                  << kPredict << "'";
+      output->function.setName(kPredict);
+    }
+    setTraining();
+    return success();
+  }
+
+private:
+  /// Tells all at once.
+  LogicalResult checkModel(ModelOutput output) {
+    ModuleOp module = getOperation();
+    bool isRight = true;
+    auto refuse = [&](const Twine &message) {
+      module.emitError() << message;
+      isRight = false;
+    };
+    for (StringRef name : {kTrainStep, kEvaluate, kPredict})
+      if (Operation *known = module.lookupSymbol(name); known && known != output.function)
+        refuse("a function '" + name + "' cannot be added: the model has one");
+    bool comparesData = lossSpec.name != "none";
+    StringRef data = lossSpec.takesLabels() ? "label" : "target";
+    for (unsigned i = 0; i < output.function.getNumArguments(); ++i) {
+      std::string name = getInputName(output.function, i);
+      if (name == kRate || (comparesData && name == data))
+        refuse("an input '" + name + "' cannot be added to the training step: the model has one");
+    }
+    func::FuncOp function = output.function;
+    function.walk([&](VariableStoreOp store) {
+      refuse("a model that stores variables is not trained: function '" + function.getName() + "' stores '" +
+             store.getVariable() + "'");
+      return WalkResult::interrupt();
+    });
+    auto type = dyn_cast<RankedTensorType>(output.getValue().getType());
+    if (!type || !isDifferentiable(type)) {
+      refuse("--loss: output '" + lossSpec.output + "' is " + describeType(output.getValue().getType()) +
+             ": losses are of tensors of floats");
+      return failure();
+    }
+    for (auto [number, dim] : llvm::enumerate(vx::getDims(type))) {
+      llvm::SetVector<StringAttr> symbols;
+      if (dim)
+        dim.collectSymbols(symbols);
+      bool isKnown = dim && llvm::none_of(symbols, [&](StringAttr name) {
+                       return llvm::any_of(module.getOps<SymbolOp>(), [&](SymbolOp symbol) {
+                         return symbol.getNameAttr() == name && symbol.getDataDependent();
+                       });
+                     });
+      if (!isKnown)
+        refuse("--loss: output '" + lossSpec.output + "' is " + describeType(type) + ": dimension " + Twine(number) +
+               " is to be known when a step begins");
+    }
+    return success(isRight);
+  }
+
+  static Location nameLocation(MLIRContext *context, StringRef node, StringRef type) {
+    return getSourceLocation(context, node, type, "");
+  }
+
+  static Value addInput(func::FuncOp function, StringRef name, Type type, Location location) {
+    unsigned number = function.getNumArguments();
+    auto attributes =
+        DictionaryAttr::get(function.getContext(), NamedAttribute(StringAttr::get(function.getContext(), kNameAttr),
+                                                                  StringAttr::get(function.getContext(), name)));
+    if (failed(function.insertArgument(number, type, attributes, location)))
+      return {};
+    return function.getArgument(number);
+  }
+
+  /// Makes of the copy of the model what gives the loss and the metrics.
+  LogicalResult addLoss(unsigned number) {
+    MLIRContext *context = &getContext();
+    Operation *end = evaluate.getBody().front().getTerminator();
+    OpBuilder builder(end);
+    GraphBuilder g(builder, nameLocation(context, "loss", lossSpec.name));
+    LossResults results = buildLoss(g, lossSpec, end->getOperand(number), [&](StringRef name, RankedTensorType type) {
+      return type ? addInput(evaluate, name, type, g.location) : Value();
+    });
+    if (g.hasRefused() || !results.loss)
+      return failure();
+    SmallVector<Value> values = {results.loss};
+    metrics = {"loss"};
+    for (auto &[name, value] : results.metrics) {
+      metrics.push_back(name);
+      values.push_back(value);
+    }
+    end->setOperands(values);
+    SmallVector<DictionaryAttr> attributes;
+    for (const std::string &name : metrics)
+      attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, builder.getStringAttr(name))));
+    evaluate.setType(builder.getFunctionType(evaluate.getArgumentTypes(), ValueRange(values).getTypes()));
+    evaluate.setAllResultAttrs(attributes);
+    return success();
+  }
+
+  /// The variables that the loss depends on, in their order in the module, each in a slot of its own.
+  void findParameters() {
+    Value value = step.getBody().front().getTerminator()->getOperand(0);
+    llvm::DenseSet<Value> reached = findFloatDependences(value);
+    llvm::DenseSet<StringAttr> loaded;
+    step.walk([&](VariableLoadOp load) {
+      if (reached.contains(load.getResult()))
+        loaded.insert(load.getVariableAttr().getAttr());
+    });
+    for (auto variable : getOperation().getOps<VariableOp>()) {
+      auto type = cast<RankedTensorType>(variable.getType());
+      if (variable.getRole() != VariableRole::parameter || !loaded.contains(variable.getSymNameAttr()) ||
+          !type.getElementType().isF32() || !type.hasStaticShape() || variable.getPool())
+        continue;
+      constexpr int64_t slot = kVariableAlignment / 4;
+      parameters.push_back({variable, poolSize, type.getNumElements()});
+      poolSize += static_cast<int64_t>(llvm::divideCeil(type.getNumElements(), slot)) * slot;
+    }
+  }
+
+  VariableOp addVariable(OpBuilder &builder, const Twine &name, RankedTensorType type, VariableRole role,
+                         InitAttr init = {}, VariableOp pool = {}, int64_t start = 0) {
+    std::string symbol = name.str();
+    while (getOperation().lookupSymbol(symbol))
+      symbol += '_';
+    return VariableOp::create(builder, UnknownLoc::get(&getContext()), builder.getStringAttr(symbol),
+                              TypeAttr::get(type), ElementsAttr(), VariableRoleAttr::get(&getContext(), role),
+                              StringAttr(), init,
+                              pool ? FlatSymbolRefAttr::get(pool.getSymNameAttr()) : FlatSymbolRefAttr(),
+                              pool ? builder.getI64IntegerAttr(start * 4) : IntegerAttr());
+  }
+
+  /// Lays the parameters into one variable, and what the optimizer keeps of each into others, at the same places.
+  void makePool() {
+    OpBuilder builder(parameters.front().variable);
+    auto type = RankedTensorType::get({poolSize}, builder.getF32Type());
+    pool = addVariable(builder, "parameters", type, VariableRole::parameter);
+    for (Parameter &parameter : parameters) {
+      parameter.variable.setPoolAttr(FlatSymbolRefAttr::get(pool.getSymNameAttr()));
+      parameter.variable.setOffsetAttr(builder.getI64IntegerAttr(parameter.start * 4));
+    }
+    builder.setInsertionPointAfter(parameters.back().variable);
+    FloatAttr initial = builder.getF64FloatAttr(getInitialState(spec));
+    InitAttr init =
+        getInitialState(spec) == 0 ? InitAttr() : InitAttr::get(&getContext(), InitKind::uniform, initial, initial);
+    states.clear();
+    for (StringRef name : getOptimizerState(spec)) {
+      std::string own = spec.name + "." + name.str();
+      states.push_back(addVariable(builder, own, type, VariableRole::optimizer, init));
+      for (Parameter &parameter : parameters)
+        addVariable(builder, own + "/" + parameter.variable.getSymName(),
+                    cast<RankedTensorType>(parameter.variable.getType()), VariableRole::optimizer, {}, states.back(),
+                    parameter.start);
+    }
+    counter = addVariable(builder, "step", RankedTensorType::get({}, builder.getI64Type()), VariableRole::counter);
+  }
+
+  /// One load of each parameter, where all regions see it, as what gradients are taken with respect to.
+  SmallVector<Value> watchParameters() {
+    SmallVector<Value> watched;
+    SmallVector<VariableLoadOp> replaced; // the first op of the function may be one of them
+    OpBuilder builder(&step.getBody().front(), step.getBody().front().begin());
+    for (Parameter &parameter : parameters) {
+      SmallVector<VariableLoadOp> loads;
+      step.walk([&](VariableLoadOp load) {
+        if (load.getVariable() == parameter.variable.getSymName())
+          loads.push_back(load);
+      });
+      Location location = loads.front().getLoc();
+      auto load =
+          VariableLoadOp::create(builder, location, parameter.variable.getType(), parameter.variable.getSymName());
+      watched.push_back(WatchOp::create(builder, location, load.getType(), load));
+      for (VariableLoadOp old : loads)
+        old.getResult().replaceAllUsesWith(watched.back());
+      llvm::append_range(replaced, loads);
+    }
+    for (VariableLoadOp old : replaced)
+      old.erase();
+    return watched;
+  }
+
+  LogicalResult addUpdate() {
+    MLIRContext *context = &getContext();
+    SmallVector<Value> watched = watchParameters();
+    Operation *end = step.getBody().front().getTerminator();
+    OpBuilder builder(end);
+    Location location = nameLocation(context, "optimizer", spec.name);
+    auto gradient =
+        GradientOp::create(builder, location, end->getOperand(0), watched, Value(), /*zero_unreached=*/false);
+    GraphBuilder g(builder, location);
+    Expression gradients = buildClip(spec, {&g, joinGradients(g, gradient.getResults())});
+
+    Expression rate{&g, addInput(step, kRate, RankedTensorType::get({}, builder.getF32Type()), location)};
+    auto load = [&](VariableOp variable) -> Expression {
+      return {&g, g.emitAs<VariableLoadOp>(variable.getType(), variable.getSymName())};
+    };
+    Expression count = load(counter) + 1.0;
+    Expression number{&g, g.cast(count, builder.getF32Type())};
+    SmallVector<Expression> state = llvm::map_to_vector(states, load);
+    OptimizerUpdate update = buildOptimizer(spec, load(pool), gradients, state, rate, number);
+    if (g.hasRefused())
+      return failure();
+    auto store = [&](Value value, VariableOp variable) {
+      VariableStoreOp::create(builder, location, value, FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+    };
+    for (auto [value, variable] : llvm::zip_equal(update.state, states))
+      store(value, variable);
+    store(update.parameters, pool);
+    store(count, counter);
+    return success();
+  }
+
+  /// All gradients, one after another in the places of the pool; what lies between is 0, and stays that.
+  Value joinGradients(GraphBuilder &g, ValueRange gradients) {
+    SmallVector<Value> parts;
+    for (auto [number, gradient] : llvm::enumerate(gradients)) {
+      const Parameter &parameter = parameters[number];
+      parts.push_back(g.reshape(gradient, {g.dim(parameter.size)}));
+      int64_t next = number + 1 < parameters.size() ? parameters[number + 1].start : poolSize;
+      int64_t gap = next - parameter.start - parameter.size;
+      if (gap > 0)
+        parts.push_back(g.splat(0, RankedTensorType::get({gap}, g.builder.getF32Type())));
+    }
+    return parts.size() == 1 ? parts.front() : g.emit<ConcatOp>(ValueRange(parts), 0);
+  }
+
+  void setTraining() {
+    Builder builder(&getContext());
+    SmallVector<Attribute> inputs, names;
+    for (unsigned i = 0; i < evaluate.getNumArguments(); ++i)
+      inputs.push_back(builder.getStringAttr(getInputName(evaluate, i)));
+    for (const std::string &name : metrics)
+      names.push_back(builder.getStringAttr(name));
+    auto hypers = builder.getDictionaryAttr(
+        builder.getNamedAttr(stringifyHyperKind(HyperKind::rate), builder.getStringAttr(kRate)));
+    auto function = [&](StringRef name) { return FlatSymbolRefAttr::get(&getContext(), name); };
+    std::string text = loss;
+    getOperation()->setAttr(
+        kTrainingAttr, TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate), function(kPredict),
+                                         {}, {}, builder.getArrayAttr(inputs), hypers, builder.getArrayAttr(names),
+                                         builder.getStringAttr(spec.describe()), builder.getStringAttr(text)));
+  }
+
+  LossSpec lossSpec;
+  OptimizerSpec spec;
+  func::FuncOp evaluate, step;
+  SmallVector<std::string> metrics; // results of both, the loss first
+  SmallVector<Parameter> parameters;
+  int64_t poolSize = 0; // in elements
+  VariableOp pool, counter;
+  SmallVector<VariableOp> states;
+};
+
+} // namespace
+} // namespace vx

@@ -1,0 +1,207 @@
+#include "ModelOutput.h"
+#include "TrainableConstants.h"
+#include "vx/Autodiff/Passes.h"
+#include "vx/Autodiff/Training.h"
+#include "vx/Dialect/VX/IR/UserText.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_CONSTANTSTOVARIABLESPASS
+#include "vx/Autodiff/Passes.h.inc"
+
+namespace {
+
+/// One initializer of the model.
+struct Initializer {
+  SmallVector<ConstantOp> constants; // in all functions; the model's own first
+  bool isChosen = false;             // by name
+  bool isTrained = false;
+  std::string reason;
+};
+
+struct ConstantsToVariablesPass : impl::ConstantsToVariablesPassBase<ConstantsToVariablesPass> {
+  using ConstantsToVariablesPassBase::ConstantsToVariablesPassBase;
+
+  void runOnOperation() override {
+    if (failed(run()))
+      signalPassFailure();
+  }
+
+  LogicalResult run() {
+    initializers.clear();
+    FailureOr<ModelOutput> output = findOutput(getOperation(), of);
+    if (failed(output) || failed(parsePatterns()))
+      return failure();
+    collect(output->function);
+    choose(*output);
+    if (failed(checkPatterns()))
+      return failure();
+    report();
+    for (auto &[name, initializer] : initializers)
+      if (initializer.isTrained)
+        convert(name, initializer);
+    return success();
+  }
+
+private:
+  LogicalResult parsePatterns() {
+    std::vector<std::string> names;
+    for (const std::string &pattern : train)
+      if (pattern != "auto")
+        names.push_back(pattern);
+    isAuto = names.size() < train.size();
+    for (auto [patterns, list, option] : {std::tuple(&chosen, names, "--train"),
+                                          std::tuple(&frozen, std::vector(freeze.begin(), freeze.end()), "--freeze")}) {
+      std::string error;
+      *patterns = NamePatterns::parse(list, error);
+      if (!*patterns)
+        return getOperation().emitError() << option << ": want names of initializers, got " << error;
+    }
+    return success();
+  }
+
+  void collect(func::FuncOp model) {
+    auto add = [&](ConstantOp constant) {
+      if (constant.getNames())
+        initializers[*constant.getNames()->getAsValueRange<StringAttr>().begin()].constants.push_back(constant);
+    };
+    model.walk(add);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function != model)
+        function.walk([&](ConstantOp constant) {
+          if (constant.getNames() && initializers.contains(*constant.getNames()->getAsValueRange<StringAttr>().begin()))
+            add(constant);
+        });
+  }
+
+  void choose(ModelOutput output) {
+    llvm::DenseSet<Value> reached = findFloatDependences(output.getValue());
+    for (auto &[name, initializer] : initializers) {
+      initializer.isChosen = chosen->match(name);
+      bool isFrozen = frozen->match(name);
+      ConstantOp constant = initializer.constants.front();
+      Type element = constant.getType().getElementType();
+      ConstantUse use;
+      bool isWeight = false;
+      for (ConstantOp each : initializer.constants) {
+        ConstantUse own = findUse(each);
+        if (use.what.empty() || (own.isWeight && !use.isWeight))
+          use = own;
+        isWeight |= own.isWeight;
+      }
+      bool differs = llvm::any_of(initializer.constants,
+                                  [&](ConstantOp other) { return other.getValue() != constant.getValue(); });
+      bool isReached =
+          llvm::any_of(initializer.constants, [&](ConstantOp each) { return reached.contains(each.getResult()); });
+      initializer.reason = use.what;
+      if (!isa<FloatType>(element))
+        initializer.reason = "no floats";
+      else if (!element.isF32())
+        initializer.reason = "of " + describeType(element) + ", only f32 is trained";
+      else if (differs)
+        initializer.reason = "several constants of this name differ";
+      else if (isFrozen)
+        initializer.reason = "by --freeze";
+      else if (!isReached)
+        initializer.reason = "the loss does not depend on it";
+      else if (isWeight ? isAuto || initializer.isChosen : initializer.isChosen)
+        initializer.isTrained = true;
+      else if (isWeight)
+        initializer.reason = "not in --train";
+    }
+  }
+
+  /// Each name that was given is to mean something.
+  LogicalResult checkPatterns() {
+    bool isRight = true;
+    for (auto [patterns, option] : {std::pair(&chosen, "--train"), std::pair(&frozen, "--freeze")})
+      for (const std::string &pattern : (*patterns)->getUnused()) {
+        getOperation().emitError() << option << ": the model has no initializer '" << pattern
+                                   << "', it has: " << getNames();
+        isRight = false;
+      }
+    // A pattern may meet more than it means; a name does not.
+    for (const std::string &name : train) {
+      auto it = initializers.find(name);
+      if (it != initializers.end() && !it->second.isTrained && !frozen->match(name)) {
+        getOperation().emitError() << "--train: '" << name << "' cannot be trained: " << it->second.reason;
+        isRight = false;
+      }
+    }
+    return success(isRight);
+  }
+
+  std::string getNames() const {
+    std::string names;
+    for (auto &[name, initializer] : initializers)
+      names += (names.empty() ? "'" : ", '") + name.str() + "'";
+    return names.empty() ? "none" : names;
+  }
+
+  /// A line for each initializer of floats.
+  void report() {
+    size_t width = 0, trained = 0;
+    int64_t elements = 0;
+    auto isShown = [](Initializer &initializer) {
+      return initializer.isChosen || isa<FloatType>(initializer.constants.front().getType().getElementType());
+    };
+    for (auto &[name, initializer] : initializers)
+      if (isShown(initializer))
+        width = std::max(width, name.size());
+    for (auto &[name, initializer] : initializers) {
+      ConstantOp constant = initializer.constants.front();
+      if (initializer.isTrained) {
+        ++trained;
+        elements += cast<RankedTensorType>(constant.getType()).getNumElements();
+      }
+      if (isShown(initializer))
+        say((name + std::string(width - name.size(), ' ') + (initializer.isTrained ? "  trained  " : "  frozen   ") +
+             describeType(constant.getType()) + ": " + initializer.reason)
+                .str());
+    }
+    say(std::to_string(trained) + " of " + std::to_string(initializers.size()) + " initializers are trained, " +
+        std::to_string(elements) + " numbers");
+  }
+
+  void say(const std::string &text) {
+    MLIRContext *context = &getContext();
+    context->getDiagEngine().emit(UnknownLoc::get(context), DiagnosticSeverity::Note) << text;
+  }
+
+  void convert(StringRef name, Initializer &initializer) {
+    ModuleOp module = getOperation();
+    std::string symbol = name.str();
+    while (module.lookupSymbol(symbol) || symbol.empty())
+      symbol += '_';
+    ConstantOp constant = initializer.constants.front();
+    OpBuilder builder(module.getBody(), module.getBody()->begin());
+    for (auto variable : module.getOps<VariableOp>())
+      builder.setInsertionPointAfter(variable);
+    VariableOp::create(builder, constant.getLoc(), builder.getStringAttr(symbol), TypeAttr::get(constant.getType()),
+                       constant.getValue(), VariableRoleAttr::get(&getContext(), VariableRole::parameter),
+                       symbol == name ? StringAttr() : builder.getStringAttr(name), InitAttr(), FlatSymbolRefAttr(),
+                       IntegerAttr());
+    llvm::DenseMap<Operation *, Value> loads; // one for each function, where all its regions see it
+    for (ConstantOp each : initializer.constants) {
+      auto function = each->getParentOfType<func::FuncOp>();
+      Value &load = loads[function];
+      if (!load) {
+        builder.setInsertionPointToStart(&function.getBody().front());
+        load = VariableLoadOp::create(builder, each.getLoc(), each.getType(), symbol);
+      }
+      each.replaceAllUsesWith(load);
+      each.erase();
+    }
+  }
+
+  llvm::MapVector<StringRef, Initializer> initializers; // in the order of the program; the attributes hold the names
+  std::optional<NamePatterns> chosen, frozen;
+  bool isAuto = false;
+};
+
+} // namespace
+} // namespace vx

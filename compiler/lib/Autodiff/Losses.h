@@ -1,0 +1,22 @@
+// Losses as graphs.
+#ifndef VX_LIB_AUTODIFF_LOSSES_H
+#define VX_LIB_AUTODIFF_LOSSES_H
+
+#include "vx/Autodiff/Training.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
+
+namespace vx {
+
+struct LossResults {
+  mlir::Value loss;                                               // a scalar of f32
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> metrics; // scalars of f32
+};
+
+/// The loss of `output`, and what else there is to report. `addInput` makes the input that it is compared with, by its
+/// name. Null, after an error, where the output has no such loss.
+LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, mlir::Value output,
+                      llvm::function_ref<mlir::Value(llvm::StringRef name, mlir::RankedTensorType type)> addInput);
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,19 @@
+// Which constants of a model are its weights.
+#ifndef VX_LIB_AUTODIFF_TRAINABLECONSTANTS_H
+#define VX_LIB_AUTODIFF_TRAINABLECONSTANTS_H
+
+#include "vx/Dialect/VX/IR/VXDialect.h"
+
+namespace vx {
+
+/// What a constant is to the ops that read it.
+struct ConstantUse {
+  bool isWeight = false;
+  std::string what; // "weight of a product", or what it is instead
+};
+
+ConstantUse findUse(ConstantOp constant);
+
+} // namespace vx
+
+#endif

@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+"""Training steps of small networks against the formulas in NumPy, in f64: losses, metrics and all variables after each step.
+
+  run_training.py --bin BUILD/bin --source REPOSITORY [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
+
+Each step begins with what the one before left on the device, so that rounding does not add up. Bits are equal with one thread and with several, and the second time.
+A step with a label that is no class changes no variable. Exit code: 0 all as wanted, 1 not.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, onnx, required_devices
+
+helper = onnx.helper
+BATCH, INPUTS, HIDDEN, CLASSES = 9, 5, 7, 3
+RATE = 0.05
+
+
+def log_softmax(x):
+    shifted = x - x.max(-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def one_hot(label):
+    return (np.arange(CLASSES) == label[:, None]).astype(np.float64)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+# Losses: (loss, its gradient by the output, metrics) of the output and what it is compared with.
+
+def cross_entropy(x, label, smoothing=0.0, ignored=None):
+    kept = np.ones(len(label), bool) if ignored is None else label != ignored
+    target = one_hot(np.where(kept, label, 0)) * (1 - smoothing) + smoothing / CLASSES
+    count = max(kept.sum(), 1)
+    logs = log_softmax(x)
+    loss = (-(target * logs).sum(-1) * kept).sum() / count
+    return loss, (np.exp(logs) - target) * kept[:, None] / count, [((x.argmax(-1) == label) & kept).sum() / count]
+
+
+def soft_cross_entropy(x, target, smoothing=0.0):
+    target_, logs = target * (1 - smoothing) + smoothing / CLASSES, log_softmax(x)
+    return -(target_ * logs).sum() / len(x), (np.exp(logs) * target_.sum(-1, keepdims=True) - target_) / len(x), [(x.argmax(-1) == target.argmax(-1)).mean()]
+
+
+def nll(x, label):
+    return -(one_hot(label) * x).sum() / len(x), -one_hot(label) / len(x), [(x.argmax(-1) == label).mean()]
+
+
+def mse(x, target):
+    return ((x - target) ** 2).mean(), 2 * (x - target) / x.size, []
+
+
+def l1(x, target):
+    return abs(x - target).mean(), np.sign(x - target) / x.size, []
+
+
+def huber(x, target, delta=1.0):
+    d = x - target
+    near = abs(d) < delta
+    return np.where(near, d * d / 2, delta * (abs(d) - delta / 2)).mean(), np.where(near, d, delta * np.sign(d)) / x.size, []
+
+
+def bce(x, target):
+    with np.errstate(divide="ignore"):
+        loss = -(target * np.maximum(np.log(x), -100) + (1 - target) * np.maximum(np.log(1 - x), -100)).mean()
+    return loss, (x - target) / np.maximum((1 - x) * x, 1e-12) / x.size, []
+
+
+def bce_logits(x, target):
+    return (np.maximum(x, 0) - x * target + np.log1p(np.exp(-abs(x)))).mean(), (sigmoid(x) - target) / x.size, []
+
+
+def kl(x, target):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(target > 0, target * (np.log(target) - x), 0).sum() / len(x), -np.where(target > 0, target, 0) / len(x), []
+
+
+def none(x):
+    return x.mean(), np.full(x.shape, 1 / x.size), []
+
+
+# Optimizers: each changes `w` and `state`, dictionaries of arrays; `g` are the gradients and `t` counts steps from 1.
+
+def sgd(w, g, state, t, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    for name in w:
+        d = g[name] + weight_decay * w[name]
+        if momentum:
+            old = state["momentum"][name]
+            state["momentum"][name] = d if t == 1 else momentum * old + (1 - dampening) * d
+            d = d + momentum * state["momentum"][name] if nesterov else state["momentum"][name]
+        w[name] = w[name] - lr * d
+
+
+def adam(w, g, state, t, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0, decoupled=False):
+    for name in w:
+        d = g[name]
+        if decoupled:
+            w[name] = w[name] * (1 - lr * weight_decay)
+        else:
+            d = d + weight_decay * w[name]
+        m = state["m"][name] = beta1 * state["m"][name] + (1 - beta1) * d
+        v = state["v"][name] = beta2 * state["v"][name] + (1 - beta2) * d * d
+        w[name] = w[name] - lr / (1 - beta1 ** t) * m / (np.sqrt(v) / np.sqrt(1 - beta2 ** t) + eps)
+
+
+def adamw(w, g, state, t, lr, weight_decay=0.01, **keys):
+    adam(w, g, state, t, lr, weight_decay=weight_decay, decoupled=True, **keys)
+
+
+def rmsprop(w, g, state, t, lr, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, centered=False):
+    for name in w:
+        d = g[name] + weight_decay * w[name]
+        v = state["square"][name] = alpha * state["square"][name] + (1 - alpha) * d * d
+        if centered:
+            mean = state["mean"][name] = alpha * state["mean"][name] + (1 - alpha) * d
+            v = v - mean * mean
+        change = d / (np.sqrt(v) + eps)
+        if momentum:
+            change = state["momentum"][name] = momentum * state["momentum"][name] + change
+        w[name] = w[name] - lr * change
+
+
+def lion(w, g, state, t, lr, beta1=0.9, beta2=0.99, weight_decay=0.0):
+    for name in w:
+        m = state["m"][name]
+        w[name] = w[name] * (1 - lr * weight_decay) - lr * np.sign(beta1 * m + (1 - beta1) * g[name])
+        state["m"][name] = beta2 * m + (1 - beta2) * g[name]
+
+
+def adagrad(w, g, state, t, lr, lr_decay=0.0, weight_decay=0.0, initial_accumulator_value=0.0, eps=1e-10):
+    for name in w:
+        d = g[name] + weight_decay * w[name]
+        s = state["sum"][name] = state["sum"][name] + d * d
+        w[name] = w[name] - lr / (1 + (t - 1) * lr_decay) * d / (np.sqrt(s) + eps)
+
+
+STATES = {"sgd": lambda keys: ["momentum"] if keys.get("momentum") else [], "adam": lambda keys: ["m", "v"], "adamw": lambda keys: ["m", "v"], "lion": lambda keys: ["m"],
+          "adagrad": lambda keys: ["sum"], "rmsprop": lambda keys: ["square"] + ["mean"] * bool(keys.get("centered")) + ["momentum"] * bool(keys.get("momentum"))}
+OPTIMIZERS = {function.__name__: function for function in (sgd, adam, adamw, rmsprop, lion, adagrad)}
+
+
+def clip(gradients, norm, value):
+    if norm:
+        whole = np.sqrt(sum((g * g).sum() for g in gradients.values()))
+        gradients = {name: g * min(norm / (whole + 1e-6), 1) for name, g in gradients.items()}
+    return {name: np.clip(g, -value, value) for name, g in gradients.items()} if value else gradients
+
+
+class Net:
+    """x -> tanh(x w1' + b1) w2' + b2, and what `last` makes of it: nothing, log_softmax, softmax or sigmoid."""
+
+    def __init__(self, random, last=None):
+        self.last = last
+        self.weights = {name: (random.standard_normal(shape) * 0.5).astype(np.float32)
+                        for name, shape in (("fc1.weight", (HIDDEN, INPUTS)), ("fc1.bias", (HIDDEN,)), ("fc2.weight", (CLASSES, HIDDEN)), ("fc2.bias", (CLASSES,)))}
+
+    def save(self, path):
+        nodes = [helper.make_node("Gemm", ["x", "fc1.weight", "fc1.bias"], ["h"], "fc1", transB=1), helper.make_node("Tanh", ["h"], ["t"], "tanh"),
+                 helper.make_node("Gemm", ["t", "fc2.weight", "fc2.bias"], ["y" if not self.last else "z"], "fc2", transB=1)]
+        if self.last:
+            nodes.append(helper.make_node({"log_softmax": "LogSoftmax", "softmax": "Softmax", "sigmoid": "Sigmoid"}[self.last], ["z"], ["y"], "last"))
+        graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", 1, ["batch", INPUTS])], [helper.make_tensor_value_info("y", 1, ["batch", CLASSES])],
+                                  [onnx.numpy_helper.from_array(value, name) for name, value in self.weights.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    def forward(self, w, x):
+        t = np.tanh(x @ w["fc1.weight"].T + w["fc1.bias"])
+        return t, t @ w["fc2.weight"].T + w["fc2.bias"]
+
+    def run(self, w, x, loss):
+        """The loss, the metrics, and the gradients."""
+        t, z = self.forward(w, x)
+        # A softmax in front of cross entropy is taken for what it is made of.
+        y = {"log_softmax": log_softmax, "sigmoid": sigmoid}.get(self.last, lambda z: z)(z)
+        value, d, metrics = loss(y)
+        if self.last == "log_softmax":
+            d = d - np.exp(y) * d.sum(-1, keepdims=True)
+        if self.last == "sigmoid":
+            d = d * y * (1 - y)
+        dt = d @ w["fc2.weight"] * (1 - t * t)
+        return value, metrics, {"fc1.weight": dt.T @ x, "fc1.bias": dt.sum(0), "fc2.weight": d.T @ t, "fc2.bias": d.sum(0)}
+
+
+class Case:
+    """`loss` and `optimizer` as vx-compile takes them, and the same as functions; `data` draws what the output is compared with."""
+
+    def __init__(self, name, loss, formula, data, optimizer="sgd", keys=None, norm=0.0, value=0.0, last=None, freeze=()):
+        self.name, self.loss, self.formula, self.data, self.optimizer, self.keys = name, loss, formula, data, optimizer, keys or {}
+        self.norm, self.value, self.last, self.freeze = norm, value, last, freeze
+
+    def get_flags(self):
+        keys = ",".join(f"{key}={json.dumps(value)}" for key, value in self.keys.items())
+        flags = ["--train=auto", f"--loss={self.loss}", f"--optimizer={self.optimizer}{':' + keys if keys else ''}"]
+        return flags + [f"--clip-norm={self.norm}"] * bool(self.norm) + [f"--clip-value={self.value}"] * bool(self.value) + [f"--freeze={','.join(self.freeze)}"] * bool(self.freeze)
+
+
+def labels(random):
+    return random.integers(0, CLASSES, BATCH)
+
+
+def some_ignored(random):
+    label = labels(random)
+    label[::4] = -100
+    return label
+
+
+def distribution(random):
+    weights = random.random((BATCH, CLASSES))
+    weights[0] = [0, 0.25, 0.75]
+    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def numbers(random):
+    return random.standard_normal((BATCH, CLASSES)).astype(np.float32)
+
+
+def bits(random):
+    return random.integers(0, 2, (BATCH, CLASSES)).astype(np.float32)
+
+
+CASES = [
+    Case("cross_entropy", "cross_entropy", cross_entropy, labels),
+    Case("cross_entropy_smoothed", "cross_entropy:y,smoothing=0.2", lambda x, label: cross_entropy(x, label, 0.2), labels),
+    Case("cross_entropy_ignored", "cross_entropy:ignore_index=-100,smoothing=0.1", lambda x, label: cross_entropy(x, label, 0.1, -100), some_ignored),
+    Case("cross_entropy_all_ignored", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), lambda random: np.full(BATCH, -100)),
+    Case("cross_entropy_soft", "cross_entropy:soft=true", soft_cross_entropy, distribution),
+    Case("cross_entropy_soft_smoothed", "cross_entropy:soft=true,smoothing=0.3", lambda x, target: soft_cross_entropy(x, target, 0.3), distribution),
+    Case("cross_entropy_of_softmax", "cross_entropy", cross_entropy, labels, last="softmax"),
+    Case("nll", "nll", nll, labels, last="log_softmax"),
+    Case("mse", "mse:y", mse, numbers),
+    Case("l1", "l1", l1, numbers),
+    Case("huber", "huber", huber, numbers),
+    Case("huber_half", "huber:delta=0.5", lambda x, target: huber(x, target, 0.5), numbers),
+    Case("bce", "bce", bce, bits, last="sigmoid"),
+    Case("bce_logits", "bce_logits", bce_logits, bits),
+    Case("kl", "kl", kl, distribution, last="log_softmax"),
+    Case("none", "none", none, None),
+    Case("frozen", "mse", mse, numbers, "adamw", freeze=("fc1.*",)),
+]
+for optimizer, kinds in {
+    "sgd": {"plain": {}, "momentum": {"momentum": 0.9}, "dampened": {"momentum": 0.8, "dampening": 0.3}, "nesterov": {"momentum": 0.9, "nesterov": True}},
+    "adam": {"plain": {}, "betas": {"beta1": 0.7, "beta2": 0.95, "eps": 1e-3}},
+    "adamw": {"plain": {}, "betas": {"beta1": 0.0, "beta2": 0.9, "eps": 1e-2}},
+    "rmsprop": {"plain": {}, "centered": {"centered": True, "alpha": 0.9, "eps": 1e-2}, "momentum": {"momentum": 0.9, "centered": True, "alpha": 0.8, "eps": 1e-2}},
+    "lion": {"plain": {}, "betas": {"beta1": 0.5, "beta2": 0.8}},
+    "adagrad": {"plain": {}, "decayed_rate": {"lr_decay": 0.5, "initial_accumulator_value": 0.1}},
+}.items():
+    for kind, keys in kinds.items():
+        CASES.append(Case(f"{optimizer}_{kind}", "cross_entropy", cross_entropy, labels, optimizer, keys))
+    more = {"momentum": 0.9} if optimizer in ("sgd", "rmsprop") else {}
+    CASES.append(Case(f"{optimizer}_decay", "mse", mse, numbers, optimizer, {"weight_decay": 0.3, **more}))
+    CASES.append(Case(f"{optimizer}_clip_norm", "mse", mse, numbers, optimizer, more, norm=0.1))
+    CASES.append(Case(f"{optimizer}_clip_both", "mse", mse, numbers, optimizer, more, norm=0.5, value=0.05))
+CASES.append(Case("sgd_clip_not_reached", "mse", mse, numbers, "sgd", norm=100.0, value=50.0))
+
+
+class Runner:
+    def __init__(self, options, folder):
+        self.bin, self.source, self.folder = options.bin, options.source, folder
+        self.variants = [f"--{variant}" for variant in options.variants]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def put(self, name, array):
+        np.ascontiguousarray(array).tofile(self.path(name))
+        return self.path(name)
+
+    def compile(self, model, devices, *flags):
+        module = self.path("module.vxm")
+        done = subprocess.run([os.path.join(self.bin, "vx-compile"), model, f"--target={','.join(devices)}", *self.variants, "--no-cache", "-o", module, *flags],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"vx-compile: {done.stderr.strip()}")
+        return module
+
+    def call(self, module, device, threads, script):
+        """The answers to the calls."""
+        done = subprocess.run([os.path.join(self.bin, "run_calls"), module, device, str(threads), "0"], input="\n".join(script) + "\n", capture_output=True, text=True,
+                              env=dict(os.environ, VX_CHECK_SCHEDULE="1"))
+        if done.returncode:
+            raise RuntimeError(f"run_calls: {done.stderr.strip()}")
+        return done.stdout.strip().split("\n")
+
+
+def compare(where, want, got, scale):
+    """By what rounding of f32 does to sums of a few numbers; by `scale` where a number is made of larger ones."""
+    want, got = np.asarray(want, np.float64), np.asarray(got, np.float64)
+    if want.shape != got.shape:
+        raise AssertionError(f"{where} is {got.shape}, want {want.shape}")
+    off = abs(want - got) - 2e-5 * np.maximum(abs(want), scale)
+    if not np.isfinite(got).all() or (off > 0).any():
+        place = np.unravel_index(off.argmax(), off.shape)
+        raise AssertionError(f"{where} at {[int(i) for i in place]} is {got[place]}, want {want[place]}")
+
+
+def run_case(runner, case, device, threads, module, net, steps=5):
+    """The bits of all variables and results after each step."""
+    random = np.random.default_rng(len(case.name))
+    states = STATES[case.optimizer](case.keys)
+    trained = [name for name in net.weights if not any(name.startswith(pattern.rstrip("*")) for pattern in case.freeze)]
+    variables = {name: ("parameter", name) for name in trained}
+    variables.update({f"{case.optimizer}.{state}/{name}": (state, name) for state in states for name in trained})
+    script, data = [], []
+    for number in range(steps):
+        x = random.standard_normal((BATCH, INPUTS)).astype(np.float32)
+        other = [case.data(random)] if case.data else []
+        rate = np.float32(RATE / (1 + number))
+        data.append((x, other, rate))
+        inputs = [runner.put(f"{name}_{number}.bin", value) for name, value in zip("xt", [x, *other])]
+        script.append(f"call evaluate {' '.join(inputs)} ")
+        script.append(f"results {runner.path(f'evaluated_{number}.bin')}")
+        script.append(f"call train_step {' '.join(inputs)} {runner.put(f'rate_{number}.bin', rate)}")
+        script.append(f"results {runner.path(f'results_{number}.bin')}")
+        for k, variable in enumerate([*variables, "step"]):
+            script.append(f"read {variable} {runner.path(f'v{k}_{number}.bin')}")
+    for answer in runner.call(module, device, threads, script):
+        if not answer.startswith("done"):
+            raise AssertionError(answer)
+    seen = []
+    w = {name: value.astype(np.float64) for name, value in net.weights.items()}
+    initial = case.keys.get("initial_accumulator_value", 0.0)
+    state = {name: {other: np.full(w[other].shape, initial) for other in trained} for name in states}
+    for number, (x, other, rate) in enumerate(data):
+        results = np.fromfile(runner.path(f"results_{number}.bin"), np.float32)
+        loss, metrics, gradients = net.run(w, x.astype(np.float64), lambda y: case.formula(y, *[part.astype(np.float64) if part.dtype == np.float32 else part for part in other]))
+        compare(f"step {number}: loss and metrics", [loss, *metrics], results, 1)
+        if results.tobytes() != np.fromfile(runner.path(f"evaluated_{number}.bin"), np.float32).tobytes():
+            compare(f"step {number}: evaluate", results, np.fromfile(runner.path(f"evaluated_{number}.bin"), np.float32), 1)
+        part = {name: w[name] for name in trained}
+        OPTIMIZERS[case.optimizer](part, clip({name: gradients[name] for name in trained}, case.norm, case.value), state, number + 1, float(rate), **case.keys)
+        bits_of = [results.tobytes()]
+        for k, (variable, (kind, name)) in enumerate(variables.items()):
+            got = np.fromfile(runner.path(f"v{k}_{number}.bin"), np.float32).reshape(w[name].shape)
+            want = part[name] if kind == "parameter" else state[kind][name]
+            compare(f"step {number}: {variable}", want, got, 0.3 if kind == "parameter" else abs(want).max())
+            bits_of.append(got.tobytes())
+            if kind == "parameter":
+                w[name] = got.astype(np.float64)
+            else:
+                state[kind][name] = got.astype(np.float64)
+        count = np.fromfile(runner.path(f"v{len(variables)}_{number}.bin"), np.int64)
+        if list(count) != [number + 1]:
+            raise AssertionError(f"step {number}: @step is {count}")
+        seen.append(b"".join(bits_of))
+    return seen
+
+
+def run_refused(runner, device, threads, module, net):
+    """A label that is no class: the step fails, says which, and leaves all as it was; the next one is as if it had not been."""
+    random = np.random.default_rng(1)
+    x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), labels(random), np.float32(RATE)
+    good = f"{runner.put('x.bin', x)} {runner.put('good.bin', label)} {runner.put('rate.bin', rate)}"
+    script, reads = [f"call train_step {good}"], []
+    for number, bad in enumerate((CLASSES, -1, CLASSES + 7)):
+        label[4] = bad
+        script.append(f"call train_step {runner.path('x.bin')} {runner.put(f'bad{number}.bin', label)} {runner.path('rate.bin')}")
+        reads.append([])
+        for variable in ("parameters", "adamw.m", "adamw.v", "step"):
+            reads[-1].append(runner.path(f"{variable}_{number}.bin"))
+            script.append(f"read {variable} {reads[-1][-1]}")
+    script[1:1] = [f"read {variable} {runner.path(variable + '.bin')}" for variable in ("parameters", "adamw.m", "adamw.v", "step")]
+    script.append(f"call train_step {good}")
+    answers = runner.call(module, device, threads, script)
+    for number, bad in enumerate((CLASSES, -1, CLASSES + 7)):
+        want = f"loss (cross_entropy): index at [4] is {bad}, allowed is [0, {CLASSES})"
+        if not answers[1 + number].startswith("failed") or want not in answers[1 + number]:
+            raise AssertionError(f"a label {bad}: want {want!r}, got {answers[1 + number]!r}")
+        for path, variable in zip(reads[number], ("parameters", "adamw.m", "adamw.v", "step")):
+            before, after = (open(name, "rb").read() for name in (runner.path(variable + ".bin"), path))
+            if before != after:
+                raise AssertionError(f"a label {bad}: @{variable} changed")
+    if not answers[0].startswith("done") or not answers[-1].startswith("done"):
+        raise AssertionError(f"a step with right labels: {answers[0]!r}, {answers[-1]!r}")
+
+
+def run_digits(runner, device, threads, module):
+    """Steps on one batch of the digits that the repository has, from random weights: the loss falls, and all is learnt."""
+    folder = os.path.join(runner.source, "examples", "digits")
+    images = np.fromfile(os.path.join(folder, "images.f32"), np.float32).reshape(-1, 1, 8, 8)[:BATCH * 4]
+    label = np.fromfile(os.path.join(folder, "labels.u8"), np.uint8)[:BATCH * 4].astype(np.int64)
+    random, script = np.random.default_rng(3), []
+    for name, shape in (("0.0.weight", (16, 1, 3, 3)), ("1.0.weight", (32, 16, 3, 3)), ("3.0.weight", (64, 32, 3, 3)), ("7.weight", (10, 64))):
+        script.append(f"write {name} {runner.put(name + '.bin', (random.standard_normal(shape) * (2 / np.prod(shape[1:])) ** 0.5).astype(np.float32))}")
+    for name, size in (("0.0.weight_bias", 16), ("1.0.weight_bias", 32), ("3.0.weight_bias", 64), ("7.bias", 10)):
+        script.append(f"write {name} {runner.put(name + '.bin', np.zeros(size, np.float32))}")
+    inputs = f"{runner.put('images.bin', images)} {runner.put('labels.bin', label)} {runner.put('rate.bin', np.float32(5e-3))}"
+    for number in range(30):
+        script += [f"call train_step {inputs}", f"results {runner.path(f'digits_{number}.bin')}"]
+    script.append(f"read parameters {runner.path('digits.bin')}")
+    for answer in runner.call(module, device, threads, script):
+        if not answer.startswith("done"):
+            raise AssertionError(answer)
+    results = np.array([np.fromfile(runner.path(f"digits_{number}.bin"), np.float32) for number in range(30)])
+    losses, accuracy = results[:, 0], results[:, 1]
+    if not (losses[0] > 2 and losses[-1] < 0.2 and accuracy[-1] == 1 and (losses[5::5] < losses[:-5:5]).all()):
+        raise AssertionError(f"the loss goes {[round(float(loss), 3) for loss in losses]}, the accuracy ends at {accuracy[-1]}")
+    return [results.tobytes(), open(runner.path("digits.bin"), "rb").read()]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--variants", action="append", default=[])
+    parser.add_argument("--filter", default="")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    passed = failed = 0
+
+    def attempt(name, device, check):
+        nonlocal passed, failed
+        try:
+            first = None
+            for threads in (1, 1, 2, 4) if device == "cpu" else (1, 1):
+                seen = check(threads)
+                first = first or seen
+                if seen != first:
+                    raise AssertionError(f"other bits with {threads} threads")
+            passed += 1
+        except (AssertionError, RuntimeError) as error:
+            failed += 1
+            print(f"FAILED {name} on {device}: {error}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(options, folder)
+        for case in CASES:
+            if options.filter not in case.name:
+                continue
+            net = Net(np.random.default_rng(sum(map(ord, case.name))), case.last)
+            net.save(runner.path("net.onnx"))
+            try:
+                module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", *case.get_flags())
+            except RuntimeError as error:
+                failed += 1
+                print(f"FAILED {case.name}: {error}")
+                continue
+            for device in devices:
+                attempt(case.name, device, lambda threads: run_case(runner, case, device, threads, module, net))
+        if options.filter in "refused":
+            net = Net(np.random.default_rng(2))
+            net.save(runner.path("net.onnx"))
+            module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
+            for device in devices:
+                attempt("refused", device, lambda threads: run_refused(runner, device, threads, module, net))
+        if options.filter in "digits":
+            module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), devices, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",
+                                    "--optimizer=adamw", "--clip-norm=1")
+            for device in devices:
+                attempt("digits", device, lambda threads: run_digits(runner, device, threads, module))
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
