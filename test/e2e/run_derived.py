@@ -7,15 +7,12 @@ Each case is compiled twice. What `predict` of the variables does must be what i
 often. Then the weights are written from outside, by `step`, and by `step` on another thread; all numbers are whole, so that results are exact. Exit code: 0
 all as wanted, 1 not.
 """
-import argparse
 import collections
 import json
-import os
-import subprocess
 import sys
-import tempfile
 
-from run_models import np, required_devices
+from call_runs import CallRuns
+from run_models import np
 from state_case import tensor, whole
 
 CASES = {}
@@ -159,14 +156,14 @@ def compare_reports(variable, constant, target):
 class Script:
     """What run_calls is told, and what is to be found behind each call."""
 
-    def __init__(self, folder, weights):
-        self.folder, self.weights, self.lines, self.checks, self.files = folder, weights, [], [], 0
+    def __init__(self, runs, weights):
+        self.runs, self.weights, self.lines, self.checks, self.files = runs, weights, [], [], 0
         self.now = dict(weights.weights)
         self.x = self.file(weights.x)
 
     def file(self, array=None):
         self.files += 1
-        path = os.path.join(self.folder, f"{self.files}.bin")
+        path = self.runs.file(f"{self.files}.bin")
         if array is not None:
             np.ascontiguousarray(array, np.float32).tofile(path)
         return path
@@ -233,20 +230,18 @@ class Script:
         self.checks.append(check)
 
 
-def run(weights, bin, module, device, threads, folder):
+def run(weights, runs, module, device, threads):
     """The first difference, or None."""
-    random, script = np.random.default_rng(7), Script(folder, weights)
+    random, script = np.random.default_rng(7), Script(runs, weights)
     script.write(random)
     for change in (lambda: None, lambda: script.write(random), lambda: script.step(random), lambda: (script.step(random), script.step(random)),
                    lambda: script.advance(random), lambda: script.race(random, 40), lambda: script.write(random)):
         change()
         script.predict(True)
         script.predict(False)
-    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads), "0"], input="\n".join(script.lines) + "\n", capture_output=True, text=True,
-                         env=dict(os.environ, VX_CHECK_SCHEDULE="1"))
-    if ran.returncode != 0:
-        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
-    answers = ran.stdout.strip().split("\n")
+    answers, failed = runs.answers(module, device, threads, script.lines)
+    if failed:
+        return failed
     if len(answers) != len(script.checks):
         return f"{len(answers)} answers, want {len(script.checks)}"
     for number, (answer, check) in enumerate(zip(answers, script.checks)):
@@ -258,38 +253,23 @@ def run(weights, bin, module, device, threads, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--variants", action="append", default=[])
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
-    devices = required_devices(options.bin, options.device)
-    passed, failures = 0, []
-    with tempfile.TemporaryDirectory() as folder:
+    with CallRuns() as runs:
         for name, make in CASES.items():
-            if options.filter not in name:
+            if not runs.wants(name):
                 continue
-            weights, reports = make(), {}
+            weights, reports, refused = make(), {}, None
             for kind in ("constant", "variable"):
-                source, module = (os.path.join(folder, f"{name}_{kind}.{suffix}") for suffix in ("mlir", "vxm"))
+                source, module = (runs.file(f"{name}_{kind}.{suffix}") for suffix in ("mlir", "vxm"))
                 with open(source, "w") as file:
                     file.write(weights.text(kind == "constant"))
-                compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), source, f"-target={','.join(devices)}", "--no-cache", "-o", module, "--report=json",
-                                           *(f"--{variant}" for variant in options.variants)], capture_output=True, text=True)
-                if compiled.returncode:
-                    sys.exit(f"FAILED {name}: vx-compile: {compiled.stderr.strip()}")
-                reports[kind] = json.loads(compiled.stdout)
-            for device in devices:
+                report, reason = runs.compile(source, module, "--report=json")
+                refused = refused or reason
+                reports[kind] = None if refused else json.loads(report)
+            for device in runs.devices:
                 for threads in (1, 4) if device == "cpu" else (1,):
-                    found = compare_reports(reports["variable"], reports["constant"], device) or run(weights, options.bin, module, device, threads, folder)
-                    if found:
-                        failures.append(f"FAILED {name} on {device}, {threads} threads: {found}")
-                        print(failures[-1])
-                    else:
-                        passed += 1
-    print(f"{passed} passed, {len(failures)} failed")
-    return 1 if failures or not passed else 0
+                    found = refused or compare_reports(reports["variable"], reports["constant"], device) or run(weights, runs, module, device, threads)
+                    runs.count(f"{name} on {device}, {threads} threads", found)
+    return runs.end()
 
 
 if __name__ == "__main__":

@@ -5,18 +5,16 @@
 
 A call that fails must leave every variable as it was. Exit code: 0 all as wanted, 1 not.
 """
-import argparse
 import json
 import math
 import os
 import re
 import statistics
-import subprocess
 import sys
-import tempfile
 
 import state_loops  # noqa: F401 (its cases)
-from run_models import np, required_devices
+from call_runs import CallRuns
+from run_models import np
 from state_case import CASES, Failed, Program, case, tensor, whole
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"))
@@ -553,11 +551,12 @@ def compare(program, want, got, where):
     return None
 
 
-def find_copies(program, bin, source, device, variants):
+def find_copies(program, runs, source, device):
     """What the schedules do that they are not to do, or None."""
     if not program.in_place and not program.rounds_in_place:
         return None
-    shown = subprocess.run([os.path.join(bin, "vx-compile"), source, f"-target={device}", *variants, "--stop-after=schedule", "-o", "-"], capture_output=True, text=True)
+    variants = [variant for variant in runs.variants if variant.startswith(f"--{device}=")]
+    shown = runs.tool("vx-compile", source, f"-target={device}", *variants, "--stop-after=schedule", "-o", "-")
     schedules = dict(re.findall(r"^  vxrt\.program @(\w+) (.*?)^  }", shown.stdout, re.S | re.M))
     for function in program.in_place:
         for unwanted in ("vxrt.copy", "vxrt.check_faults", *(["vxrt.arena_reserve"] if function in program.without_arena else [])):
@@ -571,13 +570,13 @@ def find_copies(program, bin, source, device, variants):
     return None
 
 
-def run(program, bin, module, device, threads, folder, seen):
+def run(program, runs, module, device, threads, seen):
     """The first difference, or None. `seen` gets the bits of the state after each call."""
     script, want = [], program.write(program.state)
     names = list(program.add_members(want))
 
     def put(array):
-        path = os.path.join(folder, f"{device}{len(script)}.bin")
+        path = runs.file(f"{device}{len(script)}.bin")
         np.ascontiguousarray(array).tofile(path)
         return path
 
@@ -586,19 +585,17 @@ def run(program, bin, module, device, threads, folder, seen):
     for number, (function, *inputs) in enumerate(program.calls):
         line = f"call {function}"
         for k, value in enumerate(inputs):
-            path = os.path.join(folder, f"{device}_call{number}_{k}.bin")
+            path = runs.file(f"{device}_call{number}_{k}.bin")
             np.ascontiguousarray(value).tofile(path)
             line += f" {path}"
         script.append(line)
         if function in program.results:
-            script.append(f"results {os.path.join(folder, f'{device}_results{number}.bin')}")
+            script.append(f"results {runs.file(f'{device}_results{number}.bin')}")
         for name in names:
-            script.append(f"read {name} {os.path.join(folder, f'{device}_{name}_{number}.bin')}")
-    environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
-    ran = subprocess.run([os.path.join(bin, "run_calls"), module, device, str(threads), str(program.seed or 0)], input="\n".join(script) + "\n", capture_output=True, text=True, env=environment)
-    if ran.returncode != 0:
-        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
-    answers = ran.stdout.strip().split("\n")
+            script.append(f"read {name} {runs.file(f'{device}_{name}_{number}.bin')}")
+    answers, failed = runs.answers(module, device, threads, script, program.seed or 0)
+    if failed:
+        return failed
     if len(answers) != len(program.calls):
         return f"{len(answers)} answers to {len(program.calls)} calls"
     for number, ((function, *inputs), answer) in enumerate(zip(program.calls, answers)):
@@ -616,12 +613,12 @@ def run(program, bin, module, device, threads, folder, seen):
                     return f"call {number} of '{function}': {report[what]} {what}, want {count}"
             if function in program.results:
                 results = np.concatenate([np.reshape(value, -1) for value in program.results[function](want, *inputs)])
-                got = np.fromfile(os.path.join(folder, f"{device}_results{number}.bin"), np.float32)
+                got = np.fromfile(runs.file(f"{device}_results{number}.bin"), np.float32)
                 found = compare(program, {"results": results}, {"results": got}, f"call {number} of '{function}'")
                 if found:
                     return found
             want = new
-        got = {name: np.fromfile(os.path.join(folder, f"{device}_{name}_{number}.bin"), np.float32).reshape(value.shape) for name, value in program.add_members(want).items()}
+        got = {name: np.fromfile(runs.file(f"{device}_{name}_{number}.bin"), np.float32).reshape(value.shape) for name, value in program.add_members(want).items()}
         found = compare(program, program.add_members(want), got, f"after call {number}")
         if found:
             return found
@@ -635,41 +632,26 @@ def run(program, bin, module, device, threads, folder, seen):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--variants", action="append", default=[])
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
-    devices = required_devices(options.bin, options.device)
-    variants = [f"--{variant}" for variant in options.variants]
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with CallRuns() as runs:
         for name, make in CASES.items():
-            if options.filter not in name:
+            if not runs.wants(name):
                 continue
             program = make()
-            source, module = os.path.join(folder, name + ".mlir"), os.path.join(folder, name + ".vxm")
+            source, module = runs.file(name + ".mlir"), runs.file(name + ".vxm")
             with open(source, "w") as file:
                 file.write(program.text)
-            compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), source, f"-target={','.join(devices)}", *variants, "--no-cache", "-o", module],
-                                      capture_output=True, text=True)
-            for device in devices:
-                first, copies = None, None
-                if not compiled.returncode:
-                    copies = find_copies(program, options.bin, source, device, [variant for variant in variants if variant.startswith(f"--{device}=")])
+            _, refused = runs.compile(source, module)
+            for device in runs.devices:
+                first, copies = None, refused or find_copies(program, runs, source, device)
                 for threads in (1, 2, 4) if device == "cpu" else (1,):
                     seen = []
-                    found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else run(program, options.bin, module, device, threads, folder, seen)
+                    found = refused or run(program, runs, module, device, threads, seen)
                     first = first or seen
                     found = found or copies
                     if not found and seen != first:
                         found = "other bits than with one thread"
-                    passed, failed = passed + (found is None), failed + (found is not None)
-                    if found:
-                        print(f"FAILED {name} on {device}, {threads} threads: {found}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+                    runs.count(f"{name} on {device}, {threads} threads", found)
+    return runs.end()
 
 
 if __name__ == "__main__":

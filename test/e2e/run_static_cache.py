@@ -5,13 +5,11 @@
 
 A step whose position or token is out of range must fail and leave every cache as it was, to the bit. Exit code: 0 all as wanted, 1 not.
 """
-import argparse
 import os
-import subprocess
 import sys
-import tempfile
 
-from run_models import np, onnx, onnxruntime, required_devices
+from call_runs import CallRuns
+from run_models import np, onnx, onnxruntime
 
 # Of each form: batch, heads, rows, depth, layers. The rows are not only multiples of a vector.
 CASES = {"nested": [(2, 2, 19, 8, 2), (1, 3, 33, 5, 1)], "transposed": [(2, 2, 19, 8, 2)], "where": [(2, 2, 19, 8, 1)]}
@@ -34,7 +32,7 @@ def steps_of(sizes, vocabulary):
     return list(zip(tokens, positions))
 
 
-def run(options, model, module, sizes, kind, device, threads, folder):
+def run(runs, model, module, sizes, kind, device, threads):
     """The first difference, or None."""
     batch, heads, rows, depth, layers = sizes
     names = [f"{part}{layer}" for layer in range(layers) for part in "kv"]
@@ -44,7 +42,7 @@ def run(options, model, module, sizes, kind, device, threads, folder):
     script = []
 
     def file(name, array=None):
-        path = os.path.join(folder, name + ".bin")
+        path = runs.file(name + ".bin")
         if array is not None:
             np.ascontiguousarray(array).tofile(path)
         return path
@@ -60,12 +58,9 @@ def run(options, model, module, sizes, kind, device, threads, folder):
                       f"{file(f'logits{number}')} {' '.join(places)}")
         for name, place in zip(names, places):
             script.append(f"save {place.replace('+', '$')} {file(f'{name}_{number}')}")
-    environment = dict(os.environ, VX_CHECK_SCHEDULE="1")
-    ran = subprocess.run([os.path.join(options.bin, "run_calls"), module, device, str(threads), "0"], input="\n".join(script) + "\n", capture_output=True, text=True,
-                         env=environment)
-    if ran.returncode:
-        return f"exit code {ran.returncode}: {ran.stderr.strip()}"
-    answers = ran.stdout.strip().split("\n")
+    answers, failed = runs.answers(module, device, threads, script)
+    if failed:
+        return failed
     for number, ((token, position), answer) in enumerate(zip(steps, answers, strict=True)):
         got = [np.fromfile(file(f"{name}_{number}"), np.float32).reshape(batch, heads, rows, depth) for name in names]
         bad = position >= rows or (token >= 32).any()
@@ -91,42 +86,25 @@ def run(options, model, module, sizes, kind, device, threads, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--device", default="cpu,vulkan")
-    parser.add_argument("--variants", action="append", default=[])
-    parser.add_argument("--filter", default="")
-    options = parser.parse_args()
-    sys.path.insert(0, os.path.join(options.source, "test", "models"))
-    from static_cache_decoder import make
-    devices = required_devices(options.bin, options.device)
-    variants = [f"--{variant}" for variant in options.variants]
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with CallRuns("--source") as runs:
+        sys.path.insert(0, os.path.join(runs.options.source, "test", "models"))
+        from static_cache_decoder import make
         for form, all_sizes in CASES.items():
             for sizes in all_sizes:
                 name = f"{form}_{'x'.join(map(str, sizes))}"
-                if options.filter not in name:
+                if not runs.wants(name):
                     continue
-                model, module = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".vxm")
+                model, module = runs.file(name + ".onnx"), runs.file(name + ".vxm")
                 onnx.save(make(form, *sizes), model)
-                compiled = subprocess.run([os.path.join(options.bin, "vx-compile"), model, f"-target={','.join(devices)}", *variants, "--no-cache", "-o", module],
-                                          capture_output=True, text=True)
-                info = "" if compiled.returncode else subprocess.run([os.path.join(options.bin, "vx-info"), module], capture_output=True, text=True).stdout
-                pairs = info.count("may be the memory of past_")
-                for device in devices:
+                _, refused = runs.compile(model, module)
+                pairs = 0 if refused else runs.tool("vx-info", module).stdout.count("may be the memory of past_")
+                if not refused and pairs != 2 * sizes[-1]:
+                    refused = f"{pairs} pairs of past and present, want {2 * sizes[-1]}"
+                for device in runs.devices:
                     for kind in KINDS if device != "rocm" else ["values"]:
                         for threads in (1, 4) if device == "cpu" and kind == "memory" else (1,):
-                            found = f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else None
-                            if not found and pairs != 2 * sizes[-1]:
-                                found = f"{pairs} pairs of past and present, want {2 * sizes[-1]}"
-                            found = found or run(options, model, module, sizes, kind, device, threads, folder)
-                            passed, failed = passed + (found is None), failed + (found is not None)
-                            if found:
-                                print(f"FAILED {name} on {device}, {threads} threads, {kind}: {found}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+                            runs.count(f"{name} on {device}, {threads} threads, {kind}", refused or run(runs, model, module, sizes, kind, device, threads))
+    return runs.end()
 
 
 if __name__ == "__main__":

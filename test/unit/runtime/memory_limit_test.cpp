@@ -173,17 +173,32 @@ TEST_P(MemoryLimit, whatACallUsesIsNotDropped) {
   EXPECT_EQ(refusal(Mix), "result: " + refused(2 * Unit + input, room));
   EXPECT_EQ(instance->derived(1).buffer.memory.get(), memory);
   EXPECT_TRUE(instance->takeVariables(Read).isFresh());
-  // Who waits for a ticket does not use anything yet.
-  VariableAccesses::Ticket deriver;
-  std::thread waiting([&] { deriver = instance->takeDerived(Read); });
+  // Nor does what it computes.
   reader = {};
-  waiting.join();
+  VariableAccesses::Ticket deriver = instance->takeDerived(Read);
   EXPECT_EQ(refusal(Mix), "result: " + refused(2 * Unit + input, room));
   deriver = {};
   expect(*instance, Mix, 1, 0, [](int32_t) { return 3; }); // computed before it was refused
   EXPECT_FALSE(has(1));
   EXPECT_FALSE(instance->takeVariables(Read).isFresh());
   expectRead(*instance, 2, 2);
+}
+
+// Who waits for a ticket uses nothing yet, and finds out when he gets it.
+TEST_P(MemoryLimit, whatACallWaitsToUseIsDropped) {
+  ASSERT_OK(create(3 * Unit + input));
+  expectRead(*instance, 0, 2);
+  expect(*instance, Mix, 1, 1, [](int32_t) { return 1; });
+  VariableAccesses::Ticket writer = instance->takeVariables(AddWeight);
+  std::thread waiting([&] { expect(*instance, Both, 1, 2, [](int32_t i) { return 1 + 2 * i; }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  Ref<hal::Memory> memory;
+  EXPECT_OK(instance->allocate(2 * Unit + input, memory));
+  EXPECT_FALSE(has(1));
+  EXPECT_TRUE(has(2));
+  memory = nullptr;
+  writer = {};
+  waiting.join();
 }
 
 // Where nothing that could be dropped would be enough, nothing is.
