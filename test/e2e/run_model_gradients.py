@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""The gradients of whole models by all their trained weights, against differences that ONNX Runtime computes.
+
+  run_model_gradients.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
+
+MODEL is digits, unet or a skeleton of test/models. Of the sum of the first output of floats the gradients by every weight (an initializer of floats with two or
+more elements that is no running statistic) are finite and of the weight's shape, the same with 1, 2 and 8 threads, and along directions of all weights together
+within TOLERANCE of differences of fourth order. A direction is half that of the gradients and half random: along one that is random alone what networks bend
+by on the way is as large as the derivative. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
+"""
+import argparse
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+
+from run_models import NETWORKS, Bench, filled, make_inputs, required_devices
+
+TOLERANCE = 2e-2
+DIRECTIONS = 2
+# What a step is to change of the sum of the output's magnitudes. Rounding is seen less with the first, and where the model bends with the last.
+CHANGES = (2.0**-9, 2.0**-11, 2.0**-13, 2.0**-15)
+SCALE_OF_ZEROS = 0.01  # what the root mean square of a weight counts as that has none
+SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}}
+
+
+def statistics(graph):
+    """The running means and variances of norms."""
+    return {name for node in graph.node if node.op_type == "BatchNormalization" for name in node.input[3:5]}
+
+
+def trained(model):
+    skipped = statistics(model.graph)
+    return [tensor for tensor in model.graph.initializer
+            if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) >= 2 and tensor.name not in skipped]
+
+
+def session_of(path, weights, folder):
+    """A session of the model whose weights are inputs, and these as arrays."""
+    model = onnx.load(path)
+    arrays = {tensor.name: onnx.numpy_helper.to_array(tensor).copy() for tensor in weights}
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in arrays]
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    known = {value.name for value in model.graph.input}
+    model.graph.input.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, array.shape)
+                             for name, array in arrays.items() if name not in known)
+    onnx.save(model, f"{folder}/open.onnx", save_as_external_data=True, location="open.weights")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 2
+    return onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"]), arrays
+
+
+def rms(array):
+    return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
+
+
+def check(bench, name):
+    model = f"{bench.source}/examples/digits/digits.onnx" if name == "digits" else filled(bench, name)
+    proto = onnx.load(model, load_external_data=False)
+    sizes = SIZES.get(name) or NETWORKS[name][0]
+    inputs = make_inputs(proto, sizes, np.random.default_rng(1))
+    output = next(value.name for value in proto.graph.output if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT)
+    session, weights = session_of(model, trained(onnx.load(model)), bench.folder)
+    module = bench.path(f"{name}.vxm")
+    bench.compile(model, module, f"--grad={output}:{','.join(weights)}")
+    results = [f"grad/{weight}" for weight in weights]
+    first = None
+    for device in bench.devices:
+        runs = [bench.run(module, device, inputs, results, "--function=gradient", *more)[0]
+                for more in ([f"--threads={threads}"] for threads in ((1, 2, 8) if device == "cpu" else (0, 0)))]
+        got = {weight: runs[0][f"grad/{weight}"] for weight in weights}
+        bad = [weight for weight in weights if not np.isfinite(got[weight]).all()]
+        bench.check(f"{name}, all numbers of {len(weights)} gradients are finite, {device}", not bad, bad)
+        bad = [f"{weight}: {got[weight].shape}, want {array.shape}" for weight, array in weights.items() if got[weight].shape != array.shape]
+        bench.check(f"{name}, gradients have the shapes of the weights, {device}", not bad, bad)
+        bad = [result for result in results if any(run[result].tobytes() != runs[0][result].tobytes() for run in runs[1:])]
+        bench.check(f"{name}, the same bits {'with 1, 2 and 8 threads' if device == 'cpu' else 'in two runs'}, {device}", not bad, bad)
+        if first is not None:
+            apart = {weight: float(abs(got[weight] - first[weight]).max()) / max(1e-30, float(abs(first[weight]).max())) for weight in weights}
+            worst = max(apart, key=apart.get)
+            bench.check(f"{name}, {device} agrees with {bench.devices[0]}", apart[worst] <= 1e-3, f"'{worst}' differs by {apart[worst]:.3g} of its largest")
+        else:
+            first = got
+            compare_directions(bench, name, session, inputs, output, weights, got)
+
+
+def compare_directions(bench, name, session, inputs, output, weights, gradients):
+    random = np.random.default_rng(2)
+    for number in range(DIRECTIONS):
+        direction = {weight: np.float32(rms(array) or SCALE_OF_ZEROS) * (random.standard_normal(array.shape, np.float32) +
+                                                                         gradients[weight] / np.float32(rms(gradients[weight]) or 1))
+                     for weight, array in weights.items()}
+        got = sum(float(np.vdot(gradients[weight].astype(np.float64), step)) for weight, step in direction.items())
+        size = float(abs(session.run([output], {**inputs, **weights})[0]).sum(dtype=np.float64))
+        tries = []
+        for change in CHANGES:
+            step, want = change * size / max(abs(got), 1e-30), 0.0
+            for factor, times in ((8, 1), (-8, -1), (-1, 2), (1, -2)):
+                moved = {weight: array + np.float32(times * step) * direction[weight] for weight, array in weights.items()}
+                want += factor * float(session.run([output], {**inputs, **moved})[0].sum(dtype=np.float64)) / (12 * step)
+            tries.append((abs(got - want) / max(abs(got), abs(want), 1e-30), want))
+            if tries[-1][0] <= TOLERANCE:
+                break
+        bench.check(f"{name}, along direction {number} of all weights", tries[-1][0] <= TOLERANCE,
+                    f"the gradients give {got!r}, differences {', '.join(repr(want) for _, want in tries)}")
+        print(f"       analytic {got:.6g}, numeric {tries[-1][1]:.6g}, relative difference {tries[-1][0]:.2g} with step {len(tries)} of {len(CHANGES)}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "unet", *NETWORKS])
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    failed = passed = 0
+    for model in options.models:
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(options.bin, folder, devices, options.source)
+            try:
+                check(bench, model)
+            except RuntimeError as error:
+                bench.check(model, False, error)
+            failed, passed = failed + bench.failed, passed + bench.passed
+    print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
