@@ -10,9 +10,9 @@
 
 namespace vx::tools {
 
-// For each input of the training step that is data, its name and its file in `folder`: NAME.npy; where that is not there
-// and the input is the only one that the model does not predict from, label.npy. Throws a ToolError (exit 3) with all
-// files that are missing.
+// For each input of the training step that is data, its name and its file in `folder`: NAME.npy; where that is not
+// there and the input is the only one that the model does not predict from, label.npy. Throws a ToolError (exit 3) with
+// all files that are missing.
 std::vector<std::pair<std::string, std::string>> dataFiles(const std::string &folder, const vx_training_info &training);
 
 } // namespace vx::tools

@@ -51,9 +51,10 @@ static Schedule namedSchedule(const std::string &text, double rate) {
     const std::vector<double> given = numbers(0, 1, "one-cycle[:PART]");
     return vx::train::one_cycle(rate, given.empty() ? 0.3 : given[0]);
   }
-  throw usageError("--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], "
-                   "got '{}'",
-                   text);
+  throw usageError(
+      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], "
+      "got '{}'",
+      text);
 }
 
 Schedule scheduleOption(const std::string &text, double rate, uint64_t warmup) {

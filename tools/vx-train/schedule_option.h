@@ -15,8 +15,8 @@ namespace vx::tools {
 // before it. Throws a usage error.
 vx::train::Schedule scheduleOption(const std::string &text, double rate, uint64_t warmup);
 
-// The numbers of "5,1e-4", which `flag` was given; at least `least` and at most `most` of them. Throws a usage error with
-// the whole text and `wanted`.
+// The numbers of "5,1e-4", which `flag` was given; at least `least` and at most `most` of them. Throws a usage error
+// with the whole text and `wanted`.
 std::vector<double> numbersOption(std::string_view flag, std::string_view text, size_t least, size_t most,
                                   std::string_view wanted);
 

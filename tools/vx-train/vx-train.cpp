@@ -108,7 +108,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("module", options.module, "The module file (.vxm)");
 
   app.add_option("--data", options.data, "DIR: the data to train on")->group("Train");
-  app.add_option("--epochs", options.epochs, "Ends when so many epochs are done, those before --resume too; 1 by default")
+  app.add_option("--epochs", options.epochs,
+                 "Ends when so many epochs are done, those before --resume too; 1 by default")
       ->check(wholeNumber(1, 1'000'000'000))
       ->group("Train");
   app.add_option("--batch-size", options.batch, "Rows of a step; the module's, or 32 by default")
@@ -139,8 +140,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(0, INT64_MAX))
       ->group("Rate");
 
-  app.add_option("--checkpoint", options.checkpoint,
-                 "DIR[,EPOCHS]: save a checkpoint every so many epochs, 1 by default, behind the last one and on Ctrl-C")
+  app.add_option(
+         "--checkpoint", options.checkpoint,
+         "DIR[,EPOCHS]: save a checkpoint every so many epochs, 1 by default, behind the last one and on Ctrl-C")
       ->group("Checkpoints");
   app.add_option("--resume", options.resume,
                  "F: go on from a checkpoint, the newest whole one where F is a folder, or begin with a file's weights")
@@ -289,8 +291,8 @@ static int run(const char *name, int argc, char **argv) {
   instanceOptions.noFallback = options.noFallback;
   instanceOptions.threads = options.threads;
   instanceOptions.seed = options.seed.value_or(0);
-  const auto session = asToolErrors(
-      ExitCode::BadInput, [&] { return std::make_unique<train::Session>(module, instanceOptions); });
+  const auto session =
+      asToolErrors(ExitCode::BadInput, [&] { return std::make_unique<train::Session>(module, instanceOptions); });
   if (options.device != "auto")
     tellFallback(name, options.device, session->get_instance());
   if (options.summary)

@@ -202,6 +202,7 @@ Status Instance::placeVariables() {
     variableInfos.push_back(module().signature().variables[i]);
     variableInfos.back().dims = place.dims.data();
     variableInfos.back().size = place.size;
+    variableInfos.back().offset = static_cast<int64_t>(place.offset);
     if (!shared || !isShareable(variable.role))
       continue;
     const VariablePlace &there = shared->variablePlaces[i];

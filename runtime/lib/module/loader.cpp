@@ -224,7 +224,8 @@ void ModuleLoader::buildSignature() {
     tables.variables.push_back({variable.name.c_str(), variable.elementType, static_cast<uint32_t>(dims.size()),
                                 dims.data(), variable.known ? variable.known->size : 0,
                                 static_cast<vx_variable_role>(variable.role),
-                                (variable.source.empty() ? variable.name : variable.source).c_str()});
+                                (variable.source.empty() ? variable.name : variable.source).c_str(), variable.storage,
+                                variable.known ? static_cast<int64_t>(variable.known->offset) : -1});
   }
 }
 

@@ -2,6 +2,7 @@
 #include "checkpoint_file.h"
 #include "failure.h"
 #include "fit.h"
+#include "saved_variables.h"
 #include "vx/abi/module_header.h"
 #include "vx/train/session.hpp"
 #include "written_file.h"
@@ -14,31 +15,6 @@ namespace vx::train {
 
 namespace {
 
-struct Saved {
-  const vx_variable_info *variable;
-  std::string key; // its name in files
-};
-
-// What a step computes anew is no state.
-bool isState(vx_variable_role role) { return role != VX_ROLE_GRADIENT && role != VX_ROLE_SHADOW; }
-bool isWeight(vx_variable_role role) { return role == VX_ROLE_PARAMETER || role == VX_ROLE_STATISTIC; }
-
-// In files a weight has the name that the model has for it, where that is no other variable's.
-std::vector<Saved> savedVariables(const Instance &instance) {
-  std::vector<Saved> saved;
-  std::map<std::string, int> taken;
-  for (const vx_variable_info &variable : instance.variables()) {
-    ++taken[variable.name];
-    if (isWeight(variable.role) && std::string(variable.source) != variable.name)
-      ++taken[variable.source];
-  }
-  for (const vx_variable_info &variable : instance.variables())
-    if (isState(variable.role))
-      saved.push_back(
-          {&variable, isWeight(variable.role) && taken[variable.source] == 1 ? variable.source : variable.name});
-  return saved;
-}
-
 std::string typeOf(const vx_variable_info &variable) {
   return typeText(variable.element_type, {variable.dims, variable.rank});
 }
@@ -46,7 +22,7 @@ std::string typeOf(const vx_variable_info &variable) {
 // Of what a checkpoint must agree in with the module: names, types and dims of variables, and inputs.
 std::string moduleHash(const Instance &instance, const vx_training_info &training) {
   std::string text;
-  for (const Saved &saved : savedVariables(instance))
+  for (const SavedVariable &saved : savedVariables(instance))
     text += fmt::format("{} {} {}\n", saved.key, vx_variable_role_name(saved.variable->role), typeOf(*saved.variable));
   text += fmt::format("{}\n{}\n", training.optimizer, training.loss);
   return fmt::format("{:016x}", vx_hash64(text.data(), text.size()));
@@ -59,21 +35,21 @@ constexpr const char *OwnKeys[] = {CheckpointKey, HashKey, "module", "optimizer"
 } // namespace
 
 void Session::save(const std::string &path, Contents contents) const {
-  std::vector<Saved> saved = savedVariables(instance);
+  std::vector<SavedVariable> saved = savedVariables(instance);
   if (contents == Contents::weights)
-    std::erase_if(saved, [](const Saved &one) { return !isWeight(one.variable->role); });
-  for (const Saved &one : saved)
+    std::erase_if(saved, [](const SavedVariable &one) { return !isWeight(one.variable->role); });
+  for (const SavedVariable &one : saved)
     if (!safeTensorTypeName(one.variable->element_type))
       throw argumentError("variable '{}' is {}, which safetensors has no name for", one.variable->name,
                           typeOf(*one.variable));
   // Larger elements first, so that each tensor begins at a multiple of its element's size.
-  std::sort(saved.begin(), saved.end(), [](const Saved &a, const Saved &b) {
+  std::sort(saved.begin(), saved.end(), [](const SavedVariable &a, const SavedVariable &b) {
     const uint32_t aBits = vx_element_type_bits(a.variable->element_type);
     const uint32_t bBits = vx_element_type_bits(b.variable->element_type);
     return aBits != bBits ? aBits > bBits : a.key < b.key;
   });
   std::vector<std::string> names;
-  for (const Saved &one : saved)
+  for (const SavedVariable &one : saved)
     names.emplace_back(one.variable->name);
   const std::vector<Value> values = instance.readVariables(names);
 
@@ -142,7 +118,7 @@ std::vector<std::string> Session::load(const std::string &given) {
   // Everything that does not fit, at once.
   std::vector<std::string> names, problems;
   std::vector<Value> values;
-  for (const Saved &saved : savedVariables(instance)) {
+  for (const SavedVariable &saved : savedVariables(instance)) {
     const vx_variable_info &variable = *saved.variable;
     auto found = tensors.find(saved.key);
     if (found == tensors.end())

@@ -3,6 +3,7 @@
 #include "failure.h"
 #include "feed.h"
 #include "random.h"
+#include "saved_variables.h"
 #include "vx/base/printable.h"
 
 #include <algorithm>
@@ -218,13 +219,9 @@ std::vector<Value> Session::predict(const Dataset &data, int64_t batch) {
 
 uint64_t Session::parameter_count() const {
   uint64_t total = 0;
-  for (const vx_variable_info &variable : instance.variables())
-    if (variable.role == VX_ROLE_PARAMETER) {
-      uint64_t count = 1;
-      for (uint32_t i = 0; i < variable.rank; ++i)
-        count *= static_cast<uint64_t>(variable.dims[i]);
-      total += count;
-    }
+  for (const SavedVariable &saved : savedVariables(instance))
+    if (saved.variable->role == VX_ROLE_PARAMETER)
+      total += elementCount(*saved.variable);
   return total;
 }
 
@@ -245,14 +242,12 @@ std::string Session::summary() const {
     std::string name, shape, count;
   };
   std::vector<Row> rows{{"parameter", "shape", "count"}};
-  for (const vx_variable_info &variable : instance.variables())
-    if (variable.role == VX_ROLE_PARAMETER) {
-      uint64_t count = 1;
-      for (uint32_t i = 0; i < variable.rank; ++i)
-        count *= static_cast<uint64_t>(variable.dims[i]);
+  for (const SavedVariable &saved : savedVariables(instance)) {
+    const vx_variable_info &variable = *saved.variable;
+    if (variable.role == VX_ROLE_PARAMETER)
       rows.push_back({printableLine(variable.source), typeText(variable.element_type, {variable.dims, variable.rank}),
-                      std::to_string(count)});
-    }
+                      std::to_string(elementCount(variable))});
+  }
   const uint64_t total = parameter_count();
   size_t names = 5, shapes = 0, counts = std::to_string(total).size();
   for (const Row &row : rows) {

@@ -410,6 +410,7 @@ TEST(InstanceSymbols, sizeVariablesThatBeginAtZero) {
   ASSERT_OK(Module::load(path, module));
   EXPECT_EQ(module->signature().variables[0].dims[0], -1);
   EXPECT_EQ(module->signature().variables[0].size, 0u);
+  EXPECT_EQ(module->signature().variables[0].offset, -1);
   Ref<Instance> small, large;
   ASSERT_OK(makeSharing(module, nullptr, small, {{"pages", 2}}));
   ASSERT_OK(makeSharing(module, nullptr, large, {{"pages", 6}}));
@@ -516,6 +517,9 @@ TEST(InstanceSymbols, optionsOfTheCInterface) {
   const vx_variable_info *variables = vx_instance_variables(first, &count);
   ASSERT_EQ(count, 2u);
   EXPECT_EQ(variables[0].dims[0], 8);
+  EXPECT_EQ(variables[0].storage, 0u);
+  EXPECT_EQ(variables[0].offset, 0);
+  EXPECT_EQ(variables[1].storage, 1u);
   EXPECT_EQ(variables[0].role, VX_ROLE_CACHE);
   EXPECT_EQ(variables[1].role, VX_ROLE_PARAMETER);
   EXPECT_STREQ(vx_variable_role_name(VX_ROLE_CACHE), "cache");

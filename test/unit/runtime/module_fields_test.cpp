@@ -73,6 +73,9 @@ TEST(ModuleFields, variablesLieInStorages) {
   EXPECT_EQ(data.variables[1].role, Role::Statistic);
   EXPECT_EQ(data.variables[1].known->offset, 64u);
   EXPECT_EQ(data.variables[1].known->size, 16u);
+  const vx_variable_info &shown = module->signature().variables[1];
+  EXPECT_EQ(shown.storage, 0u);
+  EXPECT_EQ(shown.offset, 64);
 }
 
 TEST(ModuleFields, storagesAreChecked) {

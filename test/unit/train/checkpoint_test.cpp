@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,6 +106,48 @@ TEST(Checkpoint, holdsAllThatTrainingGoesOnFrom) {
   const CheckpointFile weights(path);
   EXPECT_FALSE(weights.isCheckpoint());
   EXPECT_EQ(weights.tensors().size(), 2u);
+}
+
+// A pool that holds parameters is no tensor of its own; one with bytes of nobody else is.
+TEST(Checkpoint, pools) {
+  const std::string module = writeTrainingModule("pools.vxm", [](ModuleBuilder &b) {
+    auto add = [&](const char *name, int64_t elements, uint32_t storage, int64_t offset, vx::format::Role role) {
+      const uint32_t number = b.addVariable(name, vx::format::ElementType::F32, {elements}, 4);
+      b.module.storages.pop_back();
+      b.module.variables[number]->role = role;
+      b.module.variables[number]->storage = storage;
+      b.module.variables[number]->offset = constantExpr(offset);
+    };
+    using vx::format::Role;
+    const auto storage = static_cast<uint32_t>(b.module.storages.size());
+    for (int i = 0; i < 2; ++i) {
+      b.module.storages.push_back(std::make_unique<vx::format::StorageT>());
+      b.module.storages.back()->size = constantExpr(256);
+    }
+    add("parameters", 64, storage, 0, Role::Parameter);
+    add("a", 17, storage, 0, Role::Parameter); // and 60 bytes that align the next one
+    add("b", 32, storage, 128, Role::Parameter);
+    add("moments", 64, storage + 1, 0, Role::Optimizer);
+    add("part", 3, storage + 1, 64, Role::Optimizer);
+  });
+  Session session(module, cpu());
+  EXPECT_EQ(session.parameter_count(), 15u + 17 + 32);
+  EXPECT_EQ(session.summary().find("parameters"), std::string::npos);
+  session.write_variable("b", vx::Value::tensor<float>({32}, std::vector<float>(32, 5)));
+  session.write_variable("moments", vx::Value::tensor<float>({64}, std::vector<float>(64, 6)));
+  const std::string path = scratchPath("pools.safetensors");
+  session.save(path);
+  std::set<std::string> names;
+  const CheckpointFile file(path);
+  for (const SafeTensor &tensor : file.tensors())
+    names.insert(tensor.name);
+  EXPECT_EQ(names, (std::set<std::string>{"a", "b", "dense.bias", "dense.weight", "moments", "momentum/dense.bias",
+                                          "momentum/dense.weight", "part", "step"}));
+  Session resumed(module, cpu());
+  resumed.load(path);
+  EXPECT_EQ(resumed.read_variable("parameters").data<float>()[40], 5);
+  EXPECT_EQ(resumed.read_variable("moments").data<float>()[63], 6);
+  EXPECT_EQ(resumed.read_variable("part").data<float>()[2], 6);
 }
 
 TEST(Checkpoint, weightsOfOtherToolsLoad) {

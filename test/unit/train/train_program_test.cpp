@@ -123,12 +123,14 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError("m.vxm --data data --batch-size none", 2, "--batch-size: want a number from 1 to 2147483647, got 'none'");
   expectError("m.vxm --data data --lr -1", 2, "--lr: want a number of 0 or more, got '-1'");
   const std::string saved = usual + "--save s ";
-  expectError(saved + "--schedule=linear", 2,
-              "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
-              "'linear'");
-  expectError(saved + "--schedule=constant:1", 2,
-              "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
-              "'constant:1'");
+  expectError(
+      saved + "--schedule=linear", 2,
+      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
+      "'linear'");
+  expectError(
+      saved + "--schedule=constant:1", 2,
+      "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
+      "'constant:1'");
   expectError(saved + "--schedule=cosine:", 2, "--schedule: want cosine[:END], got 'cosine:'");
   expectError(saved + "--schedule=cosine:x", 2, "--schedule cosine: want cosine[:END], got 'x'");
   expectError(saved + "--schedule=step", 2, "--schedule step: want step:EPOCHS[,FACTOR], got ''");
@@ -137,8 +139,7 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError(saved + "--schedule=exponential:1,2", 2, "--schedule exponential: want exponential:FACTOR, got '1,2'");
   expectError(saved + "--schedule=one-cycle:2", 2, "schedule one_cycle: want a part between 0 and 1, got 2");
   expectError(saved + "--early-stop=soon", 2, "--early-stop: want EPOCHS[,LEAST], got 'soon'");
-  expectError(saved + "--early-stop=0.5", 2,
-              "--early-stop: want a whole number of epochs of 1 or more, got '0.5'");
+  expectError(saved + "--early-stop=0.5", 2, "--early-stop: want a whole number of epochs of 1 or more, got '0.5'");
   expectError(saved + "--checkpoint=run,often", 2, "--checkpoint: want DIR[,EPOCHS], got 'run,often'");
   expectError(saved + "--validation=1.5", 2, "--validation: want a part between 0 and 1, or a folder, got '1.5'");
   expectError("m.vxm --data data --save m.vxm", 2,
@@ -163,9 +164,10 @@ TEST_F(VxTrain, badInput) {
   expectError(saved, 3, "data/label.npy: row 41 has 10, want 0 to 2");
   std::vector<uint8_t> bytes(60 * 4);
   writeNpy("data/x.npy", "|u1", {60, 4}, bytes.data(), 240);
-  expectError(saved, 3,
-              "data/x.npy: input 'x' wants f32[batch,4], got u8[60,4] (elements are taken as they are: u8 does not become "
-              "f32 by itself, since only you know by what scale; save them as f32)");
+  expectError(
+      saved, 3,
+      "data/x.npy: input 'x' wants f32[batch,4], got u8[60,4] (elements are taken as they are: u8 does not become "
+      "f32 by itself, since only you know by what scale; save them as f32)");
   makeData("data", 60, 1);
   writeFile("bad.safetensors", {1, 2, 3});
   expectError(saved + "--resume bad.safetensors", 3,
@@ -229,7 +231,7 @@ TEST_F(VxTrain, interrupts) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
     const std::string error = contents("err.txt");
     EXPECT_NE(error.find("vx-train: error: interrupted behind step "), std::string::npos) << error;
-    const std::string way = *where == 0            ? "; nothing is saved: there is no --save and no --checkpoint\n"
+    const std::string way = *where == 0       ? "; nothing is saved: there is no --save and no --checkpoint\n"
                             : where[2] == 'c' ? "; go on with --resume run\n"
                                               : "; go on with --resume kept.safetensors\n";
     EXPECT_TRUE(error.ends_with(way)) << error;

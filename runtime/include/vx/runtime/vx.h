@@ -189,6 +189,9 @@ typedef struct vx_variable_info {
   uint64_t size;       /* bytes; 0 where a dim is -1 */
   vx_variable_role role;
   const char *source; /* what the model that was compiled calls it */
+  /* Where its bytes are: variables of one storage may share them, as a pool and what lies in it do. */
+  size_t storage;
+  int64_t offset; /* bytes; -1 where it depends on a size that is bound when an instance is made */
 } vx_variable_info;
 
 /* Maps a module file and checks all of its metadata. The file must not change while the module lives.
