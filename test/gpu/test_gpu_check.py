@@ -74,7 +74,7 @@ def whole_script(test):
     passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
     test.check("and none of its networks or large tensors passes", not passed, passed)
     os.makedirs(test.inside)
-    test.run("tar", "-C", test.inside, "-xzf", os.path.join(test.pack, "pack.tar.gz"))
+    test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, "pack.tar.xz"))
 
 
 def planted_values(test):

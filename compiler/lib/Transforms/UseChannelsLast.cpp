@@ -1,6 +1,7 @@
 // Convolutions with their channels innermost, and everything between them in the same layout.
 
 #include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Dialect/VX/IR/WindowSize.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -16,23 +17,6 @@ namespace vx {
 namespace {
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// [0, 2, 3, 1] for rank 4.
-SmallVector<int64_t> toChannelsLast(int64_t rank) {
-  SmallVector<int64_t> permutation = {0};
-  for (int64_t d = 2; d < rank; ++d)
-    permutation.push_back(d);
-  permutation.push_back(1);
-  return permutation;
-}
-
-/// [0, 3, 1, 2] for rank 4.
-SmallVector<int64_t> toChannelsFirst(int64_t rank) {
-  SmallVector<int64_t> permutation = {0, rank - 1};
-  for (int64_t d = 1; d + 1 < rank; ++d)
-    permutation.push_back(d);
-  return permutation;
-}
 
 /// The same tensor with channels last, when `value` is nothing but a view of it with channels first.
 Value getChannelsLast(Value value) {
@@ -53,7 +37,7 @@ RankedTensorType permute(RankedTensorType type, ArrayRef<int64_t> permutation) {
 
 /// The type of a channels-first tensor with channels last. What takes an op's place knows the sizes that the op knew,
 /// which may be more than follows from its operands.
-RankedTensorType toChannelsLast(RankedTensorType type) { return permute(type, toChannelsLast(type.getRank())); }
+RankedTensorType withChannelsLast(RankedTensorType type) { return permute(type, toChannelsLast(type.getRank())); }
 
 /// Replaces `op` by the view with channels first of `result`, which has them last.
 LogicalResult replaceWithView(PatternRewriter &rewriter, Operation *op, Value result) {
@@ -80,12 +64,39 @@ struct ConvertConv : OpRewritePattern<ConvOp> {
     if (op.getChannelsLast())
       return failure();
     RankedTensorType type = typeOf(op.getInput());
-    Value input =
-        TransposeOp::create(rewriter, op.getLoc(), toChannelsLast(type), op.getInput(), toChannelsLast(type.getRank()));
-    Value result = ConvOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), input, op.getFilter(),
+    Value input = TransposeOp::create(rewriter, op.getLoc(), withChannelsLast(type), op.getInput(),
+                                      toChannelsLast(type.getRank()));
+    Value result = ConvOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), input, op.getFilter(),
                                   op.getStrides(), op.getDilations(), op.getPadsLow(), op.getPadsHigh(), op.getGroups(),
                                   /*channels_last=*/true, op.getSumsAttr(), op.getFactorsAttr());
     return replaceWithView(rewriter, op, result);
+  }
+};
+
+/// Both operands have their channels last, and the result has its filters and channels behind the places of the kernel.
+struct ConvertConvFilter : OpRewritePattern<ConvFilterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvFilterOp op, PatternRewriter &rewriter) const override {
+    if (op.getChannelsLast())
+      return failure();
+    auto convert = [&](Value value) -> Value {
+      RankedTensorType type = typeOf(value);
+      return TransposeOp::create(rewriter, op.getLoc(), withChannelsLast(type), value, toChannelsLast(type.getRank()));
+    };
+    int64_t rank = typeOf(op).getRank();
+    SmallVector<int64_t> there, back = {rank - 1, rank - 2};
+    for (int64_t d = 2; d < rank; ++d) {
+      there.push_back(d);
+      back.push_back(d - 2);
+    }
+    there.append({1, 0});
+    Value result = ConvFilterOp::create(rewriter, op.getLoc(), permute(typeOf(op), there), convert(op.getInput()),
+                                        convert(op.getGradient()), op.getKernel(), op.getStrides(), op.getDilations(),
+                                        op.getPadsLow(), op.getGroups(), /*channels_last=*/true, op.getSumsAttr(),
+                                        op.getFactorsAttr());
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, typeOf(op), result, back);
+    return success();
   }
 };
 
@@ -107,7 +118,7 @@ struct SinkThroughElementwise : RewritePattern {
       operands.push_back(convert(rewriter, operand));
     Operation *copy = rewriter.clone(*op);
     copy->setOperands(operands);
-    copy->getResult(0).setType(toChannelsLast(type));
+    copy->getResult(0).setType(withChannelsLast(type));
     return replaceWithView(rewriter, op, copy->getResult(0));
   }
 
@@ -143,7 +154,7 @@ private:
   static Value convert(PatternRewriter &rewriter, Value value) {
     if (Value inner = getChannelsLast(value))
       return inner;
-    RankedTensorType type = toChannelsLast(typeOf(value));
+    RankedTensorType type = withChannelsLast(typeOf(value));
     if (DenseElementsAttr splat = getSplat(value))
       return ConstantOp::create(rewriter, value.getLoc(), type,
                                 splat.resizeSplat(RankedTensorType::get(type.getShape(), type.getElementType())));
@@ -176,7 +187,7 @@ struct SinkThroughReduceWindow : OpRewritePattern<ReduceWindowOp> {
     if (!input)
       return failure();
     Value result =
-        ReduceWindowOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), op.getKind(), input,
+        ReduceWindowOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), op.getKind(), input,
                                reordered(op.getWindow()), reordered(op.getStrides()), reordered(op.getDilations()),
                                reordered(op.getPadsLow()), reordered(op.getPadsHigh()));
     return replaceWithView(rewriter, op, result);
@@ -226,7 +237,7 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
       return failure();
     int64_t rank = typeOf(op.getResult()).getRank();
     Value result =
-        ConcatOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), inputs, placeOf(op.getAxis(), rank));
+        ConcatOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), inputs, placeOf(op.getAxis(), rank));
     return replaceWithView(rewriter, op, result);
   }
 };
@@ -244,7 +255,7 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
       low.push_back(op.getLow()[d]);
       high.push_back(op.getHigh()[d]);
     }
-    Value result = PadOp::create(rewriter, op.getLoc(), toChannelsLast(typeOf(op)), input, op.getValue(),
+    Value result = PadOp::create(rewriter, op.getLoc(), withChannelsLast(typeOf(op)), input, op.getValue(),
                                  rewriter.getArrayAttr(low), rewriter.getArrayAttr(high));
     return replaceWithView(rewriter, op, result);
   }
@@ -284,11 +295,12 @@ struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> 
   void runOnOperation() override {
     bool isAnyWanted = false;
     getOperation().walk([&](ConvOp op) { isAnyWanted |= isWanted(op); });
+    getOperation().walk([&](ConvFilterOp) { isAnyWanted = true; });
     if (!isAnyWanted)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvertConv, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce, SinkThroughConcat,
-                 SinkThroughPad, TransposeToReshape>(&getContext());
+    patterns.add<ConvertConv, ConvertConvFilter, SinkThroughElementwise, SinkThroughReduceWindow, SinkThroughReduce,
+                 SinkThroughConcat, SinkThroughPad, TransposeToReshape>(&getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

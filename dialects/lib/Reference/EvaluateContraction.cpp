@@ -133,9 +133,61 @@ static Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor 
   return result;
 }
 
+static Result evaluateConvFilter(ConvFilterOp op, const HostTensor &input, const HostTensor &gradient,
+                                 const SymbolValues &symbols) {
+  llvm::Expected<Shape> kernel = evaluateDimsOf(op, op.getKernel(), symbols);
+  if (!kernel)
+    return kernel.takeError();
+  llvm::ArrayRef<int64_t> inputShape = input.getShape(), gradientShape = gradient.getShape();
+  int64_t groups = op.getGroups(), channelDim = op.getChannelDim(), spatial = inputShape.size() - 2;
+  if (inputShape[0] != gradientShape[0] || inputShape[channelDim] % groups != 0 ||
+      gradientShape[channelDim] % groups != 0)
+    return callError(op, "an input of shape " + describeShape(inputShape) + " in " + llvm::Twine(groups) +
+                             " groups does not fit a gradient of shape " + describeShape(gradientShape));
+  int64_t channels = inputShape[channelDim] / groups, filtersOfGroup = gradientShape[channelDim] / groups;
+  Shape shape(inputShape.size()), places;
+  shape[op.getFilterDim()] = gradientShape[channelDim];
+  shape[op.getFilterChannelDim()] = channels;
+  for (int64_t d = 0; d < spatial; ++d) {
+    if ((*kernel)[d] < 0)
+      return callError(op, "size " + llvm::Twine(d) + " of the kernel is " + llvm::Twine((*kernel)[d]));
+    shape[op.getKernelDim(d)] = (*kernel)[d];
+    places.push_back(gradientShape[op.getSpatialDim(d)]);
+  }
+  HostTensor result(op.getSums() ? ElementType::F32 : input.getElementType(), shape);
+  std::vector<double> inputs = toFloats(input), gradients = toFloats(gradient);
+  Shape inputStrides = getStrides(inputShape), gradientStrides = getStrides(gradientShape);
+  IndexSpace windows(places);
+
+  IndexSpace(shape).forEach([&](llvm::ArrayRef<int64_t> out, int64_t linear) {
+    int64_t filter = out[op.getFilterDim()],
+            channel = filter / filtersOfGroup * channels + out[op.getFilterChannelDim()];
+    std::vector<int64_t> inputOffsets, gradientOffsets;
+    windows.forEach([&](llvm::ArrayRef<int64_t> place, int64_t) {
+      int64_t inputOffset = 0, gradientOffset = 0;
+      for (int64_t d = 0; d < spatial; ++d) {
+        int64_t position =
+            place[d] * op.getStrides()[d] + out[op.getKernelDim(d)] * op.getDilations()[d] - op.getPadsLow()[d];
+        if (position < 0 || position >= inputShape[op.getSpatialDim(d)])
+          return;
+        inputOffset += position * inputStrides[op.getSpatialDim(d)];
+        gradientOffset += place[d] * gradientStrides[op.getSpatialDim(d)];
+      }
+      for (int64_t n = 0; n < inputShape[0]; ++n) {
+        inputOffsets.push_back(inputOffset + n * inputStrides[0]);
+        gradientOffsets.push_back(gradientOffset + n * gradientStrides[0]);
+      }
+    });
+    setDot(result, linear, inputs, gradients, inputOffsets, gradientOffsets, channel * inputStrides[channelDim],
+           filter * gradientStrides[channelDim]);
+  });
+  return result;
+}
+
 void addContractionEvaluators(EvaluatorTable &table) {
   table.add<evaluateContract>();
   table.add<evaluateConv>();
+  table.add<evaluateConvFilter>();
 }
 
 } // namespace vx::reference

@@ -51,7 +51,37 @@ def cases():
                {"r": Result("f32", [5, 4], sum_of_special())})
     yield from epilogues()
     yield from convolutions()
+    yield from convolution_filters()
     yield from packed()
+
+
+def convolution_filters():
+    """The sums over batch and places for one element of a filter; "long" and "wide" are of more than one block of depth, rows and columns."""
+    for name, dtype, size, channels, filters, kernel, strides, dilations, low, places, groups in (
+            ("3x3", "f32", [2, 9, 7], 3, 5, [3, 3], [1, 1], [1, 1], [1, 1], [9, 7], 1), ("strided", "f32", [3, 11, 13], 16, 24, [3, 3], [2, 2], [1, 1], [1, 1], [6, 7], 1),
+            ("dilated", "f32", [1, 13, 11], 2, 17, [3, 2], [1, 2], [2, 3], [2, 0], [12, 4], 1), ("1x1", "f32", [2, 7, 7], 33, 16, [1, 1], [1, 1], [1, 1], [0, 0], [7, 7], 1),
+            ("1x1_strided", "f32", [2, 8, 7], 16, 32, [1, 1], [2, 2], [1, 1], [0, 0], [4, 4], 1), ("long", "f32", [5, 12, 11], 17, 31, [3, 3], [1, 1], [1, 1], [1, 1], [12, 11], 1),
+            ("wide", "f32", [1, 4, 5], 211, 197, [2, 1], [1, 1], [1, 1], [1, 0], [5, 5], 1), ("deep", "f32", [1, 3, 3], 256, 64, [3, 3], [1, 1], [1, 1], [1, 1], [3, 3], 1),
+            ("stem", "f32", [1, 23, 21], 3, 24, [7, 7], [2, 2], [1, 1], [3, 3], [12, 11], 1), ("1d", "f32", [3, 17], 5, 7, [5], [2], [1], [2], [9], 1),
+            ("3d", "f32", [1, 5, 4, 6], 4, 8, [2, 3, 2], [1, 1, 2], [1, 1, 1], [0, 1, 0], [4, 4, 3], 1), ("grouped", "f32", [2, 7, 7], 6, 4, [3, 3], [1, 1], [1, 1], [1, 1], [7, 7], 2),
+            ("depthwise", "f32", [2, 9, 9], 5, 5, [3, 3], [2, 1], [1, 1], [1, 1], [5, 9], 5), ("cropped", "f32", [1, 9, 9], 2, 3, [3, 3], [1, 1], [1, 1], [-1, 1], [5, 7], 1),
+            # Places and windows that reach beyond the input, and less than all of it.
+            ("beyond", "f32", [1, 5, 6], 16, 16, [3, 3], [2, 3], [1, 2], [1, 0], [4, 3], 1), ("short", "f32", [1, 9, 9], 16, 16, [2, 2], [1, 1], [1, 1], [0, 0], [3, 4], 1),
+            ("empty_batch", "f32", [0, 5, 5], 3, 2, [3, 3], [1, 1], [1, 1], [0, 0], [3, 3], 1), ("empty_kernel", "f32", [1, 5, 5], 3, 2, [0, 3], [1, 1], [1, 1], [0, 0], [3, 3], 1),
+            ("no_places", "f32", [1, 5, 5], 3, 2, [3, 3], [1, 1], [1, 1], [0, 0], [0, 3], 1), ("nothing", "f32", [1, 0, 5], 3, 2, [1, 2], [3, 3], [1, 1], [0, 0], [0, 2], 1),
+            ("one", "f32", [1, 1, 1], 1, 1, [1, 1], [1, 1], [1, 1], [0, 0], [1, 1], 1),
+            ("f64", "f64", [1, 5, 5], 17, 9, [3, 3], [1, 1], [1, 1], [1, 1], [5, 5], 1), ("f16", "f16", [1, 5, 5], 17, 9, [3, 3], [1, 1], [1, 1], [1, 1], [5, 5], 1),
+            ("bf16", "bf16", [1, 5, 5], 17, 9, [3, 3], [1, 1], [1, 1], [1, 1], [5, 5], 1)):
+        for is_last in (False, True):
+            if is_last:
+                x, g, result = size + [channels], size[:1] + places + [filters], kernel + [channels // groups, filters]
+            else:
+                x, g, result = size[:1] + [channels] + size[1:], size[:1] + [filters] + places, [filters, channels // groups] + kernel
+            sizes = ", ".join(f"#vx.dim<{k}>" for k in kernel)
+            yield Case(f"conv_filter_{name}{'_last' if is_last else ''}", {"x": Input(dtype, x, uniform()), "g": Input(dtype, g, uniform())},
+                       f"  %r = vx.conv_filter %x, %g kernel [{sizes}] strides = {strides} dilations = {dilations} pads = {low} groups = {groups}"
+                       f"{' channels_last' if is_last else ''} : {tensor_type(dtype, x)}, {tensor_type(dtype, g)}",
+                       {"r": Result(dtype, result, sum_of(size[0] * math.prod(places), dtype))})
 
 
 def packed():

@@ -11,6 +11,8 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace vx {
@@ -27,6 +29,7 @@ struct Blocking {
   int64_t columnBlock;   // columns whose accumulators the stack holds beside them; whole groups of vectors
   int64_t depthBlock;    // of the packed A and B
   bool isOneDepthBlock = false;
+  bool hasColumnsInA = false; // A is packed column by column
   int64_t columns() const { return vectors * lanes; }
 };
 
@@ -37,8 +40,9 @@ struct BlockLimits {
 };
 constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {132, 192, 256};
 
-/// The loops of a blocked matrix product. A block of A is packed row by row, which is where its prologue, its padding
-/// and the patches of a convolution are computed; B is packed in columns of one vector each, or lies so in memory
+/// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns are
+/// what lies together in memory; this is where its prologue, its padding and the patches of a convolution are computed.
+/// B is packed in columns of one vector each, or lies so in memory
 /// already. Sums are kept on the stack from one block of k to the next, and the epilogue is computed from there.
 class ProductEmitter : BlockEmitter {
 public:
@@ -52,12 +56,20 @@ private:
   void findSizes();
   LogicalResult emitBlock(Range rows, Range columns);
   LogicalResult packRows(Range rows, Range depth);
+  LogicalResult packColumnsOfA(Range rows, Range depth);
   LogicalResult packColumns(Range columns, Range depth);
   LogicalResult multiplyBlock(Range rows, Range columns, Range depth);
   LogicalResult multiplyColumns(Range rows, Range columns, Range depth, Value column, int64_t vectors);
   void multiplyTile(Range rows, Range columns, Range depth, Value row, Value column, int64_t rowCount, int64_t vectors);
   LogicalResult finish(Range rows, Range columns);
 
+  /// Calls `body` for each place of the k dimensions in a range, with the places of its loops in `at`. The innermost
+  /// dimension is a loop of its own, so that the others are found once for all of its places.
+  LogicalResult forEachDepth(Range depth, SmallVectorImpl<LaneIndex> &at, function_ref<LogicalResult(Value)> body);
+  /// Calls `body` for each run of places of the last of `dims` in `range`, which counts places of all of them, in
+  /// row-major order: the run's range, and where it begins. Sets the loops of the others in `at`.
+  LogicalResult forEachRun(Range range, ArrayRef<unsigned> dims, bool isWholeRange, SmallVectorImpl<LaneIndex> &at,
+                           function_ref<LogicalResult(Range, Value)> body);
   /// Sets the loops `dims` of `places` to the place `flat` in row-major order.
   void setPlace(SmallVectorImpl<LaneIndex> &places, ArrayRef<unsigned> dims, LaneIndex flat);
   Value accumulatorPlace(Range rows, Range columns, Value row, Value column, int64_t vector);
@@ -71,6 +83,7 @@ private:
   Value destination, packedA, packedB, accumulators;
   Value depthSize;
   bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
+  bool hasWholeRows = false;    // no vector of a column of A reaches beyond its last m dimension
   SmallVector<LaneIndex> ivs;
 };
 
@@ -150,6 +163,10 @@ LogicalResult ProductEmitter::run() {
   Range columns = {tile.lower[product.n], tile.upper[product.n]};
   int64_t columnTile = product.n < tiles.size() ? tiles[product.n] : 0;
   hasWholeColumns = isMultipleOf(loopSizes.lookup(product.n), blocking.lanes) && columnTile % blocking.lanes == 0;
+  unsigned lastRow = product.m.back();
+  int64_t rowTile = lastRow < tiles.size() ? tiles[lastRow] : 0;
+  hasWholeRows = isMultipleOf(loopSizes.lookup(lastRow), blocking.lanes) && rowTile % blocking.lanes == 0 &&
+                 blocking.rowBlock % blocking.lanes == 0;
 
   LogicalResult done = forBlocks(rows, blocking.rowBlock, [&](Range rowBlock) {
     return forBlocks(columns, blocking.columnBlock,
@@ -176,7 +193,8 @@ LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
       return failure();
   }
   auto block = [&](Range depth) {
-    if (failed(packRows(rows, depth)) || (!product.packedB && failed(packColumns(columns, depth))))
+    if (failed(blocking.hasColumnsInA ? packColumnsOfA(rows, depth) : packRows(rows, depth)) ||
+        (!product.packedB && failed(packColumns(columns, depth))))
       return failure();
     return multiplyBlock(rows, columns, depth);
   };
@@ -186,10 +204,40 @@ LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
   return finish(rows, columns);
 }
 
+LogicalResult ProductEmitter::forEachRun(Range range, ArrayRef<unsigned> dims, bool isWholeRange,
+                                         SmallVectorImpl<LaneIndex> &at,
+                                         function_ref<LogicalResult(Range, Value)> body) {
+  ArrayRef<unsigned> outer = dims.drop_back();
+  if (outer.empty())
+    return body(range, index(0));
+  Value run = loopSizes.lookup(dims.back());
+  Value first = isWholeRange ? index(0) : builder.createOrFold<arith::DivUIOp>(loc, range.lower, run);
+  Value last = builder.createOrFold<arith::CeilDivUIOp>(loc, range.upper, run);
+  return forEach(first, last, 1, [&](Value number) {
+    setPlace(at, outer, {number, 0, {}});
+    Value origin = times(number, run);
+    Range part = {index(0), run};
+    if (!isWholeRange) {
+      Value lower = minus(range.lower, origin), upper = minus(range.upper, origin);
+      part = {arith::MaxSIOp::create(builder, loc, lower, index(0)), arith::MinSIOp::create(builder, loc, upper, run)};
+    }
+    return body(part, origin);
+  });
+}
+
+LogicalResult ProductEmitter::forEachDepth(Range depth, SmallVectorImpl<LaneIndex> &at,
+                                           function_ref<LogicalResult(Value)> body) {
+  return forEachRun(depth, product.k, blocking.isOneDepthBlock, at, [&](Range run, Value origin) {
+    return forEach(run.lower, run.upper, 1, [&](Value k) {
+      at[product.k.back()] = {k, 0, {}};
+      return body(plus(origin, k));
+    });
+  });
+}
+
 LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
   // The innermost k dimension is a run of memory, and all before it (the places of a filter) are taken one by one: what
   // lies outside of the input is then outside for a whole run.
-  ArrayRef<unsigned> outer = ArrayRef<unsigned>(product.k).drop_back();
   unsigned inner = product.k.back();
   Value run = loopSizes.lookup(inner);
   std::optional<int64_t> knownRun = getConstantIntValue(run);
@@ -198,7 +246,8 @@ LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
     SmallVector<LaneIndex> at = ivs;
     setPlace(at, product.m, {row, 0, {}});
     Value firstPlace = times(minus(row, rows.lower), blocking.depthBlock);
-    auto packRun = [&](Range range, Value start) {
+    return forEachRun(depth, product.k, blocking.isOneDepthBlock, at, [&](Range range, Value origin) {
+      Value start = plus(firstPlace, minus(origin, depth.lower));
       return forEach(range.lower, range.upper, blocking.lanes, [&](Value k) -> LogicalResult {
         at[inner] = {k, 1, {}};
         evaluator->setMask(maskBelow(blocking.lanes, k, run, isWhole));
@@ -209,22 +258,29 @@ LogicalResult ProductEmitter::packRows(Range rows, Range depth) {
         vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedA, plus(start, k));
         return success();
       });
-    };
-    if (outer.empty())
-      return packRun(depth, minus(firstPlace, depth.lower));
-    // The runs that the block touches, each as far as it lies in the block.
-    Value firstRun = blocking.isOneDepthBlock ? index(0) : builder.createOrFold<arith::DivUIOp>(loc, depth.lower, run);
-    Value lastRun = builder.createOrFold<arith::CeilDivUIOp>(loc, depth.upper, run);
-    return forEach(firstRun, lastRun, 1, [&](Value number) {
-      setPlace(at, outer, {number, 0, {}});
-      Value origin = times(number, run);
-      Range range = {index(0), run};
-      if (!blocking.isOneDepthBlock) {
-        Value lower = minus(depth.lower, origin), upper = minus(depth.upper, origin);
-        range = {arith::MaxSIOp::create(builder, loc, lower, index(0)),
-                 arith::MinSIOp::create(builder, loc, upper, run)};
-      }
-      return packRun(range, plus(firstPlace, minus(origin, depth.lower)));
+    });
+  });
+}
+
+LogicalResult ProductEmitter::packColumnsOfA(Range rows, Range depth) {
+  unsigned inner = product.m.back();
+  Value run = loopSizes.lookup(inner);
+  SmallVector<LaneIndex> at = ivs;
+  return forEachDepth(depth, at, [&](Value k) {
+    Value firstPlace = times(minus(k, depth.lower), blocking.rowBlock);
+    return forEachRun(rows, product.m, /*isWholeRange=*/false, at, [&](Range range, Value origin) {
+      Value start = plus(firstPlace, minus(origin, rows.lower));
+      return forEach(range.lower, range.upper, blocking.lanes, [&](Value row) -> LogicalResult {
+        at[inner] = {row, 1, {}};
+        evaluator->setMask(maskBelow(blocking.lanes, row, run, hasWholeRows));
+        Value value = evaluator->evaluateInBody(product.op, product.a, at);
+        if (!value)
+          return failure();
+        evaluator->setMask({});
+        // What is written beyond the run is written again: by the next run, or by the next column.
+        vector::StoreOp::create(builder, loc, evaluator->toVector(loc, value), packedA, plus(start, row));
+        return success();
+      });
     });
   });
 }
@@ -239,8 +295,7 @@ LogicalResult ProductEmitter::packColumns(Range columns, Range depth) {
     at[product.n] = {column, 1, {}};
     Value mask = maskBelow(blocking.lanes, column, columns.upper, hasWholeColumns && blocking.vectors == 1);
     Value first = times(minus(column, columns.lower), blocking.depthBlock);
-    return forEach(depth.lower, depth.upper, 1, [&](Value k) -> LogicalResult {
-      setPlace(at, product.k, {k, 0, {}});
+    return forEachDepth(depth, at, [&](Value k) -> LogicalResult {
       evaluator->setMask(mask);
       Value value = evaluator->evaluateInBody(product.op, product.b, at);
       if (!value)
@@ -291,7 +346,10 @@ void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value 
       else
         sums.push_back(vector::LoadOp::create(builder, loc, vector, accumulators, places.back()));
     }
-  PackedRows a = {packedA, times(minus(row, rows.lower), blocking.depthBlock), rowCount, blocking.depthBlock, 1};
+  Value firstRow = minus(row, rows.lower);
+  PackedRows a = {packedA, times(firstRow, blocking.depthBlock), rowCount, blocking.depthBlock, 1};
+  if (blocking.hasColumnsInA)
+    a = {packedA, firstRow, rowCount, 1, blocking.rowBlock};
   PackedColumns b = {packedB, {}, product.packedB ? product.tile : blocking.lanes};
   for (int64_t v = 0; v < vectors; ++v) {
     Value place = plus(column, v * blocking.lanes);
@@ -370,7 +428,10 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
   }
   int64_t rowCount = std::max<int64_t>(multiplySizes(rowSizes).value_or(limits.rows), 1);
   blocking.rows = std::min(blocking.rows, rowCount);
-  blocking.rowBlock = getEvenBlock(rowCount, limits.rows, blocking.rows);
+  // Blocks of whole vectors, where those of a column are stored.
+  blocking.hasColumnsInA = product.hasColumnsInA && rowCount >= blocking.lanes;
+  int64_t rowUnit = blocking.hasColumnsInA ? std::lcm(blocking.rows, blocking.lanes) : blocking.rows;
+  blocking.rowBlock = getEvenBlock(rowCount, limits.rows, rowUnit);
   blocking.columnBlock =
       getEvenBlock(ShapedType::isDynamic(columns) ? limits.columns : columns, limits.columns, blocking.columns());
 

@@ -60,6 +60,34 @@ static void matchPackedB(Product &product) {
   product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
 }
 
+/// True when all that `value` reads from memory has neighbours along `loop`.
+static bool liesAlong(linalg::GenericOp op, Value value, unsigned loop) {
+  bool readsAny = false, isAlong = true;
+  auto add = [&](bool isSo) {
+    readsAny = true;
+    isAlong &= isSo;
+  };
+  auto addArgument = [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != op.getBody())
+      return;
+    AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(argument.getArgNumber()));
+    if (map.getNumResults() > 0)
+      add(map.getResults().back() == getAffineDimExpr(loop, op.getContext()));
+  };
+  addArgument(value);
+  for (Operation *needed : getBodySlice(*op.getBody(), value))
+    needed->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        addArgument(operand);
+      if (auto extract = dyn_cast<tensor::ExtractOp>(inner); extract && !extract.getIndices().empty()) {
+        auto index = extract.getIndices().back().getDefiningOp<linalg::IndexOp>();
+        add(index && index.getDim() == loop);
+      }
+    });
+  return readsAny && isAlong;
+}
+
 void OnlySum::eraseResults() {
   for (bufferization::MaterializeInDestinationOp result : results)
     result.erase();
@@ -134,6 +162,7 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
     product.outer.push_back(outer);
   for (unsigned k = rank; k < op.getNumLoops(); ++k)
     product.k.push_back(k);
+  product.hasColumnsInA = liesAlong(op, product.a, product.m.back());
   matchPackedB(product);
   return product;
 }

@@ -22,6 +22,8 @@ struct Product : OnlySum {
   mlir::Value a, b;
   llvm::SmallVector<unsigned> outer, m, k;
   unsigned n = 0;
+  /// True when neighbours in memory of what A is made of are neighbours along the last m dimension.
+  bool hasColumnsInA = false;
   /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
   mlir::Value packedB;
   int64_t tile = 0;

@@ -538,6 +538,8 @@ LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
 }
 
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
+  if (isa<ConvFilterOp>(composite))
+    return true;
   auto attention = dyn_cast<AttentionOp>(composite);
   return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);
 }

@@ -151,11 +151,83 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 
+Value lowerConvFilter(KernelLowering &lowering, ConvFilterOp op) {
+  RankedTensorType inputType = op.getInput().getType(), gradientType = op.getGradient().getType(),
+                   type = op.getResult().getType();
+  Location loc = op.getLoc();
+  OpBuilder &builder = lowering.builder;
+  int64_t rank = type.getRank(), spatial = rank - 2, groups = op.getGroups();
+  // Loops: the result's dimensions, then n and o...
+  int64_t loops = rank + 1 + spatial;
+  SmallVector<AffineExpr> gradient(rank);
+  gradient[0] = getAffineDimExpr(rank, op.getContext());
+  gradient[op.getChannelDim()] = getAffineDimExpr(op.getFilterDim(), op.getContext());
+  for (int64_t d = 0; d < spatial; ++d)
+    gradient[op.getSpatialDim(d)] = getAffineDimExpr(rank + 1 + d, op.getContext());
+  SmallVector<AffineMap> maps = {AffineMap::get(loops, 0, gradient, op.getContext()),
+                                 AffineMap::getMultiDimIdentityMap(loops, op.getContext()).getSliceMap(0, rank)};
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
+  std::fill(iterators.begin() + rank, iterators.end(), utils::IteratorType::reduction);
+
+  Type vxElement = type.getElementType();
+  Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, vxElement, getAccumulatorType(vxElement)));
+  Value input = lowering.get(op.getInput());
+  Value channelsOfGroup, filtersOfGroup;
+  if (groups != 1) {
+    DimAttr divisor = DimAttr::constant(op.getContext(), groups);
+    channelsOfGroup = lowering.dim(loc, DimAttr::floorDiv(getDim(inputType, op.getChannelDim()), divisor));
+    filtersOfGroup = lowering.dim(loc, DimAttr::floorDiv(getDim(gradientType, op.getChannelDim()), divisor));
+  }
+  SmallVector<Value> sizes;
+  for (int64_t d = 0; d < spatial; ++d)
+    sizes.push_back(lowering.size(loc, op.getInput(), op.getSpatialDim(d)));
+  // How many places the windows reach beyond the end; 1 where that is not known.
+  auto reachBeyond = [&](int64_t d) -> int64_t {
+    DimAttr size = getDim(inputType, op.getSpatialDim(d)), places = getDim(gradientType, op.getSpatialDim(d)),
+            kernel = getDim(type, op.getKernelDim(d));
+    if (!size || !places || !kernel)
+      return 1;
+    DimAttr beyond = (kernel + (-1)) * op.getDilations()[d] + (places + (-1)) * op.getStrides()[d] + 1 - size +
+                     (-op.getPadsLow()[d]);
+    return std::max<int64_t>(beyond.asConstant().value_or(1), 0);
+  };
+  auto generic = linalg::GenericOp::create(
+      builder, loc, init.getType(), lowering.get(op.getGradient()), init, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        SmallVector<Value> at;
+        for (int64_t d = 0; d < loops; ++d)
+          at.push_back(linalg::IndexOp::create(b, l, d));
+        SmallVector<Value> indices(rank), conditions;
+        indices[0] = at[rank];
+        Value channel = at[op.getFilterChannelDim()];
+        if (groups != 1) {
+          Value group = arith::DivUIOp::create(b, l, at[op.getFilterDim()], filtersOfGroup);
+          channel = arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, group, channelsOfGroup), channel);
+        }
+        indices[op.getChannelDim()] = channel;
+        for (int64_t d = 0; d < spatial; ++d) {
+          Value inWindow = getDim(type, op.getKernelDim(d)).asConstant() == 1 ? Value() : at[op.getKernelDim(d)];
+          WindowDim window = {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], reachBeyond(d)};
+          indices[op.getSpatialDim(d)] = getWindowPlace(b, l, window, at[rank + 1 + d], inWindow, sizes[d], conditions);
+        }
+        Value element = guardedRead(
+            b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },
+            [&](OpBuilder &inner) { return constantScalar(inner, l, inputType.getElementType(), 0); },
+            inputType.getElementType());
+        linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
+      });
+  lowering.markAnchor(op, generic);
+  if (op.getFactors())
+    generic->setAttr(vxk::kTF32Attr, builder.getUnitAttr());
+  return roundTo(lowering, loc, generic.getResult(0), type);
+}
+
 } // namespace
 
 void addContractionLowerings(LoweringTable &table) {
   table.add<ContractOp, lowerContract>();
   table.add<ConvOp, lowerConv>();
+  table.add<ConvFilterOp, lowerConvFilter>();
 }
 
 } // namespace vx

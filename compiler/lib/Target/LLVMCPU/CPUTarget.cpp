@@ -27,6 +27,8 @@ public:
   LogicalResult checkSupported(Operation *op, const TargetSpec &) const override { return cpu::checkSupported(op); }
 
   bool decomposes(Operation *composite, const TargetSpec &) const override {
+    if (auto filter = llvm::dyn_cast<ConvFilterOp>(composite))
+      return filter.getGroups() != 1;
     auto attention = llvm::dyn_cast<AttentionOp>(composite);
     return attention && !cpu::hasKernelFor(attention);
   }

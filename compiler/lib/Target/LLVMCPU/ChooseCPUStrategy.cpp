@@ -3,6 +3,8 @@
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 
 namespace vx::cpu {
@@ -36,9 +38,10 @@ bool isDepthwise(ConvOp conv) {
 /// loops.
 bool isPackedProduct(Operation *anchor) {
   auto conv = llvm::dyn_cast<ConvOp>(anchor);
+  auto convFilter = llvm::dyn_cast<ConvFilterOp>(anchor);
   if (!anchor->hasTrait<vx::OpTrait::Product>() ||
       !llvm::isa<FloatType>(getElementTypeOrSelf(anchor->getResult(0).getType())) ||
-      (conv && conv.getGroups() != 1 && !isDepthwise(conv)))
+      (conv && conv.getGroups() != 1 && !isDepthwise(conv)) || (convFilter && convFilter.getGroups() != 1))
     return false;
   llvm::DenseSet<Value> dependent(anchor->result_begin(), anchor->result_end());
   for (Operation &op : anchor->getBlock()->without_terminator()) {
@@ -115,6 +118,45 @@ StrategyAttrInterface chooseConvolution(const SymbolRanges &ranges, ConvOp op, R
     columns = llvm::alignTo(llvm::divideCeil(columns, 2), leastColumns);
   if (columns < channels)
     tile[rank - 1] = columns;
+  return CPUProductAttr::get(op.getContext(), tile);
+}
+
+/// Tiles of a filter's gradient: some of the places of the kernel and of the channels by filters, as many as repay the
+/// packing of both operands, while each thread has work.
+StrategyAttrInterface chooseConvFilter(const SymbolRanges &ranges, ConvFilterOp op, RankedTensorType result) {
+  constexpr int64_t mostRows = 192, rowUnit = 48, columnUnit = 48, leastWorkgroups = 8;
+  if (!op.getChannelsLast() || op.getGroups() != 1)
+    return {};
+  int64_t rank = result.getRank();
+  SmallVector<int64_t> tile(rank, 1);
+  int64_t channels = getPlannedSize(ranges, result, rank - 2), filters = getPlannedSize(ranges, result, rank - 1);
+  auto even = [](int64_t size, int64_t most, int64_t unit) {
+    return llvm::alignTo(llvm::divideCeil(size, llvm::divideCeil(size, most)), unit);
+  };
+  int64_t rows = std::max<int64_t>(channels, 1), row = rank - 2;
+  while (row > 0 && rows * getPlannedSize(ranges, result, row - 1) <= mostRows && !result.isDynamicDim(row))
+    rows *= getPlannedSize(ranges, result, --row);
+  std::fill(tile.begin() + row + 1, tile.end(), 0);
+  tile[row] = row == rank - 2 && channels > mostRows ? even(channels, mostRows, rowUnit) : 0;
+  tile[rank - 1] = filters > mostRows ? even(filters, mostRows, columnUnit) : 0;
+  auto count = [&](int64_t dim) {
+    int64_t size = std::max<int64_t>(getPlannedSize(ranges, result, dim), 1);
+    return tile[dim] == 0 ? 1 : llvm::divideCeil(size, tile[dim]);
+  };
+  auto workgroups = [&] {
+    int64_t product = 1;
+    for (int64_t d = 0; d < rank; ++d)
+      product *= count(d);
+    return product;
+  };
+  while (workgroups() < leastWorkgroups) {
+    int64_t columns = tile[rank - 1] ? tile[rank - 1] : filters;
+    if (columns <= columnUnit)
+      break;
+    tile[rank - 1] = llvm::alignTo(llvm::divideCeil(columns, 2), columnUnit);
+    if (tile[rank - 1] >= columns)
+      break;
+  }
   return CPUProductAttr::get(op.getContext(), tile);
 }
 
@@ -200,9 +242,10 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
     return chooseAttention(ranges, attention, result);
 
   if (anchor && isPackedProduct(anchor)) {
-    auto contract = llvm::dyn_cast<ContractOp>(anchor);
-    StrategyAttrInterface strategy = contract ? chooseProduct(ranges, contract, result)
-                                              : chooseConvolution(ranges, llvm::cast<ConvOp>(anchor), result);
+    StrategyAttrInterface strategy = llvm::TypeSwitch<Operation *, StrategyAttrInterface>(anchor)
+                                         .Case([&](ContractOp op) { return chooseProduct(ranges, op, result); })
+                                         .Case([&](ConvOp op) { return chooseConvolution(ranges, op, result); })
+                                         .Case([&](ConvFilterOp op) { return chooseConvFilter(ranges, op, result); });
     if (strategy)
       return strategy;
   }

@@ -37,7 +37,8 @@ GpuCommandList::~GpuCommandList() {
   // Work that is still running must not lose what it uses. A lost device has stopped by itself.
   (void)stream->synchronize().ok();
   std::erase(stream->running, this);
-  stream->destroyGraph(*this);
+  for (Recording &recording : recordings)
+    stream->destroyGraph(recording);
   for (const Slot &slot : slots)
     if (slot.event)
       stream->api.destroyEvent(slot.event);
@@ -235,13 +236,8 @@ Status GpuStream::record(const SegmentShape &shape, const Ref<Executable> &execu
                      code ? code->kernels.size() : 0);
   Scope scope(api);
   auto created = makeRef<GpuCommandList>(Ref<GpuStream>(this), shape, std::move(code));
-  if (!shape.commands.empty()) {
-    // A copy of nothing still has a place in the graph, for which it needs two places in memory.
-    const uint64_t spare = 2 * VX_BUFFER_ALIGNMENT;
-    VX_RETURN_IF_ERROR(
-        device->allocateFor(created->parameterBytes + spare, MemoryKind::Device, created->deviceParameters)
-            .addContext(fmt::format("parameters of {} commands", shape.commands.size())));
-  }
+  if (!shape.commands.empty())
+    VX_RETURN_IF_ERROR(allocateParameters(*created, created->recordings.front()));
   if (created->parameterBytes > 0) {
     VX_RETURN_IF_ERROR(device
                            ->allocateFor(created->parameterBytes * GpuCommandList::SlotCount, MemoryKind::Staging,
@@ -254,6 +250,13 @@ Status GpuStream::record(const SegmentShape &shape, const Ref<Executable> &execu
   }
   list = std::move(created);
   return okStatus();
+}
+
+Status GpuStream::allocateParameters(const GpuCommandList &list, GpuCommandList::Recording &recording) {
+  // A copy of nothing still has a place in the graph, for which it needs two places in memory.
+  const uint64_t spare = 2 * VX_BUFFER_ALIGNMENT;
+  return device->allocateFor(list.parameterBytes + spare, MemoryKind::Device, recording.parameters)
+      .addContext(fmt::format("parameters of {} commands", list.shape.commands.size()));
 }
 
 Status GpuStream::writeParameters(GpuCommandList &list, std::span<const CommandArguments> arguments) {
@@ -271,20 +274,35 @@ Status GpuStream::writeParameters(GpuCommandList &list, std::span<const CommandA
   return okStatus();
 }
 
+// Puts the recording of the parameters to be replayed first, or the one that is to be changed.
+void GpuStream::chooseRecording(GpuCommandList &list) {
+  auto &[last, other] = list.recordings;
+  if (list.parameters == last.uploaded)
+    return;
+  // Either the other one has them, or it was not used for longer.
+  if (other.parameters)
+    return std::swap(last, other);
+  // Where there is no memory for another one, the one there is goes on being changed.
+  if (list.parameters == list.replaced && allocateParameters(list, other).ok())
+    return std::swap(last, other);
+  list.replaced = last.uploaded;
+}
+
 Status GpuStream::uploadParameters(GpuCommandList &list) {
-  if (list.parameters == list.uploaded)
+  GpuCommandList::Recording &recording = list.recordings.front();
+  if (list.parameters == recording.uploaded)
     return okStatus();
   GpuCommandList::Slot &slot = list.slots[list.nextSlot++ % list.slots.size()];
   if (slot.used)
     VX_RETURN_IF_ERROR(api.waitForEvent(slot.event));
   std::memcpy(static_cast<uint8_t *>(list.hostParameters->host()) + slot.offset, list.parameters.data(),
               list.parameterBytes);
-  list.uploaded.clear(); // until the copy is queued
+  recording.uploaded.clear(); // until the copy is queued
   VX_RETURN_IF_ERROR(api.copy(
-      {list.deviceParameters->address(), list.hostParameters->address() + slot.offset, list.parameterBytes}, stream));
+      {recording.parameters->address(), list.hostParameters->address() + slot.offset, list.parameterBytes}, stream));
   VX_RETURN_IF_ERROR(api.recordEvent(slot.event, stream));
   slot.used = true;
-  list.uploaded = list.parameters;
+  recording.uploaded = list.parameters;
   return okStatus();
 }
 
@@ -296,7 +314,7 @@ Launch GpuStream::launchOf(const GpuCommandList &list, size_t command, const Com
   launch.gridX = static_cast<uint32_t>(std::clamp<uint64_t>(arguments.workgroups, 1, VX_GRID_X));
   launch.gridY = static_cast<uint32_t>(std::max<uint64_t>(1, (arguments.workgroups + VX_GRID_X - 1) / VX_GRID_X));
   launch.threads = kernel.threads;
-  launch.block = list.deviceParameters->address() + list.places[command];
+  launch.block = list.recordings.front().parameters->address() + list.places[command];
   return launch;
 }
 
@@ -307,21 +325,22 @@ static Transfer transferOf(const CommandArguments &arguments) {
   return {arguments.buffers[1].address(), source.address(), source.size};
 }
 
-void GpuStream::destroyGraph(GpuCommandList &list) {
-  if (list.instance)
-    api.destroyExecutable(list.instance);
-  if (list.graph)
-    api.destroyGraph(list.graph);
-  list.instance = list.graph = nullptr;
-  list.nodes.clear();
+void GpuStream::destroyGraph(GpuCommandList::Recording &recording) {
+  if (recording.instance)
+    api.destroyExecutable(recording.instance);
+  if (recording.graph)
+    api.destroyGraph(recording.graph);
+  recording.instance = recording.graph = nullptr;
+  recording.nodes.clear();
 }
 
 Status GpuStream::buildGraph(GpuCommandList &list, std::span<const CommandArguments> arguments) {
+  GpuCommandList::Recording &recording = list.recordings.front();
   // What runs now keeps the old graph alive.
   VX_RETURN_IF_ERROR(synchronize());
-  destroyGraph(list);
-  VX_RETURN_IF_ERROR(api.createGraph(list.graph));
-  const uint64_t spare = list.deviceParameters->address() + list.parameterBytes;
+  destroyGraph(recording);
+  VX_RETURN_IF_ERROR(api.createGraph(recording.graph));
+  const uint64_t spare = recording.parameters->address() + list.parameterBytes;
   // Commands between two barriers do not wait for each other, but all of them for those before.
   std::vector<Handle> before, current;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -331,31 +350,33 @@ Status GpuStream::buildGraph(GpuCommandList &list, std::span<const CommandArgume
       current.clear();
       if (before.size() > 1) {
         Handle join = nullptr;
-        VX_RETURN_IF_ERROR(api.addJoin(list.graph, before, join));
+        VX_RETURN_IF_ERROR(api.addJoin(recording.graph, before, join));
         before = {join};
       }
     }
-    GpuCommandList::Node &node = list.nodes.emplace_back();
+    GpuCommandList::Node &node = recording.nodes.emplace_back();
     if (command.kind == CommandKind::Dispatch) {
       node.launch = launchOf(list, i, arguments[i]);
-      VX_RETURN_IF_ERROR(api.addKernel(list.graph, before, node.launch, node.handle));
+      VX_RETURN_IF_ERROR(api.addKernel(recording.graph, before, node.launch, node.handle));
     } else {
       node.transfer = transferOf(arguments[i]);
       const Transfer nothing = {spare, spare + VX_BUFFER_ALIGNMENT, VX_BUFFER_ALIGNMENT};
-      VX_RETURN_IF_ERROR(api.addCopy(list.graph, before, node.transfer.size ? node.transfer : nothing, node.handle));
+      VX_RETURN_IF_ERROR(
+          api.addCopy(recording.graph, before, node.transfer.size ? node.transfer : nothing, node.handle));
     }
     current.push_back(node.handle);
   }
-  VX_RETURN_IF_ERROR(api.instantiate(list.graph, list.instance));
-  for (size_t i = 0; i < list.nodes.size(); ++i)
-    if (list.shape.commands[i].kind == CommandKind::Copy && list.nodes[i].transfer.size == 0)
-      VX_RETURN_IF_ERROR(api.setEnabled(list.instance, list.nodes[i].handle, false));
+  VX_RETURN_IF_ERROR(api.instantiate(recording.graph, recording.instance));
+  for (size_t i = 0; i < recording.nodes.size(); ++i)
+    if (list.shape.commands[i].kind == CommandKind::Copy && recording.nodes[i].transfer.size == 0)
+      VX_RETURN_IF_ERROR(api.setEnabled(recording.instance, recording.nodes[i].handle, false));
   return okStatus();
 }
 
 Status GpuStream::updateGraph(GpuCommandList &list, std::span<const CommandArguments> arguments, bool &updated) {
+  GpuCommandList::Recording &recording = list.recordings.front();
   updated = false;
-  if (!list.instance)
+  if (!recording.instance)
     return okStatus();
   auto lost = [&](Status status, bool &failed) {
     failed = !status.ok();
@@ -363,21 +384,21 @@ Status GpuStream::updateGraph(GpuCommandList &list, std::span<const CommandArgum
   };
   bool refused = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    GpuCommandList::Node &node = list.nodes[i];
+    GpuCommandList::Node &node = recording.nodes[i];
     if (list.shape.commands[i].kind == CommandKind::Dispatch) {
       const Launch wanted = launchOf(list, i, arguments[i]);
       if (wanted.gridX == node.launch.gridX && wanted.gridY == node.launch.gridY)
         continue;
-      VX_RETURN_IF_ERROR(lost(api.setKernel(list.instance, node.handle, wanted), refused));
+      VX_RETURN_IF_ERROR(lost(api.setKernel(recording.instance, node.handle, wanted), refused));
       node.launch = wanted;
     } else {
       const Transfer wanted = transferOf(arguments[i]);
       if (wanted == node.transfer)
         continue;
       if (wanted.size)
-        VX_RETURN_IF_ERROR(lost(api.setCopy(list.instance, node.handle, wanted), refused));
+        VX_RETURN_IF_ERROR(lost(api.setCopy(recording.instance, node.handle, wanted), refused));
       if (!refused && (wanted.size == 0) != (node.transfer.size == 0))
-        VX_RETURN_IF_ERROR(lost(api.setEnabled(list.instance, node.handle, wanted.size != 0), refused));
+        VX_RETURN_IF_ERROR(lost(api.setEnabled(recording.instance, node.handle, wanted.size != 0), refused));
       node.transfer = wanted;
     }
     if (refused)
@@ -400,6 +421,7 @@ Status GpuStream::replay(CommandList &commandList, std::span<const CommandArgume
 
 Status GpuStream::queue(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings) {
   VX_RETURN_IF_ERROR(writeParameters(list, arguments));
+  chooseRecording(list);
   bool updated = false;
   if (!timings) {
     VX_RETURN_IF_ERROR(updateGraph(list, arguments, updated));
@@ -410,7 +432,7 @@ Status GpuStream::queue(GpuCommandList &list, std::span<const CommandArguments> 
   if (std::find(running.begin(), running.end(), &list) == running.end())
     running.push_back(&list);
   VX_RETURN_IF_ERROR(uploadParameters(list));
-  return timings ? replayTimed(list, arguments, timings) : api.launchGraph(list.instance, stream);
+  return timings ? replayTimed(list, arguments, timings) : api.launchGraph(list.recordings.front().instance, stream);
 }
 
 // A time is that of one command only when no other overlaps it, so the commands are queued one by one.

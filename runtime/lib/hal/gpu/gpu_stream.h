@@ -15,6 +15,9 @@ class GpuStream;
 // blocks lie in device memory at places that never change, so another caller's buffers cost one copy, and only when
 // they differ from those of the replay before; another grid or another range of a copy changes its node. A change that
 // the driver refuses makes a new graph.
+//
+// Parameters that change and change back, as where a loop's new value and its old one take turns in two places, get a
+// second graph with blocks of its own: then neither is changed, and a replay costs its launch only.
 class GpuCommandList final : public CommandList {
 public:
   GpuCommandList(Ref<GpuStream> stream, const SegmentShape &shape, Ref<GpuExecutable> executable);
@@ -36,6 +39,14 @@ private:
     bool used = false;
   };
   static constexpr size_t SlotCount = 4;
+  // A graph, and what it was made for.
+  struct Recording {
+    std::vector<uint64_t> uploaded; // the blocks that the device has
+    Ref<GpuMemory> parameters;
+    Handle graph = nullptr;
+    Handle instance = nullptr;
+    std::vector<Node> nodes; // one per command
+  };
 
   const Ref<GpuStream> stream;
   const SegmentShape shape;
@@ -43,14 +54,12 @@ private:
   std::vector<uint64_t> places; // of each dispatch's block in the parameter memory, in bytes
   uint64_t parameterBytes = 0;
   std::vector<uint64_t> parameters; // the blocks of this replay
-  std::vector<uint64_t> uploaded;   // those that the device has
-  Ref<GpuMemory> deviceParameters;
-  Ref<GpuMemory> hostParameters; // SlotCount times parameterBytes
+  std::vector<uint64_t> replaced;   // those before the ones that the device has, while there is one recording
+  Ref<GpuMemory> hostParameters;    // SlotCount times parameterBytes
   std::array<Slot, SlotCount> slots;
   size_t nextSlot = 0;
-  Handle graph = nullptr;
-  Handle instance = nullptr;
-  std::vector<Node> nodes; // one per command
+  // The one of the last replay first; the second one is made when it is of use.
+  std::array<Recording, 2> recordings;
 };
 
 class GpuStream final : public Stream {
@@ -90,11 +99,13 @@ private:
   template <typename Work>
   Status inScope(Work &&work);
 
+  Status allocateParameters(const GpuCommandList &list, GpuCommandList::Recording &recording);
   Status writeParameters(GpuCommandList &list, std::span<const CommandArguments> arguments);
+  void chooseRecording(GpuCommandList &list);
   Status uploadParameters(GpuCommandList &list);
   Status updateGraph(GpuCommandList &list, std::span<const CommandArguments> arguments, bool &updated);
   Status buildGraph(GpuCommandList &list, std::span<const CommandArguments> arguments);
-  void destroyGraph(GpuCommandList &list);
+  void destroyGraph(GpuCommandList::Recording &recording);
   Status queue(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings);
   Status replayTimed(GpuCommandList &list, std::span<const CommandArguments> arguments, int64_t *timings);
   Launch launchOf(const GpuCommandList &list, size_t command, const CommandArguments &arguments) const;

@@ -267,6 +267,71 @@ TYPED_TEST(GpuDriver, oneGraphIsChangedAndNotRebuilt) {
   EXPECT_EQ(opened.read(z), opened.read(x));
 }
 
+// A loop's new value and its old one take turns in two places, and each has its graph from the third time on. The
+// kernel adds multiples of the first buffer to the second.
+TYPED_TEST(GpuDriver, parametersThatTakeTurnsHaveAGraphEach) {
+  Opened opened;
+  this->open(opened);
+  const auto &names = this->names;
+  GpuStandIn &gpu = *this->gpu;
+  Ref<hal::CommandList> list;
+  ASSERT_OK(opened.stream->record({{{CommandKind::Dispatch, true, 0, 2, 2}}}, opened.code, list));
+  Ref<hal::Memory> memories[2];
+  const BufferView x = opened.allocate(std::vector<int32_t>(50, 1), memories[0]);
+  const BufferView y = opened.allocate(std::vector<int32_t>(50, 0), memories[1]);
+  auto replay = [&](int64_t added, BufferView from, BufferView to) {
+    std::vector<BufferView> buffers = {from, to};
+    std::vector<int64_t> scalars = {50, added};
+    CommandArguments arguments;
+    arguments.buffers = buffers.data();
+    arguments.scalars = scalars.data();
+    arguments.workgroups = 1;
+    ASSERT_OK(opened.stream->replay(*list, {&arguments, 1}, nullptr));
+  };
+  const std::vector<std::string> launched = {names.GraphLaunch.name};
+  const std::string changed = std::string(names.MemcpyAsync.name) + " 64";
+  replay(1, x, y);
+  gpu.forget();
+  replay(1, y, x);
+  EXPECT_EQ(gpu.count(changed), 1) << "nothing tells yet that they take turns";
+  gpu.forget();
+  replay(1, x, y);
+  EXPECT_EQ(gpu.count(names.GraphInstantiate.name), 1);
+  for (int round = 0; round < 3; ++round) {
+    gpu.forget();
+    replay(1, y, x);
+    EXPECT_EQ(gpu.calls, launched);
+    gpu.forget();
+    replay(1, x, y);
+    EXPECT_EQ(gpu.calls, launched);
+  }
+  EXPECT_EQ(opened.read(y)[49], 55);
+  EXPECT_EQ(opened.read(x)[49], 34);
+
+  // Others take the place of the one that was used before the last.
+  gpu.forget();
+  replay(5, y, x);
+  EXPECT_EQ(gpu.count(changed), 1);
+  gpu.forget();
+  replay(5, x, y);
+  EXPECT_EQ(gpu.count(changed), 1);
+  gpu.forget();
+  replay(5, y, x);
+  EXPECT_EQ(gpu.calls, launched);
+  EXPECT_EQ(opened.read(x)[49], 8309);
+
+  // One graph is changed on and on where there is no memory for another one.
+  ASSERT_OK(opened.stream->record({{{CommandKind::Dispatch, true, 0, 2, 2}}}, opened.code, list));
+  replay(1, x, y);
+  replay(1, y, x);
+  gpu.fail(names.MemAllocFromPoolAsync.name, 2);
+  gpu.forget();
+  replay(1, x, y);
+  EXPECT_EQ(gpu.count(names.GraphInstantiate.name), 0);
+  EXPECT_EQ(gpu.count(changed), 1);
+  EXPECT_EQ(opened.read(y)[49], 28127);
+}
+
 TYPED_TEST(GpuDriver, commandsWithoutBarriersDoNotWaitForEachOther) {
   Opened opened;
   this->open(opened);

@@ -1,6 +1,7 @@
 // Gradients of contractions and convolutions.
 #include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/Gradient/Pullback.h"
+#include "vx/Dialect/VX/IR/WindowSize.h"
 #include "vx/Dialect/VX/Utils/TransposedConv.h"
 
 using namespace mlir;
@@ -62,51 +63,12 @@ void ContractOp::buildPullback(Pullback &p) {
     p.give(1u, contractWithOther(p.g, *this, p.of(), /*isLhs=*/false));
 }
 
-/// The cotangent of the filter: a convolution of the input by the gradients, which stand apart by the strides; batch
-/// and channels change places.
-///
-///     result[m, c, k...] = sum over n, o... of input[n, g*C/groups + c, o*strides + k*dilations - pads] * gradient[n,
-///     m, o...]
-static Value convolveByGradient(GraphBuilder &g, ConvOp op, Value input, Value gradient) {
-  SmallVector<DimAttr> from = getDims(g.typeOf(input)), to = getDims(g.typeOf(gradient)),
-                       filter = getDims(op.getFilter().getType());
-  int64_t groups = op.getGroups();
-  // Exactly what the windows reach: there are as many places as the filter has.
-  SmallVector<DimAttr> low = {g.dim(0), g.dim(0)}, high = low;
-  for (size_t d = 2; d < from.size(); ++d) {
-    DimAttr reach = (filter[d] + (-1)) * op.getDilations()[d - 2] + (to[d] + (-1)) * op.getStrides()[d - 2] + 1;
-    low.push_back(g.dim(op.getPadsLow()[d - 2]));
-    high.push_back(reach - from[d] - low.back());
-  }
-  input = g.pad(input, low, high);
-  // [N, groups, C / groups, ...] -> [C / groups, groups * N, ...]
-  SmallVector<DimAttr> sizes = getDims(g.typeOf(input)), split = {sizes[0], g.dim(groups), filter[1]},
-                       joined = {filter[1], sizes[0] * groups};
-  SmallVector<int64_t> permutation = {2, 1, 0}, swapped = {1, 0};
-  for (size_t d = 2; d < sizes.size(); ++d) {
-    split.push_back(sizes[d]);
-    joined.push_back(sizes[d]);
-    permutation.push_back(d + 1);
-    swapped.push_back(d);
-  }
-  input = g.reshape(g.transpose(g.reshape(input, split), permutation), joined);
-  SmallVector<int64_t> zeros(sizes.size() - 2, 0);
-  Value result = g.emit<ConvOp>(input, g.transpose(gradient, swapped), op.getDilations(), op.getStrides(), zeros, zeros,
-                                groups, /*channels_last=*/false, op.getSumsAttr(), op.getFactorsAttr());
-  return g.transpose(result, swapped);
-}
-
 void ConvOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
   int64_t rank = getInput().getType().getRank();
-  // As [N, channels, spatial...].
-  SmallVector<int64_t> toFirst = {0, rank - 1}, toLast = {0};
-  for (int64_t d = 2; d < rank; ++d) {
-    toFirst.push_back(d - 1);
-    toLast.push_back(d);
-  }
-  toLast.push_back(1);
-  auto channelsFirst = [&](Value value) { return getChannelsLast() ? g.transpose(value, toFirst) : value; };
+  auto channelsFirst = [&](Value value) {
+    return getChannelsLast() ? g.transpose(value, toChannelsFirst(rank)) : value;
+  };
   Type element = getInput().getType().getElementType();
   Value gradient = g.cast(channelsFirst(p.of()), element);
   if (p.wants(0u)) {
@@ -115,10 +77,46 @@ void ConvOp::buildPullback(Pullback &p) {
       sizes.push_back(getDim(getInput().getType(), getSpatialDim(d)));
     Value input =
         emitTransposedConv(g, gradient, getFilter(), sizes, getStrides(), getDilations(), getPadsLow(), getGroups());
-    p.give(0u, getChannelsLast() ? g.transpose(input, toLast) : input);
+    p.give(0u, getChannelsLast() ? g.transpose(input, toChannelsLast(rank)) : input);
   }
-  if (p.wants(1u))
-    p.give(1u, g.cast(convolveByGradient(g, *this, channelsFirst(getInput()), gradient), element));
+  if (p.wants(1u)) {
+    SmallVector<DimAttr> sizes = getDims(getFilter().getType());
+    ArrayAttr kernel = g.toArray(ArrayRef(sizes).drop_front(2));
+    Value filter =
+        g.emit<ConvFilterOp>(channelsFirst(getInput()), gradient, kernel, getStrides(), getDilations(), getPadsLow(),
+                             getGroups(), /*channels_last=*/false, getSumsAttr(), getFactorsAttr());
+    p.give(1u, g.cast(filter, element));
+  }
+}
+
+/// It is linear in both: with a filter in the place of its result the input's cotangent is that of a convolution, and
+/// the gradient's is its result.
+void ConvFilterOp::buildPullback(Pullback &p) {
+  GraphBuilder &g = p.g;
+  int64_t rank = getInput().getType().getRank();
+  SmallVector<int64_t> filterFirst = {rank - 1, rank - 2};
+  for (int64_t d = 0; d < rank - 2; ++d)
+    filterFirst.push_back(d);
+  Type element = getInput().getType().getElementType();
+  Value filter = g.cast(getChannelsLast() ? g.transpose(p.of(), filterFirst) : p.of(), element);
+  auto give = [&](unsigned number, Value value) {
+    p.give(number, getChannelsLast() ? g.transpose(value, toChannelsLast(rank)) : value);
+  };
+  if (p.wants(0u)) {
+    SmallVector<DimAttr> sizes;
+    for (int64_t d = 0; d < rank - 2; ++d)
+      sizes.push_back(getDim(getInput().getType(), getSpatialDim(d)));
+    Value gradient = getGradient();
+    if (getChannelsLast())
+      gradient = g.transpose(gradient, toChannelsFirst(rank));
+    give(0u, emitTransposedConv(g, gradient, filter, sizes, getStrides(), getDilations(), getPadsLow(), getGroups()));
+  }
+  if (p.wants(1u)) {
+    SmallVector<int64_t> zeros(rank - 2, 0);
+    Value result = g.emit<ConvOp>(buildReachedInput(g), filter, getStrides(), getDilations(), zeros, zeros, getGroups(),
+                                  /*channels_last=*/false, getSumsAttr(), getFactorsAttr());
+    give(1u, g.cast(result, element));
+  }
 }
 
 } // namespace vx

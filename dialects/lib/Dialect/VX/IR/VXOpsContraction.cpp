@@ -1,6 +1,7 @@
 #include "VXOpFamilies.h"
 
 #include "vx/Dialect/VX/IR/Constraints.h"
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
 #include "vx/Dialect/VX/IR/WindowSize.h"
@@ -159,6 +160,129 @@ DimAttr ConvOp::getFlops() {
   DimAttr products = getNumElements(getResult().getType()) * 2;
   for (int64_t dim = 1; dim < filter.getRank(); ++dim)
     products = products * getDim(filter, dim);
+  return products;
+}
+
+LogicalResult ConvFilterOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  auto gradient = cast<RankedTensorType>(adaptor.getGradient().getType());
+  if (input.getRank() < 3 || input.getRank() != gradient.getRank()) // C1
+    return emitOptionalError(location,
+                             "'vx.conv_filter' op expects 'input' and 'gradient' of one rank, 3 or more: got ", input,
+                             " and ", gradient);
+  size_t spatial = input.getRank() - 2;
+  if (adaptor.getKernel().size() != spatial) // C2
+    return emitOptionalError(location, "'vx.conv_filter' op expects ", spatial, " entries in 'kernel', got ",
+                             adaptor.getKernel().size());
+  if (failed(checkWindow(location, "vx.conv_filter", spatial,
+                         {{"strides", adaptor.getStrides(), 1},
+                          {"dilations", adaptor.getDilations(), 1},
+                          {"pads_low", adaptor.getPadsLow(), INT64_MIN}}))) // C2
+    return failure();
+  int64_t groups = adaptor.getGroups();
+  bool isLast = adaptor.getChannelsLast();
+  DimAttr channels = getDim(input, isLast ? input.getRank() - 1 : 1),
+          filters = getDim(gradient, isLast ? input.getRank() - 1 : 1);
+  auto mayDivide = [&](DimAttr size) { return !size || !size.asConstant() || *size.asConstant() % groups == 0; };
+  if (groups < 1 || !mayDivide(channels) || !mayDivide(filters)) // C3
+    return emitOptionalError(
+        location, "'vx.conv_filter' op expects 'groups' to divide the channels of 'input' and of 'gradient': got ",
+        groups, " groups for ", input, " and ", gradient);
+  if (!mayBeEqual(getDim(input, 0), getDim(gradient, 0))) // C4
+    return emitOptionalError(location,
+                             "'vx.conv_filter' op expects 'input' and 'gradient' with the same first dimension: got ",
+                             input, " and ", gradient);
+  SmallVector<DimAttr> kernel;
+  for (auto size : adaptor.getKernel().getAsRange<DimAttr>()) {
+    if (size.asConstant() && *size.asConstant() < 0) // C5
+      return emitOptionalError(location, "'vx.conv_filter' op expects no negative size in 'kernel', got ",
+                               *size.asConstant());
+    kernel.push_back(size);
+  }
+  DimAttr ofGroup =
+      channels ? DimAttr::floorDiv(channels, DimAttr::constant(channels.getContext(), groups)) : DimAttr();
+  SmallVector<DimAttr> dims = {filters, ofGroup};
+  if (isLast)
+    dims = {ofGroup, filters};
+  dims.insert(isLast ? dims.begin() : dims.end(), kernel.begin(), kernel.end());
+  FailureOr<Type> element = inferSumType(location, getOperationName(), input.getElementType(), adaptor.getSums(),
+                                         adaptor.getFactors()); // C6, C7
+  if (failed(element))
+    return failure();
+  types.push_back(getTensorType(dims, *element));
+  return success();
+}
+
+void ConvFilterOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType input = getInput().getType(), gradient = getGradient().getType();
+  auto groups = static_cast<int64_t>(getGroups());
+  collector.want(ConstraintKind::multiple, getDim(input, getChannelDim()), groups);    // C3
+  collector.want(ConstraintKind::multiple, getDim(gradient, getChannelDim()), groups); // C3
+  collector.wantEqual(getDim(input, 0), getDim(gradient, 0));                          // C4
+  for (auto size : getKernel().getAsRange<DimAttr>())
+    collector.want(ConstraintKind::at_least, size, 0); // C5
+}
+
+Value ConvFilterOp::buildReachedInput(GraphBuilder &g) {
+  Value input = getInput();
+  if (getChannelsLast())
+    input = g.transpose(input, toChannelsFirst(getInput().getType().getRank()));
+  SmallVector<DimAttr> sizes = getDims(g.typeOf(input)), low = {g.dim(0), g.dim(0)}, high = low;
+  for (auto [d, kernel] : llvm::enumerate(getKernel().getAsRange<DimAttr>())) {
+    DimAttr places = getDim(getGradient().getType(), getSpatialDim(d));
+    DimAttr reach = (kernel + (-1)) * getDilations()[d] + (places + (-1)) * getStrides()[d] + 1;
+    // No places of windows that are smaller than a stride.
+    if (std::optional<int64_t> least = kernel.asConstant(), count = places.asConstant();
+        (!least || (*least - 1) * getDilations()[d] + 1 < getStrides()[d]) && (!count || *count == 0))
+      reach = DimAttr::max(reach, g.dim(0));
+    low.push_back(g.dim(getPadsLow()[d]));
+    high.push_back(reach - sizes[d + 2] - low.back());
+  }
+  return g.pad(input, low, high);
+}
+
+/// Batch and channels change places: the gradient, whose places stand apart by the strides, is the filter.
+SmallVector<Value> ConvFilterOp::decompose(GraphBuilder &g) {
+  int64_t rank = getInput().getType().getRank(), groups = getGroups();
+  Value input = buildReachedInput(g), gradient = getGradient();
+  if (!input)
+    return {};
+  if (getChannelsLast())
+    gradient = g.transpose(gradient, toChannelsFirst(rank));
+  // [N, groups, C / groups, ...] -> [C / groups, groups * N, ...]
+  SmallVector<DimAttr> sizes = getDims(g.typeOf(input)),
+                       split = {sizes[0], g.dim(groups), getDim(getType(), getFilterChannelDim())},
+                       joined = {split[2], sizes[0] * groups};
+  SmallVector<int64_t> permutation = {2, 1, 0}, swapped = {1, 0}, kernelFirst;
+  for (int64_t d = 2; d < rank; ++d) {
+    split.push_back(sizes[d]);
+    joined.push_back(sizes[d]);
+    permutation.push_back(d + 1);
+    swapped.push_back(d);
+    kernelFirst.push_back(d);
+  }
+  input = g.reshape(g.transpose(g.reshape(input, split), permutation), joined);
+  SmallVector<int64_t> zeros(rank - 2, 0);
+  Value result = g.emit<ConvOp>(input, g.transpose(gradient, swapped), getDilations(), getStrides(), zeros, zeros,
+                                groups, /*channels_last=*/false, getSumsAttr(), getFactorsAttr());
+  if (!result)
+    return {};
+  // Without places there may be more windows than the kernel has.
+  SmallVector<DimAttr> wanted = getDims(g.typeOf(result)), starts(rank, g.dim(0));
+  for (auto [d, size] : llvm::enumerate(getKernel().getAsRange<DimAttr>()))
+    wanted[d + 2] = size;
+  result = g.slice(result, starts, wanted, SmallVector<int64_t>(rank, 1));
+  kernelFirst.append({0, 1});
+  return {g.transpose(result, getChannelsLast() ? kernelFirst : swapped)};
+}
+
+DimAttr ConvFilterOp::getFlops() {
+  DimAttr products = getNumElements(getResult().getType()) * 2;
+  RankedTensorType gradient = getGradient().getType();
+  for (int64_t dim = 0; dim < gradient.getRank(); ++dim)
+    if (dim != getChannelDim())
+      products = products * getDim(gradient, dim);
   return products;
 }
 

@@ -144,4 +144,19 @@ void registerReductionOps(VXDialect &dialect) {
       >(dialect);
 }
 
+SmallVector<int64_t> toChannelsLast(int64_t rank) {
+  SmallVector<int64_t> permutation = {0};
+  for (int64_t d = 2; d < rank; ++d)
+    permutation.push_back(d);
+  permutation.push_back(1);
+  return permutation;
+}
+
+SmallVector<int64_t> toChannelsFirst(int64_t rank) {
+  SmallVector<int64_t> permutation = {0, rank - 1};
+  for (int64_t d = 1; d + 1 < rank; ++d)
+    permutation.push_back(d);
+  return permutation;
+}
+
 } // namespace vx

@@ -1,4 +1,4 @@
-// Contraction and convolution.
+// Contraction and convolution, and what the gradient of a filter is.
 #ifndef VX_DIALECT_VX_IR_VXOPSCONTRACTION
 #define VX_DIALECT_VX_IR_VXOPSCONTRACTION
 
@@ -83,6 +83,49 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
     int64_t getChannelDim() { return getChannelsLast() ? getInput().getType().getRank() - 1 : 1; }
     /// The dimension of `input` and of `result` that is spatial dimension `d`.
     int64_t getSpatialDim(int64_t d) { return getChannelsLast() ? 1 + d : 2 + d; }
+  }];
+}
+
+def VX_ConvFilterOp : VX_InferredOp<"conv_filter", [Pure, AllElementTypesMatch<["input", "gradient"]>,
+                                                    VX_Anchor, VX_Product, VX_CountsFlops, VX_Differentiable, VX_Constrained, VX_Decomposable]> {
+  let summary = "correlation of a convolution's input with the gradient of its result: the gradient of its filter";
+  let description = [{
+    `input` is [N, C, spatial...], `gradient` [N, M, places...], `result` [M, C / groups, kernel...] with the sizes `kernel`:
+
+        result[m, c, k...] = sum over n, o... of input[n, g*C/groups + c, o*strides + k*dilations - pads_low] * gradient[n, m, o...]
+        with g = m / (M / groups), and 0 for input outside of its bounds
+
+    With `channels_last`, `input` is [N, spatial..., C], `gradient` [N, places..., M] and `result` [kernel..., C / groups, M].
+
+    - C1: `input` and `gradient` have the same rank, 3 or more.
+    - C2: `kernel`, `strides`, `dilations`, `pads_low` have one entry for each spatial dimension; strides and dilations are at least 1.
+    - C3: `groups` is at least 1 and divides C and M.
+    - C4: `input` and `gradient` have the same N.
+    - C5: no size of `kernel` is negative.
+    - C6: `sums`, where given, is f32, and the operands' elements are f16 or bf16.
+    - C7: `factors`, where given, is tf32, and the operands' elements are f32.
+
+    Numerics: as `vx.contract`, with `sums` and `factors` too.
+  }];
+  let arguments = (ins VX_FloatTensor:$input, VX_FloatTensor:$gradient, VX_DimArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low, I64Attr:$groups,
+                       UnitAttr:$channels_last, OptionalAttr<TypeAttr>:$sums, OptionalAttr<TypeAttr>:$factors);
+  let results = (outs VX_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $gradient `kernel` $kernel `strides` `=` $strides `dilations` `=` $dilations `pads` `=` $pads_low `groups` `=` $groups
+    (`channels_last` $channels_last^)? (`sums` `=` $sums^)? (`factors` `=` $factors^)? attr-dict `:` type($input) `,` type($gradient)
+  }];
+  let extraClassDeclaration = [{
+    /// The dimension of `input` and of `gradient` that holds the channels.
+    int64_t getChannelDim() { return getChannelsLast() ? getInput().getType().getRank() - 1 : 1; }
+    /// The dimension of `input` and of `gradient` that is spatial dimension `d`.
+    int64_t getSpatialDim(int64_t d) { return getChannelsLast() ? 1 + d : 2 + d; }
+    /// The dimensions of `result`.
+    int64_t getFilterDim() { return getChannelsLast() ? getInput().getType().getRank() - 1 : 0; }
+    int64_t getFilterChannelDim() { return getChannelsLast() ? getInput().getType().getRank() - 2 : 1; }
+    int64_t getKernelDim(int64_t d) { return getChannelsLast() ? d : 2 + d; }
+    /// `input` with channels first, padded and cropped to exactly what the windows reach.
+    ::mlir::Value buildReachedInput(::vx::GraphBuilder &graph);
   }];
 }
 

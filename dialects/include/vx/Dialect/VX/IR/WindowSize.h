@@ -1,4 +1,4 @@
-// Sizes of sliding windows, shared by convolution and windowed reduction.
+// Sizes of sliding windows, shared by convolution and windowed reduction, and where their channels are.
 #ifndef VX_DIALECT_VX_IR_WINDOWSIZE_H
 #define VX_DIALECT_VX_IR_WINDOWSIZE_H
 
@@ -23,6 +23,11 @@ llvm::LogicalResult checkWindow(std::optional<mlir::Location> location, llvm::St
 mlir::FailureOr<DimAttr> getWindowResultSize(std::optional<mlir::Location> location, llvm::StringRef op,
                                              size_t dimension, DimAttr size, DimAttr kernel, int64_t stride,
                                              int64_t dilation, int64_t low, int64_t high);
+
+/// The order of dimensions that takes a tensor with its channels first to one that has them last: [0, 2, 3, 1] for rank
+/// 4; and back: [0, 3, 1, 2].
+llvm::SmallVector<int64_t> toChannelsLast(int64_t rank);
+llvm::SmallVector<int64_t> toChannelsFirst(int64_t rank);
 
 } // namespace vx
 
