@@ -1,12 +1,12 @@
-// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention" | FileCheck %s
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention,conv_filter" | FileCheck %s
 // RUN: vx-opt %s --vx-decompose="ops=rms_norm" | FileCheck %s --check-prefix=ONE
 // RUN: not vx-opt %s --vx-decompose="ops=contract" 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: vx-interpret %s --dim n=3 --seed 5 --print > %t.whole
-// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention" -o %t.mlir
+// RUN: vx-opt %s --vx-decompose="ops=softmax,layer_norm,rms_norm,attention,conv_filter" -o %t.mlir
 // RUN: vx-interpret %t.mlir --dim n=3 --seed 5 --print > %t.parts
 // RUN: %python %S/Inputs/compare.py %t.whole %t.parts 1e-5
 
-// ERROR: error: vx-decompose expects attention, layer_norm, rms_norm or softmax in 'ops', got 'contract'
+// ERROR: error: vx-decompose expects attention, conv_filter, layer_norm, rms_norm or softmax in 'ops', got 'contract'
 // ONE-LABEL: func.func @main(
 // ONE:         vx.softmax
 // ONE:         vx.layer_norm
@@ -59,4 +59,15 @@ func.func @attention(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tenso
   %0, %1 = vx.attention %q, %k, %k mask(%m : tensor<1x1x1x5xi1>) bias(%b : tensor<1x4x1x5xf32>) scale = 0.5 softcap = 3.0 causal window = 4 past = <2> zero_invalid
       dims = [0, 2, 1, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 2, 1, 3] : tensor<1x3x4x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32> -> tensor<1x3x4x8xf32>, tensor<1x4x3xf32>
   return %0, %1 : tensor<1x3x4x8xf32>, tensor<1x4x3xf32>
+}
+
+// The gradient is the filter of a convolution whose batch are the channels: its places stand apart by the strides, and the input is
+// padded to what the windows reach.
+// CHECK-LABEL: func.func @filter(
+// CHECK:         vx.pad %{{.*}} low [#vx.dim<0>, #vx.dim<0>, #vx.dim<1>, #vx.dim<0>] high [#vx.dim<0>, #vx.dim<0>, #vx.dim<1>, #vx.dim<-1>]
+// CHECK:         vx.conv %{{.*}}, %{{.*}} strides = [2, 1] dilations = [1, 2] pads = [0, 0] x [0, 0] groups = 1 : tensor<5x2x10x8xf32>, tensor<7x2x6x4xf32>
+// CHECK-NOT:     vx.conv_filter
+func.func @filter(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x5x8x9xf32>, tensor<2x7x6x4xf32>
+  return %0 : tensor<7x5x3x2xf32>
 }

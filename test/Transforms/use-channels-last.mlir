@@ -60,3 +60,16 @@ func.func @rounded(%x: tensor<1x8x8x8xf32>, %w: tensor<4x8x1x1xf32>) -> tensor<1
   %0 = vx.conv %x, %w strides = [1, 1] dilations = [1, 1] pads = [0, 0] x [0, 0] groups = 1 factors = tf32 : tensor<1x8x8x8xf32>, tensor<4x8x1x1xf32>
   return %0 : tensor<1x4x8x8xf32>
 }
+
+// The gradient of a filter reads both operands with channels last, and its filters are the innermost dimension.
+// CHECK-LABEL: func.func @filter
+// CHECK:         %[[X:.+]] = vx.transpose %arg0, [0, 2, 3, 1]
+// CHECK:         %[[G:.+]] = vx.transpose %arg1, [0, 2, 3, 1]
+// CHECK:         %[[F:.+]] = vx.conv_filter %[[X]], %[[G]] kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 channels_last : tensor<2x8x9x5xf32>, tensor<2x6x4x7xf32>
+// CHECK:         vx.transpose %[[F]], [3, 2, 0, 1] : tensor<3x2x5x7xf32>
+// FACTORS-LABEL: func.func @filter
+// FACTORS-NOT:     channels_last
+func.func @filter(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x5x8x9xf32>, tensor<2x7x6x4xf32>
+  return %0 : tensor<7x5x3x2xf32>
+}

@@ -295,7 +295,7 @@ struct UseChannelsLastPass : impl::UseChannelsLastPassBase<UseChannelsLastPass> 
   void runOnOperation() override {
     bool isAnyWanted = false;
     getOperation().walk([&](ConvOp op) { isAnyWanted |= isWanted(op); });
-    getOperation().walk([&](ConvFilterOp) { isAnyWanted = true; });
+    getOperation().walk([&](ConvFilterOp) { isAnyWanted |= factors.empty(); });
     if (!isAnyWanted)
       return;
     RewritePatternSet patterns(&getContext());
