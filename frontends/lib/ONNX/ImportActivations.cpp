@@ -65,8 +65,9 @@ static Value scale(NodeImporter &n, Value x, double factor) {
   return factor == 1 ? x : n.emit<MulOp>(x, n.splatLike(factor, x));
 }
 static Value shift(NodeImporter &n, Value x, double amount) { return n.emit<AddOp>(x, n.splatLike(amount, x)); }
+/// At 0, where both are 0, `negative`: its gradient is the one that counts there, as for relu.
 static Value selectNegative(NodeImporter &n, Value x, Value negative, Value otherwise) {
-  Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, x, n.splatLike(0, x));
+  Value isNegative = n.emit<CompareOp>(ComparePredicate::le, x, n.splatLike(0, x));
   return n.emit<SelectOp>(isNegative, negative, otherwise);
 }
 

@@ -14,8 +14,8 @@ struct SavedVariable {
   std::string key; // its name in files
 };
 
-// All of an instance but gradients, what is derived, and pools whose bytes are those of the variables in them. In files a
-// parameter or statistic has the name that the model has for it, where that is no other variable's.
+// All of an instance but gradients, what is derived, and pools whose bytes are those of the variables in them. In files
+// a parameter or statistic has the name that the model has for it, where that is no other variable's.
 std::vector<SavedVariable> savedVariables(const Instance &instance);
 
 // What files of weights have.

@@ -104,7 +104,7 @@ void PowOp::buildPullback(Pullback &p) {
   }
   if (p.wants(1u)) {
     Expression isFlat = {
-        &p.g, p.g.emit<AndOp>(compare(ComparePredicate::eq, base, 0), compare(ComparePredicate::gt, exponent, 0))};
+        &p.g, p.g.emit<AndOp>(compare(ComparePredicate::eq, base, 0), compare(ComparePredicate::ge, exponent, 0))};
     Expression safe = select(isFlat, fill(1, base), base);
     p.give(1u, t.gradient * selectOrZero({&p.g, p.g.emit<NotOp>(isFlat.value)}, t.result * apply<LogOp>(safe)));
   }
