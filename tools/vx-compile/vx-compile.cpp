@@ -1,6 +1,7 @@
 // vx-compile: a model in, a module file out. A main() over libvx_compiler.
 #include "command_line.h"
 #include "file_checks.h"
+#include "kernel_cache_folder.h"
 #include "memory_failure.h"
 #include "output_file.h"
 
@@ -113,15 +114,6 @@ struct Options {
 
 } // namespace
 
-static std::string defaultCache() {
-  const std::pair<const char *, const char *> places[] = {
-      {"VX_CACHE", ""}, {"XDG_CACHE_HOME", "/vx"}, {"HOME", "/.cache/vx"}};
-  for (const auto &[variable, folder] : places)
-    if (const char *value = std::getenv(variable); value && *value)
-      return std::string(value) + folder;
-  return "";
-}
-
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   const std::vector<std::string> built = splitList(vxc_targets());
   CLI::App app("Compiles a model to a module file.");
@@ -196,7 +188,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (app.count("--report") > 0 && options.report.empty())
     options.report = "text";
   if (options.cache.empty() && !options.noCache)
-    options.cache = defaultCache();
+    options.cache = defaultKernelCache();
   for (const auto &[name, value] : {std::pair("--clip-norm", options.clipNorm), {"--clip-value", options.clipValue}})
     if (app.count(name) > 0 && !(value > 0))
       throw usageError("{}: want a number above 0, got {}", name, value);

@@ -1,5 +1,6 @@
 // vx-train: trains a module on the data of a folder.
 #include "command_line.h"
+#include "compile_model.h"
 #include "data_folder.h"
 #include "device_fallback.h"
 #include "file_checks.h"
@@ -23,6 +24,8 @@ static constexpr const char *Examples = R"(
 DIR has an .npy file for each input of the training step, INPUT.npy; that of the labels may be label.npy.
 
 Examples:
+  Model:       vx-train model.onnx --loss=cross_entropy --optimizer=adamw:weight_decay=.05 --data digits --save trained.safetensors
+               vx-train model.onnx --loss=mse --freeze='encoder.*' --clip-norm 1 --emit=model.vxm --data pairs --save trained.safetensors
   Train:       vx-train model.vxm --data digits --epochs 20 --save trained.safetensors
                vx-train model.vxm --data digits --batch-size 64 --seed 7 --validation=0.1
                vx-train model.vxm --data train --validation=test --early-stop=5,1e-4 --stop-on-nan
@@ -57,6 +60,7 @@ struct Options {
   bool noFallback = false;
   uint32_t threads = 0;
   bool summary = false;
+  ModelOptions model;
 };
 
 // Notes go to stderr, as all messages of tools.
@@ -104,8 +108,23 @@ private:
 } // namespace
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
-  CLI::App app("Trains a module that vx-compile --train has made.");
-  app.add_option("module", options.module, "The module file (.vxm)");
+  CLI::App app("Trains a module that vx-compile --train has made, or a model, which is compiled first.");
+  app.add_option("module", options.module, "The module file (.vxm), or a model: ONNX, or vx text in a .mlir file");
+
+  ModelOptions &model = options.model;
+  app.add_option("--loss", model.loss, "NAME[:[OUTPUT][,KEY=VALUE...]], as vx-compile takes it")->group("Model");
+  app.add_option("--optimizer", model.optimizer, "NAME[:KEY=VALUE,...], as vx-compile takes it; adamw by default")
+      ->group("Model");
+  app.add_option("--train", model.train, "What is trained: auto, the default, or initializers' names, with '*'")
+      ->group("Model");
+  app.add_option("--freeze", model.freeze, "Initializers that are not trained")->group("Model");
+  app.add_option("--clip-norm", model.clipNorm, "The greatest norm of all gradients together")->group("Model");
+  app.add_option("--clip-value", model.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+      ->group("Model");
+  app.add_option("--precision", model.precision, "Factors of contractions and convolutions: f32, tf32, f16 or bf16")
+      ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
+      ->group("Model");
+  app.add_option("--emit", model.emit, "F: write the module that is made of the model")->group("Model");
 
   app.add_option("--data", options.data, "DIR: the data to train on")->group("Train");
   app.add_option("--epochs", options.epochs,
@@ -163,6 +182,16 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("want a module file; see --help");
   if (options.data.empty() && !options.summary)
     throw usageError("want --data DIR, or --summary; see --help");
+  const bool isModule = options.module.ends_with(".vxm");
+  for (const char *flag :
+       {"--loss", "--optimizer", "--train", "--freeze", "--clip-norm", "--clip-value", "--precision", "--emit"})
+    if (isModule && app.count(flag) > 0)
+      throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
+  for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})
+    if (app.count(flag) > 0 && !(value > 0))
+      throw usageError("{}: want a number above 0, got {}", flag, value);
+  model.device = options.device;
+  model.noFallback = options.noFallback;
   return true;
 }
 
@@ -284,7 +313,18 @@ static int run(const char *name, int argc, char **argv) {
   if (!options.history.empty())
     files.addOutput("the history", options.history);
   files.addStandardOutput();
-  const vx::Module module = loadModule(options.module, files);
+  CompiledModel compiled;
+  vx::Module module;
+  if (options.module.ends_with(".vxm")) {
+    module = loadModule(options.module, files);
+  } else {
+    files.addInput("the model", options.module);
+    if (!options.model.emit.empty())
+      files.addOutput("the module", options.model.emit);
+    checkFiles(files);
+    compiled = compileModel(name, options.module, options.model);
+    module = compiled.module;
+  }
 
   vx::InstanceOptions instanceOptions;
   instanceOptions.device = options.device;

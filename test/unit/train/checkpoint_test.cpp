@@ -128,7 +128,7 @@ TEST(Checkpoint, pools) {
     add("a", 17, storage, 0, Role::Parameter); // and 60 bytes that align the next one
     add("b", 32, storage, 128, Role::Parameter);
     add("moments", 64, storage + 1, 0, Role::Optimizer);
-    add("part", 3, storage + 1, 64, Role::Optimizer);
+    add("part", 16, storage + 1, 192, Role::Optimizer);
   });
   Session session(module, cpu());
   EXPECT_EQ(session.parameter_count(), 15u + 17 + 32);

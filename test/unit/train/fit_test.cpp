@@ -248,19 +248,19 @@ TEST(Fit, earlyStopping) {
 TEST(Fit, earlyStoppingGoesOnWaiting) {
   const Data data(20);
   const std::string path = scratchPath("waiting.safetensors");
+  // The validation is the same in each epoch: the first one is the best.
+  auto options = [&](uint64_t epochs) {
+    return FitOptions{
+        .epochs = epochs, .batch = 20, .validation = &data.set, .schedule = 0.0, .callbacks = {early_stopping(4)}};
+  };
   Session session(modulePath(), cpu());
-  session.fit(data.set, {.epochs = 3, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
+  EXPECT_EQ(session.fit(data.set, options(3)).stopped, "");
   session.save(path);
   Session resumed(modulePath(), cpu());
   resumed.load(path);
-  const History history =
-      resumed.fit(data.set, {.epochs = 50, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
-  // Dropout makes the losses differ; a rate of 0 keeps the parameters.
-  Session whole(modulePath(), cpu());
-  const History wanted =
-      whole.fit(data.set, {.epochs = 50, .batch = 20, .schedule = 0.0, .callbacks = {early_stopping(4)}});
-  EXPECT_EQ(history.epochs.back().epoch, wanted.epochs.back().epoch);
-  EXPECT_EQ(history.stopped, wanted.stopped);
+  const History history = resumed.fit(data.set, options(50));
+  EXPECT_EQ(history.epochs.back().epoch, 5u);
+  EXPECT_TRUE(history.stopped.starts_with("early stopping: ")) << history.stopped;
 }
 
 TEST(Fit, checkpointsOfACallback) {

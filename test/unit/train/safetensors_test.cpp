@@ -23,7 +23,8 @@ std::vector<uint8_t> fileOf(const std::string &header, size_t data = 0) {
 std::string errorOf(const std::vector<uint8_t> &file) {
   SafeTensors content;
   std::string error;
-  EXPECT_EQ(parseSafeTensors(file, content, error), error.empty());
+  const bool isGood = parseSafeTensors(file, content, error);
+  EXPECT_EQ(isGood, error.empty());
   return error.empty() ? "no error" : error;
 }
 std::string headerError(const std::string &header, size_t data = 0) { return errorOf(fileOf(header, data)); }

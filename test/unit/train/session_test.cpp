@@ -97,6 +97,23 @@ TEST(TrainSession, stepsByHand) {
             "argument: function 'forget' does not exist, the module has 'train_step', 'evaluate', 'predict'");
 }
 
+// What a step draws hangs on the seed and the step, and on nothing else.
+TEST(TrainSession, eachStepDrawsAnew) {
+  const Rows rows(8);
+  const vx::Value inputs[] = {vx::Value::tensor<float>({8, 4}, rows.x), vx::Value::tensor<int64_t>({8}, rows.label)};
+  auto losses = [&] {
+    Session session(modulePath(), {.device = "cpu", .seed = 3});
+    std::vector<double> result;
+    for (int i = 0; i < 3; ++i)
+      result.push_back(session.train_step(inputs, 0).loss);
+    return result;
+  };
+  const std::vector<double> first = losses();
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_NE(first[1], first[2]);
+  EXPECT_EQ(losses(), first);
+}
+
 TEST(TrainSession, evaluationIsAMeanOverRows) {
   Session session(modulePath(), {.device = "cpu", .seed = 3});
   const Rows rows(50);

@@ -123,6 +123,8 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError("m.vxm --data data --batch-size none", 2, "--batch-size: want a number from 1 to 2147483647, got 'none'");
   expectError("m.vxm --data data --lr -1", 2, "--lr: want a number of 0 or more, got '-1'");
   const std::string saved = usual + "--save s ";
+  expectError(saved + "--loss=mse", 2, "--loss is for a model; 'm.vxm' is a module, which is compiled");
+  expectError("m.onnx --data data --clip-norm 0", 2, "--clip-norm: want a number above 0, got 0");
   expectError(
       saved + "--schedule=linear", 2,
       "--schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got "
@@ -147,6 +149,15 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError(usual + "--save data/x.npy", 2,
               "the checkpoint 'data/x.npy' is the same file as the data of 'x' 'data/x.npy', want another name for it");
 }
+
+#ifndef VX_TRAIN_COMPILES
+TEST_F(VxTrain, modelsWithoutACompiler) {
+  writeFile("m.onnx", {1, 2, 3});
+  expectError("m.onnx --data data --loss=mse", 3,
+              "'m.onnx' is no module (.vxm), and this vx-train was built without the compiler: want a module that "
+              "vx-compile --train has made");
+}
+#endif
 
 TEST_F(VxTrain, badInput) {
   const std::string saved = usual + "--save s ";

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""vx-train on a network of two layers that vx-compile --train has made of an ONNX file, with the digits of the example as data.
+
+  run_vx_train.py --bin BUILD/bin --examples EXAMPLES [--device cpu,vulkan]
+
+Every step is computed here too, in f64 and from the definitions: the order of the rows, the rate, the loss and AdamW. On each device training
+must end there, learn, and end in the same bytes when it is interrupted and goes on. Exit code: 0 all passed, 1 some failed.
+"""
+import argparse
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+from run_models import np, onnx, required_devices
+from onnx import TensorProto, helper, numpy_helper
+
+BATCH, EPOCHS, RATE, SEED, WARMUP = 32, 6, 1e-2, 7, 5
+WORD = 2**32 - 1
+
+
+def philox(counter, key):
+    """Philox4x32-10."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(right >> 32) ^ c[1] ^ k[0], right & WORD, (left >> 32) ^ c[3] ^ k[1], left & WORD]
+        k = [(k[0] + 0x9E3779B9) & WORD, (k[1] + 0xBB67AE85) & WORD]
+    return c
+
+
+def words(low, high):
+    return [low & WORD, low >> 32, high & WORD, high >> 32]
+
+
+def order_of(rows, seed, epoch):
+    """The permutation of an epoch, as runtime/lib/train/random.h has it."""
+    key = philox(words(1, int.from_bytes(b"vx.train", "little")), [seed & WORD, seed >> 32])[:2]
+    order = list(range(rows))
+    for place, left in enumerate(range(rows, 1, -1)):
+        drawn = philox(words(place // 2, epoch), key)[2 * (place % 2):][:2]
+        chosen = (drawn[0] | drawn[1] << 32) * left >> 64
+        order[left - 1], order[chosen] = order[chosen], order[left - 1]
+    return order
+
+
+def make_model(path):
+    random = np.random.default_rng(0)
+    draw = lambda rows, columns: (random.uniform(-1, 1, (rows, columns)) / np.sqrt(columns)).astype(np.float32)
+    weights = {"fc1.weight": draw(48, 64), "fc1.bias": np.zeros(48, np.float32), "fc2.weight": draw(10, 48), "fc2.bias": np.zeros(10, np.float32)}
+    nodes = [helper.make_node("Flatten", ["image"], ["flat"], axis=1),
+             helper.make_node("Gemm", ["flat", "fc1.weight", "fc1.bias"], ["hidden"], transB=1),
+             helper.make_node("Relu", ["hidden"], ["active"]),
+             helper.make_node("Gemm", ["active", "fc2.weight", "fc2.bias"], ["logits"], transB=1)]
+    graph = helper.make_graph(nodes, "mlp", [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 8, 8])],
+                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 10])],
+                              [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), path)
+    return weights
+
+
+def train(weights, images, labels):
+    """Parameters and the mean loss of each epoch, in f64."""
+    parameters = {name: value.astype(np.float64) for name, value in weights.items()}
+    first = {name: np.zeros_like(value) for name, value in parameters.items()}
+    second = {name: np.zeros_like(value) for name, value in parameters.items()}
+    x = images.reshape(len(images), -1).astype(np.float64)
+    steps = -(-len(x) // BATCH)
+    step, losses = 0, []
+    for epoch in range(EPOCHS):
+        order, total = order_of(len(x), SEED, epoch), 0
+        for begin in range(0, len(x), BATCH):
+            rows = order[begin:begin + BATCH]
+            a, y = x[rows], labels[rows]
+            hidden = a @ parameters["fc1.weight"].T + parameters["fc1.bias"]
+            active = np.maximum(hidden, 0)
+            logits = active @ parameters["fc2.weight"].T + parameters["fc2.bias"]
+            shifted = logits - logits.max(axis=1, keepdims=True)
+            chances = np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)
+            total += -np.log(chances[np.arange(len(y)), y]).sum()
+            d = (chances - np.eye(10)[y]) / len(y)
+            back = (d @ parameters["fc2.weight"]) * (hidden > 0)
+            gradients = {"fc2.weight": d.T @ active, "fc2.bias": d.sum(axis=0), "fc1.weight": back.T @ a, "fc1.bias": back.sum(axis=0)}
+            behind, rest = max(step - WARMUP, 0), EPOCHS * steps - WARMUP
+            rate = RATE * (1 + np.cos(np.pi * behind / rest)) / 2 * min((step + 1) / WARMUP, 1)
+            step += 1
+            for name, gradient in gradients.items():
+                parameters[name] *= 1 - rate * 0.01
+                first[name] += 0.1 * (gradient - first[name])
+                second[name] += 0.001 * (gradient**2 - second[name])
+                parameters[name] -= rate * (first[name] / (1 - 0.9**step)) / (np.sqrt(second[name] / (1 - 0.999**step)) + 1e-8)
+        losses.append(total / len(x))
+    return parameters, losses
+
+
+def read_tensors(path):
+    """The tensors and the metadata of a safetensors file."""
+    data = open(path, "rb").read()
+    size, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    types = {"F32": np.float32, "I64": np.int64}
+    return {name: np.frombuffer(data[8 + size + t["data_offsets"][0]:8 + size + t["data_offsets"][1]], types[t["dtype"]]).reshape(t["shape"])
+            for name, t in header.items()}, metadata
+
+
+class Tests:
+    def __init__(self, tools, folder):
+        self.tools, self.folder, self.passed, self.failed = tools, folder, 0, 0
+
+    def check(self, title, is_good, reason=""):
+        self.passed, self.failed = self.passed + bool(is_good), self.failed + (not is_good)
+        if not is_good:
+            print(f"FAILED {title}: {reason}")
+
+    def run(self, tool, *arguments, code=0):
+        done = subprocess.run([os.path.join(self.tools, tool), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
+        self.check(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code, f"exit code {done.returncode}, want {code}: {done.stderr}")
+        return done
+
+    def bytes_of(self, name):
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+
+def write_data(folder, name, images, labels):
+    os.makedirs(os.path.join(folder, name))
+    np.save(os.path.join(folder, name, "image.npy"), images)
+    np.save(os.path.join(folder, name, "label.npy"), labels)
+
+
+def check_device(tests, device, want, losses):
+    usual = ["mlp.vxm", f"--device={device}", "--no-fallback", "--data=train", "--validation=test", f"--epochs={EPOCHS}", f"--batch-size={BATCH}",
+             f"--lr={RATE}", f"--warmup={WARMUP}", f"--seed={SEED}"]
+    whole = f"{device}.safetensors"
+    tests.run("vx-train", *usual, "--schedule=cosine", "--save", whole, "--history", f"{device}.json")
+    tensors, metadata = read_tensors(os.path.join(tests.folder, whole))
+    with open(os.path.join(tests.folder, f"{device}.json")) as file:
+        history = json.load(file)
+    # The same numbers, rounded: f32 here, and many steps that each add to the error.
+    for name, value in want.items():
+        error = np.abs(tensors[name] - value).max() / np.abs(value).max()
+        tests.check(f"{device}: {name}", error < 2e-4, f"differs by {error:.3g} of its greatest")
+    for epoch, loss in zip(history["epochs"], losses):
+        tests.check(f"{device}: loss of epoch {epoch['epoch']}", abs(epoch["loss"] / loss - 1) < 1e-4, f"want {loss}, got {epoch['loss']}")
+    accuracy = history["epochs"][-1]["validation"]["metrics"]["accuracy"]
+    tests.check(f"{device}: accuracy", accuracy > 0.8, f"want more than 0.8, got {accuracy}")
+    steps = EPOCHS * 11
+    tests.check(f"{device}: steps", metadata["step"] == str(steps) and tensors["step"] == steps, f"want {steps}, got {metadata['step']} and {tensors['step']}")
+
+    # In the middle of an epoch, and at its end. A cosine would end at the last step of each run.
+    tests.run("vx-train", *usual, "--save", whole)
+    for stop in (15, 22):
+        folder = f"{device}-{stop}"
+        tests.run("vx-train", *usual, "--checkpoint", folder, "--max-steps", stop)
+        tests.run("vx-train", *usual, "--resume", folder, "--save", f"{folder}.safetensors")
+        tests.check(f"{device}: goes on from step {stop}", tests.bytes_of(f"{folder}.safetensors") == tests.bytes_of(whole), "other bytes")
+    if device == "cpu":
+        for threads in (1, 2):
+            tests.run("vx-train", *usual, "--threads", threads, "--save", "threads.safetensors")
+            tests.check(f"{threads} threads", tests.bytes_of("threads.safetensors") == tests.bytes_of(whole), "other bytes")
+
+
+def check_messages(tests, labels):
+    bad = labels.copy()
+    bad[41] = 10
+    np.save(os.path.join(tests.folder, "bad", "label.npy"), bad)
+    done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
+    tests.check("a label out of range", done.stderr == "vx-train: error: bad/label.npy: row 41 has 10, want 0 to 9\n", done.stderr)
+    np.save(os.path.join(tests.folder, "bad", "label.npy"), labels.astype(np.uint8))
+    done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
+    tests.check("labels of another type", "bad/label.npy: input 'label' wants i64[batch], got u8[338] (elements are taken as they are" in done.stderr, done.stderr)
+    done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--summary")
+    tests.check("summary", done.stdout.endswith("3610 (3.6K)\n") and "fc1.weight  f32[48,64]   3072\n" in done.stdout, done.stdout)
+
+
+def check_model(tests):
+    """A model that is compiled in memory is the same training."""
+    arguments = ["--device=cpu", "--data=train", f"--epochs={EPOCHS}", f"--batch-size={BATCH}", f"--lr={RATE}", f"--warmup={WARMUP}", f"--seed={SEED}"]
+    tests.run("vx-train", "mlp.vxm", *arguments, "--save=module.safetensors")
+    made = ["--loss=cross_entropy", "--optimizer=adamw"]
+    tests.run("vx-train", "mlp.onnx", *made, *arguments, "--save=model.safetensors")
+    tests.check("a model", tests.bytes_of("model.safetensors") == tests.bytes_of("module.safetensors"), "other bytes than its module gives")
+    tests.run("vx-train", "mlp.onnx", *made, *arguments, "--emit=emitted.vxm", "--save=model.safetensors")
+    tests.check("a model whose module is kept", tests.bytes_of("model.safetensors") == tests.bytes_of("module.safetensors"), "other bytes")
+    done = tests.run("vx-train", "emitted.vxm", "--device=cpu", "--summary")
+    tests.check("its module", "3610 (3.6K)" in done.stdout, done.stdout)
+    frozen = tests.run("vx-train", "mlp.onnx", *made, "--freeze=fc1.*", "--device=cpu", "--summary")
+    tests.check("a model that is frozen in part", "490 (490)" in frozen.stdout and "fc1" not in frozen.stdout, frozen.stdout)
+    wrong = tests.run("vx-train", "mlp.onnx", "--loss=unknown", *arguments, code=2)
+    tests.check("an unknown loss", "vx-train: error: " in wrong.stderr and "'unknown'" in wrong.stderr, wrong.stderr)
+    missing = tests.run("vx-train", "none.onnx", *made, *arguments, code=3)
+    tests.check("no model", missing.stderr == "vx-train: error: cannot read 'none.onnx'\n", missing.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--examples", required=True)
+    parser.add_argument("--device", default="cpu,vulkan")
+    options = parser.parse_args()
+    devices = required_devices(options.bin, options.device)
+    images = np.fromfile(os.path.join(options.examples, "digits", "images.f32"), np.float32).reshape(-1, 1, 8, 8)
+    labels = np.fromfile(os.path.join(options.examples, "digits", "labels.u8"), np.uint8).astype(np.int64)
+    with tempfile.TemporaryDirectory() as folder:
+        tests = Tests(os.path.abspath(options.bin), folder)
+        count = 338  # ten batches and a short one
+        for name, part in (("train", slice(0, count)), ("bad", slice(0, count)), ("test", slice(count, None))):
+            write_data(folder, name, images[part], labels[part])
+        weights = make_model(os.path.join(folder, "mlp.onnx"))
+        tests.run("vx-compile", "mlp.onnx", f"--target={','.join(devices)}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw", "-o", "mlp.vxm")
+        want, losses = train(weights, images[:count], labels[:count])
+        for device in devices:
+            check_device(tests, device, want, losses)
+        check_messages(tests, labels[:count])
+        check_model(tests)
+        print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
+    return 1 if tests.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

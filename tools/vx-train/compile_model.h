@@ -1,0 +1,32 @@
+// A model as a module that trains.
+#ifndef VX_TRAIN_TOOL_COMPILE_MODEL_H
+#define VX_TRAIN_TOOL_COMPILE_MODEL_H
+
+#include "vx/runtime/vx.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+struct ModelOptions {
+  std::string device, train = "auto", freeze, loss, optimizer = "adamw", precision = "f32";
+  double clipNorm = 0, clipValue = 0;
+  bool noFallback = false;
+  std::string emit; // a file for the module; empty: it is in memory only
+};
+
+// A module and the bytes that it reads.
+struct CompiledModel {
+  std::shared_ptr<void> bytes;
+  vx::Module module;
+};
+
+// Compiles the model at `path` for the device. Throws a ToolError as vx-compile ends; a build without the compiler
+// takes no model, and says so.
+CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &options);
+
+} // namespace vx::tools
+
+#endif
