@@ -195,6 +195,17 @@ def check_model(tests):
     tests.check("no model", missing.stderr == "vx-train: error: cannot read 'none.onnx'\n", missing.stderr)
 
 
+def check_example(tests, examples):
+    """The example trains, and goes on where it was."""
+    arguments = ["mlp.vxm", os.path.join(examples, "digits"), "cpu"]
+    done = tests.run("training", *arguments, 4)
+    tests.check("the example begins", "\nepoch 4/4  step 44  " in done.stdout, done.stdout)
+    done = tests.run("training", *arguments, 8)
+    tests.check("the example goes on", "epoch 4/8" not in done.stdout and "\nepoch 5/8  step 55  " in done.stdout, done.stdout)
+    last = done.stdout.splitlines()[-1]
+    tests.check("the example learns", last.startswith("112 images, accuracy 0.") and float(last.split()[-1]) > 0.8, last)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -216,6 +227,7 @@ def main():
             check_device(tests, device, want, losses)
         check_messages(tests, labels[:count])
         check_model(tests)
+        check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0
 

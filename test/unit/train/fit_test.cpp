@@ -360,6 +360,28 @@ TEST(Fit, linesOfALog) {
   EXPECT_TRUE(lines.ends_with("\nstopped: the test wants it\n")) << lines;
 }
 
+#ifndef VX_TEST_SANITIZED
+static long residentPages() {
+  long size = 0, resident = 0;
+  std::FILE *file = std::fopen("/proc/self/statm", "r");
+  EXPECT_EQ(std::fscanf(file, "%ld %ld", &size, &resident), 2);
+  std::fclose(file);
+  return resident;
+}
+
+TEST(Fit, memoryStaysWhatItIs) {
+  const Data data(320);
+  Session session(modulePath(), cpu());
+  auto run = [&](uint64_t steps) { session.fit(data.set, {.epochs = 1u << 30, .batch = 4, .max_steps = steps}); };
+  run(5000);
+  const long before = residentPages();
+  run(105000);
+  EXPECT_EQ(session.progress().step, 105000u);
+  // An epoch's line of the history is all that grows.
+  EXPECT_LT(residentPages() - before, 500) << "pages of 4 KiB";
+}
+#endif
+
 TEST(Fit, callbacksThatAreNone) {
   const Data data(10);
   Session session(modulePath(), cpu());
