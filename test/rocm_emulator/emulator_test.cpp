@@ -463,11 +463,12 @@ TEST(Floats, doubles) {
   }
 }
 
-// The whole division of LLVM, whose result is that of the host: scaled factors, a refined reciprocal, a fixed result.
+// The whole division of LLVM, whose result is that of the host: scaled factors, a refined reciprocal, a fixed result;
+// also of a number whose sign is turned.
 TEST(Floats, division) {
   const std::string sequence = R"(
-    v_div_scale_f32 v2, {vcc}, v1, v1, v0
-    v_div_scale_f32 v3, {vcc}, v0, v1, v0
+    v_div_scale_f32 v2, {vcc}, v1, v1, {sign}v0
+    v_div_scale_f32 v3, {vcc}, {sign}v0, v1, {sign}v0
     v_rcp_f32 v4, v2
     v_fma_f32 v5, -v2, v4, 1.0
     v_fma_f32 v4, v5, v4, v4
@@ -476,17 +477,23 @@ TEST(Floats, division) {
     v_fma_f32 v5, v6, v4, v5
     v_fma_f32 v6, -v2, v5, v3
     v_div_fmas_f32 v6, v6, v4, v5
-    v_div_fixup_f32 v7, v6, v1, v0)";
+    v_div_fixup_f32 v7, v6, v1, {sign}v0)";
   const float infinity = std::numeric_limits<float>::infinity();
   const float special[] = {0,      -0.0F,  1,     -1,    3,       infinity, -infinity, std::nanf(""),
                            1e-45F, 1e-40F, 1e38F, 3e38F, 1.2e-38F};
   std::mt19937 random(1);
   for (const char *name : chipNames) {
-    std::string text = sequence;
     Machine machine(name);
-    const std::string vcc = machine.wave.lanes == 32 ? "vcc_lo" : "vcc";
-    for (size_t at = 0; (at = text.find("{vcc}")) != text.npos;)
-      text.replace(at, 5, vcc);
+    auto make = [&](const std::string &sign) {
+      std::string text = sequence;
+      for (const auto &[key, value] :
+           {std::pair<std::string, std::string>("{vcc}", machine.wave.lanes == 32 ? "vcc_lo" : "vcc"),
+            {"{sign}", sign}})
+        for (size_t at = 0; (at = text.find(key)) != text.npos;)
+          text.replace(at, key.size(), value);
+      return text;
+    };
+    const std::string texts[] = {make(""), make("-")};
     for (unsigned round = 0; round < 40; ++round) {
       auto value = [&](unsigned lane) {
         const auto bits = static_cast<uint32_t>(random());
@@ -494,9 +501,10 @@ TEST(Floats, division) {
       };
       machine.fill(0, value);
       machine.fill(1, value);
-      machine.run(text);
+      machine.run(texts[round % 2]);
       for (unsigned lane = 0; lane < machine.wave.lanes; ++lane) {
-        const float n = machine.number(0, lane), d = machine.number(1, lane), want = n / d;
+        const float n = round % 2 ? -machine.number(0, lane) : machine.number(0, lane), d = machine.number(1, lane),
+                    want = n / d;
         if (std::isnan(want))
           EXPECT_TRUE(std::isnan(machine.number(7, lane))) << n << " / " << d;
         else
