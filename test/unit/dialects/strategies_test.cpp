@@ -1,4 +1,4 @@
-// What any strategy answers: its tile, threads, grid and workspace, and its words in reports.
+// What any strategy answers: its tile, threads and grid, and its words in reports.
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 
@@ -48,12 +48,6 @@ TEST_F(Strategies, CountWorkgroups) {
   sizes[0] = {};
   EXPECT_FALSE(parse("#vx.loops<tile = [1, 32]>").getGrid(0, sizes));
   EXPECT_EQ(parse("#vx.loops<tile = [0, 32]>").getGrid(0, sizes), dim("4"));
-}
-
-TEST_F(Strategies, WantNoWorkspace) {
-  for (const char *text : {"#vx.serial", "#vx.loops<tile = [4]>",
-                           "#vx.rows<tile = [1], sharing = workgroup, runs = 1, lanes = 1, threads = 128>"})
-    EXPECT_EQ(parse(text).getWorkspaceBytes({dim("n")}), dim("0")) << text;
 }
 
 TEST_F(Strategies, HaveWordsForReports) {

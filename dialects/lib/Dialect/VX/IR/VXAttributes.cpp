@@ -21,8 +21,6 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   return success();
 }
 
-DimAttr getConstantDim(MLIRContext *context, int64_t value) { return DimAttr::constant(context, value); }
-
 Attribute InitAttr::parse(AsmParser &parser, Type) {
   StringRef name;
   llvm::SMLoc place;

@@ -23,10 +23,6 @@ DimAttr StrategyAttrInterface::getGrid(unsigned result, ArrayRef<DimAttr> sizes)
   return cast_or_null<DimAttr>(getGridExpression(result, sizes));
 }
 
-DimAttr StrategyAttrInterface::getWorkspaceBytes(ArrayRef<DimAttr> sizes) const {
-  return cast<DimAttr>(getWorkspaceExpression(sizes));
-}
-
 // A strategy that cannot be carried out must not reach code that divides by a size of it.
 
 static LogicalResult verifyTile(Complaint emitError, ArrayRef<int64_t> tile, int64_t least) {

@@ -16,7 +16,6 @@ namespace vx {
 enum class DimKind : uint32_t { Constant, Symbol, Sum, Product, FloorDiv, CeilDiv, Mod, Max, Min, Broadcast };
 
 class DimAttr;
-DimAttr getConstantDim(mlir::MLIRContext *context, int64_t value);
 /// The number of boxes of `tile` that cover `sizes`: the product of ceildiv(size, tile), but for sizes without a tile
 /// or with one of 0. Null where such a size is.
 DimAttr countBoxes(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> sizes, llvm::ArrayRef<int64_t> tile);

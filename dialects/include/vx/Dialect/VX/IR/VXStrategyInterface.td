@@ -20,18 +20,13 @@ def VX_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
         See getGrid, which is for callers: a DimAttr, which has no definition yet where this is declared.
       }],
       "::mlir::Attribute", "getGridExpression", (ins "unsigned":$result, "::llvm::ArrayRef<::vx::DimAttr>":$sizes), "",
-      /*defaultImplementation=*/[{ return ::vx::countBoxes($_attr.getContext(), sizes, $_attr.getWorkgroupTile()); }]>,
-    InterfaceMethod<"See getWorkspaceBytes, which is for callers: a DimAttr.",
-      "::mlir::Attribute", "getWorkspaceExpression", (ins "::llvm::ArrayRef<::vx::DimAttr>":$sizes), "",
-      /*defaultImplementation=*/[{ return ::vx::getConstantDim($_attr.getContext(), 0); }]>];
+      /*defaultImplementation=*/[{ return ::vx::countBoxes($_attr.getContext(), sizes, $_attr.getWorkgroupTile()); }]>];
   let extraClassDeclaration = [{
     /// What reports and remarks call it: the attribute's mnemonic.
     ::llvm::StringRef getStrategyName() const { return (*this).getAbstractAttribute().getName().split('.').second; }
     /// The number of workgroups that compute the result of this number, of these sizes: one for each box, unless the
     /// strategy says otherwise. Null where a size that is cut is not known.
     ::vx::DimAttr getGrid(unsigned result, ::llvm::ArrayRef<::vx::DimAttr> sizes) const;
-    /// The bytes of memory that a dispatch needs beside its operands and results, for a first result of these sizes.
-    ::vx::DimAttr getWorkspaceBytes(::llvm::ArrayRef<::vx::DimAttr> sizes) const;
   }];
 }
 
