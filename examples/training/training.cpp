@@ -1,4 +1,5 @@
-// Trains a module on the digits of the examples, keeps the best of what it has learnt, and goes on when it is called again.
+// Trains a module on the digits of the examples, keeps the best of what it has learnt, and goes on when it is called
+// again.
 //
 //   vx-compile model.onnx --target=cpu,vulkan --train=auto --loss=cross_entropy --optimizer=adamw -o model.vxm
 //   training model.vxm examples/digits [DEVICE] [EPOCHS]

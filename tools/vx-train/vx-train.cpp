@@ -209,7 +209,7 @@ static std::pair<std::string, uint64_t> checkpointOption(const std::string &text
 
 // The training set and, where there is one, that of the validation.
 static std::pair<train::Dataset, std::optional<train::Dataset>>
-readData(const Options &options, const vx_training_info &training, CommandFiles &files) {
+readData(const Options &options, uint64_t seed, const vx_training_info &training, CommandFiles &files) {
   auto folder = [&](const std::string &path) {
     const auto found = dataFiles(path, training);
     for (const auto &[name, file] : found)
@@ -226,7 +226,7 @@ readData(const Options &options, const vx_training_info &training, CommandFiles 
     return {all, folder(options.validation)};
   if (!(part > 0 && part < 1))
     throw usageError("--validation: want a part between 0 and 1, or a folder, got '{}'", options.validation);
-  auto [validation, rest] = all.split(part, options.seed.value_or(0));
+  auto [validation, rest] = all.split(part, seed);
   return {rest, validation};
 }
 
@@ -256,12 +256,14 @@ static int trainModule(const char *name, const Options &options, train::Session 
     notes->tell("what is trained is not kept: there is no --save and no --checkpoint");
   }
 
-  const auto [data, validation] = readData(options, training, files);
-  checkFiles(files);
-  fit.validation = validation ? &*validation : nullptr;
   if (!options.resume.empty())
     for (const std::string &note : session.load(options.resume))
       notes->tell(note);
+  // Training that goes on leaves out the same rows.
+  const uint64_t seed = options.seed.value_or(session.progress().seed);
+  const auto [data, validation] = readData(options, seed, training, files);
+  checkFiles(files);
+  fit.validation = validation ? &*validation : nullptr;
 
   train::History history;
   {

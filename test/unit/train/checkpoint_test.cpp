@@ -3,13 +3,16 @@
 
 #include "checkpoint_file.h"
 #include "errors.h"
+#include "refused_system_call.h"
 #include "safetensors.h"
 #include "training_module.h"
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <set>
 #include <sys/resource.h>
@@ -296,6 +299,48 @@ TEST(Checkpoint, noSpaceLeft) {
     EXPECT_EQ(readFile(path), before);
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
   }
+}
+
+// A disk that breaks in the middle: what stands under the name is whole, and nothing else is left.
+TEST(Checkpoint, brokenDisks) {
+  if (!canRefuseSystemCalls())
+    GTEST_SKIP() << "no seccomp: the kernel has no filters of system calls";
+  const std::string folder = freshFolder("broken"), path = folder + "/x.safetensors";
+  Session session(modulePath(), cpu());
+  session.save(path);
+  const std::vector<uint8_t> before = readFile(path);
+  session.write_variable("dense.bias", vx::Value::tensor<float>({3}, {1, 2, 3}));
+  session.save(folder + "/y.safetensors");
+  const std::vector<uint8_t> after = readFile(folder + "/y.safetensors");
+  fs::remove(folder + "/y.safetensors");
+  ASSERT_NE(before, after);
+  auto check = [&](std::initializer_list<RefusedCall> calls, const std::string &begin, const std::string &end,
+                   const std::vector<uint8_t> &wanted) {
+    const pid_t child = fork();
+    if (child == 0) {
+      refuseSystemCalls(calls, EIO);
+      const std::string error = errorOf([&] { session.save(path); });
+      const bool isSaid = error.starts_with(begin) && error.ends_with(end);
+      if (!isSaid)
+        std::fprintf(stderr, "got '%s'\n", error.c_str());
+      _exit(isSaid ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << begin;
+    EXPECT_EQ(readFile(path), wanted) << begin;
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  };
+  check({{SYS_fsync}}, "io: cannot write '" + path + "': ", "Input/output error", before);
+#ifdef SYS_rename
+  check({{SYS_rename}, {SYS_renameat}, {SYS_renameat2}}, "io: cannot rename '" + path + ".vx-",
+        ".partial' to '" + path + "': Input/output error", before);
+#else
+  check({{SYS_renameat}, {SYS_renameat2}}, "io: cannot rename '" + path + ".vx-",
+        ".partial' to '" + path + "': Input/output error", before);
+#endif
+  // The folder cannot be brought to the disk: the new file is there, and nobody promises that it stays.
+  check({{SYS_openat, 2, O_DIRECTORY}}, "io: cannot write the folder '" + folder + "/': ", "Input/output error", after);
 }
 
 // A process that saves one checkpoint after the other is killed at any moment: the last one that has its name is whole.

@@ -78,7 +78,7 @@ public:
   std::vector<Value> call(const std::string &function, std::span<const Value> inputs);
 
   // Writes a safetensors file: beside the name, renamed when it is on the disk. Tensors have the names that the model
-  // has for them. Throws Error::io; then what was there before is there still.
+  // has for them. Throws Error::io; then what stands under the name is what was there before, or is whole.
   void save(const std::string &path, Contents contents = Contents::checkpoint) const;
   // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables,
   // and sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A
