@@ -36,8 +36,14 @@
 // CHECK-LABEL: func.func @evaluate(
 // CHECK-SAME:    %{{.+}} {vx.name = "x"}, %{{.+}} {vx.name = "k"}, %[[LABEL:.+]]: tensor<?xi64, #vx.enc<[n]>> {vx.name = "label"})
 // CHECK-SAME:    -> (tensor<f32> {vx.name = "loss"}, tensor<f32> {vx.name = "accuracy"})
-// CHECK:         vx.softmax log
-// CHECK:         vx.check_indices %[[LABEL]] below [#vx.dim<3>] from_start
+// CHECK:         %[[CLASS:.+]] = vx.check_indices %[[LABEL]] below [#vx.dim<3>] from_start
+// CHECK:         vx.custom_gradient(%{{.+}}, %[[CLASS]])
+// CHECK:           vx.softmax log
+// CHECK:           vx.reduce sum
+// CHECK:         pullback
+// CHECK:           vx.softmax log
+// CHECK:           vx.exp
+// CHECK:         vx.arg_reduce max
 // CHECK-NOT:     vx.variable_store
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME:    %[[RATE:.+]]: tensor<f32> {vx.name = "rate"})

@@ -83,10 +83,7 @@ private:
                Value();
     }
     Expression scores = widen(spec.name == "nll" ? output : findLogits());
-    Expression logs = scores;
-    if (spec.name != "nll")
-      logs.value = g.emit<SoftmaxOp>(scores.value, axis, /*log=*/true);
-    return spec.isSoft ? buildSoft(scores, logs, results) : buildLabelled(scores, logs, results);
+    return spec.isSoft ? buildSoft(scores, results) : buildLabelled(scores, results);
   }
 
   Expression placesOf(Value scores) { return {&g, g.emit<ArgReduceOp>(ReduceKind::max, scores, axis, /*last=*/false)}; }
@@ -98,42 +95,82 @@ private:
     return {&g, g.cast(equal, g.builder.getF32Type())};
   }
 
-  Value buildSoft(Expression scores, Expression logs, LossResults &results) {
-    auto type = cast<RankedTensorType>(logs.value.getType());
-    Expression target{&g, addInput("target", type)};
-    results.metrics.emplace_back("accuracy", mean(countEqual(placesOf(scores), placesOf(target), Value())));
-    Expression weights = target;
-    if (spec.smoothing > 0) {
-      Expression share = {&g, g.emitDim(getDims(logs)[axis], type.getElementType())};
-      share = fill(spec.smoothing, share) / share;
-      weights = target * (1 - spec.smoothing) + Expression{&g, g.broadcastInDim(share, getDims(logs), {})};
+  /// The numbers of the classes, repeated over the rows. As a constant they join any kernel; what counts is one of its
+  /// own.
+  Value makeNumbers(ArrayRef<DimAttr> dims) {
+    constexpr int64_t mostStored = 1 << 20;
+    RankedTensorType type = g.makeType(dims[axis], g.builder.getI64Type());
+    Value numbers;
+    if (type.hasStaticShape() && type.getNumElements() <= mostStored) {
+      auto all = llvm::to_vector(llvm::seq<int64_t>(0, type.getNumElements()));
+      numbers = g.emitConstant(DenseElementsAttr::get(type, ArrayRef<int64_t>(all)));
+    } else {
+      numbers = g.emitAs<IotaOp>(type, 0);
     }
-    return mean(-sum(weights * logs, {axis}));
+    return g.broadcastInDim(numbers, dims, axis);
   }
 
-  Value buildLabelled(Expression scores, Expression logs, LossResults &results) {
-    SmallVector<DimAttr> rows = getDims(logs);
+  /// True where the class is the label's.
+  Expression isLabelled(Expression label, Expression logs) {
+    return compare(ComparePredicate::eq, {&g, makeNumbers(getDims(logs))}, repeat(label, logs, axis));
+  }
+
+  /// The distribution that the output is to be: smoothed, all classes have an equal part of a share of it.
+  Expression getWanted(Expression truth, Expression logs) {
+    Expression wanted = spec.isSoft ? truth : select(isLabelled(truth, logs), fill(1, logs), fill(0, logs));
+    if (spec.smoothing == 0)
+      return wanted;
+    Expression classes{&g, g.emitDim(getDims(logs)[axis], getElementTypeOrSelf(logs.value))};
+    Expression part = fill(spec.smoothing, classes) / classes;
+    return wanted * (1 - spec.smoothing) + Expression{&g, g.broadcastInDim(part, getDims(logs), {})};
+  }
+
+  /// Of each row. What a label does not mean is not multiplied: its logarithm may be infinite.
+  Expression getRows(Expression logs, Expression truth) {
+    if (spec.isSoft)
+      return -sum(getWanted(truth, logs) * logs, {axis});
+    Expression rows = -sum(selectOrZero(isLabelled(truth, logs), logs), {axis});
+    if (spec.smoothing == 0)
+      return rows;
+    return rows * (1 - spec.smoothing) + -Expression{&g, g.mean(logs, {axis})} * spec.smoothing;
+  }
+
+  /// The loss of each row. Cross entropy's gradient by the logits is the difference of what they say and what is
+  /// wanted, of the logarithms that the loss has computed.
+  Expression getLossOfRows(Expression scores, Expression truth) {
+    if (spec.name == "nll")
+      return getRows(scores, truth);
+    auto getLogs = [&](Expression x) -> Expression { return {&g, g.emit<SoftmaxOp>(x.value, axis, /*log=*/true)}; };
+    return withGradient(
+        scores, truth, [&](Expression x, Expression target) { return getRows(getLogs(x), target); },
+        [&](Expression x, Expression target, Expression seed) {
+          Expression logs = getLogs(x), says = apply<ExpOp>(logs), wanted = getWanted(target, logs);
+          if (spec.isSoft)
+            says = says * repeat(sum(wanted, {axis}), says.value, axis);
+          return (says - wanted) * repeat(seed, says.value, axis);
+        });
+  }
+
+  Value buildSoft(Expression scores, LossResults &results) {
+    Expression target{&g, addInput("target", cast<RankedTensorType>(scores.value.getType()))};
+    results.metrics.emplace_back("accuracy", mean(countEqual(placesOf(scores), placesOf(target), Value())));
+    return mean(getLossOfRows(scores, target));
+  }
+
+  Value buildLabelled(Expression scores, LossResults &results) {
+    SmallVector<DimAttr> rows = getDims(scores);
     DimAttr classes = rows[axis];
     rows.erase(rows.begin() + axis);
     Type i64 = g.builder.getI64Type();
     Expression label{&g, addInput("label", g.makeType(rows, i64))};
     Expression kept{&g, {}};
     if (spec.ignoredIndex) {
-      Expression ignored{
-          &g, g.splat(static_cast<double>(*spec.ignoredIndex), cast<RankedTensorType>(label.value.getType()))};
-      kept = compare(ComparePredicate::ne, label, ignored);
+      kept = compare(ComparePredicate::ne, label, static_cast<double>(*spec.ignoredIndex));
       label = selectOrZero(kept, label);
     }
     // A label that is no class fails the call before anything is changed.
     label.value = g.emit<CheckIndicesOp>(label.value, g.toArray({classes}), /*from_start=*/true);
-    Expression numbers{&g, g.emitAs<IotaOp>(g.makeType(getDims(logs), i64), axis)};
-    Expression isHere = compare(ComparePredicate::eq, numbers, repeat(label, logs, axis));
-    Expression loss = -sum(selectOrZero(isHere, logs), {axis});
-    if (spec.smoothing > 0) {
-      Expression all = -Expression{&g, g.mean(logs, {axis})};
-      loss = loss * (1 - spec.smoothing) + all * spec.smoothing;
-    }
-    Expression correct = countEqual(placesOf(scores), label, kept);
+    Expression loss = getLossOfRows(scores, label), correct = countEqual(placesOf(scores), label, kept);
     if (!kept.value) {
       results.metrics.emplace_back("accuracy", mean(correct));
       return mean(loss);
@@ -157,9 +194,13 @@ private:
       return refuse() << "wants an output of one dimension or more, got " << describeType(type), Value();
     Expression target{&g, addInput("target", type)};
     if (spec.name == "bce")
-      return mean(buildBinary(x, target, &LossBuilder::getBinary, &LossBuilder::getBinaryGradient));
+      return mean(withGradient(
+          x, target, [&](Expression p, Expression t) { return getBinary(p, t); },
+          [&](Expression p, Expression t, Expression seed) { return seed * getBinaryGradient(p, t); }));
     if (spec.name == "bce_logits")
-      return mean(buildBinary(x, target, &LossBuilder::getLogitBinary, &LossBuilder::getLogitBinaryGradient));
+      return mean(withGradient(
+          x, target, [&](Expression z, Expression t) { return getLogitBinary(z, t); },
+          [&](Expression z, Expression t, Expression seed) { return seed * getLogitBinaryGradient(z, t); }));
     if (spec.name == "kl") {
       // 0 * log(0) is 0. By the batch's rows: what PyTorch calls batchmean.
       Expression part = target * (apply<LogOp>(target) - x);
@@ -176,23 +217,33 @@ private:
     return mean(select(compare(ComparePredicate::lt, distance, spec.delta), square, line)); // huber
   }
 
-  using Formula = Expression (LossBuilder::*)(Expression x, Expression target);
+  using Formula = llvm::function_ref<Expression(Expression x, Expression target)>;
+  using Gradient = llvm::function_ref<Expression(Expression x, Expression target, Expression seed)>;
 
-  /// A loss of each element with a gradient of its own: what follows from the formula has no number at its ends.
-  Expression buildBinary(Expression x, Expression target, Formula loss, Formula gradient) {
-    Type type = x.value.getType();
+  /// A loss with a gradient of its own by `x`: what follows from the formula has no number at its ends, or more work.
+  Expression withGradient(Expression x, Expression target, Formula loss, Gradient gradient) {
+    SmallVector<Type> types = {x.value.getType(), target.value.getType()};
+    SmallVector<Location> locations(4, g.location);
+    OpBuilder::InsertPoint place = g.builder.saveInsertionPoint();
+    // The loss's type is known when it is made.
+    Region forward, pullback;
+    Block *body = g.builder.createBlock(&forward, {}, types, ArrayRef(locations).take_front(2));
+    Expression value = loss({&g, body->getArgument(0)}, {&g, body->getArgument(1)});
+    if (g.hasRefused())
+      return {&g, {}};
+    YieldOp::create(g.builder, g.location, ValueRange{value.value});
+    Type type = value.value.getType();
+    types.append(2, type);
+    body = g.builder.createBlock(&pullback, {}, types, locations);
+    Expression wanted{&g, body->getArgument(1)};
+    SmallVector<Value> gradients = {gradient({&g, body->getArgument(0)}, wanted, {&g, body->getArgument(3)})};
+    if (isa<FloatType>(getElementTypeOrSelf(wanted.value)))
+      gradients.push_back(fill(0, wanted)); // the target is data
+    YieldOp::create(g.builder, g.location, gradients);
+    g.builder.restoreInsertionPoint(place);
     auto op = CustomGradientOp::create(g.builder, g.location, TypeRange(type), ValueRange{x.value, target.value});
-    OpBuilder::InsertionGuard guard(g.builder);
-    Block *forward = g.builder.createBlock(&op.getForward(), {}, {type, type}, {g.location, g.location});
-    YieldOp::create(g.builder, g.location,
-                    ValueRange{(this->*loss)({&g, forward->getArgument(0)}, {&g, forward->getArgument(1)}).value});
-    SmallVector<Type> types(4, type);
-    Block *pullback = g.builder.createBlock(&op.getPullback(), {}, types, SmallVector<Location>(4, g.location));
-    Expression input{&g, pullback->getArgument(0)}, wanted{&g, pullback->getArgument(1)},
-        seed{&g, pullback->getArgument(3)};
-    // The target is data.
-    YieldOp::create(g.builder, g.location,
-                    ValueRange{(seed * (this->*gradient)(input, wanted)).value, fill(0, seed).value});
+    op.getForward().takeBody(forward);
+    op.getPullback().takeBody(pullback);
     return {&g, op.getResult(0)};
   }
 

@@ -60,7 +60,7 @@ private:
   }
   /// The decay of the weights beside the gradient.
   Expression decay(Expression w) const {
-    return get("weight_decay") == 0 ? w : w * repeat(1.0 - rate * get("weight_decay"));
+    return get("weight_decay") == 0 ? w : w - w * repeat(rate * get("weight_decay"));
   }
 
   static Expression mix(Expression old, Expression next, double share) { return old + (next - old) * share; }
@@ -79,8 +79,11 @@ private:
     w = isDecoupled ? decay(w) : w;
     m = mix(m, g, 1 - get("beta1"));
     v = v * get("beta2") + g * g * (1 - get("beta2"));
-    Expression size = rate / getCorrection(get("beta1")), root = apply<SqrtOp>(getCorrection(get("beta2")));
-    Expression deviation = apply<SqrtOp>(v) / repeat(root) + get("eps");
+    // rate m / c1 / (sqrt(v) / sqrt(c2) + eps) with what all elements have in common in two numbers, which one kernel
+    // computes.
+    Expression root = apply<SqrtOp>(getCorrection(get("beta2")));
+    Expression size = rate * root / getCorrection(get("beta1"));
+    Expression deviation = apply<SqrtOp>(v) + repeat(root * get("eps"));
     return {w - repeat(size) * (m / deviation), {m, v}};
   }
 

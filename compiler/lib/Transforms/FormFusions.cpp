@@ -349,8 +349,8 @@ private:
   bool canBeSibling(Operation *op) const {
     if (!mayLeave(op) || isEpilogue(op))
       return false;
-    // Its only reader may take it along.
-    if (op->hasOneUse() && isComputedByKernel(*op->user_begin()))
+    // Its only reader may take it along, unless that is free: who computes it anew reads this from memory.
+    if (op->hasOneUse() && isComputedByKernel(*op->user_begin()) && !isFree(*op->user_begin()))
       return false;
     return !makesCycle(op);
   }
