@@ -15,6 +15,7 @@ set(expected_library-links-api "layer check: 'onnx' of layer 'frontend' links 'c
 set(expected_library-links-tool "layer check: 'compiler' of layer 'api' links 'program' of layer 'tool', allowed are: ")
 set(expected_past-the-door "layer check: 'onnx' of layer 'frontend' links 'MLIRIR', only 'vx_mlir' may")
 set(expected_base-links-runtime "layer check: 'base' of layer 'base' links 'loader' of layer 'runtime', allowed are: ")
+set(expected_train-links-runtime "layer check: 'kit' of layer 'train' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;train;base")
 set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;runtime;")
 
 if(NOT DEFINED expected_${CASE})
