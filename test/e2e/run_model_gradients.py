@@ -4,7 +4,7 @@
   run_model_gradients.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
 
 MODEL is digits, unet or a skeleton of test/models. Of the sum of the first output of floats the gradients by every weight (an initializer of floats with two or
-more elements that is no running statistic) are finite and of the weight's shape, the same with 1, 2 and 8 threads, and along directions of all weights together
+more elements that the output depends on and that is no running statistic) are finite and of the weight's shape, the same with 1, 2 and 8 threads, and along directions of all weights together
 within TOLERANCE of differences of fourth order. A direction is half that of the gradients and half random: along one that is random alone what networks bend
 by on the way is as large as the derivative. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
 """
@@ -31,10 +31,19 @@ def statistics(graph):
     return {name for node in graph.node if node.op_type == "BatchNormalization" for name in node.input[3:5]}
 
 
-def trained(model):
-    skipped = statistics(model.graph)
+def dependences(graph, output):
+    """The names of all that an output depends on: a network may have weights for another one."""
+    names = {output}
+    for node in reversed(graph.node):
+        if names & set(node.output):
+            names.update(node.input)
+    return names
+
+
+def trained(model, output):
+    wanted = dependences(model.graph, output) - statistics(model.graph)
     return [tensor for tensor in model.graph.initializer
-            if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) >= 2 and tensor.name not in skipped]
+            if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) >= 2 and tensor.name in wanted]
 
 
 def session_of(path, weights, folder):
@@ -63,7 +72,7 @@ def check(bench, name):
     sizes = SIZES.get(name) or NETWORKS[name][0]
     inputs = make_inputs(proto, sizes, np.random.default_rng(1))
     output = next(value.name for value in proto.graph.output if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT)
-    session, weights = session_of(model, trained(onnx.load(model)), bench.folder)
+    session, weights = session_of(model, trained(onnx.load(model), output), bench.folder)
     module = bench.path(f"{name}.vxm")
     bench.compile(model, module, f"--grad={output}:{','.join(weights)}")
     results = [f"grad/{weight}" for weight in weights]
