@@ -423,3 +423,24 @@ func.func @of_what_it_stores(%x: tensor<2xf32>) -> tensor<2xf32> {
   vx.variable_store %x, @var : tensor<2xf32>
   return %1 : tensor<2xf32>
 }
+
+// -----
+
+// Two numbers of one scalar that a kernel reads in every place: what repeats them is computed there, and no kernel takes them along, so that
+// one makes both.
+// CHECK-LABEL: func.func @numbers_of_all_elements(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<64xf32>, %[[T:[^ :]+]]: tensor<f32>
+// CHECK:         %[[BOTH:.+]]:2 = vx.fusion(%[[T]]) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+// CHECK:           vx.sqrt
+// CHECK:           vx.exp
+// CHECK:         vx.fusion(%[[X]], {{.*}}%[[BOTH]]#
+// CHECK-NOT:     vx.fusion(
+func.func @numbers_of_all_elements(%x: tensor<64xf32>, %t: tensor<f32>) -> tensor<64xf32> {
+  %0 = vx.sqrt %t : tensor<f32>
+  %1 = vx.exp %t : tensor<f32>
+  %2 = vx.broadcast %0, [] : tensor<f32> -> tensor<64xf32>
+  %3 = vx.broadcast %1, [] : tensor<f32> -> tensor<64xf32>
+  %4 = vx.mul %x, %2 : tensor<64xf32>, tensor<64xf32>
+  %5 = vx.add %4, %3 : tensor<64xf32>, tensor<64xf32>
+  return %5 : tensor<64xf32>
+}

@@ -296,8 +296,8 @@ def compare(where, want, got, scale):
     if want.shape != got.shape:
         raise AssertionError(f"{where} is {got.shape}, want {want.shape}")
     off = abs(want - got) - 2e-5 * np.maximum(abs(want), scale)
-    if not np.isfinite(got).all() or (off > 0).any():
-        place = np.unravel_index(off.argmax(), off.shape)
+    if not (off <= 0).all():
+        place = np.unravel_index((off <= 0).argmin(), off.shape)
         raise AssertionError(f"{where} at {[int(i) for i in place]} is {got[place]}, want {want[place]}")
 
 

@@ -58,7 +58,8 @@ def concats():
     for name, dtype, axis, parts in (
             ("rows", "f32", 0, [[2, 3], [1, 3], [5, 3]]), ("columns", "i32", 1, [[3, 1], [3, 7]]), ("one", "f32", 0, [[4]]),
             ("with_empty", "f32", 0, [[0, 2], [3, 2], [0, 2]]), ("all_empty", "f32", 0, [[0], [0]]), ("bools", "i1", 0, [[3], [4]]),
-            ("middle", "f64", 1, [[2, 3, 5], [2, 1, 5]]), ("many", "f16", 0, [[1], [2], [3], [4], [5]]),
+            ("middle", "f64", 1, [[2, 3, 5], [2, 1, 5]]), ("many", "f16", 0, [[1], [2], [3], [4], [5]]), ("very_many", "f32", 0, [[1 + 7 * i % 5] for i in range(23)]),
+            ("many_columns", "f32", 1, [[3, i] for i in (2, 0, 1, 5, 1, 3)]),
             ("long", "i64", 0, [[257], [131]]), ("bytes", "ui8", 1, [[3, 3], [3, 2]]), ("halves", "bf16", 0, [[3], [4]])):
         inputs = {f"x{i}": Input(dtype, dims, any_values(dtype)) for i, dims in enumerate(parts)}
         result = list(parts[0])

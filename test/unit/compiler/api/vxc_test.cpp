@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -178,6 +179,25 @@ TEST(VxcBytes, nothingForATextOfAPhase) {
   const Bytes graph(Program, "m.mlir", [](vxc_options &options) { options.stop_after = "graph"; });
   EXPECT_EQ(graph.result, VXC_DONE) << graph.messages;
   EXPECT_EQ(graph.module, nullptr);
+}
+
+TEST(VxcBytes, trainingWantsNumbersAboveZero) {
+  auto compile = [](double norm, double value) {
+    return Bytes(Program, "m.mlir", [&](vxc_options &options) {
+      options.train = "auto";
+      options.loss = "mse";
+      options.optimizer = "sgd";
+      options.clip_norm = norm;
+      options.clip_value = value;
+    });
+  };
+  const Bytes negative = compile(-1, 0), infinite = compile(0, HUGE_VAL);
+  EXPECT_EQ(negative.result, VXC_USAGE);
+  EXPECT_NE(negative.messages.find("--clip-norm: want a number above 0, got -1.000000"), std::string::npos)
+      << negative.messages;
+  EXPECT_EQ(infinite.result, VXC_USAGE);
+  EXPECT_NE(infinite.messages.find("--clip-value: want a number above 0, got inf"), std::string::npos)
+      << infinite.messages;
 }
 
 TEST(VxcBytes, badArguments) {
