@@ -126,3 +126,22 @@ vx.kernel @columns "x" symbols [] workgroups <1> #vx.loops<tile = [0, 0]> {
   %0 = vx.scatter add %a, %i, %u axes = [1] {vx.anchor} : tensor<32x5xf32>, tensor<7x1xi64>, tensor<7x32xf32>
   vx.yield %0 : tensor<32x5xf32>
 }
+
+// -----
+
+// What is read as columns is read by blocks of whole lines of 64 bytes: the places of a block are the loop next to the innermost one.
+// CHECK-LABEL: func.func @columns_to_rows
+// CHECK:         %[[IN:.+]] = vxk.buffer 0 read
+// CHECK:         %[[OUT:.+]] = vxk.buffer 1
+// CHECK:         scf.for %[[BLOCK:.+]] = %{{.+}} to %[[END:.+]] step %c16
+// CHECK:           %[[NEXT:.+]] = arith.addi %[[BLOCK]], %c16
+// CHECK:           %[[LAST:.+]] = arith.minui %[[NEXT]], %[[END]]
+// CHECK:           scf.for %[[J:.+]] = %c0 to %c7 step %c1
+// CHECK:             scf.for %[[I:.+]] = %[[BLOCK]] to %[[LAST]] step %c1
+// CHECK:               vector.gather
+// CHECK:               vector.store %{{.+}}, %[[OUT]][%[[I]], %[[J]], %{{.+}}]
+vx.kernel @columns_to_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0, 0]> {
+^bb0(%a: tensor<32x7x96xf32>):
+  %0 = vx.transpose %a, [2, 1, 0] {vx.anchor} : tensor<32x7x96xf32>
+  vx.yield %0 : tensor<96x7x32xf32>
+}

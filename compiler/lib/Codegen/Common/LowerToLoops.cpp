@@ -41,6 +41,32 @@ bool readsAcrossLanes(Value tensor, int64_t rank, SmallPtrSetImpl<Operation *> &
   return false;
 }
 
+/// The dimension of the result along which neighbours in memory of something that it reads lie, where that is not the
+/// last one: what is stored as a row is read as a column. `dims` are the result's dimensions that those of `tensor`
+/// are.
+std::optional<unsigned> findColumn(Value tensor, ArrayRef<std::optional<unsigned>> dims, unsigned rank,
+                                   SmallPtrSetImpl<Operation *> &seen) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op) {
+    // What does not change along a row is read once.
+    bool changes = tensor.getDefiningOp<bufferization::ToTensorOp>() && llvm::is_contained(dims, rank - 1);
+    return changes && dims.back() && *dims.back() + 1 < rank ? dims.back() : std::nullopt;
+  }
+  AffineMap outMap = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber()));
+  if (op.getNumReductionLoops() != 0 || !outMap.isPermutation() || !seen.insert(op).second)
+    return std::nullopt;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    SmallVector<std::optional<unsigned>> inputDims;
+    for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults()) {
+      auto place = outMap.getResultPosition(expr);
+      inputDims.push_back(place ? dims[*place] : std::nullopt);
+    }
+    if (std::optional<unsigned> column = findColumn(input->get(), inputDims, rank, seen))
+      return column;
+  }
+  return std::nullopt;
+}
+
 /// True when a thread goes along what the strategy does not cut.
 bool keepsRows(StrategyAttrInterface strategy) {
   auto rows = dyn_cast<RowsAttr>(strategy);
@@ -155,25 +181,42 @@ private:
     WorkgroupTile tile = getWorkgroupTile(builder, loc, workgroup, sizes, tiles);
     if (threads > 1)
       return emitThreads(evaluator, results, tile, byRows);
-    SmallVector<LaneIndex> indices;
-    return emitNest(evaluator, results, tile, indices, width > 1 && alongResult);
+    SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(0, rank));
+    SmallVector<std::optional<unsigned>> own(order.begin(), order.end());
+    SmallPtrSet<Operation *, 8> seen;
+    // What is read as columns is taken by blocks of whole lines of the cache, each place of a block beside the next.
+    std::optional<unsigned> column = findColumn(front.getSource(), own, rank, seen);
+    if (column) {
+      constexpr int64_t lineBits = 512;
+      Value step = evaluator.constantIndex(lineBits / std::max(type.getElementTypeBitWidth(), 8u)).base;
+      scf::ForOp blocks = evaluator.enterLoop(loc, tile.lower[*column], tile.upper[*column], step);
+      Value end = arith::AddIOp::create(builder, loc, blocks.getInductionVar(), step);
+      tile.lower[*column] = blocks.getInductionVar();
+      tile.upper[*column] = arith::MinUIOp::create(builder, loc, end, tile.upper[*column]);
+      order.erase(order.begin() + *column);
+      order.insert(order.end() - 1, *column);
+    }
+    SmallVector<LaneIndex> indices(rank);
+    LogicalResult done = emitNest(evaluator, results, tile, order, indices, width > 1 && alongResult);
+    if (column)
+      evaluator.leaveLoop();
+    return done;
   }
 
-  /// Loops over the dimensions from indices.size() on.
+  /// Loops over the dimensions `order`, which end with the last one.
   LogicalResult emitNest(ElementEvaluator &evaluator, ArrayRef<Result> results, const WorkgroupTile &tile,
-                         SmallVectorImpl<LaneIndex> &indices, bool useLanes) {
+                         ArrayRef<unsigned> order, SmallVectorImpl<LaneIndex> &indices, bool useLanes) {
     Result front = results.front();
     Location loc = Value(front.getSource()).getLoc();
-    size_t rank = tile.lower.size(), d = indices.size();
-    if (d == rank)
+    if (order.empty())
       return evaluator.store(results, indices);
+    unsigned d = order.front();
     Value one = evaluator.constantIndex(1).base;
-    if (d + 1 < rank || !useLanes) {
+    if (order.size() > 1 || !useLanes) {
       scf::ForOp loop = evaluator.enterLoop(loc, tile.lower[d], tile.upper[d], one);
-      indices.push_back({loop.getInductionVar(), 0, {}});
-      if (failed(emitNest(evaluator, results, tile, indices, useLanes)))
+      indices[d] = {loop.getInductionVar(), 0, {}};
+      if (failed(emitNest(evaluator, results, tile, order.drop_front(), indices, useLanes)))
         return failure();
-      indices.pop_back();
       evaluator.leaveLoop();
       return success();
     }
@@ -183,10 +226,9 @@ private:
     Value rest = builder.createOrFold<arith::RemUIOp>(loc, extent, step);
     Value mainEnd = builder.createOrFold<arith::SubIOp>(loc, tile.upper[d], rest);
     scf::ForOp main = evaluator.enterLoop(loc, tile.lower[d], mainEnd, step);
-    indices.push_back({main.getInductionVar(), 1, {}});
+    indices[d] = {main.getInductionVar(), 1, {}};
     if (failed(evaluator.store(results, indices)))
       return failure();
-    indices.pop_back();
     evaluator.leaveLoop();
     if (isMultipleOf(evaluator.sizeOf(front.getDest(), d), width) && isMultipleOf(tile.lower[d], width))
       return success();
@@ -195,10 +237,9 @@ private:
     Value left = arith::SubIOp::create(builder, loc, tile.upper[d], tail.getInductionVar());
     Value mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(width, builder.getI1Type()), left);
     evaluator.setMask(mask);
-    indices.push_back({tail.getInductionVar(), 1, {}});
+    indices[d] = {tail.getInductionVar(), 1, {}};
     if (failed(evaluator.store(results, indices)))
       return failure();
-    indices.pop_back();
     evaluator.setMask({});
     evaluator.leaveLoop();
     return success();

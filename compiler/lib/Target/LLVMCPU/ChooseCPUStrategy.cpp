@@ -183,10 +183,18 @@ StrategyAttrInterface chooseAttention(const SymbolRanges &ranges, AttentionOp op
 /// Tiles of about the operations of one workgroup, over the dimensions from `firstDim` on: the innermost stay whole
 /// while they fit; the one that does not is cut, and all outer ones go one by one.
 SmallVector<int64_t> cutIntoTiles(const SymbolRanges &ranges, RankedTensorType type, int64_t firstDim,
-                                  int64_t perElement) {
+                                  int64_t perElement, std::optional<int64_t> column = std::nullopt) {
   int64_t rank = type.getRank(), budget = std::max<int64_t>(workgroupOperations / perElement, 1);
   SmallVector<int64_t> tile(rank, 0);
+  if (column) {
+    // What is read along `column` is read by whole lines of the cache.
+    constexpr int64_t line = 16;
+    tile[*column] = line;
+    budget = std::max<int64_t>(budget / std::min(line, getPlannedSize(ranges, type, *column)), 1);
+  }
   for (int64_t d = rank - 1; d >= firstDim; --d) {
+    if (column == d)
+      continue;
     int64_t size = getPlannedSize(ranges, type, d);
     if (size <= budget && !type.isDynamicDim(d)) {
       budget /= size;
@@ -206,6 +214,20 @@ StrategyAttrInterface chooseUpdate(const SymbolRanges &ranges, UpdateOpInterface
   for (int64_t d = 0; d < ordered && perElement < workgroupOperations; ++d)
     perElement *= std::min(getPlannedSize(ranges, updates, d), workgroupOperations);
   return LoopsAttr::get(update.getContext(), cutIntoTiles(ranges, updates, ordered, perElement), /*threads=*/1);
+}
+
+/// The dimension of the result along which what a transposition reads lies in memory, where that is not the last one.
+std::optional<int64_t> findColumn(Block &body, RankedTensorType result) {
+  for (auto transpose : body.getOps<TransposeOp>()) {
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    auto own = llvm::cast<RankedTensorType>(transpose.getResult().getType());
+    if (own.getShape() != result.getShape() || permutation.empty())
+      continue;
+    const auto *last = llvm::find(permutation, static_cast<int64_t>(permutation.size()) - 1);
+    if (last + 1 != permutation.end())
+      return last - permutation.begin();
+  }
+  return std::nullopt;
 }
 
 } // namespace
@@ -252,7 +274,8 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
 
   int64_t elements = std::max<int64_t>(plannedElements(ranges, result), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
-  return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement), /*threads=*/1);
+  return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result)),
+                        /*threads=*/1);
 }
 
 } // namespace vx::cpu
