@@ -39,7 +39,7 @@ def main():
             weights, history = os.path.join(folder, "trained.safetensors"), os.path.join(folder, "history.json")
             run(os.path.join(options.bin, "vx-train"), module, "--data", os.path.join(folder, "train"), "--validation", os.path.join(folder, "test"),
                 "--lr=3e-3", "--schedule=cosine:1e-5", "--epochs", options.epochs, "--batch-size=32", f"--seed={seed}", f"--device={options.device}", "--no-fallback",
-                "--save", weights, "--history", history)
+                "--threads=1", "--save", weights, "--history", history)
             with open(history) as file:
                 epochs = json.load(file)["epochs"]
             right = round(epochs[-1]["validation"]["metrics"]["accuracy"] * IMAGES)

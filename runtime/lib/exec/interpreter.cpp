@@ -153,14 +153,36 @@ Status Interpreter::drainRetired() {
   return okStatus();
 }
 
+uint64_t Interpreter::retiredBytes(const hal::Memory &memory) const {
+  return memory.size() + (loaded.device().info().separatesBuffers ? separateBytes : 0);
+}
+
+// Work is done in the order in which it is queued, so what only earlier work uses may be written by later work: the new
+// and the old value of a loop take turns in two places.
+Status Interpreter::allocate(uint64_t size, Ref<hal::Memory> &memory) {
+  constexpr size_t mostLooked = 8;
+  const uint64_t most = size + size / 8 + VX_BUFFER_ALIGNMENT; // which devices round to
+  std::vector<Ref<hal::Memory>> &retired = call.retired.memory;
+  // On a device that guards each buffer what is new must be seen as such.
+  for (size_t i = retired.size(); i-- > 0 && i + mostLooked >= retired.size() && !loaded.guards();)
+    if (retired[i]->size() >= size && retired[i]->size() <= most && retired[i]->unique()) {
+      call.retired.bytes -= retiredBytes(*retired[i]);
+      memory = std::move(retired[i]);
+      retired.erase(retired.begin() + static_cast<ptrdiff_t>(i));
+      return okStatus();
+    }
+  return call.allocate(size, memory);
+}
+
 Status Interpreter::setBuffer(uint32_t index, BufferRegister value) {
   BufferRegister &place = registers.buffers[index];
   std::swap(place, value);
   if (!value.owner && !value.slice) [[likely]]
     return okStatus();
+  // What another register or a list holds too is retired when that lets it go.
   for (Ref<hal::Memory> *dropped : {&value.owner, &value.slice})
-    if (*dropped) {
-      call.retired.bytes += (*dropped)->size() + (loaded.device().info().separatesBuffers ? separateBytes : 0);
+    if (*dropped && (*dropped)->unique()) {
+      call.retired.bytes += retiredBytes(**dropped);
       call.retired.memory.push_back(std::move(*dropped));
     }
   return drainRetired();
@@ -231,7 +253,7 @@ Status Interpreter::runBufferOp(const Instruction &instruction) {
         static_cast<uint64_t>(size) <= state.given[operands[0]].memory->size()) [[unlikely]]
       memory = state.given[operands[0]].memory;
     else
-      VX_RETURN_IF_ERROR(call.allocate(static_cast<uint64_t>(size), memory).addContext("result"));
+      VX_RETURN_IF_ERROR(allocate(static_cast<uint64_t>(size), memory).addContext("result"));
     hal::BufferView view = {memory.get(), 0, static_cast<uint64_t>(size)};
     return setBuffer(operands[0], {view, std::move(memory), true, call.check ? call.check->begin() : 0});
   }

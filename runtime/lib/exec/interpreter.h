@@ -53,6 +53,8 @@ private:
   int64_t &i64(uint32_t index) { return registers.i64[index]; }
   Status viewOf(uint32_t index, hal::BufferView &view) const;
   Status listOf(uint32_t index, List *&list) const;
+  Status allocate(uint64_t size, Ref<hal::Memory> &memory);
+  uint64_t retiredBytes(const hal::Memory &memory) const;
   Status setBuffer(uint32_t index, BufferRegister value);
   Status setObject(uint32_t index, Ref<List> list);
   Status drainRetired();

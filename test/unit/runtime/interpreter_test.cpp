@@ -117,23 +117,10 @@ TEST_P(OnDevice, loopsOverDataReadBack) {
   EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{0, 9}));
 }
 
-// Repeats x as often as the caller says, which nobody waits for: a number in host memory, or on a device where an
-// earlier call left it.
+// The count is a number in host memory, or on a device where an earlier call left it.
 TEST_P(OnDevice, loopsOverAnInput) {
   ModuleBuilder builder;
-  format::FunctionT &main = builder.function();
-  main.symbols.push_back(symbol("n"));
-  main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
-  main.inputs.push_back(argument("turns", format::ElementType::I32, constantExpr(1)));
-  main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(0)));
-  // i64: 0 n, 1 bytes, 2 one, 3 counter, 4 four; buffers: 0 x, 1 turns, 2 y, 3 fresh
-  BlockPtr turn = block(instruction(Op::Allocate, {3, 1}), segment(copy(2, 3), dispatch(ScaleAdd, 2, {0, 3}, {0, 2})),
-                        instruction(Op::MoveBuffer, {2, 3}), instruction(Op::Sub, {3, 3, 2}));
-  BlockPtr body = block(instruction(Op::ReadInput, {3}, 1), instruction(Op::ConstI64, {4}, 4),
-                        instruction(Op::Mul, {1, 0, 4}), instruction(Op::ConstI64, {2}, 1),
-                        instruction(Op::Allocate, {2, 1}), segment(copy(0, 2)), whileLoop(3, std::move(turn)));
-  format::ProgramT &program = builder.program("loop", 5, 4, 0, std::move(body));
-  program.results.push_back(tensorResult(2, {0}));
+  addRepeat(builder);
   load(builder);
   if (!instance)
     return;

@@ -26,6 +26,24 @@ inline void addAffine(ModuleBuilder &builder, int64_t elements = 4096) {
   program.results.push_back(tensorResult(1, {0}));
 }
 
+// main(x: i32[n], turns: i32[1]) -> y: i32[n]: adds x to itself as often as the caller says, which nobody waits for.
+// Each turn has new memory for its value.
+inline void addRepeat(ModuleBuilder &builder) {
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
+  main.inputs.push_back(argument("turns", format::ElementType::I32, constantExpr(1)));
+  main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(0)));
+  // i64: 0 n, 1 bytes, 2 one, 3 counter, 4 four; buffers: 0 x, 1 turns, 2 y, 3 fresh
+  BlockPtr turn = block(instruction(Op::Allocate, {3, 1}), segment(copy(2, 3), dispatch(ScaleAdd, 2, {0, 3}, {0, 2})),
+                        instruction(Op::MoveBuffer, {2, 3}), instruction(Op::Sub, {3, 3, 2}));
+  BlockPtr body = block(instruction(Op::ReadInput, {3}, 1), instruction(Op::ConstI64, {4}, 4),
+                        instruction(Op::Mul, {1, 0, 4}), instruction(Op::ConstI64, {2}, 1),
+                        instruction(Op::Allocate, {2, 1}), segment(copy(0, 2)), whileLoop(3, std::move(turn)));
+  format::ProgramT &program = builder.program("loop", 5, 4, 0, std::move(body));
+  program.results.push_back(tensorResult(2, {0}));
+}
+
 // main(x: i32[n], indices: i32[m]) -> y: i32[m]; an index out of range is reported at site 3.
 inline void addGather(ModuleBuilder &builder) {
   builder.addFaultSites(4);

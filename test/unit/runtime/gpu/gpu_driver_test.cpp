@@ -581,9 +581,9 @@ struct OneInstance {
   explicit OneInstance(const typename Traits::Options &options) : driver(options) {}
 
   Status create(const char *device, std::vector<std::span<const uint8_t>> codes, const std::string &requirement,
-                uint32_t waitLimitMs = 0) {
+                uint32_t waitLimitMs = 0, void (*add)(ModuleBuilder &) = nullptr) {
     ModuleBuilder builder;
-    addAccumulate(builder);
+    add ? add(builder) : addAccumulate(builder);
     builder.addGpuTarget(Traits::backend, requirement, codes);
     Ref<Module> module;
     VX_RETURN_IF_ERROR(Module::load(builder.write(fmt::format("{}.vxm", Traits::backend)), module));
@@ -690,6 +690,29 @@ TYPED_TEST(GpuDriver, kernelThatHangsFailsTheCallsOfItsDeviceOnly) {
   first.instance = nullptr;
   EXPECT_TRUE(this->gpu->calls.empty()) << this->gpu->calls.front();
   this->liveBefore = this->gpu->live.size();
+}
+
+// However many turns a loop has: its old and its new value take turns in two places, with a graph for each.
+TYPED_TEST(GpuDriver, loopsTakeTurnsInTwoPlaces) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> one(this->options);
+  ASSERT_OK(one.create(TypeParam::backend, codes, TypeParam::common, 0, addRepeat));
+  std::vector<Ref<Value>> outputs;
+  auto countOf = [&](const std::string &function, int turns) {
+    this->gpu->forget();
+    outputs.clear();
+    EXPECT_OK(runMain(*one.instance, {vectorValue({5, 1, -2}), vectorValue({turns})}, outputs));
+    EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{5 * (turns + 1), turns + 1, -2 * (turns + 1)}));
+    return this->gpu->count(function);
+  };
+  const std::string allocate = this->names.MemAllocFromPoolAsync.name, build = this->names.GraphInstantiate.name,
+                    launch = this->names.GraphLaunch.name, change = this->names.GraphExecMemcpyNodeSetParams.name;
+  countOf(launch, 9);
+  EXPECT_EQ(countOf(launch, 9) + 31, countOf(launch, 40));
+  EXPECT_EQ(countOf(allocate, 9), countOf(allocate, 40));
+  EXPECT_LE(countOf(change, 40), 4) << "of the first turns";
+  EXPECT_EQ(countOf(build, 40), 0);
 }
 
 TYPED_TEST(GpuDriver, callTakesTheCallersStreamAndItsPlaceGoesBackWithoutIt) {
