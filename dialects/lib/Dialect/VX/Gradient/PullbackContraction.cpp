@@ -97,6 +97,10 @@ void ConvFilterOp::buildPullback(Pullback &p) {
   SmallVector<int64_t> filterFirst = {rank - 1, rank - 2};
   for (int64_t d = 0; d < rank - 2; ++d)
     filterFirst.push_back(d);
+  // Of no places nothing depends on anything; a convolution with no place for its window is no op.
+  for (DimAttr size : getDims(getGradient().getType()))
+    if (size && size.asConstant() == 0)
+      return;
   Type element = getInput().getType().getElementType();
   Value filter = g.cast(getChannelsLast() ? g.transpose(p.of(), filterFirst) : p.of(), element);
   auto give = [&](unsigned number, Value value) {
