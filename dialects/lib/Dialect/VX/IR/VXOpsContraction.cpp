@@ -220,8 +220,6 @@ void ConvFilterOp::collectConstraints(ConstraintCollector &collector) {
   collector.want(ConstraintKind::multiple, getDim(input, getChannelDim()), groups);    // C3
   collector.want(ConstraintKind::multiple, getDim(gradient, getChannelDim()), groups); // C3
   collector.wantEqual(getDim(input, 0), getDim(gradient, 0));                          // C4
-  for (auto size : getKernel().getAsRange<DimAttr>())
-    collector.want(ConstraintKind::at_least, size, 0); // C5
 }
 
 Value ConvFilterOp::buildReachedInput(GraphBuilder &g) {
