@@ -134,6 +134,32 @@ TEST_P(OnDevice, loopsOverAnInput) {
   EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{21, 24}));
 }
 
+// Fibonacci's numbers: what a turn has computed is read by the two after it, so its memory is nobody's only then.
+TEST_P(OnDevice, loopsKeepEarlierValues) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
+  main.inputs.push_back(argument("turns", format::ElementType::I32, constantExpr(1)));
+  main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(0)));
+  // i64: 0 n, 1 bytes, 2 one, 3 counter, 4 four; buffers: 0 x, 1 turns, 2 last, 3 fresh, 4 the one before
+  BlockPtr turn =
+      block(instruction(Op::Allocate, {3, 1}), segment(copy(2, 3), dispatch(ScaleAdd, 2, {4, 3}, {0, 2})),
+            instruction(Op::MoveBuffer, {4, 2}), instruction(Op::MoveBuffer, {2, 3}), instruction(Op::Sub, {3, 3, 2}));
+  BlockPtr body =
+      block(instruction(Op::ReadInput, {3}, 1), instruction(Op::ConstI64, {4}, 4), instruction(Op::Mul, {1, 0, 4}),
+            instruction(Op::ConstI64, {2}, 1), instruction(Op::Allocate, {2, 1}), instruction(Op::Allocate, {4, 1}),
+            segment(copy(0, 2), copy(0, 4)), whileLoop(3, std::move(turn)));
+  format::ProgramT &program = builder.program("loop", 5, 5, 0, std::move(body));
+  program.results.push_back(tensorResult(2, {0}));
+  load(builder);
+  if (!instance)
+    return;
+  std::vector<Ref<Value>> outputs;
+  ASSERT_OK(runMain(*instance, {vectorValue({1, 10}), vectorValue({9})}, outputs));
+  EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{89, 890}));
+}
+
 TEST_P(OnDevice, fourThreadsCallOneInstance) {
   ModuleBuilder builder;
   addAffine(builder);
