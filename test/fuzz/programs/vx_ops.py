@@ -744,6 +744,40 @@ def convolution(g):
         f"{' channels_last' if last else ''}{sums_} : {c.t[0]}, {c.t[1]}"))
 
 
+@generates("conv_filter", weight=2)
+def convolution_filter(g):
+    dtype = g.pick(("f32",) * 8 + ("f16", "f64"))
+    spatial, last = g.pick((1, 2, 2, 3)), g.chance(0.3)
+    suited = lambda v: (v.dtype == dtype and len(v.dims) == spatial + 2 and g.known(v) and plain(v) and v.dims[-1 if last else 1] in SIZES[1:11]
+                        and all(isinstance(dim, int) for dim in v.dims[1:]))
+    channels = g.pick((1, 1, 2, 3, 5, 8, 17))
+    places = [g.pick((1, 2, 3, 5, 7, 9)) for _ in range(spatial)]
+    x = g.find(suited, 0.5, dtype=dtype, dims=[g.pick((1, 1, 2, 3)) if not g.symbols or g.chance(0.7) else g.symbols[0]]
+               + (places + [channels] if last else [channels] + places), constant=False)
+    if x is None or g.count(x.dims) > 4 * ELEMENTS:
+        return False
+    channels = x.dims[-1 if last else 1]
+    groups = g.pick([n for n in (1, 1, 1, 2, 3, channels) if channels % n == 0])
+    filters = groups * g.pick((1, 1, 2, 3, 4))
+    kernel, strides, dilations, low, out = [], [], [], [], []
+    for dim in x.dims[1:-1] if last else x.dims[2:]:
+        k, s, d, a = g.pick((1, 1, 2, 3, 3)), g.pick((1, 1, 2, 3)), g.pick((1, 1, 1, 2)), g.pick((0, 0, 1, 1, 2))
+        for list_, item in zip((kernel, strides, dilations, low), (k, s, d, a)):
+            list_.append(item)
+        # Of a convolution's places, and now and then more.
+        out.append(max(1, (dim + 2 * a - ((k - 1) * d + 1)) // s + 1 + g.pick((0, 0, 0, 1))))
+    gradient = [x.dims[0]] + (out + [filters] if last else [filters] + out)
+    y = g.find(lambda v: v.dtype == dtype and v.dims == gradient and plain(v), dtype=dtype, dims=gradient)
+    terms = max(1, g.count([x.dims[0], *out]))
+    dims = kernel + [channels // groups, filters] if last else [filters, channels // groups] + kernel
+    if y is None or g.count(dims) * terms > WORK:
+        return False
+    sizes = ", ".join(f"#vx.dim<{k}>" for k in kernel)
+    return product(g, "conv_filter", x, y, terms, dims, text_of=lambda sums_: lambda c: (
+        f"{c.r[0]} = vx.conv_filter {c.o[0]}, {c.o[1]} kernel [{sizes}] strides = {strides} dilations = {dilations} pads = {low} groups = {groups}"
+        f"{' channels_last' if last else ''}{sums_} : {c.t[0]}, {c.t[1]}"))
+
+
 def product(g, kind, x, w, terms, dims, text_of):
     narrow = x.dtype in ("f16", "bf16") and g.chance(0.4)
     text = text_of(" sums = f32" if narrow else "")
