@@ -75,8 +75,15 @@ Value lowerContract(KernelLowering &lowering, ContractOp op) {
   return roundTo(lowering, loc, generic.getResult(0), type);
 }
 
+/// The element of `input`, or 0 where a window reaches beyond it.
+Value readOrZero(OpBuilder &b, Location loc, ArrayRef<Value> conditions, Value input, ArrayRef<Value> indices) {
+  Type element = cast<RankedTensorType>(input.getType()).getElementType();
+  return guardedRead(
+      b, loc, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, loc, input, indices); },
+      [&](OpBuilder &inner) { return constantScalar(inner, loc, element, 0); }, element);
+}
+
 Value lowerConv(KernelLowering &lowering, ConvOp op) {
-  auto inputType = cast<RankedTensorType>(op.getInput().getType());
   auto filterType = cast<RankedTensorType>(op.getFilter().getType());
   auto type = cast<RankedTensorType>(op.getResult().getType());
   Location loc = op.getLoc();
@@ -136,10 +143,7 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
               getWindowPlace(b, l, {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]},
                              at[op.getSpatialDim(d)], inWindow, sizes[d], conditions);
         }
-        Value element = guardedRead(
-            b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },
-            [&](OpBuilder &inner) { return constantScalar(inner, l, inputType.getElementType(), 0); },
-            inputType.getElementType());
+        Value element = readOrZero(b, l, conditions, input, indices);
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
       });
   lowering.markAnchor(op, generic);
@@ -210,10 +214,7 @@ Value lowerConvFilter(KernelLowering &lowering, ConvFilterOp op) {
           WindowDim window = {op.getStrides()[d], op.getDilations()[d], op.getPadsLow()[d], reachBeyond(d)};
           indices[op.getSpatialDim(d)] = getWindowPlace(b, l, window, at[rank + 1 + d], inWindow, sizes[d], conditions);
         }
-        Value element = guardedRead(
-            b, l, conditions, [&](OpBuilder &inner) { return tensor::ExtractOp::create(inner, l, input, indices); },
-            [&](OpBuilder &inner) { return constantScalar(inner, l, inputType.getElementType(), 0); },
-            inputType.getElementType());
+        Value element = readOrZero(b, l, conditions, input, indices);
         linalg::YieldOp::create(b, l, multiplyAdd(b, l, element, args[0], args[1], vxElement));
       });
   lowering.markAnchor(op, generic);
