@@ -1,4 +1,4 @@
-// RUN: vx-opt %s --split-input-file --verify-diagnostics --vx-build-train-step='loss=mse optimizer=sgd'
+// RUN: vx-opt %s --split-input-file --verify-diagnostics --vx-build-train-step='loss=mse optimizer=sgd keep-gradients'
 
 // expected-error @+1 {{the loss of output 'y' reaches no weight that is trained}}
 module {
@@ -10,13 +10,18 @@ module {
 // -----
 
 // All at once.
-// expected-error @+3 {{an input 'target' cannot be added to the training step: the model has one}}
-// expected-error @+2 {{an input 'rate' cannot be added to the training step: the model has one}}
+// expected-error @+5 {{a function 'backward' cannot be added: the model has one}}
+// expected-error @+4 {{an input 'target' cannot be added to the training step: the model has one}}
+// expected-error @+3 {{an input 'rate' cannot be added to the training step: the model has one}}
+// expected-error @+2 {{an input 'keep' cannot be added to the training step: the model has one}}
 // expected-error @+1 {{a model that stores variables is not trained: function 'main' stores 'w'}}
 module {
   vx.variable @w role = parameter : tensor<3xf32>
-  func.func @main(%x: tensor<3xf32> {vx.name = "target"}, %r: tensor<f32> {vx.name = "rate"}) -> (tensor<3xf32> {vx.name = "y"}) {
+  func.func @main(%x: tensor<3xf32> {vx.name = "target"}, %r: tensor<f32> {vx.name = "rate"}, %k: tensor<f32> {vx.name = "keep"}) -> (tensor<3xf32> {vx.name = "y"}) {
     vx.variable_store %x, @w : tensor<3xf32>
+    return %x : tensor<3xf32>
+  }
+  func.func private @backward(%x: tensor<3xf32>) -> tensor<3xf32> {
     return %x : tensor<3xf32>
   }
 }

@@ -2,6 +2,7 @@
 // RUN: vx-opt %s --pass-pipeline='builtin.module(vx-build-train-step{loss=cross_entropy:y,smoothing=0.1 optimizer=sgd:momentum=0.9},vx-graph,vx-grad,vx-optimised)' | FileCheck %s --check-prefix=PIPELINE
 // RUN: vx-opt %s --vx-build-train-step='loss=cross_entropy:ignore_index=-100 optimizer=sgd' | FileCheck %s --check-prefix=IGNORED
 // RUN: vx-opt %s --vx-build-train-step='loss=none optimizer=adagrad:initial_accumulator_value=0.1' | FileCheck %s --check-prefix=NONE
+// RUN: vx-opt %s --vx-build-train-step='loss=cross_entropy:ignore_index=-100 optimizer=sgd clip-norm=1 keep-gradients' | FileCheck %s --check-prefix=HALVES
 // RUN: not vx-opt %s --vx-build-train-step='loss=cross_entropy:q optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not vx-opt %s --vx-build-train-step='loss=mse:k optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=INTEGER
 // RUN: not vx-opt %s --vx-build-train-step='loss=cross_entropy:axis=2 optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=AXIS
@@ -71,6 +72,33 @@
 // NONE: vx.variable @adagrad.sum role = optimizer init = <uniform(1.000000e-01, 1.000000e-01)> : tensor<32xf32>
 // NONE-LABEL: func.func @evaluate(
 // NONE-SAME:    {vx.name = "k"}) -> (tensor<f32> {vx.name = "loss"}) {
+
+// The halves of a step, by what is kept between them.
+// HALVES: vx.training = #vx.training<train_step = @train_step, evaluate = @evaluate, predict = @predict, backward = @backward, step = @update,
+// HALVES-DAG: vx.variable @grad role = gradient : tensor<32xf32>
+// HALVES-DAG: vx.variable @"grad/w" role = gradient in @grad at 0 : tensor<4x3xf32>
+// HALVES-DAG: vx.variable @"grad/b" role = gradient in @grad at 64 : tensor<3xf32>
+// HALVES-DAG: vx.variable @grad.rows role = gradient : tensor<f32>
+// HALVES-LABEL: func.func @train_step(
+// HALVES-NOT:     @grad
+// HALVES-LABEL: func.func @backward(
+// HALVES-SAME:    %{{.+}} {vx.name = "label"}, %[[KEEP:.+]]: tensor<i1> {vx.name = "keep"}) -> (tensor<f32> {vx.name = "loss"}, tensor<f32> {vx.name = "accuracy"}) {
+// HALVES:         vx.gradient
+// HALVES:         %[[OWN:.+]] = vx.concat
+// HALVES:         %[[OLD:.+]] = vx.variable_load @grad : tensor<32xf32>
+// HALVES:         %[[ROWS:.+]] = vx.variable_load @grad.rows : tensor<f32>
+// HALVES:         %[[BEFORE:.+]] = vx.select %[[KEEP]], %[[ROWS]]
+// HALVES:         %[[ALL:.+]] = vx.add %[[BEFORE]]
+// HALVES:         %[[NEXT:.+]] = vx.select %{{.+}}, %{{.+}}, %[[OWN]]
+// HALVES:         vx.variable_store %[[NEXT]], @grad :
+// HALVES:         vx.variable_store %[[ALL]], @grad.rows :
+// HALVES-NOT:     vx.variable_store
+// HALVES-LABEL: func.func @update(
+// HALVES-SAME:    %[[RATE:.+]]: tensor<f32> {vx.name = "rate"}) {
+// HALVES:         %[[G:.+]] = vx.variable_load @grad : tensor<32xf32>
+// HALVES:         vx.reduce sum
+// HALVES:         vx.variable_store %{{.+}}, @parameters
+// HALVES:         vx.variable_store %{{.+}}, @step
 
 vx.symbol "n"
 vx.variable @w role = parameter : tensor<4x3xf32>

@@ -258,6 +258,9 @@ for optimizer, kinds in {
     CASES.append(Case(f"{optimizer}_decay", "mse", mse, numbers, optimizer, {"weight_decay": 0.3, **more}))
     CASES.append(Case(f"{optimizer}_clip_norm", "mse", mse, numbers, optimizer, more, norm=0.1))
     CASES.append(Case(f"{optimizer}_clip_both", "mse", mse, numbers, optimizer, more, norm=0.5, value=0.05))
+# eps: Adam's first step hangs on the signs of gradients alone else.
+HALVES = [Case("halves", "cross_entropy", cross_entropy, labels, "adamw", {"eps": 0.1}, norm=0.5),
+          Case("halves_ignored", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), some_ignored, "adam", {"eps": 0.1})]
 CASES.append(Case("sgd_clip_not_reached", "mse", mse, numbers, "sgd", norm=100.0, value=50.0))
 
 
@@ -381,6 +384,81 @@ def run_refused(runner, device, threads, module, net):
         raise AssertionError(f"a step with right labels: {answers[0]!r}, {answers[-1]!r}")
 
 
+def run_halves(runner, case, device, threads, module, net):
+    """Steps of several batches, the last one short and one without a row that counts, against one of all their rows; the two halves of one batch against train_step,
+    bit by bit; numbers that are none, and labels that are no class."""
+    random = np.random.default_rng(len(case.name))
+    x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), case.data(random), np.float32(RATE)
+    parts = [slice(0, 4), slice(4, 5), slice(5, 5 + 3), slice(8, BATCH)]
+    strange, bad = x.copy(), label.copy()
+    strange[2, 1], bad[6] = np.nan, CLASSES
+    files = {name: runner.put(f"h_{name}.bin", value) for name, value in
+             {"x": x, "label": label, "strange": strange, "rate": rate, "keep": np.uint8(1), "fresh": np.uint8(0)}.items()}
+    for number, part in enumerate(parts):
+        files.update({f"x{number}": runner.put(f"h_x{number}.bin", x[part]), f"label{number}": runner.put(f"h_label{number}.bin", label[part]),
+                      f"bad{number}": runner.put(f"h_bad{number}.bin", bad[part])})
+    state, script, reads = ["parameters", f"{case.optimizer}.m", f"{case.optimizer}.v", "step"], [], []
+
+    def call(function, *names):
+        script.append(f"call {function} {' '.join(files[name] for name in names)}")
+
+    def read(*variables):
+        for variable in variables:
+            reads.append(runner.path(f"h_read{len(reads)}.bin"))
+            script.append(f"read {variable} {reads[-1]}")
+
+    # 0: as all begins.
+    read(*state)
+    # 4: a batch with a number that is none leaves nothing behind where its gradients are not kept.
+    call("backward", "strange", "label", "fresh")
+    read("grad")
+    # 5: the halves of a step.
+    call("backward", "x", "label", "fresh")
+    read("grad")
+    call("update", "rate")
+    read(*state)
+    # 10: the same step whole, from the same state.
+    for name, path in zip(state, reads):
+        script.append(f"write {name} {path}")
+    call("train_step", "x", "label", "rate")
+    read(*state)
+    # 14: in parts; what a bad label would add is not there.
+    for name, path in zip(state, reads):
+        script.append(f"write {name} {path}")
+    for number in range(len(parts)):
+        call("backward", f"x{number}", f"label{number}", "keep" if number else "fresh")
+        if number == 1:
+            read("grad", "grad.rows")
+            call("backward", "x2", "bad2", "keep")
+            read("grad", "grad.rows", *state)
+    read("grad", "grad.rows")
+    call("update", "rate")
+    read(*state, *net.weights)
+    answers = runner.call(module, device, threads, script)
+    failed = [answer for answer in answers if not answer.startswith("done")]
+    if len(failed) != 1 or f"index at [1] is {CLASSES}, allowed is [0, {CLASSES})" not in failed[0]:
+        raise AssertionError(f"want one label that is no class, got {failed}")
+    got = [open(path, "rb").read() for path in reads]
+    for where, one, other in [("the halves of a step", got[6:10], got[10:14]), ("a batch that fails", got[14:16] + got[:4], got[16:22])]:
+        if one != other:
+            raise AssertionError(f"{where}: other bytes")
+    if not np.isnan(np.frombuffer(got[4], np.float32)).any() or np.isnan(np.frombuffer(got[5], np.float32)).any():
+        raise AssertionError("want numbers that are none where the batch has one, and none behind the next batch")
+    w = {name: value.astype(np.float64) for name, value in net.weights.items()}
+    _, _, gradients = net.run(w, x.astype(np.float64), lambda y: case.formula(y, label))
+    laid = np.concatenate([np.pad(gradients[name].reshape(-1), (0, -gradients[name].size % 16)) for name in net.weights])
+    for place, name in ((5, "one batch"), (22, "several batches")):
+        compare(f"gradients of {name}", laid, np.frombuffer(got[place], np.float32), abs(laid).max())
+    rows = np.frombuffer(got[23], np.float32)
+    if list(rows) != [(label != -100).sum()]:
+        raise AssertionError(f"@grad.rows is {rows}, want {(label != -100).sum()}")
+    moments = {name: {other: np.zeros_like(value) for other, value in w.items()} for name in STATES[case.optimizer](case.keys)}
+    OPTIMIZERS[case.optimizer](w, clip(gradients, case.norm, case.value), moments, 1, float(rate), **case.keys)
+    for path, name in zip(reads[28:], net.weights):
+        compare(f"{name} behind a step of several batches", w[name], np.fromfile(path, np.float32).reshape(w[name].shape), 0.3)
+    return got
+
+
 def run_digits(runner, device, threads, module):
     """Steps on one batch of the digits that the repository has, from random weights: the loss falls, and all is learnt."""
     folder = os.path.join(runner.source, "examples", "digits")
@@ -451,6 +529,14 @@ def main():
             module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
             for device in devices:
                 attempt("refused", device, lambda threads: run_refused(runner, device, threads, module, net))
+        for case in HALVES:
+            if options.filter not in case.name:
+                continue
+            net = Net(np.random.default_rng(4))
+            net.save(runner.path("net.onnx"))
+            module = runner.compile(runner.path("net.onnx"), devices, "--keep-gradients", *case.get_flags())
+            for device in devices:
+                attempt(case.name, device, lambda threads: run_halves(runner, case, device, threads, module, net))
         if options.filter in "digits":
             module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), devices, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",
                                     "--optimizer=adamw", "--clip-norm=1")

@@ -131,20 +131,43 @@ def write_data(folder, name, images, labels):
     np.save(os.path.join(folder, name, "label.npy"), labels)
 
 
+def compare(tests, title, tensors, history, want, losses):
+    """What training has left in two files, and that it is what it is to be."""
+    tensors, metadata = read_tensors(os.path.join(tests.folder, tensors))
+    with open(os.path.join(tests.folder, history)) as file:
+        history = json.load(file)
+    # The same numbers, rounded: f32 here, and many steps that each add to the error.
+    for name, value in want.items():
+        error = np.abs(tensors[name] - value).max() / np.abs(value).max()
+        tests.check(f"{title}: {name}", error < 2e-4, f"differs by {error:.3g} of its greatest")
+    for epoch, loss in zip(history["epochs"], losses):
+        tests.check(f"{title}: loss of epoch {epoch['epoch']}", abs(epoch["loss"] / loss - 1) < 1e-4, f"want {loss}, got {epoch['loss']}")
+    return tensors, metadata, history
+
+
+def check_accumulated(tests, want, losses):
+    """A quarter of the rows at a time is the same training, and goes on bit by bit."""
+    arguments = ["--device=cpu", "--data=train", f"--epochs={EPOCHS}", f"--batch-size={BATCH // 4}", "--accumulate=4", f"--lr={RATE}", "--schedule=cosine", f"--warmup={WARMUP}",
+                 f"--seed={SEED}"]
+    tests.run("vx-train", "mlp.onnx", "--loss=cross_entropy", "--emit=sums.vxm", *arguments, "--save=sums.safetensors", "--history=sums.json")
+    _, metadata, _ = compare(tests, "accumulated", "sums.safetensors", "sums.json", want, losses)
+    tests.check("accumulated: steps", metadata["step"] == str(EPOCHS * 11) and metadata["accumulate"] == "4", metadata)
+    usual = ["sums.vxm", *arguments]
+    usual.remove("--schedule=cosine") # which ends at the last step of each run
+    tests.run("vx-train", *usual, "--save=sums.safetensors")
+    tests.run("vx-train", *usual, "--checkpoint=sums", "--max-steps=15")
+    tests.run("vx-train", *usual, "--resume=sums", "--save=sums2.safetensors")
+    tests.check("accumulated: goes on", tests.bytes_of("sums.safetensors") == tests.bytes_of("sums2.safetensors"), "other bytes")
+    refused = tests.run("vx-train", "mlp.vxm", *arguments, "--save=x", code=2)
+    tests.check("a module without halves", "want one that was compiled with --keep-gradients" in refused.stderr, refused.stderr)
+
+
 def check_device(tests, device, want, losses):
     usual = ["mlp.vxm", f"--device={device}", "--no-fallback", "--data=train", "--validation=test", f"--epochs={EPOCHS}", f"--batch-size={BATCH}",
              f"--lr={RATE}", f"--warmup={WARMUP}", f"--seed={SEED}"]
     whole = f"{device}.safetensors"
     tests.run("vx-train", *usual, "--schedule=cosine", "--save", whole, "--history", f"{device}.json")
-    tensors, metadata = read_tensors(os.path.join(tests.folder, whole))
-    with open(os.path.join(tests.folder, f"{device}.json")) as file:
-        history = json.load(file)
-    # The same numbers, rounded: f32 here, and many steps that each add to the error.
-    for name, value in want.items():
-        error = np.abs(tensors[name] - value).max() / np.abs(value).max()
-        tests.check(f"{device}: {name}", error < 2e-4, f"differs by {error:.3g} of its greatest")
-    for epoch, loss in zip(history["epochs"], losses):
-        tests.check(f"{device}: loss of epoch {epoch['epoch']}", abs(epoch["loss"] / loss - 1) < 1e-4, f"want {loss}, got {epoch['loss']}")
+    tensors, metadata, history = compare(tests, device, whole, f"{device}.json", want, losses)
     accuracy = history["epochs"][-1]["validation"]["metrics"]["accuracy"]
     tests.check(f"{device}: accuracy", accuracy > 0.8, f"want more than 0.8, got {accuracy}")
     steps = EPOCHS * 11
@@ -227,6 +250,7 @@ def main():
             check_device(tests, device, want, losses)
         check_messages(tests, labels[:count])
         check_model(tests)
+        check_accumulated(tests, want, losses)
         check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0

@@ -103,6 +103,7 @@ struct Options {
   std::string gradient;
   std::string train, freeze, loss, optimizer, batchNorm;
   double clipNorm = 0, clipValue = 0;
+  bool keepGradients = false;
   std::string stopAfter;
   std::string report; // empty: none
   bool check = false;
@@ -152,6 +153,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Training");
   app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
   app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+      ->group("Training");
+  app.add_flag("--keep-gradients", options.keepGradients,
+               "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
       ->group("Training");
   app.add_option("--batch-norm", options.batchNorm, "frozen: the statistics of batch norms are constants")
       ->group("Training");
@@ -254,6 +258,7 @@ static int run(const char *name, int argc, char **argv) {
   request.clip_norm = options.clipNorm;
   request.clip_value = options.clipValue;
   request.batch_norm = orNull(options.batchNorm);
+  request.keep_gradients = options.keepGradients;
   request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {

@@ -87,6 +87,7 @@ CompiledModel compileModel(const char *tool, const std::string &path, const Mode
   options.optimizer = given.optimizer.c_str();
   options.clip_norm = given.clipNorm;
   options.clip_value = given.clipValue;
+  options.keep_gradients = given.keepGradients;
   options.data_folder = folder.c_str();
   options.user_data = &messages;
   options.on_message = [](void *data, vxc_severity severity, const char *message) {

@@ -44,6 +44,7 @@ struct Options {
   std::string data;
   uint64_t epochs = 1;
   int64_t batch = 0;
+  uint64_t accumulate = 1;
   std::optional<uint64_t> seed;
   uint64_t maxSteps = 0;
   std::string validation;
@@ -131,7 +132,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "Ends when so many epochs are done, those before --resume too; 1 by default")
       ->check(wholeNumber(1, 1'000'000'000))
       ->group("Train");
-  app.add_option("--batch-size", options.batch, "Rows of a step; the module's, or 32 by default")
+  app.add_option("--batch-size", options.batch, "Rows of a batch; the module's, or 32 by default")
+      ->check(wholeNumber(1, INT32_MAX))
+      ->group("Train");
+  app.add_option("--accumulate", options.accumulate,
+                 "Batches of a step, whose gradients are added up; a module for it is made with --keep-gradients")
       ->check(wholeNumber(1, INT32_MAX))
       ->group("Train");
   app.add_option("--max-steps", options.maxSteps, "Ends when so many steps are done")
@@ -192,6 +197,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("{}: want a number above 0, got {}", flag, value);
   model.device = options.device;
   model.noFallback = options.noFallback;
+  model.keepGradients = options.accumulate > 1;
   return true;
 }
 
@@ -236,6 +242,7 @@ static int trainModule(const char *name, const Options &options, train::Session 
   fit.schedule = scheduleOption(options.schedule, options.rate, options.warmup);
   fit.epochs = options.epochs;
   fit.batch = options.batch;
+  fit.accumulate = options.accumulate;
   fit.seed = options.seed;
   fit.max_steps = options.maxSteps;
   fit.stop_on_nan = options.stopOnNan;

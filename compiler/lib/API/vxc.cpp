@@ -224,7 +224,7 @@ vxc_result Call::parseOptions() {
 
 vxc_result Call::parseTraining() {
   bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
-                 options.clip_value != 0 || options.batch_norm;
+                 options.clip_value != 0 || options.batch_norm || options.keep_gradients;
   if (!isAsked)
     return VXC_DONE;
   std::string missing;
@@ -251,6 +251,7 @@ vxc_result Call::parseTraining() {
       return fail(VXC_USAGE, std::string(name) + ": want a number above 0, got " + std::to_string(value));
   training.clipNorm = options.clip_norm;
   training.clipValue = options.clip_value;
+  training.keepGradients = options.keep_gradients;
   if (options.batch_norm && StringRef(options.batch_norm) == "train")
     return fail(VXC_UNSUPPORTED,
                 "--batch-norm: the statistics of batch norms are not trained yet, want frozen, got 'train'");

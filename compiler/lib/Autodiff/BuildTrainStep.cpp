@@ -17,7 +17,8 @@ namespace vx {
 namespace {
 
 constexpr llvm::StringLiteral kTrainStep = "train_step", kEvaluate = "evaluate", kPredict = "predict";
-constexpr llvm::StringLiteral kRate = "rate";
+constexpr llvm::StringLiteral kBackward = "backward", kUpdate = "update";
+constexpr llvm::StringLiteral kRate = "rate", kKeep = "keep", kGradients = "grad";
 
 /// A parameter and its place in the pools, in elements.
 struct Parameter {
@@ -63,8 +64,10 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     evaluate.setName(kEvaluate);
     if (failed(addLoss(output->number)))
       return failure();
-    step = cast<func::FuncOp>(builder.clone(*evaluate));
+    IRMapping mapping;
+    step = cast<func::FuncOp>(builder.clone(*evaluate, mapping));
     step.setName(kTrainStep);
+    rows = mapping.lookup(rows);
     findParameters();
     if (parameters.empty()) {
       InFlightDiagnostic diagnostic = module.emitError() << "the loss of output '" << lossSpec.output
@@ -72,7 +75,7 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
       return diagnostic;
     }
     makePool();
-    if (failed(addUpdate()))
+    if (failed(addHalves()))
       return failure();
     if (output->function.getName() != kPredict) {
       if (failed(SymbolTable::replaceAllSymbolUses(output->function, builder.getStringAttr(kPredict), module)))
@@ -93,14 +96,17 @@ private:
       module.emitError() << message;
       isRight = false;
     };
-    for (StringRef name : {kTrainStep, kEvaluate, kPredict})
+    SmallVector<StringRef> functions = {kTrainStep, kEvaluate, kPredict};
+    if (keepGradients)
+      functions.append({kBackward, kUpdate});
+    for (StringRef name : functions)
       if (Operation *known = module.lookupSymbol(name); known && known != output.function)
         refuse("a function '" + name + "' cannot be added: the model has one");
     bool comparesData = lossSpec.name != "none";
     StringRef data = lossSpec.takesLabels() ? "label" : "target";
     for (unsigned i = 0; i < output.function.getNumArguments(); ++i) {
       std::string name = getInputName(output.function, i);
-      if (name == kRate || (comparesData && name == data))
+      if (name == kRate || (comparesData && name == data) || (keepGradients && name == kKeep))
         refuse("an input '" + name + "' cannot be added to the training step: the model has one");
     }
     func::FuncOp function = output.function;
@@ -156,6 +162,7 @@ private:
     });
     if (g.hasRefused() || !results.loss)
       return failure();
+    rows = results.rows;
     SmallVector<Value> values = {results.loss};
     metrics = {"loss"};
     for (auto &[name, value] : results.metrics) {
@@ -203,6 +210,15 @@ private:
                               pool ? builder.getI64IntegerAttr(start * 4) : IntegerAttr());
   }
 
+  /// A pool with a member NAME/PARAMETER in the place of each parameter.
+  VariableOp addPoolOfAll(OpBuilder &builder, StringRef name, VariableRole role, InitAttr init = {}) {
+    VariableOp all = addVariable(builder, name, cast<RankedTensorType>(pool.getType()), role, init);
+    for (Parameter &parameter : parameters)
+      addVariable(builder, name + "/" + parameter.variable.getSymName(),
+                  cast<RankedTensorType>(parameter.variable.getType()), role, {}, all, parameter.start);
+    return all;
+  }
+
   /// Lays the parameters into one variable, and what the optimizer keeps of each into others, at the same places.
   void makePool() {
     OpBuilder builder(parameters.front().variable);
@@ -217,13 +233,12 @@ private:
     InitAttr init =
         getInitialState(spec) == 0 ? InitAttr() : InitAttr::get(&getContext(), InitKind::uniform, initial, initial);
     states.clear();
-    for (StringRef name : getOptimizerState(spec)) {
-      std::string own = spec.name + "." + name.str();
-      states.push_back(addVariable(builder, own, type, VariableRole::optimizer, init));
-      for (Parameter &parameter : parameters)
-        addVariable(builder, own + "/" + parameter.variable.getSymName(),
-                    cast<RankedTensorType>(parameter.variable.getType()), VariableRole::optimizer, {}, states.back(),
-                    parameter.start);
+    for (StringRef name : getOptimizerState(spec))
+      states.push_back(addPoolOfAll(builder, spec.name + "." + name.str(), VariableRole::optimizer, init));
+    if (keepGradients) {
+      kept = addPoolOfAll(builder, kGradients, VariableRole::gradient);
+      keptRows = addVariable(builder, Twine(kGradients) + ".rows", RankedTensorType::get({}, builder.getF32Type()),
+                             VariableRole::gradient);
     }
     counter = addVariable(builder, "step", RankedTensorType::get({}, builder.getI64Type()), VariableRole::counter);
   }
@@ -252,34 +267,89 @@ private:
     return watched;
   }
 
-  LogicalResult addUpdate() {
-    MLIRContext *context = &getContext();
+  /// The gradients and what is done with them: in one function, and in two where they are kept.
+  LogicalResult addHalves() {
+    Value gradients = addGradients();
+    if (keepGradients) {
+      OpBuilder builder(&getContext());
+      builder.setInsertionPointAfter(step);
+      IRMapping mapping;
+      backward = cast<func::FuncOp>(builder.clone(*step, mapping));
+      backward.setName(kBackward);
+      if (failed(storeGradients(mapping.lookup(gradients), mapping.lookup(rows))))
+        return failure();
+      builder.setInsertionPointAfter(backward);
+      update = func::FuncOp::create(builder, step.getLoc(), kUpdate, builder.getFunctionType({}, {}));
+      builder.setInsertionPointToEnd(update.addEntryBlock());
+      auto end = func::ReturnOp::create(builder, step.getLoc());
+      builder.setInsertionPoint(end);
+      auto load = VariableLoadOp::create(builder, optimizerLocation(), kept.getType(), kept.getSymName());
+      if (failed(addUpdate(update, load)))
+        return failure();
+    }
+    return addUpdate(step, gradients);
+  }
+
+  Location optimizerLocation() { return nameLocation(&getContext(), "optimizer", spec.name); }
+
+  /// Of the loss by all parameters, in their places in the pool.
+  Value addGradients() {
     SmallVector<Value> watched = watchParameters();
     Operation *end = step.getBody().front().getTerminator();
     OpBuilder builder(end);
-    Location location = nameLocation(context, "optimizer", spec.name);
+    Location location = optimizerLocation();
     auto gradient =
         GradientOp::create(builder, location, end->getOperand(0), watched, Value(), /*zero_unreached=*/false);
     GraphBuilder g(builder, location);
-    Expression gradients = buildClip(spec, {&g, joinGradients(g, gradient.getResults())});
+    return joinGradients(g, gradient.getResults());
+  }
 
-    Expression rate{&g, addInput(step, kRate, RankedTensorType::get({}, builder.getF32Type()), location)};
+  /// Ends `backward`: the kept gradients become those of this batch, or with `keep` those of the mean over its `rows`
+  /// and all rows before. A number that is none does not survive where it is not kept, which a product would let it.
+  LogicalResult storeGradients(Value gradients, Value rows) {
+    OpBuilder builder(backward.getBody().front().getTerminator());
+    Location location = optimizerLocation();
+    GraphBuilder g(builder, location);
+    Expression keep{&g, addInput(backward, kKeep, RankedTensorType::get({}, builder.getI1Type()), location)};
+    auto repeat = [&](Expression scalar) -> Expression {
+      return {&g, g.broadcastInDim(scalar, vx::getDims(cast<RankedTensorType>(gradients.getType())), {})};
+    };
+    Expression old{&g, g.emitAs<VariableLoadOp>(kept.getType(), kept.getSymName())}, own{&g, gradients};
+    Expression oldRows{&g, g.emitAs<VariableLoadOp>(keptRows.getType(), keptRows.getSymName())};
+    Expression all = selectOrZero(keep, oldRows) + Expression{&g, rows};
+    Expression share = Expression{&g, rows} / apply<MaxOp>(all, fill(1, all));
+    Expression next = select(repeat(keep), old + (own - old) * repeat(share), own);
+    if (g.hasRefused())
+      return failure();
+    store(builder, next, kept);
+    store(builder, all, keptRows);
+    return success();
+  }
+
+  void store(OpBuilder &builder, Value value, VariableOp variable) {
+    VariableStoreOp::create(builder, optimizerLocation(), value, FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+  }
+
+  /// Ends `function`: a step of the optimizer by the gradients.
+  LogicalResult addUpdate(func::FuncOp function, Value gradientPool) {
+    OpBuilder builder(function.getBody().front().getTerminator());
+    Location location = optimizerLocation();
+    GraphBuilder g(builder, location);
+    Expression gradients = buildClip(spec, {&g, gradientPool});
+    Expression rate{&g, addInput(function, kRate, RankedTensorType::get({}, builder.getF32Type()), location)};
     auto load = [&](VariableOp variable) -> Expression {
       return {&g, g.emitAs<VariableLoadOp>(variable.getType(), variable.getSymName())};
     };
     Expression count = load(counter) + 1.0;
     Expression number{&g, g.cast(count, builder.getF32Type())};
     SmallVector<Expression> state = llvm::map_to_vector(states, load);
-    OptimizerUpdate update = buildOptimizer(spec, load(pool), gradients, state, rate, number);
+    OptimizerUpdate next = buildOptimizer(spec, load(pool), gradients, state, rate, number);
     if (g.hasRefused())
       return failure();
-    auto store = [&](Value value, VariableOp variable) {
-      VariableStoreOp::create(builder, location, value, FlatSymbolRefAttr::get(variable.getSymNameAttr()));
-    };
-    for (auto [value, variable] : llvm::zip_equal(update.state, states))
-      store(value, variable);
-    store(update.parameters, pool);
-    store(count, counter);
+    for (auto [value, variable] : llvm::zip_equal(next.state, states))
+      store(builder, value, variable);
+    store(builder, next.parameters, pool);
+    store(builder, count, counter);
     return success();
   }
 
@@ -310,17 +380,20 @@ private:
     std::string text = loss;
     getOperation()->setAttr(
         kTrainingAttr, TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate), function(kPredict),
-                                         {}, {}, builder.getArrayAttr(inputs), hypers, builder.getArrayAttr(names),
+                                         keepGradients ? function(kBackward) : FlatSymbolRefAttr(),
+                                         keepGradients ? function(kUpdate) : FlatSymbolRefAttr(),
+                                         builder.getArrayAttr(inputs), hypers, builder.getArrayAttr(names),
                                          builder.getStringAttr(spec.describe()), builder.getStringAttr(text)));
   }
 
   LossSpec lossSpec;
   OptimizerSpec spec;
-  func::FuncOp evaluate, step;
+  func::FuncOp evaluate, step, backward, update;
+  Value rows;                       // of `evaluate`, and then of `step`: what its loss is the mean over
   SmallVector<std::string> metrics; // results of both, the loss first
   SmallVector<Parameter> parameters;
   int64_t poolSize = 0; // in elements
-  VariableOp pool, counter;
+  VariableOp pool, counter, kept, keptRows;
   SmallVector<VariableOp> states;
 };
 

@@ -23,7 +23,11 @@ public:
       results.loss = buildClasses(results);
     else
       results.loss = buildElements();
-    results.loss = results.loss ? g.cast(results.loss, g.builder.getF32Type()) : Value();
+    if (!results.loss)
+      return results;
+    Type f32 = g.builder.getF32Type();
+    results.loss = g.cast(results.loss, f32);
+    results.rows = results.rows ? g.cast(results.rows, f32) : g.emitDim(averaged, f32);
     return results;
   }
 
@@ -42,12 +46,12 @@ private:
 
   /// The sum by how many there are, or by 1 where there is none.
   Expression mean(Expression values, ArrayRef<int64_t> counted = {}) {
-    DimAttr count = g.dim(1);
+    averaged = g.dim(1);
     for (auto [d, size] : llvm::enumerate(getDims(values)))
       if (counted.empty() || llvm::is_contained(counted, static_cast<int64_t>(d)))
-        count = count * size;
+        averaged = averaged * size;
     Expression total = sum(values, getAxes(values));
-    return total / Expression{&g, g.emitDim(DimAttr::max(count, g.dim(1)), getElementTypeOrSelf(total.value))};
+    return total / Expression{&g, g.emitDim(DimAttr::max(averaged, g.dim(1)), getElementTypeOrSelf(total.value))};
   }
 
   //===-- Of classes ------------------------------------------------------------------------------===//
@@ -177,6 +181,7 @@ private:
     }
     auto meanOfKept = [&](Expression values) -> Expression {
       Expression count = sum({&g, g.cast(kept, getElementTypeOrSelf(values.value))}, getAxes(kept));
+      results.rows = count;
       return sum(values, getAxes(values)) / apply<MaxOp>(count, fill(1, count));
     };
     results.metrics.emplace_back("accuracy", meanOfKept(correct));
@@ -185,10 +190,22 @@ private:
 
   //===-- Of elements -----------------------------------------------------------------------------===//
 
+  /// The rows of the first input that has some, which a loss that the model has made is taken to be the mean over.
+  DimAttr getBatch() {
+    for (Type type : g.builder.getInsertionBlock()->getArgumentTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
+        return vx::getDims(tensor)[0];
+    return g.dim(1);
+  }
+
   Value buildElements() {
     Expression x = widen(output);
-    if (spec.name == "none")
-      return mean(x);
+    if (spec.name == "none") {
+      Expression loss = mean(x);
+      if (cast<RankedTensorType>(x.value.getType()).getRank() == 0)
+        averaged = getBatch();
+      return loss;
+    }
     auto type = cast<RankedTensorType>(x.value.getType());
     if (spec.name == "kl" && type.getRank() == 0)
       return refuse() << "wants an output of one dimension or more, got " << describeType(type), Value();
@@ -268,6 +285,7 @@ private:
   Value output;
   llvm::function_ref<Value(StringRef, RankedTensorType)> addInput;
   int64_t axis = 0; // of classes
+  DimAttr averaged; // how many numbers the last mean was over
 };
 
 } // namespace

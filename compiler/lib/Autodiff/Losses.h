@@ -10,6 +10,7 @@ namespace vx {
 struct LossResults {
   mlir::Value loss;                                               // a scalar of f32
   llvm::SmallVector<std::pair<std::string, mlir::Value>> metrics; // scalars of f32
+  mlir::Value rows; // a scalar of f32: how many rows, or elements, the loss is the mean over; 0 where it is of none
 };
 
 /// The loss of `output`, and what else there is to report. `addInput` makes the input that it is compared with, by its

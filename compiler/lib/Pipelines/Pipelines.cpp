@@ -80,6 +80,7 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
   step.optimizer = options.optimizer;
   step.clipNorm = options.clipNorm;
   step.clipValue = options.clipValue;
+  step.keepGradients = options.keepGradients;
   pm.addPass(createBuildTrainStepPass(step));
 }
 

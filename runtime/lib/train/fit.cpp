@@ -2,6 +2,7 @@
 
 #include "failure.h"
 #include "random.h"
+#include "scores.h"
 
 #include <algorithm>
 #include <bit>
@@ -43,6 +44,10 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
   for (const CallbackPointer &callback : options.callbacks)
     if (!callback)
       throw argumentError("fit: want a callback, got a null pointer");
+  if (options.accumulate == 0)
+    throw argumentError("fit: accumulate: want 1 batch or more for a step, got 0");
+  if (options.accumulate > 1)
+    session.want_halves();
   if (options.validation && !session.training->evaluate)
     throw argumentError("fit: the module has no function to evaluate with, which validation wants");
   if (options.seed && session.position.row > 0 && *options.seed != session.position.seed)
@@ -51,7 +56,8 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
   plan.rows = data.rows();
   plan.batch = feed.batch(options.batch, UsualBatch);
   const bool hasShortBatch = feed.takes(plan.rows % plan.batch);
-  plan.steps_per_epoch = static_cast<uint64_t>(plan.rows / plan.batch + (hasShortBatch ? 1 : 0));
+  const auto batches = static_cast<uint64_t>(plan.rows / plan.batch + (hasShortBatch ? 1 : 0));
+  plan.steps_per_epoch = batches / options.accumulate + (batches % options.accumulate > 0 ? 1 : 0);
   if (plan.steps_per_epoch == 0)
     throw dataError("{}: the data has {} rows, less than the batch of {} that the module is compiled for",
                     data.origin(0), plan.rows, plan.batch);
@@ -114,6 +120,7 @@ void Fit::restore() {
 void Fit::remember(std::map<std::string, std::string> &metadata) const {
   metadata["rows"] = std::to_string(plan.rows);
   metadata["batch"] = std::to_string(plan.batch);
+  metadata["accumulate"] = std::to_string(options.accumulate);
   metadata["schedule"] = options.schedule.text();
   metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
   for (const auto &[name, value] : sums.metrics)
@@ -150,24 +157,32 @@ void Fit::lookAt(const Scores &scores) {
     note(what);
 }
 
+// Of one batch, or of several as if they were one.
+Scores Fit::takeStep(std::span<const int64_t> rows) {
+  const auto batch = static_cast<size_t>(plan.batch);
+  if (options.accumulate == 1)
+    return session.run_step(feed.read(rows), static_cast<int64_t>(rows.size()), lastRate, options.scale);
+  Scores scores;
+  for (size_t begin = 0; begin < rows.size(); begin += batch) {
+    const std::span<const int64_t> part = rows.subspan(begin, std::min(batch, rows.size() - begin));
+    add(scores, session.run_backward(feed.read(part), static_cast<int64_t>(part.size()), begin > 0, options.scale));
+  }
+  session.run_update(lastRate, options.scale);
+  divide(scores);
+  return scores;
+}
+
 void Fit::runStep(std::span<const int64_t> rows) {
   Progress &position = session.position;
   lastRate = options.schedule.rate({position.step, plan.steps_per_epoch, plan.total_steps});
   if (!std::isfinite(lastRate))
     throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(),
                         position.step + 1, lastRate);
-  const Scores scores = session.run_step(feed.read(rows), static_cast<int64_t>(rows.size()), lastRate, options.scale);
+  const Scores scores = takeStep(rows);
   position.row += scores.rows;
-  const auto count = static_cast<double>(scores.rows);
-  sums.loss += scores.loss * count;
-  sums.rows += scores.rows;
-  sums.metrics.resize(scores.metrics.size());
-  for (size_t i = 0; i < scores.metrics.size(); ++i) {
-    sums.metrics[i].first = scores.metrics[i].first;
-    sums.metrics[i].second += scores.metrics[i].second * count;
-  }
+  add(sums, scores);
   lookAt(scores);
-  const uint64_t inEpoch = static_cast<uint64_t>((position.row + plan.batch - 1) / plan.batch);
+  const auto inEpoch = static_cast<uint64_t>((position.row + rowsOfStep() - 1) / rowsOfStep());
   tell(&Callback::on_step, Step{position.step, position.epoch + 1, inEpoch, lastRate, scores});
   lookForInterrupts();
   if (options.max_steps > 0 && position.step >= options.max_steps)
@@ -180,13 +195,15 @@ void Fit::runEpoch() {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<int64_t> order = permutation(plan.rows, position.seed, Use::order, position.epoch);
   while (position.row < plan.rows) {
-    const int64_t count = std::min(plan.batch, plan.rows - position.row);
-    if (!feed.takes(count)) {
+    int64_t count = std::min(rowsOfStep(), plan.rows - position.row);
+    if (const int64_t rest = count % plan.batch; rest > 0 && !feed.takes(rest)) {
       if (!hasNotedRest)
-        note(fmt::format("the last {} of {} rows of each epoch are left out: they are no batch of {}", count, plan.rows,
+        note(fmt::format("the last {} of {} rows of each epoch are left out: they are no batch of {}", rest, plan.rows,
                          feed.dimension()));
       hasNotedRest = true;
-      break;
+      count -= rest;
+      if (count == 0)
+        break;
     }
     runStep(std::span(order).subspan(static_cast<size_t>(position.row), static_cast<size_t>(count)));
     if (isStopped() && position.row < plan.rows && feed.takes(std::min(plan.batch, plan.rows - position.row)))
@@ -203,10 +220,7 @@ void Fit::finishEpoch(double seconds) {
   epoch.rate = lastRate;
   epoch.seconds = seconds;
   epoch.training = sums;
-  const auto rows = static_cast<double>(std::max<int64_t>(sums.rows, 1));
-  epoch.training.loss /= rows;
-  for (auto &[name, value] : epoch.training.metrics)
-    value /= rows;
+  divide(epoch.training);
   if (strangeSteps > 1)
     note(fmt::format("epoch {}: {} steps had a loss that is no finite number", epoch.epoch, strangeSteps));
   strangeSteps = 0;

@@ -28,6 +28,8 @@ private:
   void runEpoch();
   void finishEpoch(double seconds);
   void runStep(std::span<const int64_t> rows);
+  Scores takeStep(std::span<const int64_t> rows);
+  int64_t rowsOfStep() const { return plan.batch * static_cast<int64_t>(options.accumulate); }
   void lookAt(const Scores &scores);
   void note(std::string text);
   bool isStopped() const { return !session.stop_reason.empty(); }

@@ -4,12 +4,33 @@
 #include "feed.h"
 #include "random.h"
 #include "saved_variables.h"
+#include "scores.h"
 #include "vx/base/printable.h"
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 namespace vx::train {
+
+// The input of `backward` that says whether the gradients before stay.
+static constexpr char KeepInput[] = "keep";
+
+// `backward` or `step` of a module that keeps gradients.
+static void checkHalf(const vx_function_info *half, const vx_function_info &step) {
+  for (size_t i = 0; half && i < half->input_count; ++i) {
+    const vx_argument_info &input = half->inputs[i];
+    const auto known = std::find_if(step.inputs, step.inputs + step.input_count, [&](const vx_argument_info &other) {
+      return std::string_view(other.name) == input.name;
+    });
+    const bool isKnown = known != step.inputs + step.input_count && known->element_type == input.element_type &&
+                         known->rank == input.rank;
+    const bool isKeep = input.name == std::string_view(KeepInput) && input.element_type == VX_BOOL && input.rank == 0;
+    if (!isKnown && !isKeep)
+      throw argumentError("function '{}': input '{}' is neither one of '{}' nor a single bool '{}'", half->name,
+                          input.name, step.name, KeepInput);
+  }
+}
 
 static const vx_training_info *trainingOf(const Module &module) {
   const vx_training_info *training = module.training();
@@ -38,6 +59,11 @@ static const vx_training_info *trainingOf(const Module &module) {
     if (!isFed[i])
       throw argumentError("function '{}': input '{}' is neither data nor a hyperparameter", step.name,
                           step.inputs[i].name);
+  checkHalf(training->backward, step);
+  checkHalf(training->step, step);
+  if (training->backward && training->backward->output_count != step.output_count)
+    throw argumentError("function '{}' has {} outputs, want {}, those of '{}'", training->backward->name,
+                        training->backward->output_count, step.output_count, step.name);
   return training;
 }
 
@@ -75,33 +101,103 @@ Scores Session::scores_of(std::span<const Value> outputs, int64_t rows) const {
   return scores;
 }
 
-Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale) {
+// What a step takes, in the order of its inputs; without data where `inputs` is empty.
+std::vector<Value> Session::step_inputs(std::span<const Value> inputs, double rate, double scale) const {
   std::vector<Value> values(training->train_step->input_count);
-  for (size_t i = 0; i < training->input_count; ++i)
+  for (size_t i = 0; i < inputs.size(); ++i)
     values[training->inputs[i]] = inputs[i];
   for (size_t i = 0; i < training->hyper_count; ++i) {
     const vx_hyper_info &hyper = training->hypers[i];
     if (hyper.kind == VX_HYPER_SEED) {
-      const auto seed = static_cast<int64_t>(randomNumber(position.seed, Use::step, 0, position.step));
+      const auto seed = static_cast<int64_t>(randomNumber(position.seed, Use::step, batch_of_step, position.step));
       values[hyper.input] = Value::tensor<int64_t>({}, {seed});
     } else {
       const auto number = static_cast<float>(hyper.kind == VX_HYPER_RATE ? rate : scale);
       values[hyper.input] = Value::tensor<float>({}, {number});
     }
   }
-  const std::vector<Value> outputs = call_of(*training->train_step).run(values);
+  return values;
+}
+
+Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale) {
+  batch_of_step = 0;
+  const std::vector<Value> outputs = call_of(*training->train_step).run(step_inputs(inputs, rate, scale));
   ++position.step;
   return scores_of(outputs, rows);
 }
 
-Scores Session::train_step(std::span<const Value> inputs, double rate, double scale) {
-  if (inputs.size() != training->input_count)
-    throw argumentError("train_step: want {} inputs, got {}", training->input_count, inputs.size());
+void Session::want_halves() const {
+  if (!training->backward || !training->step)
+    throw argumentError("the module does not keep gradients: it has no 'backward' and 'update'; want one that was "
+                        "compiled with --keep-gradients");
+}
+
+// A half takes of the step's inputs those of its own names.
+std::vector<Value> Session::run_half(const vx_function_info &half, std::span<const Value> inputs, double rate,
+                                     double scale, bool keep) {
+  const std::vector<Value> known = step_inputs(inputs, rate, scale);
+  const uint8_t flag = keep ? 1 : 0;
+  std::vector<Value> values;
+  for (size_t i = 0; i < half.input_count; ++i) {
+    if (half.inputs[i].name == std::string_view(KeepInput)) {
+      values.push_back(Value::raw(VX_BOOL, {}, &flag, 1));
+      continue;
+    }
+    for (size_t k = 0; k < known.size(); ++k)
+      if (std::string_view(training->train_step->inputs[k].name) == half.inputs[i].name)
+        values.push_back(known[k]);
+  }
+  return call_of(half).run(values);
+}
+
+Scores Session::run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale) {
+  batch_of_step = keep ? batch_of_step + 1 : 0;
+  return scores_of(run_half(*training->backward, inputs, 0, scale, keep), rows);
+}
+
+void Session::run_update(double rate, double scale) {
+  run_half(*training->step, {}, rate, scale, false);
+  ++position.step;
+}
+
+// The rows of a batch that is given by hand.
+static int64_t checkBatch(const char *function, std::span<const Value> inputs, size_t wanted) {
+  if (inputs.size() != wanted)
+    throw argumentError("{}: want {} inputs, got {}", function, wanted, inputs.size());
   for (const Value &input : inputs)
     if (!input)
-      throw argumentError("train_step: want a value, got none");
+      throw argumentError("{}: want a value, got none", function);
   const std::span<const int64_t> dims = inputs.empty() ? std::span<const int64_t>() : inputs[0].dims();
-  return run_step(inputs, dims.empty() ? 1 : dims[0], rate, scale);
+  return dims.empty() ? 1 : dims[0];
+}
+
+Scores Session::train_step(std::span<const Value> inputs, double rate, double scale) {
+  return run_step(inputs, checkBatch("train_step", inputs, training->input_count), rate, scale);
+}
+
+Scores Session::backward(std::span<const Value> inputs, bool keep, double scale) {
+  want_halves();
+  return run_backward(inputs, checkBatch("backward", inputs, training->input_count), keep, scale);
+}
+
+void Session::update(double rate, double scale) {
+  want_halves();
+  run_update(rate, scale);
+}
+
+Value Session::gradient(const std::string &parameter) const {
+  std::vector<std::string> names;
+  for (const vx_variable_info &variable : instance.variables()) {
+    const bool isMeant = parameter == variable.name || parameter == variable.source;
+    const std::string name = fmt::format("grad/{}", variable.name);
+    for (const vx_variable_info &kept : instance.variables())
+      if (kept.role == VX_ROLE_GRADIENT && kept.name == name) {
+        if (isMeant)
+          return instance.readVariable(name);
+        names.emplace_back(variable.name);
+      }
+  }
+  throw argumentError("gradient: no gradient of '{}' is kept; there are those of {}", parameter, quoteNames(names));
 }
 
 void Session::stop(const std::string &reason) {
@@ -110,18 +206,6 @@ void Session::stop(const std::string &reason) {
 }
 
 // --- Evaluation and prediction
-
-// What is added up over batches.
-static void add(Scores &sum, const Scores &batch) {
-  const auto rows = static_cast<double>(batch.rows);
-  sum.loss += batch.loss * rows;
-  if (sum.metrics.empty())
-    for (const auto &[name, value] : batch.metrics)
-      sum.metrics.emplace_back(name, 0.0);
-  for (size_t i = 0; i < batch.metrics.size(); ++i)
-    sum.metrics[i].second += batch.metrics[i].second * rows;
-  sum.rows += batch.rows;
-}
 
 Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std::string> &notes) {
   if (!training->evaluate)
@@ -152,10 +236,7 @@ Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std
   if (sum.rows == 0)
     throw dataError("{}: the data has {} rows, which are no batch of {}", data.origin(0), data.rows(),
                     feed.dimension());
-  const auto count = static_cast<double>(sum.rows);
-  sum.loss /= count;
-  for (auto &[name, value] : sum.metrics)
-    value /= count;
+  divide(sum);
   return sum;
 }
 

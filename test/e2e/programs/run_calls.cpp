@@ -5,8 +5,9 @@
 //
 //   call FUNCTION INPUT... [-> PLACE...]
 //                            prints "done" with the report, or "failed" and why
-//     INPUT                  a file with its bytes; =NAME, a piece of memory; $NAME, a value that is kept
-//     PLACE                  of each output: -, memory of its own; a file that it is written to; =NAME, that memory;
+//     INPUT                  a file with its bytes, of as many rows as it has; =NAME, a piece of memory; $NAME, a value
+//     that is kept PLACE                  of each output: -, memory of its own; a file that it is written to; =NAME,
+//     that memory;
 //                            $NAME, the memory of that value, which it becomes; +NAME, a value to be kept
 //   memory NAME FILE         makes a piece of memory with these bytes, at a multiple of 64
 //   save NAME FILE           writes the bytes of =NAME or $NAME to FILE
@@ -40,9 +41,17 @@ static std::vector<char> bytesOf(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// Rows that no number says are as many as there are in the file.
 static vx::Value valueOf(vx_element_type type, std::span<const int64_t> dims, const std::string &path) {
   std::vector<char> bytes = bytesOf(path);
-  return vx::Value::raw(type, dims, bytes.data(), bytes.size());
+  std::vector<int64_t> sizes(dims.begin(), dims.end());
+  if (!sizes.empty() && sizes[0] < 0) {
+    int64_t row = vx_element_type_bits(type) / 8;
+    for (size_t d = 1; d < sizes.size(); ++d)
+      row *= std::max<int64_t>(sizes[d], 1);
+    sizes[0] = static_cast<int64_t>(bytes.size()) / row;
+  }
+  return vx::Value::raw(type, sizes, bytes.data(), bytes.size());
 }
 
 template <typename Info>

@@ -100,6 +100,7 @@ TEST(Checkpoint, holdsAllThatTrainingGoesOnFrom) {
   EXPECT_EQ(file.text("row"), "0");
   EXPECT_EQ(file.text("seed"), "11");
   EXPECT_EQ(file.text("schedule"), "cosine(0.5, 0.25)");
+  EXPECT_EQ(file.text("accumulate"), "1");
   EXPECT_EQ(file.text("optimizer"), "sgd(momentum=0.9)");
   EXPECT_EQ(file.text("loss"), "mse");
   EXPECT_EQ(file.text("module").size(), 16u);

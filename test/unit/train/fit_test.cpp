@@ -159,6 +159,69 @@ TEST(Fit, resumeIsBitwise) {
   }
 }
 
+// Steps of three batches of 4: seven batches and a short one are two steps of 12 rows and one of 6.
+TEST(Fit, batchesAddUp) {
+  const Data data(30), test(9, 2);
+  std::vector<Step> steps;
+  auto options = [&](std::vector<CallbackPointer> callbacks = {}) {
+    callbacks.push_back(on_step([&](Session &, const Step &step) { steps.push_back(step); }));
+    return FitOptions{.epochs = 2,
+                      .batch = 4,
+                      .accumulate = 3,
+                      .schedule = cosine(0.2),
+                      .seed = 9,
+                      .callbacks = std::move(callbacks)};
+  };
+  Session whole(modulePath(), cpu());
+  const History history = whole.fit(data.set, options());
+  ASSERT_EQ(steps.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(steps[i].scores.rows, i % 3 == 2 ? 6 : 12);
+    EXPECT_EQ(steps[i].step_in_epoch, i % 3 + 1);
+    EXPECT_DOUBLE_EQ(steps[i].rate, 0.2 * (1 + std::cos(M_PI * static_cast<double>(i) / 6)) / 2);
+  }
+  EXPECT_EQ(history.epochs[1].step, 6u);
+  EXPECT_EQ(history.epochs[1].training.rows, 30);
+  const double sum = steps[3].scores.loss * 12 + steps[4].scores.loss * 12 + steps[5].scores.loss * 6;
+  EXPECT_DOUBLE_EQ(history.epochs[1].training.loss, sum / 30);
+  EXPECT_EQ(whole.read_variable("step").data<int64_t>()[0], 6);
+
+  // A checkpoint stands behind a whole step and needs no gradients.
+  const std::string path = scratchPath("accumulated.safetensors");
+  for (uint64_t step = 1; step < 6; ++step) {
+    Session begun(modulePath(), cpu());
+    begun.fit(data.set, options({stopAt(step)}));
+    begun.save(path);
+    Session resumed(modulePath(), cpu(4));
+    resumed.load(path);
+    resumed.fit(data.set, options());
+    ASSERT_EQ(stateOf(resumed), stateOf(whole)) << step;
+  }
+
+  // A label of the second batch that is none changes nothing, and what comes then is as if it had not been.
+  const Dataset bad = Dataset::callback({{"x", VX_F32, {4}}, {"label", VX_I64, {}}}, 30,
+                                        [&, read = 0](int64_t row, std::span<std::byte *const> places) mutable {
+                                          const int64_t label = ++read == 6 ? 3 : data.rows.label[row];
+                                          std::memcpy(places[0], data.rows.x.data() + row * 4, 16);
+                                          std::memcpy(places[1], &label, 8);
+                                        });
+  Session failing(modulePath(), cpu()), fresh(modulePath(), cpu());
+  EXPECT_NE(errorOf([&] { failing.fit(bad, options()); }), "");
+  EXPECT_EQ(stateOf(failing), stateOf(fresh));
+  failing.fit(data.set, options());
+  EXPECT_EQ(stateOf(failing), stateOf(whole));
+
+  // A rest that is no batch is left out, also where other batches of its step are whole.
+  Session fixed(writeTrainingModule("fixed_sum.vxm", {}, 4), cpu());
+  steps.clear();
+  const History rest = fixed.fit(data.set, options());
+  EXPECT_EQ(rest.notes,
+            (std::vector<std::string>{"the last 2 of 30 rows of each epoch are left out: they are no batch of 4"}));
+  ASSERT_EQ(steps.size(), 6u);
+  EXPECT_EQ(steps[2].scores.rows, 4);
+  EXPECT_EQ(rest.epochs[0].training.rows, 28);
+}
+
 TEST(Fit, whatDoesNotGoOn) {
   const Data data(22), other(20);
   Session session(modulePath(), cpu());

@@ -50,6 +50,10 @@ TEST(TrainSession, modulesThatDoNotTrain) {
               b.module.training->metrics.clear();
             }),
             "argument: function 'predict': the loss 'scores' is no single f32");
+  EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.functions[3]->inputs[3]->name = "add"; }),
+            "argument: function 'backward': input 'add' is neither one of 'train_step' nor a single bool 'keep'");
+  EXPECT_EQ(moduleError([](ModuleBuilder &b) { b.module.training->backward = 2; }),
+            "argument: function 'predict' has 1 outputs, want 2, those of 'train_step'");
   const std::string path = writeTrainingModule(
       "bare.vxm", [](ModuleBuilder &b) { b.module.training->evaluate = b.module.training->predict = -1; });
   Session session(path);
@@ -94,7 +98,54 @@ TEST(TrainSession, stepsByHand) {
   const std::vector<vx::Value> scores = session.call("predict", {inputs, 1});
   EXPECT_EQ(scores[0].dims()[1], 3);
   EXPECT_EQ(errorOf([&] { session.call("forget", {}); }),
-            "argument: function 'forget' does not exist, the module has 'train_step', 'evaluate', 'predict'");
+            "argument: function 'forget' does not exist, the module has 'train_step', 'evaluate', 'predict', "
+            "'backward', 'update'");
+}
+
+TEST(TrainSession, halvesByHand) {
+  const Rows rows(8);
+  auto batch = [&](int64_t begin, int64_t count) {
+    return std::vector{vx::Value::tensor<float>(
+                           {count, 4}, std::vector(rows.x.begin() + begin * 4, rows.x.begin() + (begin + count) * 4)),
+                       vx::Value::tensor<int64_t>(
+                           {count}, std::vector(rows.label.begin() + begin, rows.label.begin() + begin + count))};
+  };
+  auto numbers = [](const vx::Value &value) {
+    return std::vector(value.data<float>().begin(), value.data<float>().end());
+  };
+  Session session(modulePath(), {.device = "cpu", .seed = 3}), other(modulePath(), {.device = "cpu", .seed = 3});
+  const std::vector<vx::Value> all = batch(0, 8), part = batch(0, 3);
+  // The two halves are a step.
+  const Scores scores = session.backward(all);
+  EXPECT_EQ(session.progress().step, 0u);
+  EXPECT_EQ(scores.loss, other.train_step(all, 0.1).loss);
+  EXPECT_EQ(scores.rows, 8);
+  session.update(0.1);
+  EXPECT_EQ(session.progress().step, 1u);
+  EXPECT_EQ(numbers(session.read_variable("w0")), numbers(other.read_variable("w0")));
+  // By the name of the variable, and by the model's.
+  const std::vector<float> gradient = numbers(session.gradient("dense.weight"));
+  EXPECT_EQ(gradient, numbers(session.gradient("w0")));
+  EXPECT_EQ(errorOf([&] { session.gradient("dense"); }),
+            "argument: gradient: no gradient of 'dense' is kept; there are those of 'w0', 'dense.bias'");
+  // Each batch of a step draws numbers of its own, and without `keep` all begins anew.
+  session.backward(part);
+  const std::vector<float> first = numbers(session.gradient("w0"));
+  session.backward(part, true);
+  EXPECT_EQ(numbers(session.read_variable("grad.rows")), std::vector<float>{6});
+  EXPECT_NE(numbers(session.gradient("w0")), first);
+  session.backward(part);
+  EXPECT_EQ(numbers(session.gradient("w0")), first);
+  EXPECT_EQ(errorOf([&] { session.backward({all.data(), 1}); }), "argument: backward: want 2 inputs, got 1");
+
+  const char *none = "argument: the module does not keep gradients: it has no 'backward' and 'update'; want one that "
+                     "was compiled with --keep-gradients";
+  Session whole(writeTrainingModule("whole.vxm", [](ModuleBuilder &b) { b.module.training->step = -1; }));
+  EXPECT_EQ(errorOf([&] { whole.backward(all); }), none);
+  EXPECT_EQ(errorOf([&] { whole.update(0.1); }), none);
+  EXPECT_EQ(errorOf([&] { whole.fit(dataOf(rows), {.batch = 2, .accumulate = 2}); }), none);
+  EXPECT_EQ(errorOf([&] { whole.fit(dataOf(rows), {.batch = 2, .accumulate = 0}); }),
+            "argument: fit: accumulate: want 1 batch or more for a step, got 0");
 }
 
 // What a step draws hangs on the seed and the step, and on nothing else.
@@ -207,10 +258,11 @@ TEST(TrainSession, batchesThatDoNotFit) {
   EXPECT_EQ(errorOf([&] { fixed.evaluate(dataOf(few)); }), "data: x: the data has 3 rows, which are no batch of 4");
   Session even(writeTrainingModule("even.vxm",
                                    [](ModuleBuilder &b) {
-                                     for (auto &function : b.module.functions) {
-                                       function->symbols[0]->multiple = 2;
-                                       function->symbols[0]->max = 8;
-                                     }
+                                     for (auto &function : b.module.functions)
+                                       for (auto &batch : function->symbols) {
+                                         batch->multiple = 2;
+                                         batch->max = 8;
+                                       }
                                    }),
                {.device = "cpu"});
   EXPECT_EQ(errorOf([&] { even.fit(data, {.batch = 3}); }),

@@ -70,6 +70,24 @@ static int labels_are_good(const uint64_t *block, int64_t n, const int64_t *labe
   return 1;
 }
 
+static void clear(float *numbers, int count) {
+  for (volatile int i = 0; i < count; ++i)
+    numbers[i] = 0;
+}
+
+static void update_all(float rate, const float *dweight, const float *dbias, float *weight, float *bias,
+                       float *weight_momentum, float *bias_momentum, int64_t *step) {
+  for (int i = 0; i < Classes * Inputs; ++i) {
+    weight_momentum[i] = 0.9f * weight_momentum[i] + dweight[i];
+    weight[i] -= rate * weight_momentum[i];
+  }
+  for (int c = 0; c < Classes; ++c) {
+    bias_momentum[c] = 0.9f * bias_momentum[c] + dbias[c];
+    bias[c] -= rate * bias_momentum[c];
+  }
+  *step += 1;
+}
+
 /* Buffers x, label, rate, seed, scale; weight, bias, their momenta, step; loss, accuracy. Scalar n. */
 EXPORT void train_step(const uint64_t *block, uint32_t wx, uint32_t wy) {
   const uint64_t *buffers = block + VX_BLOCK_FIRST_BUFFER;
@@ -80,22 +98,46 @@ EXPORT void train_step(const uint64_t *block, uint32_t wx, uint32_t wy) {
   if (wx || wy || !labels_are_good(block, n, label))
     return;
   float dweight[Classes * Inputs], dbias[Classes];
-  for (volatile int i = 0; i < Classes * Inputs; ++i)
-    dweight[i] = 0;
-  for (volatile int c = 0; c < Classes; ++c)
-    dbias[c] = 0;
+  clear(dweight, Classes * Inputs);
+  clear(dbias, Classes);
   all_rows(n, (const float *)buffers[0], label, weight, bias, 1, *(const uint64_t *)buffers[3], dweight, dbias,
            (float *)buffers[10], (float *)buffers[11]);
-  const float rate = *(const float *)buffers[2];
-  for (int i = 0; i < Classes * Inputs; ++i) {
-    weight_momentum[i] = 0.9f * weight_momentum[i] + dweight[i];
-    weight[i] -= rate * weight_momentum[i];
-  }
-  for (int c = 0; c < Classes; ++c) {
-    bias_momentum[c] = 0.9f * bias_momentum[c] + dbias[c];
-    bias[c] -= rate * bias_momentum[c];
-  }
-  *(int64_t *)buffers[9] += 1;
+  update_all(*(const float *)buffers[2], dweight, dbias, weight, bias, weight_momentum, bias_momentum,
+             (int64_t *)buffers[9]);
+}
+
+static void mix(const float *own, float share, int keep, int count, float *kept) {
+  for (int i = 0; i < count; ++i)
+    kept[i] = keep ? kept[i] + (own[i] - kept[i]) * share : own[i];
+}
+
+/* Buffers x, label, seed, keep; weight, bias, their gradients, rows; loss, accuracy. Scalar n. */
+EXPORT void backward(const uint64_t *block, uint32_t wx, uint32_t wy) {
+  const uint64_t *buffers = block + VX_BLOCK_FIRST_BUFFER;
+  const int64_t n = (int64_t)buffers[11];
+  const int64_t *label = (const int64_t *)buffers[1];
+  if (wx || wy || !labels_are_good(block, n, label))
+    return;
+  float dweight[Classes * Inputs], dbias[Classes];
+  clear(dweight, Classes * Inputs);
+  clear(dbias, Classes);
+  all_rows(n, (const float *)buffers[0], label, (const float *)buffers[4], (const float *)buffers[5], 1,
+           *(const uint64_t *)buffers[2], dweight, dbias, (float *)buffers[9], (float *)buffers[10]);
+  const int keep = *(const uint8_t *)buffers[3];
+  float *rows = (float *)buffers[8];
+  *rows = (float)n + (keep ? *rows : 0);
+  const float share = *rows > 0 ? (float)n / *rows : 0;
+  mix(dweight, share, keep, Classes * Inputs, (float *)buffers[6]);
+  mix(dbias, share, keep, Classes, (float *)buffers[7]);
+}
+
+/* Buffers rate; weight, bias, their momenta, step, their gradients. Scalar n, which means nothing. */
+EXPORT void update(const uint64_t *block, uint32_t wx, uint32_t wy) {
+  const uint64_t *buffers = block + VX_BLOCK_FIRST_BUFFER;
+  if (wx || wy)
+    return;
+  update_all(*(const float *)buffers[0], (const float *)buffers[6], (const float *)buffers[7], (float *)buffers[1],
+             (float *)buffers[2], (float *)buffers[3], (float *)buffers[4], (int64_t *)buffers[5]);
 }
 
 /* Buffers x, label; weight, bias; loss, accuracy. Scalar n. */

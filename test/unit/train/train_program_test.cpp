@@ -121,6 +121,7 @@ TEST_F(VxTrain, commandLineErrors) {
   expectError("m.vxm", 2, "want --data DIR, or --summary; see --help");
   expectError("m.vxm --data data --epochs 0", 2, "--epochs: want a number from 1 to 1000000000, got '0'");
   expectError("m.vxm --data data --batch-size none", 2, "--batch-size: want a number from 1 to 2147483647, got 'none'");
+  expectError("m.vxm --data data --accumulate 0", 2, "--accumulate: want a number from 1 to 2147483647, got '0'");
   expectError("m.vxm --data data --lr -1", 2, "--lr: want a number of 0 or more, got '-1'");
   const std::string saved = usual + "--save s ";
   expectError(saved + "--loss=mse", 2, "--loss is for a model; 'm.vxm' is a module, which is compiled");
@@ -192,7 +193,8 @@ TEST_F(VxTrain, badInput) {
 // The label's file may have the input's own name, and that of labels in general.
 TEST_F(VxTrain, filesOfLabels) {
   const std::string path = writeTrainingModule("digit.vxm", [](ModuleBuilder &b) {
-    b.module.functions[0]->inputs[1]->name = b.module.functions[1]->inputs[1]->name = "digit";
+    for (size_t number : {0, 1, 3})
+      b.module.functions[number]->inputs[1]->name = "digit";
   });
   EXPECT_EQ(vxTrain(path + " --device=cpu --data data --save s").code, 0);
   fs::rename("data/label.npy", "data/digit.npy");

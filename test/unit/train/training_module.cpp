@@ -61,6 +61,10 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
   step.inputs.push_back(argument("scale", ElementType::F32));
   function("evaluate", true);
   function("predict", false);
+  format::FunctionT &backward = function("backward", true);
+  backward.inputs.push_back(argument("seed", ElementType::I64));
+  backward.inputs.push_back(argument("keep", ElementType::Bool));
+  builder.function("update").inputs.push_back(argument("rate", ElementType::F32));
 
   auto variable = [&](const std::string &name, std::vector<int64_t> dims, format::Role role,
                       ElementType type = ElementType::F32) {
@@ -81,7 +85,9 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
   const uint32_t weightMomentum = variable("momentum/dense.weight", {3, 4}, format::Role::Optimizer);
   const uint32_t biasMomentum = variable("momentum/dense.bias", {3}, format::Role::Optimizer);
   const uint32_t counter = variable("step", {}, format::Role::Counter, ElementType::I64);
-  variable("gradient/dense.weight", {3, 4}, format::Role::Gradient);
+  const uint32_t weightGradient = variable("grad/w0", {3, 4}, format::Role::Gradient);
+  const uint32_t biasGradient = variable("grad/dense.bias", {3}, format::Role::Gradient);
+  const uint32_t gradientRows = variable("grad.rows", {}, format::Role::Gradient);
 
   builder.addFaultSites(1);
   // i64: 0 n, 1 a size; then the number of workgroups.
@@ -90,8 +96,8 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
     const uint32_t kernel = static_cast<uint32_t>(builder.module.programs.size());
     BlockPtr body = block();
     auto add = [&](InstructionPtr one) { body->instructions.push_back(std::move(one)); };
-    if (isFixed)
-      add(instruction(Op::ConstI64, {0}, fixedBatch));
+    if (isFixed || resultSizes.empty())
+      add(instruction(Op::ConstI64, {0}, isFixed ? fixedBatch : 1));
     add(instruction(Op::ConstI64, {2}, 1));
     std::vector<uint32_t> buffers;
     for (uint32_t i = 0; i < inputs; ++i)
@@ -121,12 +127,18 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
   program("train_step", 5, state, {4, 4}).stores = state;
   program("evaluate", 2, {weight, bias}, {4, 4});
   program("predict", 1, {weight, bias}, {12});
+  program("backward", 4, {weight, bias, weightGradient, biasGradient, gradientRows}, {4, 4}).stores = {
+      weightGradient, biasGradient, gradientRows};
+  program("update", 1, {weight, bias, weightMomentum, biasMomentum, counter, weightGradient, biasGradient}, {}).stores =
+      state;
 
   builder.module.training = std::make_unique<format::TrainingT>();
   format::TrainingT &training = *builder.module.training;
   training.train_step = 0;
   training.evaluate = 1;
   training.predict = 2;
+  training.backward = 3;
+  training.step = 4;
   training.inputs = {0, 1};
   training.hypers.emplace_back(format::HyperKind::Rate, 2);
   training.hypers.emplace_back(format::HyperKind::Seed, 3);
@@ -145,20 +157,24 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch) {
 #endif
   using enum Access;
   const std::pair<ElementType, std::vector<int64_t>> x{ElementType::F32, {-1, 4}}, label{ElementType::I64, {-1}},
-      number{ElementType::F32, {}}, whole{ElementType::I64, {}}, weightType{ElementType::F32, {3, 4}},
-      biasType{ElementType::F32, {3}}, scores{ElementType::F32, {-1, 3}};
+      number{ElementType::F32, {}}, whole{ElementType::I64, {}}, flag{ElementType::Bool, {}},
+      weightType{ElementType::F32, {3, 4}}, biasType{ElementType::F32, {3}}, scores{ElementType::F32, {-1, 3}};
   addKernel(target, "train_step",
             {Read, Read, Read, Read, Read, ReadWrite, ReadWrite, ReadWrite, ReadWrite, ReadWrite, Write, Write},
             {x, label, number, whole, number, weightType, biasType, weightType, biasType, whole, number, number});
   addKernel(target, "evaluate", {Read, Read, Read, Read, Write, Write},
             {x, label, weightType, biasType, number, number});
   addKernel(target, "predict", {Read, Read, Read, Write}, {x, weightType, biasType, scores});
+  addKernel(target, "backward", {Read, Read, Read, Read, Read, Read, ReadWrite, ReadWrite, ReadWrite, Write, Write},
+            {x, label, whole, flag, weightType, biasType, weightType, biasType, number, number, number});
+  addKernel(target, "update", {Read, ReadWrite, ReadWrite, ReadWrite, ReadWrite, ReadWrite, Read, Read},
+            {number, weightType, biasType, weightType, biasType, whole, weightType, biasType});
   auto variant = std::make_unique<format::VariantT>();
   variant->name = "baseline";
-  variant->entries = {"train_step", "evaluate", "predict"};
+  variant->entries = {"train_step", "evaluate", "predict", "backward", "update"};
   variant->section = builder.addSection(format::SectionKind::Code, readFile(VX_TEST_TRAIN_IMAGE));
   target.variants.push_back(std::move(variant));
-  for (uint32_t i = 0; i < 3; ++i) {
+  for (uint32_t i = 0; i < 5; ++i) {
     auto entry = std::make_unique<format::EntryT>();
     entry->function = entry->program = i;
     target.entries.push_back(std::move(entry));

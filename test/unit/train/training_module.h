@@ -11,9 +11,10 @@
 namespace vx::test {
 
 // train_step(x: f32[batch,4], label: i64[batch] of 0 to 2, rate, seed, scale) -> (loss, accuracy); evaluate(x, label)
-// -> the same; predict(x) -> scores: f32[batch,3]. Its variables: the parameters "w0" ("dense.weight" to the model)
-// f32[3,4], which starts with random numbers, and "dense.bias" f32[3]; "momentum/dense.weight" and
-// "momentum/dense.bias"; the counter "step"; and "gradient/dense.weight", which no checkpoint has.
+// -> the same; predict(x) -> scores: f32[batch,3]; backward(x, label, seed, keep) -> (loss, accuracy); update(rate).
+// Its variables: the parameters "w0" ("dense.weight" to the model) f32[3,4], which starts with random numbers, and
+// "dense.bias" f32[3]; "momentum/dense.weight" and "momentum/dense.bias"; the counter "step"; and "grad/w0",
+// "grad/dense.bias" and "grad.rows", which no checkpoint has.
 void addTraining(ModuleBuilder &builder, int64_t fixedBatch = -1);
 
 // Writes such a module, changed by `change`, to the scratch folder.

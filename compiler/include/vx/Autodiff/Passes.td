@@ -74,6 +74,14 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
     The parameters come to lie in one variable, a pool, and so does what the optimizer keeps of them, so that clipping is one reduction and
     the update one kernel. A counter `step` holds how many steps were made. The module says in `vx.training` which function is what.
 
+    With `keep-gradients` there are the two halves of `train_step` too. The gradients lie in a pool `grad` between them, and `grad.rows` says how
+    many rows they are of the mean over:
+
+    - `backward` takes the inputs of `train_step` but `rate`, and `keep`. Without `keep` the gradients become those of this batch; with it
+      they become grad + (g - grad) * (rows / all), where `g` are those of this batch, `rows` what its loss is the mean over, and `all` that and
+      `grad.rows`: the gradients of the mean over all batches since `keep` was false last.
+    - `update` takes `rate`, and does with them what `train_step` does.
+
         func.func @main(%x) -> %y    ->    func.func @predict(%x) -> %y
                                            func.func @evaluate(%x, %target) -> %loss
                                            func.func @train_step(%x, %target, %rate) -> %loss         with loss=mse
@@ -85,7 +93,8 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
     Option<"loss", "loss", "std::string", "", "NAME[:[OUTPUT][,key=value...]]">,
     Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value...]">,
     Option<"clipNorm", "clip-norm", "double", "0", "The greatest norm of all gradients; 0: any">,
-    Option<"clipValue", "clip-value", "double", "0", "The greatest absolute value of a gradient; 0: any">];
+    Option<"clipValue", "clip-value", "double", "0", "The greatest absolute value of a gradient; 0: any">,
+    Option<"keepGradients", "keep-gradients", "bool", "false", "Add `backward` and `update`">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

@@ -22,6 +22,7 @@ struct TrainingOptions {
   std::vector<std::string> train, freeze;
   std::string loss, optimizer;
   double clipNorm = 0, clipValue = 0; // 0: none
+  bool keepGradients = false;         // add the halves of a step too
 };
 
 struct GraphOptions {

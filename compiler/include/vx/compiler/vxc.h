@@ -76,6 +76,7 @@ typedef struct vxc_options {
   double clip_norm;       // the greatest norm of all gradients; 0: any
   double clip_value;      // the greatest absolute value of a gradient; 0: any
   const char *batch_norm; // NULL or "frozen": the statistics of batch norms are constants. There is no other yet
+  uint8_t keep_gradients; // the module has the two halves of "train_step" too, "backward" and "update"
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

@@ -17,7 +17,7 @@ class Session;
 // What `fit` is going to do.
 struct Plan {
   uint64_t epochs = 0, steps_per_epoch = 0, total_steps = 0;
-  int64_t rows = 0, batch = 0;
+  int64_t rows = 0, batch = 0; // a step has so many rows, or several batches of them
 };
 
 // A step that has been done.
@@ -26,7 +26,7 @@ struct Step {
   uint64_t epoch = 0; // from 1
   uint64_t step_in_epoch = 0;
   double rate = 0;
-  Scores scores; // of its batch
+  Scores scores; // of its rows
 };
 
 // Called by `fit` on its thread. Each function may ask the session to stop; what it throws ends `fit`, and the session

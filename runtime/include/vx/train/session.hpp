@@ -30,6 +30,10 @@ struct FitOptions {
   uint64_t epochs = 1;
   // Rows of a step. Must be the module's where that has a fixed one; 0: the module's, or 32.
   int64_t batch = 0;
+  // Batches of a step: their gradients are those of the mean over all of their rows, so that a step is that of one
+  // larger batch but for rounding, in the memory of a small one. The last step of an epoch has as many as are left.
+  // More than 1 wants a module that was compiled with --keep-gradients.
+  uint64_t accumulate = 1;
   const Dataset *validation = nullptr; // borrowed; evaluated behind each epoch
   Schedule schedule = {};              // a rate of 1e-3
   // Of the order of the rows and of the steps' random numbers. Nothing: that of the checkpoint, or else 0.
@@ -74,6 +78,14 @@ public:
 
   // One step by hand, with the inputs that are the user's data, in the order of the training table. Counts as one.
   Scores train_step(std::span<const Value> inputs, double rate, double scale = 1);
+  // The halves of a step by hand, of a module that was compiled with --keep-gradients. `backward` computes the
+  // gradients of a batch into variables: without `keep` in the place of those that are there, with it as those of the
+  // mean over the rows of all batches since the last one without. `update` makes a step by them and counts as one; they
+  // stay.
+  Scores backward(std::span<const Value> inputs, bool keep = false, double scale = 1);
+  void update(double rate, double scale = 1);
+  // What `backward` has left of a parameter, before it is clipped.
+  Value gradient(const std::string &parameter) const;
   // Any function of the module, by name, over the same variables.
   std::vector<Value> call(const std::string &function, std::span<const Value> inputs);
 
@@ -113,7 +125,13 @@ private:
 
   Call &call_of(const vx_function_info &function);
   Scores scores_of(std::span<const Value> outputs, int64_t rows) const;
+  std::vector<Value> step_inputs(std::span<const Value> inputs, double rate, double scale) const;
+  std::vector<Value> run_half(const vx_function_info &half, std::span<const Value> inputs, double rate, double scale,
+                              bool keep);
+  void want_halves() const;
   Scores run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale);
+  Scores run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale);
+  void run_update(double rate, double scale);
   Scores evaluate_all(const Dataset &data, int64_t batch, std::vector<std::string> &notes);
 
   Module module;
@@ -122,6 +140,7 @@ private:
   std::map<std::string, Call> calls; // by function
 
   Progress position;
+  uint64_t batch_of_step = 0; // of those whose gradients are kept together, so that each draws numbers of its own
   int64_t last_batch = 0;
   std::string stop_reason;
   std::atomic<bool> interrupted{false};
