@@ -212,6 +212,14 @@ const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_cou
   return tableOf(module, &SignatureTables::instanceSymbols, out_count);
 }
 
+const vx_asset_info *vx_module_assets(const vx_module *module, size_t *out_count) {
+  return tableOf(module, &SignatureTables::assets, out_count);
+}
+
+const vx_constant_info *vx_module_constants(const vx_module *module, size_t *out_count) {
+  return tableOf(module, &SignatureTables::constants, out_count);
+}
+
 const vx_training_info *vx_module_training(const vx_module *module) {
   if (!module || !unwrap(module)->signature().training)
     return nullptr;

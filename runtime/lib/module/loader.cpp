@@ -25,6 +25,7 @@ struct ModuleLoader {
   Status mapExternal(Section &section, std::map<std::string, size_t> &opened);
   Status checkPair(const Section &section, const std::string &path, std::span<const uint8_t> file) const;
   void buildSignature();
+  void buildAssets();
   void buildTraining();
   Status run();
 };
@@ -229,7 +230,25 @@ void ModuleLoader::buildSignature() {
   }
 }
 
-// After the functions, which it points to.
+// What users read of the file in place: assets and constants.
+void ModuleLoader::buildAssets() {
+  SignatureTables &tables = module.tables;
+  auto bytesOf = [&](uint32_t section, uint64_t offset, uint64_t size) {
+    return module.contents.sections[section].bytes.subspan(offset, size).data();
+  };
+  for (const Asset &asset : module.contents.assets)
+    tables.assets.push_back(
+        {asset.name.c_str(), asset.kind.c_str(), bytesOf(asset.section, asset.offset, asset.size), asset.size});
+  for (const Constant &constant : module.contents.constants) {
+    std::vector<int64_t> &dims = tables.sizes.emplace_back();
+    for (const Expression &dim : constant.type.dims)
+      dims.push_back(dim.asConstant().value_or(-1));
+    tables.constants.push_back({constant.name.c_str(), constant.type.elementType, static_cast<uint32_t>(dims.size()),
+                                dims.data(), bytesOf(constant.section, constant.offset, constant.size), constant.size});
+  }
+}
+
+// After the functions and assets, which it points to.
 void ModuleLoader::buildTraining() {
   if (!module.contents.training)
     return;
@@ -255,6 +274,7 @@ void ModuleLoader::buildTraining() {
   info.metrics = tables.trainingMetrics.data();
   info.optimizer = source.optimizer.c_str();
   info.loss = source.loss.c_str();
+  info.skeleton = source.skeleton ? &tables.assets[*source.skeleton] : nullptr;
 }
 
 Status ModuleLoader::run() {
@@ -264,6 +284,7 @@ Status ModuleLoader::run() {
   VX_RETURN_IF_ERROR(readSections(*root));
   VX_RETURN_IF_ERROR(Decoder(module.contents, header.metadata_size).decode(*root));
   buildSignature();
+  buildAssets();
   buildTraining();
   return okStatus();
 }

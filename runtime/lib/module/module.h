@@ -259,6 +259,8 @@ struct SignatureTables {
   std::vector<vx_function_info> functions;
   std::vector<vx_variable_info> variables;
   std::vector<vx_symbol_info> instanceSymbols;
+  std::vector<vx_asset_info> assets;
+  std::vector<vx_constant_info> constants;
   std::vector<std::vector<vx_alias_info>> aliases; // by function
   std::optional<vx_training_info> training;
   std::deque<std::vector<vx_argument_info>> arguments;

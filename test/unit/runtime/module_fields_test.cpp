@@ -384,6 +384,39 @@ TEST(ModuleFields, assets) {
             "3: two assets have the name 'tokenizer'");
 }
 
+TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
+  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  auto one = std::make_unique<format::AssetT>();
+  one->name = "model.onnx";
+  one->kind = "text/plain";
+  one->section = builder->addSection(format::SectionKind::Assets, {'a', 'b', 'c', 'd'});
+  one->offset = 1;
+  one->size = 2;
+  builder->module.assets.push_back(std::move(one));
+  builder->module.training = std::make_unique<format::TrainingT>();
+  builder->module.training->skeleton = 0;
+  vx_module *module = nullptr;
+  ASSERT_EQ(vx_module_load(builder->write("fields.vxm").c_str(), &module), nullptr);
+  size_t count = 0;
+  const vx_asset_info *asset = vx_module_assets(module, &count);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(asset->name, "model.onnx");
+  EXPECT_STREQ(asset->kind, "text/plain");
+  EXPECT_EQ(std::string(static_cast<const char *>(asset->bytes), asset->size), "bc");
+  EXPECT_EQ(vx_module_training(module)->skeleton, asset);
+  const vx_constant_info *constants = vx_module_constants(module, &count);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(constants->name, builder->module.constants[0]->name);
+  EXPECT_EQ(constants->element_type, VX_I32);
+  ASSERT_EQ(constants->rank, 1u);
+  EXPECT_EQ(constants->size, static_cast<size_t>(constants->dims[0]) * 4);
+  const std::vector<uint8_t> weights = readFile(scratchPath("fields.vxm"));
+  EXPECT_NE(std::search(weights.begin(), weights.end(), static_cast<const uint8_t *>(constants->bytes),
+                        static_cast<const uint8_t *>(constants->bytes) + constants->size),
+            weights.end());
+  vx_module_release(module);
+}
+
 TEST(ModuleFields, training) {
   auto trained = [](const std::function<void(format::TrainingT &)> &change) {
     return after([&](ModuleBuilder &b) {

@@ -212,6 +212,16 @@ TEST_F(NullArguments, areNamed) {
     EXPECT_EQ(table, nullptr); // the module has none
     EXPECT_EQ(count, place ? 7u : 0u);
   });
+  checkQuiet("vx_module_assets", 2, [this](size_t place) {
+    size_t count = 7;
+    EXPECT_EQ(place ? vx_module_assets(module, nullptr) : vx_module_assets(nullptr, &count), nullptr);
+    EXPECT_EQ(count, place ? 7u : 0u); // the module has none
+  });
+  checkQuiet("vx_module_constants", 2, [this](size_t place) {
+    size_t count = 7;
+    EXPECT_EQ(place ? vx_module_constants(module, nullptr) : vx_module_constants(nullptr, &count), nullptr);
+    EXPECT_EQ(count, place ? 7u : 0u); // the module has none
+  });
   checkQuiet("vx_module_training", 1, [](size_t) { EXPECT_EQ(vx_module_training(nullptr), nullptr); });
   checkQuiet("vx_module_aliases", 3, [this](size_t place) {
     size_t count = 7;

@@ -236,6 +236,36 @@ VX_API const vx_variable_info *vx_module_variables(const vx_module *module, size
  * \param out_count  May be NULL. */
 VX_API const vx_symbol_info *vx_module_symbols(const vx_module *module, size_t *out_count);
 
+/* Bytes that no program reads, for whoever uses the module: a tokenizer, a template, what an export completes. */
+typedef struct vx_asset_info {
+  const char *name;
+  const char *kind; /* what the bytes are, as a media type; may be "" */
+  const void *bytes;
+  size_t size;
+} vx_asset_info;
+
+/* The assets of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. Their
+ * bytes are as the file has them: vx_module_verify compares its sections with their hashes.
+ *
+ * \param out_count  May be NULL. */
+VX_API const vx_asset_info *vx_module_assets(const vx_module *module, size_t *out_count);
+
+/* Elements that programs read: the weights that no variable holds. */
+typedef struct vx_constant_info {
+  const char *name; /* what the model that was compiled calls it */
+  vx_element_type element_type;
+  uint32_t rank;
+  const int64_t *dims;
+  const void *bytes; /* in row-major order */
+  size_t size;
+} vx_constant_info;
+
+/* The constants of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable. Their
+ * bytes are as the file has them, as those of assets.
+ *
+ * \param out_count  May be NULL. */
+VX_API const vx_constant_info *vx_module_constants(const vx_module *module, size_t *out_count);
+
 /* What steers a training step beside the data. The numbers are those of the module file and never change. */
 typedef enum vx_hyper_kind {
   VX_HYPER_RATE = 0,  /* the learning rate */
@@ -262,9 +292,10 @@ typedef struct vx_training_info {
   size_t hyper_count;
   const vx_hyper_info *hypers; /* its other inputs */
   size_t metric_count;
-  const size_t *metrics; /* the outputs of `train_step` that a report shows, in its order */
-  const char *optimizer; /* for summaries, "adamw"; may be "" */
-  const char *loss;      /* for summaries, "cross_entropy"; may be "" */
+  const size_t *metrics;         /* the outputs of `train_step` that a report shows, in its order */
+  const char *optimizer;         /* for summaries, "adamw"; may be "" */
+  const char *loss;              /* for summaries, "cross_entropy"; may be "" */
+  const vx_asset_info *skeleton; /* one of vx_module_assets, which an export completes; NULL: there is none */
 } vx_training_info;
 
 /* How the module is trained; NULL when it does not train. Everything belongs to the module. Immutable. */

@@ -209,6 +209,16 @@ public:
     const vx_symbol_info *first = vx_module_symbols(object, &count);
     return {first, count};
   }
+  std::span<const vx_asset_info> assets() const {
+    size_t count = 0;
+    const vx_asset_info *first = vx_module_assets(object, &count);
+    return {first, count};
+  }
+  std::span<const vx_constant_info> constants() const {
+    size_t count = 0;
+    const vx_constant_info *first = vx_module_constants(object, &count);
+    return {first, count};
+  }
   // Null when the module does not train.
   const vx_training_info *training() const { return vx_module_training(object); }
   std::string describe() const {
