@@ -120,8 +120,11 @@ class Tests:
         self.check(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code, f"exit code {done.returncode}, want {code}: {done.stderr}")
         return done
 
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
     def bytes_of(self, name):
-        with open(os.path.join(self.folder, name), "rb") as file:
+        with open(self.path(name), "rb") as file:
             return file.read()
 
 

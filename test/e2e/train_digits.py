@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+import onnxruntime
+
 IMAGES = 450
 
 
@@ -16,6 +19,13 @@ def run(*command):
     if done.returncode != 0:
         sys.exit(f"FAILED {' '.join(command)} exits with {done.returncode}:\n{done.stdout}")
     return done.stdout
+
+
+def count_right(model, data):
+    """How many images another runtime gets right with an exported model."""
+    images, labels = (np.load(os.path.join(data, f"{name}.npy")) for name in ("image", "label"))
+    logits, = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"image": images})
+    return int((logits.argmax(axis=1) == labels).sum())
 
 
 def main():
@@ -36,16 +46,18 @@ def main():
             "--optimizer=adamw:weight_decay=0.3", "-o", module)
         saved = {}
         for seed in options.seeds.split(","):
-            weights, history = os.path.join(folder, "trained.safetensors"), os.path.join(folder, "history.json")
+            weights, history, exported = (os.path.join(folder, name) for name in ("trained.safetensors", "history.json", "trained.onnx"))
             run(os.path.join(options.bin, "vx-train"), module, "--data", os.path.join(folder, "train"), "--validation", os.path.join(folder, "test"),
                 "--lr=3e-3", "--schedule=cosine:1e-5", "--epochs", options.epochs, "--batch-size=32", f"--seed={seed}", f"--device={options.device}", "--no-fallback",
-                "--threads=1", "--save", weights, "--history", history)
+                "--threads=1", "--save", weights, "--history", history, "--export", exported)
             with open(history) as file:
                 epochs = json.load(file)["epochs"]
             right = round(epochs[-1]["validation"]["metrics"]["accuracy"] * IMAGES)
             with open(weights, "rb") as file:
                 digest = hashlib.sha256(file.read()).hexdigest()
             problem = "" if right >= options.least else f", want {options.least}"
+            if (elsewhere := count_right(exported, os.path.join(folder, "test"))) != right:
+                problem += f", as ONNX {elsewhere}"
             if epochs[-1]["loss"] >= epochs[0]["loss"]:
                 problem += ", the loss has not fallen"
             if saved.setdefault(seed, digest) != digest:

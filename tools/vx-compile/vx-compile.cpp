@@ -101,7 +101,7 @@ struct Options {
   std::string precision = "f32";
   bool strictMath = false;
   std::string gradient;
-  std::string train, freeze, loss, optimizer, batchNorm;
+  std::string train, freeze, loss, optimizer, batchNorm, exported;
   double clipNorm = 0, clipValue = 0;
   bool keepGradients = false;
   std::string stopAfter;
@@ -158,6 +158,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
       ->group("Training");
   app.add_option("--batch-norm", options.batchNorm, "frozen: the statistics of batch norms are constants")
+      ->group("Training");
+  app.add_option("--export", options.exported,
+                 "What the module keeps of an ONNX model for vx-train --export: inside, whose weights are in the file; "
+                 "external, in a file beside it; none; inside up to 1.8 GB by default")
+      ->check(oneOf({"inside", "external", "none"}))
       ->group("Training");
   app.add_option("--precision", options.precision,
                  "Factors of f32 contractions and convolutions: f32, tf32, f16 or bf16; sums stay f32")
@@ -259,6 +264,7 @@ static int run(const char *name, int argc, char **argv) {
   request.clip_value = options.clipValue;
   request.batch_norm = orNull(options.batchNorm);
   request.keep_gradients = options.keepGradients;
+  request.onnx_export = orNull(options.exported);
   request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {

@@ -113,7 +113,7 @@ static void printTraining(const Json &module) {
   if (module.contains("training")) {
     const Json &training = module["training"];
     printOut("\ntraining\n");
-    for (const char *key : {"train_step", "evaluate", "predict", "backward", "step", "optimizer", "loss", "skeleton"})
+    for (const char *key : {"train_step", "evaluate", "predict", "backward", "step", "optimizer", "loss"})
       if (const std::string text = training.value(key, ""); !text.empty())
         printOut("  {}: {}\n", key, text);
     for (const char *key : {"inputs", "metrics"})
@@ -121,6 +121,10 @@ static void printTraining(const Json &module) {
         printOut("  {}: {}\n", key, join(training[key], ", "));
     for (const Json &hyper : training["hypers"])
       printOut("  {}: {}\n", hyper.value("kind", ""), hyper.value("input", ""));
+    for (const Json &asset : module["assets"])
+      if (const std::string name = asset.value("name", ""); name == training.value("skeleton", "") && !name.empty())
+        printOut("  exports: {}, {} beside the variables and constants\n", name,
+                 sizeText(asset.value("size", uint64_t(0))));
   }
   if (!module["assets"].empty())
     printOut("\nassets\n");

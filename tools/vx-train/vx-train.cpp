@@ -25,6 +25,7 @@ DIR has an .npy file for each input of the training step, INPUT.npy; that of the
 
 Examples:
   Model:       vx-train model.onnx --loss=cross_entropy --optimizer=adamw:weight_decay=.05 --data digits --save trained.safetensors
+               vx-train model.onnx --loss=cross_entropy --data digits --export trained.onnx
                vx-train model.onnx --loss=mse --freeze='encoder.*' --clip-norm 1 --emit=model.vxm --data pairs --save trained.safetensors
   Train:       vx-train model.vxm --data digits --epochs 20 --save trained.safetensors
                vx-train model.vxm --data digits --batch-size 64 --seed 7 --validation=0.1
@@ -32,6 +33,8 @@ Examples:
   Rate:        vx-train model.vxm --data digits --lr 3e-3 --schedule=cosine:1e-5 --warmup 100
   Checkpoints: vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10
                vx-train model.vxm --data digits --epochs 100 --checkpoint=run1,10 --resume run1
+  Export:      vx-train model.vxm --data digits --epochs 20 --export trained.onnx
+               vx-train model.vxm --resume trained.safetensors --export trained.onnx
   Device:      vx-train model.vxm --data digits --device=vulkan:0 --no-fallback
   Report:      vx-train model.vxm --summary
                vx-train model.vxm --data digits --history history.json
@@ -56,6 +59,7 @@ struct Options {
   std::string checkpoint;
   std::string resume;
   std::string save;
+  std::string exported;
   std::string history;
   std::string device = "auto";
   bool noFallback = false;
@@ -172,6 +176,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "F: go on from a checkpoint, the newest whole one where F is a folder, or begin with a file's weights")
       ->group("Checkpoints");
   app.add_option("--save", options.save, "F: save a checkpoint at the end (safetensors)")->group("Checkpoints");
+  app.add_option("--export", options.exported,
+                 "F: write the ONNX model with what was trained at the end; without --data as --resume leaves it")
+      ->group("Checkpoints");
 
   app.add_option("--device", options.device, "auto, cpu, vulkan[:N], cuda[:N], rocm[:N] or null")->group("Device");
   app.add_flag("--no-fallback", options.noFallback, "A refused device is an error (exit 4)")->group("Device");
@@ -185,8 +192,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     return false;
   if (options.module.empty())
     throw usageError("want a module file; see --help");
-  if (options.data.empty() && !options.summary)
-    throw usageError("want --data DIR, or --summary; see --help");
+  if (options.data.empty() && !options.summary && options.exported.empty())
+    throw usageError("want --data DIR, --export F or --summary; see --help");
   const bool isModule = options.module.ends_with(".vxm");
   for (const char *flag :
        {"--loss", "--optimizer", "--train", "--freeze", "--clip-norm", "--clip-value", "--precision", "--emit"})
@@ -259,8 +266,8 @@ static int trainModule(const char *name, const Options &options, train::Session 
     const auto [path, every] = checkpointOption(options.checkpoint);
     folder = path;
     fit.callbacks.push_back(train::checkpoint(every, folder));
-  } else if (options.save.empty()) {
-    notes->tell("what is trained is not kept: there is no --save and no --checkpoint");
+  } else if (options.save.empty() && options.exported.empty()) {
+    notes->tell("what is trained is not kept: there is no --save, no --export and no --checkpoint");
   }
 
   if (!options.resume.empty())
@@ -280,6 +287,8 @@ static int trainModule(const char *name, const Options &options, train::Session 
   const bool isInterrupted = history.stopped == "interrupted";
   if (!options.save.empty() && (!isInterrupted || folder.empty()))
     session.save(options.save);
+  if (!options.exported.empty() && (!isInterrupted || folder.empty()))
+    session.export_onnx(options.exported);
   if (!options.history.empty())
     history.save(options.history);
   const uint64_t step = session.progress().step;
@@ -287,12 +296,27 @@ static int trainModule(const char *name, const Options &options, train::Session 
     throw workError("interrupted behind step {}; go on with --resume {}", step, folder);
   if (isInterrupted && !options.save.empty())
     throw workError("interrupted behind step {}; go on with --resume {}", step, options.save);
+  if (isInterrupted && !options.exported.empty())
+    throw workError("interrupted behind step {}; '{}' has what was trained, but there is no --save and no --checkpoint "
+                    "to go on from",
+                    step, options.exported);
   if (isInterrupted)
     throw workError("interrupted behind step {}; nothing is saved: there is no --save and no --checkpoint", step);
   if (options.stopOnNan && history.stopped.find("the loss is ") != std::string::npos)
     throw workError("{}", history.stopped);
   if (!history.stopped.empty())
     notes->tell("stopped: " + history.stopped);
+  return 0;
+}
+
+// What a checkpoint or the module itself holds, as an ONNX model.
+static int exportModel(const char *name, const Options &options, train::Session &session, const CommandFiles &files) {
+  checkFiles(files);
+  const Notes notes(name);
+  if (!options.resume.empty())
+    for (const std::string &note : session.load(options.resume))
+      notes.tell(note);
+  session.export_onnx(options.exported);
   return 0;
 }
 
@@ -319,6 +343,8 @@ static int run(const char *name, int argc, char **argv) {
     files.addInput("the checkpoint to resume from", options.resume);
   if (!options.save.empty())
     files.addOutput("the checkpoint", options.save);
+  if (!options.exported.empty())
+    files.addOutput("the exported model", options.exported);
   if (!options.history.empty())
     files.addOutput("the history", options.history);
   files.addStandardOutput();
@@ -346,9 +372,17 @@ static int run(const char *name, int argc, char **argv) {
     tellFallback(name, options.device, session->get_instance());
   if (options.summary)
     printText(session->summary());
-  if (options.data.empty())
+  // Before training, which would be for nothing.
+  if (!options.exported.empty() && !session->exports_onnx())
+    throw usageError("--export: '{}' has no ONNX model to export: want one that vx-compile --train has made of an ONNX "
+                     "file, without --export=none, or such a file",
+                     options.module);
+  if (options.data.empty() && options.exported.empty())
     return 0;
-  return asToolErrors(ExitCode::Usage, [&] { return trainModule(name, options, *session, files); });
+  return asToolErrors(ExitCode::Usage, [&] {
+    return options.data.empty() ? exportModel(name, options, *session, files)
+                                : trainModule(name, options, *session, files);
+  });
 }
 
 int main(int argc, char **argv) { return runTool("vx-train", argc, argv, run); }

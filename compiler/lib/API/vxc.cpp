@@ -6,6 +6,7 @@
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Driver/Compilation.h"
 #include "vx/Driver/EndOnFailure.h"
+#include "vx/Frontend/ONNX/ExportOnnx.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 #include "vx/Target/CUDA.h"
 #include "vx/Target/LLVMCPU/CPUTarget.h"
@@ -65,6 +66,7 @@ private:
 
   vxc_result parseOptions();
   vxc_result parseTraining();
+  vxc_result parseExport();
   vxc_result checkLists();
   vxc_result splitList(StringRef what, const char *list, std::vector<std::string> &parts) const;
   vxc_result parseDim(StringRef text);
@@ -74,6 +76,7 @@ private:
   OwningOpRef<ModuleOp> load(MLIRContext &context, StringRef path, vxc_result &result);
   OwningOpRef<ModuleOp> loadBytes(MLIRContext &context, StringRef model, StringRef name, vxc_result &result);
   OwningOpRef<ModuleOp> checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const;
+  vx::ImportOptions importOptions() const;
   OwningOpRef<ModuleOp> checkImport(OwningOpRef<ModuleOp> module, const vx::ImportReport &report) const;
   /// Once for a node, also where several functions have it.
   void sayDiagnostic(Diagnostic &diagnostic, StringRef modelName);
@@ -84,6 +87,9 @@ private:
   vxc_options options;
   vx::CompilationOptions compilation;
   std::vector<std::string> externalFiles; // of the model
+  vx::ExportOptions exporting;
+  bool hasExport = true;
+  std::shared_ptr<vx::OnnxSource> source; // of the model, where it is to be exported
   llvm::StringSet<> said;                 // diagnostics
 };
 
@@ -207,6 +213,8 @@ vxc_result Call::parseOptions() {
   }
   if (vxc_result result = parseTraining(); result != VXC_DONE)
     return result;
+  if (vxc_result result = parseExport(); result != VXC_DONE)
+    return result;
   compilation.cacheFolder = options.cache_folder ? options.cache_folder : "";
   compilation.threads = options.threads;
   compilation.strictMath = options.strict_math;
@@ -261,6 +269,25 @@ vxc_result Call::parseTraining() {
   return VXC_DONE;
 }
 
+vxc_result Call::parseExport() {
+  StringRef form = options.onnx_export ? options.onnx_export : "";
+  if (!options.onnx_export)
+    return VXC_DONE;
+  if (form != "inside" && form != "external" && form != "none")
+    return fail(VXC_USAGE, "--export: want inside, external or none, got '" + form.str() + "'");
+  if (!compilation.training)
+    return fail(VXC_USAGE, "--export: want --train, --loss and --optimizer with it: what is trained is exported");
+  hasExport = form != "none";
+  exporting.largestModel = form == "inside" ? INT32_MAX : 0;
+  return VXC_DONE;
+}
+
+vx::ImportOptions Call::importOptions() const {
+  vx::ImportOptions result;
+  result.keepSource = compilation.training && hasExport && compilation.stopAfter == vx::Phase::Module;
+  return result;
+}
+
 OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_result &result) {
   result = VXC_UNSUPPORTED;
   vx::FileError reason;
@@ -275,8 +302,9 @@ OwningOpRef<ModuleOp> Call::load(MLIRContext &context, StringRef path, vxc_resul
     return checkText(parseSourceFile<ModuleOp>(path, &context), path, result);
   vx::ImportReport report;
   report.file = path.str();
-  OwningOpRef<ModuleOp> module = vx::importOnnx(context, path, vx::ImportOptions(), report);
+  OwningOpRef<ModuleOp> module = vx::importOnnx(context, path, importOptions(), report);
   externalFiles = report.externalFiles;
+  source = report.source;
   return checkImport(std::move(module), report);
 }
 
@@ -286,9 +314,11 @@ OwningOpRef<ModuleOp> Call::loadBytes(MLIRContext &context, StringRef model, Str
     return checkText(parseSourceString<ModuleOp>(model, &context, name), name, result);
   vx::ImportReport report;
   report.file = name.str();
-  return checkImport(vx::importOnnx(context, llvm::MemoryBufferRef(model, name),
-                                    options.data_folder ? options.data_folder : "", vx::ImportOptions(), report),
-                     report);
+  OwningOpRef<ModuleOp> module =
+      vx::importOnnx(context, llvm::MemoryBufferRef(model, name), options.data_folder ? options.data_folder : "",
+                     importOptions(), report);
+  source = report.source;
+  return checkImport(std::move(module), report);
 }
 
 OwningOpRef<ModuleOp> Call::checkText(OwningOpRef<ModuleOp> module, StringRef name, vxc_result &result) const {
@@ -424,6 +454,10 @@ vxc_result Call::compile(StringRef modelName, LoadFunction loadModel, CompileFun
     return result;
   compilation.modelName = llvm::sys::path::stem(modelName).str();
 
+  if (source)
+    compilation.makeSkeleton = [this](ModuleOp op, std::string &error) {
+      return vx::makeExportSkeleton(*source, op, exporting, error);
+    };
   const vx::CompilationReport *report = nullptr;
   compilation.confirm = [&](std::string &error) { return confirm(*report, error); };
   vx::Compilation job(getTargets(), compilation);

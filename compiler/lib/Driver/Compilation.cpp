@@ -633,6 +633,13 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
     text = print(module);
     return Outcome::Done;
   }
+  std::optional<ExportSkeleton> skeleton;
+  if (options.training && options.makeSkeleton && options.stopAfter == Phase::Module) {
+    std::string reason;
+    skeleton = options.makeSkeleton(module, reason);
+    if (!skeleton)
+      emitWarning(UnknownLoc::get(module.getContext())) << "the module cannot be exported to ONNX: " << reason;
+  }
   std::vector<Bucket> buckets;
   if (Outcome outcome = optimise(module, buckets); outcome != Outcome::Done)
     return outcome;
@@ -722,7 +729,7 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
     return Outcome::Cancelled;
   std::string error;
   bool refused = false;
-  ModuleWriterOptions settings{options.modelName, options.externalWeights, {}, {}};
+  ModuleWriterOptions settings{options.modelName, options.externalWeights, skeleton ? &*skeleton : nullptr, {}, {}};
   if (options.verify)
     settings.verify = [&](const std::string &path) {
       std::string reason = options.verify(path);

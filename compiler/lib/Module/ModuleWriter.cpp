@@ -1,6 +1,7 @@
 #include "vx/Module/ModuleWriter.h"
 
 #include "ProgramEncoder.h"
+#include "SkeletonEncoder.h"
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -9,6 +10,7 @@
 #include "vx/abi/kernel.h"
 #include "vx/abi/limits.h"
 #include "vx/abi/module_header.h"
+#include "vx/abi/onnx_skeleton.h"
 #include "vx/abi/version.h"
 #include "vx/base/partial_file.h"
 #include "vx/base/temporary_folder.h"
@@ -717,16 +719,41 @@ private:
     entry.hash = hash.finish();
   }
 
+  /// What an export completes, as an asset.
+  void writeSkeleton(Output &file) {
+    uint32_t number = addSection(format::SectionKind::Assets);
+    file.padTo(alignTo(file.tell(), VX_SECTION_ALIGNMENT));
+    format::SectionT &section = *root.sections[number];
+    section.offset = file.tell();
+    section.size = skeleton.getSize();
+    StreamingHash hash(section.size);
+    skeleton.emit([&](StringRef bytes) {
+      file.write(bytes.data(), bytes.size());
+      hash.append(ArrayRef(bytes.data(), bytes.size()));
+    });
+    section.hash = hash.finish();
+    auto asset = std::make_unique<format::AssetT>();
+    asset->name = "model.onnx";
+    asset->kind = VX_SKELETON_KIND;
+    asset->section = number;
+    asset->size = section.size;
+    root.training->skeleton = static_cast<int32_t>(root.assets.size());
+    root.assets.push_back(std::move(asset));
+  }
+
   /// With room for metadata.
   uint64_t codeBytes() const {
     uint64_t bytes = uint64_t(1) << 20;
     for (auto &[section, code] : codeSections)
       bytes += code->size() + VX_SECTION_ALIGNMENT;
-    return bytes;
+    return bytes + skeleton.getSize();
   }
 
   /// All bytes of the module; the weights to `weightsFile` where it is not null.
   LogicalResult writeAll(Output &file, OutputFile *weightsFile) {
+    const bool hasSkeleton = options.skeleton && root.training;
+    if (hasSkeleton)
+      skeleton.encode(*options.skeleton, shared);
     file.padTo(sizeof(vx_module_header));
     if (!shared.constants.empty()) {
       uint32_t section = addSection(format::SectionKind::Weights);
@@ -749,6 +776,8 @@ private:
       entry.hash = vx_hash64(bytes->data(), bytes->size());
       file.write(bytes->data(), bytes->size());
     }
+    if (hasSkeleton)
+      writeSkeleton(file);
     file.padTo(alignTo(file.tell(), 64));
     flatbuffers::FlatBufferBuilder builder;
     format::FinishModuleBuffer(builder, format::CreateModule(builder, &root));
@@ -814,6 +843,7 @@ private:
   std::string &error;
   format::ModuleT root;
   SharedTables shared;
+  SkeletonEncoder skeleton;
   ArrayAttr instanceSymbols; // names, in the order of the module's table
   llvm::StringMap<uint32_t> programNumbers;
   std::vector<std::pair<uint32_t, const std::vector<char> *>> codeSections;

@@ -5,10 +5,18 @@ using namespace mlir;
 
 namespace vx::onnx {
 
+/// A constant whose elements stand in a tensor or attribute of the model.
+static void setRecorded(NodeImporter &n, const void *place, ElementsAttr elements) {
+  if (n.model.source && n.wantsOutput(0))
+    n.model.source->record(place, n.proto.output(0), elements);
+  n.setConstant(0, elements);
+}
+
 static void importConstant(NodeImporter &n) {
   MLIRContext *context = n.context;
   if (const AttributeProto *value = n.findAttribute("value", AttributeProto::TENSOR))
-    return n.setConstant(0, n.model.tensors.read(value->t(), n.wantsOutput(0) ? n.proto.output(0) : n.label));
+    return setRecorded(n, &value->t(),
+                       n.model.tensors.read(value->t(), n.wantsOutput(0) ? n.proto.output(0) : n.label));
   auto vectorType = [&](int64_t count, Type elementType) { return RankedTensorType::get({count}, elementType); };
   auto scalarType = [&](Type elementType) { return RankedTensorType::get({}, elementType); };
   Type f32 = Float32Type::get(context), i64 = IntegerType::get(context, 64);
@@ -17,8 +25,9 @@ static void importConstant(NodeImporter &n) {
   if (n.hasAttribute("value_int"))
     return n.setConstant(0, DenseElementsAttr::get(scalarType(i64), n.getInt("value_int")));
   if (const AttributeProto *list = n.findAttribute("value_floats", AttributeProto::FLOATS))
-    return n.setConstant(0, DenseElementsAttr::get(vectorType(list->floats_size(), f32),
-                                                   ArrayRef<float>(list->floats().data(), list->floats_size())));
+    return setRecorded(n, list,
+                       DenseElementsAttr::get(vectorType(list->floats_size(), f32),
+                                              ArrayRef<float>(list->floats().data(), list->floats_size())));
   if (std::optional<SmallVector<int64_t>> list = n.getInts("value_ints"))
     return n.setConstant(0, DenseElementsAttr::get(vectorType(list->size(), i64), ArrayRef<int64_t>(*list)));
   if (n.hasAttribute("value_string") || n.hasAttribute("value_strings"))

@@ -58,7 +58,12 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
     return {};
   }
   report.externalFiles = onnx::collectExternalFiles(*model, folder.str());
-  onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report);
+  if (options.keepSource) {
+    report.source = std::make_shared<OnnxSource>(&context, model, folder);
+    report.source->bytes = bytes.getBuffer();
+  }
+  onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report,
+                               report.source.get());
   return importer.run();
 }
 
@@ -78,7 +83,11 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path, const Imp
     return {};
   }
   StringRef folder = llvm::sys::path::parent_path(path);
-  return importOnnx(context, (*buffer)->getMemBufferRef(), folder.empty() ? "." : folder, options, report);
+  OwningOpRef<ModuleOp> module =
+      importOnnx(context, (*buffer)->getMemBufferRef(), folder.empty() ? "." : folder, options, report);
+  if (report.source)
+    report.source->owner = std::move(*buffer);
+  return module;
 }
 
 } // namespace vx

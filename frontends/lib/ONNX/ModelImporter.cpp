@@ -22,9 +22,10 @@ static StringRef normalizeDomain(StringRef domain) { return domain == "ai.onnx" 
 static StringRef spellDomain(StringRef domain) { return domain.empty() ? StringRef("ai.onnx") : domain; }
 
 ModelImporter::ModelImporter(MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
-                             StringRef file, StringRef folder, const ImportOptions &options, ImportReport &report)
+                             StringRef file, StringRef folder, const ImportOptions &options, ImportReport &report,
+                             OnnxSource *source)
     : context(context), builder(context), tensors(context, std::move(owner), folder, options.maxInlineElements),
-      model(model), fileName(llvm::sys::path::filename(file)), report(report) {}
+      source(source), model(model), fileName(llvm::sys::path::filename(file)), report(report) {}
 
 Location ModelImporter::getLocation(StringRef node, StringRef opType) {
   return getSourceLocation(context, escapeControlCharacters(node), escapeControlCharacters(opType), fileName);
@@ -499,6 +500,8 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
       if (tensor.name().empty())
         throwInvalid("expects each initializer to have a name");
       ElementsAttr elements = tensors.read(tensor, tensor.name());
+      if (source)
+        source->record(&tensor, tensor.name(), elements);
       Entry entry{elements.getType(), getLocation(tensor.name(), "Initializer")};
       entry.constant = elements;
       entry.constantName = tensor.name();

@@ -4,6 +4,7 @@
 
 #include "DimMath.h"
 #include "ImportError.h"
+#include "OnnxSource.h"
 #include "TensorReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -75,7 +76,8 @@ struct Scope {
 class ModelImporter {
 public:
   ModelImporter(mlir::MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
-                llvm::StringRef file, llvm::StringRef folder, const ImportOptions &options, ImportReport &report);
+                llvm::StringRef file, llvm::StringRef folder, const ImportOptions &options, ImportReport &report,
+                OnnxSource *source);
 
   /// The module, or null with issues in the report.
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -83,6 +85,7 @@ public:
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   TensorReader tensors;
+  OnnxSource *source; // null where nobody keeps it
   Scope *scope = nullptr;
 
   // Values.

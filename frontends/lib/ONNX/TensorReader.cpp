@@ -243,7 +243,7 @@ static DenseElementsAttr makeInline(RankedTensorType type, ArrayRef<char> data) 
   return DenseElementsAttr::get(type, values);
 }
 
-ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
+RankedTensorType TensorReader::readType(const TensorProto &tensor, StringRef name) {
   Type elementType = getElementType(context, tensor.data_type(), "tensor '" + name + "'");
   if (tensor.has_segment())
     throwUnsupported("tensor '" + name + "' is stored in segments, want whole tensors");
@@ -251,17 +251,24 @@ ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
     throwUnsupported("tensor '" + name + "': expects at most " + Twine(maxRank) + " dimensions, got " +
                      Twine(tensor.dims_size()));
   int64_t count = 1;
-  bool isEmpty = false;
   for (int64_t dim : tensor.dims()) {
     if (dim < 0)
       throwInvalid("tensor '" + name + "': expects dimensions of at least 0, got " + Twine(dim));
-    isEmpty |= dim == 0;
     if (dim > 0 && (llvm::MulOverflow(count, dim, count) || count > maxElements))
       throwInvalid("tensor '" + name + "': expects at most " + Twine(maxElements) + " elements, got more");
   }
-  if (isEmpty)
-    count = 0;
-  auto type = RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), elementType);
+  return RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), elementType);
+}
+
+TensorReader::Bytes TensorReader::readExternal(const TensorProto &tensor, StringRef name) {
+  RankedTensorType type = readType(tensor, name);
+  return readExternal(tensor, name, getByteSize(type.getElementType(), type.getNumElements()));
+}
+
+ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
+  RankedTensorType type = readType(tensor, name);
+  Type elementType = type.getElementType();
+  int64_t count = type.getNumElements();
   Bytes bytes = readBytes(tensor, name, elementType, count);
   if (count <= maxInlineElements)
     return makeInline(type, bytes.data);

@@ -27,11 +27,15 @@ public:
   /// The elements of `tensor`; `name` names it in messages and names its resource. Throws ImportError.
   mlir::ElementsAttr read(const TensorProto &tensor, llvm::StringRef name);
 
-private:
   struct Bytes {
     llvm::ArrayRef<char> data;
     std::shared_ptr<const void> owner;
   };
+  /// The bytes of a tensor whose elements are in a file of their own, as they are there. Throws ImportError.
+  Bytes readExternal(const TensorProto &tensor, llvm::StringRef name);
+
+private:
+  mlir::RankedTensorType readType(const TensorProto &tensor, llvm::StringRef name);
   Bytes readBytes(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);
   Bytes readExternal(const TensorProto &tensor, llvm::StringRef name, uint64_t want);
   Bytes readTyped(const TensorProto &tensor, llvm::StringRef name, mlir::Type elementType, int64_t count);

@@ -23,8 +23,16 @@ void WrittenFile::write(const void *data, size_t size) {
 }
 
 void WrittenFile::commit() {
+  WrittenFile *const files[] = {this};
+  commitAll(files);
+}
+
+void WrittenFile::commitAll(std::span<WrittenFile *const> files) {
+  std::vector<PartialFile *> parts;
+  for (WrittenFile *one : files)
+    parts.push_back(&one->file);
   std::string error;
-  if (!file.commit(error) || !syncFolderOf(path, error))
+  if (!PartialFile::commitAll(parts, error) || !syncFolderOf(files.front()->path, error))
     throw ioError("{}", error);
 }
 

@@ -5,7 +5,9 @@
 #include "vx/base/partial_file.h"
 
 #include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace vx::train {
 
@@ -16,6 +18,8 @@ public:
   explicit WrittenFile(const std::string &path);
   void write(const void *data, size_t size);
   void commit();
+  // Gives several files their names, in order: all, or none.
+  static void commitAll(std::span<WrittenFile *const> files);
 
 private:
   const std::string path;

@@ -375,8 +375,8 @@ TEST_F(ToolPrograms, infoShowsState) {
         "  k_0: f32[pages], sized by the instance, cache, starts as zero\n",
         "  pool: f32[32], 128 bytes, at 0 of storage 2, starts as zero\n",
         "  part: f32[3], 12 bytes, at 64 of storage 2, starts as zero\n",
-        "\ntraining\n  train_step: main\n  predict: main\n  loss: mse\n  skeleton: tokenizer\n"
-        "  metrics: y\n  seed: x\n",
+        "\ntraining\n  train_step: main\n  predict: main\n  loss: mse\n  metrics: y\n  seed: x\n"
+        "  exports: tokenizer, 2 bytes beside the variables and constants\n",
         "\nassets\n  tokenizer (application/json), 2 bytes, section 1 at 0\n", "  entry   main n=[2,9]: program 0"})
     EXPECT_NE(shown.out.find(line), std::string::npos) << line << "is not in\n" << shown.out;
 }

@@ -118,7 +118,7 @@ TEST_F(VxTrain, summaries) {
 
 TEST_F(VxTrain, commandLineErrors) {
   expectError("", 2, "want a module file; see --help");
-  expectError("m.vxm", 2, "want --data DIR, or --summary; see --help");
+  expectError("m.vxm", 2, "want --data DIR, --export F or --summary; see --help");
   expectError("m.vxm --data data --epochs 0", 2, "--epochs: want a number from 1 to 1000000000, got '0'");
   expectError("m.vxm --data data --batch-size none", 2, "--batch-size: want a number from 1 to 2147483647, got 'none'");
   expectError("m.vxm --data data --accumulate 0", 2, "--accumulate: want a number from 1 to 2147483647, got '0'");
@@ -212,7 +212,18 @@ TEST_F(VxTrain, lossesThatAreNoNumbers) {
 
 TEST_F(VxTrain, whatIsNotKeptIsSaid) {
   EXPECT_EQ(vxTrain(usual).err,
-            "vx-train: note: what is trained is not kept: there is no --save and no --checkpoint\n");
+            "vx-train: note: what is trained is not kept: there is no --save, no --export and no --checkpoint\n");
+}
+
+TEST_F(VxTrain, whatHasNoModelIsNotExported) {
+  const std::string message =
+      "--export: 'm.vxm' has no ONNX model to export: want one that vx-compile --train has made "
+      "of an ONNX file, without --export=none, or such a file";
+  expectError("m.vxm --device=cpu --export e.onnx", 2, message);
+  expectError(usual + "--export e.onnx", 2, message); // before it is trained
+  EXPECT_FALSE(fs::exists("e.onnx"));
+  expectError("m.vxm --device=cpu --export m.vxm", 2,
+              "the exported model 'm.vxm' is the same file as the module 'm.vxm', want another name for it");
 }
 
 TEST_F(VxTrain, noSpaceLeft) {

@@ -54,6 +54,9 @@ struct CompilationOptions {
   std::string gradientOf;
   std::vector<std::string> gradientWrt;
   std::optional<TrainingOptions> training; // none: no functions that train are added
+  /// What an export of the module completes, of a module of the phase grad; nothing, with the reason in `error`, where
+  /// the model cannot be written again. Null: the module has none.
+  std::function<std::optional<ExportSkeleton>(mlir::ModuleOp module, std::string &error)> makeSkeleton;
   Phase stopAfter = Phase::Module;
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it

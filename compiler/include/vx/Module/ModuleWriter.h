@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "vx/Analysis/TargetSpec.h"
+#include "vx/Dialect/VX/IR/ExportSkeleton.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include <functional>
 #include <string>
@@ -35,6 +36,7 @@ struct TargetContents {
 struct ModuleWriterOptions {
   std::string modelName;
   bool externalWeights = false;
+  const ExportSkeleton *skeleton = nullptr; // of a module that trains; null: none
   std::function<std::string(const std::string &path)>
       verify; // why no runtime would load this file; empty when one would
   /// Asked when all bytes are written, before a file has its name. False gives them up, with a reason.

@@ -77,6 +77,9 @@ typedef struct vxc_options {
   double clip_value;      // the greatest absolute value of a gradient; 0: any
   const char *batch_norm; // NULL or "frozen": the statistics of batch norms are constants. There is no other yet
   uint8_t keep_gradients; // the module has the two halves of "train_step" too, "backward" and "update"
+  // What a module that trains keeps of an ONNX model, so that it can be exported with what was trained: "inside", the
+  // weights of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.
+  const char *onnx_export;
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

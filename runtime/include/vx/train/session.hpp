@@ -92,6 +92,13 @@ public:
   // Writes a safetensors file: beside the name, renamed when it is on the disk. Tensors have the names that the model
   // has for them. Throws Error::io; then what stands under the name is what was there before, or is whole.
   void save(const std::string &path, Contents contents = Contents::checkpoint) const;
+  // Whether `export_onnx` can: the module was made of an ONNX model, and keeps of it what no variable holds.
+  bool exports_onnx() const { return training->skeleton != nullptr; }
+  // Writes the ONNX model that the module was made of with the parameters and statistics as they are now: all else is
+  // as it was, but for weights that lay in files of their own. Where the module was made for that, they go to
+  // `path`.data, which the model names. Written as `save` does. Throws Error::argument for a module that has no such
+  // model, Error::io, and vx::Error for a damaged module.
+  void export_onnx(const std::string &path) const;
   // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables,
   // and sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A
   // folder stands for the newest checkpoint in it that is whole. Gives what was noted. Throws Error::data with all

@@ -5,14 +5,19 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MemoryBufferRef.h"
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace vx {
 
+class OnnxSource;
+
 struct ImportOptions {
   /// Tensors of more elements than this become resources (`dense_resource`), shorter ones stand in the text.
   int64_t maxInlineElements = 64;
+  /// Keep the model, for an export of it (ExportOnnx.h).
+  bool keepSource = false;
 };
 
 /// One reason why a model was not imported.
@@ -43,6 +48,8 @@ struct ImportReport {
   std::vector<ImportIssue> issues;
   /// The files beside the model that its tensors name, also those that nothing reads.
   std::vector<std::string> externalFiles;
+  /// The model, with `keepSource`.
+  std::shared_ptr<OnnxSource> source;
 
   /// Prints one line for each issue, "FILE: <issue>", and then how many nodes are not supported, if any.
   void print(llvm::raw_ostream &os) const;
@@ -58,7 +65,7 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, llvm::S
                                              const ImportOptions &options, ImportReport &report);
 
 /// As above, of a model in memory. `folder` is where external data is looked for; an empty one refuses external data.
-/// `model` is not referred to after the call.
+/// `model` is not referred to after the call, but by what `keepSource` keeps.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, llvm::MemoryBufferRef model,
                                              llvm::StringRef folder, const ImportOptions &options,
                                              ImportReport &report);
