@@ -1,5 +1,7 @@
 #include "vx/base/random_values.h"
 
+#include "vx/base/philox.h"
+
 #include <algorithm>
 #include <bit>
 #include <cfenv>
@@ -47,17 +49,14 @@ double polynomial(const double (&coefficients)[n], double x) {
 
 class Stream {
 public:
-  Stream(uint64_t seed, uint64_t stream)
-      : key{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}, stream(stream) {}
+  Stream(uint64_t seed, uint64_t stream) : seed(seed), stream(stream) {}
 
   // u of element `index`.
   double draw(uint64_t index) {
     const uint64_t next = index / 2;
     if (next != number) {
       number = next;
-      block = philox4x32({static_cast<uint32_t>(next), static_cast<uint32_t>(next >> 32), static_cast<uint32_t>(stream),
-                          static_cast<uint32_t>(stream >> 32)},
-                         key);
+      block = philoxBlock(seed, stream, next);
     }
     const size_t word = index % 2 * 2;
     const uint64_t bits = block[word] | uint64_t(block[word + 1]) << 32;
@@ -65,8 +64,7 @@ public:
   }
 
 private:
-  std::array<uint32_t, 2> key;
-  uint64_t stream;
+  uint64_t seed, stream;
   uint64_t number = UINT64_MAX; // no index has this block
   std::array<uint32_t, 4> block = {};
 };
@@ -140,17 +138,6 @@ void storeRounded(uint8_t *bytes, double value, RandomFormat format) {
 }
 
 } // namespace
-
-std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t first = uint64_t(0xd2511f53) * counter[0], second = uint64_t(0xcd9e8d57) * counter[2];
-    counter = {static_cast<uint32_t>(second >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(second),
-               static_cast<uint32_t>(first >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(first)};
-    key[0] += 0x9e3779b9;
-    key[1] += 0xbb67ae85;
-  }
-  return counter;
-}
 
 double normalQuantile(double mass) {
   constexpr double middle[2][8] = {

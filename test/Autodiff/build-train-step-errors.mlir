@@ -49,3 +49,35 @@ module {
     return %x, %x, %k : tensor<3xf32>, tensor<3xf32>, tensor<i64>
   }
 }
+
+// -----
+
+// expected-error @+1 {{an input 'seed' cannot be added to the training step: the model has one}}
+module {
+  vx.variable @w role = parameter : tensor<3xf32>
+  func.func @main(%x: tensor<3xf32> {vx.name = "seed"}) -> (tensor<3xf32> {vx.name = "y"}) {
+    %w = vx.variable_load @w : tensor<3xf32>
+    %0, %m = vx.dropout %w ratio = 0.5 : tensor<3xf32>
+    %1 = vx.add %x, %0 : tensor<3xf32>, tensor<3xf32>
+    return %1 : tensor<3xf32>
+  }
+}
+
+// -----
+
+// expected-error-re @+1 {{--dropout: node '{{.*}}' is in a loop, of which each turn would drop the same elements; want --dropout=frozen}}
+module {
+  vx.variable @w role = parameter : tensor<3xf32>
+  vx.symbol data_dependent "i"
+  func.func @main(%x: tensor<3xf32> {vx.name = "x"}, %n: tensor<i64> {vx.name = "n"}) -> (tensor<3xf32> {vx.name = "y"}) {
+    %w = vx.variable_load @w : tensor<3xf32>
+    %on = vx.constant dense<true> : tensor<i1>
+    %0 = vx.loop "i" trip_count(%n) inits(%x : tensor<3xf32>) -> tensor<3xf32> {
+    ^bb0(%a: tensor<3xf32>):
+      %1, %m = vx.dropout %w ratio = 0.5 : tensor<3xf32>
+      %2 = vx.add %a, %1 : tensor<3xf32>, tensor<3xf32>
+      vx.yield %on, %2 : tensor<i1>, tensor<3xf32>
+    }
+    return %0 : tensor<3xf32>
+  }
+}

@@ -27,10 +27,17 @@ vx.symbol "n"
 // CHECK-NEXT:  [0, 0, 0]]
 // CHECK:      d: i64[]
 // CHECK-NEXT: 7
+// The vectors of Random123 for a counter and a key of zeros, in hexadecimal 6627e8d5 e169c58d bc57ac4c 9b00dbd8, and what
+// follows it.
+// CHECK:      r: u32[3,2]
+// CHECK-NEXT: {{\[}}[1713891541, 3781805453]
+// CHECK-NEXT:  [3159862348, 2600524760]
+// CHECK-NEXT:  [{{[0-9]+, [0-9]+}}]]
 func.func @main(%x: tensor<?xf32, #vx.enc<[n]>>) ->
     (tensor<?x2xi32, #vx.enc<[n, 2]>> {vx.name = "i"}, tensor<2x?xi32, #vx.enc<[2, n]>> {vx.name = "t"},
      tensor<2x2xi32> {vx.name = "s"}, tensor<4x2xi32> {vx.name = "c"}, tensor<3x3xi32> {vx.name = "p"},
-     tensor<2x?xi32, #vx.enc<[2, n]>> {vx.name = "b"}, tensor<i64> {vx.name = "d"}) {
+     tensor<2x?xi32, #vx.enc<[2, n]>> {vx.name = "b"}, tensor<i64> {vx.name = "d"},
+     tensor<3x2xui32> {vx.name = "r"}) {
   %i = vx.iota axis = 1 : tensor<?x2xi32, #vx.enc<[n, 2]>>
   %t = vx.transpose %i, [1, 0] : tensor<?x2xi32, #vx.enc<[n, 2]>>
   // Backwards along the rows, every second column from the symbol's end.
@@ -42,8 +49,10 @@ func.func @main(%x: tensor<?xf32, #vx.enc<[n]>>) ->
   %k = vx.slice %s starts [#vx.dim<0>, #vx.dim<0>] strides [1, 1] : tensor<2x2xi32> -> tensor<2x1xi32>
   %b = vx.broadcast %k, [0, 1] : tensor<2x1xi32> -> tensor<2x?xi32, #vx.enc<[2, n]>>
   %d = vx.dim_value <n * 2 + 1>
-  return %i, %t, %s, %c, %p, %b, %d : tensor<?x2xi32, #vx.enc<[n, 2]>>, tensor<2x?xi32, #vx.enc<[2, n]>>, tensor<2x2xi32>,
-    tensor<4x2xi32>, tensor<3x3xi32>, tensor<2x?xi32, #vx.enc<[2, n]>>, tensor<i64>
+  %zero = vx.constant dense<0> : tensor<i64>
+  %r = vx.random_bits %zero number = 0 : tensor<3x2xui32>
+  return %i, %t, %s, %c, %p, %b, %d, %r : tensor<?x2xi32, #vx.enc<[n, 2]>>, tensor<2x?xi32, #vx.enc<[2, n]>>, tensor<2x2xi32>,
+    tensor<4x2xi32>, tensor<3x3xi32>, tensor<2x?xi32, #vx.enc<[2, n]>>, tensor<i64>, tensor<3x2xui32>
 }
 
 // RANGE: vx-interpret: error: the indices 0 to 1 are out of range [0, 1) in '{{.*}}shape.mlir:[[@LINE+2]]:8'

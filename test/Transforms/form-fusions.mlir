@@ -444,3 +444,29 @@ func.func @numbers_of_all_elements(%x: tensor<64xf32>, %t: tensor<f32>) -> tenso
   %5 = vx.add %4, %3 : tensor<64xf32>, tensor<64xf32>
   return %5 : tensor<64xf32>
 }
+
+// -----
+
+// Each kernel that reads random bits, or which of them are above a number, draws them: neither is in memory.
+// CHECK-LABEL: func.func @drawn_where_read(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<8x4xf32>, %[[W:[^ :]+]]: tensor<4x4xf32>, %[[KEY:[^ :]+]]: tensor<i64>
+// CHECK:         %[[A:.+]] = vx.fusion(%[[KEY]], %[[X]]) : (tensor<i64>, tensor<8x4xf32>) -> tensor<8x4xf32>
+// CHECK:           vx.random_bits
+// CHECK:         %[[B:.+]] = vx.fusion(%[[A]], %[[W]]) : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+// CHECK-NOT:       vx.random_bits
+// CHECK:         vx.fusion(%[[B]], %[[W]], %[[KEY]]) : (tensor<8x4xf32>, tensor<4x4xf32>, tensor<i64>) -> tensor<8x4xf32>
+// CHECK:           vx.random_bits
+// CHECK-NOT:     vx.fusion
+// CHECK:         return
+func.func @drawn_where_read(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>, %key: tensor<i64>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %bits = vx.random_bits %key number = 0 : tensor<8x4xui32>
+  %c = vx.constant dense<7> : tensor<ui32>
+  %limit = vx.broadcast %c, [] : tensor<ui32> -> tensor<8x4xui32>
+  %mask = vx.compare ge %bits, %limit : tensor<8x4xui32>, tensor<8x4xui32>
+  %z = vx.constant dense<0.0> : tensor<8x4xf32>
+  %0 = vx.select %mask, %x, %z : tensor<8x4xi1>, tensor<8x4xf32>, tensor<8x4xf32>
+  %1 = vx.contract %0, %w batch = [] x [] contracting = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32>
+  %2 = vx.contract %1, %w batch = [] x [] contracting = [1] x [0] : tensor<8x4xf32>, tensor<4x4xf32>
+  %3 = vx.select %mask, %2, %z : tensor<8x4xi1>, tensor<8x4xf32>, tensor<8x4xf32>
+  return %1, %3 : tensor<8x4xf32>, tensor<8x4xf32>
+}

@@ -43,7 +43,9 @@ TOLERANCE = {np.dtype(np.float64): (1e-3, 1e-7), np.dtype(np.float32): (1e-3, 2e
 # element is 4. The package divides by 0.6 * 4 - 1, the size before it is rounded down, and gives 3.142857.
 OF_ONNXRUNTIME = {"resize_downsample_scales_linear_align_corners"}
 # Values that are random.
-OPEN = re.compile(r"bernoulli|randomnormal|randomuniform|multinomial|training_dropout")
+OPEN = re.compile(r"bernoulli|randomnormal|randomuniform|multinomial")
+# Which elements are dropped is open: see `dropout_difference`.
+DROPS = re.compile(r"^training_dropout")
 
 
 class Test:
@@ -151,6 +153,20 @@ def difference(got, want):
     return None
 
 
+def dropout_difference(test, got):
+    """A text for an element that is neither 0 nor the input's by 1 / (1 - ratio), or for a share of them that is far from the ratio; or None."""
+    x, ratio = (read(*test.values("input", test.model.graph.input)[info.name])[0] for info in test.model.graph.input[:2])
+    [got] = got
+    if got.shape != x.shape:
+        return f"got {list(got.shape)}, want {list(x.shape)}"
+    kept = got if got.dtype == bool else got != 0
+    if got.dtype != bool and np.abs(got - x / (1 - ratio))[kept].max(initial=0) > 1e-6 * np.abs(x).max():
+        return f"an element is neither 0 nor the input by 1 / (1 - {ratio})"
+    if abs((x.size - kept.sum()) - x.size * ratio) > 5 * (x.size * ratio * (1 - ratio)) ** 0.5:
+        return f"{x.size - kept.sum()} of {x.size} elements are dropped, with the ratio {ratio}"
+    return None
+
+
 class Runner:
     def __init__(self, bin, folder, devices):
         self.bin, self.folder, self.devices = bin, folder, devices
@@ -198,7 +214,8 @@ class Runner:
             for test in tests:
                 found[test, device] = "pass"
             for test, out, name, path, kind in wanted:
-                problem = difference(read(out, kind), test.wanted(name, path, kind))
+                got = read(out, kind)
+                problem = dropout_difference(test, got) if DROPS.search(test.name) else difference(got, test.wanted(name, path, kind))
                 if problem:
                     found[test, device] = f"wrong: {problem}"
         return found

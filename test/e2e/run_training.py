@@ -483,14 +483,18 @@ def run_digits(runner, device, threads, module):
     return [results.tobytes(), open(runner.path("digits.bin"), "rb").read()]
 
 
-def main():
+def get_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--variants", action="append", default=[])
     parser.add_argument("--filter", default="")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    options = get_options()
     devices = required_devices(options.bin, options.device)
     passed = failed = 0
 

@@ -46,7 +46,8 @@ def order_of(rows, seed, epoch):
     return order
 
 
-def make_model(path):
+def make_model(path, has_forms=False):
+    """`has_forms`: with a batch norm and dropouts."""
     random = np.random.default_rng(0)
     draw = lambda rows, columns: (random.uniform(-1, 1, (rows, columns)) / np.sqrt(columns)).astype(np.float32)
     weights = {"fc1.weight": draw(48, 64), "fc1.bias": np.zeros(48, np.float32), "fc2.weight": draw(10, 48), "fc2.bias": np.zeros(10, np.float32)}
@@ -54,6 +55,13 @@ def make_model(path):
              helper.make_node("Gemm", ["flat", "fc1.weight", "fc1.bias"], ["hidden"], transB=1),
              helper.make_node("Relu", ["hidden"], ["active"]),
              helper.make_node("Gemm", ["active", "fc2.weight", "fc2.bias"], ["logits"], transB=1)]
+    if has_forms:
+        weights.update({name: np.full(48, value, np.float32) for name, value in (("bn.weight", 1), ("bn.bias", 0), ("bn.mean", 0), ("bn.variance", 1))})
+        weights["ratio"] = np.float32(0.25)
+        nodes[1].input[0], nodes[2].input[0], nodes[3].input[0] = "some", "normal", "dropped"
+        nodes[3:3] = [helper.make_node("Dropout", ["active", "ratio"], ["dropped"])]
+        nodes[2:2] = [helper.make_node("BatchNormalization", ["hidden", "bn.weight", "bn.bias", "bn.mean", "bn.variance"], ["normal"])]
+        nodes[1:1] = [helper.make_node("Dropout", ["flat", "ratio"], ["some"])]
     graph = helper.make_graph(nodes, "mlp", [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 8, 8])],
                               [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 10])],
                               [numpy_helper.from_array(value, name) for name, value in weights.items()])
@@ -221,6 +229,35 @@ def check_model(tests):
     tests.check("no model", missing.stderr == "vx-train: error: cannot read 'none.onnx'\n", missing.stderr)
 
 
+def check_forms(tests):
+    """Dropouts and a batch norm: random numbers and statistics go on where they were, in the middle of an epoch."""
+    make_model(os.path.join(tests.folder, "forms.onnx"), has_forms=True)
+    made = ["forms.onnx", "--loss=cross_entropy", "--optimizer=adamw", "--device=cpu", "--batch-norm=train"]
+    usual = ["forms.vxm", "--device=cpu", "--data=train", "--validation=test", "--epochs=3", f"--batch-size={BATCH}", f"--lr={RATE}", "--seed=7"]
+    tests.run("vx-train", *made, "--emit=forms.vxm", "--summary")
+    tests.run("vx-train", *usual, "--save=forms", "--history=forms.json", "--export=trained.onnx")
+    tests.run("vx-train", *usual, "--checkpoint=forms-run", "--max-steps", 15)
+    tests.run("vx-train", *usual, "--resume=forms-run", "--save=resumed")
+    tests.check("random numbers go on from step 15", tests.bytes_of("forms") == tests.bytes_of("resumed"), "other bytes")
+    tests.run("vx-train", *usual, "--threads=1", "--save=one")
+    tests.check("random numbers with one thread", tests.bytes_of("forms") == tests.bytes_of("one"), "other bytes")
+    tensors, _ = read_tensors(os.path.join(tests.folder, "forms"))
+    tests.check("collected statistics", abs(tensors["bn.mean"]).min() > 1e-4 and abs(tensors["bn.variance"] - 1).min() > 1e-4, f"{tensors['bn.mean']}, {tensors['bn.variance']}")
+    exported = {value.name: numpy_helper.to_array(value) for value in onnx.load(os.path.join(tests.folder, "trained.onnx")).graph.initializer}
+    tests.check("statistics of the export", all(exported[name].tobytes() == tensors[name].tobytes() for name in ("bn.mean", "bn.variance")), "others than the checkpoint's")
+    with open(os.path.join(tests.folder, "forms.json")) as file:
+        epochs = json.load(file)["epochs"]
+    tests.check("what drops learns", epochs[-1]["validation"]["metrics"]["accuracy"] > 0.8, epochs[-1])
+    # Each of the batches of a step has a seed of its own, in the half that leaves gradients as well.
+    halves = [*usual[2:], "--accumulate=2", "--max-steps=4"]
+    for name, more in (("halves", []), ("halves-frozen", ["--dropout=frozen"])):
+        tests.run("vx-train", *made, *more, *halves, f"--save={name}")
+    tests.check("dropouts of several batches", tests.bytes_of("halves") != tests.bytes_of("halves-frozen"), "the same bytes as without them")
+    plain = [*usual[1:], "--dropout=frozen", "--save=plain"]
+    tests.run("vx-train", *made, *plain[1:])
+    tests.check("without dropouts", tests.bytes_of("plain") != tests.bytes_of("forms"), "the same bytes")
+
+
 def check_example(tests, examples):
     """The example trains, and goes on where it was."""
     arguments = ["mlp.vxm", os.path.join(examples, "digits"), "cpu"]
@@ -254,6 +291,7 @@ def main():
         check_messages(tests, labels[:count])
         check_model(tests)
         check_accumulated(tests, want, losses)
+        check_forms(tests)
         check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0

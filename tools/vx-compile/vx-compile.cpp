@@ -101,7 +101,7 @@ struct Options {
   std::string precision = "f32";
   bool strictMath = false;
   std::string gradient;
-  std::string train, freeze, loss, optimizer, batchNorm, exported;
+  std::string train, freeze, loss, optimizer, batchNorm, dropout, exported;
   double clipNorm = 0, clipValue = 0;
   bool keepGradients = false;
   std::string stopAfter;
@@ -157,7 +157,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_flag("--keep-gradients", options.keepGradients,
                "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
       ->group("Training");
-  app.add_option("--batch-norm", options.batchNorm, "frozen: the statistics of batch norms are constants")
+  app.add_option("--batch-norm", options.batchNorm,
+                 "train: batch norms are of the batch and collect statistics; frozen: these are constants; what the "
+                 "model says, or frozen, by default")
+      ->group("Training");
+  app.add_option("--dropout", options.dropout, "train, the default: the training step drops; frozen: nothing drops")
       ->group("Training");
   app.add_option("--export", options.exported,
                  "What the module keeps of an ONNX model for vx-train --export: inside, whose weights are in the file; "
@@ -265,6 +269,7 @@ static int run(const char *name, int argc, char **argv) {
   request.batch_norm = orNull(options.batchNorm);
   request.keep_gradients = options.keepGradients;
   request.onnx_export = orNull(options.exported);
+  request.dropout = orNull(options.dropout);
   request.precision = options.precision.c_str();
   request.external_weights = options.weights == "external";
   request.on_message = [](void *data, vxc_severity severity, const char *message) {

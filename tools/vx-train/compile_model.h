@@ -11,7 +11,7 @@
 namespace vx::tools {
 
 struct ModelOptions {
-  std::string device, train = "auto", freeze, loss, optimizer = "adamw", precision = "f32";
+  std::string device, train = "auto", freeze, loss, optimizer = "adamw", batchNorm, dropout, precision = "f32";
   double clipNorm = 0, clipValue = 0;
   bool noFallback = false, keepGradients = false;
   std::string emit; // a file for the module; empty: it is in memory only

@@ -126,6 +126,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--clip-norm", model.clipNorm, "The greatest norm of all gradients together")->group("Model");
   app.add_option("--clip-value", model.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
       ->group("Model");
+  app.add_option("--batch-norm", model.batchNorm, "train or frozen, as vx-compile takes it")->group("Model");
+  app.add_option("--dropout", model.dropout, "train, the default, or frozen, as vx-compile takes it")->group("Model");
   app.add_option("--precision", model.precision, "Factors of contractions and convolutions: f32, tf32, f16 or bf16")
       ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
       ->group("Model");
@@ -195,8 +197,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (options.data.empty() && !options.summary && options.exported.empty())
     throw usageError("want --data DIR, --export F or --summary; see --help");
   const bool isModule = options.module.ends_with(".vxm");
-  for (const char *flag :
-       {"--loss", "--optimizer", "--train", "--freeze", "--clip-norm", "--clip-value", "--precision", "--emit"})
+  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--clip-norm", "--clip-value",
+                           "--batch-norm", "--dropout", "--precision", "--emit"})
     if (isModule && app.count(flag) > 0)
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
   for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})

@@ -232,7 +232,7 @@ vxc_result Call::parseOptions() {
 
 vxc_result Call::parseTraining() {
   bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
-                 options.clip_value != 0 || options.batch_norm || options.keep_gradients;
+                 options.clip_value != 0 || options.batch_norm || options.dropout || options.keep_gradients;
   if (!isAsked)
     return VXC_DONE;
   std::string missing;
@@ -260,11 +260,11 @@ vxc_result Call::parseTraining() {
   training.clipNorm = options.clip_norm;
   training.clipValue = options.clip_value;
   training.keepGradients = options.keep_gradients;
-  if (options.batch_norm && StringRef(options.batch_norm) == "train")
-    return fail(VXC_UNSUPPORTED,
-                "--batch-norm: the statistics of batch norms are not trained yet, want frozen, got 'train'");
-  if (options.batch_norm && StringRef(options.batch_norm) != "frozen")
-    return fail(VXC_USAGE, std::string("--batch-norm: want frozen, got '") + options.batch_norm + "'");
+  for (auto [name, value] : {std::pair("--batch-norm", options.batch_norm), {"--dropout", options.dropout}})
+    if (value && StringRef(value) != "train" && StringRef(value) != "frozen")
+      return fail(VXC_USAGE, std::string(name) + ": want train or frozen, got '" + value + "'");
+  training.freezesDropout = options.dropout && StringRef(options.dropout) == "frozen";
+  training.freezesBatchNorm = options.batch_norm && StringRef(options.batch_norm) == "frozen";
   compilation.training = std::move(training);
   return VXC_DONE;
 }
@@ -285,6 +285,10 @@ vxc_result Call::parseExport() {
 vx::ImportOptions Call::importOptions() const {
   vx::ImportOptions result;
   result.keepSource = compilation.training && hasExport && compilation.stopAfter == vx::Phase::Module;
+  result.trains = compilation.training.has_value();
+  if (result.trains && options.batch_norm)
+    result.batchNorm = compilation.training->freezesBatchNorm ? vx::ImportOptions::BatchNorm::Frozen
+                                                              : vx::ImportOptions::BatchNorm::Train;
   return result;
 }
 

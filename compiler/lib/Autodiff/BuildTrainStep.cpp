@@ -18,7 +18,7 @@ namespace {
 
 constexpr llvm::StringLiteral kTrainStep = "train_step", kEvaluate = "evaluate", kPredict = "predict";
 constexpr llvm::StringLiteral kBackward = "backward", kUpdate = "update";
-constexpr llvm::StringLiteral kRate = "rate", kKeep = "keep", kGradients = "grad";
+constexpr llvm::StringLiteral kRate = "rate", kSeed = "seed", kKeep = "keep", kGradients = "grad";
 
 /// A parameter and its place in the pools, in elements.
 struct Parameter {
@@ -38,6 +38,8 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     ModuleOp module = getOperation();
     parameters.clear();
     poolSize = 0;
+    hasSeed = false;
+    backward = {};
     std::string error;
     std::optional<LossSpec> parsedLoss = LossSpec::parse(loss, error);
     std::optional<OptimizerSpec> parsedOptimizer;
@@ -77,6 +79,12 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     makePool();
     if (failed(addHalves()))
       return failure();
+    for (func::FuncOp function : {step, backward}) {
+      if (!function)
+        continue;
+      drawDropouts(function);
+      collectStatistics(function);
+    }
     if (output->function.getName() != kPredict) {
       if (failed(SymbolTable::replaceAllSymbolUses(output->function, builder.getStringAttr(kPredict), module)))
         return module.emitError() << "the function '" << output->function.getName() << "' cannot be called '"
@@ -104,9 +112,13 @@ private:
         refuse("a function '" + name + "' cannot be added: the model has one");
     bool comparesData = lossSpec.name != "none";
     StringRef data = lossSpec.takesLabels() ? "label" : "target";
+    bool takesSeed =
+        output.function.walk([](DropoutOp op) { return drops(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+            .wasInterrupted();
     for (unsigned i = 0; i < output.function.getNumArguments(); ++i) {
       std::string name = getInputName(output.function, i);
-      if (name == kRate || (comparesData && name == data) || (keepGradients && name == kKeep))
+      if (name == kRate || (comparesData && name == data) || (keepGradients && name == kKeep) ||
+          (takesSeed && name == kSeed))
         refuse("an input '" + name + "' cannot be added to the training step: the model has one");
     }
     func::FuncOp function = output.function;
@@ -114,6 +126,11 @@ private:
       refuse("a model that stores variables is not trained: function '" + function.getName() + "' stores '" +
              store.getVariable() + "'");
       return WalkResult::interrupt();
+    });
+    function.walk([&](DropoutOp op) {
+      if (drops(op) && op->getParentOfType<LoopOp>())
+        refuse("--dropout: node '" + describeSource(op.getLoc()) +
+               "' is in a loop, of which each turn would drop the same elements; want --dropout=frozen");
     });
     auto type = dyn_cast<RankedTensorType>(output.getValue().getType());
     if (!type || !isDifferentiable(type)) {
@@ -367,6 +384,38 @@ private:
     return parts.size() == 1 ? parts.front() : g.emit<ConcatOp>(ValueRange(parts), 0);
   }
 
+  static bool drops(DropoutOp op) { return !op.getKey() && !op.getRatio().isZero(); }
+
+  /// Each dropout of a step draws numbers of its own, under a seed that is an input where there is one of them.
+  void drawDropouts(func::FuncOp function) {
+    SmallVector<DropoutOp> dropouts;
+    function.walk([&](DropoutOp op) {
+      if (drops(op))
+        dropouts.push_back(op);
+    });
+    if (dropouts.empty())
+      return;
+    Value seed = addInput(function, kSeed, RankedTensorType::get({}, IntegerType::get(&getContext(), 64)),
+                          nameLocation(&getContext(), kSeed, "Dropout"));
+    for (auto [number, op] : llvm::enumerate(dropouts)) {
+      op.getKeyMutable().assign(seed);
+      op.setNumber(number);
+    }
+    hasSeed = true;
+  }
+
+  /// Batch norms of a step are of the batch, and what they collect is stored at its end.
+  void collectStatistics(func::FuncOp function) {
+    OpBuilder builder(function.getBody().front().getTerminator());
+    function.walk([&](BatchNormOp norm) {
+      norm.setOfBatch(true);
+      for (auto [before, after] :
+           {std::pair<Value, Value>(norm.getMean(), norm.getNewMean()), {norm.getVariance(), norm.getNewVariance()}})
+        if (auto load = before.getDefiningOp<VariableLoadOp>())
+          VariableStoreOp::create(builder, norm.getLoc(), after, load.getVariableAttr());
+    });
+  }
+
   void setTraining() {
     Builder builder(&getContext());
     SmallVector<Attribute> inputs, names;
@@ -374,16 +423,19 @@ private:
       inputs.push_back(builder.getStringAttr(getInputName(evaluate, i)));
     for (const std::string &name : metrics)
       names.push_back(builder.getStringAttr(name));
-    auto hypers = builder.getDictionaryAttr(
-        builder.getNamedAttr(stringifyHyperKind(HyperKind::rate), builder.getStringAttr(kRate)));
+    SmallVector<NamedAttribute> hypers = {
+        builder.getNamedAttr(stringifyHyperKind(HyperKind::rate), builder.getStringAttr(kRate))};
+    if (hasSeed)
+      hypers.push_back(builder.getNamedAttr(stringifyHyperKind(HyperKind::seed), builder.getStringAttr(kSeed)));
     auto function = [&](StringRef name) { return FlatSymbolRefAttr::get(&getContext(), name); };
     std::string text = loss;
     getOperation()->setAttr(
-        kTrainingAttr, TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate), function(kPredict),
-                                         keepGradients ? function(kBackward) : FlatSymbolRefAttr(),
-                                         keepGradients ? function(kUpdate) : FlatSymbolRefAttr(),
-                                         builder.getArrayAttr(inputs), hypers, builder.getArrayAttr(names),
-                                         builder.getStringAttr(spec.describe()), builder.getStringAttr(text)));
+        kTrainingAttr,
+        TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate), function(kPredict),
+                          keepGradients ? function(kBackward) : FlatSymbolRefAttr(),
+                          keepGradients ? function(kUpdate) : FlatSymbolRefAttr(), builder.getArrayAttr(inputs),
+                          builder.getDictionaryAttr(hypers), builder.getArrayAttr(names),
+                          builder.getStringAttr(spec.describe()), builder.getStringAttr(text)));
   }
 
   LossSpec lossSpec;
@@ -393,6 +445,7 @@ private:
   SmallVector<std::string> metrics; // results of both, the loss first
   SmallVector<Parameter> parameters;
   int64_t poolSize = 0; // in elements
+  bool hasSeed = false;
   VariableOp pool, counter, kept, keptRows;
   SmallVector<VariableOp> states;
 };

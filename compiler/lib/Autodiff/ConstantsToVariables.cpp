@@ -2,6 +2,7 @@
 #include "TrainableConstants.h"
 #include "vx/Autodiff/Passes.h"
 #include "vx/Autodiff/Training.h"
+#include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -20,7 +21,10 @@ struct Initializer {
   SmallVector<ConstantOp> constants; // in all functions; the model's own first
   bool isChosen = false;             // by name
   bool isTrained = false;
+  bool isStatistic = false; // which a training step collects
   std::string reason;
+
+  bool isVariable() const { return isTrained || isStatistic; }
 };
 
 struct ConstantsToVariablesPass : impl::ConstantsToVariablesPassBase<ConstantsToVariablesPass> {
@@ -38,11 +42,11 @@ struct ConstantsToVariablesPass : impl::ConstantsToVariablesPassBase<ConstantsTo
       return failure();
     collect(output->function);
     choose(*output);
-    if (failed(checkPatterns()))
+    if (failed(findStatistics(output->function)) || failed(checkPatterns()))
       return failure();
     report();
     for (auto &[name, initializer] : initializers)
-      if (initializer.isTrained)
+      if (initializer.isVariable())
         convert(name, initializer);
     return success();
   }
@@ -115,6 +119,40 @@ private:
     }
   }
 
+  /// The mean and variance of each batch norm, which is to be alone in updating them.
+  LogicalResult findStatistics(func::FuncOp model) {
+    bool isRight = true;
+    llvm::DenseSet<Value> known;
+    model.walk([&](BatchNormOp norm) {
+      for (auto [what, value] :
+           {std::pair<StringRef, Value>("mean", norm.getMean()), {"variance", norm.getVariance()}}) {
+        auto refuse = [&](const Twine &message) {
+          getOperation().emitError() << "--batch-norm: the " << what << " of node '" << describeSource(norm.getLoc())
+                                     << "' " << message << "; want --batch-norm=frozen";
+          isRight = false;
+        };
+        auto load = value.getDefiningOp<VariableLoadOp>();
+        auto constant = value.getDefiningOp<ConstantOp>();
+        if (norm->getParentOp() != model)
+          refuse("is in a loop or a branch, where it is not collected");
+        else if (!load && !(constant && constant.getNames()))
+          refuse("is no initializer");
+        else if (!known.insert(value).second)
+          refuse("is that of another batch norm or another statistic, too");
+        else if (constant) {
+          StringRef name = *constant.getNames()->getAsValueRange<StringAttr>().begin();
+          Initializer &initializer = initializers[name];
+          if (frozen->match(name))
+            continue;
+          initializer.isTrained = false;
+          initializer.isStatistic = true;
+          initializer.reason = "collected by a batch norm";
+        }
+      }
+    });
+    return success(isRight);
+  }
+
   /// Each name that was given is to mean something.
   LogicalResult checkPatterns() {
     bool isRight = true;
@@ -159,7 +197,10 @@ private:
         elements += cast<RankedTensorType>(constant.getType()).getNumElements();
       }
       if (isShown(initializer))
-        say((name + std::string(width - name.size(), ' ') + (initializer.isTrained ? "  trained  " : "  frozen   ") +
+        say((name + std::string(width - name.size(), ' ') +
+             (initializer.isTrained     ? "  trained  "
+              : initializer.isStatistic ? "  updated  "
+                                        : "  frozen   ") +
              describeType(constant.getType()) + ": " + initializer.reason)
                 .str());
     }
@@ -178,11 +219,12 @@ private:
     while (module.lookupSymbol(symbol) || symbol.empty())
       symbol += '_';
     ConstantOp constant = initializer.constants.front();
+    VariableRole role = initializer.isTrained ? VariableRole::parameter : VariableRole::statistic;
     OpBuilder builder(module.getBody(), module.getBody()->begin());
     for (auto variable : module.getOps<VariableOp>())
       builder.setInsertionPointAfter(variable);
     VariableOp::create(builder, constant.getLoc(), builder.getStringAttr(symbol), TypeAttr::get(constant.getType()),
-                       constant.getValue(), VariableRoleAttr::get(&getContext(), VariableRole::parameter),
+                       constant.getValue(), VariableRoleAttr::get(&getContext(), role),
                        symbol == name ? StringAttr() : builder.getStringAttr(name), InitAttr(), FlatSymbolRefAttr(),
                        IntegerAttr());
     llvm::DenseMap<Operation *, Value> loads; // one for each function, where all its regions see it

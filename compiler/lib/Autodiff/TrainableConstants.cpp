@@ -36,10 +36,10 @@ bool isConstant(Value value) {
   return false;
 }
 
-/// The value that this one moves, repeats or holds in another type.
+/// The value that this one moves, repeats or holds in another type, whether or not a dropout leaves some of it out.
 Value skipMoves(Value value) {
   for (Operation *op = value.getDefiningOp();
-       op && op->getNumOperands() == 1 && (op->hasTrait<OpTrait::Moves>() || isa<CastOp, ReshapeOp>(op));
+       op && op->getNumOperands() == 1 && (op->hasTrait<OpTrait::Moves>() || isa<CastOp, ReshapeOp, DropoutOp>(op));
        op = value.getDefiningOp())
     value = op->getOperand(0);
   return value;
@@ -57,7 +57,7 @@ bool isRoot(Value value) {
 bool isNormalised(Value value) {
   value = skipMoves(value);
   Operation *op = value.getDefiningOp();
-  if (isa_and_present<LayerNormOp, RmsNormOp>(op))
+  if (isa_and_present<LayerNormOp, RmsNormOp, BatchNormOp>(op))
     return true;
   if (auto div = dyn_cast_or_null<DivOp>(op))
     return isRoot(div.getRhs());
@@ -138,12 +138,14 @@ private:
     if (isa<ContractOp>(op))
       return isConstant(op->getOperand(1 - number)) ? setOther("a factor of constants")
                                                     : setWeight("weight of a product");
-    if (isa<LayerNormOp, RmsNormOp>(op) && number > 0)
+    if (isa<BatchNormOp>(op) && number > 2)
+      return setOther("a statistic of a batch norm");
+    if (isa<LayerNormOp, RmsNormOp, BatchNormOp>(op) && number > 0)
       return setWeight(number == 1 ? "scale of a norm" : "bias of a norm");
     if (isa<GatherOp>(op) && number == 0)
       return isFactorOnly(op->getResult(0)) ? setOther("a table of factors") : setWeight("a table of rows");
     bool isMove = op->hasTrait<OpTrait::Moves>() && op->getNumOperands() == 1;
-    if (isMove || isa<CastOp, ReshapeOp>(op))
+    if (isMove || isa<CastOp, ReshapeOp, DropoutOp>(op))
       return follow(op->getResult(0), from);
     if (isa<AddOp, SubOp, MulOp, DivOp>(op))
       return visitArithmetic(op, number, from);

@@ -68,6 +68,13 @@ static void recognise(OpPassManager &pm, bool strictMath) {
 
 /// Adds the functions that train the model.
 static void train(OpPassManager &pm, const TrainingOptions &options) {
+  ExpandTrainingFormsPassOptions frozen;
+  if (options.freezesDropout)
+    frozen.ops.push_back("dropout");
+  if (options.freezesBatchNorm)
+    frozen.ops.push_back("batch_norm");
+  if (!frozen.ops.empty())
+    pm.addPass(createExpandTrainingFormsPass(frozen));
   std::string error; // of the loss, which the second pass tells
   std::optional<LossSpec> loss = LossSpec::parse(options.loss, error);
   ConstantsToVariablesPassOptions variables;
@@ -99,6 +106,7 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   // With the model's own symbols, so that messages name them; again when sizes have values and are inferred.
   pm.addPass(createRecordConstraintsPass());
   specialise(pm, options.dims);
+  pm.addPass(createExpandTrainingFormsPass());
   canonicalise(pm);
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   recognise(pm, options.strictMath);

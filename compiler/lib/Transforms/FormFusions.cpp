@@ -39,9 +39,16 @@ bool isPartForAttention(Operation *op) {
                       [](OpOperand &use) { return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3; });
 }
 
+/// True for random bits compared with a number: which elements a dropout keeps. To draw them again is cheaper than to
+/// keep one byte of each.
+bool isRandomMask(Operation *op) {
+  auto compare = dyn_cast<CompareOp>(op);
+  return compare && compare.getLhs().getDefiningOp<RandomBitsOp>() && getSplatNumber(compare.getRhs());
+}
+
 /// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
 bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::Free>())
+  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))

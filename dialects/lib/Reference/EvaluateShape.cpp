@@ -1,4 +1,5 @@
 #include "OpEvaluators.h"
+#include "vx/base/philox.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -16,6 +17,17 @@ static Result evaluateIota(IotaOp op, llvm::ArrayRef<int64_t> resultShape) {
     else
       result.setInt(linear, value);
   });
+  return result;
+}
+
+static Result evaluateRandomBits(RandomBitsOp op, const HostTensor &key, llvm::ArrayRef<int64_t> resultShape) {
+  HostTensor result(elementTypeOf(op.getResult()), resultShape);
+  std::array<uint32_t, 4> block;
+  for (int64_t i = 0; i < result.getNumElements(); ++i) {
+    if (i % 4 == 0)
+      block = philoxBlock(key.getInt(0), op.getNumber(), i / 4);
+    result.setInt(i, block[i % 4]);
+  }
   return result;
 }
 
@@ -204,6 +216,7 @@ void addShapeEvaluators(EvaluatorTable &table) {
   table.add<evaluateConstant>();
   table.add<evaluateDimValue>();
   table.add<evaluateIota>();
+  table.add<evaluateRandomBits>();
   table.add<evaluateReshape>();
   table.add<evaluateTranspose>();
   table.add<evaluatePack>();

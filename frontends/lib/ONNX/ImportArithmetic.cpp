@@ -287,15 +287,61 @@ static void importIdentity(NodeImporter &n) {
   n.setEntry(0, std::move(entry));
 }
 
-static void importDropout(NodeImporter &n) {
+/// Whether the file has the node drop elements, and not for a training step to decide.
+static bool dropsByItself(NodeImporter &n) {
   if (n.version < 7 && !n.getFlag("is_test", false) && n.wantsOutput(1))
     throwUnsupported("dropout in training is not imported");
-  if (n.hasInput(2)) {
-    std::optional<Dims> isTraining = n.getContents(2);
-    if (!isTraining || isTraining->size() != 1 || (*isTraining)[0].asConstant() != 0)
-      throwUnsupported("dropout in training is not imported: want 'training_mode' to be false");
+  if (!n.hasInput(2))
+    return false;
+  std::optional<Dims> isTraining = n.getContents(2);
+  std::optional<int64_t> constant =
+      isTraining && isTraining->size() == 1 ? (*isTraining)[0].asConstant() : std::nullopt;
+  if (!constant)
+    throwUnsupported("expects 'training_mode' to be one constant, got " + describe(n.getTensorType(2)) +
+                     " that a call decides");
+  return *constant != 0;
+}
+
+static double getDropoutRatio(NodeImporter &n) {
+  double ratio = 0.5;
+  if (n.version < 12)
+    ratio = n.getFloat("ratio", 0.5f);
+  else if (n.hasInput(1)) {
+    std::optional<SmallVector<double>> numbers = n.getConstantNumbers(1);
+    if (!numbers || numbers->size() != 1)
+      throwUnsupported("expects 'ratio' to be one constant where elements are dropped, got " +
+                       describe(n.getTensorType(1)));
+    ratio = numbers->front();
   }
+  if (!(ratio >= 0 && ratio < 1))
+    throwInvalid("expects 'ratio' to be at least 0 and below 1, got " + std::to_string(ratio));
+  return ratio;
+}
+
+static void importDropout(NodeImporter &n) {
   Value value = n.getTensor(0);
+  bool mayDrop = n.model.options.trains || dropsByItself(n);
+  if (double ratio = mayDrop ? getDropoutRatio(n) : 0; ratio > 0) {
+    Value key;
+    if (!n.model.options.trains) {
+      if (!n.hasAttribute("seed"))
+        throwUnsupported("dropout in training draws random numbers: want an attribute 'seed', or a model that is "
+                         "trained (--train)");
+      key = n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, n.builder.getI64Type()), n.getInt("seed")));
+    }
+    OperationState state(n.location, DropoutOp::getOperationName());
+    DropoutOp::build(n.builder, state, value, key, n.builder.getF64FloatAttr(ratio), n.builder.getI64IntegerAttr(0));
+    auto dropout = llvm::cast<DropoutOp>(n.finish(state));
+    SmallVector<Value> results(dropout.getResults());
+    if (key) {
+      results = dropout.decompose(n);
+      dropout.erase();
+    }
+    n.setOutput(0, results[0]);
+    if (n.wantsOutput(1))
+      n.setOutput(1, results[1]);
+    return;
+  }
   if (n.wantsOutput(1))
     n.setOutput(1, n.splat(1, makeTensorType(n.getDims(0), n.builder.getI1Type())));
   n.setOutput(0, value);

@@ -76,22 +76,31 @@ static void checkChannels(NodeImporter &n, unsigned firstInput, unsigned lastInp
 }
 
 static void importBatchNormalization(NodeImporter &n) {
-  if (n.version >= 14 && n.getFlag("training_mode", false))
-    throwUnsupported("batch normalisation in training is not imported");
+  const ImportOptions &options = n.model.options;
+  bool fileTrains = n.version >= 14 && n.getFlag("training_mode", false);
   if (n.version < 9 && !n.getFlag("spatial", true))
     throwUnsupported("statistics for each element ('spatial' = 0) are not imported");
   checkChannels(n, 1, 4);
   Value input = n.getTensor(0), scale = n.getTensor(1), bias = n.getTensor(2);
-  Type statisticsType = elementOf(n.getTensor(4));
-  Value mean = n.getTensor(3), variance = n.getTensor(4);
-  // (x - mean) / sqrt(variance + epsilon) * scale + bias as x * factor + offset: the two follow from constants, and
-  // fold into a convolution before.
-  Value deviation = n.emit<SqrtOp>(n.emit<AddOp>(variance, n.splatLike(n.getFloat("epsilon", 1e-5f), variance)));
-  Value factor = n.emit<DivOp>(n.cast(scale, statisticsType), deviation);
-  Value offset = n.emit<SubOp>(n.cast(bias, statisticsType), n.emit<MulOp>(n.cast(mean, statisticsType), factor));
-  n.refuseOutputs(1, "the statistics of training are not imported");
-  Value scaled = n.emit<MulOp>(input, spreadChannels(n, factor, input));
-  n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, offset, input)));
+  Value variance = n.getTensor(4), mean = n.getTensor(3);
+  if (!fileTrains)
+    n.refuseOutputs(1, "the statistics of training are not imported");
+  OperationState state(n.location, BatchNormOp::getOperationName());
+  BatchNormOp::build(n.builder, state, input, scale, bias, mean, variance,
+                     n.builder.getF32FloatAttr(n.getFloat("epsilon", 1e-5f)),
+                     n.builder.getF32FloatAttr(n.getFloat("momentum", 0.9f)),
+                     fileTrains && !options.trains ? n.builder.getUnitAttr() : UnitAttr());
+  auto norm = cast<BatchNormOp>(n.finish(state));
+  SmallVector<Value> results(norm.getResults());
+  bool isKept = options.trains && (options.batchNorm == ImportOptions::BatchNorm::Train ||
+                                   (options.batchNorm == ImportOptions::BatchNorm::File && fileTrains));
+  if (!isKept) {
+    results = norm.decompose(n);
+    norm.erase();
+  }
+  for (unsigned i = 0; i < (fileTrains ? 3 : 1); ++i)
+    if (i == 0 || n.wantsOutput(i))
+      n.setOutput(i, results[i]);
 }
 
 static void importInstanceNormalization(NodeImporter &n) {

@@ -24,8 +24,9 @@ static StringRef spellDomain(StringRef domain) { return domain.empty() ? StringR
 ModelImporter::ModelImporter(MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
                              StringRef file, StringRef folder, const ImportOptions &options, ImportReport &report,
                              OnnxSource *source)
-    : context(context), builder(context), tensors(context, std::move(owner), folder, options.maxInlineElements),
-      source(source), model(model), fileName(llvm::sys::path::filename(file)), report(report) {}
+    : context(context), options(options), builder(context),
+      tensors(context, std::move(owner), folder, options.maxInlineElements), source(source), model(model),
+      fileName(llvm::sys::path::filename(file)), report(report) {}
 
 Location ModelImporter::getLocation(StringRef node, StringRef opType) {
   return getSourceLocation(context, escapeControlCharacters(node), escapeControlCharacters(opType), fileName);

@@ -83,6 +83,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   mlir::MLIRContext *context;
+  const ImportOptions options;
   mlir::OpBuilder builder;
   TensorReader tensors;
   OnnxSource *source; // null where nobody keeps it

@@ -1,6 +1,6 @@
 #include "random.h"
 
-#include "vx/base/random_values.h"
+#include "vx/base/philox.h"
 
 #include <numeric>
 #include <utility>

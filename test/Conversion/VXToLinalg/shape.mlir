@@ -43,3 +43,20 @@ vx.kernel @broadcast "x" symbols ["s0", "s1"] workgroups <1> #vx.loops<tile = []
   %2 = vx.add %0, %1 : tensor<?x4xf32, #vx.enc<[s0, 4]>>, tensor<?x4xf32, #vx.enc<[s0, 4]>>
   vx.yield %2 : tensor<?x4xf32, #vx.enc<[s0, 4]>>
 }
+
+// -----
+
+// Ten rounds of two products each; the place is counted along the whole tensor, and the key is read as a scalar is that is repeated.
+// CHECK-DAG:   #[[$SCALAR:.+]] = affine_map<(d0, d1) -> ()>
+// CHECK-LABEL: func.func @random_bits
+// CHECK:         linalg.generic {indexing_maps = [#[[$SCALAR]], #{{.+}}]
+// CHECK:           arith.index_cast %{{.+}} : index to i64
+// CHECK-COUNT-20:  arith.muli %{{.+}} : i64
+// CHECK-NOT:       arith.muli
+// CHECK-COUNT-3:   arith.select
+// CHECK:           linalg.yield %{{.+}} : i32
+vx.kernel @random_bits "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
+^bb0(%k: tensor<i64>):
+  %0 = vx.random_bits %k number = 3 : tensor<?x4xui32, #vx.enc<[s0, 4]>>
+  vx.yield %0 : tensor<?x4xui32, #vx.enc<[s0, 4]>>
+}

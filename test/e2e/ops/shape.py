@@ -1,5 +1,5 @@
 """Constants and ops that move elements."""
-from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, special_floats, tensor_type, uniform, values
+from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, integers, special_floats, tensor_type, uniform, values
 from tolerance import Exact
 
 EVERY = FLOATS + INTEGERS + ("i1",)
@@ -11,6 +11,10 @@ def moved(name, dtype, dims, op, result):
     text = op.format(x=tensor_type(dtype, dims), r=tensor_type(dtype, result))
     return Case(f"{name}_{dtype}", {"x": Input(dtype, dims, any_values(dtype))}, f"  %r = {text}",
                 {"r": Result(dtype, result, Exact())})
+
+
+def keys(rng, shape):
+    return rng.integers(-2**63, 2**63, shape)
 
 
 def dims_attr(*amounts):
@@ -95,6 +99,22 @@ def made():
     for name, axis, dims in (("empty", 0, [0]), ("one", 0, [1]), ("first", 0, [5, 2, 3]), ("long", 0, [1009])):
         yield Case(f"iota_{name}", {}, f"  %r = vx.iota axis = {axis} : {tensor_type('i64', dims)}",
                    {"r": Result("i64", dims, Exact())})
+    for name, number, dims in (("one", 0, []), ("empty", 0, [0, 4]), ("short", 1, [7]), ("matrix", 2**33 + 5, [3, 37]), ("block", -1, [5, 1, 64])):
+        yield Case(f"random_bits_{name}", {"k": Input("i64", [], keys)}, f"  %r = vx.random_bits %k number = {number} : {tensor_type('ui32', dims)}",
+                   {"r": Result("ui32", dims, Exact())})
+    # Drawn where they are read: behind a product, in front of a sum, and by two readers.
+    kind, mask = tensor_type("f32", [6, 48]), tensor_type("i1", [6, 48])
+    yield Case("random_bits_read", {"k": Input("i64", [], keys), "x": Input("f32", [6, 48], integers(-4, 4)), "w": Input("f32", [48, 48], integers(-2, 2))}, f"""
+  %b = vx.random_bits %k number = 2 : {tensor_type('ui32', [6, 48])}
+  %c = vx.constant dense<1234567890> : tensor<ui32>
+  %l = vx.broadcast %c, [] : tensor<ui32> -> {tensor_type('ui32', [6, 48])}
+  %m = vx.compare ge %b, %l : {tensor_type('ui32', [6, 48])}, {tensor_type('ui32', [6, 48])}
+  %z = vx.constant dense<0.0> : {kind}
+  %p = vx.contract %x, %w batch = [] x [] contracting = [1] x [0] : {kind}, {tensor_type('f32', [48, 48])}
+  %r = vx.select %m, %p, %z : {mask}, {kind}, {kind}
+  %t = vx.select %m, %x, %z : {mask}, {kind}, {kind}
+  %s = vx.reduce sum %t axes = [1] : {kind}""",
+               {"r": Result("f32", [6, 48], Exact()), "s": Result("f32", [6], Exact())})
     for dtype, text in (("f32", "[1.5, -0.0, 0x7F800000]"), ("f64", "[1.0e300, 0x7FF8000000000000, -2.5]"), ("f16", "[1.0, 65504.0, -2.0]"),
                         ("bf16", "[1.0, 3.0e38, -2.0]"), ("i1", "[true, false, true]"), ("i8", "[-128, 0, 127]"),
                         ("i64", "[-9223372036854775808, 0, 9223372036854775807]"), ("ui64", "[18446744073709551615, 0, 1]"),

@@ -57,6 +57,8 @@ def cases():
                {"r": Result("i16", ["n"], Exact())}, header=N, runs=runs())
     yield Case("iota", {"x": Input("f32", ["n"], uniform())}, f"  %r = vx.iota axis = 1 : {t(2, 'n', dtype='i32')}",
                {"r": Result("i32", [2, "n"], Exact())}, header=N, runs=runs())
+    yield Case("random_bits", {"x": Input("f32", ["n"], uniform()), "k": Input("i64", [], integers(-2**62, 2**62))},
+               f"  %r = vx.random_bits %k number = 9 : {t(2, 'n', 3, dtype='ui32')}", {"r": Result("ui32", [2, "n", 3], Exact())}, header=N, runs=runs())
     yield Case("dim_value", {"x": Input("f32", ["n"], uniform())},
                "  %r = vx.dim_value <3 * n + floordiv(n, 2) - mod(n, 5)>", {"r": Result("i64", [], Exact())}, header=N, runs=runs())
     yield Case("select", {"c": Input("i1", ["n"], values(True, False, False)), "x": Input("f64", ["n"], uniform()), "y": Input("f64", ["n"], uniform())},

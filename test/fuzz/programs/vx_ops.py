@@ -487,6 +487,15 @@ def counting(g):
     return g.emit("iota", [], dtype, dims, lambda c: f"{c.r[0]} = vx.iota axis = {axis} : {c.rt[0]}", 0, 140)
 
 
+@generates("random_bits")
+def random_bits(g):
+    """Bits of a key that the call gives, or their lowest one as a number."""
+    key, dims, number = g.input("i64", []), g.dims(), g.pick((0, 1, 5, -1, 2**40))
+    bits = key and g.emit("random_bits", [key], "ui32", dims, lambda c: f"{c.r[0]} = vx.random_bits {c.o[0]} number = {number} : {c.rt[0]}", 0, 2**32 - 1)
+    limit = bits and g.chance(0.7) and g.splat("ui32", dims, g.random.randrange(2**32))
+    return g.emit("compare", [bits, limit], "i1", dims, pair("compare ge"), 0, 1) if limit else bits
+
+
 @generates("broadcast", weight=3)
 def repeated(g):
     x = g.find(lambda v: len(v.dims) < 6 and g.known(v) and g.count(v.dims) < 2000, dims=g.dims(g.random.randrange(4), 200))

@@ -1,5 +1,7 @@
 #include "vx/base/random_values.h"
 
+#include "vx/base/philox.h"
+
 #include <gtest/gtest.h>
 
 #include <cfenv>

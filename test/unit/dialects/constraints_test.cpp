@@ -29,12 +29,13 @@ constexpr const char *prelude = R"(
   func.func @main(%n: !n, %m: !m, %bools: tensor<?xi1, #vx.enc<[n]>>, %indices: tensor<?xi64, #vx.enc<[m]>>, %kl: !kl, %mn: !mn,
                   %image: tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, %filter: tensor<?x?x?xf32, #vx.enc<[k, l, m]>>,
                   %four: tensor<?x?x?x?xf32, #vx.enc<[k, l, m, n]>>, %other: tensor<?x?x?x?xf32, #vx.enc<[n, m, l, k]>>,
-                  %mask: tensor<?x1x1x?xi1, #vx.enc<[m, 1, 1, l]>>, %sequence: !vx.sequence<!n>, %place: tensor<i64>,
+                  %mask: tensor<?x1x1x?xi1, #vx.enc<[m, 1, 1, l]>>, %sequence: !vx.sequence<!n>, %place: tensor<i64>, %l: !l,
                   %condition: tensor<i1>, %zero: tensor<f32>) {
 )";
 constexpr const char *aliases = R"(
   !n = tensor<?xf32, #vx.enc<[n]>>
   !m = tensor<?xf32, #vx.enc<[m]>>
+  !l = tensor<?xf32, #vx.enc<[l]>>
   !kl = tensor<?x?xf32, #vx.enc<[k, l]>>
   !mn = tensor<?x?xf32, #vx.enc<[m, n]>>
 )";
@@ -49,6 +50,13 @@ std::string atLeast(const std::string &lhs, const std::string &rhs) {
 const std::vector<Case> cases = {
     {"constant", "%0 = vx.constant dense<1.0> : tensor<4xf32>", {}},
     {"iota", "%0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n - m]>>", {atLeast("m * -1 + n", "0")}},
+    {"random_bits",
+     "%0 = vx.random_bits %place number = 1 : tensor<?xui32, #vx.enc<[n - m]>>",
+     {atLeast("m * -1 + n", "0")}},
+    {"dropout", "%0, %1 = vx.dropout %n key(%place) ratio = 0.5 : !n", {}},
+    {"batch_norm",
+     "%0:3 = vx.batch_norm %kl, %n, %m, %l, %l epsilon = 0.1 momentum = 0.9 of_batch : !kl, !n, !m, !l, !l",
+     {equal("l", "n"), equal("l", "m")}},
     {"dim_value", "%0 = vx.dim_value <n - m>", {}},
     {"reshape", "%0 = vx.reshape %n : !n -> !m", {equal("n", "m")}},
     {"reshape",

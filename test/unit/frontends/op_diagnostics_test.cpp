@@ -21,7 +21,16 @@ TEST(ImportArithmetic, Reasons) {
   expectUnsupported(one(node("Dropout", {"a"}, {"y", "mask"}), {f32({4})}, {}, 6),
                     "dropout in training is not imported");
   expectUnsupported(one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
-                    "dropout in training is not imported: want 'training_mode' to be false");
+                    "dropout in training draws random numbers: want an attribute 'seed', or a model that is trained "
+                    "(--train)");
+  expectUnsupported(one(node("Dropout", {"a", "", "b"}, {"y"}), {f32({4}), tensorType(TensorProto::BOOL, {})}),
+                    "expects 'training_mode' to be one constant, got 'bool[]' that a call decides");
+  expectUnsupported(
+      one(node("Dropout", {"a", "b", "training"}, {"y"}), {f32({4}), f32({})}, {bools("training", {}, {1})}),
+      "expects 'ratio' to be one constant where elements are dropped, got 'f32[]'");
+  expectInvalid(one(node("Dropout", {"a", "ratio", "training"}, {"y"}), {f32({4})},
+                    {bools("training", {}, {1}), floats("ratio", {}, {1})}),
+                "expects 'ratio' to be at least 0 and below 1, got 1.000000");
   expectInvalid(one(node("Add", {"a", "b"}, {"y"}), {f32({4}), f32({3})}),
                 "expects shapes that broadcast together, but the sizes 4 and 3 differ");
 }
@@ -171,8 +180,6 @@ TEST(ImportNorms, Reasons) {
     return one(node("BatchNormalization", {"a", "b", "c", "d", "e"}, {"y"}, attributes),
                {input, channels, channels, channels, channels}, {}, opset);
   };
-  expectUnsupported(batchNorm(f32({1, 3, 4, 4}), f32({3}), 15, {attribute("training_mode", int64_t(1))}),
-                    "batch normalisation in training is not imported");
   expectUnsupported(batchNorm(f32({1, 3, 4, 4}), f32({3}), 7, {attribute("spatial", int64_t(0))}),
                     "statistics for each element ('spatial' = 0) are not imported");
   expectInvalid(batchNorm(f32({3}), f32({3}), 15), "expects an input of 2 or more dimensions, got 'f32[3]'");

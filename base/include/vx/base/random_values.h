@@ -18,7 +18,6 @@
 #ifndef VX_BASE_RANDOM_VALUES_H
 #define VX_BASE_RANDOM_VALUES_H
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,8 +32,6 @@ struct RandomStart {
 };
 
 enum class RandomFormat : uint8_t { F16, BF16, F32, F64 };
-
-std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 // The z below which a standard normal distribution has `mass`, which is between 0 and 1 and neither of them.
 double normalQuantile(double mass);

@@ -51,6 +51,8 @@ def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::Module
         %0 = vx.constant dense<...> : tensor<8xf32> {names = ["w"]}    ->    vx.variable @w role = parameter : tensor<8xf32> = dense<...>
                                                                              %0 = vx.variable_load @w : tensor<8xf32>
 
+    The mean and variance of each `vx.batch_norm` become variables of the role statistic.
+
     Notes say of each constant of floats that has a name whether it is trained, as what, or why not. Fails where a pattern means nothing, and
     where a constant that is named in full cannot be trained. Needs: the import phase. Keeps: dynamic shapes. Numerics: none.
   }];
@@ -58,6 +60,20 @@ def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::Module
     Option<"of", "of", "std::string", "", "The name of a result; none: the only one of floats">,
     ListOption<"train", "train", "std::string", "auto, or patterns of names">,
     ListOption<"freeze", "freeze", "std::string", "Patterns of names">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
+def ExpandTrainingFormsPass : Pass<"vx-expand-training-forms", "::mlir::ModuleOp"> {
+  let summary = "Put what dropouts and batch norms compute in their place";
+  let description = [{
+    A `vx.dropout` with a key, and a `vx.batch_norm` of a batch, become the ops that compute them; others are what they are outside of a
+    training step. With `ops`, only those of these names.
+
+        %y, %mask = vx.dropout %x ratio = 0.5 : ...    ->    %x, true
+
+    Fails where a size is not known. Needs: the import phase, with sizes inferred. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let options = [ListOption<"ops", "ops", "std::string", "dropout or batch_norm; none: both">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 
@@ -70,6 +86,9 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
     - `train_step` takes these inputs and `rate`, gives the same results, and makes a step: it takes the gradients of the loss with respect to
       all variables of f32 with the role parameter that it depends on, clips them by their norm and then each by its value, and updates the
       variables by the optimizer.
+
+    In `train_step` dropouts drop, by numbers that follow from an input `seed`, which it has where there is one of them. Batch norms
+    (`vx.batch_norm`) are of the batch there, and their mean and variance, variables of the role statistic, are updated.
 
     The parameters come to lie in one variable, a pool, and so does what the optimizer keeps of them, so that clipping is one reduction and
     the update one kernel. A counter `step` holds how many steps were made. The module says in `vx.training` which function is what.

@@ -23,6 +23,8 @@ struct TrainingOptions {
   std::string loss, optimizer;
   double clipNorm = 0, clipValue = 0; // 0: none
   bool keepGradients = false;         // add the halves of a step too
+  bool freezesDropout = false;        // dropouts are left out of the training step, too
+  bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
 };
 
 struct GraphOptions {

@@ -70,12 +70,15 @@ typedef struct vxc_options {
   // `loss` and `optimizer` are required, and the module has "train_step", "evaluate" and "predict" over the same
   // variables (docs/training.md). Notes say of each initializer what became of it. NULL: the module does not train.
   const char *train;
-  const char *freeze;     // patterns of initializers that are not trained; NULL: none
-  const char *loss;       // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
-  const char *optimizer;  // "NAME", "NAME:key=value,..."
-  double clip_norm;       // the greatest norm of all gradients; 0: any
-  double clip_value;      // the greatest absolute value of a gradient; 0: any
-  const char *batch_norm; // NULL or "frozen": the statistics of batch norms are constants. There is no other yet
+  const char *freeze;    // patterns of initializers that are not trained; NULL: none
+  const char *loss;      // "NAME", "NAME:OUTPUT", "NAME:OUTPUT,key=value,..."
+  const char *optimizer; // "NAME", "NAME:key=value,..."
+  double clip_norm;      // the greatest norm of all gradients; 0: any
+  double clip_value;     // the greatest absolute value of a gradient; 0: any
+  // "train": in "train_step" batch norms are of the batch, and their mean and variance are variables, which it updates.
+  // "frozen": these are constants. NULL: what the file says of each ('training_mode'), else frozen.
+  const char *batch_norm;
+  const char *dropout;    // NULL or "train": Dropout nodes drop in "train_step"; "frozen": nowhere
   uint8_t keep_gradients; // the module has the two halves of "train_step" too, "backward" and "update"
   // What a module that trains keeps of an ONNX model, so that it can be exported with what was trained: "inside", the
   // weights of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.

@@ -1,5 +1,6 @@
 #include "KernelLowering.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "vx/base/philox.h"
 
 using namespace mlir;
 
@@ -293,6 +294,62 @@ Value lowerIota(KernelLowering &lowering, IotaOp op) {
                               });
 }
 
+/// Word `place` mod 4 of the block of the stream, which `place` is in. Products of words are made of 64 bits: every
+/// target has an instruction for both halves of one.
+Value drawWord(OpBuilder &b, Location loc, Value place, Value key, uint64_t stream) {
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  auto word = [&](uint32_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, IntegerAttr::get(i32, APInt(32, value)));
+  };
+  auto wide = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, loc, i64, value); };
+  auto low = [&](Value value) -> Value { return arith::TruncIOp::create(b, loc, i32, value); };
+  auto high = [&](Value value) -> Value { return low(arith::ShRUIOp::create(b, loc, value, wide(32))); };
+  auto mix = [&](Value a, Value c, Value k) -> Value {
+    return arith::XOrIOp::create(b, loc, arith::XOrIOp::create(b, loc, a, c), k);
+  };
+  Value block = arith::ShRUIOp::create(b, loc, place, wide(2));
+  Value words[4] = {low(block), high(block), word(static_cast<uint32_t>(stream)),
+                    word(static_cast<uint32_t>(stream >> 32))};
+  Value keys[2] = {low(key), high(key)};
+  for (int round = 0; round < Philox::rounds; ++round) {
+    Value products[2];
+    for (int i = 0; i < 2; ++i)
+      products[i] = arith::MulIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, words[2 * i]),
+                                          wide(Philox::multipliers[i]));
+    Value next[4] = {mix(high(products[1]), words[1], keys[0]), low(products[1]),
+                     mix(high(products[0]), words[3], keys[1]), low(products[0])};
+    llvm::copy(next, words);
+    if (round + 1 < Philox::rounds)
+      for (int i = 0; i < 2; ++i)
+        keys[i] = arith::AddIOp::create(b, loc, keys[i], word(Philox::steps[i]));
+  }
+  auto choose = [&](Value bits, uint32_t bit, Value set, Value clear) -> Value {
+    Value isSet = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                        arith::AndIOp::create(b, loc, bits, word(bit)), word(0));
+    return arith::SelectOp::create(b, loc, isSet, set, clear);
+  };
+  Value number = low(place);
+  return choose(number, 2, choose(number, 1, words[3], words[2]), choose(number, 1, words[1], words[0]));
+}
+
+Value lowerRandomBits(KernelLowering &lowering, RandomBitsOp op) {
+  auto type = typeOf(op.getResult());
+  Location loc = op.getLoc();
+  SmallVector<Value> sizes;
+  for (DimAttr dim : getDims(type))
+    sizes.push_back(lowering.dim(loc, dim));
+  return lowering.parallel(
+      loc, type, getBodyType(type.getElementType()), lowering.get(op.getKey()),
+      AffineMap::get(type.getRank(), 0, {}, op.getContext()), [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+        Value place = arith::ConstantIndexOp::create(b, l, 0);
+        for (auto [d, at] : llvm::enumerate(loopIndices(b, l, type.getRank())))
+          place =
+              d == 0 ? at : arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, place, sizes[d]), at).getResult();
+        place = arith::IndexCastOp::create(b, l, b.getI64Type(), place);
+        return drawWord(b, l, place, args[0], op.getNumber());
+      });
+}
+
 Value lowerTranspose(KernelLowering &lowering, TransposeOp op) {
   // Result dimension d runs along the input's dimension permutation[d].
   SmallVector<AffineExpr> exprs(op.getPermutation().size());
@@ -321,6 +378,7 @@ void addShapeLowerings(LoweringTable &table) {
   table.add<ConcatOp, lowerConcat>();
   table.add<PadOp, lowerPad>();
   table.add<IotaOp, lowerIota>();
+  table.add<RandomBitsOp, lowerRandomBits>();
   table.add<PackOp, lowerPack>();
   table.add<UnpackOp, lowerUnpack>();
   table.add<TransposeOp, lowerTranspose>();

@@ -20,6 +20,16 @@ namespace vx {
 
 void WatchOp::buildPullback(Pullback &p) { p.give(0u, p.of()); }
 
+void DropoutOp::buildPullback(Pullback &p) {
+  Value gradient = p.of();
+  if (getKey())
+    gradient =
+        DropoutOp::create(p.g.builder, p.g.location, gradient, getKey(), getRatioAttr(), getNumberAttr()).getResult();
+  p.give(0u, gradient);
+}
+
+void BatchNormOp::buildPullback(Pullback &p) { p.useDecomposition(); }
+
 /// The ops of a region of one block, but for its end, where the builder stands; what it yields.
 static SmallVector<Value> cloneRegion(Pullback &p, Region &region, IRMapping &mapping, SymbolMap &symbols,
                                       SmallVectorImpl<Operation *> &ops) {

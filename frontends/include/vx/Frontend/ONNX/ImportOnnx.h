@@ -18,6 +18,15 @@ struct ImportOptions {
   int64_t maxInlineElements = 64;
   /// Keep the model, for an export of it (ExportOnnx.h).
   bool keepSource = false;
+  /// The model is to be trained: dropouts and batch norms that compute something else in training, whatever the file
+  /// says of them, become `vx.dropout` and `vx.batch_norm`. Else they compute what the file says.
+  bool trains = false;
+  /// With `trains`: which batch norms become `vx.batch_norm`. Others have the statistics of the file as constants.
+  enum class BatchNorm {
+    File,   // those of which the file says that they are trained
+    Train,  // all
+    Frozen, // none
+  } batchNorm = BatchNorm::File;
 };
 
 /// One reason why a model was not imported.

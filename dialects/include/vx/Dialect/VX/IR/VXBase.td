@@ -170,7 +170,7 @@ def VX_Layout : VX_Trait<"Layout">;
 /// Holds the ops of one kernel, or stands for them.
 def VX_Container : VX_Trait<"Container">;
 
-/// Says to the compiler what is differentiated; none is left after the `grad` phase.
+/// Says to the compiler what is differentiated or trained; none is left after the `grad` phase.
 def VX_Directive : VX_Trait<"Directive">;
 
 // What else passes may rely on.

@@ -1,4 +1,5 @@
-// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these ops. What trains a model.
+// What is differentiated, and where gradients stop: `vx-expand-gradients` leaves none of these ops. What trains a model, and what
+// computes something else in a training step than elsewhere.
 #ifndef VX_DIALECT_VX_IR_VXOPSGRADIENT
 #define VX_DIALECT_VX_IR_VXOPSGRADIENT
 
@@ -84,6 +85,60 @@ def VX_CustomGradientOp : VX_Op<"custom_gradient", [VX_Differentiable, Pure, Sin
 }
 
 //===-- Training ---------------------------------------------------------------------------------------------------===//
+
+def VX_DropoutOp : VX_InferredOp<"dropout", [Pure, VX_Directive, VX_Differentiable, VX_Decomposable, VX_Unconstrained]> {
+  let summary = "leaves elements out at random while a model is trained";
+  let description = [{
+    Without `key`, as everywhere but in a training step, `result = input`, and all of `mask` is true. With it
+
+        mask[i]   = bits[i] >= round(ratio * 2^32)          with  bits = vx.random_bits key number = number
+        result[i] = mask[i] ? input[i] * (1 / (1 - ratio)) : 0
+
+    where 1 / (1 - ratio) is rounded to the element type. The gradient is the same dropout of the gradient: the mask is drawn again.
+    `vx-build-train-step` gives the dropouts of a training step their key and numbers, and `vx-expand-training-forms` leaves none of these ops.
+
+    - C1: `ratio` is at least 0 and below 1.
+
+    Example: `%r, %mask = vx.dropout %x key(%seed) ratio = 0.5 number = 2 : tensor<8x4xf32>`.
+  }];
+  let arguments = (ins VX_FloatTensor:$input, Optional<VX_I64Scalar>:$key, F64Attr:$ratio, DefaultValuedAttr<I64Attr, "0">:$number);
+  let results = (outs VX_FloatTensor:$result, VX_BoolTensor:$mask);
+  let assemblyFormat = "$input (`key` `(` $key^ `)`)? `ratio` `=` $ratio (`number` `=` $number^)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def VX_BatchNormOp : VX_InferredOp<"batch_norm", [Pure, VX_Directive, VX_Differentiable, VX_Decomposable, VX_Constrained]> {
+  let summary = "normalisation of each channel by statistics that training collects";
+  let description = [{
+    For each channel, which is a place in dimension 1 of `input`,
+
+        result = (input - m) / sqrt(v + epsilon) * scale + bias
+
+    where m and v are `mean` and `variance`, which are then the other two results as well. With `of_batch`, as in a training step, m and v are
+    the mean and the variance (the mean of squares around m) of the channel's elements, and the other results what is to be collected:
+
+        new_mean     = mean * momentum + m * (1 - momentum)
+        new_variance = variance * momentum + v * (1 - momentum)
+
+    which are `mean` and `variance` where there are no elements. These are ONNX's formulas; PyTorch collects n / (n - 1) times v, of n
+    elements. Gradients flow through m and v. `vx-build-train-step` marks the batch norms of a training step, and
+    `vx-expand-training-forms` leaves none of these ops.
+
+    - C1: `input` has at least 2 dimensions.
+    - C2: `scale`, `bias`, `mean` and `variance` have one dimension, of the size of dimension 1 of `input`.
+    - C3: `epsilon` is finite and at least 0.
+    - C4: `momentum` is at least 0 and at most 1.
+    - C5: `mean` and `variance` have the same element type.
+  }];
+  let arguments = (ins VX_FloatTensor:$input, VX_FloatTensor:$scale, VX_FloatTensor:$bias, VX_FloatTensor:$mean, VX_FloatTensor:$variance,
+                       F32Attr:$epsilon, F32Attr:$momentum, UnitAttr:$of_batch);
+  let results = (outs VX_FloatTensor:$result, VX_FloatTensor:$new_mean, VX_FloatTensor:$new_variance);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $bias `,` $mean `,` $variance `epsilon` `=` $epsilon `momentum` `=` $momentum (`of_batch` $of_batch^)? attr-dict
+    `:` type($input) `,` type($scale) `,` type($bias) `,` type($mean) `,` type($variance)
+  }];
+  let hasVerifier = 1;
+}
 
 def VX_TrainingAttr : VX_Attr<"Training", "training"> {
   let summary = "which functions of a module train its model";

@@ -1,4 +1,4 @@
-// Constants, and ops that move elements without computing.
+// Constants, what places alone decide, and ops that move elements without computing.
 #ifndef VX_DIALECT_VX_IR_VXOPSSHAPE
 #define VX_DIALECT_VX_IR_VXOPSSHAPE
 
@@ -37,6 +37,22 @@ def VX_IotaOp : VX_Op<"iota", [Pure, VX_Anchor, VX_Expands, VX_NonDifferentiable
   let results = (outs VX_NumberTensor:$result);
   let assemblyFormat = "`axis` `=` $axis attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def VX_RandomBitsOp : VX_Op<"random_bits", [Pure, VX_Pointwise, VX_Expands, VX_Free, VX_NonDifferentiable, VX_StatesResultType, VX_Unconstrained]> {
+  let summary = "random bits that depend on a key and a place alone";
+  let description = [{
+    Element i of the result, counted row by row, is word i mod 4 of block floor(i / 4) of the stream `number`: of Philox4x32-10 (Salmon,
+    Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011) of the counter (floor(i / 4), number), 64 bits each, low word
+    first, under `key`. They are the same on every device. Two ops of one key have the same bits unless their numbers differ.
+
+    Each kernel that reads the bits draws them: memory holds none.
+
+    Example: `vx.random_bits %seed number = 3 : tensor<?x512xui32, #vx.enc<[batch, 512]>>`.
+  }];
+  let arguments = (ins VX_I64Scalar:$key, I64Attr:$number);
+  let results = (outs RankedTensorOf<[UI<32>]>:$result);
+  let assemblyFormat = "$key `number` `=` $number attr-dict `:` type($result)";
 }
 
 def VX_DimValueOp : VX_Op<"dim_value", [Pure, VX_HostOp, VX_NonDifferentiable, VX_Expands, VX_Free, VX_Unconstrained]> {
