@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes network.onnx, an untrained network for 8x8 digits: two convolutions, a pool, two dense layers. Weights are drawn as PyTorch's layers draw theirs:
+"""Makes network.onnx, an untrained network for 8x8 digits: two dense layers, each behind a dropout. Weights are drawn as PyTorch's layers draw theirs:
 uniform up to 1 / sqrt(inputs). network.py [SEED] [FILE]; needs onnx and numpy."""
 import math
 import sys
@@ -19,13 +19,12 @@ def main():
         return [f"{name}.weight", f"{name}.bias"]
 
     node = helper.make_node
-    nodes = [node("Conv", ["image", *layer("conv1", 16, 1, 3, 3)], ["c1"], "conv1", pads=[1, 1, 1, 1]), node("Relu", ["c1"], ["r1"], "relu1"),
-             node("Conv", ["r1", *layer("conv2", 32, 16, 3, 3)], ["c2"], "conv2", pads=[1, 1, 1, 1]), node("Relu", ["c2"], ["r2"], "relu2"),
-             node("MaxPool", ["r2"], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2]), node("Flatten", ["p"], ["f"], "flatten"),
-             node("Gemm", ["f", *layer("fc1", 64, 512)], ["h"], "fc1", transB=1), node("Relu", ["h"], ["r3"], "relu3"),
-             node("Gemm", ["r3", *layer("fc2", 10, 64)], ["logits"], "fc2", transB=1)]
+    ratios = [numpy_helper.from_array(np.float32(ratio), f"drop{number}.ratio") for number, ratio in ((1, 0.2), (2, 0.5))]
+    nodes = [node("Flatten", ["image"], ["f"], "flatten"), node("Dropout", ["f", "drop1.ratio"], ["d1"], "drop1"),
+             node("Gemm", ["d1", *layer("fc1", 512, 64)], ["h"], "fc1", transB=1), node("Relu", ["h"], ["r"], "relu"),
+             node("Dropout", ["r", "drop2.ratio"], ["d2"], "drop2"), node("Gemm", ["d2", *layer("fc2", 10, 512)], ["logits"], "fc2", transB=1)]
     value = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "digits", [value("image", TensorProto.FLOAT, ["batch", 1, 8, 8])], [value("logits", TensorProto.FLOAT, ["batch", 10])], weights)
+    graph = helper.make_graph(nodes, "digits", [value("image", TensorProto.FLOAT, ["batch", 1, 8, 8])], [value("logits", TensorProto.FLOAT, ["batch", 10])], weights + ratios)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     checker.check_model(model, full_check=True)
     save(model, path)

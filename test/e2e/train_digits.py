@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--source", required=True, help="the folder of the project")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--seeds", default="1,2,3,3")
-    parser.add_argument("--epochs", default="60")
+    parser.add_argument("--epochs", default="100")
     parser.add_argument("--least", type=int, default=441, help="test images that must be right: 98 %%")
     options = parser.parse_args()
     example = os.path.join(options.source, "examples", "train_digits")
@@ -43,12 +43,12 @@ def main():
         run(sys.executable, os.path.join(example, "data.py"), folder)
         module = os.path.join(folder, "digits.vxm")
         run(os.path.join(options.bin, "vx-compile"), os.path.join(example, "network.onnx"), f"--target={options.device}", "--train=auto", "--loss=cross_entropy",
-            "--optimizer=adamw:weight_decay=0.3", "-o", module)
+            "--optimizer=adamw:weight_decay=0.01", "-o", module)
         saved = {}
         for seed in options.seeds.split(","):
             weights, history, exported = (os.path.join(folder, name) for name in ("trained.safetensors", "history.json", "trained.onnx"))
             run(os.path.join(options.bin, "vx-train"), module, "--data", os.path.join(folder, "train"), "--validation", os.path.join(folder, "test"),
-                "--lr=3e-3", "--schedule=cosine:1e-5", "--epochs", options.epochs, "--batch-size=32", f"--seed={seed}", f"--device={options.device}", "--no-fallback",
+                "--lr=3e-3", "--schedule=cosine:1e-5", "--epochs", options.epochs, "--batch-size=64", f"--seed={seed}", f"--device={options.device}", "--no-fallback",
                 "--threads=1", "--save", weights, "--history", history, "--export", exported)
             with open(history) as file:
                 epochs = json.load(file)["epochs"]
