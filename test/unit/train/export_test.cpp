@@ -58,21 +58,10 @@ Written write(const OnnxSkeleton &skeleton, const std::string &location) {
   return written;
 }
 
-// A training module whose skeleton is "<" w0 ">" and the length of both, with its weights beside it where asked.
 std::string exportingModule(const std::string &name, bool hasWeights,
                             const std::function<void(ModuleBuilder &)> &change = {}) {
   return writeTrainingModule(name, [&](ModuleBuilder &builder) {
-    using Pieces = std::vector<vx_skeleton_piece>;
-    const Pieces inside = {
-        {VX_PIECE_LENGTH, 3, 0}, {VX_PIECE_BYTES, 0, 1}, {VX_PIECE_VARIABLE, 0, 48}, {VX_PIECE_BYTES, 0, 1}};
-    const Pieces beside = {{VX_PIECE_BYTES, 0, 2}, {VX_PIECE_LOCATION, 0, 0}}, file = {{VX_PIECE_VARIABLE, 0, 48}};
-    const std::vector<uint8_t> bytes = hasWeights ? skeletonBytes(beside, file, "<>") : skeletonBytes(inside, {}, "<>");
-    auto asset = std::make_unique<vx::format::AssetT>();
-    asset->name = "model.onnx";
-    asset->section = builder.addSection(vx::format::SectionKind::Assets, bytes);
-    asset->size = bytes.size();
-    builder.module.assets.push_back(std::move(asset));
-    builder.module.training->skeleton = 0;
+    addSkeleton(builder, hasWeights);
     if (change)
       change(builder);
   });

@@ -226,6 +226,27 @@ TEST_F(VxTrain, whatHasNoModelIsNotExported) {
               "the exported model 'm.vxm' is the same file as the module 'm.vxm', want another name for it");
 }
 
+TEST_F(VxTrain, exportsWhatIsTrained) {
+  const std::string arguments =
+      writeTrainingModule("exports.vxm", [](ModuleBuilder &builder) { addSkeleton(builder, false); }) +
+      " --device=cpu --threads 1 ";
+  Outcome outcome = vxTrain(arguments + "--data data --seed 7 --save s --export trained.onnx");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(contents("trained.onnx").size(), 51u);
+  EXPECT_EQ(vxTrain(arguments + "--seed 7 --export untrained.onnx").code, 0);
+  EXPECT_NE(contents("trained.onnx"), contents("untrained.onnx"));
+  EXPECT_EQ(vxTrain(arguments + "--resume s --export again.onnx").code, 0);
+  EXPECT_EQ(contents("trained.onnx"), contents("again.onnx"));
+  // Alone it keeps what is trained. The table is no data either.
+  outcome = vxTrain(arguments + "--data data --seed 7 --export alone.onnx");
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(contents("trained.onnx"), contents("alone.onnx"));
+  outcome = vxTrain(arguments + "--summary --seed 7 --export summary.onnx");
+  EXPECT_NE(outcome.out.find("dense.weight"), std::string::npos) << outcome.out;
+  EXPECT_EQ(contents("summary.onnx"), contents("untrained.onnx"));
+}
+
 TEST_F(VxTrain, noSpaceLeft) {
   const Outcome outcome = sh("(ulimit -f 1; exec " VX_TRAIN " " + usual + "--save s >/dev/null)");
   EXPECT_EQ(outcome.code, 1);
@@ -239,7 +260,10 @@ TEST_F(VxTrain, noSpaceLeft) {
 
 // Ctrl-C ends it behind a step with a checkpoint; from there it goes on.
 TEST_F(VxTrain, interrupts) {
-  for (const char *where : {"--checkpoint=run,1000000", "--save kept.safetensors", ""}) {
+  const std::string module = writeTrainingModule("i.vxm", [](ModuleBuilder &builder) { addSkeleton(builder, false); });
+  const std::string usual = module + this->usual.substr(5);
+  for (const char *where : {"--checkpoint=run,1000000 --export run.onnx", "--save kept.safetensors --export kept.onnx",
+                            "--export e.onnx", ""}) {
     const std::string command = "exec " VX_TRAIN " " + usual + "--epochs 1000000000 " + where + " >out.txt 2>err.txt";
     fs::remove("out.txt");
     const pid_t child = fork();
@@ -257,9 +281,13 @@ TEST_F(VxTrain, interrupts) {
     EXPECT_NE(error.find("vx-train: error: interrupted behind step "), std::string::npos) << error;
     const std::string way = *where == 0       ? "; nothing is saved: there is no --save and no --checkpoint\n"
                             : where[2] == 'c' ? "; go on with --resume run\n"
+                            : where[2] == 'e' ? "; 'e.onnx' has what was trained, but there is no --save and no "
+                                                "--checkpoint to go on from\n"
                                               : "; go on with --resume kept.safetensors\n";
     EXPECT_TRUE(error.ends_with(way)) << error;
   }
+  EXPECT_FALSE(fs::exists("run.onnx")); // the folder has it
+  EXPECT_TRUE(fs::exists("kept.onnx") && fs::exists("e.onnx"));
   for (const char *from : {"run", "kept.safetensors"}) {
     const Outcome outcome = vxTrain(usual + "--epochs 1000000000 --max-steps 1 --save s --resume " + from);
     EXPECT_EQ(outcome.code, 0) << outcome.err;

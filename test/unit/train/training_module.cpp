@@ -1,5 +1,6 @@
 #include "training_module.h"
 
+#include "skeleton_bytes.h"
 #include "vx/base/random_values.h"
 
 #include <fmt/format.h>
@@ -188,6 +189,20 @@ std::string writeTrainingModule(const std::string &name, const std::function<voi
   if (change)
     change(builder);
   return builder.write(name);
+}
+
+void addSkeleton(ModuleBuilder &builder, bool hasWeights) {
+  const std::vector<vx_skeleton_piece> inside = {
+      {VX_PIECE_LENGTH, 3, 0}, {VX_PIECE_BYTES, 0, 1}, {VX_PIECE_VARIABLE, 0, 48}, {VX_PIECE_BYTES, 0, 1}};
+  const std::vector<vx_skeleton_piece> beside = {{VX_PIECE_BYTES, 0, 2}, {VX_PIECE_LOCATION, 0, 0}};
+  const std::vector<uint8_t> bytes =
+      hasWeights ? skeletonBytes(beside, {{VX_PIECE_VARIABLE, 0, 48}}, "<>") : skeletonBytes(inside, {}, "<>");
+  auto asset = std::make_unique<format::AssetT>();
+  asset->name = "model.onnx";
+  asset->section = builder.addSection(format::SectionKind::Assets, bytes);
+  asset->size = bytes.size();
+  builder.module.assets.push_back(std::move(asset));
+  builder.module.training->skeleton = 0;
 }
 
 Rows::Rows(int64_t count, uint64_t seed) {

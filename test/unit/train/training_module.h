@@ -21,6 +21,10 @@ void addTraining(ModuleBuilder &builder, int64_t fixedBatch = -1);
 std::string writeTrainingModule(const std::string &name, const std::function<void(ModuleBuilder &)> &change = {},
                                 int64_t fixedBatch = -1);
 
+// Gives such a module a skeleton for exports: the length of what follows, "<", the elements of "w0", and ">"; or, with
+// weights beside it, "<>" and the name of their file, which is the elements.
+void addSkeleton(ModuleBuilder &builder, bool hasWeights);
+
 // Rows that such a model can learn: the label is the largest of the first three numbers.
 struct Rows {
   explicit Rows(int64_t count, uint64_t seed = 1);
