@@ -34,7 +34,7 @@ class Test:
         print(f"{'ok    ' if good else 'FAILED'} {what}{'' if good else f': {detail}'}", flush=True)
 
     def run(self, *command, **environment):
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"VX_BUILD_DIR": os.path.dirname(self.bin)} | environment)
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"VX_BUILD_DIR": os.path.dirname(self.bin), "VX_GPU_CHECK_STEPS": "3"} | environment)
         return done.returncode, done.stdout + done.stderr
 
     def planned(self, plan, device):
