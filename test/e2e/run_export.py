@@ -255,6 +255,28 @@ def check_trained(tests, made):
     tests.check("an export of an export", tests.bytes_of("next.onnx") == tests.bytes_of("trained.onnx"), "other bytes")
 
 
+def check_statistics(tests, made):
+    """The means and variances that training collects are the exported model's."""
+    random = np.random.default_rng(3)
+    values = {name: random.uniform(0.5, 1.5, 8).astype(np.float32) for name in ("scale", "bias", "mean", "variance")}
+    nodes = [helper.make_node("BatchNormalization", ["x", *values], ["h"]), helper.make_node("Mul", ["h", "h"], ["square"]),
+             helper.make_node("ReduceMean", ["square"], ["y"], keepdims=0)]
+    graph = helper.make_graph(nodes, "norm", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 8])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])],
+                              [numpy_helper.from_array(value, name) for name, value in values.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tests.path("norm.onnx"))
+    tests.run("vx-compile", "norm.onnx", *made, "--batch-norm=train", "-o", "norm.vxm")
+    tests.run("vx-train", "norm.vxm", "--device=cpu", "--export=norm_same.onnx")
+    tests.check("statistics at first", tests.bytes_of("norm_same.onnx") == tests.bytes_of("norm.onnx"), "other bytes")
+    tests.run("vx-train", "norm.vxm", "--device=cpu", "--data=data", "--batch-size=8", "--save=norm.safetensors", "--export=norm_trained.onnx")
+    saved, _ = read_tensors(tests.path("norm.safetensors"))
+    after = elements(tests.path("norm_trained.onnx"))
+    for name, value in after.items():
+        tests.check(f"statistics: {name}", np.array_equal(value, saved[name]) and not np.array_equal(value, values[name]), f"{value}, saved are {saved[name]}")
+    x = np.load(tests.path("data/x.npy"))
+    normal = (x - after["mean"]) / np.sqrt(after["variance"] + 1e-5) * after["scale"] + after["bias"]
+    tests.check("statistics: the model", abs(run(tests.path("norm_trained.onnx"), x) - (normal**2).mean()) < 1e-5, "other numbers")
+
+
 def check_messages(tests, made):
     tests.run("vx-compile", "all.onnx", *made, "--export=none", "-o", "none.vxm")
     done = tests.run("vx-train", "none.vxm", "--device=cpu", "--export=x.onnx", code=2)
@@ -304,6 +326,7 @@ def main():
         made = ["--target=cpu", "--train=auto", "--loss=none", "--optimizer=sgd"]
         check_untrained(tests, made)
         check_trained(tests, made)
+        check_statistics(tests, made)
         check_messages(tests, made)
         check_places(tests, made)
         print(f"{tests.passed} passed, {tests.failed} failed")

@@ -4,15 +4,11 @@
 
 #include "ImportError.h"
 #include "OnnxSource.h"
+#include "TrainedPlaces.h"
 #include "WireFormat.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "vx/Dialect/VX/IR/UserText.h"
-#include "vx/Dialect/VX/IR/VXDialect.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 #include <deque>
@@ -34,78 +30,12 @@ namespace onnx {
 
 namespace {
 
-/// The variable that a tensor of the model holds the beginning of.
-struct Trained {
-  StringRef variable;
-  RankedTensorType type;
-
-  uint64_t getSize() const { return static_cast<uint64_t>(type.getNumElements()) * type.getElementTypeBitWidth() / 8; }
-};
-
-using TrainedPlaces = llvm::DenseMap<const void *, Trained>;
-
-/// The places of the parameters and statistics, by what the import has recorded.
-class PlaceFinder {
-public:
-  PlaceFinder(const OnnxSource &source, ModuleOp module) : source(source) {
-    for (const auto &[place, values] : source.values)
-      for (const OnnxSource::Value &value : values)
-        byName[value.name].insert(place);
-    llvm::DenseSet<StringAttr> pools;
-    for (auto variable : module.getOps<VariableOp>())
-      if (FlatSymbolRefAttr pool = variable.getPoolAttr())
-        pools.insert(pool.getAttr());
-    for (auto variable : module.getOps<VariableOp>())
-      if ((variable.getRole() == VariableRole::parameter || variable.getRole() == VariableRole::statistic) &&
-          !pools.contains(variable.getSymNameAttr()))
-        find(variable);
-  }
-
-  TrainedPlaces places;
-
-private:
-  void find(VariableOp variable) {
-    const StringRef name = variable.getSource().value_or(variable.getSymName());
-    auto type = cast<RankedTensorType>(variable.getType());
-    auto named = byName.find(name);
-    if (named == byName.end())
-      throwUnsupported("'" + name + "' is trained, but is the value of no initializer and no Constant node");
-    SmallVector<const void *> found;
-    for (const void *place : named->second)
-      if (llvm::any_of(source.getValues(place), [&](const OnnxSource::Value &value) {
-            return value.name == name && value.elements == variable.getInitialAttr();
-          }))
-        found.push_back(place);
-    // One whose first value is another one than the model's has the place of its name.
-    if (found.empty() && named->second.size() == 1)
-      found.push_back(named->second.front());
-    if (found.empty())
-      throwUnsupported("'" + name + "' is trained, but " + Twine(named->second.size()) +
-                       " tensors have this name, and none of them the values that it begins with");
-    for (const void *place : found) {
-      for (const OnnxSource::Value &value : source.getValues(place)) {
-        if (value.name != name)
-          throwUnsupported("'" + name + "' is trained, but its tensor in the model is that of '" + value.name +
-                           "' too");
-        if (value.elements.getElementType() != type.getElementType())
-          throwUnsupported("'" + name + "' is trained in another element type than the model's: want " +
-                           describeType(value.elements.getElementType()) + ", got " +
-                           describeType(type.getElementType()));
-      }
-      if (!places.try_emplace(place, Trained{variable.getSymName(), type}).second)
-        throwUnsupported("two variables are trained that have the name '" + name + "' in the model");
-    }
-  }
-
-  const OnnxSource &source;
-  llvm::StringMap<llvm::SetVector<const void *>> byName;
-};
-
 /// The pieces of a message. One that is not changed is written as it stands.
 struct Body {
   std::vector<ExportPiece> pieces;
   size_t sealed = 0; // pieces before this one are not made longer: they are parts of messages inside
   bool isChanged = false;
+  bool isLeftOut = false; // the message as a whole
 };
 
 enum TensorField : uint64_t {
@@ -127,8 +57,8 @@ class SkeletonBuilder {
 public:
   SkeletonBuilder(const OnnxSource &source, const TrainedPlaces &places, const ExportOptions &options,
                   bool hasWeightsFile)
-      : places(places), options(options), hasWeightsFile(hasWeightsFile), source(source),
-        reader(source.context, source.model, source.folder, /*maxInlineElements=*/0),
+      : places(places), outputs(places.getOutputSizes()), options(options), hasWeightsFile(hasWeightsFile),
+        source(source), reader(source.context, source.model, source.folder, /*maxInlineElements=*/0),
         texts(std::make_shared<std::deque<std::string>>()) {}
 
   ExportSkeleton run() {
@@ -175,6 +105,10 @@ private:
     Body body;
     bool isMessage = forEachField(bytes, [&](const WireField &field) {
       std::optional<Body> inner = field.isBytes ? member(field) : std::nullopt;
+      if (inner && inner->isLeftOut) {
+        body.isChanged = true;
+        return;
+      }
       if (!inner || !inner->isChanged)
         return appendBytes(body, field.whole);
       appendBytes(body, field.tag);
@@ -217,8 +151,15 @@ private:
   }
 
   Body visit(StringRef bytes, const GraphProto &graph) {
-    int nodes = 0, initializers = 0, sparse = 0;
+    int nodes = 0, initializers = 0, sparse = 0, results = 0;
     return visitFields(bytes, [&](const WireField &field) -> std::optional<Body> {
+      if (field.number == 13 && outputs) { // types of values, which follow from others
+        Body none;
+        none.isLeftOut = true;
+        return none;
+      }
+      if (field.number == 12 && outputs && &graph == &source.model->graph())
+        return next(field, graph.output(), results);
       if (field.number == 1)
         return next(field, graph.node(), nodes);
       if (field.number == 5) {
@@ -229,6 +170,45 @@ private:
         return next(field, graph.sparse_initializer(), sparse);
       return std::nullopt;
     });
+  }
+
+  /// An output of the model whose tensors have other sizes.
+  Body visit(StringRef bytes, const ValueInfoProto &output) {
+    auto sizes = outputs->find(output.name());
+    int place = 0;
+    auto inside = [&](uint64_t number, llvm::function_ref<Body(StringRef)> inner) {
+      return [number, inner](const WireField &field) -> std::optional<Body> {
+        return field.number == number ? std::optional<Body>(inner(field.payload)) : std::nullopt;
+      };
+    };
+    auto dimension = [&](StringRef dim) {
+      return replaceSize(dim, output.type().tensor_type().shape(), sizes->second, place++);
+    };
+    auto shape = [&](StringRef message) { return visitFields(message, inside(1, dimension)); };
+    auto tensor = [&](StringRef message) { return visitFields(message, inside(2, shape)); };
+    auto type = [&](StringRef message) { return visitFields(message, inside(1, tensor)); };
+    if (sizes != outputs->end())
+      return visitFields(bytes, inside(2, type));
+    Body body;
+    appendBytes(body, bytes);
+    return body;
+  }
+
+  Body replaceSize(StringRef bytes, const TensorShapeProto &shape, ArrayRef<int64_t> sizes, int place) {
+    Body body;
+    const int64_t size =
+        place < static_cast<int>(sizes.size()) ? sizes[static_cast<size_t>(place)] : ShapedType::kDynamic;
+    const bool isOther = size != ShapedType::kDynamic && place < shape.dim_size() && shape.dim(place).has_dim_value() &&
+                         shape.dim(place).dim_value() != size;
+    (void)forEachField(bytes, [&](const WireField &field) {
+      if (field.number != 1 || !isOther)
+        return appendBytes(body, field.whole);
+      std::string text = field.tag.str();
+      appendVarint(text, static_cast<uint64_t>(size));
+      appendText(body, std::move(text));
+      body.isChanged = true;
+    });
+    return body;
   }
 
   Body visit(StringRef bytes, const TrainingInfoProto &training) {
@@ -263,8 +243,8 @@ private:
   }
 
   Body visit(StringRef bytes, const AttributeProto &attribute) {
-    if (auto trained = places.find(&attribute); trained != places.end())
-      return replaceFloats(bytes, trained->second);
+    if (const Trained *trained = places.find(&attribute))
+      return replaceFloats(bytes, *trained);
     bool tensor = false, graph = false, sparse = false;
     int tensors = 0, graphs = 0, sparseTensors = 0;
     return visitFields(bytes, [&](const WireField &field) -> std::optional<Body> {
@@ -301,10 +281,10 @@ private:
   Body visit(StringRef bytes, const TensorProto &tensor) {
     static constexpr uint64_t all[] = {FloatData,  Int32Data,  Int64Data,    RawData,
                                        DoubleData, UInt64Data, ExternalData, DataLocation};
-    if (auto trained = places.find(&tensor); trained != places.end()) {
-      RankedTensorType type = trained->second.type;
+    if (const Trained *trained = places.find(&tensor)) {
+      RankedTensorType type = trained->type;
       bool isShaped = ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()) == type.getShape();
-      return replaceElements(bytes, all, makeVariable(trained->second), isShaped ? RankedTensorType() : type);
+      return replaceElements(bytes, all, makeVariable(*trained), isShaped ? RankedTensorType() : type);
     }
     if (tensor.data_location() == TensorProto::EXTERNAL) {
       TensorReader::Bytes elements = reader.readExternal(tensor, tensor.name());
@@ -456,6 +436,7 @@ private:
   }
 
   const TrainedPlaces &places;
+  const std::optional<TrainedPlaces::OutputSizes> &outputs;
   const ExportOptions &options;
   const bool hasWeightsFile;
   bool isInitializer = false; // of the tensor at hand
@@ -482,10 +463,10 @@ uint64_t estimateSize(ArrayRef<ExportPiece> pieces) {
 std::optional<ExportSkeleton> makeExportSkeleton(const OnnxSource &source, ModuleOp module,
                                                  const ExportOptions &options, std::string &error) {
   try {
-    const onnx::PlaceFinder finder(source, module);
-    ExportSkeleton skeleton = onnx::SkeletonBuilder(source, finder.places, options, /*hasWeightsFile=*/false).run();
+    const onnx::TrainedPlaces places(source, module);
+    ExportSkeleton skeleton = onnx::SkeletonBuilder(source, places, options, /*hasWeightsFile=*/false).run();
     if (onnx::estimateSize(skeleton.model) > options.largestModel)
-      skeleton = onnx::SkeletonBuilder(source, finder.places, options, /*hasWeightsFile=*/true).run();
+      skeleton = onnx::SkeletonBuilder(source, places, options, /*hasWeightsFile=*/true).run();
     return skeleton;
   } catch (const onnx::ImportError &failure) {
     error = failure.reason;
