@@ -3,7 +3,7 @@
 // RUN: vx-opt %s --vx-constants-to-variables='train=auto freeze=mean' --vx-build-train-step='loss=mse optimizer=sgd' 2>&1 | FileCheck %s --check-prefix=FREEZE
 
 // CHECK: w {{ *}}trained  f32[3,3]: weight of a product
-// CHECK: b {{ *}}trained  f32[3]: an added bias
+// CHECK: b {{ *}}trained  f32[1]: an added bias
 // CHECK: scale {{ *}}trained  f32[3]: scale of a norm
 // CHECK: bias {{ *}}trained  f32[3]: bias of a norm
 // CHECK: mean {{ *}}updated  f32[3]: collected by a batch norm
@@ -40,18 +40,19 @@
 !c = tensor<3xf32>
 func.func @main(%x: !x {vx.name = "x"}) -> (!x {vx.name = "y"}) {
   %w = vx.constant dense<0.5> : tensor<3x3xf32> {names = ["w"]}
-  %b = vx.constant dense<0.25> : !c {names = ["b"]}
+  %b = vx.constant dense<0.25> : tensor<1xf32> {names = ["b"]}
   %s = vx.constant dense<2.0> : !c {names = ["scale"]}
   %o = vx.constant dense<0.5> : !c {names = ["bias"]}
   %m = vx.constant dense<0.0> : !c {names = ["mean"]}
   %v = vx.constant dense<1.0> : !c {names = ["variance"]}
   %0, %m0 = vx.dropout %x ratio = 0.5 : !x
   %1 = vx.contract %0, %w batch = [] x [] contracting = [1] x [0] : !x, tensor<3x3xf32>
-  // A bias behind a dropout of a product is one all the same.
   %2:3 = vx.batch_norm %1, %s, %o, %m, %v epsilon = 0.1 momentum = 0.9 : !x, !c, !c, !c, !c
   %3, %m3 = vx.dropout %2#0 ratio = 0.0 : !x
-  %4, %m4 = vx.dropout %3 ratio = 0.25 : !x
-  %5 = vx.broadcast %b, [1] : !c -> !x
-  %6 = vx.add %4, %5 : !x, !x
-  return %6 : !x
+  %4 = vx.contract %3, %w batch = [] x [] contracting = [1] x [0] : !x, tensor<3x3xf32>
+  %5, %m5 = vx.dropout %4 ratio = 0.25 : !x
+  // One number behind a product is a bias, whether or not a dropout lies between.
+  %6 = vx.broadcast %b, [1] : tensor<1xf32> -> !x
+  %7 = vx.add %5, %6 : !x, !x
+  return %7 : !x
 }

@@ -470,3 +470,26 @@ func.func @drawn_where_read(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>, %key: tens
   %3 = vx.select %mask, %2, %z : tensor<8x4xi1>, tensor<8x4xf32>, tensor<8x4xf32>
   return %1, %3 : tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Bits that leave the function are in memory; who reads which of them are above a number draws them all the same.
+// CHECK-LABEL: func.func @bits_that_leave(
+// CHECK:         vx.fusion
+// CHECK:           vx.random_bits
+// CHECK-NOT:       vx.compare
+// CHECK:         vx.fusion
+// CHECK:           vx.random_bits
+// CHECK:           vx.compare
+// CHECK:           vx.cast
+// CHECK:         }
+// CHECK-NOT:     vx.compare
+// CHECK:         return
+func.func @bits_that_leave(%key: tensor<i64>) -> (tensor<8x4xui32>, tensor<8x4xf32>) {
+  %bits = vx.random_bits %key number = 0 : tensor<8x4xui32>
+  %c = vx.constant dense<7> : tensor<ui32>
+  %limit = vx.broadcast %c, [] : tensor<ui32> -> tensor<8x4xui32>
+  %mask = vx.compare ge %bits, %limit : tensor<8x4xui32>, tensor<8x4xui32>
+  %0 = vx.cast %mask : tensor<8x4xi1> -> tensor<8x4xf32>
+  return %bits, %0 : tensor<8x4xui32>, tensor<8x4xf32>
+}

@@ -217,12 +217,10 @@ def run_steps(runner, device, threads, module, net, drops, of_batch, steps=4):
 # Name, the network, flags, whether elements are dropped and whether the batch's statistics are used.
 CASES = [
     ("dropout", Net((0.2, 0.5)), [], True, False),
-    ("dropout_one", Net((0.75, 0.0)), [], True, False),
     ("dropout_frozen", Net((0.2, 0.5)), ["--dropout=frozen"], False, False),
     ("batch_norm", Net((), True), ["--batch-norm=train"], False, True),
     ("batch_norm_by_default", Net((), True), [], False, False),
     ("batch_norm_of_the_file", Net((), True, True), [], False, True),
-    ("batch_norm_of_the_file_frozen", Net((), True, True), ["--batch-norm=frozen"], False, False),
     ("both", Net((0.3, 0.4), True), ["--batch-norm=train", "--dropout=train"], True, True),
 ]
 

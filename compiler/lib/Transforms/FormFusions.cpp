@@ -465,9 +465,9 @@ struct FormFusionsPass : impl::FormFusionsPassBase<FormFusionsPass> {
     const llvm::DenseSet<Operation *> derivable = findDerivable(getOperation());
     for (Block *block : blocks)
       formInBlock(*block, derivable);
-    // What each kernel computes anew has no user left.
+    // What each kernel computes anew has no user left. A mask of bits that a kernel makes by now is one of these, too.
     getOperation().walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-      if ((isa<ConstantOp>(op) || isFree(op)) && op->use_empty() && !op->getParentOfType<FusionOp>())
+      if (isOpTriviallyDead(op) && !op->getParentOfType<FusionOp>())
         op->erase();
     });
   }
