@@ -4,6 +4,7 @@
 #include "api/drivers.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
+#include "exec/pending_runs.h"
 #include "exec/value.h"
 #include "module/module.h"
 
@@ -22,13 +23,33 @@ class CallObject : public RefCounted {
 public:
   Ref<Instance> instance;
   std::unique_ptr<CallState> state;
+  std::unique_ptr<PendingRuns> pending; // once a run is submitted
+
+  const Function &function() const { return instance->data().functions[state->function()]; }
+  // Its place, when no submitted run uses it.
+  CallState &idleState() {
+    if (pending)
+      pending->waitForAll();
+    return *state;
+  }
 
 protected:
   ~CallObject() override {
+    pending = nullptr;
     // The state goes back before the instance that owns the pool may go.
     if (state)
       instance->returnCall(std::move(state));
   }
+};
+
+// What a vx_pending is: the run, and the call that does it.
+class PendingObject : public RefCounted {
+public:
+  Ref<CallObject> call;
+  PendingRun run;
+
+protected:
+  ~PendingObject() override { call->pending->drop(run); }
 };
 
 Module *unwrap(vx_module *module) { return reinterpret_cast<Module *>(module); }
@@ -39,6 +60,8 @@ Value *unwrap(vx_value *value) { return reinterpret_cast<Value *>(value); }
 const Value *unwrap(const vx_value *value) { return reinterpret_cast<const Value *>(value); }
 CallObject *unwrap(vx_call *call) { return reinterpret_cast<CallObject *>(call); }
 const CallObject *unwrap(const vx_call *call) { return reinterpret_cast<const CallObject *>(call); }
+
+PendingObject *unwrap(vx_pending *pending) { return reinterpret_cast<PendingObject *>(pending); }
 
 void retainUnlessNull(RefCounted *object) {
   if (object)
@@ -84,17 +107,53 @@ Status copyString(std::string_view text, char **result) {
   return okStatus();
 }
 
+Status checkOutputCount(const Function &function, size_t count) {
+  if (count == function.outputs.size())
+    return okStatus();
+  return failure(VX_INVALID_ARGUMENT, "function '{}' gives {} outputs, got places for {}", function.name,
+                 function.outputs.size(), count);
+}
+
 Status runCall(CallState &state, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
                const Function &function, std::span<const ResultPlace> places = {}) {
   if (inputCount)
     VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
-  if (outputCount != function.outputs.size())
-    return failure(VX_INVALID_ARGUMENT, "function '{}' gives {} outputs, got places for {}", function.name,
-                   function.outputs.size(), outputCount);
+  VX_RETURN_IF_ERROR(checkOutputCount(function, outputCount));
   std::vector<Ref<Value>> results;
   VX_RETURN_IF_ERROR(state.run({reinterpret_cast<Value *const *>(inputs), inputCount}, results, places));
   for (size_t i = 0; i < outputCount; ++i)
     outputs[i] = reinterpret_cast<vx_value *>(results[i].detach());
+  return okStatus();
+}
+
+// With a vx_call, whose submitted runs come first.
+Status runCall(CallObject &call, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
+               std::span<const ResultPlace> places = {}) {
+  Status status = runCall(call.idleState(), inputCount, inputs, outputCount, outputs, call.function(), places);
+  if (status.code() == VX_OUT_OF_MEMORY && call.pending)
+    call.pending->dropIdleMemory();
+  return status;
+}
+
+std::vector<ResultPlace> placesOf(size_t count, const vx_result_place *places) {
+  std::vector<ResultPlace> given;
+  for (size_t i = 0; i < count; ++i)
+    given.push_back({places[i].data, places[i].size, unwrap(places[i].value)});
+  return given;
+}
+
+// A copy of `options`, where there are any. A caller built against an older header gives a smaller struct; what it
+// lacks is 0.
+template <typename Options>
+Status copyOptions(const Options *options, Options &given) {
+  given = {};
+  if (!options)
+    return okStatus();
+  constexpr size_t least = sizeof(size_t);
+  if (options->struct_size < least || options->struct_size > sizeof(given))
+    return failure(VX_INVALID_ARGUMENT, "options have {} bytes, want {} to {}", options->struct_size, least,
+                   sizeof(given));
+  std::memcpy(&given, options, options->struct_size);
   return okStatus();
 }
 
@@ -256,15 +315,8 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
   return guarded("vx_instance_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_instance, "out_instance"));
     VX_RETURN_IF_ERROR(checkPointer(module, "module"));
-    // A caller built against an older header gives a smaller struct; what it lacks is 0.
-    vx_instance_options given = {};
-    if (options) {
-      constexpr size_t least = sizeof(size_t);
-      if (options->struct_size < least || options->struct_size > sizeof(given))
-        return failure(VX_INVALID_ARGUMENT, "options have {} bytes, want {} to {}", options->struct_size, least,
-                       sizeof(given));
-      std::memcpy(&given, options, options->struct_size);
-    }
+    vx_instance_options given;
+    VX_RETURN_IF_ERROR(copyOptions(options, given));
     DeviceRequest request;
     VX_RETURN_IF_ERROR(parseDeviceRequest(given.device, given.device_order, allDrivers(), request));
     request.noFallback = given.no_fallback != 0;
@@ -507,9 +559,7 @@ vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs
   return guarded("vx_call_run", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
     VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    CallObject &object = *unwrap(call);
-    return runCall(*object.state, input_count, inputs, output_count, out_outputs,
-                   object.instance->data().functions[object.state->function()]);
+    return runCall(*unwrap(call), input_count, inputs, output_count, out_outputs);
   });
 }
 
@@ -520,29 +570,77 @@ vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *i
     VX_RETURN_IF_ERROR(checkPointer(call, "call"));
     if (output_count)
       VX_RETURN_IF_ERROR(checkPointer(places, "places"));
-    std::vector<ResultPlace> given;
-    for (size_t i = 0; i < output_count; ++i)
-      given.push_back({places[i].data, places[i].size, unwrap(places[i].value)});
-    CallObject &object = *unwrap(call);
-    return runCall(*object.state, input_count, inputs, output_count, out_outputs,
-                   object.instance->data().functions[object.state->function()], given);
+    return runCall(*unwrap(call), input_count, inputs, output_count, out_outputs, placesOf(output_count, places));
   });
+}
+
+vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inputs, const vx_submit_options *options,
+                         vx_pending **out_pending) {
+  return guarded("vx_call_submit", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_pending, "out_pending"));
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    if (input_count)
+      VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
+    vx_submit_options given;
+    VX_RETURN_IF_ERROR(copyOptions(options, given));
+    CallObject &object = *unwrap(call);
+    if (given.place_count) {
+      VX_RETURN_IF_ERROR(checkPointer(given.places, "options.places"));
+      VX_RETURN_IF_ERROR(checkOutputCount(object.function(), given.place_count));
+    }
+    if (!object.pending)
+      object.pending = std::make_unique<PendingRuns>(*object.instance, *object.state);
+    auto pending = makeRef<PendingObject>();
+    pending->call = Ref<CallObject>(&object);
+    VX_RETURN_IF_ERROR(object.pending->submit({reinterpret_cast<Value *const *>(inputs), input_count},
+                                              placesOf(given.place_count, given.places), given.hold != 0,
+                                              pending->run));
+    *out_pending = reinterpret_cast<vx_pending *>(pending.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_call_start(vx_pending *pending) {
+  return guarded("vx_call_start", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
+    return unwrap(pending)->call->pending->start(unwrap(pending)->run);
+  });
+}
+
+vx_status vx_call_wait(vx_pending *pending, size_t output_count, vx_value **out_outputs) {
+  return guarded("vx_call_wait", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
+    VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
+    PendingObject &object = *unwrap(pending);
+    VX_RETURN_IF_ERROR(checkOutputCount(object.call->function(), output_count));
+    std::vector<Ref<Value>> outputs;
+    VX_RETURN_IF_ERROR(object.call->pending->wait(object.run, outputs));
+    for (size_t i = 0; i < output_count; ++i)
+      out_outputs[i] = reinterpret_cast<vx_value *>(outputs[i].detach());
+    return okStatus();
+  });
+}
+
+void vx_pending_retain(vx_pending *pending) { retainUnlessNull(unwrap(pending)); }
+void vx_pending_release(vx_pending *pending) {
+  if (pending)
+    unwrap(pending)->release();
 }
 
 void vx_call_set_profile(vx_call *call, int on) {
   if (call)
-    unwrap(call)->state->setProfile(on != 0);
+    unwrap(call)->idleState().setProfile(on != 0);
 }
 
 void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user) {
   if (call)
-    unwrap(call)->state->setObserver(observer, user);
+    unwrap(call)->idleState().setObserver(observer, user);
 }
 
 vx_status vx_call_set_stream(vx_call *call, void *stream) {
   return guarded("vx_call_set_stream", [&]() -> Status {
     VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    return unwrap(call)->state->setStream(stream);
+    return unwrap(call)->idleState().setStream(stream);
   });
 }
 
@@ -551,7 +649,8 @@ vx_status vx_call_report(const vx_call *call, char **out_json) {
     VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
     VX_RETURN_IF_ERROR(checkPointer(call, "call"));
     std::string json;
-    VX_RETURN_IF_ERROR(unwrap(call)->state->report(json));
+    CallObject &object = const_cast<CallObject &>(*unwrap(call));
+    VX_RETURN_IF_ERROR(object.idleState().report(json));
     return copyString(json, out_json);
   });
 }

@@ -2,7 +2,6 @@
 
 #include "base/arithmetic.h"
 #include "base/json_writer.h"
-#include "exec/binding.h"
 #include "exec/interpreter.h"
 
 #include <fmt/ranges.h>
@@ -12,10 +11,8 @@
 
 namespace vx {
 
-using Clock = std::chrono::steady_clock;
-
-static double millisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+static double millisecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
 CallState::~CallState() {
@@ -31,7 +28,6 @@ Status CallState::create(Instance &instance, uint32_t function, std::unique_ptr<
   std::unique_ptr<CallState> state(new CallState(loaded, &instance, function));
   VX_RETURN_IF_ERROR(loaded.device().createStream(state->stream));
   state->programs.resize(loaded.target().entries.size());
-  state->inputCache.resize(loaded.data().functions[function].inputs.size());
   result = std::move(state);
   return okStatus();
 }
@@ -45,12 +41,15 @@ Status CallState::createForLoad(const DeviceModule &loaded, std::unique_ptr<Call
 
 Status CallState::setStream(void *handle) {
   const TakenDevice &taken = loaded.taken();
-  return stream->useCallerStream(handle).addContext(fmt::format("device '{}:{}'", taken.backend, taken.index));
+  Status status = stream->useCallerStream(handle);
+  isCallersStream = handle && status.ok();
+  return std::move(status).addContext(fmt::format("device '{}:{}'", taken.backend, taken.index));
 }
 
 bool CallState::reset() {
   setProfile(false);
   setObserver(nullptr, nullptr);
+  isCallersStream = false;
   return stream->useCallerStream(nullptr).ok();
 }
 
@@ -66,92 +65,9 @@ Status CallState::allocate(uint64_t size, Ref<hal::Memory> &memory) {
 }
 
 void CallState::takeIdleMemory(std::vector<Ref<hal::Memory>> &memory) {
-  auto take = [&](Ref<hal::Memory> &kept) {
-    if (kept)
-      memory.push_back(std::move(kept));
-  };
-  take(arena);
-  for (Ref<hal::Memory> &input : inputCache)
-    take(input);
-}
-
-size_t CallState::chooseEntry() const {
-  const std::vector<Entry> &entries = loaded.target().entries;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].function != functionIndex)
-      continue;
-    bool fits = true;
-    for (const Constraint &constraint : entries[i].constraints)
-      fits &= constraint.min <= symbols[constraint.symbol] && symbols[constraint.symbol] <= constraint.max;
-    if (fits)
-      return i;
-  }
-  // The loader made sure that the last entry of a function has no constraints.
-  return entries.size();
-}
-
-Status CallState::placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache) {
-  place.writable = false;
-  place.owner = nullptr;
-  if (value.context() && &value.context()->device() == &loaded.device()) {
-    place.view = {value.memory().get(), value.offset(), value.size()};
-    // A kernel's buffers are aligned; a result that is a slice may not be.
-    if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
-      return okStatus();
-  }
-  if (value.size() == 0) {
-    place.view = loaded.emptyBuffer().view();
-    return okStatus();
-  }
-  const void *bytes = nullptr;
-  VX_RETURN_IF_ERROR(value.hostBytes(bytes));
-  if (reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
-    Ref<hal::Memory> imported;
-    VX_RETURN_IF_ERROR(loaded.device().importHost(bytes, value.size(), imported));
-    if (imported) {
-      place.view = {imported.get(), 0, value.size()};
-      inputMemory.push_back(std::move(imported));
-      return okStatus();
-    }
-  }
-  Ref<hal::Memory> memory;
-  const bool exact = loaded.device().info().separatesBuffers;
-  if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
-    memory = *cache;
-  } else {
-    if (cache)
-      *cache = nullptr; // makes room
-    VX_RETURN_IF_ERROR(allocate(value.size(), memory));
-    if (cache)
-      *cache = memory;
-  }
-  place.view = {memory.get(), 0, value.size()};
-  inputMemory.push_back(std::move(memory));
-  return stream->upload(place.view, bytes);
-}
-
-Status CallState::placeInputs(std::span<Value *const> inputs, ProgramState &state) {
-  const Function &function = loaded.data().functions[functionIndex];
-  inputValues = inputs;
-  std::copy(symbols.begin(), symbols.end(), state.registers.i64.begin());
-  size_t buffer = 0, object = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::string &name = function.inputs[i].name;
-    if (function.inputs[i].type.kind == VX_TENSOR) {
-      VX_RETURN_IF_ERROR(placeTensor(*inputs[i], state.registers.buffers[buffer++], &inputCache[i])
-                             .addContext(fmt::format("input '{}'", name)));
-      continue;
-    }
-    Ref<List> list = makeRef<List>();
-    list->elementType = inputs[i]->elementType();
-    for (const Ref<Value> &element : inputs[i]->elements()) {
-      ListTensor &tensor = list->tensors.emplace_back();
-      tensor.dims.assign(element->dims().begin(), element->dims().end());
-      VX_RETURN_IF_ERROR(placeTensor(*element, tensor.buffer, nullptr).addContext(fmt::format("input '{}'", name)));
-    }
-    state.registers.objects[object++] = std::move(list);
-  }
-  return okStatus();
+  if (arena)
+    memory.push_back(std::move(arena));
+  ownInputs.takeIdleMemory(memory);
 }
 
 void CallState::clear(ProgramState &state) {
@@ -166,8 +82,6 @@ void CallState::clear(ProgramState &state) {
   state.given.clear();
   oldArenas.clear();
   arenaHasViews = false;
-  inputMemory.clear();
-  inputValues = {};
 }
 
 // How often a program puts something into a buffer register.
@@ -320,6 +234,10 @@ Status CallState::takeVariables(size_t entry, VariableAccesses::Ticket &ticket, 
   // Who wants to compute waits for all who read, so nobody waits for that while reading.
   ticket = {};
   ticket = instance->takeDerived(entry);
+  return deriveForEntry(entry, ticket, computed);
+}
+
+Status CallState::deriveForEntry(size_t entry, VariableAccesses::Ticket &ticket, uint64_t &computed) {
   // Somebody else may have computed some in the meantime.
   for (uint32_t index : instance->derivedToCompute(entry)) {
     VX_RETURN_IF_ERROR(deriveAnew(index));
@@ -329,33 +247,48 @@ Status CallState::takeVariables(size_t entry, VariableAccesses::Ticket &ticket, 
   return okStatus();
 }
 
-Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
+Status CallState::run(std::span<Value *const> given, std::vector<Ref<Value>> &outputs,
                       std::span<const ResultPlace> places) {
   outputs.clear();
-  Clock::time_point begin = Clock::now();
-  const Function &function = loaded.data().functions[functionIndex];
-  VX_RETURN_IF_ERROR(bindInputs(loaded.data(), function, instance->symbols(), inputs, symbols));
-  VX_RETURN_IF_ERROR(checkPlaces(function, symbols, inputs, places));
-  size_t entryIndex = chooseEntry();
-  const Program &program = loaded.data().programs[loaded.target().entries[entryIndex].program];
-  ProgramState &state = programs[entryIndex];
-  if (!state.ready)
-    prepare(program, state);
-
+  const Clock::time_point begin = Clock::now();
+  VX_RETURN_IF_ERROR(ownInputs.bind(*instance, functionIndex, given, places));
   // Until the work is done, also where the call fails.
   VariableAccesses::Ticket ticket;
   uint64_t derived = 0;
-  Status status = takeVariables(entryIndex, ticket, derived);
+  Status status = takeVariables(ownInputs.entry(), ticket, derived);
+  return finish(ownInputs, /*arePlaced=*/false, begin, std::move(status), derived, outputs, places);
+}
+
+Status CallState::runStaged(StagedInputs &staged, VariableAccesses::Ticket &ticket, std::vector<Ref<Value>> &outputs,
+                            std::span<const ResultPlace> places) {
+  outputs.clear();
+  const Clock::time_point begin = Clock::now();
+  VariableAccesses::Ticket untilDone = std::move(ticket);
+  untilDone.await();
+  uint64_t derived = 0;
+  Status status = deriveForEntry(staged.entry(), untilDone, derived);
+  return finish(staged, /*arePlaced=*/true, begin, std::move(status), derived, outputs, places);
+}
+
+Status CallState::finish(StagedInputs &given, bool arePlaced, Clock::time_point begin, Status status, uint64_t derived,
+                         std::vector<Ref<Value>> &outputs, std::span<const ResultPlace> places) {
+  const Program &program = loaded.data().programs[loaded.target().entries[given.entry()].program];
+  ProgramState &state = programs[given.entry()];
+  if (!state.ready)
+    prepare(program, state);
   statistics = {};
-  statistics.entry = entryIndex;
+  statistics.entry = given.entry();
   statistics.derived = derived;
   statistics.kernels.resize(profile ? loaded.target().kernels.size() : 0);
   if (status.ok())
     status = stream->resetFault();
-  if (status.ok())
-    status = placeInputs(inputs, state);
-  if (status.ok())
-    status = placeResults(program, state, inputs, places);
+  if (status.ok() && !arePlaced)
+    status = given.place(*instance, functionIndex, *stream);
+  if (status.ok()) {
+    inputs = &given;
+    given.fill(state.registers);
+    status = placeResults(program, state, given.pointers(), places);
+  }
   statistics.uploadMilliseconds = millisecondsSince(begin);
   if (status.ok())
     status = execute(program, state, outputs, places);
@@ -364,10 +297,13 @@ Status CallState::run(std::span<Value *const> inputs, std::vector<Ref<Value>> &o
     outputs.clear();
   }
   clear(state);
+  inputs = nullptr;
+  given.clear();
   // What was too much would be missing in a smaller run.
   if (status.code() == VX_OUT_OF_MEMORY) {
     std::vector<Ref<hal::Memory>> dropped;
     takeIdleMemory(dropped);
+    given.takeIdleMemory(dropped);
   }
   statistics.any = true;
   statistics.totalMilliseconds = millisecondsSince(begin);

@@ -4,8 +4,8 @@
 
 #include "exec/instance.h"
 #include "exec/registers.h"
-#include "exec/result_places.h"
 #include "exec/schedule_check.h"
+#include "exec/staged_inputs.h"
 
 #include <chrono>
 #include <map>
@@ -30,6 +30,11 @@ public:
   Status run(std::span<Value *const> inputs, std::vector<Ref<Value>> &outputs,
              std::span<const ResultPlace> places = {});
 
+  // The same with inputs that have been bound and placed, whose uploads are done, by who has the turn of the ticket
+  // from Instance::queueVariables; gives the ticket back.
+  Status runStaged(StagedInputs &inputs, VariableAccesses::Ticket &ticket, std::vector<Ref<Value>> &outputs,
+                   std::span<const ResultPlace> places);
+
   // Computes a derived constant and waits.
   Status deriveAtLoad(const Derived &derived, KeptBuffer &result);
 
@@ -41,6 +46,7 @@ public:
 
   // See vx_call_set_stream.
   Status setStream(void *handle);
+  bool hasCallersStream() const { return isCallersStream; }
 
   // Back to what a new one is, for the next user of the place. False when that fails and nobody may have it.
   bool reset();
@@ -100,21 +106,24 @@ private:
 
   // Memory that is the instance's; while a module is loaded, nobody's.
   Status allocate(uint64_t size, Ref<hal::Memory> &memory);
-  size_t chooseEntry() const;
   static void prepare(const Program &program, ProgramState &state);
-  Status placeInputs(std::span<Value *const> inputs, ProgramState &state);
-  Status placeTensor(const Value &value, BufferRegister &place, Ref<hal::Memory> *cache);
   // Where a program allocates a result once and for all, it gets the result's place itself, if the device can, or the
   // memory of the input that it takes over.
   Status placeResults(const Program &program, ProgramState &state, std::span<Value *const> inputs,
                       std::span<const ResultPlace> places);
   BufferRegister &inputRegister(ProgramState &state, size_t input) const;
+  // Runs with inputs that are bound; places them unless that is done. `ready` is what has failed before.
+  using Clock = std::chrono::steady_clock;
+  Status finish(StagedInputs &inputs, bool arePlaced, Clock::time_point begin, Status ready, uint64_t derived,
+                std::vector<Ref<Value>> &outputs, std::span<const ResultPlace> places);
   Status execute(Interpreter &interpreter, const Program &program, std::vector<Ref<Value>> &outputs,
                  std::span<const ResultPlace> places);
   Status execute(const Program &program, ProgramState &state, std::vector<Ref<Value>> &outputs,
                  std::span<const ResultPlace> places);
   // Gets the right to run the program of an entry, when the derived values that it reads are those of its variables.
   Status takeVariables(size_t entry, VariableAccesses::Ticket &ticket, uint64_t &computed);
+  // With a ticket to compute them.
+  Status deriveForEntry(size_t entry, VariableAccesses::Ticket &ticket, uint64_t &computed);
   Status deriveAnew(size_t index);
   // Computes a derived value and waits. Where the program allocates its result once, that is `result` itself, if it has
   // memory.
@@ -130,13 +139,12 @@ private:
   Ref<hal::Stream> stream;
   std::vector<ProgramState> programs;             // by entry of the target
   std::map<size_t, ProgramState> derivedPrograms; // by derived value, those that this place has computed
-  std::vector<int64_t> symbols;
-  std::span<Value *const> inputValues; // of this run
+  StagedInputs ownInputs;                         // of runs that nobody staged
+  const StagedInputs *inputs = nullptr;           // of this run
+  bool isCallersStream = false;
   Ref<hal::Memory> arena;
-  bool arenaHasViews = false;                // in this run
-  std::vector<Ref<hal::Memory>> oldArenas;   // outgrown in this run
-  std::vector<Ref<hal::Memory>> inputCache;  // per input: where host bytes are copied to
-  std::vector<Ref<hal::Memory>> inputMemory; // of this run
+  bool arenaHasViews = false;              // in this run
+  std::vector<Ref<hal::Memory>> oldArenas; // outgrown in this run
   Retired retired;
   bool profile = false;
   vx_dispatch_observer observer = nullptr;

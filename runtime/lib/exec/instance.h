@@ -58,6 +58,11 @@ public:
   VariableAccesses::Ticket takeVariables(size_t entry) { return accessTable->take(entryAccesses[entry].running); }
   // The right to compute the derived values that the program needs before it runs, and then only that.
   VariableAccesses::Ticket takeDerived(size_t entry) { return accessTable->take(entryAccesses[entry].deriving); }
+  // A ticket to be awaited for both, at the place in the order of all that this call has.
+  VariableAccesses::Ticket queueVariables(size_t entry) {
+    const EntryAccesses &accesses = entryAccesses[entry];
+    return accessTable->ask(target().entries[entry].needed.empty() ? accesses.running : accesses.deriving);
+  }
   void keepVariables(size_t entry, VariableAccesses::Ticket &ticket) { ticket.reduceTo(entryAccesses[entry].running); }
 
   // By index of the target's derived values, those of variables.

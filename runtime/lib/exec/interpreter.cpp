@@ -515,7 +515,7 @@ Status Interpreter::readI64(const Instruction &instruction) {
 }
 
 Status Interpreter::readInput(const Instruction &instruction) {
-  const Value &input = *call.inputValues[static_cast<size_t>(instruction.imm)];
+  const Value &input = *call.inputs->value(static_cast<size_t>(instruction.imm));
   const void *bytes;
   VX_RETURN_IF_ERROR(input.hostBytes(bytes));
   i64(instruction.operands[0]) = widen(input.elementType(), bytes);

@@ -48,23 +48,30 @@ bool AccessSet::has(const DerivedVersion &derived) const {
   return std::any_of(reads.begin(), reads.end(), isOf) || std::any_of(writes.begin(), writes.end(), isOf);
 }
 
-VariableAccesses::Ticket VariableAccesses::take(const AccessSet &set) {
+VariableAccesses::Ticket VariableAccesses::ask(const AccessSet &set) {
   Ticket ticket;
   if (set.empty())
     return ticket;
-  std::unique_lock lock(mutex);
+  std::lock_guard lock(mutex);
   ticket.place = queue.insert(queue.end(), {&set, false});
   ticket.owner = this;
-  changed.wait(lock, [&] {
-    return std::none_of(queue.begin(), ticket.place,
+  return ticket;
+}
+
+void VariableAccesses::Ticket::await() {
+  if (!owner)
+    return;
+  std::unique_lock lock(owner->mutex);
+  const AccessSet &set = *place->set;
+  owner->changed.wait(lock, [&] {
+    return std::none_of(owner->queue.begin(), place,
                         [&](const Place &earlier) { return earlier.set->conflictsWith(set); });
   });
-  ticket.place->isHeld = true;
+  place->isHeld = true;
   for (DerivedVersion *derived : set.derivedRead)
-    derived->lastUse = ++uses;
-  ticket.derivedIsFresh = std::all_of(set.derivedRead.begin(), set.derivedRead.end(),
-                                      [](DerivedVersion *derived) { return derived->isFresh(); });
-  return ticket;
+    derived->lastUse = ++owner->uses;
+  derivedIsFresh = std::all_of(set.derivedRead.begin(), set.derivedRead.end(),
+                               [](DerivedVersion *derived) { return derived->isFresh(); });
 }
 
 void VariableAccesses::Ticket::reduceTo(const AccessSet &less) {

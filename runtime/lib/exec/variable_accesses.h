@@ -105,6 +105,10 @@ public:
         owner->giveBack(place);
     }
 
+    // Waits for the tickets that were asked for before this one and conflict with it; before that it is only a place in
+    // their order.
+    void await();
+
     // Whether the derived values that the set reads were all computed from the variables as they were when the ticket
     // was given. They stay as they are while it is held.
     bool isFresh() const { return derivedIsFresh; }
@@ -122,7 +126,13 @@ public:
   // Waits for the tickets that were asked for before and conflict. Tickets are given in the order in which they were
   // asked for, so nobody waits for ever, and all of a set at once, so nobody waits in a circle. `set` outlives the
   // ticket.
-  Ticket take(const AccessSet &set);
+  Ticket take(const AccessSet &set) {
+    Ticket ticket = ask(set);
+    ticket.await();
+    return ticket;
+  }
+  // The same for who awaits it later, on any thread.
+  Ticket ask(const AccessSet &set);
 
   bool isFresh(const DerivedVersion &derived);
   // By who has the right to write the value and to read its variables.

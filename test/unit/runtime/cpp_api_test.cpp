@@ -60,6 +60,39 @@ int main(int argc, char **argv) {
     } catch (const vx::Error &error) {
       wrong += check(error.what() == std::string("vx_call_run: function 'main' takes 1 inputs, got 2"), error.what());
     }
+    call.submit(parts);
+    wrong += check(false, "too many inputs of a run that is submitted");
+  } catch (const vx::Error &error) {
+    wrong += check(error.what() == std::string("vx_call_submit: function 'main' takes 1 inputs, got 2"), error.what());
+  }
+  try {
+    vx::Module module(argv[1]);
+    vx::Instance instance(module,
+                          {.device = "cpu", .deviceOrder = "", .noFallback = true, .threads = 2, .variant = ""});
+    vx::Call call(instance, module.functions()[0]);
+    const vx::Value x = vx::Value::tensor<int32_t>({3}, {1, 2, 3}), y = vx::Value::tensor<int32_t>({2}, {4, 5});
+    alignas(64) int32_t place[3] = {};
+    const vx_result_place places[] = {{place, sizeof(place), nullptr}};
+    vx::Pending held = call.submit({&y, 1}, true), placed = call.submit({&x, 1}, false, places);
+    wrong += check(placed.wait()[0].data<int32_t>().data() == place && place[2] == 16, "a result's place");
+    try {
+      held.wait();
+      wrong += check(false, "a run that is held");
+    } catch (const vx::Error &error) {
+      wrong +=
+          check(error.what() == std::string("vx_call_wait: the run is held and has not been started"), error.what());
+    }
+    held.start();
+    const std::vector<vx::Value> first = held.wait(), again = held.wait();
+    wrong += check(first[0].get() == again[0].get() && first[0].data<int32_t>()[1] == 22, "a result twice");
+    // One that nobody waits for, and what uses the call waits for it.
+    call.submit({&x, 1});
+    call.setProfile(true);
+    vx::Pending last = call.submit({&x, 1});
+    wrong += check(call.report().find("\"kernels\":[{") != std::string::npos, "a profiled run");
+    call = {};
+    instance = {};
+    wrong += check(last.wait()[0].data<int32_t>()[0] == 10, "a run that outlives its call");
   } catch (const vx::Error &error) {
     wrong += check(false, error.what());
   }

@@ -118,11 +118,13 @@ protected:
     vx_module_release(madeModule);
     vx_instance_release(madeInstance);
     vx_call_release(madeCall);
+    vx_pending_release(madePending);
     vx_string_release(madeText);
     madeValue = nullptr;
     madeModule = nullptr;
     madeInstance = nullptr;
     madeCall = nullptr;
+    madePending = nullptr;
     madeText = nullptr;
   }
 
@@ -140,6 +142,7 @@ protected:
   vx_module *madeModule = nullptr;
   vx_instance *madeInstance = nullptr;
   vx_call *madeCall = nullptr;
+  vx_pending *madePending = nullptr;
   vx_value *madeValue = nullptr;
   char *madeText = nullptr;
   const void *data = nullptr;
@@ -178,7 +181,20 @@ TEST_F(NullArguments, areNamed) {
   check("vx_call_create", vx_call_create, {"function"}, instance, "main", &madeCall);
   check("vx_call_run", vx_call_run, {}, call, size_t(1), &x, size_t(1), &madeValue);
   const vx_result_place places[1] = {};
+  vx_submit_options submit = {};
+  submit.struct_size = sizeof(submit);
   check("vx_call_run_into", vx_call_run_into, {}, call, size_t(1), &x, size_t(1), places, &madeValue);
+  check("vx_call_submit", vx_call_submit, {"options"}, call, size_t(1), &x, static_cast<vx_submit_options *>(&submit),
+        &madePending);
+  vx_pending *pending = nullptr;
+  submit.hold = 1;
+  ASSERT_EQ(vx_call_submit(call, 1, &x, &submit, &pending), nullptr);
+  check("vx_call_start", vx_call_start, {}, pending);
+  ASSERT_EQ(vx_call_start(pending), nullptr);
+  check("vx_call_wait", vx_call_wait, {}, pending, size_t(1), &madeValue);
+  vx_pending_release(pending);
+  checkQuiet("vx_pending_retain", 1, [](size_t) { vx_pending_retain(nullptr); });
+  checkQuiet("vx_pending_release", 1, [](size_t) { vx_pending_release(nullptr); });
   check("vx_call_report", vx_call_report, {}, call, &madeText);
   check("vx_call_set_stream", vx_call_set_stream, {"stream"}, call, nullptr);
   check("vx_instance_call", vx_instance_call, {"function"}, instance, "main", size_t(1), &x, size_t(1), &madeValue);

@@ -372,7 +372,7 @@ typedef struct vx_instance_options {
    *   - the variables,
    *   - what is derived from variables, see vx_call_run,
    *   - of each call: its arena, and the places that its inputs are copied to where the device cannot read them in
-   * place,
+   * place; of a call whose runs are submitted, those of two runs,
    *   - results, and elements of sequences, until the last of the values that have them is released.
    * Not counted are the module's code, its constants and what is derived from constants, which all instances of the
    * module on the device have once; memory of the caller's that is read or written in place; and what a driver keeps
@@ -597,6 +597,62 @@ VX_API VX_MUST_CHECK vx_status vx_call_run_into(vx_call *call, size_t input_coun
                                                 size_t output_count, const vx_result_place *places,
                                                 vx_value **out_outputs);
 
+/* A run of a call that goes on beside the thread that asked for it. */
+typedef struct vx_pending vx_pending;
+
+/* Set `struct_size` to sizeof(vx_submit_options) and every other field to 0 for the defaults. */
+typedef struct vx_submit_options {
+  size_t struct_size;
+  /* Not 0: the inputs are brought to the device, and the run begins with vx_call_start. */
+  int hold;
+  /* As for vx_call_run_into: one for each output, or none. The array is borrowed until vx_call_submit returns, the
+   * memory and values in it until the run is done. NULL when `place_count` is 0. */
+  size_t place_count;
+  const vx_result_place *places;
+} vx_submit_options;
+
+/* Checks the inputs, brings them to the device, and starts a run of the function, which a thread of the call's does.
+ *
+ * The run keeps the values of its inputs until it is done. What they read of the caller's must stay as it is for so
+ * long: a GPU has its own copy when this returns, and a CPU reads the bytes in place where it can.
+ *
+ * Runs that are started on one call are done one after the other in that order, in its one arena; each has its own
+ * result and its own failure: one that fails changes no variable, and the next one runs with those that are there. Of
+ * calls of one instance, and of all that share its variables, a run that stores a variable takes turns with those that
+ * use the same one, in the order in which they were started; what is called after it was started and touches a variable
+ * that it stores waits for it.
+ *
+ * At most two runs of a call have inputs on the device, so that the next one's get there while one is going on. A third
+ * one waits here until the first is done.
+ *
+ * \param inputs       `input_count` values, borrowed, as for vx_call_run.
+ * \param options      NULL for the defaults.
+ * \param out_pending  On success one reference; on failure NULL, and nothing runs.
+ * \returns VX_INVALID_ARGUMENT as vx_call_run and vx_call_run_into, and when two runs are held already;
+ * VX_OUT_OF_MEMORY for the inputs, or when the system starts no thread; VX_UNSUPPORTED for a call with a stream of the
+ * caller's; VX_DEVICE_LOST. What happens while it runs, vx_call_wait returns.
+ *
+ * Thread-compatible, together with all functions that take the call. These wait until its started runs are done. */
+VX_API VX_MUST_CHECK vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inputs,
+                                              const vx_submit_options *options, vx_pending **out_pending);
+
+/* Starts a run that is held.
+ * \returns VX_INVALID_ARGUMENT when it has been started before; VX_OUT_OF_MEMORY when the system starts no thread;
+ * VX_UNSUPPORTED as vx_call_submit. Thread-compatible as vx_call_submit. Does not block. */
+VX_API VX_MUST_CHECK vx_status vx_call_start(vx_pending *pending);
+
+/* Waits until the run is done.
+ *
+ * \param out_outputs  As for vx_call_run. Whoever asks again gets the same values.
+ * \returns as vx_call_run; VX_INVALID_ARGUMENT for a run that is held, and for a wrong count.
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_call_wait(vx_pending *pending, size_t output_count, vx_value **out_outputs);
+
+/* The last release of a run that has been started waits until it is done, since it reads its inputs until then. One
+ * that is held never runs. Not for an observer, nor for `release` of vx_tensor_wrap: they are part of a run. */
+VX_API void vx_pending_retain(vx_pending *pending);
+VX_API void vx_pending_release(vx_pending *pending);
+
 /* Switches the timing of single dispatches on or off, for the runs after it. It makes them slower. Thread-compatible.
  */
 VX_API void vx_call_set_profile(vx_call *call, int on);
@@ -628,9 +684,9 @@ typedef struct vx_dispatch_info {
 
 typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatch);
 
-/* Shows every dispatch of the runs after it to `observer`, in the program's order and on the thread of vx_call_run,
- * which waits for the device and copies the outputs to the host each time: for finding errors, not for work. Such a run
- * times no dispatches.
+/* Shows every dispatch of the runs after it to `observer`, in the program's order and on the thread of vx_call_run, or
+ * of a submitted run, which waits for the device and copies the outputs to the host each time: for finding errors, not
+ * for work. Such a run times no dispatches.
  *
  * \param observer  NULL switches it off. It must not use the call.
  * \param user      Handed to the observer.

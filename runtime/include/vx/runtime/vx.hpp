@@ -316,6 +316,25 @@ public:
   }
 };
 
+// A run that goes on, see vx_call_submit. The last one that has it waits until it is done.
+class Pending : public Handle<vx_pending, vx_pending_retain, vx_pending_release> {
+public:
+  Pending() = default;
+  // Takes over one reference to a run with so many results.
+  Pending(vx_pending *owned, size_t outputs) : Handle(owned), outputCount(outputs) {}
+
+  // One that is held.
+  void start() { check(vx_call_start(object)); }
+  std::vector<Value> wait() const {
+    std::vector<vx_value *> results(outputCount);
+    check(vx_call_wait(object, results.size(), results.data()));
+    return {results.begin(), results.end()};
+  }
+
+private:
+  size_t outputCount = 0;
+};
+
 class Call : public Handle<vx_call, vx_call_retain, vx_call_release> {
 public:
   using Handle::Handle;
@@ -347,6 +366,20 @@ public:
   }
   std::vector<Value> run(std::initializer_list<Value> inputs) {
     return run(std::span<const Value>(inputs.begin(), inputs.size()));
+  }
+  // Starts a run, unless it is held, beside this thread. `places` as for runInto, or none.
+  Pending submit(std::span<const Value> inputs, bool hold = false, std::span<const vx_result_place> places = {}) {
+    std::vector<vx_value *> given;
+    for (const Value &input : inputs)
+      given.push_back(input.get());
+    vx_submit_options options = {};
+    options.struct_size = sizeof(options);
+    options.hold = hold;
+    options.place_count = places.size();
+    options.places = places.data();
+    vx_pending *pending = nullptr;
+    check(vx_call_submit(object, given.size(), given.data(), &options, &pending));
+    return Pending(pending, outputCount);
   }
   void setProfile(bool on) { vx_call_set_profile(object, on); }
   void setStream(void *stream) { check(vx_call_set_stream(object, stream)); }

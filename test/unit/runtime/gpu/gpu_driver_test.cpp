@@ -2,6 +2,7 @@
 // fail. Each test runs for both.
 #include "gpu/gpu_driver_test.h"
 
+#include "exec/pending_runs.h"
 #include "programs.h"
 
 #include <algorithm>
@@ -655,6 +656,63 @@ TYPED_TEST(GpuDriver, kernelThatTheDriverStopsFailsTheCallsOfItsDeviceOnly) {
   ASSERT_OK(second.run(sum));
   EXPECT_EQ(sum, (std::vector<int32_t>{2, 4, 6, 8}));
   this->gpu->failures.clear();
+}
+
+// A run that was started before the device was lost fails as well, and none is started behind it.
+TYPED_TEST(GpuDriver, runsThatAreOnTheirWayAreLostWithTheDevice) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> one(this->options);
+  ASSERT_OK(one.create(TypeParam::backend, codes, TypeParam::common));
+  std::unique_ptr<CallState> state;
+  ASSERT_OK(one.instance->takeCall(0, state));
+  {
+    PendingRuns runs(*one.instance, *state);
+    const Ref<Value> x = vectorValue({1, 2, 3, 4});
+    Value *inputs[] = {x.get()};
+    PendingRun first, second, third;
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runs.submit(inputs, {}, /*hold=*/true, first));
+    ASSERT_OK(runs.submit(inputs, {}, /*hold=*/true, second));
+    this->gpu->fail(this->names.EventSynchronize.name, 702, 0, /*device=*/0);
+    ASSERT_OK(runs.start(first));
+    ASSERT_OK(runs.start(second));
+    for (PendingRun *run : {&first, &second}) {
+      Status status = runs.wait(*run, outputs);
+      EXPECT_EQ(status.code(), VX_DEVICE_LOST);
+      EXPECT_NE(status.message().find("device 'Stand-in 0' was lost"), std::string_view::npos) << status.message();
+      runs.drop(*run);
+    }
+    EXPECT_TRUE(one.instance->context()->isLost());
+    EXPECT_EQ(runs.submit(inputs, {}, /*hold=*/false, third).code(), VX_DEVICE_LOST);
+  }
+  this->gpu->failures.clear();
+}
+
+// What is queued in a stream of the caller's is so before the function returns.
+TYPED_TEST(GpuDriver, nothingIsSubmittedInTheCallersStream) {
+  const std::vector<std::span<const uint8_t>> codes = {this->bytes(TypeParam::scaleAdd),
+                                                       this->bytes(TypeParam::gather)};
+  OneInstance<TypeParam> one(this->options);
+  ASSERT_OK(one.create(TypeParam::backend, codes, TypeParam::common));
+  std::unique_ptr<CallState> state;
+  ASSERT_OK(one.instance->takeCall(0, state));
+  PendingRuns runs(*one.instance, *state);
+  const Ref<Value> x = vectorValue({1, 2, 3, 4});
+  Value *inputs[] = {x.get()};
+  PendingRun held, other;
+  ASSERT_OK(runs.submit(inputs, {}, /*hold=*/true, held));
+  int callers = 0;
+  ASSERT_OK(state->setStream(&callers));
+  const char *refusal = "the call works in a stream of the caller's, in whose order nothing can be submitted";
+  EXPECT_FAILS(runs.submit(inputs, {}, /*hold=*/true, other), VX_UNSUPPORTED, refusal);
+  EXPECT_FAILS(runs.start(held), VX_UNSUPPORTED, refusal);
+  ASSERT_OK(state->setStream(nullptr));
+  ASSERT_OK(runs.start(held));
+  std::vector<Ref<Value>> outputs;
+  ASSERT_OK(runs.wait(held, outputs));
+  EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{1, 2, 3, 4}));
+  runs.drop(held);
 }
 
 // The driver waits for ever, and so it is not asked to.

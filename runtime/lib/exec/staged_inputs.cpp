@@ -1,0 +1,123 @@
+#include "exec/staged_inputs.h"
+
+#include "exec/binding.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vx {
+
+Status StagedInputs::bind(Instance &instance, uint32_t index, std::span<Value *const> inputs,
+                          std::span<const ResultPlace> places) {
+  clear();
+  const Function &function = instance.data().functions[index];
+  VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, instance.symbols(), inputs, symbolValues));
+  VX_RETURN_IF_ERROR(checkPlaces(function, symbolValues, inputs, places));
+  entryIndex = chooseEntry(instance.target(), index);
+  valuePointers.assign(inputs.begin(), inputs.end());
+  for (Value *input : inputs)
+    values.emplace_back(input);
+  return okStatus();
+}
+
+size_t StagedInputs::chooseEntry(const Target &target, uint32_t function) const {
+  const std::vector<Entry> &entries = target.entries;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].function != function)
+      continue;
+    bool fits = true;
+    for (const Constraint &constraint : entries[i].constraints)
+      fits &= constraint.min <= symbolValues[constraint.symbol] && symbolValues[constraint.symbol] <= constraint.max;
+    if (fits)
+      return i;
+  }
+  // The loader made sure that the last entry of a function has no constraints.
+  return entries.size();
+}
+
+Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,
+                                 hal::Stream &stream) {
+  hal::Device &device = instance.device();
+  place.writable = false;
+  place.owner = nullptr;
+  if (value.context() && &value.context()->device() == &device) {
+    place.view = {value.memory().get(), value.offset(), value.size()};
+    // A kernel's buffers are aligned; a result that is a slice may not be.
+    if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
+      return okStatus();
+  }
+  if (value.size() == 0) {
+    place.view = instance.loaded().emptyBuffer().view();
+    return okStatus();
+  }
+  const void *bytes = nullptr;
+  VX_RETURN_IF_ERROR(value.hostBytes(bytes));
+  if (reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
+    Ref<hal::Memory> imported;
+    VX_RETURN_IF_ERROR(device.importHost(bytes, value.size(), imported));
+    if (imported) {
+      place.view = {imported.get(), 0, value.size()};
+      memory.push_back(std::move(imported));
+      return okStatus();
+    }
+  }
+  Ref<hal::Memory> copy;
+  const bool exact = device.info().separatesBuffers;
+  if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
+    copy = *cache;
+  } else {
+    if (cache)
+      *cache = nullptr; // makes room
+    VX_RETURN_IF_ERROR(instance.allocate(value.size(), copy));
+    if (cache)
+      *cache = copy;
+  }
+  place.view = {copy.get(), 0, value.size()};
+  memory.push_back(std::move(copy));
+  return stream.upload(place.view, bytes);
+}
+
+Status StagedInputs::place(Instance &instance, uint32_t index, hal::Stream &stream) {
+  const Function &function = instance.data().functions[index];
+  copies.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string &name = function.inputs[i].name;
+    if (function.inputs[i].type.kind == VX_TENSOR) {
+      VX_RETURN_IF_ERROR(placeTensor(instance, *values[i], buffers.emplace_back(), &copies[i], stream)
+                             .addContext(fmt::format("input '{}'", name)));
+      continue;
+    }
+    Ref<List> list = makeRef<List>();
+    list->elementType = values[i]->elementType();
+    for (const Ref<Value> &element : values[i]->elements()) {
+      ListTensor &tensor = list->tensors.emplace_back();
+      tensor.dims.assign(element->dims().begin(), element->dims().end());
+      VX_RETURN_IF_ERROR(
+          placeTensor(instance, *element, tensor.buffer, nullptr, stream).addContext(fmt::format("input '{}'", name)));
+    }
+    lists.push_back(std::move(list));
+  }
+  return okStatus();
+}
+
+void StagedInputs::fill(Registers &registers) const {
+  std::copy(symbolValues.begin(), symbolValues.end(), registers.i64.begin());
+  std::copy(buffers.begin(), buffers.end(), registers.buffers.begin());
+  std::copy(lists.begin(), lists.end(), registers.objects.begin());
+}
+
+void StagedInputs::clear() {
+  buffers.clear();
+  lists.clear();
+  memory.clear();
+  valuePointers.clear();
+  values.clear();
+}
+
+void StagedInputs::takeIdleMemory(std::vector<Ref<hal::Memory>> &idle) {
+  for (Ref<hal::Memory> &copy : copies)
+    if (copy)
+      idle.push_back(std::move(copy));
+}
+
+} // namespace vx
