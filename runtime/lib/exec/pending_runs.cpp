@@ -34,7 +34,14 @@ Status PendingRuns::takeSlot(PendingRun &run) {
   }
 }
 
-void PendingRuns::freeSlot(PendingRun &run) {
+// What may still be uploaded must be done. What is kept for later goes too, since others may need the room.
+void PendingRuns::giveUp(PendingRun &run) {
+  Slot &slot = slots[run.slot];
+  if (slot.stream)
+    (void)slot.stream->wait().ok();
+  slot.inputs.clear();
+  std::vector<Ref<hal::Memory>> dropped;
+  slot.inputs.takeIdleMemory(dropped);
   {
     std::lock_guard lock(mutex);
     slots[run.slot].user = nullptr;
@@ -68,10 +75,8 @@ Status PendingRuns::submit(std::span<Value *const> inputs, std::vector<ResultPla
     if (hold || (status = start(run)).ok())
       return status;
     run.stage = PendingRun::Stage::New;
-    (void)slot.stream->wait().ok();
   }
-  slot.inputs.clear();
-  freeSlot(run);
+  giveUp(run);
   return status;
 }
 
@@ -153,11 +158,7 @@ void PendingRuns::drop(PendingRun &run) {
   std::unique_lock lock(mutex);
   if (run.stage == PendingRun::Stage::Held) {
     lock.unlock();
-    Slot &slot = slots[run.slot];
-    (void)slot.stream->wait().ok();
-    slot.inputs.clear();
-    freeSlot(run);
-    return;
+    return giveUp(run);
   }
   changed.wait(lock, [&] { return run.stage != PendingRun::Stage::Started; });
 }

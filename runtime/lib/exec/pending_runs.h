@@ -60,7 +60,7 @@ private:
 
   Status checkStream() const;
   Status takeSlot(PendingRun &run);
-  void freeSlot(PendingRun &run);
+  void giveUp(PendingRun &run);
   Status stageInputs(Slot &slot, std::span<Value *const> inputs, std::span<const ResultPlace> places);
   Status finish(PendingRun &run);
   void work();

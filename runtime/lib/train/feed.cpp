@@ -132,6 +132,7 @@ std::vector<Value> Feed::read(std::span<const int64_t> rows) {
   std::vector<std::byte *> places(data.columns().size(), nullptr);
   std::vector<std::vector<int64_t>> dims;
   std::vector<uint64_t> sizes;
+  turn = 1 - turn;
   for (Input &input : inputs) {
     const Column &column = data.columns()[input.column];
     std::vector<int64_t> &shape = dims.emplace_back(column.dims);
@@ -139,17 +140,19 @@ std::vector<Value> Feed::read(std::span<const int64_t> rows) {
     if (!byteCount(column.type, shape, sizes.emplace_back()))
       throw argumentError("batch: {} is too large", typeText(column.type, shape));
     const size_t lines = std::max<size_t>((sizes.back() + sizeof(Line) - 1) / sizeof(Line), 1);
-    if (input.memory.size() < lines)
-      input.memory.resize(lines);
-    places[input.column] = input.memory[0].bytes;
+    std::vector<Line> &memory = input.memory[turn];
+    if (memory.size() < lines)
+      memory.resize(lines);
+    places[input.column] = memory[0].bytes;
   }
   data.read(rows, places);
   std::vector<Value> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Input &input = inputs[i];
+    const std::byte *bytes = input.memory[turn][0].bytes;
     if (input.range)
-      data.check_range(input.column, input.range->first, input.range->second, rows, input.memory[0].bytes);
-    values.push_back(Value::wrap(input.argument->element_type, dims[i], input.memory[0].bytes, sizes[i]));
+      data.check_range(input.column, input.range->first, input.range->second, rows, bytes);
+    values.push_back(Value::wrap(input.argument->element_type, dims[i], bytes, sizes[i]));
   }
   return values;
 }

@@ -4,6 +4,7 @@
 
 #include "vx/train/dataset.hpp"
 
+#include <array>
 #include <optional>
 
 namespace vx::train {
@@ -25,7 +26,7 @@ public:
   // The first dimension of the inputs: a number, or "batch".
   const std::string &dimension() const { return batchText; }
 
-  // The rows `rows` of the data. They stay until the next ones are read.
+  // The rows `rows` of the data. They stay until the next but one are read, so that some can be used meanwhile.
   std::vector<Value> read(std::span<const int64_t> rows);
 
 private:
@@ -36,7 +37,7 @@ private:
     const vx_argument_info *argument;
     size_t column;
     std::optional<std::pair<int64_t, int64_t>> range;
-    std::vector<Line> memory;
+    std::array<std::vector<Line>, 2> memory;
   };
 
   void addInput(const vx_argument_info &argument, std::vector<std::string> &problems);
@@ -44,6 +45,7 @@ private:
 
   Dataset data;
   std::vector<Input> inputs;
+  size_t turn = 0; // of the two memories
   std::string functionName, batchText;
   int64_t fixed = -1;
   int64_t least = 0, most = INT64_MAX, multiple = 1;

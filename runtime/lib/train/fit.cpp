@@ -157,28 +157,113 @@ void Fit::lookAt(const Scores &scores) {
     note(what);
 }
 
+int64_t Fit::rowsAt(int64_t row) const {
+  const int64_t count = std::min(rowsOfStep(), plan.rows - row), rest = count % plan.batch;
+  return rest > 0 && !feed.takes(rest) ? count - rest : count;
+}
+
+// The first batch of the step that begins at a row.
+Fit::Place Fit::firstOf(uint64_t step, int64_t row) const {
+  const Progress &position = session.position;
+  return {step, 0, position.epoch, position.seed, row, std::min(plan.batch, rowsAt(row))};
+}
+
+Fit::Batch Fit::read(const Place &place) {
+  Batch batch;
+  batch.place = place;
+  try {
+    batch.inputs = feed.read(std::span(order).subspan(static_cast<size_t>(place.row), static_cast<size_t>(place.rows)));
+  } catch (...) {
+    batch.failure = std::current_exception(); // said when it is this batch's turn
+  }
+  return batch;
+}
+
+void Fit::hold(Batch &batch, double rate) {
+  const Session::Draw draw = {batch.place.step, batch.place.batch};
+  batch.rate = rate;
+  batch.run = {};
+  batch.run = options.accumulate == 1 ? session.hold_step(batch.inputs, rate, options.scale, draw)
+                                      : session.hold_backward(batch.inputs, options.scale, draw);
+}
+
+// While a step runs. What fails here is tried again when it is this batch's turn, and said then.
+void Fit::readAhead(const Place &place) {
+  ahead = read(place);
+  if (ahead.failure || !mayHoldAhead)
+    return;
+  try {
+    hold(ahead, rateOf(place.step));
+  } catch (...) {
+    ahead.run = {};
+  }
+}
+
+// Nothing of a batch is used that was read for another one: a callback may have changed what comes next.
+std::vector<Value> Fit::runBatch(const Place &place, const std::optional<Place> &next) {
+  Batch batch = ahead.place == place && (ahead.failure || !ahead.inputs.empty()) ? std::move(ahead) : read(place);
+  ahead = {};
+  if (batch.failure)
+    std::rethrow_exception(batch.failure);
+  if (!batch.run || std::bit_cast<uint64_t>(batch.rate) != std::bit_cast<uint64_t>(lastRate))
+    hold(batch, lastRate);
+  session.batch_of_step = place.batch;
+  batch.run.start();
+  if (next)
+    readAhead(*next);
+  try {
+    return batch.run.wait();
+  } catch (const vx::Error &error) {
+    // A run that fails has changed nothing, and there is more room without the next one's inputs.
+    if (error.code() != VX_OUT_OF_MEMORY || !next || !mayHoldAhead)
+      throw;
+  }
+  ahead.run = {};
+  mayHoldAhead = false;
+  hold(batch, lastRate);
+  batch.run.start();
+  return batch.run.wait();
+}
+
 // Of one batch, or of several as if they were one.
-Scores Fit::takeStep(std::span<const int64_t> rows) {
-  const auto batch = static_cast<size_t>(plan.batch);
-  if (options.accumulate == 1)
-    return session.run_step(feed.read(rows), static_cast<int64_t>(rows.size()), lastRate, options.scale);
+Scores Fit::takeStep() {
+  const Progress &position = session.position;
+  const int64_t end = position.row + rowsAt(position.row);
+  std::optional<Place> nextStep;
+  if (end < plan.rows && rowsAt(end) > 0 && (options.max_steps == 0 || position.step + 1 < options.max_steps))
+    nextStep = firstOf(position.step + 1, end);
+  Place place = firstOf(position.step, position.row);
   Scores scores;
-  for (size_t begin = 0; begin < rows.size(); begin += batch) {
-    const std::span<const int64_t> part = rows.subspan(begin, std::min(batch, rows.size() - begin));
-    add(scores, session.run_backward(feed.read(part), static_cast<int64_t>(part.size()), begin > 0, options.scale));
+  for (;;) {
+    std::optional<Place> next = place;
+    next->row += place.rows;
+    next->rows = std::min(plan.batch, end - next->row);
+    ++next->batch;
+    const bool isLast = next->rows <= 0;
+    if (isLast)
+      next = nextStep;
+    const std::vector<Value> outputs = runBatch(place, next);
+    if (options.accumulate == 1) {
+      ++session.position.step;
+      return session.scores_of(outputs, place.rows);
+    }
+    add(scores, session.scores_of(outputs, place.rows));
+    if (isLast)
+      break;
+    place = *next;
   }
   session.run_update(lastRate, options.scale);
   divide(scores);
   return scores;
 }
 
-void Fit::runStep(std::span<const int64_t> rows) {
+void Fit::runStep() {
   Progress &position = session.position;
-  lastRate = options.schedule.rate({position.step, plan.steps_per_epoch, plan.total_steps});
+  lastRate = rateOf(position.step);
   if (!std::isfinite(lastRate))
     throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(),
                         position.step + 1, lastRate);
-  const Scores scores = takeStep(rows);
+  const Scores scores = takeStep();
   position.row += scores.rows;
   add(sums, scores);
   lookAt(scores);
@@ -193,19 +278,19 @@ void Fit::runStep(std::span<const int64_t> rows) {
 void Fit::runEpoch() {
   Progress &position = session.position;
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<int64_t> order = permutation(plan.rows, position.seed, Use::order, position.epoch);
+  order = permutation(plan.rows, position.seed, Use::order, position.epoch);
+  ahead = {};
   while (position.row < plan.rows) {
-    int64_t count = std::min(rowsOfStep(), plan.rows - position.row);
-    if (const int64_t rest = count % plan.batch; rest > 0 && !feed.takes(rest)) {
+    const int64_t count = rowsAt(position.row);
+    if (const int64_t rest = std::min(rowsOfStep(), plan.rows - position.row) - count; rest > 0) {
       if (!hasNotedRest)
         note(fmt::format("the last {} of {} rows of each epoch are left out: they are no batch of {}", rest, plan.rows,
                          feed.dimension()));
       hasNotedRest = true;
-      count -= rest;
       if (count == 0)
         break;
     }
-    runStep(std::span(order).subspan(static_cast<size_t>(position.row), static_cast<size_t>(count)));
+    runStep();
     if (isStopped() && position.row < plan.rows && feed.takes(std::min(plan.batch, plan.rows - position.row)))
       return;
   }

@@ -5,6 +5,7 @@
 #include "feed.h"
 #include "vx/train/session.hpp"
 
+#include <exception>
 #include <map>
 #include <string>
 
@@ -27,8 +28,33 @@ private:
   void restore();
   void runEpoch();
   void finishEpoch(double seconds);
-  void runStep(std::span<const int64_t> rows);
-  Scores takeStep(std::span<const int64_t> rows);
+  // A batch of the epoch that goes on, and what its run depends on beside the variables.
+  struct Place {
+    uint64_t step = 0, batch = 0; // steps done, and batches of the step
+    uint64_t epoch = 0, seed = 0;
+    int64_t row = 0, rows = 0;
+    bool operator==(const Place &) const = default;
+  };
+  // Its rows are read, and its inputs are on the device where `run` is something.
+  struct Batch {
+    Place place;
+    double rate = 0;
+    std::vector<Value> inputs;
+    Pending run; // held
+    std::exception_ptr failure;
+  };
+
+  // The rows of the step that begins at a row; 0: those that are left are no batch, or there are none.
+  int64_t rowsAt(int64_t row) const;
+  Place firstOf(uint64_t step, int64_t row) const;
+  void runStep();
+  Scores takeStep();
+  // What it gives. `next` is read meanwhile.
+  std::vector<Value> runBatch(const Place &place, const std::optional<Place> &next);
+  Batch read(const Place &place);
+  void hold(Batch &batch, double rate);
+  void readAhead(const Place &place);
+  double rateOf(uint64_t step) const { return options.schedule.rate({step, plan.steps_per_epoch, plan.total_steps}); }
   int64_t rowsOfStep() const { return plan.batch * static_cast<int64_t>(options.accumulate); }
   void lookAt(const Scores &scores);
   void note(std::string text);
@@ -48,6 +74,9 @@ private:
   History history;
 
   // Of the epoch that goes on.
+  std::vector<int64_t> order; // of the rows
+  Batch ahead;                // the one that is to be next, read while the one before ran
+  bool mayHoldAhead = true;   // there is room for the inputs of two batches on the device
   Scores sums;
   double lastRate = 0;
   uint64_t strangeSteps = 0; // whose loss is no finite number

@@ -102,14 +102,14 @@ Scores Session::scores_of(std::span<const Value> outputs, int64_t rows) const {
 }
 
 // What a step takes, in the order of its inputs; without data where `inputs` is empty.
-std::vector<Value> Session::step_inputs(std::span<const Value> inputs, double rate, double scale) const {
+std::vector<Value> Session::step_inputs(std::span<const Value> inputs, double rate, double scale, Draw draw) const {
   std::vector<Value> values(training->train_step->input_count);
   for (size_t i = 0; i < inputs.size(); ++i)
     values[training->inputs[i]] = inputs[i];
   for (size_t i = 0; i < training->hyper_count; ++i) {
     const vx_hyper_info &hyper = training->hypers[i];
     if (hyper.kind == VX_HYPER_SEED) {
-      const auto seed = static_cast<int64_t>(randomNumber(position.seed, Use::step, batch_of_step, position.step));
+      const auto seed = static_cast<int64_t>(randomNumber(position.seed, Use::step, draw.batch, draw.step));
       values[hyper.input] = Value::tensor<int64_t>({}, {seed});
     } else {
       const auto number = static_cast<float>(hyper.kind == VX_HYPER_RATE ? rate : scale);
@@ -121,7 +121,8 @@ std::vector<Value> Session::step_inputs(std::span<const Value> inputs, double ra
 
 Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale) {
   batch_of_step = 0;
-  const std::vector<Value> outputs = call_of(*training->train_step).run(step_inputs(inputs, rate, scale));
+  const std::vector<Value> outputs =
+      call_of(*training->train_step).run(step_inputs(inputs, rate, scale, {position.step, 0}));
   ++position.step;
   return scores_of(outputs, rows);
 }
@@ -133,9 +134,9 @@ void Session::want_halves() const {
 }
 
 // A half takes of the step's inputs those of its own names.
-std::vector<Value> Session::run_half(const vx_function_info &half, std::span<const Value> inputs, double rate,
-                                     double scale, bool keep) {
-  const std::vector<Value> known = step_inputs(inputs, rate, scale);
+std::vector<Value> Session::half_inputs(const vx_function_info &half, std::span<const Value> inputs, double rate,
+                                        double scale, Draw draw, bool keep) const {
+  const std::vector<Value> known = step_inputs(inputs, rate, scale, draw);
   const uint8_t flag = keep ? 1 : 0;
   std::vector<Value> values;
   for (size_t i = 0; i < half.input_count; ++i) {
@@ -147,17 +148,28 @@ std::vector<Value> Session::run_half(const vx_function_info &half, std::span<con
       if (std::string_view(training->train_step->inputs[k].name) == half.inputs[i].name)
         values.push_back(known[k]);
   }
-  return call_of(half).run(values);
+  return values;
 }
 
 Scores Session::run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale) {
   batch_of_step = keep ? batch_of_step + 1 : 0;
-  return scores_of(run_half(*training->backward, inputs, 0, scale, keep), rows);
+  const vx_function_info &half = *training->backward;
+  return scores_of(call_of(half).run(half_inputs(half, inputs, 0, scale, {position.step, batch_of_step}, keep)), rows);
 }
 
 void Session::run_update(double rate, double scale) {
-  run_half(*training->step, {}, rate, scale, false);
+  const vx_function_info &half = *training->step;
+  call_of(half).run(half_inputs(half, {}, rate, scale, {position.step, batch_of_step}, false));
   ++position.step;
+}
+
+Pending Session::hold_step(std::span<const Value> inputs, double rate, double scale, Draw draw) {
+  return call_of(*training->train_step).submit(step_inputs(inputs, rate, scale, draw), /*hold=*/true);
+}
+
+Pending Session::hold_backward(std::span<const Value> inputs, double scale, Draw draw) {
+  const vx_function_info &half = *training->backward;
+  return call_of(half).submit(half_inputs(half, inputs, 0, scale, draw, draw.batch > 0), /*hold=*/true);
 }
 
 // The rows of a batch that is given by hand.

@@ -132,13 +132,21 @@ private:
 
   Call &call_of(const vx_function_info &function);
   Scores scores_of(std::span<const Value> outputs, int64_t rows) const;
-  std::vector<Value> step_inputs(std::span<const Value> inputs, double rate, double scale) const;
-  std::vector<Value> run_half(const vx_function_info &half, std::span<const Value> inputs, double rate, double scale,
-                              bool keep);
+  // Where the random numbers of a run come from.
+  struct Draw {
+    uint64_t step = 0;  // steps done
+    uint64_t batch = 0; // of the step
+  };
+  std::vector<Value> step_inputs(std::span<const Value> inputs, double rate, double scale, Draw draw) const;
+  std::vector<Value> half_inputs(const vx_function_info &half, std::span<const Value> inputs, double rate, double scale,
+                                 Draw draw, bool keep) const;
   void want_halves() const;
   Scores run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale);
   Scores run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale);
   void run_update(double rate, double scale);
+  // The same runs, held.
+  Pending hold_step(std::span<const Value> inputs, double rate, double scale, Draw draw);
+  Pending hold_backward(std::span<const Value> inputs, double scale, Draw draw);
   Scores evaluate_all(const Dataset &data, int64_t batch, std::vector<std::string> &notes);
 
   Module module;
