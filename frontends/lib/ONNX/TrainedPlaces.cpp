@@ -44,12 +44,13 @@ void TrainedPlaces::add(VariableOp variable) {
           return value.name == name && value.elements == variable.getInitialAttr();
         }))
       found.push_back(place);
-  // One whose first value is another one than the model's has the place of its name.
-  if (found.empty() && named->second.size() == 1)
+  // One that begins with random values has the place of its name.
+  if (!variable.getInitialAttr() && named->second.size() == 1)
     found.push_back(named->second.front());
   if (found.empty())
-    throwUnsupported("'" + name + "' is trained, but " + Twine(named->second.size()) +
-                     " tensors have this name, and none of them the values that it begins with");
+    throwUnsupported("'" + name + "' is trained, but " + Twine(named->second.size()) + " of the model's tensors " +
+                     (named->second.size() == 1 ? "has" : "have") +
+                     " this name, and none of them the values that it begins with");
   for (const void *place : found) {
     for (const OnnxSource::Value &value : source.getValues(place)) {
       if (value.name != name)

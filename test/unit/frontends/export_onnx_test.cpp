@@ -79,7 +79,7 @@ protected:
 /// y = x w^T + b of three classes, with further parts.
 ModelProto dense(std::vector<Part> parts = {}) {
   AttributeProto transposed = attribute("transB", int64_t(1));
-  parts.push_back(floats("w", {3, 4}, std::vector<float>(12, 0.5f)));
+  parts.push_back(floats("w", {3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   parts.push_back(floats("b", {3}, {1, 2, 3}));
   parts.push_back(node("Gemm", {"x", "w", "b"}, {"y"}, {transposed}));
   ModelProto result =
@@ -94,7 +94,8 @@ constexpr const char *head = R"(
   func.func private @predict(tensor<2x4xf32>) -> (tensor<2x5xf32> {vx.name = "y"})
 )";
 constexpr const char *same = R"(
-  vx.variable @w role = parameter : tensor<3x4xf32> = dense<0.5> : tensor<3x4xf32>
+  vx.variable @w role = parameter : tensor<3x4xf32> =
+      dense<[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]> : tensor<3x4xf32>
 )";
 
 TEST_F(ExportOnnx, nothingIsTrained) {
@@ -148,6 +149,27 @@ TEST_F(ExportOnnx, variablesWithoutAPlace) {
             "error: 'w' is trained in another element type than the model's: want f32, got f16");
   EXPECT_EQ(exported(dense(), std::string(same) + "vx.variable @v role = parameter source = \"w\" : tensor<3x4xf32>"),
             "error: two variables are trained that have the name 'w' in the model");
+}
+
+/// Which of two tensors of one name a variable begins with is known by its values.
+TEST_F(ExportOnnx, oneNameTwice) {
+  auto branch = [](float element) {
+    return graph({}, {floats("k", {2}, {element, 5}), node("Identity", {"k"}, {"r"})}, {value("r")});
+  };
+  ModelProto before =
+      dense({node("If", {"c"}, {"z"}, {attribute("then_branch", branch(1)), attribute("else_branch", branch(2))})});
+  *before.mutable_graph()->add_input() = value("c", tensorType(BOOL, {}));
+  ModelProto after, want = before;
+  ASSERT_TRUE(after.ParseFromString(
+      exported(before, "vx.variable @k role = parameter : tensor<2xf32> = dense<[2.0, 5.0]> : tensor<2xf32>")));
+  TensorProto &tensor =
+      *want.mutable_graph()->mutable_node(0)->mutable_attribute(1)->mutable_g()->mutable_initializer(0);
+  tensor.clear_float_data();
+  tensor.set_raw_data(std::string(8, 'v'));
+  EXPECT_EQ(after.SerializeAsString(), want.SerializeAsString());
+  EXPECT_EQ(exported(before, "vx.variable @k role = parameter : tensor<2xf32> = dense<[3.0, 5.0]> : tensor<2xf32>"),
+            "error: 'k' is trained, but 2 of the model's tensors have this name, and none of them the values that it "
+            "begins with");
 }
 
 /// Fields that no reader here knows, groups among them, and lengths that are longer than need be.

@@ -160,6 +160,9 @@ TEST(OnnxSkeleton, largerThanAFileMayBe) {
     uint64_t size = 0;
     const bool isGood = skeleton.writeModel("", {}, [&](std::span<const uint8_t> part) { size += part.size(); }, error);
     EXPECT_EQ(isGood, count == 2047);
+    EXPECT_EQ(error, isGood ? ""
+                            : "the model has more than 2147483647 bytes, which no ONNX file may have; want its weights "
+                              "beside it (vx-compile --export=external)");
     EXPECT_EQ(size, isGood ? count << 20 : 0);
   }
 }

@@ -200,6 +200,16 @@ TEST(VxcBytes, trainingWantsNumbersAboveZero) {
       << infinite.messages;
 }
 
+TEST(VxcBytes, anExportIsOfWhatIsTrained) {
+  const Bytes unknown(Program, "m.mlir", [](vxc_options &options) { options.onnx_export = "outside"; });
+  EXPECT_EQ(unknown.result, VXC_USAGE);
+  EXPECT_EQ(unknown.messages, "--export: want inside, external or none, got 'outside'\n");
+  const Bytes untrained(Program, "m.mlir", [](vxc_options &options) { options.onnx_export = "inside"; });
+  EXPECT_EQ(untrained.result, VXC_USAGE);
+  EXPECT_EQ(untrained.messages,
+            "--export: want --train, --loss and --optimizer with it: what is trained is exported\n");
+}
+
 TEST(VxcBytes, badArguments) {
   EXPECT_EQ(vxc_compile_bytes("", 0, "m", nullptr, nullptr), VXC_USAGE);
   std::string message;
