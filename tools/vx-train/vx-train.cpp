@@ -345,8 +345,10 @@ static int run(const char *name, int argc, char **argv) {
     files.addInput("the checkpoint to resume from", options.resume);
   if (!options.save.empty())
     files.addOutput("the checkpoint", options.save);
-  if (!options.exported.empty())
+  if (!options.exported.empty()) {
     files.addOutput("the exported model", options.exported);
+    files.addOutput("the exported model's weights,", options.exported + ".data"); // where the module wants them there
+  }
   if (!options.history.empty())
     files.addOutput("the history", options.history);
   files.addStandardOutput();

@@ -238,6 +238,10 @@ TEST_F(VxTrain, exportsWhatIsTrained) {
   EXPECT_NE(contents("trained.onnx"), contents("untrained.onnx"));
   EXPECT_EQ(vxTrain(arguments + "--resume s --export again.onnx").code, 0);
   EXPECT_EQ(contents("trained.onnx"), contents("again.onnx"));
+  expectError(
+      arguments + "--data data --save s.data --export s", 2,
+      "the exported model's weights, 's.data' is the same file as the checkpoint 's.data', want another name for "
+      "it");
   // Alone it keeps what is trained. The table is no data either.
   outcome = vxTrain(arguments + "--data data --seed 7 --export alone.onnx");
   EXPECT_EQ(outcome.err, "");
