@@ -167,6 +167,22 @@ def check_formulas(net):
             raise AssertionError(f"the formula of {name}: {want}, by differences {slope}")
 
 
+def run_unchanged(runner, device, threads, module, net, rows):
+    """A step of no rows, and one that fails by a label that is no class, leave parameters and statistics as they are."""
+    label = np.arange(rows) % CLASSES + (np.arange(rows) == rows - 1) * CLASSES
+    inputs = [("x0.bin", np.ones((rows, INPUTS), np.float32)), ("t0.bin", label), ("rate.bin", np.float32(RATE)), ("seed.bin", np.int64(1))]
+    script = [f"call train_step {' '.join(runner.put(*pair) for pair in inputs)}"]
+    variables = dict(net.weights, **net.statistics)
+    script += [f"read {name} {runner.path(name)}" for name in variables]
+    answers = runner.call(module, device, threads, script)
+    if answers[0].startswith("done") != (rows == 0) or not all(answer.startswith("done") for answer in answers[1:]):
+        raise AssertionError(f"a step of {rows} rows: {answers}")
+    for name, value in variables.items():
+        got = np.fromfile(runner.path(name), np.float32)
+        if got.tobytes() != value.tobytes():
+            raise AssertionError(f"a step of {rows} rows: {name} is {got}, want {value.reshape(-1)}")
+
+
 def run_steps(runner, device, threads, module, net, drops, of_batch, steps=4):
     """Steps of plain gradient descent: results, parameters and statistics after each one, and what `evaluate` and `predict` say of them."""
     random, script, data = np.random.default_rng(3), [], []
@@ -264,6 +280,13 @@ def main():
                 continue
             for device in devices:
                 attempt(name, device, lambda threads: run_steps(runner, device, threads, module, net, drops, of_batch))
+        if options.filter in "unchanged":
+            net = Net((0.2, 0.5), True)
+            net.save(runner.path("net.onnx"))
+            module = runner.compile(runner.path("net.onnx"), devices, "--train=auto", "--loss=cross_entropy", "--optimizer=sgd", "--batch-norm=train")
+            for device in devices:
+                for rows in (0, BATCH):
+                    attempt("unchanged", device, lambda threads: run_unchanged(runner, device, threads, module, net, rows))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
