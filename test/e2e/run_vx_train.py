@@ -46,6 +46,12 @@ def order_of(rows, seed, epoch):
     return order
 
 
+def seed_of(seed, step):
+    """The seed of a step's random numbers: number `step` of the stream 0 of its use, as runtime/lib/train/random.h has it."""
+    key = philox(words(3, int.from_bytes(b"vx.train", "little")), [seed & WORD, seed >> 32])[:2]
+    return philox(words(step // 2, 0), key)[2 * (step % 2):][:2]
+
+
 def make_model(path, has_forms=False):
     """`has_forms`: with a batch norm and dropouts."""
     random = np.random.default_rng(0)
@@ -258,6 +264,32 @@ def check_forms(tests):
     tests.check("without dropouts", tests.bytes_of("plain") != tests.bytes_of("forms"), "the same bytes")
 
 
+def check_seeds(tests):
+    """Each step draws by a seed of its own: of a row of ones the mean behind a dropout says how many were kept."""
+    with open(os.path.join(tests.folder, "kept.mlir"), "w") as file:
+        file.write("""vx.symbol "n"
+vx.variable @w role = parameter : tensor<512xf32> = dense<1.0> : tensor<512xf32>
+func.func @main(%x: tensor<?x512xf32, #vx.enc<[n, 512]>> {vx.name = "image"}) -> (tensor<?x512xf32, #vx.enc<[n, 512]>> {vx.name = "y"}) {
+  %w = vx.variable_load @w : tensor<512xf32>
+  %r = vx.broadcast %w, [1] : tensor<512xf32> -> tensor<?x512xf32, #vx.enc<[n, 512]>>
+  %p = vx.mul %x, %r : tensor<?x512xf32, #vx.enc<[n, 512]>>, tensor<?x512xf32, #vx.enc<[n, 512]>>
+  %y, %m = vx.dropout %p ratio = 0.5 : tensor<?x512xf32, #vx.enc<[n, 512]>>
+  return %y : tensor<?x512xf32, #vx.enc<[n, 512]>>
+}
+""")
+    os.makedirs(os.path.join(tests.folder, "ones"))
+    np.save(os.path.join(tests.folder, "ones", "image.npy"), np.ones((1, 512), np.float32))
+    tests.run("vx-train", "kept.mlir", "--loss=none", "--optimizer=sgd", "--device=cpu", "--data=ones", "--epochs=5", "--batch-size=1", "--lr=1e-30", "--seed=7",
+              "--history=kept.json")
+    with open(os.path.join(tests.folder, "kept.json")) as file:
+        losses = [epoch["loss"] for epoch in json.load(file)["epochs"]]
+    want = []
+    for step in range(5):
+        bits = [word for block in range(128) for word in philox(words(block, 0), seed_of(7, step))]
+        want.append(sum(word >= 2**31 for word in bits) / 256)
+    tests.check("seeds of steps", losses == want and len(set(want)) > 1, f"{losses}, want {want}")
+
+
 def check_example(tests, examples):
     """The example trains, and goes on where it was."""
     arguments = ["mlp.vxm", os.path.join(examples, "digits"), "cpu"]
@@ -292,6 +324,7 @@ def main():
         check_model(tests)
         check_accumulated(tests, want, losses)
         check_forms(tests)
+        check_seeds(tests)
         check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0
