@@ -39,6 +39,10 @@ const Probe *BenchReport::probeOf(const Measurement &result) const {
   return found == probes.end() ? nullptr : &*found;
 }
 
+static double rowsPerSecond(const Measurement &result) {
+  return result.medianMs > 0 ? static_cast<double>(result.rows.value_or(0)) / result.medianMs * 1e3 : 0;
+}
+
 static Json kernelJson(const KernelMeasurement &kernel) {
   return {{"kernel", kernel.name},
           {"key", kernel.key},
@@ -86,7 +90,13 @@ Json BenchReport::json() const {
              {"bytes", result.bytes},
              {"gbs", result.gbs},
              {"kernel_bytes", orNull(result.kernelBytes)},
+             {"memory_bytes", result.memoryBytes ? Json(*result.memoryBytes) : Json(nullptr)},
              {"times_peer", orNull(result.timesPeer)}};
+    if (result.rows) {
+      entry["rows"] = *result.rows;
+      entry["rows_per_second"] = rowsPerSecond(result);
+      entry["times_forward"] = orNull(result.timesForward);
+    }
     if (result.kernels.empty())
       continue;
     entry["kernels"] = Json::array();
@@ -105,6 +115,15 @@ std::string BenchReport::text() const {
                          vx::printableLine(dimsText(result.dims)), result.runs, result.medianMs, result.p95Ms,
                          orDash(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
                          result.timesPeer ? fmt::format("{:.2f}", *result.timesPeer) : "-");
+  for (const Measurement &result : results) {
+    if (!result.rows)
+      continue;
+    table += fmt::format("{} of {}, {}: {:.4f} ms for {} rows, {:.0f} rows/s, {:.1f} MB of memory{}\n",
+                         vx::printableLine(result.function), vx::printableLine(result.module), contestantText(result),
+                         result.medianMs, *result.rows, rowsPerSecond(result),
+                         static_cast<double>(result.memoryBytes.value_or(0)) / 1e6,
+                         result.timesForward ? fmt::format(", {:.2f} times its forward", *result.timesForward) : "");
+  }
   for (const Measurement &result : results) {
     if (result.kernels.empty())
       continue;

@@ -24,6 +24,8 @@ static constexpr size_t MaxRuns = 1000000;
 // Profiled calls: the median of few is good enough, and each waits for the device after every kernel.
 static constexpr double ProfileSeconds = 0.5;
 static constexpr size_t MaxProfiles = 50;
+// Of training steps: one that trains, so that numbers stay numbers.
+static constexpr float StepRate = 1e-4f;
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -79,6 +81,7 @@ private:
   double runOnce();
   // One run with the work of every kernel counted and, where the device can, timed.
   json profile();
+  void takeBatch(const vx_function_info &function);
   void addKernels(Measurement &measurement, const json &first);
 
   const bool perKernel;
@@ -115,6 +118,8 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
     for (const Tensor &tensor : value.tensors)
       inputBytes += isOverwritten ? 0 : tensor.bytes.size();
   }
+  if (request.train)
+    takeBatch(function);
   // What is known only after the call has no size to report.
   for (size_t i = 0; i < function.symbol_count; ++i)
     if (function.symbols[i].data_dependent)
@@ -134,6 +139,24 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   facts.threads = taken.value("threads", 0u);
 
   call = vx::Call(instance, function);
+}
+
+// The first input of data says how many rows there are; what steers a step is no random number.
+void ModuleContestant::takeBatch(const vx_function_info &function) {
+  const vx_training_info &training = *module.training();
+  const bool isStep = &function == training.train_step;
+  if (training.input_count > 0)
+    if (const std::span<const int64_t> dims = inputs[isStep ? training.inputs[0] : 0].dims(); !dims.empty())
+      facts.rows = dims[0];
+  for (size_t i = 0; isStep && i < training.hyper_count; ++i) {
+    const vx_hyper_info &hyper = training.hypers[i];
+    const char *name = function.inputs[hyper.input].name;
+    std::erase(facts.zeroInputs, name);
+    if (hyper.kind == VX_HYPER_SEED)
+      inputs[hyper.input] = vx::Value::tensor<int64_t>({}, {1});
+    else
+      inputs[hyper.input] = vx::Value::tensor<float>({}, {hyper.kind == VX_HYPER_RATE ? StepRate : 1.0f});
+  }
 }
 
 double ModuleContestant::runOnce() {
@@ -200,6 +223,7 @@ Measurement ModuleContestant::describe() {
   Measurement measurement = facts;
   measurement.flops = numberOrNothing(counted, "flops");
   measurement.kernelBytes = numberOrNothing(counted, "bytes");
+  measurement.memoryBytes = counted.value("memory_bytes", uint64_t(0));
   measurement.bytes = inputBytes + outputBytes;
   const json description = json::parse(module.describe());
   for (const json &constant : description["constants"])

@@ -57,6 +57,12 @@ struct Measurement {
   std::optional<double> flops;
   std::optional<double> gflops;
   std::optional<double> kernelBytes;
+  // Device memory of the instance behind a call: its variables and the call's own; nothing for a peer.
+  std::optional<uint64_t> memoryBytes;
+  // Of the batch of a training module's function.
+  std::optional<int64_t> rows;
+  // A training step's median time over that of the same module's evaluation.
+  std::optional<double> timesForward;
   // The peer's median time over this one's, on the same model, threads and inputs.
   std::optional<double> timesPeer;
   // Longest first; empty unless asked for.
@@ -87,6 +93,8 @@ struct MeasurementRequest {
   bool alias = false;
   // With the times of single kernels.
   bool perKernel = false;
+  // The function is one of the module's training table.
+  bool train = false;
 };
 
 // Loads the module on the device and makes its inputs. The time of a run is that of vx_call_run, which includes the

@@ -30,6 +30,7 @@ Examples:
                 vx-bench model.vxm --input tokens=@tokens.npy
                 vx-bench decoder.vxm --alias --input position=@position.npy
   Measurement:  vx-bench a.vxm b.vxm --warm-up 0.5 --min-time 3 --per-kernel
+  Training:     vx-bench trains.vxm --train --batch-size=128
   Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
   Report:       vx-bench model.vxm --json result.json --html result.html
 )";
@@ -48,6 +49,8 @@ struct Options {
   double minTime = 1;
   uint32_t minRuns = 5;
   bool alias = false;
+  bool train = false;
+  int64_t batchSize = 0;
   bool perKernel = false;
   bool noProbes = false;
   std::string peer;
@@ -97,6 +100,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                "Let outputs take over the memory of the inputs that the function declares for it, from call to call")
       ->group("Inputs");
 
+  app.add_flag("--train", options.train, "Time a step of training modules, and their evaluation beside it")
+      ->group("Training");
+  app.add_option("--batch-size", options.batchSize, "Rows of a step")
+      ->check(wholeNumber(1, INT64_MAX))
+      ->group("Training");
+
   app.add_option("--warm-up", options.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
       ->check(numberAbove(0))
       ->group("Measurement");
@@ -127,6 +136,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("want a module file; see --help");
   if (options.html == "-")
     throw usageError("--html: want a file, got '-'");
+  if (options.train && (!options.function.empty() || options.alias || !options.peer.empty()))
+    throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function"
+                                                      : options.alias           ? "--alias"
+                                                                                : "--peer");
+  if (options.batchSize && !options.train)
+    throw usageError("--batch-size goes with --train");
   if (options.peer.empty() && !(options.peerModels.empty() && options.peerScript.empty()))
     throw usageError("--peer-model and --peer-script go with --peer");
   if (!options.peerModels.empty() && options.peerModels.size() != options.modules.size())
@@ -156,8 +171,31 @@ static void progress(const std::string &text) {
     fmt::print(stderr, "\r\033[K{}", vx::printableLine(text));
 }
 
-static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module,
-                    const SymbolValues &dims) {
+// The functions of a training module that are timed. `dims` gets the rows that are asked for.
+static std::vector<std::string> trainingFunctions(const Options &options, const std::string &path, SymbolValues &dims) {
+  const vx::Module module = loadModule(path);
+  const vx_training_info *training = module.training();
+  if (!training || !training->train_step || training->input_count == 0)
+    throw usageError("--train: '{}' has no training step; want a module that was compiled with --train", path);
+  const vx_argument_info &data = training->train_step->inputs[training->inputs[0]];
+  if (options.batchSize) {
+    if (data.rank == 0)
+      throw usageError("--batch-size: input '{}' of '{}' has no rows", data.name, path);
+    if (data.dims[0].size >= 0 && data.dims[0].size != options.batchSize)
+      throw usageError("--batch-size: want {}, which '{}' is compiled for, got {}", data.dims[0].size, path,
+                       options.batchSize);
+    if (data.dims[0].size < 0)
+      dims[data.dims[0].expression] = options.batchSize;
+  }
+  std::vector<std::string> functions = {training->train_step->name};
+  if (training->evaluate)
+    functions.emplace_back(training->evaluate->name);
+  return functions;
+}
+
+static void addOurs(std::vector<Entry> &entries, const Options &options, const std::string &module, SymbolValues dims) {
+  const std::vector<std::string> functions =
+      options.train ? trainingFunctions(options, module, dims) : std::vector<std::string>{options.function};
   const std::vector<uint32_t> threads = threadCounts(options.threads);
   for (const std::string &device : splitList(options.devices))
     for (uint32_t count : threads) {
@@ -169,13 +207,16 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
       request.path = module;
       request.device = device;
       request.threads = count;
-      request.function = options.function;
       request.dims = dims;
       request.inputs = options.inputs;
       request.seed = options.seed;
       request.alias = options.alias;
       request.perKernel = options.perKernel;
-      entries.push_back({makeModuleContestant(request), {}});
+      request.train = options.train;
+      for (const std::string &function : functions) {
+        request.function = function;
+        entries.push_back({makeModuleContestant(request), {}});
+      }
     }
 }
 
@@ -281,6 +322,15 @@ static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
         results[i].timesPeer = results[j].medianMs / results[i].medianMs;
 }
 
+// Each step and the evaluation that was added behind it.
+static void compareWithForward(std::vector<Measurement> &results, size_t begin) {
+  for (size_t i = begin; i + 1 < results.size(); i += 2)
+    if (results[i].function == results[i + 1].function)
+      return; // the modules have no evaluation
+    else if (results[i + 1].medianMs > 0)
+      results[i].timesForward = results[i].medianMs / results[i + 1].medianMs;
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
@@ -325,6 +375,8 @@ static int run(const char *name, int argc, char **argv) {
         setTimes(result, std::move(entry.times));
       }
       compareWithPeers(report.results, begin);
+      if (options.train)
+        compareWithForward(report.results, begin);
     }
   for (const ProbeEntry &probe : probes)
     report.probes.push_back(
