@@ -44,7 +44,7 @@
 // CHECK:         pullback
 // CHECK:           vx.softmax log
 // CHECK:           vx.exp
-// CHECK:         vx.arg_reduce max
+// CHECK:         vx.reduce max
 // CHECK-NOT:     vx.variable_store
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME:    %[[RATE:.+]]: tensor<f32> {vx.name = "rate"})

@@ -156,3 +156,32 @@ vxrt.program @aliases symbols [] {
   }
   vxrt.return %a, %one, %c, %one, %b, %one : !vxrt.buffer, i64, !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1, 1]
 } {aliases = array<i64: 0, 2>}
+
+// What reads a buffer waits for what writes a part of it; two parts have nothing to do with each other.
+// CHECK-LABEL: vxrt.program @parts
+// CHECK:         vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[A:.+]]) scalars
+// CHECK-NEXT:    vxrt.dispatch @k[%{{.+}}] (%{{.+}}) -> (%[[B:.+]]) scalars
+// CHECK-NEXT:    vxrt.dispatch barrier @k[%{{.+}}] (%[[W:.+]]) -> (%{{.+}}) scalars
+// CHECK-NEXT:    vxrt.dispatch @k[%{{.+}}] (%[[W]]) -> (%{{.+}}) scalars
+// CHECK-NEXT:    vxrt.dispatch barrier @k[%{{.+}}] (%{{.+}}) -> (%[[B]]) scalars
+vxrt.program @parts symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c0 = vxrt.const 0
+  %c64 = vxrt.const 64
+  %c128 = vxrt.const 128
+  vxrt.arena_reserve %c128
+  %w = vxrt.arena_slice %c0, %c128 : !vxrt.buffer
+  %a = vxrt.slice %w, %c0, %c64 : !vxrt.buffer
+  %b = vxrt.slice %w, %c64, %c64 : !vxrt.buffer
+  %y = vxrt.allocate %c64 : !vxrt.buffer
+  %z = vxrt.allocate %c64 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @k[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%w) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%w) -> (%z) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @k[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return ranks []
+}

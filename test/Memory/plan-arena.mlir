@@ -177,3 +177,94 @@ vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
   %0 = vx.exp %x : tensor<4xf32>
   vx.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// What would be put one after another is computed where it is to lie: no kernel is called for it.
+// CHECK-LABEL: vxrt.program @joined
+// CHECK:         %[[SIZE:.+]] = vxrt.const 192
+// CHECK:         %[[W:.+]] = vxrt.arena_slice %{{.+}}, %[[SIZE]] : !vxrt.buffer
+// CHECK:         %[[BEHIND:.+]] = vxrt.const 128
+// CHECK:         %[[B:.+]] = vxrt.slice %[[W]], %[[BEHIND]], %{{.+}} : !vxrt.buffer
+// CHECK-NEXT:    %[[A:.+]] = vxrt.slice %[[W]], %{{.+}}, %[[BEHIND]] : !vxrt.buffer
+// CHECK:         vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[A]])
+// CHECK-NEXT:    vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[B]])
+// CHECK-NEXT:    vxrt.dispatch @read[%{{.+}}] (%[[W]])
+// CHECK:       arena_size = #vx.dim<192>
+vxrt.program @joined symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c48 = vxrt.const 48
+  %c64 = vxrt.const 64
+  %c128 = vxrt.const 128
+  %c192 = vxrt.const 192
+  %a = vxrt.allocate %c128 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %w = vxrt.allocate %c192 : !vxrt.buffer
+  %y = vxrt.allocate %c192 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @make[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%x) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join[%one] (%b, %a) -> (%w) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read[%one] (%w) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y, %c48 : !vxrt.buffer, i64 ranks [1]
+}
+// Where something else reads a part too, one is given twice, one comes from outside, or one would begin in between, the kernel stays.
+// CHECK-LABEL: vxrt.program @not_joined
+// CHECK:         vxrt.dispatch @join
+// CHECK:         vxrt.dispatch @join
+// CHECK:         vxrt.dispatch @join
+// CHECK:         vxrt.dispatch @join_short
+vxrt.program @not_joined symbols [] {
+^bb0(%x: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c48 = vxrt.const 48
+  %c64 = vxrt.const 64
+  %c128 = vxrt.const 128
+  %c192 = vxrt.const 192
+  %a = vxrt.allocate %c128 : !vxrt.buffer
+  %b = vxrt.allocate %c64 : !vxrt.buffer
+  %c = vxrt.allocate %c128 : !vxrt.buffer
+  %d = vxrt.allocate %c128 : !vxrt.buffer
+  %e = vxrt.allocate %c64 : !vxrt.buffer
+  %w = vxrt.allocate %c192 : !vxrt.buffer
+  %v = vxrt.allocate %c192 : !vxrt.buffer
+  %u = vxrt.allocate %c192 : !vxrt.buffer
+  %t = vxrt.allocate %c192 : !vxrt.buffer
+  %y = vxrt.allocate %c192 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @make[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join[%one] (%b, %a) -> (%w) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read[%one] (%w) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%y) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join[%one] (%c, %c) -> (%v) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join[%one] (%x, %v) -> (%u) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%u) -> (%d) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%u) -> (%e) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join_short[%one] (%d, %e) -> (%t) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read[%one] (%t) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y, %c48 : !vxrt.buffer, i64 ranks [1]
+}
+vx.kernel @make "0" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<32xf32>):
+  %0 = vx.exp %x : tensor<32xf32>
+  vx.yield %0 : tensor<32xf32>
+}
+vx.kernel @join "1" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%b: tensor<16xf32>, %a: tensor<32xf32>):
+  %0 = vx.concat axis = 0(%a, %b) {vx.anchor} : tensor<32xf32>, tensor<16xf32>
+  vx.yield %0 : tensor<48xf32>
+}
+vx.kernel @join_short "2" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%a: tensor<31xf32>, %b: tensor<17xf32>):
+  %0 = vx.concat axis = 0(%a, %b) {vx.anchor} : tensor<31xf32>, tensor<17xf32>
+  vx.yield %0 : tensor<48xf32>
+}
+vx.kernel @read "3" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<48xf32>):
+  %0 = vx.exp %x : tensor<48xf32>
+  vx.yield %0 : tensor<48xf32>
+}

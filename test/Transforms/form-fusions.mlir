@@ -493,3 +493,67 @@ func.func @bits_that_leave(%key: tensor<i64>) -> (tensor<8x4xui32>, tensor<8x4xf
   %0 = vx.cast %mask : tensor<8x4xi1> -> tensor<8x4xf32>
   return %bits, %0 : tensor<8x4xui32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Single numbers are made together, whatever they are made of, one behind another too.
+// CHECK-LABEL: func.func @numbers(
+// CHECK:         vx.fusion({{.+}}) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>)
+// CHECK-DAG:       vx.reduce sum %{{.+}} axes = [0] {vx.anchor} : tensor<300xf32>
+// CHECK-DAG:       vx.reduce max %{{.+}} axes = [0, 1] : tensor<8x16xf32>
+// CHECK-DAG:       vx.sqrt
+// CHECK-DAG:       vx.exp
+// CHECK-NOT:     vx.fusion(
+func.func @numbers(%x: tensor<300xf32>, %y: tensor<8x16xf32>, %t: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %0 = vx.reduce sum %x axes = [0] : tensor<300xf32>
+  %1 = vx.sqrt %0 : tensor<f32>
+  %2 = vx.reduce max %y axes = [0, 1] : tensor<8x16xf32>
+  %3 = vx.div %2, %1 : tensor<f32>, tensor<f32>
+  %4 = vx.exp %t : tensor<f32>
+  %5 = vx.neg %t : tensor<f32>
+  return %1, %3, %4, %5 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// But for what ends another anchor's kernel, and for what waits for a kernel that reads one of them.
+// CHECK-LABEL: func.func @numbers_apart(
+// CHECK:         vx.fusion(
+// CHECK:           vx.contract
+// CHECK:           vx.neg
+// CHECK:         %[[S:.+]] = vx.fusion(
+// CHECK:           vx.sqrt
+// CHECK:         vx.fusion({{.+}}) -> tensor<300x300xf32>
+// CHECK:         vx.fusion(
+// CHECK:           vx.reduce max
+// CHECK-NOT:     vx.fusion(
+func.func @numbers_apart(%x: tensor<300xf32>, %y: tensor<300xf32>, %t: tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<300x300xf32>) {
+  %0 = vx.contract %x, %y batch = [] x [] contracting = [0] x [0] : tensor<300xf32>, tensor<300xf32>
+  %1 = vx.neg %0 : tensor<f32>
+  %2 = vx.sqrt %t : tensor<f32>
+  %3 = vx.broadcast %2, [] : tensor<f32> -> tensor<300x300xf32>
+  %4 = vx.broadcast %x, [0] : tensor<300xf32> -> tensor<300x300xf32>
+  %5 = vx.mul %3, %4 : tensor<300x300xf32>, tensor<300x300xf32>
+  %6 = vx.reduce max %5 axes = [0, 1] : tensor<300x300xf32>
+  return %1, %6, %5 : tensor<f32>, tensor<f32>, tensor<300x300xf32>
+}
+
+// -----
+
+// Reductions that read one tensor, each with what ends it; the last has nothing in common with the first.
+// CHECK-LABEL: func.func @reductions_with_ends(
+// CHECK:         vx.fusion({{.+}}) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+// CHECK-DAG:       vx.neg
+// CHECK-DAG:       vx.sqrt
+// CHECK-DAG:       vx.exp
+// CHECK-NOT:     vx.fusion(
+func.func @reductions_with_ends(%a: tensor<8x10xf32>, %b: tensor<8x10xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = vx.mul %a, %b : tensor<8x10xf32>, tensor<8x10xf32>
+  %1 = vx.reduce sum %0 axes = [1] : tensor<8x10xf32>
+  %2 = vx.neg %1 : tensor<8xf32>
+  %3 = vx.reduce max %a axes = [1] : tensor<8x10xf32>
+  %4 = vx.sqrt %3 : tensor<8xf32>
+  %5 = vx.reduce max %b axes = [1] : tensor<8x10xf32>
+  %6 = vx.exp %5 : tensor<8xf32>
+  return %2, %4, %6 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

@@ -20,10 +20,15 @@ constexpr llvm::StringLiteral kTrainStep = "train_step", kEvaluate = "evaluate",
 constexpr llvm::StringLiteral kBackward = "backward", kUpdate = "update";
 constexpr llvm::StringLiteral kRate = "rate", kSeed = "seed", kKeep = "keep", kGradients = "grad";
 
+/// Elements that the places in a pool are multiples of.
+constexpr int64_t kSlot = kVariableAlignment / 4;
+
 /// A parameter and its place in the pools, in elements.
 struct Parameter {
   VariableOp variable;
   int64_t start = 0, size = 0;
+
+  bool fillsSlots() const { return size % kSlot == 0; }
 };
 
 struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
@@ -195,7 +200,8 @@ private:
     return success();
   }
 
-  /// The variables that the loss depends on, in their order in the module, each in a slot of its own.
+  /// The variables that the loss depends on, each in slots of its own: first those that leave no gap behind them,
+  /// whose gradients are computed where they lie in the pool.
   void findParameters() {
     Value value = step.getBody().front().getTerminator()->getOperand(0);
     llvm::DenseSet<Value> reached = findFloatDependences(value);
@@ -209,10 +215,14 @@ private:
       if (variable.getRole() != VariableRole::parameter || !loaded.contains(variable.getSymNameAttr()) ||
           !type.getElementType().isF32() || !type.hasStaticShape() || variable.getPool())
         continue;
-      constexpr int64_t slot = kVariableAlignment / 4;
-      parameters.push_back({variable, poolSize, type.getNumElements()});
-      poolSize += static_cast<int64_t>(llvm::divideCeil(type.getNumElements(), slot)) * slot;
+      parameters.push_back({variable, 0, type.getNumElements()});
     }
+    for (bool isWhole : {true, false})
+      for (Parameter &parameter : parameters)
+        if (parameter.fillsSlots() == isWhole) {
+          parameter.start = poolSize;
+          poolSize += static_cast<int64_t>(llvm::alignTo(parameter.size, kSlot));
+        }
   }
 
   VariableOp addVariable(OpBuilder &builder, const Twine &name, RankedTensorType type, VariableRole role,
@@ -370,18 +380,22 @@ private:
     return success();
   }
 
-  /// All gradients, one after another in the places of the pool; what lies between is 0, and stays that.
+  /// All gradients in their places in the pool; what lies between is 0, and stays that. Those with gaps behind them are
+  /// put together apart, so that the others need not be.
   Value joinGradients(GraphBuilder &g, ValueRange gradients) {
-    SmallVector<Value> parts;
-    for (auto [number, gradient] : llvm::enumerate(gradients)) {
-      const Parameter &parameter = parameters[number];
-      parts.push_back(g.reshape(gradient, {g.dim(parameter.size)}));
-      int64_t next = number + 1 < parameters.size() ? parameters[number + 1].start : poolSize;
-      int64_t gap = next - parameter.start - parameter.size;
-      if (gap > 0)
-        parts.push_back(g.splat(0, RankedTensorType::get({gap}, g.builder.getF32Type())));
+    SmallVector<Value> parts, rest;
+    for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+      Value flat = g.reshape(gradient, {g.dim(parameter.size)});
+      (parameter.fillsSlots() ? parts : rest).push_back(flat);
+      if (int64_t gap = llvm::alignTo(parameter.size, kSlot) - parameter.size; gap > 0)
+        rest.push_back(g.splat(0, RankedTensorType::get({gap}, g.builder.getF32Type())));
     }
-    return parts.size() == 1 ? parts.front() : g.emit<ConcatOp>(ValueRange(parts), 0);
+    auto join = [&](ArrayRef<Value> tensors) {
+      return tensors.size() == 1 ? tensors.front() : g.emit<ConcatOp>(ValueRange(tensors), 0);
+    };
+    if (!rest.empty())
+      parts.push_back(join(rest));
+    return join(parts);
   }
 
   static bool drops(DropoutOp op) { return !op.getKey() && !op.getRatio().isZero(); }

@@ -5,6 +5,8 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace vx {
@@ -92,11 +94,18 @@ private:
 
   Expression placesOf(Value scores) { return {&g, g.emit<ArgReduceOp>(ReduceKind::max, scores, axis, /*last=*/false)}; }
 
-  Expression countEqual(Expression a, Expression b, Value kept) {
-    Expression equal = compare(ComparePredicate::eq, a, b);
-    if (kept)
-      equal.value = g.emit<AndOp>(equal.value, kept);
-    return {&g, g.cast(equal, g.builder.getF32Type())};
+  Expression both(Expression a, Expression b) { return {&g, g.emit<AndOp>(a.value, b.value)}; }
+  Expression count(Expression isRight) { return {&g, g.cast(isRight, g.builder.getF32Type())}; }
+
+  /// True for rows with their greatest score at the label, and nowhere before: where vx.arg_reduce finds it. These are
+  /// reductions of what the loss reads of the rows, so that they are its kernel's.
+  Expression hasBestAt(Expression label, Expression scores) {
+    auto greatest = [&](Expression x) -> Expression { return {&g, g.reduce(ReduceKind::max, x, {axis})}; };
+    Expression isBefore =
+        compare(ComparePredicate::lt, {&g, makeNumbers(getDims(scores))}, repeat(label, scores, axis));
+    Expression best = greatest(scores), own = sum(selectOrZero(isLabelled(label, scores), scores), {axis});
+    Expression before = greatest(select(isBefore, scores, fill(-std::numeric_limits<double>::infinity(), scores)));
+    return both(compare(ComparePredicate::eq, own, best), compare(ComparePredicate::ne, before, best));
   }
 
   /// The numbers of the classes, repeated over the rows. As a constant they join any kernel; what counts is one of its
@@ -157,7 +166,8 @@ private:
 
   Value buildSoft(Expression scores, LossResults &results) {
     Expression target{&g, addInput("target", cast<RankedTensorType>(scores.value.getType()))};
-    results.metrics.emplace_back("accuracy", mean(countEqual(placesOf(scores), placesOf(target), Value())));
+    results.metrics.emplace_back("accuracy",
+                                 mean(count(compare(ComparePredicate::eq, placesOf(scores), placesOf(target)))));
     return mean(getLossOfRows(scores, target));
   }
 
@@ -174,17 +184,18 @@ private:
     }
     // A label that is no class fails the call before anything is changed.
     label.value = g.emit<CheckIndicesOp>(label.value, g.toArray({classes}), /*from_start=*/true);
-    Expression loss = getLossOfRows(scores, label), correct = countEqual(placesOf(scores), label, kept);
+    Expression loss = getLossOfRows(scores, label), isRight = hasBestAt(label, scores);
     if (!kept.value) {
-      results.metrics.emplace_back("accuracy", mean(correct));
+      results.metrics.emplace_back("accuracy", mean(count(isRight)));
       return mean(loss);
     }
+    isRight = both(isRight, kept);
     auto meanOfKept = [&](Expression values) -> Expression {
       Expression count = sum({&g, g.cast(kept, getElementTypeOrSelf(values.value))}, getAxes(kept));
       results.rows = count;
       return sum(values, getAxes(values)) / apply<MaxOp>(count, fill(1, count));
     };
-    results.metrics.emplace_back("accuracy", meanOfKept(correct));
+    results.metrics.emplace_back("accuracy", meanOfKept(count(isRight)));
     return meanOfKept(selectOrZero(kept, loss));
   }
 

@@ -63,7 +63,7 @@ bool mayFailCall(Operation *op) {
     return mayOverflow(calc);
   // Memory may be short.
   return !isa<vxrt::ConstOp, vxrt::SelectOp, vxrt::VariableOp, vxrt::ConstantOp, vxrt::DerivedOp, vxrt::ArenaSliceOp,
-              vxrt::SegmentOp, vxrt::CopyOp, vxrt::ReturnOp, vxrt::YieldOp>(op) &&
+              vxrt::SliceOp, vxrt::SegmentOp, vxrt::CopyOp, vxrt::ReturnOp, vxrt::YieldOp>(op) &&
          (!isa<vxrt::DispatchOp>(op) || op->hasAttr(kFaultSitesAttr));
 }
 

@@ -27,6 +27,11 @@ public:
   }
 
   bool mayOverlap(Value a, Value b) {
+    auto aPart = a.getDefiningOp<vxrt::SliceOp>(), bPart = b.getDefiningOp<vxrt::SliceOp>();
+    if (aPart && bPart && a != b && aPart.getBuffer() == bPart.getBuffer())
+      return mayOverlap(aPart.getOffset(), aPart.getSize(), bPart.getOffset(), bPart.getSize());
+    if (aPart || bPart)
+      return mayOverlap(aPart ? aPart.getBuffer() : a, bPart ? bPart.getBuffer() : b);
     if (a == b || isPair(a, b) || isPair(b, a))
       return true;
     auto aSlice = a.getDefiningOp<vxrt::ArenaSliceOp>(), bSlice = b.getDefiningOp<vxrt::ArenaSliceOp>();
@@ -70,8 +75,12 @@ private:
     // The plan keeps apart what is in use at one time, unless one is computed in the other's place.
     if (getLifetime(a).overlaps(getLifetime(b)))
       return false;
-    DimAttr aOffset = expressions.get(a.getOffset()), aSize = expressions.get(a.getSize());
-    DimAttr bOffset = expressions.get(b.getOffset()), bSize = expressions.get(b.getSize());
+    return mayOverlap(a.getOffset(), a.getSize(), b.getOffset(), b.getSize());
+  }
+
+  bool mayOverlap(Value aStart, Value aBytes, Value bStart, Value bBytes) {
+    DimAttr aOffset = expressions.get(aStart), aSize = expressions.get(aBytes);
+    DimAttr bOffset = expressions.get(bStart), bSize = expressions.get(bBytes);
     if (!aOffset || !aSize || !bOffset || !bSize)
       return true;
     return !maxima.isAtMost(aOffset + aSize, bOffset) && !maxima.isAtMost(bOffset + bSize, aOffset);

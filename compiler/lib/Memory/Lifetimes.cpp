@@ -23,6 +23,12 @@ Lifetimes::Lifetimes(vxrt::ProgramOp program) {
 Lifetime Lifetimes::get(Value buffer) const {
   Lifetime lifetime;
   for (Operation *user : buffer.getUsers()) {
+    if (auto slice = dyn_cast<vxrt::SliceOp>(user)) {
+      Lifetime part = get(slice.getResult());
+      lifetime.first = std::min(lifetime.first, part.first);
+      lifetime.last = std::max(lifetime.last, part.last);
+      continue;
+    }
     Lifetime use{getPosition(user), getPosition(user)};
     for (Operation *op = user; op && op->getBlock() != buffer.getParentBlock(); op = op->getParentOp())
       if (Operation *parent = op->getParentOp(); isa_and_present<vxrt::WhileOp>(parent))

@@ -1,5 +1,6 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
+#include "JoinedParts.h"
 #include "Lifetimes.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Memory/Expressions.h"
@@ -29,7 +30,8 @@ constexpr int64_t kAlignment = 64;
 /// Buffers that share their memory from the first's definition to the last's last use.
 struct Slot {
   SmallVector<vxrt::AllocateOp> buffers;
-  DimAttr size; // bytes, a multiple of kAlignment
+  SmallVector<std::pair<vxrt::AllocateOp, int64_t>> parts; // of the first buffer, and their places in it, in bytes
+  DimAttr size;                                            // bytes, a multiple of kAlignment
   Lifetime lifetime;
   DimAttr offset; // once placed
 };
@@ -110,9 +112,47 @@ private:
       slotOf[allocate] = slots.size();
       slots.push_back(std::move(slot));
     });
-    if (inPlace)
+    if (inPlace) {
+      program.walk([&](vxrt::DispatchOp dispatch) { joinParts(dispatch); });
       program.walk([&](vxrt::DispatchOp dispatch) { shareInPlace(dispatch); });
+    }
     llvm::erase_if(slots, [](const Slot &slot) { return slot.buffers.empty(); });
+  }
+
+  /// What a kernel would put one after another is computed where it is to lie, and the kernel is not needed.
+  void joinParts(vxrt::DispatchOp dispatch) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(program, dispatch.getKernelAttr());
+    std::optional<SmallVector<int64_t>> offsets = kernel ? getPartOffsets(kernel, kAlignment) : std::nullopt;
+    auto whole = offsets ? slotOf.find(dispatch.getOutputs()[0].getDefiningOp()) : slotOf.end();
+    if (whole == slotOf.end() || slots[whole->second].lifetime.first != lifetimes.getPosition(dispatch))
+      return;
+    for (Value operand : dispatch.getInputs()) {
+      auto part = slotOf.find(operand.getDefiningOp());
+      if (part == slotOf.end() || !slots[part->second].parts.empty() || !isMadeFor(dispatch, operand))
+        return;
+    }
+    Slot &slot = slots[whole->second];
+    for (auto [operand, offset] : llvm::zip_equal(dispatch.getInputs(), *offsets)) {
+      Operation *buffer = operand.getDefiningOp();
+      Slot &part = slots[slotOf[buffer]];
+      slot.lifetime.first = std::min(slot.lifetime.first, part.lifetime.first);
+      slot.parts.push_back({cast<vxrt::AllocateOp>(buffer), offset});
+      part.buffers.clear();
+      slotOf.erase(buffer);
+    }
+    needless.push_back(dispatch);
+  }
+
+  /// True when one command writes the buffer, in the program before `reader` in its block, and nothing but that reads
+  /// it.
+  static bool isMadeFor(vxrt::DispatchOp reader, Value buffer) {
+    if (llvm::range_size(buffer.getUses()) != 2)
+      return false;
+    return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+      return user == reader || (llvm::is_contained(vxrt::getWrittenBuffers(user), buffer) &&
+                                !llvm::is_contained(vxrt::getReadBuffers(user), buffer) &&
+                                user->getParentOp()->getBlock() == reader->getParentOp()->getBlock());
+    });
   }
 
   /// Merges the slot of the result with that of an operand that dies at this dispatch.
@@ -441,14 +481,39 @@ private:
     Value size = evaluate(arenaSize, builder);
     vxrt::ArenaReserveOp::create(builder, program.getLoc(), size);
     for (Slot &slot : slots) {
+      if (!slot.parts.empty())
+        placeParts(slot, builder);
       for (vxrt::AllocateOp buffer : slot.buffers) {
         Value offset = evaluate(slot.offset, builder);
-        OpBuilder at(buffer);
-        auto slice = vxrt::ArenaSliceOp::create(at, buffer.getLoc(), buffer.getType(), offset, buffer.getSize());
-        buffer.replaceAllUsesWith(slice.getResult());
-        buffer.erase();
+        place(buffer, offset);
       }
     }
+    for (vxrt::DispatchOp dispatch : needless)
+      dispatch.erase();
+  }
+
+  static void place(vxrt::AllocateOp buffer, Value offset) {
+    OpBuilder at(buffer);
+    auto slice = vxrt::ArenaSliceOp::create(at, buffer.getLoc(), buffer.getType(), offset, buffer.getSize());
+    buffer.replaceAllUsesWith(slice.getResult());
+    buffer.erase();
+  }
+
+  /// The whole buffer first, then each part as one of it. All sizes are numbers.
+  void placeParts(Slot &slot, OpBuilder &builder) {
+    auto sizeOf = [&](vxrt::AllocateOp buffer) { return evaluate(EntryExpressions().get(buffer.getSize()), builder); };
+    vxrt::AllocateOp whole = slot.buffers.front();
+    auto memory = vxrt::ArenaSliceOp::create(builder, whole.getLoc(), whole.getType(), evaluate(slot.offset, builder),
+                                             sizeOf(whole));
+    for (auto [buffer, within] : slot.parts) {
+      Value offset = evaluate(DimAttr::constant(context(), within), builder);
+      auto part = vxrt::SliceOp::create(builder, buffer.getLoc(), buffer.getType(), memory, offset, sizeOf(buffer));
+      buffer.replaceAllUsesWith(part.getResult());
+      buffer.erase();
+    }
+    whole.replaceAllUsesWith(memory.getResult());
+    whole.erase();
+    slot.buffers.erase(slot.buffers.begin());
   }
 
   vxrt::ProgramOp program;
@@ -457,6 +522,7 @@ private:
   NamedMaxima maxima;
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged
+  SmallVector<vxrt::DispatchOp> needless;
   SmallVector<Sample> samples;
   SmallVector<SmallVector<uint64_t>> sizes;     // of each sample: bytes of each slot
   SmallVector<SmallVector<unsigned>> conflicts; // of each slot: those in use at the same time

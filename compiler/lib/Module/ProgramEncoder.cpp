@@ -329,6 +329,10 @@ private:
         .Case<vxrt::ArenaSliceOp>([&](auto slice) {
           emit(block, Op::ArenaSlice, {value(), registerOf(slice.getOffset()), registerOf(slice.getSize())});
         })
+        .Case<vxrt::SliceOp>([&](auto slice) {
+          emit(block, Op::Slice,
+               {value(), registerOf(slice.getBuffer()), registerOf(slice.getOffset()), registerOf(slice.getSize())});
+        })
         .Case<vxrt::AllocateOp>([&](auto allocate) {
           emit(block, Op::Allocate, {value(), registerOf(allocate.getSize())}).site =
               getSite(op->getLoc(), "allocation");

@@ -188,6 +188,7 @@ void buildSchedulePipeline(OpPassManager &pm) {
   pm.addNestedPass<vxrt::ProgramOp>(createDeclareAliasesPass());
   pm.addPass(createGuardKernelsPass());
   pm.addNestedPass<vxrt::ProgramOp>(createPlanArenaPass());
+  pm.addPass(createSymbolDCEPass()); // kernels that nobody needs any more
   pm.addNestedPass<vxrt::ProgramOp>(createInsertBarriersPass());
   pm.addPass(createVerifySchedulePass());
 }

@@ -2,7 +2,8 @@
 //
 // A group grows from its last op, the root, towards its producers. A producer joins when all its uses are inside of the
 // group, so that nothing is computed twice. Then come those whose elements meet the root's one to one and that others
-// read too: their results leave the kernel beside the root's.
+// read too: their results leave the kernel beside the root's. Where the root is a single number, so do other single
+// numbers: two kernels of one number each take twice as long as one.
 
 #include "BlockDependences.h"
 #include "vx/Analysis/DerivableVariables.h"
@@ -132,7 +133,7 @@ public:
   void grow() {
     do
       addProducers();
-    while (addLeavingProducer() || addSibling());
+    while (addNumber() || addLeavingProducer() || addSibling());
     // All that read it may have come since.
     leaving.remove_if([&](Operation *op) {
       return op != root && llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
@@ -249,8 +250,49 @@ private:
         if (addReaderOf(result))
           return true;
     }
-    RowsOpInterface reduction = getReduction(anchor);
-    return reduction && identity.contains(reduction) && addReduction(reduction);
+    return llvm::any_of(identity.getArrayRef(), [&](Operation *member) {
+      RowsOpInterface reduction = getReduction(member);
+      return reduction && addReduction(reduction);
+    });
+  }
+
+  /// Another single number, whatever it is computed from, as long as one loop is enough for the reductions behind it.
+  bool addNumber() {
+    if (!isNumber(root) || !isa<func::FuncOp>(root->getBlock()->getParentOp()))
+      return false;
+    for (Operation &op : llvm::reverse(*root->getBlock()))
+      if (isNumber(&op) && isLastOfNumber(&op) && mayLeave(&op) && fitsAnchor(&op) && !makesCycle(&op)) {
+        if (getRole(&op) == Role::Anchor && !anchor)
+          anchor = &op;
+        addLeaving(&op);
+        return true;
+      }
+    return false;
+  }
+
+  /// True for arithmetic on single numbers, and for a reduction to one.
+  static bool isNumber(Operation *op) {
+    RankedTensorType type = getOnlyType(op);
+    return type && type.getRank() == 0 && (op->hasTrait<OpTrait::Elementwise>() || getReduction(op));
+  }
+
+  /// True unless its only reader takes it along. The host waits for no number longer than for what that is made of.
+  static bool isLastOfNumber(Operation *op) {
+    bool isHeld = llvm::any_of(op->getUsers(), [](Operation *user) {
+      return !isComputedByKernel(user) && !isa<VariableStoreOp>(user) && !user->hasTrait<mlir::OpTrait::IsTerminator>();
+    });
+    return !isHeld && !(op->hasOneUse() && isNumber(*op->user_begin()));
+  }
+
+  /// True unless it ends the kernel of an anchor that is not this group's and cannot be.
+  bool fitsAnchor(Operation *op) const {
+    if (getRole(op) == Role::Anchor)
+      return isNumber(op) && (!anchor || op == anchor || isCompanion(op));
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return !producer || members.contains(producer) || !producer->hasOneUse() ||
+             (getRole(producer) != Role::Anchor && !isNumber(producer)) || fitsAnchor(producer);
+    });
   }
 
   bool addReaderOf(Value value) {
@@ -268,7 +310,7 @@ private:
     return rows && !rows.keepsRows() && !rows.carriesPlaces() ? rows : RowsOpInterface();
   }
 
-  /// Another reduction of the same elements that nothing connects with the anchor.
+  /// Another reduction of the elements of one that is a member, which nothing else connects with the group.
   bool addReduction(RowsOpInterface reduction) {
     for (Value tensor : getElementSources(reduction->getOperand(0))) {
       SetVector<Value> made; // of the tensor, element for element
@@ -277,8 +319,10 @@ private:
         for (Operation *user : made[k].getUsers()) {
           if (user->hasTrait<OpTrait::Elementwise>() && user->hasOneUse())
             made.insert(user->getResult(0));
-          if (isCompanion(user) && canBeSibling(user)) {
-            addLeaving(user);
+          if (!isCompanion(user))
+            continue;
+          if (Operation *last = getEnd(user); last == user ? canBeSibling(user) : mayLeave(last) && !makesCycle(last)) {
+            addLeaving(last);
             return true;
           }
         }
@@ -286,17 +330,36 @@ private:
     return false;
   }
 
-  /// True for a reduction along the anchor's axes that reads elements that the anchor reads too, so that one pass over
-  /// them serves both.
+  /// The last of the chain of elementwise ops that begins at an anchor, each the only reader of the one before.
+  static Operation *getEnd(Operation *op) {
+    while (op->hasOneUse()) {
+      Operation *user = *op->user_begin();
+      if (!user->hasTrait<OpTrait::Elementwise>() || user->getBlock() != op->getBlock())
+        break;
+      op = user;
+    }
+    return op;
+  }
+
+  /// True for a reduction along the anchor's axes that reads elements that it or another reduction of the group reads
+  /// too, so that one pass over them serves both.
   bool isCompanion(Operation *op) const {
     RowsOpInterface reduction = getReduction(anchor), other = getReduction(op);
-    if (!reduction || !other || reduction == other || reduction.getRowAxes() != other.getRowAxes())
+    if (!reduction || !other || reduction == other)
       return false;
+    // Of single numbers the kernels are saved, if not the reads.
+    if (isNumber(reduction) && isNumber(other))
+      return true;
     Value input = reduction->getOperand(0), otherInput = other->getOperand(0);
-    if (!haveEqualDims(cast<RankedTensorType>(input.getType()), cast<RankedTensorType>(otherInput.getType())))
+    if (reduction.getRowAxes() != other.getRowAxes() ||
+        !haveEqualDims(cast<RankedTensorType>(input.getType()), cast<RankedTensorType>(otherInput.getType())))
       return false;
-    SetVector<Value> sources = getElementSources(input);
-    return llvm::any_of(getElementSources(otherInput), [&](Value value) { return sources.contains(value); });
+    SetVector<Value> sources = getElementSources(otherInput);
+    return llvm::any_of(members, [&](Operation *member) {
+      RowsOpInterface read = getReduction(member);
+      return read && read != other &&
+             llvm::any_of(getElementSources(read->getOperand(0)), [&](Value value) { return sources.contains(value); });
+    });
   }
 
   /// The tensors that `tensor` is computed from, element for element, and itself; not those that are computed anew

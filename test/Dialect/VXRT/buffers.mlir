@@ -7,6 +7,8 @@ vxrt.program @buffers symbols ["n"] {
   vxrt.arena_reserve %n
   // CHECK: vxrt.arena_slice %[[N]], %[[N]] : !vxrt.buffer
   %slice = vxrt.arena_slice %n, %n : !vxrt.buffer
+  // CHECK: vxrt.slice %{{.+}}, %[[N]], %[[N]] : !vxrt.buffer
+  %part = vxrt.slice %slice, %n, %n : !vxrt.buffer
   // CHECK: vxrt.allocate %[[N]] : !vxrt.buffer
   %fresh = vxrt.allocate %n : !vxrt.buffer
   // CHECK: vxrt.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32> : !vxrt.buffer

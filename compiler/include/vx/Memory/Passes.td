@@ -107,7 +107,8 @@ def PlanArenaPass : Pass<"vx-plan-arena", "::vxrt::ProgramOp"> {
     it, becomes a `vxrt.arena_slice` at an offset that is an expression too. Buffers whose lifetimes overlap never overlap in memory,
     for any value of the symbols: the buffers are placed at sample sizes, largest first, and of two that are in use at one time the one
     that lies higher there begins above the other at all sizes. A result takes over the memory of an operand that dies with it where
-    the kernel allows that (`vx.in_place`).
+    the kernel allows that (`vx.in_place`). What a kernel puts one after another, and nothing else reads, is computed where it is to lie, where
+    each begins at a multiple of the alignment, and that kernel is not called.
 
     Sets `arena_lower_bound` (the most bytes live at once) and, unless it is a maximum of many, `arena_size` on the program. Needs: the
     schedule. Numerics: none.

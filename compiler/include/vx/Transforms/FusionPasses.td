@@ -43,6 +43,8 @@ def FormFusionsPass : Pass<"vx-form-fusions", "::mlir::func::FuncOp"> {
         %2 = vx.compare gt %0, %zeros        ->       vx.contract, vx.max, vx.compare
                                                     }
 
+    Single numbers of a function, reductions to one too, are made by one kernel where nothing between them waits for one and the host reads none.
+
     Leaves apart what an element of is read at another place than the root's and by others too, a second anchor, and what an anchor
     would compute several times. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
   }];

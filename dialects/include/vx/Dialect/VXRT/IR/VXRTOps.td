@@ -108,6 +108,14 @@ def VXRT_ArenaSliceOp : VXRT_Op<"arena_slice"> {
   let assemblyFormat = "$offset `,` $size attr-dict `:` type($result)";
 }
 
+def VXRT_SliceOp : VXRT_Op<"slice"> {
+  let summary = "a view of a part of a buffer";
+  let description = [{ What is written to it is in the buffer. }];
+  let arguments = (ins VXRT_BufferType:$buffer, I64:$offset, I64:$size);
+  let results = (outs VXRT_BufferType:$result);
+  let assemblyFormat = "$buffer `,` $offset `,` $size attr-dict `:` type($result)";
+}
+
 def VXRT_AllocateOp : VXRT_Op<"allocate"> {
   let summary = "a fresh buffer, freed when nothing holds it";
   let description = [{ For results and sizes that are known late. `vx-plan-arena` turns the others into views of the arena. }];
