@@ -179,6 +179,36 @@ def check_accumulated(tests, want, losses):
     tests.check("a module without halves", "want one that was compiled with --keep-gradients" in refused.stderr, refused.stderr)
 
 
+def check_head(tests, images, labels, weights):
+    """Seven of the digits with a new head alone, and with all that there is; the layer that stays has its bits."""
+    rows = np.flatnonzero(labels < 7)
+    write_data(tests.folder, "seven", images[rows], labels[rows])
+    arguments = ["mlp.onnx", "--device=cpu", "--loss=cross_entropy", "--classes=7", "--batch-size=32"]
+    for train, trained in (["--train=fc2.*"], {"fc2.weight", "fc2.bias"}), ([], set(weights)):
+        tests.run("vx-train", *arguments, *train, "--data=seven", "--epochs=8", "--lr=1e-2", "--seed=3", "--save=seven.safetensors", "--history=seven.json")
+        tensors, _ = read_tensors(os.path.join(tests.folder, "seven.safetensors"))
+        parameters = {name for name in tensors if "/" not in name and name != "step"}
+        tests.check(f"a new head, {train}: parameters", parameters == trained, f"want {trained}, got {parameters}")
+        shapes = [tensors[name].shape for name in ("fc2.weight", "fc2.bias")]
+        tests.check(f"a new head, {train}: shapes", shapes == [(7, 48), (7,)], shapes)
+        with open(os.path.join(tests.folder, "seven.json")) as file:
+            scores = json.load(file)["epochs"]
+        tests.check(f"a new head, {train}: learns", scores[-1]["metrics"]["accuracy"] > 0.9 and scores[-1]["loss"] < scores[0]["loss"], scores[-1])
+    # As they start: each from its seed, within the bound of 48 inputs.
+    starts = {}
+    for seed in (3, 3, 4):
+        tests.run("vx-train", *arguments, "--data=seven", f"--seed={seed}", "--max-steps=1", "--lr=1e-30", "--optimizer=sgd", "--save=start.safetensors")
+        tensors, _ = read_tensors(os.path.join(tests.folder, "start.safetensors"))
+        weight, bias = tensors["fc2.weight"], tensors["fc2.bias"]
+        most = 48 ** -0.5
+        tests.check("a new head: starts", 0.9 * most < abs(weight).max() <= most and abs(bias).max() <= most and abs(weight.std() * 3 ** 0.5 / most - 1) < 0.1, (abs(weight).max(), weight.std()))
+        tests.check("a new head: the layer that stays", np.array_equal(tensors["fc1.weight"], weights["fc1.weight"]), "other bits")
+        starts.setdefault(seed, set()).add(weight.tobytes())
+    tests.check("a new head: seeds", len(starts[3]) == 1 and starts[3] != starts[4], "want equal numbers of equal seeds alone")
+    bad = tests.run("vx-train", *arguments, "--data=train", "--save=x", code=3)
+    tests.check("a new head: labels", "want 0 to 6" in bad.stderr, bad.stderr)
+
+
 def check_device(tests, device, want, losses):
     usual = ["mlp.vxm", f"--device={device}", "--no-fallback", "--data=train", "--validation=test", f"--epochs={EPOCHS}", f"--batch-size={BATCH}",
              f"--lr={RATE}", f"--warmup={WARMUP}", f"--seed={SEED}"]
@@ -325,6 +355,7 @@ def main():
         check_accumulated(tests, want, losses)
         check_forms(tests)
         check_seeds(tests)
+        check_head(tests, images[:count], labels[:count], weights)
         check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0

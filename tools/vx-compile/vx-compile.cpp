@@ -104,6 +104,7 @@ struct Options {
   std::string train, freeze, loss, optimizer, batchNorm, dropout, exported;
   double clipNorm = 0, clipValue = 0;
   bool keepGradients = false;
+  int64_t classes = 0;
   std::string stopAfter;
   std::string report; // empty: none
   bool check = false;
@@ -153,6 +154,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Training");
   app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
   app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+      ->group("Training");
+  app.add_option("--classes", options.classes,
+                 "A new number of classes: the weight and bias behind the loss's output start with random values")
+      ->check(wholeNumber(1, INT32_MAX))
       ->group("Training");
   app.add_flag("--keep-gradients", options.keepGradients,
                "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
@@ -268,6 +273,7 @@ static int run(const char *name, int argc, char **argv) {
   request.clip_value = options.clipValue;
   request.batch_norm = orNull(options.batchNorm);
   request.keep_gradients = options.keepGradients;
+  request.classes = options.classes;
   request.onnx_export = orNull(options.exported);
   request.dropout = orNull(options.dropout);
   request.precision = options.precision.c_str();

@@ -14,7 +14,8 @@ struct ModelOptions {
   std::string device, train = "auto", freeze, loss, optimizer = "adamw", batchNorm, dropout, precision = "f32";
   double clipNorm = 0, clipValue = 0;
   bool noFallback = false, keepGradients = false;
-  std::string emit; // a file for the module; empty: it is in memory only
+  int64_t classes = 0; // of a new head; 0: the model's
+  std::string emit;    // a file for the module; empty: it is in memory only
 };
 
 // A module and the bytes that it reads.

@@ -123,6 +123,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--train", model.train, "What is trained: auto, the default, or initializers' names, with '*'")
       ->group("Model");
   app.add_option("--freeze", model.freeze, "Initializers that are not trained")->group("Model");
+  app.add_option("--classes", model.classes, "A new number of classes, whose weight and bias start with random values")
+      ->check(wholeNumber(1, INT32_MAX))
+      ->group("Model");
   app.add_option("--clip-norm", model.clipNorm, "The greatest norm of all gradients together")->group("Model");
   app.add_option("--clip-value", model.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
       ->group("Model");
@@ -197,7 +200,7 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (options.data.empty() && !options.summary && options.exported.empty())
     throw usageError("want --data DIR, --export F or --summary; see --help");
   const bool isModule = options.module.ends_with(".vxm");
-  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--clip-norm", "--clip-value",
+  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--clip-norm", "--clip-value",
                            "--batch-norm", "--dropout", "--precision", "--emit"})
     if (isModule && app.count(flag) > 0)
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);

@@ -232,7 +232,8 @@ vxc_result Call::parseOptions() {
 
 vxc_result Call::parseTraining() {
   bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
-                 options.clip_value != 0 || options.batch_norm || options.dropout || options.keep_gradients;
+                 options.clip_value != 0 || options.batch_norm || options.dropout || options.keep_gradients ||
+                 options.classes != 0;
   if (!isAsked)
     return VXC_DONE;
   std::string missing;
@@ -260,6 +261,9 @@ vxc_result Call::parseTraining() {
   training.clipNorm = options.clip_norm;
   training.clipValue = options.clip_value;
   training.keepGradients = options.keep_gradients;
+  if (options.classes < 0)
+    return fail(VXC_USAGE, "--classes: want 1 class or more, got " + std::to_string(options.classes));
+  training.classes = options.classes;
   for (auto [name, value] : {std::pair("--batch-norm", options.batch_norm), {"--dropout", options.dropout}})
     if (value && StringRef(value) != "train" && StringRef(value) != "frozen")
       return fail(VXC_USAGE, std::string(name) + ": want train or frozen, got '" + value + "'");

@@ -170,8 +170,16 @@ private:
         isRight = false;
       }
     }
+    for (auto &[name, initializer] : initializers)
+      if (isRandom(initializer.constants.front()) && !initializer.isTrained) {
+        getOperation().emitError() << "--classes: '" << name
+                                   << "' starts with random numbers, so it is to be trained: " << initializer.reason;
+        isRight = false;
+      }
     return success(isRight);
   }
+
+  static bool isRandom(ConstantOp constant) { return constant->hasAttr(kInitAttr); }
 
   std::string getNames() const {
     std::string names;
@@ -202,7 +210,8 @@ private:
               : initializer.isStatistic ? "  updated  "
                                         : "  frozen   ") +
              describeType(constant.getType()) + ": " + initializer.reason)
-                .str());
+                .str() +
+            (isRandom(constant) ? ", starts with random numbers" : ""));
     }
     say(std::to_string(trained) + " of " + std::to_string(initializers.size()) + " initializers are trained, " +
         std::to_string(elements) + " numbers");
@@ -224,9 +233,10 @@ private:
     for (auto variable : module.getOps<VariableOp>())
       builder.setInsertionPointAfter(variable);
     VariableOp::create(builder, constant.getLoc(), builder.getStringAttr(symbol), TypeAttr::get(constant.getType()),
-                       constant.getValue(), VariableRoleAttr::get(&getContext(), role),
-                       symbol == name ? StringAttr() : builder.getStringAttr(name), InitAttr(), FlatSymbolRefAttr(),
-                       IntegerAttr());
+                       isRandom(constant) ? ElementsAttr() : constant.getValue(),
+                       VariableRoleAttr::get(&getContext(), role),
+                       symbol == name ? StringAttr() : builder.getStringAttr(name),
+                       constant->getAttrOfType<InitAttr>(kInitAttr), FlatSymbolRefAttr(), IntegerAttr());
     llvm::DenseMap<Operation *, Value> loads; // one for each function, where all its regions see it
     for (ConstantOp each : initializer.constants) {
       auto function = each->getParentOfType<func::FuncOp>();

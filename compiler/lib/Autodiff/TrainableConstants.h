@@ -6,6 +6,9 @@
 
 namespace vx {
 
+/// Attribute of a constant: the random values that are to be in its place (`#vx.init`).
+inline constexpr llvm::StringLiteral kInitAttr = "vx.init";
+
 /// What a constant is to the ops that read it.
 struct ConstantUse {
   bool isWeight = false;

@@ -77,6 +77,13 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
     pm.addPass(createExpandTrainingFormsPass(frozen));
   std::string error; // of the loss, which the second pass tells
   std::optional<LossSpec> loss = LossSpec::parse(options.loss, error);
+  if (options.classes > 0) {
+    ReplaceHeadPassOptions head;
+    head.of = loss ? loss->output : "";
+    head.classes = options.classes;
+    head.axis = loss ? loss->axis : -1;
+    pm.addPass(createReplaceHeadPass(head));
+  }
   ConstantsToVariablesPassOptions variables;
   variables.of = loss ? loss->output : "";
   llvm::append_range(variables.train, options.train);

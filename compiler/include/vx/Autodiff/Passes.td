@@ -39,6 +39,27 @@ def ExpandGradientsPass : Pass<"vx-expand-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ReplaceHeadPass : Pass<"vx-replace-head", "::mlir::ModuleOp"> {
+  let summary = "Give a model another number of classes";
+  let description = [{
+    Gives dimension `axis` of the output named `of` the size `classes`, and so all on the way back to what makes it: products with constants,
+    whose weights and what is added to them are made anew, with the names that they have. The attribute `vx.init` says with what they start as
+    variables: numbers between -1 and 1 by the root of how many inputs a class has, as PyTorch's layers.
+
+        %w = vx.constant dense<...> : tensor<10x64xf32> {names = ["fc.weight"]}    ->    %w = vx.constant dense<0.0> : tensor<7x64xf32>
+                                                                                             {names = ["fc.weight"], vx.init = #vx.init<uniform(-0.125, 0.125)>}
+
+    Between them and the output may stand elementwise ops, views, softmax and reductions. Fails where something else makes the classes, where
+    weight or bias are read by others too, and where a constant on the way is neither. Needs: the import phase. Keeps: dynamic shapes.
+    Numerics: none.
+  }];
+  let options = [
+    Option<"of", "of", "std::string", "", "The name of a result; none: the only one of floats">,
+    Option<"classes", "classes", "int64_t", "0", "How many there are to be">,
+    Option<"axis", "axis", "int64_t", "-1", "The dimension of the classes">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::ModuleOp"> {
   let summary = "Make variables of the constants that are trained";
   let description = [{
@@ -53,8 +74,9 @@ def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::Module
 
     The mean and variance of each `vx.batch_norm` become variables of the role statistic.
 
-    Notes say of each constant of floats that has a name whether it is trained, as what, or why not. Fails where a pattern means nothing, and
-    where a constant that is named in full cannot be trained. Needs: the import phase. Keeps: dynamic shapes. Numerics: none.
+    A constant with `vx.init` becomes a variable that starts with that, and is to be trained. Notes say of each constant of floats that has a
+    name whether it is trained, as what, or why not. Fails where a pattern means nothing, and where a constant that is named in full cannot be
+    trained. Needs: the import phase. Keeps: dynamic shapes. Numerics: none.
   }];
   let options = [
     Option<"of", "of", "std::string", "", "The name of a result; none: the only one of floats">,

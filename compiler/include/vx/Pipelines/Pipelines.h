@@ -25,6 +25,7 @@ struct TrainingOptions {
   bool keepGradients = false;         // add the halves of a step too
   bool freezesDropout = false;        // dropouts are left out of the training step, too
   bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
+  int64_t classes = 0;                // of a new head; 0: the model's
 };
 
 struct GraphOptions {

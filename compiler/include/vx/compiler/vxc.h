@@ -80,6 +80,9 @@ typedef struct vxc_options {
   const char *batch_norm;
   const char *dropout;    // NULL or "train": Dropout nodes drop in "train_step"; "frozen": nowhere
   uint8_t keep_gradients; // the module has the two halves of "train_step" too, "backward" and "update"
+  // The model gets a new head of so many classes: the weight and bias behind the loss's output start with random
+  // values. 0: the model's own.
+  int64_t classes;
   // What a module that trains keeps of an ONNX model, so that it can be exported with what was trained: "inside", the
   // weights of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.
   const char *onnx_export;
