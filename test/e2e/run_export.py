@@ -277,6 +277,33 @@ def check_statistics(tests, made):
     tests.check("statistics: the model", abs(run(tests.path("norm_trained.onnx"), x) - (normal**2).mean()) < 1e-5, "other numbers")
 
 
+def check_head(tests):
+    """With another number of classes the weights have other dimensions, and so has the output."""
+    random = np.random.default_rng(4)
+    values = {"w": random.standard_normal((3, 8)).astype(np.float32), "b": np.zeros(3, np.float32)}
+    graph = helper.make_graph([helper.make_node("Gemm", ["x", "w", "b"], ["logits"], transB=1)], "head",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 8])],
+                              [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 3])],
+                              [numpy_helper.from_array(value, name) for name, value in values.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tests.path("head.onnx"))
+    x = random.standard_normal((64, 8)).astype(np.float32)
+    os.makedirs(tests.path("classes"))
+    np.save(tests.path("classes/x.npy"), x)
+    np.save(tests.path("classes/label.npy"), random.integers(0, 5, 64))
+    tests.run("vx-train", "head.onnx", "--classes=5", "--loss=cross_entropy", "--optimizer=sgd", "--device=cpu", "--data=classes", "--save=head.safetensors",
+              "--export=head_trained.onnx")
+    path = tests.path("head_trained.onnx")
+    onnx.checker.check_model(path, full_check=True)
+    saved, _ = read_tensors(tests.path("head.safetensors"))
+    after = elements(path)
+    for name, shape in (("w", (5, 8)), ("b", (5,))):
+        tests.check(f"head: {name}", after[name].shape == shape and np.array_equal(after[name], saved[name]), after[name])
+    logits = run(path, x)
+    tests.check("head: the model", logits.shape == (64, 5) and np.allclose(logits, x @ after["w"].T + after["b"], atol=1e-5), logits.shape)
+    dims = [dim.dim_value or dim.dim_param for dim in onnx.load(path).graph.output[0].type.tensor_type.shape.dim]
+    tests.check("head: its output", dims == ["batch", 5], dims)
+
+
 def check_messages(tests, made):
     tests.run("vx-compile", "all.onnx", *made, "--export=none", "-o", "none.vxm")
     done = tests.run("vx-train", "none.vxm", "--device=cpu", "--export=x.onnx", code=2)
@@ -327,6 +354,7 @@ def main():
         check_untrained(tests, made)
         check_trained(tests, made)
         check_statistics(tests, made)
+        check_head(tests)
         check_messages(tests, made)
         check_places(tests, made)
         print(f"{tests.passed} passed, {tests.failed} failed")
