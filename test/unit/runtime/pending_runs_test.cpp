@@ -244,6 +244,33 @@ TEST_P(Pending, whatIsHeldRunsOnlyWhenItIsStarted) {
   EXPECT_EQ(place.resultOf(fourth), all(13));
 }
 
+// A call that somebody uses is idle.
+TEST_P(Pending, whatUsesTheCallWaitsForItsRuns) {
+  vx_call *call = nullptr;
+  ASSERT_EQ(vx_call_create(reinterpret_cast<vx_instance *>(instance.get()), "add_weight", &call), nullptr);
+  VariableAccesses::Ticket other = instance->takeVariables(AddWeight);
+  const Ref<Value> one = vectorValue(all(1));
+  vx_value *x = reinterpret_cast<vx_value *>(one.get()), *y = nullptr;
+  vx_pending *pending = nullptr;
+  ASSERT_EQ(vx_call_submit(call, 1, &x, nullptr, &pending), nullptr);
+  std::future<std::string> report = std::async(std::launch::async, [&] {
+    char *json = nullptr;
+    vx_status status = vx_call_report(call, &json);
+    std::string text = status ? vx_status_message(status) : json;
+    vx_status_release(status);
+    vx_string_release(json);
+    return text;
+  });
+  EXPECT_TRUE(isWaiting(report));
+  other = {};
+  EXPECT_NE(report.get().find("\"function\":\"add_weight\""), std::string::npos);
+  ASSERT_EQ(vx_call_run(call, 1, &x, 1, &y), nullptr);
+  EXPECT_EQ(elementsOf(*reinterpret_cast<Value *>(y)), all(2));
+  vx_value_release(y);
+  vx_pending_release(pending);
+  vx_call_release(call);
+}
+
 // Who drops a run that goes on waits for it, since it reads his bytes.
 TEST_P(Pending, oneThatNobodyWaitsForIsDoneBeforeItIsDropped) {
   Place place(instance, AddWeight);
