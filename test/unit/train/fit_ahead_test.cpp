@@ -205,7 +205,14 @@ TEST(FitAhead, needsNoMoreRoomThanAStep) {
   Session free(modulePath(), cpu());
   const FitOptions options = {.epochs = 2, .batch = 100, .seed = 5};
   free.fit(data.set, options);
-  for (uint64_t limit = least; limit < least + 5000; limit += 37)
+  // From there to where there is room for all, and closely where the inputs of two batches fit and no results beside.
+  constexpr uint64_t Inputs = 100 * (4 * 4 + 8) + 4 + 8 + 4;
+  std::vector<uint64_t> limits;
+  for (uint64_t more = 0; more < 2 * Inputs; more += 97)
+    limits.push_back(least + more);
+  for (uint64_t more = Inputs - 40; more < Inputs + 16; more += 2)
+    limits.push_back(least + more);
+  for (uint64_t limit : limits)
     EXPECT_TRUE(fits(limit,
                      [&](Session &limited) {
                        limited.fit(data.set, options);
