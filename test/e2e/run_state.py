@@ -258,6 +258,44 @@ func.func @step(%at: {at} {{vx.name = "at"}}, %x: {rows} {{vx.name = "x"}}) -> (
     return Program(text, {"cache": whole(random, pages, heads, lines, n)}, calls, step, message="allowed is")
 
 
+@case(3, 33, 1025)
+def _pages(n):
+    """A line is written into a cache, and pages of an input are read behind it, counted from the end too: neither a bad place nor a bad page leaves a
+    trace."""
+    pages, lines, read = 5, 7, 3
+    t, at, ids, random = tensor(pages, lines, n), tensor(1, 2, of="i64"), tensor(read, of="i64"), np.random.default_rng(n)
+    row, out = tensor(1, n), tensor(read, lines, n)
+    text = f"""vx.variable @cache : {t}
+func.func @step(%at: {at} {{vx.name = "at"}}, %x: {row} {{vx.name = "x"}}, %i: {ids} {{vx.name = "i"}})
+    -> ({out} {{vx.name = "y"}}, {tensor(read, lines)} {{vx.name = "largest"}}) {{
+  %cache = vx.variable_load @cache : {t}
+{checked("ok", "at", (1, 2), (pages, lines))}  %new = vx.scatter set %cache, %ok, %x axes = [0, 1] : {t}, {at}, {row}
+  vx.variable_store %new, @cache : {t}
+  %y = vx.gather %new, %i axis = 0 : {t}, {ids}
+  %largest = vx.reduce max %y axes = [2] : {out}
+  return %y, %largest : {out}, {tensor(read, lines)}
+}}"""
+
+    def step(state, at, x, i):
+        (page, line), = at
+        if not (-pages <= page < pages and -lines <= line < lines and (-pages <= i).all() and (i < pages).all()):
+            return None
+        cache = state["cache"].copy()
+        cache[page, line] = x[0]
+        return {"cache": cache}
+
+    def call(at=None, i=None):
+        at = np.array([at or (random.integers(-pages, pages), random.integers(-lines, lines))])
+        return at, whole(random, 1, n), np.array(i) if i else random.integers(-pages, pages, read)
+
+    def results(state, at, x, i):
+        read = step(state, at, x, i)["cache"][i]
+        return [read, read.max(2)]
+
+    calls = [call(), call(i=[0, pages, 1]), call(), call(at=(pages, 0)), call(i=[-1, -pages, 4]), call(i=[0, 1, -pages - 1]), call()]
+    return Program(text, {"cache": whole(random, pages, lines, n)}, calls, step, message="allowed is", results={"step": results}, in_place=("step",))
+
+
 @case(7, 260)
 def _added_rows(n):
     """Rows are added one after another to one variable, by two kernels, and a slice of another is replaced; both are read and returned."""

@@ -142,6 +142,7 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   canonicalise(pm);
+  pm.addNestedPass<func::FuncOp>(createHoistIndexChecksPass());
   pm.addPass(createSetInputRangesPass());
   VerifyOptimisedPassOptions verify;
   verify.precision = options.precision;

@@ -31,15 +31,18 @@ static Result evaluateGather(GatherOp op, const HostTensor &input, const HostTen
   for (int64_t block = 0; block < outer; ++block)
     for (int64_t i = 0; i < tuples; ++i) {
       int64_t from = block;
+      bool isRead = true;
       for (auto [k, size] : llvm::enumerate(sizes)) {
         int64_t element = i * members + static_cast<int64_t>(k), index = indices.getInt(element);
-        if (index < -size || index >= size)
+        isRead &= !op.getInRange() || (index >= 0 && index < size);
+        if (!op.getInRange() && (index < -size || index >= size))
           return callError(op, "index " + llvm::Twine(index) + describePlace(indices.getShape(), element) +
                                    " is out of range [" + llvm::Twine(-size) + ", " + llvm::Twine(size) + ")");
         from = from * size + (index < 0 ? index + size : index);
       }
-      for (int64_t inner = 0; inner < step; ++inner)
-        copyElement(result, at++, input, from * step + inner);
+      for (int64_t inner = 0; inner < step; ++inner, ++at)
+        if (isRead)
+          copyElement(result, at, input, from * step + inner);
     }
   return result;
 }

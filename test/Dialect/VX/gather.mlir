@@ -18,6 +18,17 @@ func.func @tuples(%a: tensor<4x?x5x6xf32, #vx.enc<[4, n, 5, 6]>>, %i: tensor<?x2
 
 // -----
 
+// CHECK-LABEL: func.func @in_range(
+func.func @in_range(%a: tensor<4x5xf32>, %i: tensor<7xi64>, %t: tensor<3x2xi64>) -> (tensor<7x5xf32>, tensor<3xf32>) {
+  // CHECK: vx.gather %{{.*}}, %{{.*}} axis = 0 in_range : tensor<4x5xf32>, tensor<7xi64>
+  %0 = vx.gather %a, %i axis = 0 in_range : tensor<4x5xf32>, tensor<7xi64>
+  // CHECK: vx.gather %{{.*}}, %{{.*}} axis = 0 members = 2 in_range : tensor<4x5xf32>, tensor<3x2xi64>
+  %1 = vx.gather %a, %t axis = 0 members = 2 in_range : tensor<4x5xf32>, tensor<3x2xi64>
+  return %0, %1 : tensor<7x5xf32>, tensor<3xf32>
+}
+
+// -----
+
 func.func @c2_members(%a: tensor<4x5xf32>, %i: tensor<3x2xi64>) {
   // expected-error @+1 {{'vx.gather' op expects 'members' to count dimensions of 'input': want 1 to 1, got 2}}
   %0 = vx.gather %a, %i axis = 1 members = 2 : tensor<4x5xf32>, tensor<3x2xi64>

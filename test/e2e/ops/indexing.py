@@ -4,21 +4,21 @@ from tolerance import Exact
 
 
 
-def gather(name, dtype, dims, index_type, index_dims, axis, make=None):
+def gather(name, dtype, dims, index_type, index_dims, axis, make=None, known=""):
     size = dims[axis]
     result = dims[:axis] + index_dims + dims[axis + 1:]
     return Case(name, {"x": Input(dtype, dims, any_values(dtype)),
                        "i": Input(index_type, index_dims, make or integers(-size, max(size - 1, -size)))},
-                f"  %r = vx.gather %x, %i axis = {axis} : {tensor_type(dtype, dims)}, {tensor_type(index_type, index_dims)}",
+                f"  %r = vx.gather %x, %i axis = {axis}{known} : {tensor_type(dtype, dims)}, {tensor_type(index_type, index_dims)}",
                 {"r": Result(dtype, result, Exact())})
 
 
-def tuples(name, index_type, dims, index_dims, axis, make=None):
+def tuples(name, index_type, dims, index_dims, axis, make=None, known=""):
     members = index_dims[-1]
     result = dims[:axis] + index_dims[:-1] + dims[axis + members:]
     size = min(dims[axis:axis + members])
     return Case(name, {"x": Input("f32", dims, any_values("f32")), "i": Input(index_type, index_dims, make or integers(-size, size - 1))},
-                f"  %r = vx.gather %x, %i axis = {axis} members = {members} : {tensor_type('f32', dims)}, {tensor_type(index_type, index_dims)}",
+                f"  %r = vx.gather %x, %i axis = {axis} members = {members}{known} : {tensor_type('f32', dims)}, {tensor_type(index_type, index_dims)}",
                 {"r": Result("f32", result, Exact())})
 
 
@@ -139,6 +139,11 @@ def cases():
                                              ("middle", [2, 5, 3], [7], 1), ("no_index", [5], [0], 0), ("empty_rows", [5, 0], [3], 0),
                                              ("one", [1, 7], [3], 0), ("long", [13], [1031], 0)):
             yield gather(f"gather_{name}_{index_type}", "f32", dims, index_type, index_dims, axis)
+    # Where all are known to be in range there is no fault, and what is outside all the same reads 0.
+    yield gather("gather_known", "f32", [5, 33], "i64", [7], 0, values(0, 4, 2, 5, -1, 2**62, 1), " in_range")
+    yield gather("gather_known_inner", "i32", [3, 7, 2], "i32", [2, 2], 1, values(6, -(2**31), 7, 0), " in_range")
+    yield gather("gather_known_long", "f32", [13], "i64", [1031], 0, integers(-3, 15), " in_range")
+    yield tuples("gather_known_tuples", "i64", [5, 3, 2], [4, 2], 0, values(4, 2, 0, 3, -1, 0, 3, 1), " in_range")
     for index_type in ("i32", "i64"):
         yield fault(f"gather_too_large_{index_type}", index_type, 5, out_of_range(5, -5, 5))
         yield fault(f"gather_too_small_{index_type}", index_type, -6, out_of_range(-6, -5, 5))

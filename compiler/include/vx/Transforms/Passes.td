@@ -303,4 +303,23 @@ def VerifyOptimisedPass : Pass<"vx-verify-optimised", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def HoistIndexChecksPass : Pass<"vx-hoist-index-checks", "::mlir::func::FuncOp"> {
+  let summary = "Check the indices of what reads new state before the state is updated";
+  let description = [{
+    A kernel that may report a fault may not stand behind the update of a variable in place: a call that fails changes no variable, so the
+    update would go to a copy. Where a `vx.gather` reads what is stored, or what follows from it, its indices are checked by a
+    `vx.check_indices`, which waits for nothing but them, and the gather is `in_range`. It is, too, where the indices are checked or constant.
+    What may fault and does not wait for new state comes to stand before it.
+
+        %new = vx.scatter set %cache, %at, %rows         ->    %ok = vx.check_indices %pages below [#vx.dim<9>]
+        vx.variable_store %new, @cache                         %new = vx.scatter set %cache, %at, %rows
+        %y = vx.gather %new, %pages axis = 0                   vx.variable_store %new, @cache
+                                                               %y = vx.gather %new, %ok axis = 0 in_range
+
+    Indices that are read from the new state stay as they are, and so do gathers whose result may be empty while indices are not: these read
+    none. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 #endif

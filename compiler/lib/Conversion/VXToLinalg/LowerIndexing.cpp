@@ -43,7 +43,7 @@ Value lowerGather(KernelLowering &lowering, GatherOp op) {
   SmallVector<Value> sizes;
   for (int64_t d = axis; d < axis + members; ++d)
     sizes.push_back(lowering.size(loc, op.getInput(), d));
-  int64_t site = lowering.takeFaultSite();
+  int64_t site = op.getInRange() ? -1 : lowering.takeFaultSite();
   Type element = getBodyType(type.getElementType());
   auto body = [&](OpBuilder &b, Location l, ValueRange args) -> Value {
     auto dimIndex = [&](int64_t d) -> Value { return linalg::IndexOp::create(b, l, d); };
@@ -57,14 +57,18 @@ Value lowerGather(KernelLowering &lowering, GatherOp op) {
       if (op.getMembers())
         place.push_back(arith::ConstantIndexOp::create(b, l, member));
       Value index = args.empty() ? Value(tensor::ExtractOp::create(b, l, indices, place)) : args[0];
-      WrappedIndex wrapped = wrapIndex(b, l, index, sizes[member]);
-      SmallVector<Value> words;
-      for (Value word : place)
-        words.push_back(arith::IndexCastOp::create(b, l, b.getI64Type(), word));
-      vxk::ReportFaultOp::create(b, l, wrapped.isWrong, wrapped.index, wrapped.lower, wrapped.upper, words,
-                                 b.getI64IntegerAttr(site));
-      at.push_back(wrapped.place);
-      isRight.push_back(isInside(b, l, wrapped.place, sizes[member]));
+      if (op.getInRange()) {
+        at.push_back(arith::IndexCastOp::create(b, l, b.getIndexType(), index));
+      } else {
+        WrappedIndex wrapped = wrapIndex(b, l, index, sizes[member]);
+        SmallVector<Value> words;
+        for (Value word : place)
+          words.push_back(arith::IndexCastOp::create(b, l, b.getI64Type(), word));
+        vxk::ReportFaultOp::create(b, l, wrapped.isWrong, wrapped.index, wrapped.lower, wrapped.upper, words,
+                                   b.getI64IntegerAttr(site));
+        at.push_back(wrapped.place);
+      }
+      isRight.push_back(isInside(b, l, at.back(), sizes[member]));
     }
     for (int64_t d = axis + placeRank; d < rank; ++d)
       at.push_back(dimIndex(d));

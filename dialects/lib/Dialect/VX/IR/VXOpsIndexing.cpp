@@ -49,6 +49,11 @@ LogicalResult CheckIndicesOp::inferReturnTypes(MLIRContext *, std::optional<Loca
   return success();
 }
 
+bool mayFault(Operation *op) {
+  auto gather = dyn_cast<GatherOp>(op);
+  return op->hasTrait<OpTrait::MayFault>() && !(gather && gather.getInRange());
+}
+
 SmallVector<DimAttr> GatherOp::getIndexedSizes(unsigned operand) {
   if (operand != getIndicesMutable().getOperandNumber())
     return {};

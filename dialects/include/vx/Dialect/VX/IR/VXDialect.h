@@ -138,7 +138,7 @@ inline bool isComputedByKernel(mlir::Operation *op) {
 
 /// True for ops that check data while they run, and so may fail a call. A kernel numbers its sites in the order of
 /// these ops.
-inline bool mayFault(mlir::Operation *op) { return op->hasTrait<OpTrait::MayFault>(); }
+bool mayFault(mlir::Operation *op);
 
 /// Attribute of a dispatch: for each op of its kernel that may fault, in order, the source node that it came from.
 inline constexpr llvm::StringLiteral kFaultSitesAttr = "vx.fault_sites";

@@ -20,13 +20,17 @@ def VX_GatherOp : VX_InferredOp<"gather", [Pure, AllElementTypesMatch<["input", 
     An index counts from 0, or with a negative value from the end: it lies in [-d, d) with d the size of its dimension. Another index is
     a fault: the call fails with the source node's name, the index, and its place in `indices`.
 
+    With `in_range` they are known to lie in [0, d), by a `vx.check_indices` or because they are constants, so that there is no fault here:
+    what reads state behind an update of it must have none, for the update to be made in place. Another index reads 0.
+
     - C1: `axis` is a dimension of `input`.
     - C2: `members` is 1 or more, `input` has as many dimensions from `axis` on, and the last dimension of `indices` is `members`.
   }];
-  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$indices, I64Attr:$axis, OptionalAttr<I64Attr>:$members);
+  let arguments = (ins VX_Tensor:$input, VX_IndexTensor:$indices, I64Attr:$axis, OptionalAttr<I64Attr>:$members,
+                       UnitAttr:$in_range);
   let results = (outs VX_Tensor:$result);
   let assemblyFormat = [{
-    $input `,` $indices `axis` `=` $axis (`members` `=` $members^)? attr-dict `:` type($input) `,` type($indices)
+    $input `,` $indices `axis` `=` $axis (`members` `=` $members^)? (`in_range` $in_range^)? attr-dict `:` type($input) `,` type($indices)
   }];
 }
 
