@@ -54,7 +54,8 @@ static std::string rangeText(const Json &argument) {
   const Json &range = argument["range"];
   if (range["upper"].is_null())
     return ", values known only in the call";
-  return fmt::format(", values in [{}, {})", range["lower"].dump(), join(Json::array({range["upper"]}), ""));
+  return fmt::format(", values in [{}, {}){}", range["lower"].dump(), join(Json::array({range["upper"]}), ""),
+                     range.contains("also") ? fmt::format(" and {}", range["also"].dump()) : "");
 }
 
 static void printSymbol(const Json &symbol) {

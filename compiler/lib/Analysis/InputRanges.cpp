@@ -9,10 +9,11 @@ namespace vx {
 namespace {
 
 /// A value whose elements are those of the argument plus `offset`; none: they are something else that follows from
-/// them.
+/// them. An element that is `dropped`, before the offset, is not among them: another value stands in its place.
 struct Reached {
   Value value;
   std::optional<int64_t> offset;
+  std::optional<int64_t> dropped;
 };
 
 bool isInteger(Type type) {
@@ -30,14 +31,14 @@ std::optional<int64_t> getIntegerSplat(Value value) {
 
 class InputRange {
 public:
-  explicit InputRange(BlockArgument argument) : context(argument.getContext()) { reach(argument, 0); }
+  explicit InputRange(BlockArgument argument) : context(argument.getContext()) { reach(argument, {argument, 0, {}}); }
 
   /// Null when the argument indexes nothing.
   DictionaryAttr run() {
     while (!work.empty()) {
       Reached next = work.pop_back_val();
       for (OpOperand &use : next.value.getUses())
-        visit(use, next.offset);
+        visit(use, next);
     }
     if (!isIndex)
       return {};
@@ -45,13 +46,15 @@ public:
     SmallVector<NamedAttribute> entries = {builder.getNamedAttr("lower", builder.getI64IntegerAttr(lower))};
     if (isKnown)
       entries.push_back(builder.getNamedAttr("upper", upper));
+    if (isKnown && also)
+      entries.push_back(builder.getNamedAttr("also", builder.getI64IntegerAttr(*also)));
     return builder.getDictionaryAttr(entries);
   }
 
 private:
-  void reach(Value value, std::optional<int64_t> offset) {
-    if (seen.insert({value, offset.value_or(INT64_MIN)}).second)
-      work.push_back({value, offset});
+  void reach(Value value, const Reached &from) {
+    if (seen.insert({value, {from.offset.value_or(INT64_MIN), from.dropped.value_or(INT64_MIN)}}).second)
+      work.push_back({value, from.offset, from.dropped});
   }
   void setUnknown() {
     isIndex = true;
@@ -60,13 +63,13 @@ private:
   }
 
   /// What is an integer, or holds integers, goes on; floats and bools index nothing.
-  void follow(Operation *op, std::optional<int64_t> offset) {
+  void follow(Operation *op, const Reached &from) {
     for (Value result : op->getResults())
       if (isInteger(result.getType()) || isa<SequenceType, OptionalType>(result.getType()))
-        reach(result, offset);
+        reach(result, from);
   }
 
-  void visit(OpOperand &use, std::optional<int64_t> offset) {
+  void visit(OpOperand &use, const Reached &from) {
     Operation *op = use.getOwner();
     auto indexing = dyn_cast<IndexingOpInterface>(op);
     if (SmallVector<DimAttr> sizes =
@@ -74,55 +77,72 @@ private:
         !sizes.empty()) {
       // A negative index counts from the end, but nobody means that by a random one.
       for (DimAttr size : sizes)
-        index(size, offset);
+        index(size, from);
       return;
     }
     // What moves elements, or holds them in another type; or one of several values in each place: the range holds for
     // those that come from here.
-    if (op->hasTrait<OpTrait::Moves>() || isa<CastOp>(op) ||
-        (op->hasTrait<OpTrait::Chooses>() && isInteger(use.get().getType())))
-      return follow(op, offset);
-    if (isa<AddOp, SubOp>(op) && offset) {
+    if (op->hasTrait<OpTrait::Moves>() || isa<CastOp>(op))
+      return follow(op, from);
+    if (op->hasTrait<OpTrait::Chooses>() && isInteger(use.get().getType()))
+      return follow(op, {from.value, from.offset, from.offset ? getDropped(use, from) : std::nullopt});
+    if (isa<AddOp, SubOp>(op) && from.offset) {
       std::optional<int64_t> constant = getIntegerSplat(op->getOperand(1 - use.getOperandNumber()));
       if (constant && isa<AddOp>(op))
-        return follow(op, *offset + *constant);
+        return follow(op, {from.value, *from.offset + *constant, from.dropped});
       if (constant && use.getOperandNumber() == 0)
-        return follow(op, *offset - *constant);
+        return follow(op, {from.value, *from.offset - *constant, from.dropped});
     }
     if (isa<HostScalarOpInterface>(op))
-      return carried(op, use);
+      return carried(op, use, from);
     if (isa<YieldOp>(op) && isa<IfOp>(op->getParentOp()))
-      return reach(op->getParentOp()->getResult(use.getOperandNumber()), offset);
+      return reach(op->getParentOp()->getResult(use.getOperandNumber()), from);
     if (isa<YieldOp>(op))
       return setUnknown();
-    follow(op, std::nullopt);
+    follow(op, {from.value, std::nullopt, std::nullopt});
+  }
+
+  /// The value that does not pass a `vx.select` which tells it by a comparison with a constant.
+  std::optional<int64_t> getDropped(OpOperand &use, const Reached &from) {
+    auto select = dyn_cast<SelectOp>(use.getOwner());
+    auto compare = select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
+    if (!compare || compare.getLhs() != use.get() || select.getOnTrue() == select.getOnFalse())
+      return from.dropped;
+    bool passes = compare.getPredicate() == ComparePredicate::ne && select.getOnTrue() == use.get();
+    passes |= compare.getPredicate() == ComparePredicate::eq && select.getOnFalse() == use.get();
+    std::optional<int64_t> constant = getIntegerSplat(compare.getRhs());
+    return passes && constant ? std::optional(*constant - *from.offset) : from.dropped;
   }
 
   /// As a part of a sequence, a size, a position, or a value that a loop changes.
-  void carried(Operation *op, OpOperand &use) {
+  void carried(Operation *op, OpOperand &use, const Reached &from) {
     auto insert = dyn_cast<SequenceInsertOp>(op);
     bool isPart = isa<SequenceType>(use.get().getType()) || (insert && use.get() != insert.getPosition());
     if (isPart && !isa<LoopOp>(op))
-      return follow(op, std::nullopt);
+      return follow(op, {from.value, std::nullopt, std::nullopt});
     setUnknown();
   }
 
-  void index(DimAttr size, std::optional<int64_t> offset) {
-    if (!size || !offset)
+  void index(DimAttr size, const Reached &from) {
+    if (!size || !from.offset)
       return setUnknown();
-    DimAttr end = DimAttr::sub(size, DimAttr::constant(context, *offset));
-    lower = isIndex ? std::max(lower, -*offset) : -*offset;
+    int64_t offset = *from.offset;
+    DimAttr end = DimAttr::sub(size, DimAttr::constant(context, offset));
+    lower = isIndex ? std::max(lower, -offset) : -offset;
     upper = upper ? DimAttr::min(upper, end) : end;
+    // Only what no index is made of may be anything.
+    also = !isIndex || also == from.dropped ? from.dropped : std::nullopt;
     isIndex = true;
   }
 
   MLIRContext *context;
   SmallVector<Reached> work;
-  llvm::DenseSet<std::pair<Value, int64_t>> seen;
+  llvm::DenseSet<std::pair<Value, std::pair<int64_t, int64_t>>> seen;
   bool isIndex = false;
   bool isKnown = true;
   int64_t lower = 0;
   DimAttr upper;
+  std::optional<int64_t> also;
 };
 
 } // namespace

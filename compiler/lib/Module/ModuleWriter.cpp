@@ -549,6 +549,8 @@ private:
     if (isKnown) {
       entry->lower = range.getAs<IntegerAttr>("lower").getInt();
       entry->upper = std::make_unique<format::ExprT>(encodeExpr(upper, program.getSymbols()));
+      if (auto also = range.getAs<IntegerAttr>("also"))
+        entry->also = also.getInt();
     }
     return entry;
   }

@@ -89,6 +89,8 @@ Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::
       if (!argument.range())
         return okStatus();
       out.range.emplace().lower = argument.range()->lower();
+      if (const auto also = argument.range()->also())
+        out.range->also = *also;
       if (!argument.range()->upper())
         return okStatus();
       return expression(argument.range()->upper(), owner.symbols.size(), out.range->upper.emplace())

@@ -36,6 +36,8 @@ static void writeArguments(JsonWriter &json, std::string_view key, const std::ve
         json.number(*number);
       else
         json.string(upper->toString(owner.symbolNames));
+      if (argument.range->also)
+        json.member("also", *argument.range->also);
       json.endObject();
     }
     if (argument.rows)

@@ -191,7 +191,8 @@ void ModuleLoader::buildSignature() {
       if (argument.range) {
         const std::optional<Expression> &upper = argument.range->upper;
         const char *text = upper ? tables.texts.emplace_back(upper->toString(owner.symbolNames)).c_str() : nullptr;
-        range = &tables.ranges.emplace_back(vx_value_range{argument.range->lower, text});
+        const std::optional<int64_t> &also = argument.range->also;
+        range = &tables.ranges.emplace_back(vx_value_range{argument.range->lower, text, also ? &*also : nullptr});
       }
       table.push_back({argument.name.c_str(), argument.type.kind, argument.type.elementType, argument.type.ranked,
                        static_cast<uint32_t>(dims.size()), dims.data(), range});

@@ -27,10 +27,12 @@ struct ValueType {
   std::vector<Expression> dims;
 };
 
-// Values that an input's elements may have: [lower, upper). No upper one: it is not known before the call.
+// Values that an input's elements may have: [lower, upper), and one that stands for none. No upper one: it is not known
+// before the call.
 struct ValueRange {
   int64_t lower = 0;
   std::optional<Expression> upper;
+  std::optional<int64_t> also;
 };
 
 struct Argument {

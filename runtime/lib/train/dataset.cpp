@@ -196,19 +196,18 @@ void Dataset::read(std::span<const int64_t> rows, std::span<std::byte *const> pl
   source->read(numbers, places);
 }
 
-void Dataset::check_range(size_t column, int64_t lower, int64_t upper) const {
+void Dataset::check_range(size_t column, const Range &range) const {
   const Column &facts = columns()[column];
   const std::byte *start = source->elements(column);
   if (!start || !isInteger(facts.type))
     return;
   for (int64_t row = 0; row < rows(); ++row) {
     const int64_t numbers[] = {row};
-    check_range(column, lower, upper, numbers,
-                start + static_cast<uint64_t>(source_row(row)) * source->rowBytes[column]);
+    check_range(column, range, numbers, start + static_cast<uint64_t>(source_row(row)) * source->rowBytes[column]);
   }
 }
 
-void Dataset::check_range(size_t column, int64_t lower, int64_t upper, std::span<const int64_t> rows,
+void Dataset::check_range(size_t column, const Range &range, std::span<const int64_t> rows,
                           const std::byte *place) const {
   const Column &facts = columns()[column];
   if (!isInteger(facts.type))
@@ -217,9 +216,11 @@ void Dataset::check_range(size_t column, int64_t lower, int64_t upper, std::span
   const uint64_t count = source->rowBytes[column] / size;
   for (int64_t row : rows)
     for (uint64_t i = 0; i < count; ++i, place += size)
-      if (const __int128 value = integerAt(facts.type, place); value < lower || value >= upper)
-        throw dataError("{}: row {}{} has {}, want {} to {}", origin(column), source_row(row),
-                        count > 1 ? fmt::format(", element {},", i) : "", integerText(value), lower, upper - 1);
+      if (const __int128 value = integerAt(facts.type, place);
+          (value < range.lower || value >= range.upper) && !(range.also && value == *range.also))
+        throw dataError("{}: row {}{} has {}, want {} to {}{}", origin(column), source_row(row),
+                        count > 1 ? fmt::format(", element {},", i) : "", integerText(value), range.lower,
+                        range.upper - 1, range.also ? fmt::format(", or {}", *range.also) : "");
 }
 
 } // namespace vx::train

@@ -38,7 +38,7 @@ Feed::Feed(const Dataset &data, const vx_function_info &function, std::span<cons
     throw dataError("{}: the data has no rows", data.origin(0));
   for (const Input &input : inputs)
     if (input.range)
-      data.check_range(input.column, input.range->first, input.range->second);
+      data.check_range(input.column, *input.range);
 }
 
 void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &problems) {
@@ -77,7 +77,8 @@ void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &
     const auto [end, error] = std::from_chars(text, text + std::strlen(text), upper);
     // One that is over symbols is for the call to check.
     if (error == std::errc() && *end == 0)
-      input.range = {argument.range->lower, upper};
+      input.range = {argument.range->lower, upper,
+                     argument.range->also ? std::optional(*argument.range->also) : std::nullopt};
   }
   inputs.push_back(std::move(input));
 }
@@ -151,7 +152,7 @@ std::vector<Value> Feed::read(std::span<const int64_t> rows) {
     const Input &input = inputs[i];
     const std::byte *bytes = input.memory[turn][0].bytes;
     if (input.range)
-      data.check_range(input.column, input.range->first, input.range->second, rows, bytes);
+      data.check_range(input.column, *input.range, rows, bytes);
     values.push_back(Value::wrap(input.argument->element_type, dims[i], bytes, sizes[i]));
   }
   return values;

@@ -36,7 +36,7 @@ private:
   struct Input {
     const vx_argument_info *argument;
     size_t column;
-    std::optional<std::pair<int64_t, int64_t>> range;
+    std::optional<Dataset::Range> range;
     std::array<std::vector<Line>, 2> memory;
   };
 

@@ -48,7 +48,7 @@ TEST_F(CallInputs, sizesThatWereGiven) {
 
 // What indexes something gets each value that is allowed, and no other; what nobody knows is zeros.
 TEST_F(CallInputs, valuesThatTheGraphAllows) {
-  const vx_value_range rows{-2, "past + 3"}, unknown{0, nullptr};
+  const vx_value_range rows{-2, "past + 3", nullptr}, unknown{0, nullptr, nullptr};
   vx_argument_info ranged[2] = {inputs[1], inputs[1]};
   ranged[0].range = &rows;
   ranged[1].name = "sizes";

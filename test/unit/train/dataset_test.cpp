@@ -186,24 +186,26 @@ TEST(Dataset, rangesOfLabels) {
   writeNpy(scratchPath("labels.npy"), "<i4", {5}, numbers, sizeof(numbers));
   const Dataset set = Dataset::npy({{"label", scratchPath("labels.npy")}});
   const std::string path = scratchPath("labels.npy");
-  set.check_range(0, -1, 10);
-  EXPECT_EQ(errorOf([&] { set.check_range(0, -1, 9); }), "data: " + path + ": row 2 has 9, want -1 to 8");
-  EXPECT_EQ(errorOf([&] { set.check_range(0, 0, 10); }), "data: " + path + ": row 4 has -1, want 0 to 9");
+  set.check_range(0, {-1, 10});
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {-1, 9}); }), "data: " + path + ": row 2 has 9, want -1 to 8");
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 10}); }), "data: " + path + ": row 4 has -1, want 0 to 9");
+  set.check_range(0, {0, 10, -1});
+  EXPECT_EQ(errorOf([&] { set.check_range(0, {0, 9, -1}); }), "data: " + path + ": row 2 has 9, want 0 to 8, or -1");
   // Rows are those of the file, also of a part, and places in rows of several.
   const auto [first, second] = set.split(0.5, 0);
   int failures = 0;
   for (const Dataset &part : {first, second})
-    failures += errorOf([&] { part.check_range(0, -1, 9); }) == "data: " + path + ": row 2 has 9, want -1 to 8";
+    failures += errorOf([&] { part.check_range(0, {-1, 9}); }) == "data: " + path + ": row 2 has 9, want -1 to 8";
   EXPECT_EQ(failures, 1);
   const uint64_t wide[] = {1, 2, 3, 1ull << 63};
   const Dataset pairs = Dataset::arrays({array<uint64_t>("next", {2, 2}, wide)});
-  EXPECT_EQ(errorOf([&] { pairs.check_range(0, 0, 9); }),
+  EXPECT_EQ(errorOf([&] { pairs.check_range(0, {0, 9}); }),
             "data: next: row 1, element 1, has 9223372036854775808, want 0 to 8");
   // What a function gives is looked at when it is read.
   const Dataset made = counted(5);
-  made.check_range(0, 0, 1);
+  made.check_range(0, {0, 1});
   const int64_t rows[] = {3, 1};
   const int32_t read[] = {103, 101};
-  EXPECT_EQ(errorOf([&] { made.check_range(0, 103, 200, rows, reinterpret_cast<const std::byte *>(read)); }),
+  EXPECT_EQ(errorOf([&] { made.check_range(0, {103, 200}, rows, reinterpret_cast<const std::byte *>(read)); }),
             "data: x: row 1 has 101, want 103 to 199");
 }

@@ -9,7 +9,8 @@
 namespace vx {
 
 /// Attribute of an argument of a function: a dictionary with `lower`, an i64, and `upper`, a #vx.dim, of the values
-/// [lower, upper) that the graph takes without a fault. Without `upper` they depend on what only a call knows.
+/// [lower, upper) that the graph takes without a fault. Without `upper` they depend on what only a call knows. `also`,
+/// an i64, is one value more, which stands for no index.
 inline constexpr llvm::StringLiteral kRangeAttr = "vx.range";
 /// Attribute of a program (vxrt): for each input the kRangeAttr of its argument, or a unit attribute.
 inline constexpr llvm::StringLiteral kInputRangesAttr = "input_ranges";

@@ -128,10 +128,12 @@ typedef struct vx_dim_info {
   const char *expression; /* "batch", "past + 1", "64" */
 } vx_dim_info;
 
-/* Values that the graph takes without a fault, of an input whose elements index something: [lower, upper). */
+/* Values that the graph takes without a fault, of an input whose elements index something: [lower, upper), and one that
+ * stands for none. */
 typedef struct vx_value_range {
   int64_t lower;
-  const char *upper; /* an expression as those of dims, "30522"; NULL: not known before the call */
+  const char *upper;   /* an expression as those of dims, "30522"; NULL: not known before the call */
+  const int64_t *also; /* e.g. -100 of a label that does not count; NULL: no other value */
 } vx_value_range;
 
 typedef struct vx_argument_info {

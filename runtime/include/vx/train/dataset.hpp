@@ -82,12 +82,16 @@ public:
   // Copies `rows` of the set, numbers from 0, to `places`, one for each column; a place that is null is left out.
   void read(std::span<const int64_t> rows, std::span<std::byte *const> places) const;
 
-  // Throws Error::data for the first element of an integer column that is not in [lower, upper), with its row, when the
+  // [lower, upper), and one value more, as that of a label which does not count.
+  struct Range {
+    int64_t lower, upper;
+    std::optional<int64_t> also = {};
+  };
+  // Throws Error::data for the first element of an integer column that is not in the range, with its row, when the
   // source is a file or an array; a callback's rows are checked when they are read.
-  void check_range(size_t column, int64_t lower, int64_t upper) const;
+  void check_range(size_t column, const Range &range) const;
   // The same for rows that have been read to `place`.
-  void check_range(size_t column, int64_t lower, int64_t upper, std::span<const int64_t> rows,
-                   const std::byte *place) const;
+  void check_range(size_t column, const Range &range, std::span<const int64_t> rows, const std::byte *place) const;
 
 private:
   Dataset() = default;
