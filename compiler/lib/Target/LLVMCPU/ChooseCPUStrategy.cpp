@@ -250,7 +250,10 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
   const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   int64_t operandElements = 1;
   region.getBody().walk([&](Operation *op) {
-    // An op that reads far more than it writes (a contraction, a reduction) does that much work for each result.
+    // An op that reads far more than it writes (a contraction, a reduction) does that much work for each result. What
+    // takes elements out of a table does not.
+    if (op->hasTrait<vx::OpTrait::Moves>())
+      return;
     for (Type type : op->getOperandTypes())
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
         operandElements = std::max(operandElements, plannedElements(ranges, tensor));
