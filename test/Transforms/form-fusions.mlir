@@ -557,3 +557,35 @@ func.func @reductions_with_ends(%a: tensor<8x10xf32>, %b: tensor<8x10xf32>) -> (
   %6 = vx.exp %5 : tensor<8xf32>
   return %2, %4, %6 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Each reduction has memory of its workgroup: a kernel has eight of them at the most.
+// CHECK-LABEL: func.func @many_numbers(
+// CHECK: vx.fusion
+// CHECK-COUNT-2: vx.reduce sum
+// CHECK: vx.fusion
+// CHECK-COUNT-8: vx.reduce sum
+// CHECK-NOT: vx.reduce
+func.func @many_numbers(%x0: tensor<33xf32>, %x1: tensor<34xf32>, %x2: tensor<35xf32>, %x3: tensor<36xf32>, %x4: tensor<37xf32>, %x5: tensor<38xf32>, %x6: tensor<39xf32>, %x7: tensor<40xf32>, %x8: tensor<41xf32>, %x9: tensor<42xf32>) -> tensor<f32> {
+  %r0 = vx.reduce sum %x0 axes = [0] : tensor<33xf32>
+  %r1 = vx.reduce sum %x1 axes = [0] : tensor<34xf32>
+  %r2 = vx.reduce sum %x2 axes = [0] : tensor<35xf32>
+  %r3 = vx.reduce sum %x3 axes = [0] : tensor<36xf32>
+  %r4 = vx.reduce sum %x4 axes = [0] : tensor<37xf32>
+  %r5 = vx.reduce sum %x5 axes = [0] : tensor<38xf32>
+  %r6 = vx.reduce sum %x6 axes = [0] : tensor<39xf32>
+  %r7 = vx.reduce sum %x7 axes = [0] : tensor<40xf32>
+  %r8 = vx.reduce sum %x8 axes = [0] : tensor<41xf32>
+  %r9 = vx.reduce sum %x9 axes = [0] : tensor<42xf32>
+  %s1 = vx.add %r0, %r1 : tensor<f32>, tensor<f32>
+  %s2 = vx.add %s1, %r2 : tensor<f32>, tensor<f32>
+  %s3 = vx.add %s2, %r3 : tensor<f32>, tensor<f32>
+  %s4 = vx.add %s3, %r4 : tensor<f32>, tensor<f32>
+  %s5 = vx.add %s4, %r5 : tensor<f32>, tensor<f32>
+  %s6 = vx.add %s5, %r6 : tensor<f32>, tensor<f32>
+  %s7 = vx.add %s6, %r7 : tensor<f32>, tensor<f32>
+  %s8 = vx.add %s7, %r8 : tensor<f32>, tensor<f32>
+  %s9 = vx.add %s8, %r9 : tensor<f32>, tensor<f32>
+  return %s9 : tensor<f32>
+}

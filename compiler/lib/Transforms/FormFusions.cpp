@@ -201,7 +201,8 @@ public:
   }
 
 private:
-  static constexpr size_t kMaxOps = 64, kMaxResults = 8;
+  // Each reduction has memory of its workgroup.
+  static constexpr size_t kMaxOps = 64, kMaxResults = 8, kMaxReductions = 8;
 
   /// The anchor; of several reductions the first, whichever the group grew from, so that equal kernels have equal
   /// anchors.
@@ -346,6 +347,9 @@ private:
   bool isCompanion(Operation *op) const {
     RowsOpInterface reduction = getReduction(anchor), other = getReduction(op);
     if (!reduction || !other || reduction == other)
+      return false;
+    if (!members.contains(op) &&
+        llvm::count_if(members, [](Operation *member) { return !!getReduction(member); }) >= int64_t(kMaxReductions))
       return false;
     // Of single numbers the kernels are saved, if not the reads.
     if (isNumber(reduction) && isNumber(other))
