@@ -82,3 +82,21 @@ func.func @stored(%x: tensor<9x8xf32>, %i: tensor<2xi64>) -> tensor<2x8xf32> {
   %0 = vx.gather %again, %i axis = 0 : tensor<9x8xf32>, tensor<2xi64>
   return %0 : tensor<2x8xf32>
 }
+
+// Checked for other sizes, or constants beyond the end: checked again, and the call fails.
+// CHECK-LABEL: func.func @unfit(
+// CHECK-DAG: %[[OTHER:.*]] = vx.check_indices %arg1 below [#vx.dim<12>]
+// CHECK-DAG: %[[FIT:.*]] = vx.check_indices %[[OTHER]] below [#vx.dim<9>]
+// CHECK-DAG: %[[PAST:.*]] = vx.check_indices %{{.*}} below [#vx.dim<9>] : tensor<3xi64>
+// CHECK: vx.neg
+// CHECK: vx.gather %{{.*}}, %[[FIT]] axis = 0 in_range
+// CHECK: vx.gather %{{.*}}, %[[PAST]] axis = 0 in_range
+func.func @unfit(%x: tensor<9x8xf32>, %i: tensor<2xi64>) -> (tensor<2x8xf32>, tensor<3x8xf32>) {
+  %ok = vx.check_indices %i below [#vx.dim<12>] : tensor<2xi64>
+  %new = vx.neg %x : tensor<9x8xf32>
+  vx.variable_store %new, @wide : tensor<9x8xf32>
+  %0 = vx.gather %new, %ok axis = 0 : tensor<9x8xf32>, tensor<2xi64>
+  %past = vx.constant dense<[0, 9, 3]> : tensor<3xi64>
+  %1 = vx.gather %new, %past axis = 0 : tensor<9x8xf32>, tensor<3xi64>
+  return %0, %1 : tensor<2x8xf32>, tensor<3x8xf32>
+}
