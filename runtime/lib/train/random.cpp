@@ -2,6 +2,7 @@
 
 #include "vx/base/philox.h"
 
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
