@@ -7,6 +7,29 @@
 // RUN: not vx-opt %s --vx-constants-to-variables='of=z train=auto' 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // RUN: not vx-opt %s --vx-constants-to-variables='train=[a' 2>&1 | FileCheck %s --check-prefix=PATTERN
 
+// RUN: vx-opt %s --vx-constants-to-variables='train=auto,factor init=random' 2>%t.random-notes | FileCheck %s --check-prefix=RANDOM
+// RUN: FileCheck %s --check-prefix=STARTS --input-file %t.random-notes
+// RUN: not vx-opt %s --vx-constants-to-variables='train=auto init=zero' 2>&1 | FileCheck %s --check-prefix=INIT
+
+// INIT:        error: --init: want file or random, got 'zero'
+
+// What is chosen and is no weight starts as in the file.
+// RANDOM-DAG:  vx.variable @conv.weight role = parameter init = <uniform(-0.33333333333333331, 0.33333333333333331)> : tensor<2x1x3x3xf32>{{$}}
+// RANDOM-DAG:  vx.variable @conv.bias role = parameter init = <uniform(-0.33333333333333331, 0.33333333333333331)> : tensor<2xf32>{{$}}
+// RANDOM-DAG:  vx.variable @scale role = parameter init = <uniform(1.000000e+00, 1.000000e+00)> : tensor<2xf32>{{$}}
+// RANDOM-DAG:  vx.variable @bias role = parameter init = <uniform(0.000000e+00, 0.000000e+00)> : tensor<2xf32>{{$}}
+// RANDOM-DAG:  vx.variable @factor role = parameter : tensor<2xf32> = dense<3.000000e+00> : tensor<2xf32>{{$}}
+// RANDOM-DAG:  vx.variable @matrix role = parameter init = <uniform(-0.17677669529663687, 0.17677669529663687)> : tensor<32x3xf32>{{$}}
+// RANDOM-DAG:  vx.variable @main_ role = parameter source = "main" init = <uniform(-0.17677669529663687, 0.17677669529663687)> : tensor<1xf32>{{$}}
+// RANDOM-DAG:  vx.variable @table role = parameter init = <normal(0.000000e+00, 1.000000e+00)> : tensor<7x3xf32>{{$}}
+// RANDOM-DAG:  vx.variable @norm.scale role = parameter init = <uniform(1.000000e+00, 1.000000e+00)> : tensor<3xf32>{{$}}
+// RANDOM-DAG:  vx.variable @norm.bias role = parameter init = <uniform(0.000000e+00, 0.000000e+00)> : tensor<3xf32>{{$}}
+// STARTS:      conv.weight {{ *}}trained  f32[2,1,3,3]: weight of a convolution, starts with random numbers
+// STARTS:      scale {{ *}}trained  f32[2]: scale of a norm, starts as 1
+// STARTS:      bias {{ *}}trained  f32[2]: an added bias, starts as 0
+// STARTS:      mean {{ *}}frozen   f32[2]: a statistic or offset: it is subtracted{{$}}
+// STARTS:      factor {{ *}}trained  f32[2]: a factor that is no scale of a norm{{$}}
+
 // UNUSED:      error: --train: the model has no initializer 'x*', it has: 'conv.weight', 'conv.bias'
 // UNUSED:      error: --train: the model has no initializer 'nothing', it has:
 // UNUSED:      error: --freeze: the model has no initializer 'y?', it has:

@@ -185,8 +185,8 @@ vx.kernel @k "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 // CHECK:         %[[SIZE:.+]] = vxrt.const 192
 // CHECK:         %[[W:.+]] = vxrt.arena_slice %{{.+}}, %[[SIZE]] : !vxrt.buffer
 // CHECK:         %[[BEHIND:.+]] = vxrt.const 128
-// CHECK:         %[[B:.+]] = vxrt.slice %[[W]], %[[BEHIND]], %{{.+}} : !vxrt.buffer
 // CHECK-NEXT:    %[[A:.+]] = vxrt.slice %[[W]], %{{.+}}, %[[BEHIND]] : !vxrt.buffer
+// CHECK:         %[[B:.+]] = vxrt.slice %[[W]], %[[BEHIND]], %{{.+}} : !vxrt.buffer
 // CHECK:         vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[A]])
 // CHECK-NEXT:    vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[B]])
 // CHECK-NEXT:    vxrt.dispatch @read[%{{.+}}] (%[[W]])
@@ -210,43 +210,112 @@ vxrt.program @joined symbols [] {
   }
   vxrt.return %y, %c48 : !vxrt.buffer, i64 ranks [1]
 }
-// Where something else reads a part too, one is given twice, one comes from outside, or one would begin in between, the kernel stays.
-// CHECK-LABEL: vxrt.program @not_joined
-// CHECK:         vxrt.dispatch @join
-// CHECK:         vxrt.dispatch @join
-// CHECK:         vxrt.dispatch @join
-// CHECK:         vxrt.dispatch @join_short
-vxrt.program @not_joined symbols [] {
+// What something else reads as well is computed where it is to lie, too, and nothing takes its memory before the whole is not needed; what is given
+// twice, or is the caller's, is copied.
+// CHECK-LABEL: vxrt.program @joined_with_copies
+// CHECK:         %[[W:.+]] = vxrt.arena_slice %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK:         %[[A:.+]] = vxrt.slice %[[W]],
+// CHECK:         %[[B:.+]] = vxrt.slice %[[W]],
+// CHECK:         %[[V:.+]] = vxrt.arena_slice %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK-DAG:     %[[FIRST:.+]] = vxrt.slice %[[V]], %{{.+}}, %[[C128:.+]] : !vxrt.buffer
+// CHECK-DAG:     %[[AGAIN:.+]] = vxrt.slice %[[V]], %[[C128]], %[[C128]] : !vxrt.buffer
+// CHECK:         %[[U:.+]] = vxrt.arena_slice %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK-DAG:     %[[D:.+]] = vxrt.slice %[[U]], %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK-DAG:     %[[X:.+]] = vxrt.slice %[[U]], %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK:         vxrt.segment
+// CHECK-NEXT:      vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[A]])
+// CHECK-NEXT:      vxrt.dispatch @make[%{{.+}}] (%[[A]]) -> (%[[B]])
+// CHECK-NEXT:      vxrt.dispatch @read[%{{.+}}] (%[[W]])
+// CHECK-NEXT:      vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[FIRST]])
+// CHECK-NEXT:      vxrt.copy %[[FIRST]], %[[AGAIN]] : !vxrt.buffer
+// CHECK-NEXT:      vxrt.dispatch @read_twice[%{{.+}}] (%[[V]])
+// CHECK-NEXT:      vxrt.dispatch @make[%{{.+}}] (%{{.+}}) -> (%[[D]])
+// CHECK-NEXT:      vxrt.copy %{{.+}}, %[[X]] : !vxrt.buffer
+// CHECK-NEXT:      vxrt.dispatch @read[%{{.+}}] (%[[U]])
+vxrt.program @joined_with_copies symbols [] {
 ^bb0(%x: !vxrt.buffer):
   %one = vxrt.const 1
   %c48 = vxrt.const 48
   %c64 = vxrt.const 64
   %c128 = vxrt.const 128
   %c192 = vxrt.const 192
+  %c256 = vxrt.const 256
   %a = vxrt.allocate %c128 : !vxrt.buffer
   %b = vxrt.allocate %c64 : !vxrt.buffer
   %c = vxrt.allocate %c128 : !vxrt.buffer
   %d = vxrt.allocate %c128 : !vxrt.buffer
-  %e = vxrt.allocate %c64 : !vxrt.buffer
   %w = vxrt.allocate %c192 : !vxrt.buffer
-  %v = vxrt.allocate %c192 : !vxrt.buffer
+  %v = vxrt.allocate %c256 : !vxrt.buffer
   %u = vxrt.allocate %c192 : !vxrt.buffer
-  %t = vxrt.allocate %c192 : !vxrt.buffer
   %y = vxrt.allocate %c192 : !vxrt.buffer
+  %z = vxrt.allocate %c192 : !vxrt.buffer
   vxrt.segment {
     vxrt.dispatch @make[%one] (%x) -> (%a) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @make[%one] (%a) -> (%b) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @join[%one] (%b, %a) -> (%w) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @read[%one] (%w) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @make[%one] (%y) -> (%c) scalars() : (!vxrt.buffer) -> !vxrt.buffer
-    vxrt.dispatch @join[%one] (%c, %c) -> (%v) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
-    vxrt.dispatch @join[%one] (%x, %v) -> (%u) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @twice[%one] (%c) -> (%v) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read_twice[%one] (%v) -> (%z) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @make[%one] (%z) -> (%d) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join[%one] (%x, %d) -> (%u) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read[%one] (%u) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+  }
+  vxrt.return %y, %c48 : !vxrt.buffer, i64 ranks [1]
+}
+// A kernel of few tensors stays where copies would be as many commands as it has tensors, and where one begins in between; of many, all are copied.
+// CHECK-LABEL: vxrt.program @not_joined
+// CHECK:         vxrt.dispatch @join[
+// CHECK:         vxrt.dispatch @join_short
+// CHECK-NOT:     vxrt.dispatch @join_many
+// CHECK-COUNT-5: vxrt.copy %{{.+}}, %{{.+}} : !vxrt.buffer
+// CHECK-NOT:     vxrt.copy
+// CHECK:         vxrt.return
+vxrt.program @not_joined symbols [] {
+^bb0(%x: !vxrt.buffer, %b: !vxrt.buffer):
+  %one = vxrt.const 1
+  %c48 = vxrt.const 48
+  %c64 = vxrt.const 64
+  %c128 = vxrt.const 128
+  %c192 = vxrt.const 192
+  %c640 = vxrt.const 640
+  %d = vxrt.allocate %c128 : !vxrt.buffer
+  %e = vxrt.allocate %c64 : !vxrt.buffer
+  %u = vxrt.allocate %c192 : !vxrt.buffer
+  %t = vxrt.allocate %c192 : !vxrt.buffer
+  %y = vxrt.allocate %c192 : !vxrt.buffer
+  %many = vxrt.allocate %c640 : !vxrt.buffer
+  %z = vxrt.allocate %c640 : !vxrt.buffer
+  vxrt.segment {
+    vxrt.dispatch @join[%one] (%b, %x) -> (%u) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @make[%one] (%u) -> (%d) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @make[%one] (%u) -> (%e) scalars() : (!vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @join_short[%one] (%d, %e) -> (%t) scalars() : (!vxrt.buffer, !vxrt.buffer) -> !vxrt.buffer
     vxrt.dispatch @read[%one] (%t) -> (%y) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @join_many[%one] (%x) -> (%many) scalars() : (!vxrt.buffer) -> !vxrt.buffer
+    vxrt.dispatch @read_many[%one] (%many) -> (%z) scalars() : (!vxrt.buffer) -> !vxrt.buffer
   }
-  vxrt.return %y, %c48 : !vxrt.buffer, i64 ranks [1]
+  vxrt.return %y, %c48, %z, %c640 : !vxrt.buffer, i64, !vxrt.buffer, i64 ranks [1, 1]
+}
+vx.kernel @twice "4" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%a: tensor<32xf32>):
+  %0 = vx.concat axis = 0(%a, %a) {vx.anchor} : tensor<32xf32>, tensor<32xf32>
+  vx.yield %0 : tensor<64xf32>
+}
+vx.kernel @read_twice "5" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<64xf32>):
+  %0 = vx.exp %x : tensor<64xf32>
+  vx.yield %0 : tensor<64xf32>
+}
+vx.kernel @join_many "6" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%a: tensor<32xf32>):
+  %0 = vx.concat axis = 0(%a, %a, %a, %a, %a) {vx.anchor} : tensor<32xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>
+  vx.yield %0 : tensor<160xf32>
+}
+vx.kernel @read_many "7" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%x: tensor<160xf32>):
+  %0 = vx.exp %x : tensor<160xf32>
+  vx.yield %0 : tensor<160xf32>
 }
 vx.kernel @make "0" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%x: tensor<32xf32>):

@@ -61,13 +61,35 @@ func.func @attention(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tenso
   return %0, %1 : tensor<1x3x4x8xf32>, tensor<1x4x3xf32>
 }
 
-// The gradient is the filter of a convolution whose batch are the channels: its places stand apart by the strides, and the input is
-// padded to what the windows reach.
+// The gradient of a filter is a product with what each of its places reads; of groups, and of a stride over sizes that may be none, a convolution.
 // CHECK-LABEL: func.func @filter(
-// CHECK:         vx.pad %{{.*}} low [#vx.dim<0>, #vx.dim<0>, #vx.dim<1>, #vx.dim<0>] high [#vx.dim<0>, #vx.dim<0>, #vx.dim<1>, #vx.dim<-1>]
-// CHECK:         vx.conv %{{.*}}, %{{.*}} strides = [2, 1] dilations = [1, 2] pads = [0, 0] x [0, 0] groups = 1 : tensor<5x2x10x8xf32>, tensor<7x2x6x4xf32>
+// CHECK-COUNT-6: vx.slice %{{.+}} : tensor<2x5x10x8xf32>
+// CHECK-COUNT-6: vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x7x24xf32>, tensor<2x5x24xf32>
+// CHECK:         vx.concat axis = 0(%{{.+}}) : tensor<1x7x5xf32>
+// CHECK-NOT:     vx.conv
+// CHECK-LABEL: func.func @filter_of_one(
+// CHECK-NOT:     vx.concat
+// CHECK:         vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x7x24xf32>, tensor<2x5x24xf32>
+// CHECK-NOT:     vx.conv
+// CHECK-LABEL: func.func @filter_of_groups(
+// CHECK:         vx.conv %
+// CHECK-NOT:     vx.conv_filter
+// CHECK-LABEL: func.func @filter_of_stride(
+// CHECK:         vx.conv %
 // CHECK-NOT:     vx.conv_filter
 func.func @filter(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
   %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x5x8x9xf32>, tensor<2x7x6x4xf32>
   return %0 : tensor<7x5x3x2xf32>
+}
+func.func @filter_of_one(%x: tensor<2x5x11x8xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x1x1xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<1>, #vx.dim<1>] strides = [2, 2] dilations = [1, 1] pads = [0, 0] groups = 1 : tensor<2x5x11x8xf32>, tensor<2x7x6x4xf32>
+  return %0 : tensor<7x5x1x1xf32>
+}
+func.func @filter_of_groups(%x: tensor<2x6x8x9xf32>, %g: tensor<2x4x6x7xf32>) -> tensor<4x3x3x3xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<3>] strides = [1, 1] dilations = [1, 1] pads = [0, 0] groups = 2 : tensor<2x6x8x9xf32>, tensor<2x4x6x7xf32>
+  return %0 : tensor<4x3x3x3xf32>
+}
+func.func @filter_of_stride(%x: tensor<2x5x?xf32, #vx.enc<[2, 5, n * 2 + 1]>>, %g: tensor<2x7x?xf32, #vx.enc<[2, 7, n]>>) -> tensor<7x5x3xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>] strides = [2] dilations = [1] pads = [0] groups = 1 : tensor<2x5x?xf32, #vx.enc<[2, 5, n * 2 + 1]>>, tensor<2x7x?xf32, #vx.enc<[2, 7, n]>>
+  return %0 : tensor<7x5x3xf32>
 }

@@ -589,3 +589,50 @@ func.func @many_numbers(%x0: tensor<33xf32>, %x1: tensor<34xf32>, %x2: tensor<35
   %s9 = vx.add %s8, %r9 : tensor<f32>, tensor<f32>
   return %s9 : tensor<f32>
 }
+
+// -----
+
+// Many tensors that lie one behind another are computed where they are to lie, so what makes them and what reads them are kernels of their own; few are a part of
+// the kernel that reads them, and so are those that do not begin where buffers do, or of which one is a number in all places.
+// CHECK-LABEL: func.func @many_parts(
+// CHECK-COUNT-2: vx.exp
+// CHECK:         vx.fusion
+// CHECK:           vx.concat axis = 0(
+// CHECK-NEXT:      vx.yield
+// CHECK:         vx.fusion
+// CHECK:           vx.sin
+func.func @many_parts(%a: tensor<16xf32>, %b: tensor<32xf32>) -> tensor<112xf32> {
+  %0 = vx.exp %a : tensor<16xf32>
+  %1 = vx.exp %b : tensor<32xf32>
+  %2 = vx.concat axis = 0(%0, %1, %a, %1, %0) : tensor<16xf32>, tensor<32xf32>, tensor<16xf32>, tensor<32xf32>, tensor<16xf32>
+  %3 = vx.sin %2 : tensor<112xf32>
+  return %3 : tensor<112xf32>
+}
+// CHECK-LABEL: func.func @few_parts(
+// CHECK-COUNT-1: vx.fusion
+// CHECK-NOT:     vx.fusion
+// CHECK:         return
+func.func @few_parts(%a: tensor<16xf32>, %b: tensor<32xf32>) -> tensor<48xf32> {
+  %2 = vx.concat axis = 0(%a, %b) : tensor<16xf32>, tensor<32xf32>
+  %3 = vx.sin %2 : tensor<48xf32>
+  return %3 : tensor<48xf32>
+}
+// CHECK-LABEL: func.func @many_short_parts(
+// CHECK-COUNT-1: vx.fusion
+// CHECK-NOT:     vx.fusion
+// CHECK:         return
+func.func @many_short_parts(%a: tensor<16xf32>, %b: tensor<3xf32>) -> tensor<57xf32> {
+  %2 = vx.concat axis = 0(%a, %b, %a, %b, %b, %a) : tensor<16xf32>, tensor<3xf32>, tensor<16xf32>, tensor<3xf32>, tensor<3xf32>, tensor<16xf32>
+  %3 = vx.sin %2 : tensor<57xf32>
+  return %3 : tensor<57xf32>
+}
+// CHECK-LABEL: func.func @many_parts_of_a_number(
+// CHECK-COUNT-1: vx.fusion
+// CHECK-NOT:     vx.fusion
+// CHECK:         return
+func.func @many_parts_of_a_number(%a: tensor<16xf32>) -> tensor<80xf32> {
+  %zero = vx.constant dense<0.0> : tensor<16xf32>
+  %2 = vx.concat axis = 0(%a, %zero, %a, %zero, %a) : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+  %3 = vx.sin %2 : tensor<80xf32>
+  return %3 : tensor<80xf32>
+}

@@ -101,7 +101,7 @@ struct Options {
   std::string precision = "f32";
   bool strictMath = false;
   std::string gradient;
-  std::string train, freeze, loss, optimizer, batchNorm, dropout, exported;
+  std::string train, freeze, loss, optimizer, batchNorm, dropout, exported, init;
   double clipNorm = 0, clipValue = 0;
   bool keepGradients = false;
   int64_t classes = 0;
@@ -158,6 +158,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--classes", options.classes,
                  "A new number of classes: the weight and bias behind the loss's output start with random values")
       ->check(wholeNumber(1, INT32_MAX))
+      ->group("Training");
+  app.add_option(
+         "--init", options.init,
+         "What is trained starts as in the file (file, the default) or with random values, as layers start (random)")
       ->group("Training");
   app.add_flag("--keep-gradients", options.keepGradients,
                "Add the halves of a step, 'backward' and 'update', for loops by hand and vx-train --accumulate")
@@ -274,6 +278,7 @@ static int run(const char *name, int argc, char **argv) {
   request.batch_norm = orNull(options.batchNorm);
   request.keep_gradients = options.keepGradients;
   request.classes = options.classes;
+  request.init = orNull(options.init);
   request.onnx_export = orNull(options.exported);
   request.dropout = orNull(options.dropout);
   request.precision = options.precision.c_str();

@@ -91,6 +91,7 @@ CompiledModel compileModel(const char *tool, const std::string &path, const Mode
   options.batch_norm = orNull(given.batchNorm);
   options.dropout = orNull(given.dropout);
   options.classes = given.classes;
+  options.init = orNull(given.init);
   options.data_folder = folder.c_str();
   options.user_data = &messages;
   options.on_message = [](void *data, vxc_severity severity, const char *message) {

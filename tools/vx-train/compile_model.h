@@ -11,7 +11,7 @@
 namespace vx::tools {
 
 struct ModelOptions {
-  std::string device, train = "auto", freeze, loss, optimizer = "adamw", batchNorm, dropout, precision = "f32";
+  std::string device, train = "auto", freeze, loss, optimizer = "adamw", batchNorm, dropout, init, precision = "f32";
   double clipNorm = 0, clipValue = 0;
   bool noFallback = false, keepGradients = false;
   int64_t classes = 0; // of a new head; 0: the model's

@@ -126,6 +126,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--classes", model.classes, "A new number of classes, whose weight and bias start with random values")
       ->check(wholeNumber(1, INT32_MAX))
       ->group("Model");
+  app.add_option("--init", model.init, "What is trained starts as in the file (file) or with random values (random)")
+      ->group("Model");
   app.add_option("--clip-norm", model.clipNorm, "The greatest norm of all gradients together")->group("Model");
   app.add_option("--clip-value", model.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
       ->group("Model");
@@ -200,8 +202,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (options.data.empty() && !options.summary && options.exported.empty())
     throw usageError("want --data DIR, --export F or --summary; see --help");
   const bool isModule = options.module.ends_with(".vxm");
-  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--clip-norm", "--clip-value",
-                           "--batch-norm", "--dropout", "--precision", "--emit"})
+  for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--init", "--clip-norm",
+                           "--clip-value", "--batch-norm", "--dropout", "--precision", "--emit"})
     if (isModule && app.count(flag) > 0)
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
   for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})

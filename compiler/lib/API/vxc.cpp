@@ -233,7 +233,7 @@ vxc_result Call::parseOptions() {
 vxc_result Call::parseTraining() {
   bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
                  options.clip_value != 0 || options.batch_norm || options.dropout || options.keep_gradients ||
-                 options.classes != 0;
+                 options.classes != 0 || options.init;
   if (!isAsked)
     return VXC_DONE;
   std::string missing;
@@ -267,6 +267,9 @@ vxc_result Call::parseTraining() {
   for (auto [name, value] : {std::pair("--batch-norm", options.batch_norm), {"--dropout", options.dropout}})
     if (value && StringRef(value) != "train" && StringRef(value) != "frozen")
       return fail(VXC_USAGE, std::string(name) + ": want train or frozen, got '" + value + "'");
+  if (options.init && StringRef(options.init) != "file" && StringRef(options.init) != "random")
+    return fail(VXC_USAGE, std::string("--init: want file or random, got '") + options.init + "'");
+  training.startsRandom = options.init && StringRef(options.init) == "random";
   training.freezesDropout = options.dropout && StringRef(options.dropout) == "frozen";
   training.freezesBatchNorm = options.batch_norm && StringRef(options.batch_norm) == "frozen";
   compilation.training = std::move(training);

@@ -22,6 +22,7 @@ struct Initializer {
   bool isChosen = false;             // by name
   bool isTrained = false;
   bool isStatistic = false; // which a training step collects
+  InitAttr start;           // random numbers that are to be in its place; null: what the model has
   std::string reason;
 
   bool isVariable() const { return isTrained || isStatistic; }
@@ -37,6 +38,8 @@ struct ConstantsToVariablesPass : impl::ConstantsToVariablesPassBase<ConstantsTo
 
   LogicalResult run() {
     initializers.clear();
+    if (init != "file" && init != "random")
+      return getOperation().emitError() << "--init: want file or random, got '" << init << "'";
     FailureOr<ModelOutput> output = findOutput(getOperation(), of);
     if (failed(output) || failed(parsePatterns()))
       return failure();
@@ -116,6 +119,9 @@ private:
         initializer.isTrained = true;
       else if (isWeight)
         initializer.reason = "not in --train";
+      initializer.start = constant->getAttrOfType<InitAttr>(kInitAttr);
+      if (init == "random" && initializer.isTrained && !initializer.start)
+        initializer.start = use.start;
     }
   }
 
@@ -146,6 +152,9 @@ private:
             continue;
           initializer.isTrained = false;
           initializer.isStatistic = true;
+          FloatAttr number = Builder(&getContext()).getF64FloatAttr(what == "mean" ? 0 : 1);
+          if (init == "random")
+            initializer.start = InitAttr::get(&getContext(), InitKind::uniform, number, number);
           initializer.reason = "collected by a batch norm";
         }
       }
@@ -171,15 +180,13 @@ private:
       }
     }
     for (auto &[name, initializer] : initializers)
-      if (isRandom(initializer.constants.front()) && !initializer.isTrained) {
+      if (initializer.constants.front()->hasAttr(kInitAttr) && !initializer.isTrained) {
         getOperation().emitError() << "--classes: '" << name
                                    << "' starts with random numbers, so it is to be trained: " << initializer.reason;
         isRight = false;
       }
     return success(isRight);
   }
-
-  static bool isRandom(ConstantOp constant) { return constant->hasAttr(kInitAttr); }
 
   std::string getNames() const {
     std::string names;
@@ -211,10 +218,18 @@ private:
                                         : "  frozen   ") +
              describeType(constant.getType()) + ": " + initializer.reason)
                 .str() +
-            (isRandom(constant) ? ", starts with random numbers" : ""));
+            describeStart(initializer.start));
     }
     say(std::to_string(trained) + " of " + std::to_string(initializers.size()) + " initializers are trained, " +
         std::to_string(elements) + " numbers");
+  }
+
+  static std::string describeStart(InitAttr start) {
+    if (!start)
+      return "";
+    if (start.getA() != start.getB() || start.getKind() != InitKind::uniform)
+      return ", starts with random numbers";
+    return ", starts as " + std::to_string(static_cast<int>(start.getA().getValueAsDouble()));
   }
 
   void say(const std::string &text) {
@@ -233,10 +248,10 @@ private:
     for (auto variable : module.getOps<VariableOp>())
       builder.setInsertionPointAfter(variable);
     VariableOp::create(builder, constant.getLoc(), builder.getStringAttr(symbol), TypeAttr::get(constant.getType()),
-                       isRandom(constant) ? ElementsAttr() : constant.getValue(),
+                       initializer.start ? ElementsAttr() : constant.getValue(),
                        VariableRoleAttr::get(&getContext(), role),
-                       symbol == name ? StringAttr() : builder.getStringAttr(name),
-                       constant->getAttrOfType<InitAttr>(kInitAttr), FlatSymbolRefAttr(), IntegerAttr());
+                       symbol == name ? StringAttr() : builder.getStringAttr(name), initializer.start,
+                       FlatSymbolRefAttr(), IntegerAttr());
     llvm::DenseMap<Operation *, Value> loads; // one for each function, where all its regions see it
     for (ConstantOp each : initializer.constants) {
       auto function = each->getParentOfType<func::FuncOp>();

@@ -3,6 +3,7 @@
 #include "TrainableConstants.h"
 
 #include "llvm/ADT/SetVector.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -69,13 +70,40 @@ bool isNormalised(Value value) {
          });
 }
 
-/// True for what a product or convolution gives, before or behind what is added to it.
-bool isProduct(Value value, int depth = 0) {
+InitAttr makeStart(MLIRContext *context, InitKind kind, double a, double b) {
+  Builder builder(context);
+  return InitAttr::get(context, kind, builder.getF64FloatAttr(a), builder.getF64FloatAttr(b));
+}
+
+/// How many numbers an output of the product sums, of which `weight` are the factors.
+int64_t countInputs(OpOperand &weight) {
+  auto type = cast<RankedTensorType>(weight.get().getType());
+  auto sizeOf = [&](int64_t dim) { return type.isDynamicDim(dim) ? int64_t(1) : type.getDimSize(dim); };
+  int64_t count = 1;
+  if (auto contract = dyn_cast<ContractOp>(weight.getOwner())) {
+    for (int64_t dim : weight.getOperandNumber() ? contract.getRhsContracting() : contract.getLhsContracting())
+      count *= sizeOf(dim);
+    return count;
+  }
+  for (int64_t dim = 1; dim < type.getRank(); ++dim) // those of a convolution's first dimension are its outputs
+    count *= sizeOf(dim);
+  return count;
+}
+
+/// The weight of the product or convolution that gives this, before or behind what is added to it; null for what is
+/// none.
+OpOperand *findFactor(Value value, int depth = 0) {
   value = skipMoves(value);
   Operation *op = value.getDefiningOp();
-  return op && (op->hasTrait<OpTrait::Product>() ||
-                (depth < 4 && isa<AddOp>(op) &&
-                 llvm::any_of(op->getOperands(), [&](Value part) { return isProduct(part, depth + 1); })));
+  if (!op)
+    return nullptr;
+  if (op->hasTrait<OpTrait::Product>()) // a contraction's may be either
+    return &op->getOpOperand(isConstant(op->getOperand(0)) ? 0 : 1);
+  if (depth < 4 && isa<AddOp>(op))
+    for (Value part : op->getOperands())
+      if (OpOperand *factor = findFactor(part, depth + 1))
+        return factor;
+  return nullptr;
 }
 
 class UseFinder {
@@ -83,7 +111,7 @@ public:
   explicit UseFinder(ConstantOp constant) : constant(constant) { work.push_back({constant.getResult()}); }
 
   ConstantUse run() {
-    for (size_t i = 0; i < work.size() && !use.isWeight; ++i)
+    for (size_t i = 0; i < work.size() && !isFactor; ++i)
       for (OpOperand &read : work[i].value.getUses())
         visit(read, Derived(work[i]));
     if (use.what.empty())
@@ -98,10 +126,35 @@ private:
       work.push_back(next);
   }
 
-  void setWeight(StringRef what) {
+  /// The first of several is told.
+  void setWeight(StringRef what, InitAttr start) {
+    if (use.isWeight)
+      return;
     use.isWeight = true;
     use.what = what.str();
+    use.start = start;
   }
+  /// A table that is a factor as well starts as one: what it gives is as large as what other products give.
+  void setFactor(StringRef what, OpOperand &read) {
+    isFactor = true;
+    InitAttr start = startOf(countInputs(read));
+    setWeight(what, start);
+    use.start = start;
+  }
+  /// As PyTorch's layers start: weight and bias between -1 and 1 by the root of how many inputs an output has.
+  InitAttr startOf(int64_t inputs) {
+    double bound = 1 / std::sqrt(static_cast<double>(std::max<int64_t>(inputs, 1)));
+    return makeStart(constant.getContext(), InitKind::uniform, -bound, bound);
+  }
+  InitAttr spread(double deviation) { return makeStart(constant.getContext(), InitKind::normal, 0, deviation); }
+  /// As what it is added to; a table of places as those of transformers, and what follows the scale of a norm at 0.
+  InitAttr findStartOfBias(Value other) {
+    if (OpOperand *factor = findFactor(other))
+      return startOf(countInputs(*factor));
+    auto type = cast<RankedTensorType>(constant.getType());
+    return llvm::count_if(type.getShape(), [](int64_t size) { return size != 1; }) > 1 ? spread(0.02) : startAs(0);
+  }
+  InitAttr startAs(double number) { return makeStart(constant.getContext(), InitKind::uniform, number, number); }
   /// The first of several is told.
   void setOther(const Twine &what) {
     if (use.what.empty())
@@ -134,16 +187,16 @@ private:
     Operation *op = read.getOwner();
     unsigned number = read.getOperandNumber();
     if (isa<ConvOp>(op))
-      return number == 1 ? setWeight("weight of a convolution") : setOther("the data of a convolution");
+      return number == 1 ? setFactor("weight of a convolution", read) : setOther("the data of a convolution");
     if (isa<ContractOp>(op))
       return isConstant(op->getOperand(1 - number)) ? setOther("a factor of constants")
-                                                    : setWeight("weight of a product");
+                                                    : setFactor("weight of a product", read);
     if (isa<BatchNormOp>(op) && number > 2)
       return setOther("a statistic of a batch norm");
     if (isa<LayerNormOp, RmsNormOp, BatchNormOp>(op) && number > 0)
-      return setWeight(number == 1 ? "scale of a norm" : "bias of a norm");
+      return number == 1 ? setWeight("scale of a norm", startAs(1)) : setWeight("bias of a norm", startAs(0));
     if (isa<GatherOp>(op) && number == 0)
-      return isFactorOnly(op->getResult(0)) ? setOther("a table of factors") : setWeight("a table of rows");
+      return isFactorOnly(op->getResult(0)) ? setOther("a table of factors") : setWeight("a table of rows", spread(1));
     bool isMove = op->hasTrait<OpTrait::Moves>() && op->getNumOperands() == 1;
     if (isMove || isa<CastOp, ReshapeOp, DropoutOp>(op))
       return follow(op->getResult(0), from);
@@ -168,15 +221,15 @@ private:
     if (isScalar())
       return setOther("a scalar");
     if (isa<MulOp>(op))
-      return from.isScaled || isNormalised(other) ? setWeight("scale of a norm")
+      return from.isScaled || isNormalised(other) ? setWeight("scale of a norm", startAs(1))
                                                   : setOther("a factor that is no scale of a norm");
     if (isa<SubOp>(op))
       return setOther("something is subtracted from it");
     if (isMask())
       return setOther("a mask");
-    if (hasOneElement() && !isProduct(other))
+    if (hasOneElement() && !findFactor(other))
       return setOther("a scalar");
-    setWeight("an added bias");
+    setWeight("an added bias", findStartOfBias(other));
   }
 
   /// True where nothing but products of elements read the rows, as those of rotary tables.
@@ -195,6 +248,7 @@ private:
   ConstantOp constant;
   SmallVector<Derived> work;
   ConstantUse use;
+  bool isFactor = false; // the weight of a product or convolution
 };
 
 } // namespace

@@ -13,6 +13,7 @@ inline constexpr llvm::StringLiteral kInitAttr = "vx.init";
 struct ConstantUse {
   bool isWeight = false;
   std::string what; // "weight of a product", or what it is instead
+  InitAttr start;   // of a weight: with what it starts where training starts from nothing
 };
 
 ConstantUse findUse(ConstantOp constant);

@@ -1,7 +1,7 @@
 // Plans the arena of a program: lifetimes, in-place results, offsets that are right for every size.
 
-#include "JoinedParts.h"
 #include "Lifetimes.h"
+#include "vx/Analysis/JoinedParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Memory/Expressions.h"
 #include "vx/Memory/Passes.h"
@@ -27,10 +27,18 @@ namespace {
 /// Every buffer begins at a multiple of this (runtime/include/vx/abi/kernel.h).
 constexpr int64_t kAlignment = 64;
 
+/// What is copied to a part of a buffer, in the place of the kernel that would have put the parts together.
+struct PartCopy {
+  int64_t operand;      // of that kernel
+  int64_t offset, size; // in bytes
+};
+
 /// Buffers that share their memory from the first's definition to the last's last use.
 struct Slot {
   SmallVector<vxrt::AllocateOp> buffers;
   SmallVector<std::pair<vxrt::AllocateOp, int64_t>> parts; // of the first buffer, and their places in it, in bytes
+  SmallVector<PartCopy> copies;                            // what makes the rest of it
+  vxrt::DispatchOp joined;                                 // the kernel that would have put them together, or null
   DimAttr size;                                            // bytes, a multiple of kAlignment
   Lifetime lifetime;
   DimAttr offset; // once placed
@@ -119,40 +127,67 @@ private:
     llvm::erase_if(slots, [](const Slot &slot) { return slot.buffers.empty(); });
   }
 
-  /// What a kernel would put one after another is computed where it is to lie, and the kernel is not needed.
+  /// What a kernel would put one after another is computed where it is to lie, and the kernel is not needed. What is
+  /// there already, or is to lie in two places, is copied.
   void joinParts(vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(program, dispatch.getKernelAttr());
-    std::optional<SmallVector<int64_t>> offsets = kernel ? getPartOffsets(kernel, kAlignment) : std::nullopt;
+    ConcatOp concat = kernel ? getOnlyConcat(kernel) : ConcatOp();
+    std::optional<SmallVector<int64_t>> offsets = concat ? getPartOffsets(concat) : std::nullopt;
     auto whole = offsets ? slotOf.find(dispatch.getOutputs()[0].getDefiningOp()) : slotOf.end();
     if (whole == slotOf.end() || slots[whole->second].lifetime.first != lifetimes.getPosition(dispatch))
       return;
-    for (Value operand : dispatch.getInputs()) {
-      auto part = slotOf.find(operand.getDefiningOp());
-      if (part == slotOf.end() || !slots[part->second].parts.empty() || !isMadeFor(dispatch, operand))
-        return;
+    SmallVector<std::pair<vxrt::AllocateOp, int64_t>> parts;
+    SmallVector<PartCopy> copies;
+    llvm::SmallPtrSet<Operation *, 8> placed;
+    size_t count = concat.getInputs().size();
+    for (auto [number, input] : llvm::enumerate(concat.getInputs())) {
+      int64_t offset = (*offsets)[number], size = (*offsets)[number + 1] - offset;
+      int64_t operand = cast<BlockArgument>(input).getArgNumber();
+      Value buffer = dispatch.getInputs()[operand];
+      auto allocate = buffer.getDefiningOp<vxrt::AllocateOp>();
+      auto part = slotOf.find(allocate);
+      if (part != slotOf.end() && part != whole && !slots[part->second].joined &&
+          slots[part->second].size == getAlignedSize(DimAttr::constant(context(), size)) &&
+          isMadeFor(dispatch, buffer) && placed.insert(allocate).second)
+        parts.push_back({allocate, offset});
+      else if (size > 0)
+        copies.push_back({operand, offset, size});
     }
+    if (count <= kMostPartsSought && copies.size() > count / 2)
+      return; // the kernel is one command, and not slow
     Slot &slot = slots[whole->second];
-    for (auto [operand, offset] : llvm::zip_equal(dispatch.getInputs(), *offsets)) {
-      Operation *buffer = operand.getDefiningOp();
+    for (auto [buffer, offset] : parts) {
       Slot &part = slots[slotOf[buffer]];
       slot.lifetime.first = std::min(slot.lifetime.first, part.lifetime.first);
-      slot.parts.push_back({cast<vxrt::AllocateOp>(buffer), offset});
+      slot.lifetime.last = std::max(slot.lifetime.last, part.lifetime.last);
       part.buffers.clear();
       slotOf.erase(buffer);
     }
-    needless.push_back(dispatch);
+    slot.parts = std::move(parts);
+    slot.copies = std::move(copies);
+    slot.joined = dispatch;
   }
 
-  /// True when one command writes the buffer, in the program before `reader` in its block, and nothing but that reads
-  /// it.
+  /// The concatenation that is all that the kernel does, or null.
+  static ConcatOp getOnlyConcat(KernelOp kernel) {
+    Block &body = kernel.getBody().front();
+    auto concat = body.getTerminator()->getNumOperands() == 1
+                      ? body.getTerminator()->getOperand(0).getDefiningOp<ConcatOp>()
+                      : ConcatOp();
+    return concat && llvm::hasSingleElement(body.without_terminator()) ? concat : ConcatOp();
+  }
+
+  /// True when one command writes the buffer, in the program before `reader` in its block, and all others only read it.
   static bool isMadeFor(vxrt::DispatchOp reader, Value buffer) {
-    if (llvm::range_size(buffer.getUses()) != 2)
-      return false;
-    return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-      return user == reader || (llvm::is_contained(vxrt::getWrittenBuffers(user), buffer) &&
-                                !llvm::is_contained(vxrt::getReadBuffers(user), buffer) &&
-                                user->getParentOp()->getBlock() == reader->getParentOp()->getBlock());
-    });
+    int writes = 0;
+    for (Operation *user : llvm::SetVector<Operation *>(buffer.user_begin(), buffer.user_end())) {
+      if (!llvm::is_contained(vxrt::getWrittenBuffers(user), buffer))
+        continue;
+      if (++writes > 1 || llvm::is_contained(vxrt::getReadBuffers(user), buffer) ||
+          user->getParentOp()->getBlock() != reader->getParentOp()->getBlock())
+        return false;
+    }
+    return writes == 1;
   }
 
   /// Merges the slot of the result with that of an operand that dies at this dispatch.
@@ -481,15 +516,13 @@ private:
     Value size = evaluate(arenaSize, builder);
     vxrt::ArenaReserveOp::create(builder, program.getLoc(), size);
     for (Slot &slot : slots) {
-      if (!slot.parts.empty())
+      if (slot.joined)
         placeParts(slot, builder);
       for (vxrt::AllocateOp buffer : slot.buffers) {
         Value offset = evaluate(slot.offset, builder);
         place(buffer, offset);
       }
     }
-    for (vxrt::DispatchOp dispatch : needless)
-      dispatch.erase();
   }
 
   static void place(vxrt::AllocateOp buffer, Value offset) {
@@ -505,12 +538,23 @@ private:
     vxrt::AllocateOp whole = slot.buffers.front();
     auto memory = vxrt::ArenaSliceOp::create(builder, whole.getLoc(), whole.getType(), evaluate(slot.offset, builder),
                                              sizeOf(whole));
+    auto number = [&](int64_t value) { return evaluate(DimAttr::constant(context(), value), builder); };
+    // The place of each; those of the parts and the copies together make the whole.
+    vxrt::DispatchOp joined = slot.joined;
     for (auto [buffer, within] : slot.parts) {
-      Value offset = evaluate(DimAttr::constant(context(), within), builder);
-      auto part = vxrt::SliceOp::create(builder, buffer.getLoc(), buffer.getType(), memory, offset, sizeOf(buffer));
+      auto part =
+          vxrt::SliceOp::create(builder, buffer.getLoc(), buffer.getType(), memory, number(within), sizeOf(buffer));
       buffer.replaceAllUsesWith(part.getResult());
       buffer.erase();
     }
+    OpBuilder at(joined);
+    for (const PartCopy &copy : slot.copies) {
+      Location location = joined.getLoc();
+      Value part =
+          vxrt::SliceOp::create(builder, location, whole.getType(), memory, number(copy.offset), number(copy.size));
+      vxrt::CopyOp::create(at, location, joined.getInputs()[copy.operand], part, /*barrier=*/false);
+    }
+    joined.erase();
     whole.replaceAllUsesWith(memory.getResult());
     whole.erase();
     slot.buffers.erase(slot.buffers.begin());
@@ -522,7 +566,6 @@ private:
   NamedMaxima maxima;
   SmallVector<Slot> slots;
   llvm::DenseMap<Operation *, size_t> slotOf; // until slots are merged
-  SmallVector<vxrt::DispatchOp> needless;
   SmallVector<Sample> samples;
   SmallVector<SmallVector<uint64_t>> sizes;     // of each sample: bytes of each slot
   SmallVector<SmallVector<unsigned>> conflicts; // of each slot: those in use at the same time

@@ -88,6 +88,7 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
   variables.of = loss ? loss->output : "";
   llvm::append_range(variables.train, options.train);
   llvm::append_range(variables.freeze, options.freeze);
+  variables.init = options.startsRandom ? "random" : "file";
   pm.addPass(createConstantsToVariablesPass(variables));
   BuildTrainStepPassOptions step;
   step.loss = options.loss;
@@ -169,6 +170,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addPass(createCSEPass());
   }
   if (backend.splitsReductions()) {
+    pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once
   }

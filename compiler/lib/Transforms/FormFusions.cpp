@@ -7,6 +7,7 @@
 
 #include "BlockDependences.h"
 #include "vx/Analysis/DerivableVariables.h"
+#include "vx/Analysis/JoinedParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -55,6 +56,15 @@ bool isFree(Operation *op) {
   if (auto constant = dyn_cast<ConstantOp>(op))
     value = dyn_cast<DenseElementsAttr>(constant.getValue());
   return value && value.isSplat();
+}
+
+/// True for a concatenation whose tensors are computed where they are to lie, or copied there: it is no part of another
+/// kernel, which would look for the part that each element is of.
+bool isJoinedInMemory(Operation *op) {
+  auto concat = dyn_cast<ConcatOp>(op);
+  return concat && concat.getInputs().size() > kMostPartsSought && getPartOffsets(concat) &&
+         llvm::none_of(concat.getInputs(),
+                       [](Value input) { return input.getDefiningOp() && isFree(input.getDefiningOp()); });
 }
 
 /// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that
@@ -131,9 +141,10 @@ public:
   }
 
   void grow() {
-    do
-      addProducers();
-    while (addNumber() || addLeavingProducer() || addSibling());
+    if (!isJoinedInMemory(root))
+      do
+        addProducers();
+      while (addNumber() || addLeavingProducer() || addSibling());
     // All that read it may have come since.
     leaving.remove_if([&](Operation *op) {
       return op != root && llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
@@ -387,7 +398,7 @@ private:
 
   bool mayBeMember(Operation *op) const {
     if (op->getBlock() != root->getBlock() || context.taken.contains(op) || !isComputedByKernel(op) || isFree(op) ||
-        op->hasTrait<OpTrait::ScattersResult>())
+        op->hasTrait<OpTrait::ScattersResult>() || isJoinedInMemory(op))
       return false;
     // What constants and weights alone decide: once, not in each call.
     return !context.derivable.contains(op) || context.derivable.contains(root);

@@ -74,14 +74,17 @@ def ConstantsToVariablesPass : Pass<"vx-constants-to-variables", "::mlir::Module
 
     The mean and variance of each `vx.batch_norm` become variables of the role statistic.
 
-    A constant with `vx.init` becomes a variable that starts with that, and is to be trained. Notes say of each constant of floats that has a
+    A constant with `vx.init` becomes a variable that starts with that, and is to be trained. With `init` = random all weights that are trained
+    do so, as PyTorch's layers start: the weight and bias of a product between -1 and 1 by the root of how many numbers an output sums, tables
+    of rows with the deviation 1, tables that are added with 0.02, scales at 1, other biases at 0, and collected means and variances at 0 and 1. Notes say of each constant of floats that has a
     name whether it is trained, as what, or why not. Fails where a pattern means nothing, and where a constant that is named in full cannot be
     trained. Needs: the import phase. Keeps: dynamic shapes. Numerics: none.
   }];
   let options = [
     Option<"of", "of", "std::string", "", "The name of a result; none: the only one of floats">,
     ListOption<"train", "train", "std::string", "auto, or patterns of names">,
-    ListOption<"freeze", "freeze", "std::string", "Patterns of names">];
+    ListOption<"freeze", "freeze", "std::string", "Patterns of names">,
+    Option<"init", "init", "std::string", "\"file\"", "What is trained starts as in the file, or with random numbers: random">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

@@ -26,6 +26,7 @@ struct TrainingOptions {
   bool freezesDropout = false;        // dropouts are left out of the training step, too
   bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
   int64_t classes = 0;                // of a new head; 0: the model's
+  bool startsRandom = false;          // what is trained starts with random numbers
 };
 
 struct GraphOptions {

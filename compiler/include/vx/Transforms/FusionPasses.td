@@ -111,6 +111,26 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SplitContractionsPass : Pass<"vx-split-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Sum few long products in two stages";
+  let description = [{
+    A contraction whose result is fewer than 132 tiles of 128 x 128 elements, each a sum of 3,072 products or more, as the gradient of a weight by
+    many rows, keeps few workgroups busy. Its sums are cut into parts of 512 products or more, until there are 264 tiles; a second kernel adds them:
+
+        %0 = vx.contract %a, %b batch = [] x [] contracting = [0] x [0] : tensor<4096x768xf32>, tensor<4096x64xf32>
+        ->
+        %1 = vx.reshape %a : ... -> tensor<8x512x768xf32>
+        %2 = vx.reshape %b : ... -> tensor<8x512x64xf32>
+        %3 = vx.contract %1, %2 batch = [0] x [0] contracting = [1] x [1] : tensor<8x512x768xf32>, tensor<8x512x64xf32>
+        %0 = vx.reduce sum %3 axes = [0] : tensor<8x768x64xf32>
+
+    The number of parts is a divisor of summed dimensions that are known, the longest first. It follows from the sizes alone, so that results do not
+    depend on the machine. Leaves alone products of a matrix and a vector, and integers. Needs: the graph phase, an expression for each dimension.
+    Keeps: dynamic shapes. Numerics: another order of sums; parts are f32 where the factors are narrower.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn fusion regions into kernels with canonical keys";
   let description = [{

@@ -86,6 +86,8 @@ typedef struct vxc_options {
   // What a module that trains keeps of an ONNX model, so that it can be exported with what was trained: "inside", the
   // weights of the export are in its file; "external", in a file beside it; "none". NULL: inside up to 1.8 GB.
   const char *onnx_export;
+  const char
+      *init; // NULL or "file": what is trained starts as the model has it; "random": as layers start, from nothing
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.

@@ -240,7 +240,47 @@ Value ConvFilterOp::buildReachedInput(GraphBuilder &g) {
   return g.pad(input, low, high);
 }
 
-/// Batch and channels change places: the gradient, whose places stand apart by the strides, is the filter.
+/// What each place of the kernel reads of `input`, which is just what is reached, at the places of `gradient`.
+static SmallVector<Value> sliceWindows(GraphBuilder &g, Value input, Value gradient, ArrayRef<int64_t> kernel,
+                                       ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations) {
+  SmallVector<DimAttr> sizes = getDims(g.typeOf(gradient));
+  sizes[1] = getDims(g.typeOf(input))[1];
+  SmallVector<int64_t> steps = {1, 1}, place(kernel.size(), 0);
+  llvm::append_range(steps, strides);
+  SmallVector<Value> windows;
+  for (bool isLast = false; !isLast;) {
+    SmallVector<DimAttr> starts = {g.dim(0), g.dim(0)};
+    for (auto [at, dilation] : llvm::zip_equal(place, dilations))
+      starts.push_back(g.dim(at * dilation));
+    windows.push_back(g.slice(input, starts, sizes, steps));
+    size_t d = kernel.size();
+    while (d > 0 && ++place[d - 1] == kernel[d - 1])
+      place[--d] = 0;
+    isLast = d == 0;
+  }
+  return windows;
+}
+
+/// The sizes of the kernel, where there are so few places in it that each may be looked at alone, and what it reads
+/// exists: what is reached of no places ends before the last window of a stride begins.
+static std::optional<SmallVector<int64_t>> getSmallKernel(ConvFilterOp op) {
+  constexpr int64_t kMostWindows = 64;
+  SmallVector<int64_t> kernel;
+  int64_t windows = 1;
+  for (auto [d, size] : llvm::enumerate(op.getKernel().getAsRange<DimAttr>())) {
+    int64_t known = size.asConstant().value_or(0);
+    int64_t places = getDim(op.getGradient().getType(), op.getSpatialDim(d)).asConstant().value_or(0);
+    if (known < 1 || known > kMostWindows / windows || (op.getStrides()[d] > 1 && places == 0))
+      return std::nullopt;
+    kernel.push_back(known);
+    windows *= known;
+  }
+  return kernel;
+}
+
+/// For each place of the kernel the product of the gradient and of what it reads. Of groups, and of kernels that are
+/// large or not known, batch and channels change places: the gradient, whose places stand apart by the strides, is the
+/// filter of a convolution.
 SmallVector<Value> ConvFilterOp::decompose(GraphBuilder &g) {
   int64_t rank = getInput().getType().getRank(), groups = getGroups();
   Value input = buildReachedInput(g), gradient = getGradient();
@@ -248,6 +288,35 @@ SmallVector<Value> ConvFilterOp::decompose(GraphBuilder &g) {
     return {};
   if (getChannelsLast())
     gradient = g.transpose(gradient, toChannelsFirst(rank));
+  if (std::optional<SmallVector<int64_t>> kernel = groups == 1 ? getSmallKernel(*this) : std::nullopt) {
+    auto join = [&](Value value) {
+      SmallVector<DimAttr> dims = getDims(g.typeOf(value));
+      DimAttr places = g.dim(1);
+      for (DimAttr size : ArrayRef(dims).drop_front(2))
+        places = places * size;
+      return g.reshape(value, {dims[0], dims[1], places});
+    };
+    SmallVector<Value> products;
+    SmallVector<DimAttr> sizes = {g.dim(1), getDims(g.typeOf(gradient))[1], getDims(g.typeOf(input))[1]};
+    Value factor = join(gradient);
+    for (Value window : sliceWindows(g, input, gradient, *kernel, getStrides(), getDilations()))
+      products.push_back(g.reshape(g.emit<ContractOp>(factor, join(window), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
+                                                      ArrayRef<int64_t>{0, 2}, ArrayRef<int64_t>{0, 2}, getSumsAttr(),
+                                                      getFactorsAttr()),
+                                   sizes));
+    Value all = products.size() == 1 ? products.front() : g.emit<ConcatOp>(ValueRange(products), 0);
+    // [kernel..., M, C]
+    SmallVector<DimAttr> dims;
+    llvm::append_range(dims, getKernel().getAsRange<DimAttr>());
+    dims.append({sizes[1], sizes[2]});
+    SmallVector<int64_t> order;
+    for (int64_t d = 0; d < rank - 2; ++d)
+      order.push_back(d);
+    order.insert(getChannelsLast() ? order.end() : order.begin(), {rank - 2, rank - 1});
+    if (getChannelsLast())
+      std::swap(order[rank - 2], order[rank - 1]);
+    return {g.transpose(g.reshape(all, dims), order)};
+  }
   // [N, groups, C / groups, ...] -> [C / groups, groups * N, ...]
   SmallVector<DimAttr> sizes = getDims(g.typeOf(input)),
                        split = {sizes[0], g.dim(groups), getDim(getType(), getFilterChannelDim())},
