@@ -153,6 +153,10 @@ def clip(gradients, norm, value):
     return {name: np.clip(g, -value, value) for name, g in gradients.items()} if value else gradients
 
 
+def to_f16(x):
+    return x.astype(np.float32).astype(np.float16).astype(np.float64)
+
+
 class Net:
     """x -> tanh(x w1' + b1) w2' + b2, and what `last` makes of it: nothing, log_softmax, softmax or sigmoid."""
 
@@ -173,6 +177,17 @@ class Net:
     def forward(self, w, x):
         t = np.tanh(x @ w["fc1.weight"].T + w["fc1.bias"])
         return t, t @ w["fc2.weight"].T + w["fc2.bias"]
+
+    def run_f16(self, w, x, loss, scale):
+        """The same where the factors of products are rounded to f16, gradients those of `scale` times the loss, divided by it: what does not fit is no number."""
+        with np.errstate(all="ignore"):
+            low = {name: to_f16(value) for name, value in w.items() if name.endswith("weight")}
+            t = np.tanh(to_f16(x) @ low["fc1.weight"].T + w["fc1.bias"])
+            value, d, metrics = loss(to_f16(t) @ low["fc2.weight"].T + w["fc2.bias"])
+            d = d * scale
+            dt = to_f16(d) @ low["fc2.weight"] * (1 - t * t)
+            gradients = {"fc1.weight": to_f16(dt).T @ to_f16(x), "fc1.bias": dt.sum(0), "fc2.weight": to_f16(d).T @ to_f16(t), "fc2.bias": d.sum(0)}
+            return value, metrics, {name: gradient / scale for name, gradient in gradients.items()}
 
     def run(self, w, x, loss):
         """The loss, the metrics, and the gradients."""
@@ -261,6 +276,11 @@ for optimizer, kinds in {
 # eps: Adam's first step hangs on the signs of gradients alone else.
 HALVES = [Case("halves", "cross_entropy", cross_entropy, labels, "adamw", {"eps": 0.1}, norm=0.5),
           Case("halves_ignored", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), some_ignored, "adam", {"eps": 0.1})]
+# With --precision=f16; the last one's targets are so large that gradients overflow.
+SCALED = [Case("scaled", "cross_entropy:ignore_index=-100", lambda x, label: cross_entropy(x, label, 0, -100), some_ignored, "adamw", {"eps": 0.1}, norm=0.2),
+          Case("scaled_rmsprop", "cross_entropy", cross_entropy, labels, "rmsprop", {"momentum": 0.9, "centered": True, "eps": 0.1}, norm=0.2, value=0.05),
+          Case("scaled_sgd", "mse", mse, numbers, "sgd", {"momentum": 0.9, "dampening": 0.5}),
+          Case("scaled_huge", "mse", mse, lambda random: numbers(random) * np.float32(1000), "adagrad", {"eps": 0.1})]
 CASES.append(Case("sgd_clip_not_reached", "mse", mse, numbers, "sgd", norm=100.0, value=50.0))
 
 
@@ -293,12 +313,12 @@ class Runner:
         return done.stdout.strip().split("\n")
 
 
-def compare(where, want, got, scale):
+def compare(where, want, got, scale, bound=2e-5):
     """By what rounding of f32 does to sums of a few numbers; by `scale` where a number is made of larger ones."""
     want, got = np.asarray(want, np.float64), np.asarray(got, np.float64)
     if want.shape != got.shape:
         raise AssertionError(f"{where} is {got.shape}, want {want.shape}")
-    off = abs(want - got) - 2e-5 * np.maximum(abs(want), scale)
+    off = abs(want - got) - bound * np.maximum(abs(want), scale)
     if not (off <= 0).all():
         place = np.unravel_index((off <= 0).argmin(), off.shape)
         raise AssertionError(f"{where} at {[int(i) for i in place]} is {got[place]}, want {want[place]}")
@@ -459,6 +479,105 @@ def run_halves(runner, case, device, threads, module, net):
     return got
 
 
+# What is written to the variables before a step, and what makes a batch of numbers that are none.
+WRITES = {3: {"loss_scale": 2.0**24}, 4: {"loss_scale.good": 1998}, 6: {"loss_scale.good": 1999, "loss_scale": 0.5}, 7: {"loss_scale": 2.0**32}, 8: {"loss_scale": 1.0}, 9: {"loss_scale": np.nan},
+          11: {"loss_scale.good": 1997}}
+STRANGE = {8: np.nan, 9: np.inf, 12: np.nan}
+
+
+def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
+    """Steps under a scale of the loss: each is that of the loss itself, and one whose gradients are not all finite changes the scale alone. With `halves` each batch is
+    given in two parts, of which the second may be the one that overflows."""
+    random = np.random.default_rng(len(case.name))
+    state_names = STATES[case.optimizer](case.keys)
+    # Those of the scale come first: they tell whether the others change.
+    types = {"loss_scale": np.float32, "loss_scale.good": np.int64, "loss_scale.skipped": np.int64, "step": np.int64}
+    variables = {name: ("parameter", name) for name in net.weights}
+    variables.update({f"{case.optimizer}.{state}/{name}": (state, name) for state in state_names for name in net.weights})
+    script, data, paths = [], [], {}
+    for number in range(steps):
+        x, other = random.standard_normal((BATCH, INPUTS)).astype(np.float32), case.data(random)
+        if number in STRANGE:
+            x[BATCH - 2, 2] = STRANGE[number]
+        data.append((x, other))
+        for name, value in WRITES.get(number, {}).items():
+            script.append(f"write {name} {runner.put(f's_{name}_{number}.bin', types[name](value))}")
+        rate = runner.put("s_rate.bin", np.float32(RATE))
+        parts = [slice(0, 4), slice(4, BATCH)] if halves else [slice(0, BATCH)]
+        for k, part in enumerate(parts):
+            inputs = [runner.put(f"s_{name}_{number}_{k}.bin", value[part]) for name, value in (("x", x), ("t", other))]
+            if halves:
+                script.append(f"call backward {' '.join(inputs)} {runner.put(f's_keep{k}.bin', np.uint8(k))}")
+            else:
+                script.append(f"call train_step {' '.join(inputs)} {rate}")
+            script.append(f"results {runner.path(f's_results_{number}_{k}.bin')}")
+        if halves:
+            for name in net.weights:
+                script.append(f"read grad/{name} {runner.path(f's_grad_{name}_{number}.bin')}")
+            script.append(f"call update {rate}")
+        for k, name in enumerate([*types, *variables]):
+            paths[name, number] = runner.path(f"s_{k}_{number}.out")
+            script.append(f"read {name} {paths[name, number]}")
+    for answer in runner.call(module, device, threads, script):
+        if not answer.startswith("done"):
+            raise AssertionError(answer)
+    w = {name: value.astype(np.float64) for name, value in net.weights.items()}
+    state = {name: {other: np.zeros_like(value) for other, value in w.items()} for name in state_names}
+    scale, good, skipped, made = 65536.0, 0, 0, 0
+    last, seen, kinds = {name: None for name in variables}, [], set()
+    for number, (x, other) in enumerate(data):
+        where = f"step {number}"
+        scale, good = (WRITES.get(number, {}).get(name, value) for name, value in (("loss_scale", scale), ("loss_scale.good", good)))
+        loss = lambda part: lambda y: case.formula(y, other[part].astype(np.float64) if other.dtype == np.float32 else other[part])
+        if halves:
+            runs = [(net.run_f16(w, x[part].astype(np.float64), loss(part), scale), (other[part] != -100).sum() if other.dtype != np.float32 else len(x[part])) for part in parts]
+            rows = [count for _, count in runs]
+            with np.errstate(all="ignore"):
+                gradients = {name: sum(run[2][name] * (count / sum(rows)) for run, count in runs) for name in w}
+            results = [[run[0], *run[1]] for run, _ in runs]
+        else:
+            value, metrics, gradients = net.run_f16(w, x.astype(np.float64), loss(parts[0]), scale)
+            results = [[value, *metrics]]
+        # Metrics are those of the loss, not of the scale; near a tie of rounding to f16 a factor may be the next one.
+        for k, wanted in enumerate(results):
+            got = np.fromfile(runner.path(f"s_results_{number}_{k}.bin"), np.float32)
+            if np.isfinite(wanted).all():
+                compare(f"{where}: loss and metrics", wanted, got, 1, 2e-3)
+            elif np.isfinite(got[0]):
+                raise AssertionError(f"{where}: the loss is {got[0]}, want {wanted[0]}")
+        is_good = all(np.isfinite(gradient).all() for gradient in gradients.values())
+        if halves and is_good:
+            for name, gradient in gradients.items():
+                compare(f"{where}: grad/{name}", gradient, np.fromfile(runner.path(f"s_grad_{name}_{number}.bin"), np.float32).reshape(gradient.shape), abs(gradient).max(), 4e-3)
+        if is_good:
+            made, good = made + 1, good + 1
+            OPTIMIZERS[case.optimizer](w, clip(gradients, case.norm, case.value), state, made, RATE, **case.keys)
+            kinds.add("grows" if good >= 2000 else "good")
+            if good >= 2000:
+                scale, good = min(scale * 2, 2.0**32), 0
+        else:
+            kinds.add("skipped")
+            half = min(scale / 2, 2.0**32)
+            scale, good, skipped = half if half >= 1 else 1.0, 0, skipped + 1
+        want = {"loss_scale": scale, "loss_scale.good": good, "loss_scale.skipped": skipped, "step": made}
+        for name, kind in types.items():
+            if (got := np.fromfile(paths[name, number], kind)[0]) != want[name]:
+                raise AssertionError(f"{where}: @{name} is {got}, want {want[name]}")
+        for name, (kind, of) in variables.items():
+            bytes_ = open(paths[name, number], "rb").read()
+            got, wanted = np.frombuffer(bytes_, np.float32).reshape(w[of].shape), w[of] if kind == "parameter" else state[kind][of]
+            if is_good:
+                compare(f"{where}: {name}", wanted, got, 0.3 if kind == "parameter" else abs(wanted).max(), 4e-3)
+            elif last[name] is not None and bytes_ != last[name]:
+                raise AssertionError(f"{where}: its gradients are not finite, but @{name} has changed")
+            last[name] = bytes_
+            (w if kind == "parameter" else state[kind])[of] = got.astype(np.float64)
+        seen += [open(paths[name, number], "rb").read() for name in (*types, *variables)]
+    if kinds != {"good", "grows", "skipped"}:
+        raise AssertionError(f"want steps that are good, that are skipped, and that make the scale grow, got {sorted(kinds)}")
+    return seen
+
+
 def run_digits(runner, device, threads, module):
     """Steps on one batch of the digits that the repository has, from random weights: the loss falls, and all is learnt."""
     folder = os.path.join(runner.source, "examples", "digits")
@@ -541,6 +660,15 @@ def main():
             module = runner.compile(runner.path("net.onnx"), devices, "--keep-gradients", *case.get_flags())
             for device in devices:
                 attempt(case.name, device, lambda threads: run_halves(runner, case, device, threads, module, net))
+        for case in SCALED:
+            if options.filter not in case.name:
+                continue
+            net = Net(np.random.default_rng(6))
+            net.save(runner.path("net.onnx"))
+            module = runner.compile(runner.path("net.onnx"), devices, "--keep-gradients", "--precision=f16", *case.get_flags())
+            for device in devices:
+                for halves in (False, True):
+                    attempt(f"{case.name}{', in parts' if halves else ''}", device, lambda threads: run_scaled(runner, case, device, threads, module, net, halves))
         if options.filter in "digits":
             module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), devices, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",
                                     "--optimizer=adamw", "--clip-norm=1")

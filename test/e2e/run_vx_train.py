@@ -294,6 +294,59 @@ def check_forms(tests):
     tests.check("without dropouts", tests.bytes_of("plain") != tests.bytes_of("forms"), "the same bytes")
 
 
+def check_scaled(tests, images, labels):
+    """In f16, with targets so large that gradients overflow: steps are skipped until the scale of the loss fits, that is said, and training goes on bit by bit."""
+    os.makedirs(os.path.join(tests.folder, "far"))
+    np.save(os.path.join(tests.folder, "far", "image.npy"), images)
+    np.save(os.path.join(tests.folder, "far", "target.npy"), np.eye(10, dtype=np.float32)[labels] * 1000)
+    made = ["mlp.onnx", "--loss=mse", "--optimizer=adamw", "--precision=f16"]
+    usual = ["--device=cpu", "--data=far", "--epochs=3", f"--batch-size={BATCH}", "--lr=1e-3", "--seed=7"]
+    done = tests.run("vx-train", *made, *usual, "--emit=far.vxm", "--save=far.safetensors", "--history=far.json")
+    tensors, metadata = read_tensors(os.path.join(tests.folder, "far.safetensors"))
+    scale, good, skipped = (tensors[name].item() for name in ("loss_scale", "loss_scale.good", "loss_scale.skipped"))
+    tests.check("scaled: skips", skipped >= 3 and scale == 2.0 ** (16 - skipped), f"scale {scale}, skipped {skipped}")
+    tests.check("scaled: steps", tensors["step"] == 33 - skipped and metadata["step"] == "33" and good <= 33 - skipped, (tensors["step"], metadata["step"], good))
+    with open(os.path.join(tests.folder, "far.json")) as file:
+        history = json.load(file)
+    epochs = history["epochs"]
+    tests.check("scaled: history", sum(epoch["skipped"] for epoch in epochs) == skipped and epochs[-1]["loss_scale"] == scale and epochs[0]["skipped"] > 0, epochs)
+    first = epochs[0]["skipped"]
+    note = f"steps 1 to 11: {first} were skipped, whose gradients were not finite; the loss is scaled by {2 ** (16 - first)} now"
+    tests.check("scaled: the note", history["notes"] == [note] and f"note: {note}\n" in done.stderr, history["notes"])
+    tests.check("scaled: the line", f"  skipped {first}  (" in done.stdout.splitlines()[0], done.stdout)
+    tests.check("scaled: the loss is that of the model", abs(epochs[0]["loss"] / 1e5 - 1) < 0.1, epochs[0])
+    tests.check("scaled: all is finite", all(np.isfinite(value).all() for value in tensors.values()), "numbers that are none")
+    # In the middle of an epoch, while steps are skipped and behind that; of the steps of an epoch the file knows how many were.
+    for stop in (3, 17):
+        tests.run("vx-train", "far.vxm", *usual, f"--checkpoint=far-{stop}", "--max-steps", stop)
+        tests.run("vx-train", "far.vxm", *usual, f"--resume=far-{stop}", "--save=resumed", "--history=resumed.json")
+        tests.check(f"scaled: goes on from step {stop}", tests.bytes_of("resumed") == tests.bytes_of("far.safetensors"), "other bytes")
+        with open(os.path.join(tests.folder, "resumed.json")) as file:
+            resumed = json.load(file)["epochs"]
+        tests.check(f"scaled: counts from step {stop}", [epoch["skipped"] for epoch in resumed] == [epoch["skipped"] for epoch in epochs[-len(resumed):]], resumed)
+    # Gradients of a mean over fewer rows are larger, so that the scale that fits is less; one part that overflows is enough.
+    tests.run("vx-train", *made, *[flag for flag in usual if "batch" not in flag], f"--batch-size={BATCH // 4}", "--accumulate=4", "--save=parts")
+    parts, _ = read_tensors(os.path.join(tests.folder, "parts"))
+    tests.check("scaled: several batches", parts["loss_scale"] == 2.0 ** (16 - parts["loss_scale.skipped"]) < scale and parts["step"] == 33 - parts["loss_scale.skipped"] and
+                all(np.isfinite(value).all() for value in parts.values()), (parts["loss_scale"], parts["loss_scale.skipped"], parts["step"]))
+    # A loss that is no number is not the scale's doing, and leaves what is trained as it was; without a scale it does not.
+    strange = images.copy()
+    strange[5] = np.nan
+    os.makedirs(os.path.join(tests.folder, "strange"))
+    np.save(os.path.join(tests.folder, "strange", "image.npy"), strange)
+    np.save(os.path.join(tests.folder, "strange", "label.npy"), labels)
+    for precision, finite in (("f16", True), ("f32", False)):
+        done = tests.run("vx-train", "mlp.onnx", "--loss=cross_entropy", f"--precision={precision}", "--device=cpu", "--data=strange", f"--batch-size={BATCH}", "--save=strange.safetensors")
+        tensors, _ = read_tensors(os.path.join(tests.folder, "strange.safetensors"))
+        tests.check(f"a loss that is none, {precision}: weights", all(np.isfinite(value).all() for value in tensors.values()) == finite, f"want them finite: {finite}")
+        told = [line for line in done.stderr.splitlines() if ": the loss is nan, at a rate of " in line]
+        tests.check(f"a loss that is none, {precision}: steps", tensors["step"] == (10 if finite else 11), tensors["step"])
+        tests.check(f"a loss that is none, {precision}: told", len(told) == 1 and told[0].endswith("are not finite in f16") == finite and
+                    ("the step is skipped. The scale is that of gradients" in told[0]) == finite, done.stderr)
+    summary = tests.run("vx-train", "far.vxm", "--device=cpu", "--summary")
+    tests.check("summary of a scale", summary.stdout.endswith("3610 (3.6K)\nloss scale 65536, 0 good steps since it changed, 0 steps skipped\n"), summary.stdout)
+
+
 def check_seeds(tests):
     """Each step draws by a seed of its own: of a row of ones the mean behind a dropout says how many were kept."""
     with open(os.path.join(tests.folder, "kept.mlir"), "w") as file:
@@ -354,6 +407,7 @@ def main():
         check_model(tests)
         check_accumulated(tests, want, losses)
         check_forms(tests)
+        check_scaled(tests, images[:count], labels[:count])
         check_seeds(tests)
         check_head(tests, images[:count], labels[:count], weights)
         check_example(tests, os.path.abspath(options.examples))

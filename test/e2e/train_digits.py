@@ -33,6 +33,7 @@ def main():
     parser.add_argument("--bin", required=True, help="the folder of the tools")
     parser.add_argument("--source", required=True, help="the folder of the project")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="f32")
     parser.add_argument("--seeds", default="1,2,3,3")
     parser.add_argument("--epochs", default="100")
     parser.add_argument("--least", type=int, default=441, help="test images that must be right: 98 %%")
@@ -43,7 +44,7 @@ def main():
         run(sys.executable, os.path.join(example, "data.py"), folder)
         module = os.path.join(folder, "digits.vxm")
         run(os.path.join(options.bin, "vx-compile"), os.path.join(example, "network.onnx"), f"--target={options.device}", "--train=auto", "--loss=cross_entropy",
-            "--optimizer=adamw:weight_decay=0.01", "-o", module)
+            f"--precision={options.precision}", "--optimizer=adamw:weight_decay=0.01", "-o", module)
         saved = {}
         for seed in options.seeds.split(","):
             weights, history, exported = (os.path.join(folder, name) for name in ("trained.safetensors", "history.json", "trained.onnx"))

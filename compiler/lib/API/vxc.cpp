@@ -261,6 +261,7 @@ vxc_result Call::parseTraining() {
   training.clipNorm = options.clip_norm;
   training.clipValue = options.clip_value;
   training.keepGradients = options.keep_gradients;
+  training.scalesLoss = compilation.precision == "f16";
   if (options.classes < 0)
     return fail(VXC_USAGE, "--classes: want 1 class or more, got " + std::to_string(options.classes));
   training.classes = options.classes;

@@ -1,3 +1,4 @@
+#include "LossScale.h"
 #include "Losses.h"
 #include "ModelOutput.h"
 #include "Optimizers.h"
@@ -109,6 +110,10 @@ private:
       module.emitError() << message;
       isRight = false;
     };
+    if (scaleLoss)
+      for (StringRef name : {kLossScale, kGoodSteps, kSkippedSteps})
+        if (module.lookupSymbol(name))
+          refuse("a variable '" + name + "' cannot be added for the scale of the loss: the model has one");
     SmallVector<StringRef> functions = {kTrainStep, kEvaluate, kPredict};
     if (keepGradients)
       functions.append({kBackward, kUpdate});
@@ -267,7 +272,15 @@ private:
       keptRows = addVariable(builder, Twine(kGradients) + ".rows", RankedTensorType::get({}, builder.getF32Type()),
                              VariableRole::gradient);
     }
-    counter = addVariable(builder, "step", RankedTensorType::get({}, builder.getI64Type()), VariableRole::counter);
+    auto count = RankedTensorType::get({}, builder.getI64Type());
+    counter = addVariable(builder, "step", count, VariableRole::counter);
+    if (!scaleLoss)
+      return;
+    auto number = RankedTensorType::get({}, builder.getF32Type());
+    scale = addVariable(builder, kLossScale, number, VariableRole::optimizer);
+    scale.setInitialAttr(DenseElementsAttr::get(number, static_cast<float>(kFirstLossScale)));
+    good = addVariable(builder, kGoodSteps, count, VariableRole::counter);
+    skipped = addVariable(builder, kSkippedSteps, count, VariableRole::counter);
   }
 
   /// One load of each parameter, where all regions see it, as what gradients are taken with respect to.
@@ -311,23 +324,32 @@ private:
       auto end = func::ReturnOp::create(builder, step.getLoc());
       builder.setInsertionPoint(end);
       auto load = VariableLoadOp::create(builder, optimizerLocation(), kept.getType(), kept.getSymName());
-      if (failed(addUpdate(update, load)))
+      if (failed(addUpdate(update, load, /*areScaled=*/false)))
         return failure();
     }
-    return addUpdate(step, gradients);
+    return addUpdate(step, gradients, /*areScaled=*/scaleLoss);
   }
 
   Location optimizerLocation() { return nameLocation(&getContext(), "optimizer", spec.name); }
 
-  /// Of the loss by all parameters, in their places in the pool.
+  Expression load(GraphBuilder &g, VariableOp variable) {
+    return {&g, g.emitAs<VariableLoadOp>(variable.getType(), variable.getSymName())};
+  }
+
+  /// A scalar in every place of the pool.
+  Expression repeat(Expression scalar) {
+    return {scalar.g, scalar.g->broadcastInDim(scalar, vx::getDims(cast<RankedTensorType>(pool.getType())), {})};
+  }
+
+  /// Of the loss by all parameters, in their places in the pool; multiplied by the scale of the loss, where it has one.
   Value addGradients() {
     SmallVector<Value> watched = watchParameters();
     Operation *end = step.getBody().front().getTerminator();
     OpBuilder builder(end);
     Location location = optimizerLocation();
-    auto gradient =
-        GradientOp::create(builder, location, end->getOperand(0), watched, Value(), /*zero_unreached=*/false);
     GraphBuilder g(builder, location);
+    Value seed = scaleLoss ? Value(load(g, scale)) : Value();
+    auto gradient = GradientOp::create(builder, location, end->getOperand(0), watched, seed, /*zero_unreached=*/false);
     return joinGradients(g, gradient.getResults());
   }
 
@@ -338,11 +360,11 @@ private:
     Location location = optimizerLocation();
     GraphBuilder g(builder, location);
     Expression keep{&g, addInput(backward, kKeep, RankedTensorType::get({}, builder.getI1Type()), location)};
-    auto repeat = [&](Expression scalar) -> Expression {
-      return {&g, g.broadcastInDim(scalar, vx::getDims(cast<RankedTensorType>(gradients.getType())), {})};
-    };
-    Expression old{&g, g.emitAs<VariableLoadOp>(kept.getType(), kept.getSymName())}, own{&g, gradients};
-    Expression oldRows{&g, g.emitAs<VariableLoadOp>(keptRows.getType(), keptRows.getSymName())};
+    Expression old = load(g, kept), own{&g, gradients}, oldRows = load(g, keptRows);
+    if (scaleLoss) {
+      Expression factor = load(g, scale);
+      own = own * repeat(fill(1, factor) / factor);
+    }
     Expression all = selectOrZero(keep, oldRows) + Expression{&g, rows};
     Expression share = Expression{&g, rows} / apply<MaxOp>(all, fill(1, all));
     Expression next = select(repeat(keep), old + (own - old) * repeat(share), own);
@@ -357,26 +379,47 @@ private:
     VariableStoreOp::create(builder, optimizerLocation(), value, FlatSymbolRefAttr::get(variable.getSymNameAttr()));
   }
 
-  /// Ends `function`: a step of the optimizer by the gradients.
-  LogicalResult addUpdate(func::FuncOp function, Value gradientPool) {
+  /// Ends `function`: a step of the optimizer by the gradients, which `areScaled` as the loss is. Where the loss has a
+  /// scale, gradients that are not all finite change nothing but that.
+  LogicalResult addUpdate(func::FuncOp function, Value gradientPool, bool areScaled) {
     OpBuilder builder(function.getBody().front().getTerminator());
     Location location = optimizerLocation();
     GraphBuilder g(builder, location);
-    Expression gradients = buildClip(spec, {&g, gradientPool});
+    Expression gradients{&g, gradientPool};
+    std::optional<Expression> norm, divisor, isFinite;
+    std::optional<LossScale> lossScale;
+    if (scaleLoss) {
+      norm = buildNorm(gradients);
+      isFinite = buildIsFinite(*norm);
+      lossScale = LossScale{load(g, scale), load(g, good), load(g, skipped)};
+      if (areScaled)
+        divisor = lossScale->scale;
+    }
+    gradients = buildClip(spec, gradients, norm, divisor);
     Expression rate{&g, addInput(function, kRate, RankedTensorType::get({}, builder.getF32Type()), location)};
-    auto load = [&](VariableOp variable) -> Expression {
-      return {&g, g.emitAs<VariableLoadOp>(variable.getType(), variable.getSymName())};
-    };
-    Expression count = load(counter) + 1.0;
+    Expression oldCount = load(g, counter), count = oldCount + 1.0;
     Expression number{&g, g.cast(count, builder.getF32Type())};
-    SmallVector<Expression> state = llvm::map_to_vector(states, load);
-    OptimizerUpdate next = buildOptimizer(spec, load(pool), gradients, state, rate, number);
+    SmallVector<Expression> state = llvm::map_to_vector(states, [&](VariableOp variable) { return load(g, variable); });
+    Expression parameters = load(g, pool);
+    OptimizerUpdate next = buildOptimizer(spec, parameters, gradients, state, rate, number);
+    if (scaleLoss) {
+      Expression isChanged = repeat(*isFinite);
+      for (auto [value, old] : llvm::zip_equal(next.state, state))
+        value = select(isChanged, value, old);
+      next.parameters = select(isChanged, next.parameters, parameters);
+      count = select(*isFinite, count, oldCount);
+      lossScale = buildNextLossScale(*lossScale, *isFinite);
+    }
     if (g.hasRefused())
       return failure();
     for (auto [value, variable] : llvm::zip_equal(next.state, states))
       store(builder, value, variable);
     store(builder, next.parameters, pool);
     store(builder, count, counter);
+    if (scaleLoss)
+      for (auto [value, variable] :
+           {std::pair(lossScale->scale, scale), {lossScale->good, good}, {lossScale->skipped, skipped}})
+        store(builder, value, variable);
     return success();
   }
 
@@ -418,15 +461,21 @@ private:
     hasSeed = true;
   }
 
-  /// Batch norms of a step are of the batch, and what they collect is stored at its end.
+  /// Batch norms of a step are of the batch, and what they collect is stored at its end. Where the loss has a scale, a
+  /// number that is not finite is not collected: it would stay for ever.
   void collectStatistics(func::FuncOp function) {
     OpBuilder builder(function.getBody().front().getTerminator());
     function.walk([&](BatchNormOp norm) {
       norm.setOfBatch(true);
       for (auto [before, after] :
            {std::pair<Value, Value>(norm.getMean(), norm.getNewMean()), {norm.getVariance(), norm.getNewVariance()}})
-        if (auto load = before.getDefiningOp<VariableLoadOp>())
-          VariableStoreOp::create(builder, norm.getLoc(), after, load.getVariableAttr());
+        if (auto load = before.getDefiningOp<VariableLoadOp>()) {
+          GraphBuilder g(builder, norm.getLoc());
+          Expression value{&g, after};
+          if (scaleLoss)
+            value = select(buildIsFinite(value), value, {&g, before});
+          VariableStoreOp::create(builder, norm.getLoc(), value, load.getVariableAttr());
+        }
     });
   }
 
@@ -461,6 +510,7 @@ private:
   int64_t poolSize = 0; // in elements
   bool hasSeed = false;
   VariableOp pool, counter, kept, keptRows;
+  VariableOp scale, good, skipped; // with `scaleLoss`
   SmallVector<VariableOp> states;
 };
 

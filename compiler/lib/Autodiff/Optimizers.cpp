@@ -146,15 +146,32 @@ OptimizerUpdate buildOptimizer(const OptimizerSpec &spec, Expression parameters,
   return Optimizer(spec, gradients, rate, step).build(parameters, state);
 }
 
-Expression buildClip(const OptimizerSpec &spec, Expression gradients) {
+Expression buildNorm(Expression gradients) {
   GraphBuilder *g = gradients.g;
   auto type = cast<RankedTensorType>(gradients.value.getType());
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  return apply<SqrtOp>(Expression{g, g->reduce(ReduceKind::sum, gradients * gradients, axes)});
+}
+
+Expression buildClip(const OptimizerSpec &spec, Expression gradients, std::optional<Expression> norm,
+                     std::optional<Expression> scale) {
+  GraphBuilder *g = gradients.g;
+  // What all elements are multiplied by is one number.
+  std::optional<Expression> factor;
+  if (scale)
+    factor = fill(1, *scale) / *scale;
   if (spec.clipNorm) {
-    auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    Expression norm = apply<SqrtOp>(Expression{g, g->reduce(ReduceKind::sum, gradients * gradients, axes)});
-    Expression share = fill(*spec.clipNorm, norm) / (norm + 1e-6);
+    if (!norm)
+      norm = buildNorm(gradients);
+    if (factor)
+      norm = *norm * *factor;
+    Expression share = fill(*spec.clipNorm, *norm) / (*norm + 1e-6);
     share = apply<MinOp>(share, fill(1, share));
-    gradients = gradients * Expression{g, g->broadcastInDim(share, getDims(type), {})};
+    factor = factor ? share * *factor : share;
+  }
+  if (factor) {
+    auto type = cast<RankedTensorType>(gradients.value.getType());
+    gradients = gradients * Expression{g, g->broadcastInDim(*factor, getDims(type), {})};
   }
   if (spec.clipValue)
     gradients =

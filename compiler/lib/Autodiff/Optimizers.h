@@ -23,8 +23,13 @@ struct OptimizerUpdate {
 OptimizerUpdate buildOptimizer(const OptimizerSpec &spec, Expression parameters, Expression gradients,
                                llvm::ArrayRef<Expression> state, Expression rate, Expression step);
 
-/// The gradients, clipped: first by their norm, then each by its value.
-Expression buildClip(const OptimizerSpec &spec, Expression gradients);
+/// The root of the sum of the squares of all elements.
+Expression buildNorm(Expression gradients);
+
+/// The gradients, clipped: first by their norm, then each by its value. `norm` is that of `gradients`, where it is
+/// known. With `scale`, a number, they are divided by it first.
+Expression buildClip(const OptimizerSpec &spec, Expression gradients, std::optional<Expression> norm = {},
+                     std::optional<Expression> scale = {});
 
 } // namespace vx
 

@@ -96,6 +96,7 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
   step.clipNorm = options.clipNorm;
   step.clipValue = options.clipValue;
   step.keepGradients = options.keepGradients;
+  step.scaleLoss = options.scalesLoss;
   pm.addPass(createBuildTrainStepPass(step));
 }
 

@@ -32,6 +32,8 @@ public:
   void on_epoch(Session &, const Epoch &epoch) override {
     std::string text = fmt::format("epoch {}/{}  step {}  rate {:.4g}  {}", epoch.epoch, plan.epochs, epoch.step,
                                    epoch.rate, scoresText(epoch.training));
+    if (epoch.skipped > 0)
+      text += fmt::format("  skipped {}", epoch.skipped);
     if (epoch.validation)
       text += fmt::format("  validation {}", scoresText(*epoch.validation));
     line(text + fmt::format("  ({:.2f} s)", epoch.seconds));

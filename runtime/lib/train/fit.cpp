@@ -115,6 +115,13 @@ void Fit::restore() {
       callback->restore(state->second);
   if (options.seed)
     session.position.seed = *options.seed;
+  if (const std::optional<LossScale> scale = session.loss_scale()) {
+    skippedBefore = skippedSeen = scale->skipped;
+    if (const auto before = memory.find("skipped"); before != memory.end() && session.position.row > 0)
+      std::from_chars(before->second.data(), before->second.data() + before->second.size(), skippedBefore);
+    lookedAt = session.position.step;
+    nextLook = lookedAt + lookEvery;
+  }
 }
 
 void Fit::remember(std::map<std::string, std::string> &metadata) const {
@@ -125,6 +132,8 @@ void Fit::remember(std::map<std::string, std::string> &metadata) const {
   metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
   for (const auto &[name, value] : sums.metrics)
     metadata["sums"] += ' ' + bitsText(value);
+  if (nextLook > 0)
+    metadata["skipped"] = std::to_string(skippedBefore);
   if (bestLoss) {
     metadata["best"] = fmt::format("{} {}", bitsText(*bestLoss), bestEpoch);
     metadata["best_metric"] = fmt::format("loss {} in epoch {}", *bestLoss, bestEpoch);
@@ -144,13 +153,36 @@ void Fit::lookForInterrupts() {
     session.stop("interrupted");
 }
 
+// Each time after twice as many steps: training that goes on for long skips one now and then, when the scale has grown.
+void Fit::lookAtScale(const LossScale &scale) {
+  const uint64_t step = session.position.step, skipped = scale.skipped - std::min(scale.skipped, skippedSeen);
+  if (skipped > 0) {
+    note(fmt::format("steps {} to {}: {} skipped, whose gradients were not finite; the loss is scaled by {} now{}",
+                     lookedAt + 1, step, skipped == 1 ? "1 was" : fmt::format("{} were", skipped), scale.scale,
+                     scale.scale > 1 ? "" : ", the least: they are not finite without a scale either"));
+    lookEvery *= 2;
+  }
+  skippedSeen = scale.skipped;
+  lookedAt = step;
+  nextLook = step + lookEvery;
+}
+
 void Fit::lookAt(const Scores &scores) {
-  if (std::isfinite(scores.loss))
+  const uint64_t step = session.position.step;
+  if (std::isfinite(scores.loss)) {
+    if (nextLook > 0 && step >= nextLook)
+      lookAtScale(*session.loss_scale());
     return;
+  }
   // A NaN has a sign, which means nothing.
   const double loss = std::isnan(scores.loss) ? std::abs(scores.loss) : scores.loss;
-  const std::string what =
-      fmt::format("step {}: the loss is {}, at a rate of {}", session.position.step, loss, lastRate);
+  std::string what = fmt::format("step {}: the loss is {}, at a rate of {}", step, loss, lastRate);
+  // The first of an epoch is noted, or the one that ends training.
+  if (nextLook > 0 && (strangeSteps == 0 || options.stop_on_nan))
+    what += session.loss_scale()->good == 0
+                ? "; the step is skipped. The scale is that of gradients, not of this: the data, or numbers of the "
+                  "model, are not finite in f16"
+                : "; its gradients are finite, and the step is made";
   if (options.stop_on_nan)
     session.stop(what);
   if (strangeSteps++ == 0)
@@ -309,6 +341,13 @@ void Fit::finishEpoch(double seconds) {
   if (strangeSteps > 1)
     note(fmt::format("epoch {}: {} steps had a loss that is no finite number", epoch.epoch, strangeSteps));
   strangeSteps = 0;
+  if (const std::optional<LossScale> scale = session.loss_scale()) {
+    epoch.loss_scale = scale;
+    epoch.skipped = scale->skipped - std::min(scale->skipped, skippedBefore);
+    skippedBefore = scale->skipped;
+    if (scale->skipped > skippedSeen && (session.position.step >= nextLook || lookEvery == FirstLook))
+      lookAtScale(*scale);
+  }
   if (options.validation) {
     std::vector<std::string> notes;
     epoch.validation = session.evaluate_all(*options.validation, 0, notes);

@@ -57,6 +57,7 @@ private:
   double rateOf(uint64_t step) const { return options.schedule.rate({step, plan.steps_per_epoch, plan.total_steps}); }
   int64_t rowsOfStep() const { return plan.batch * static_cast<int64_t>(options.accumulate); }
   void lookAt(const Scores &scores);
+  void lookAtScale(const LossScale &scale);
   void note(std::string text);
   bool isStopped() const { return !session.stop_reason.empty(); }
   void lookForInterrupts();
@@ -81,6 +82,11 @@ private:
   double lastRate = 0;
   uint64_t strangeSteps = 0; // whose loss is no finite number
   bool hasNotedRest = false;
+
+  // Of a module that scales its loss: how many steps it had skipped when the epoch began and when that was looked at
+  // last, behind which step that was, and when it is looked at again.
+  static constexpr uint64_t FirstLook = 100;
+  uint64_t skippedBefore = 0, skippedSeen = 0, lookedAt = 0, nextLook = 0, lookEvery = FirstLook;
 
   std::optional<double> bestLoss;
   uint64_t bestEpoch = 0;

@@ -38,7 +38,10 @@ std::string History::json() const {
     text += fmt::format(
         "{}{{\"epoch\":{},\"step\":{},\"rate\":{},\"seconds\":{},{},\"validation\":", text.back() == '[' ? "" : ",",
         epoch.epoch, epoch.step, jsonNumber(epoch.rate), jsonNumber(epoch.seconds), membersOf(epoch.training));
-    text += epoch.validation ? '{' + membersOf(*epoch.validation) + "}}" : "null}";
+    text += epoch.validation ? '{' + membersOf(*epoch.validation) + '}' : "null";
+    if (epoch.loss_scale)
+      text += fmt::format(",\"loss_scale\":{},\"skipped\":{}", jsonNumber(epoch.loss_scale->scale), epoch.skipped);
+    text += '}';
   }
   return text + "]}";
 }

@@ -67,10 +67,29 @@ static const vx_training_info *trainingOf(const Module &module) {
   return training;
 }
 
+// The variables of a loss scale, in the order of the members of LossScale; none where the module has not all of them.
+static std::vector<std::string> lossScaleVariables(const Instance &instance) {
+  static constexpr struct {
+    const char *name;
+    vx_variable_role role;
+    vx_element_type type;
+  } wanted[] = {{"loss_scale", VX_ROLE_OPTIMIZER, VX_F32},
+                {"loss_scale.good", VX_ROLE_COUNTER, VX_I64},
+                {"loss_scale.skipped", VX_ROLE_COUNTER, VX_I64}};
+  std::vector<std::string> names;
+  for (const auto &one : wanted)
+    for (const vx_variable_info &variable : instance.variables())
+      if (variable.name == std::string_view(one.name) && variable.role == one.role &&
+          variable.element_type == one.type && variable.rank == 0)
+        names.emplace_back(one.name);
+  return names.size() == std::size(wanted) ? names : std::vector<std::string>();
+}
+
 Session::Session(const std::string &path, const InstanceOptions &options) : Session(Module(path), options) {}
 
 Session::Session(const Module &module, const InstanceOptions &options)
-    : module(module), training(trainingOf(module)), instance(module, options) {}
+    : module(module), training(trainingOf(module)), instance(module, options),
+      loss_scale_variables(lossScaleVariables(instance)) {}
 
 Call &Session::call_of(const vx_function_info &function) {
   const auto found = calls.find(function.name);
@@ -212,6 +231,14 @@ Value Session::gradient(const std::string &parameter) const {
   throw argumentError("gradient: no gradient of '{}' is kept; there are those of {}", parameter, quoteNames(names));
 }
 
+std::optional<LossScale> Session::loss_scale() const {
+  if (loss_scale_variables.empty())
+    return std::nullopt;
+  const std::vector<Value> values = instance.readVariables(loss_scale_variables);
+  return LossScale{numberOf(values[0]), static_cast<uint64_t>(values[1].data<int64_t>()[0]),
+                   static_cast<uint64_t>(values[2].data<int64_t>()[0])};
+}
+
 void Session::stop(const std::string &reason) {
   if (stop_reason.empty())
     stop_reason = reason.empty() ? "stopped" : reason;
@@ -351,8 +378,11 @@ std::string Session::summary() const {
   std::string text;
   for (const Row &row : rows)
     text += fmt::format("{:<{}}  {:<{}}  {:>{}}\n", row.name, names, row.shape, shapes, row.count, counts);
-  return text +
-         fmt::format("{:<{}}  {:<{}}  {:>{}} ({})\n", "total", names, "", shapes, total, counts, shortCount(total));
+  text += fmt::format("{:<{}}  {:<{}}  {:>{}} ({})\n", "total", names, "", shapes, total, counts, shortCount(total));
+  if (const std::optional<LossScale> scale = loss_scale())
+    text += fmt::format("loss scale {}, {} good steps since it changed, {} steps skipped\n", scale->scale, scale->good,
+                        scale->skipped);
+  return text;
 }
 
 } // namespace vx::train

@@ -126,6 +126,12 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
       `grad.rows`: the gradients of the mean over all batches since `keep` was false last.
     - `update` takes `rate`, and does with them what `train_step` does.
 
+    With `scale-loss`, for gradients that would vanish in f16, the gradients are those of the loss times a variable `loss_scale`, and divided
+    by it before they are clipped or kept; the loss that is given is the loss. A step whose gradients are not all finite, as the norm of all of
+    them tells, changes no parameter, no state of the optimizer and not `step`, but counts in `loss_scale.skipped` and halves the scale, which
+    starts with 65536 and is 1 at the least. 2000 steps in a row without one, counted by `loss_scale.good`, double it, to 2^32 at the most.
+    With `keep-gradients` that is decided in `update`. A mean or variance of a batch that is not finite is not collected.
+
         func.func @main(%x) -> %y    ->    func.func @predict(%x) -> %y
                                            func.func @evaluate(%x, %target) -> %loss
                                            func.func @train_step(%x, %target, %rate) -> %loss         with loss=mse
@@ -138,7 +144,8 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value...]">,
     Option<"clipNorm", "clip-norm", "double", "0", "The greatest norm of all gradients; 0: any">,
     Option<"clipValue", "clip-value", "double", "0", "The greatest absolute value of a gradient; 0: any">,
-    Option<"keepGradients", "keep-gradients", "bool", "false", "Add `backward` and `update`">];
+    Option<"keepGradients", "keep-gradients", "bool", "false", "Add `backward` and `update`">,
+    Option<"scaleLoss", "scale-loss", "bool", "false", "Multiply the loss by a number that follows from its gradients">];
   let dependentDialects = ["::vx::VXDialect"];
 }
 

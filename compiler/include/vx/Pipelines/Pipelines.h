@@ -23,6 +23,7 @@ struct TrainingOptions {
   std::string loss, optimizer;
   double clipNorm = 0, clipValue = 0; // 0: none
   bool keepGradients = false;         // add the halves of a step too
+  bool scalesLoss = false;            // gradients are those of the loss times a number that follows from them
   bool freezesDropout = false;        // dropouts are left out of the training step, too
   bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
   int64_t classes = 0;                // of a new head; 0: the model's

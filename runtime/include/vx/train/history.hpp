@@ -22,6 +22,16 @@ struct Scores {
   double of(const std::string &name) const;
 };
 
+// The scale of the loss of a module that was compiled with --train and --precision=f16. Gradients are those of the loss
+// times this number, so that they do not vanish in f16, and are divided by it before anything is done with them. A step
+// whose gradients are not all finite is skipped: it changes nothing, but that it halves the scale. 2000 other steps in
+// a row double it. Losses and metrics are those of the loss itself.
+struct LossScale {
+  double scale = 1;
+  uint64_t good = 0;    // steps since the scale changed last, in a row
+  uint64_t skipped = 0; // steps since training began
+};
+
 struct Epoch {
   uint64_t epoch = 0; // from 1
   uint64_t step = 0;  // steps done since training began
@@ -29,6 +39,9 @@ struct Epoch {
   Scores training;    // while it went on: the model changes meanwhile
   std::optional<Scores> validation;
   double seconds = 0;
+  // At its end, and how many of its steps were skipped. Nothing where the module does not scale its loss.
+  std::optional<LossScale> loss_scale;
+  uint64_t skipped = 0;
 };
 
 struct History {
@@ -42,6 +55,7 @@ struct History {
   //  "epochs":[{"epoch":1,"step":8,"rate":0.001,"seconds":0.5,"loss":1.5,"metrics":{"accuracy":0.5},
   //             "validation":{"loss":1.25,"metrics":{"accuracy":0.75}}}]}
   // Numbers that JSON has not are the strings "nan", "inf" and "-inf". `validation` is null where there was none.
+  // Epochs of a module that scales its loss have "loss_scale":65536,"skipped":0 as well.
   std::string json() const;
   // Writes `json` beside the name and renames it. Throws Error::io.
   void save(const std::string &path) const;

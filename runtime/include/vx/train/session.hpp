@@ -109,7 +109,11 @@ public:
   Value read_variable(const std::string &name) const { return instance.readVariable(name); }
   void write_variable(const std::string &name, const Value &value) { instance.writeVariable(name, value); }
 
-  // A table of all parameters: name, shape, count; and their sum, "total 235146 (235.1K)".
+  // Nothing for a module that does not scale its loss by itself.
+  std::optional<LossScale> loss_scale() const;
+
+  // A table of all parameters: name, shape, count; and their sum, "total 235146 (235.1K)". Where the module scales its
+  // loss, a line of that.
   std::string summary() const;
   // Elements of all parameters.
   uint64_t parameter_count() const;
@@ -152,7 +156,8 @@ private:
   Module module;
   const vx_training_info *training;
   Instance instance;
-  std::map<std::string, Call> calls; // by function
+  std::map<std::string, Call> calls;                   // by function
+  const std::vector<std::string> loss_scale_variables; // empty: the module does not scale its loss by itself
 
   Progress position;
   uint64_t batch_of_step = 0; // of those whose gradients are kept together, so that each draws numbers of its own
