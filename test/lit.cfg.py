@@ -81,6 +81,13 @@ for python in pythons:
         config.available_features.add("onnxruntime")
         config.substitutions.append(("%onnxruntime_bin", os.path.dirname(found)))
         break
+for python in pythons:
+    probe = "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ('numpy', 'onnx', 'torch'))))"
+    found = shutil.which(python)
+    if found and subprocess.run([found, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
+        config.available_features.add("torch")
+        config.substitutions.append(("%torch_bin", os.path.dirname(found)))
+        break
 # Kernels that refuse system calls on request, by which tests break disks.
 refuse_call = os.path.join(config.vx_source_dir, "test", "Tools", "Inputs", "refuse_call.py")
 if subprocess.run([config.python, refuse_call, "rename", "EIO", "true"], stderr=subprocess.DEVNULL).returncode == 0:

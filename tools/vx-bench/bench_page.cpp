@@ -172,8 +172,11 @@ std::string timesChart(const std::vector<const Measurement *> &group) {
   for (const Measurement *result : group)
     longest = std::max(longest, std::min(result->p95Ms, 3 * result->medianMs));
   chart.setScale(longest);
+  const bool hasSeveral = std::any_of(group.begin(), group.end(), [&group](const Measurement *result) {
+    return result->function != group.front()->function;
+  });
   for (const Measurement *result : group) {
-    chart.row(contestantText(*result),
+    chart.row((hasSeveral ? result->function + ", " : "") + contestantText(*result),
               fmt::format("{} {}, {}", result->runner, result->runnerVersion, result->deviceName));
     std::string text = number(result->medianMs) + " ms";
     if (result->timesPeer)
@@ -261,18 +264,20 @@ std::string kernelsPart(const BenchReport &report, const Measurement &result) {
 
 std::string resultsTable(const std::vector<Measurement> &results) {
   std::string table =
-      "<h2>All results</h2>\n<div class=\"scroll\"><table>\n<tr><th>module</th><th>on</th><th>device</th>"
+      "<h2>All results</h2>\n<div "
+      "class=\"scroll\"><table>\n<tr><th>module</th><th>function</th><th>on</th><th>device</th>"
       "<th>variant</th><th>dims</th><th>runs</th><th>median ms</th><th>mean ms</th><th>min ms</th><th>p95 "
-      "ms</th><th>p99 ms</th><th>GFLOP/s</th><th>GB/s</th><th>x peer</th></tr>\n";
+      "ms</th><th>p99 ms</th><th>GFLOP/s</th><th>GB/s</th><th>rows/s</th><th>x peer</th></tr>\n";
   for (const Measurement &result : results) {
     const bool isOurs = result.runner == "vx";
-    table += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-                         "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                         escape(result.module), escape(contestantText(result)), escape(result.deviceName),
-                         escape(result.variant.empty() ? "-" : result.variant), escape(dimsText(result.dims)),
-                         result.runs, number(result.medianMs), number(result.meanMs), number(result.minMs),
-                         number(result.p95Ms), number(result.p99Ms), orDash(result.gflops),
-                         isOurs ? number(result.gbs) : "-", orDash(result.timesPeer));
+    table += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+        escape(result.module), escape(result.function), escape(contestantText(result)), escape(result.deviceName),
+        escape(result.variant.empty() ? "-" : result.variant), escape(dimsText(result.dims)), result.runs,
+        number(result.medianMs), number(result.meanMs), number(result.minMs), number(result.p95Ms),
+        number(result.p99Ms), orDash(result.gflops), isOurs ? number(result.gbs) : "-",
+        result.rows ? number(rowsPerSecond(result)) : "-", orDash(result.timesPeer));
   }
   return table + "</table></div>\n";
 }

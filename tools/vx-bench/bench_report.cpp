@@ -39,7 +39,7 @@ const Probe *BenchReport::probeOf(const Measurement &result) const {
   return found == probes.end() ? nullptr : &*found;
 }
 
-static double rowsPerSecond(const Measurement &result) {
+double rowsPerSecond(const Measurement &result) {
   return result.medianMs > 0 ? static_cast<double>(result.rows.value_or(0)) / result.medianMs * 1e3 : 0;
 }
 
@@ -95,6 +95,7 @@ Json BenchReport::json() const {
     if (result.rows) {
       entry["rows"] = *result.rows;
       entry["rows_per_second"] = rowsPerSecond(result);
+      entry["first_loss"] = orNull(result.firstLoss);
       entry["times_forward"] = orNull(result.timesForward);
     }
     if (result.kernels.empty())
@@ -118,11 +119,16 @@ std::string BenchReport::text() const {
   for (const Measurement &result : results) {
     if (!result.rows)
       continue;
-    table += fmt::format("{} of {}, {}: {:.4f} ms for {} rows, {:.0f} rows/s, {:.1f} MB of memory{}\n",
-                         vx::printableLine(result.function), vx::printableLine(result.module), contestantText(result),
-                         result.medianMs, *result.rows, rowsPerSecond(result),
-                         static_cast<double>(result.memoryBytes.value_or(0)) / 1e6,
-                         result.timesForward ? fmt::format(", {:.2f} times its forward", *result.timesForward) : "");
+    std::string more;
+    if (result.memoryBytes)
+      more += fmt::format(", {:.1f} MB of memory", static_cast<double>(*result.memoryBytes) / 1e6);
+    if (result.firstLoss)
+      more += fmt::format(", first loss {:.5g}", *result.firstLoss);
+    if (result.timesForward)
+      more += fmt::format(", {:.2f} times its forward", *result.timesForward);
+    table += fmt::format("{} of {}, {}: {:.4f} ms for {} rows, {:.0f} rows/s{}\n", vx::printableLine(result.function),
+                         vx::printableLine(result.module), contestantText(result), result.medianMs, *result.rows,
+                         rowsPerSecond(result), more);
   }
   for (const Measurement &result : results) {
     if (result.kernels.empty())

@@ -40,6 +40,9 @@ struct BenchReport {
 // "batch=8 sequence=16", or "-".
 std::string dimsText(const SymbolValues &dims);
 
+// Of a measurement that has rows.
+double rowsPerSecond(const Measurement &result);
+
 // "vx on vulkan:0", "onnxruntime on cpu, 2 threads"
 std::string contestantText(const Measurement &result);
 

@@ -24,8 +24,6 @@ static constexpr size_t MaxRuns = 1000000;
 // Profiled calls: the median of few is good enough, and each waits for the device after every kernel.
 static constexpr double ProfileSeconds = 0.5;
 static constexpr size_t MaxProfiles = 50;
-// Of training steps: one that trains, so that numbers stay numbers.
-static constexpr float StepRate = 1e-4f;
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -88,6 +86,7 @@ private:
   Measurement facts;
   uint64_t inputBytes = 0;
   uint64_t outputBytes = 0;
+  std::optional<size_t> lossOutput; // of a training step
   const vx::Module module;
   vx::Call call;
   std::vector<vx::Value> inputs;
@@ -148,6 +147,8 @@ void ModuleContestant::takeBatch(const vx_function_info &function) {
   if (training.input_count > 0)
     if (const std::span<const int64_t> dims = inputs[isStep ? training.inputs[0] : 0].dims(); !dims.empty())
       facts.rows = dims[0];
+  if (isStep && training.metric_count > 0)
+    lossOutput = training.metrics[0];
   for (size_t i = 0; isStep && i < training.hyper_count; ++i) {
     const vx_hyper_info &hyper = training.hypers[i];
     const char *name = function.inputs[hyper.input].name;
@@ -165,6 +166,9 @@ double ModuleContestant::runOnce() {
   const Clock::time_point begin = Clock::now();
   const std::vector<vx::Value> outputs = call.runInto(inputs, places);
   const double seconds = secondsSince(begin);
+  if (lossOutput && !facts.firstLoss)
+    facts.firstLoss = outputs[*lossOutput].info().element_type == VX_F64 ? outputs[*lossOutput].data<double>()[0]
+                                                                         : outputs[*lossOutput].data<float>()[0];
   outputBytes = 0;
   for (const vx::Value &output : outputs)
     outputBytes += output.info().size;

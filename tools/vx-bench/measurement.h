@@ -30,7 +30,7 @@ struct KernelMeasurement {
 struct Measurement {
   std::string module;
   std::string function;
-  std::string runner = "vx"; // or the peer, "onnxruntime"
+  std::string runner = "vx"; // or the peer, "onnxruntime", "pytorch"
   std::string runnerVersion;
   std::string device;     // that was taken, "vulkan:0"
   std::string deviceName; // "NVIDIA H100"
@@ -61,13 +61,18 @@ struct Measurement {
   std::optional<uint64_t> memoryBytes;
   // Of the batch of a training module's function.
   std::optional<int64_t> rows;
+  // What the first step has found: the same model and rows have the same loss.
+  std::optional<double> firstLoss;
   // A training step's median time over that of the same module's evaluation.
   std::optional<double> timesForward;
-  // The peer's median time over this one's, on the same model, threads and inputs.
+  // The fastest peer's median time over this one's, on the same model, threads and inputs.
   std::optional<double> timesPeer;
   // Longest first; empty unless asked for.
   std::vector<KernelMeasurement> kernels;
 };
+
+// The rate of training steps that are timed: one that trains, so that numbers stay numbers.
+inline constexpr float StepRate = 1e-4f;
 
 // Something that can be run again and again, so that several can take turns.
 class Contestant {

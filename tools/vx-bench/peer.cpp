@@ -136,13 +136,24 @@ void ScriptProcess::ask(const json &request, F &&read) {
 class PeerContestant final : public Contestant {
 public:
   explicit PeerContestant(const PeerRequest &request) : script(findScript(request), request.name) {
-    script.ask(
-        {{"op", "load"}, {"model", request.model}, {"threads", request.threads}, {"inputs", json(request.inputs)}},
-        [&](const json &reply) {
-          facts.runnerVersion = reply.value("version", "");
-          facts.deviceName = reply.value("device", "");
-        });
+    json load = {
+        {"op", "load"}, {"model", request.model}, {"threads", request.threads}, {"inputs", json(request.inputs)}};
+    if (request.training) {
+      load["training"] = {{"loss", request.training->loss},
+                          {"optimizer", request.training->optimizer},
+                          {"rate", StepRate},
+                          {"parameters", request.training->parameters},
+                          {"statistics", request.training->statistics}};
+      facts.rows = request.training->rows;
+    }
+    script.ask(load, [&](const json &reply) {
+      facts.runnerVersion = reply.value("version", "");
+      facts.deviceName = reply.value("device", "");
+      if (request.training)
+        facts.firstLoss = reply.at("loss").get<double>();
+    });
     facts.module = request.module;
+    facts.function = request.function;
     facts.runner = request.name;
     facts.device = "cpu";
     facts.threads = request.threads;

@@ -5,18 +5,31 @@
 #include "measurement.h"
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace vx::tools {
+
+// A step that a peer takes, as the module's training table says it.
+struct PeerTraining {
+  std::string loss;                    // "cross_entropy:smoothing=0.1"
+  std::string optimizer;               // "adamw:beta1=0.9,...", with the clipping of gradients
+  std::vector<std::string> parameters; // what is trained, by the model's names
+  std::vector<std::string> statistics; // what batch norms collect
+  std::optional<int64_t> rows;         // of the batch
+};
 
 struct PeerRequest {
   std::string name;   // "onnxruntime"
   std::string script; // the path of bench-peer; empty: scripts/bench-peer in a folder above this tool
   std::string module; // the module that it competes with, for the report
-  std::string model;  // the .onnx file
+  std::string function;
+  std::string model; // the .onnx file
   uint32_t threads = 1;
   SymbolValues dims;
   std::map<std::string, std::string> inputs; // name -> .npy file
+  std::optional<PeerTraining> training;      // nothing: the model is run as it is
 };
 
 // Starts the script and loads the model. Throws a ToolError: exit 3 when the peer cannot take the model, exit 1 when it

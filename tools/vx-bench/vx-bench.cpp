@@ -17,6 +17,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ Examples:
   Measurement:  vx-bench a.vxm b.vxm --warm-up 0.5 --min-time 3 --per-kernel
   Training:     vx-bench trains.vxm --train --batch-size=128
   Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
+                vx-bench trains.vxm --train --peer=pytorch,pytorch-compile --peer-model model.onnx
   Report:       vx-bench model.vxm --json result.json --html result.html
 )";
 
@@ -119,8 +121,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Measurement");
   app.add_flag("--no-probes", options.noProbes, "Leave out what the machine can do at best")->group("Measurement");
 
-  app.add_option("--peer", options.peer, "onnxruntime: time it in turns with the CPU, same inputs and threads")
-      ->check(oneOf({"onnxruntime"}))
+  app.add_option("--peer", options.peer,
+                 "onnxruntime, pytorch, pytorch-compile: time them in turns with the CPU, same inputs and threads")
       ->group("Peer");
   app.add_option("--peer-model", options.peerModels,
                  "The peer's model, one for each module in order; the module's name with .onnx by default")
@@ -136,12 +138,17 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("want a module file; see --help");
   if (options.html == "-")
     throw usageError("--html: want a file, got '-'");
-  if (options.train && (!options.function.empty() || options.alias || !options.peer.empty()))
-    throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function"
-                                                      : options.alias           ? "--alias"
-                                                                                : "--peer");
+  if (options.train && (!options.function.empty() || options.alias))
+    throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function" : "--alias");
   if (options.batchSize && !options.train)
     throw usageError("--batch-size goes with --train");
+  if (!options.peer.empty())
+    for (const std::string &peer : parseNames("--peer", options.peer)) {
+      if (const std::string problem = oneOf({"onnxruntime", "pytorch", "pytorch-compile"})(peer); !problem.empty())
+        throw usageError("--peer: {}", problem);
+      if (options.train && peer == "onnxruntime")
+        throw usageError("--train: want a --peer that trains, pytorch or pytorch-compile, got '{}'", peer);
+    }
   if (options.peer.empty() && !(options.peerModels.empty() && options.peerScript.empty()))
     throw usageError("--peer-model and --peer-script go with --peer");
   if (!options.peerModels.empty() && options.peerModels.size() != options.modules.size())
@@ -225,20 +232,48 @@ static std::string peerModel(const Options &options, size_t moduleIndex) {
                                     : options.peerModels[moduleIndex];
 }
 
-// One for each number of threads; the inputs are the same numbers as ours.
+// What a peer is to know of a module's training step. The inputs that steer it are left to the peer.
+static PeerTraining peerTraining(const vx::Module &module, std::vector<size_t> &dataInputs) {
+  const vx_training_info &training = *module.training();
+  dataInputs.assign(training.inputs, training.inputs + training.input_count);
+  PeerTraining result{training.loss, training.optimizer, {}, {}, std::nullopt};
+  const std::span<const vx_variable_info> variables = module.variables();
+  for (const vx_variable_info &variable : variables) {
+    // The model knows what lies in a pool, and not the pool.
+    const bool isPool = std::any_of(variables.begin(), variables.end(), [&variable](const vx_variable_info &other) {
+      return other.storage == variable.storage && other.size < variable.size && other.offset >= variable.offset &&
+             other.offset - variable.offset <= static_cast<int64_t>(variable.size - other.size);
+    });
+    if (!isPool && variable.role == VX_ROLE_PARAMETER)
+      result.parameters.emplace_back(variable.source);
+    else if (!isPool && variable.role == VX_ROLE_STATISTIC)
+      result.statistics.emplace_back(variable.source);
+  }
+  return result;
+}
+
+// One for each peer and number of threads; the inputs are the same numbers as ours.
 static void addPeers(std::vector<Entry> &entries, const Options &options, size_t moduleIndex, SymbolValues dims,
                      const fs::path &scratch) {
   const std::string &path = options.modules[moduleIndex];
   const vx::Module module = loadModule(path);
-  const vx_function_info &function = findFunction(module, options.function);
+  const std::string name = options.train ? trainingFunctions(options, path, dims).front() : options.function;
+  const vx_function_info &function = findFunction(module, name);
   PeerRequest request;
-  request.name = options.peer;
+  request.function = function.name;
   request.script = options.peerScript;
   request.module = path;
   request.model = peerModel(options, moduleIndex);
   checkDims(module.symbols(), function, dims);
   const std::vector<Value> values = makeInputs(function, options.inputs, options.seed, dims);
-  for (size_t i = 0; i < values.size(); ++i) {
+  std::vector<size_t> taken(values.size());
+  std::iota(taken.begin(), taken.end(), size_t(0));
+  if (options.train) {
+    request.training = peerTraining(module, taken);
+    if (const Value &data = values[taken.front()]; data.kind == VX_TENSOR && !data.tensors.front().dims.empty())
+      request.training->rows = data.tensors.front().dims[0];
+  }
+  for (size_t i : taken) {
     if (values[i].kind != VX_TENSOR)
       throw usageError("--peer: input '{}' is no tensor, which a peer does not take", function.inputs[i].name);
     const std::string file = scratch / fmt::format("{}.npy", i);
@@ -249,11 +284,13 @@ static void addPeers(std::vector<Entry> &entries, const Options &options, size_t
     if (function.symbols[i].data_dependent)
       dims.erase(function.symbols[i].name);
   request.dims = dims;
-  for (uint32_t count : threadCounts(options.threads)) {
-    request.threads = count ? count : std::max(1u, std::thread::hardware_concurrency());
-    progress(fmt::format("loading {} in {}", request.model, options.peer));
-    entries.push_back({makePeerContestant(request), {}});
-  }
+  for (const std::string &peer : splitList(options.peer))
+    for (uint32_t count : threadCounts(options.threads)) {
+      request.name = peer;
+      request.threads = count ? count : std::max(1u, std::thread::hardware_concurrency());
+      progress(fmt::format("loading {} in {}", request.model, peer));
+      entries.push_back({makePeerContestant(request), {}});
+    }
 }
 
 // Of the devices that were taken, each once for a number of threads.
@@ -316,17 +353,21 @@ static void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &prob
 
 static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
   for (size_t i = begin; i < results.size(); ++i)
-    for (size_t j = begin; j < results.size(); ++j)
-      if (results[i].runner == "vx" && results[j].runner != "vx" && results[i].device.starts_with("cpu") &&
-          results[i].threads == results[j].threads && results[i].medianMs > 0)
-        results[i].timesPeer = results[j].medianMs / results[i].medianMs;
+    for (size_t j = begin; j < results.size(); ++j) {
+      if (results[i].runner != "vx" || results[j].runner == "vx" || !results[i].device.starts_with("cpu") ||
+          results[i].function != results[j].function || results[i].threads != results[j].threads ||
+          results[i].medianMs <= 0)
+        continue;
+      const double times = results[j].medianMs / results[i].medianMs;
+      results[i].timesPeer = std::min(results[i].timesPeer.value_or(times), times);
+    }
 }
 
 // Each step and the evaluation that was added behind it.
 static void compareWithForward(std::vector<Measurement> &results, size_t begin) {
   for (size_t i = begin; i + 1 < results.size(); i += 2)
-    if (results[i].function == results[i + 1].function)
-      return; // the modules have no evaluation
+    if (results[i].function == results[i + 1].function || results[i + 1].runner != "vx")
+      return; // the modules have no evaluation, or peers come
     else if (results[i + 1].medianMs > 0)
       results[i].timesForward = results[i].medianMs / results[i + 1].medianMs;
 }
