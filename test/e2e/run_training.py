@@ -4,7 +4,7 @@
   run_training.py --bin BUILD/bin --source REPOSITORY [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
 
 Each step begins with what the one before left on the device, so that rounding does not add up. Bits are equal with one thread and with several, and the second time.
-A step with a label that is no class changes no variable. Exit code: 0 all as wanted, 1 not.
+A step with a label that is no class changes no variable. AMD GPUs, which are emulated, take few steps of the digits, beside the CPU. Exit code: 0 all as wanted, 1 not.
 """
 import argparse
 import json
@@ -18,6 +18,7 @@ from run_models import np, onnx, required_devices
 helper = onnx.helper
 BATCH, INPUTS, HIDDEN, CLASSES = 9, 5, 7, 3
 RATE = 0.05
+DIGITS_RATE, DIGITS_STEPS = 5e-3, 3
 
 
 def log_softmax(x):
@@ -578,8 +579,8 @@ def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
     return seen
 
 
-def run_digits(runner, device, threads, module):
-    """Steps on one batch of the digits that the repository has, from random weights: the loss falls, and all is learnt."""
+def digits_steps(runner, device, threads, module, steps):
+    """Steps on one batch of the digits that the repository has, from random weights: loss and accuracy of each, and the bytes of the parameters."""
     folder = os.path.join(runner.source, "examples", "digits")
     images = np.fromfile(os.path.join(folder, "images.f32"), np.float32).reshape(-1, 1, 8, 8)[:BATCH * 4]
     label = np.fromfile(os.path.join(folder, "labels.u8"), np.uint8)[:BATCH * 4].astype(np.int64)
@@ -588,18 +589,37 @@ def run_digits(runner, device, threads, module):
         script.append(f"write {name} {runner.put(name + '.bin', (random.standard_normal(shape) * (2 / np.prod(shape[1:])) ** 0.5).astype(np.float32))}")
     for name, size in (("0.0.weight_bias", 16), ("1.0.weight_bias", 32), ("3.0.weight_bias", 64), ("7.bias", 10)):
         script.append(f"write {name} {runner.put(name + '.bin', np.zeros(size, np.float32))}")
-    inputs = f"{runner.put('images.bin', images)} {runner.put('labels.bin', label)} {runner.put('rate.bin', np.float32(5e-3))}"
-    for number in range(30):
+    inputs = f"{runner.put('images.bin', images)} {runner.put('labels.bin', label)} {runner.put('rate.bin', np.float32(DIGITS_RATE))}"
+    for number in range(steps):
         script += [f"call train_step {inputs}", f"results {runner.path(f'digits_{number}.bin')}"]
     script.append(f"read parameters {runner.path('digits.bin')}")
     for answer in runner.call(module, device, threads, script):
         if not answer.startswith("done"):
             raise AssertionError(answer)
-    results = np.array([np.fromfile(runner.path(f"digits_{number}.bin"), np.float32) for number in range(30)])
+    with open(runner.path("digits.bin"), "rb") as file:
+        return np.array([np.fromfile(runner.path(f"digits_{number}.bin"), np.float32) for number in range(steps)]), file.read()
+
+
+def run_digits(runner, device, threads, module):
+    """The loss falls, and all is learnt."""
+    results, parameters = digits_steps(runner, device, threads, module, 30)
     losses, accuracy = results[:, 0], results[:, 1]
     if not (losses[0] > 2 and losses[-1] < 0.2 and accuracy[-1] == 1 and (losses[5::5] < losses[:-5:5]).all()):
         raise AssertionError(f"the loss goes {[round(float(loss), 3) for loss in losses]}, the accuracy ends at {accuracy[-1]}")
-    return [results.tobytes(), open(runner.path("digits.bin"), "rb").read()]
+    return [results.tobytes(), parameters]
+
+
+def run_digits_beside(runner, device, module):
+    """A device that takes long for a step takes a few, beside the CPU."""
+    got, parameters = digits_steps(runner, device, 1, module, DIGITS_STEPS)
+    want, others = digits_steps(runner, "cpu", 1, module, DIGITS_STEPS)
+    # Adam's first steps hang on the signs of gradients that may be next to nothing, so single parameters may be apart by a step or two.
+    apart = np.frombuffer(parameters, np.float32) - np.frombuffer(others, np.float32)
+    if not (abs(got[:, 0] - want[:, 0]) <= 1e-5 * want[:, 0]).all() or (got[:, 1] != want[:, 1]).any() or not np.sqrt(np.mean(apart ** 2)) <= 0.02 * DIGITS_RATE:
+        raise AssertionError(f"loss and accuracy go {got.tolist()}, want {want.tolist()}; parameters are {np.sqrt(np.mean(apart ** 2))} apart")
+    if not want[-1, 0] < want[0, 0]:
+        raise AssertionError(f"the loss goes {want[:, 0].tolist()}")
+    return [got.tobytes(), parameters]
 
 
 def get_options():
@@ -670,10 +690,11 @@ def main():
                 for halves in (False, True):
                     attempt(f"{case.name}{', in parts' if halves else ''}", device, lambda threads: run_scaled(runner, case, device, threads, module, net, halves))
         if options.filter in "digits":
-            module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), devices, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",
+            targets = devices if "cpu" in devices else [*devices, "cpu"]
+            module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), targets, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",
                                     "--optimizer=adamw", "--clip-norm=1")
             for device in devices:
-                attempt("digits", device, lambda threads: run_digits(runner, device, threads, module))
+                attempt("digits", device, lambda threads: run_digits_beside(runner, device, module) if device == "rocm" else run_digits(runner, device, threads, module))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
