@@ -256,6 +256,8 @@ ValueCheck numberAbove(double least) {
 std::optional<uint64_t> parseByteCount(std::string_view text) {
   static constexpr std::string_view units = "KMG";
   unsigned shift = 0;
+  if (text.size() > 2 && text.ends_with("iB") && units.find(text[text.size() - 3]) != std::string_view::npos)
+    text.remove_suffix(2); // 512MiB is 512M
   if (const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
       unit != std::string_view::npos) {
     shift = 10 * static_cast<unsigned>(unit + 1);

@@ -103,6 +103,7 @@ struct Options {
   std::string gradient;
   std::string train, freeze, loss, optimizer, batchNorm, dropout, exported, init;
   double clipNorm = 0, clipValue = 0;
+  std::string memory;
   bool keepGradients = false;
   int64_t classes = 0;
   std::string stopAfter;
@@ -154,6 +155,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Training");
   app.add_option("--clip-norm", options.clipNorm, "The greatest norm of all gradients together")->group("Training");
   app.add_option("--clip-value", options.clipValue, "The greatest absolute value of a gradient, behind --clip-norm")
+      ->group("Training");
+  app.add_option("--memory", options.memory,
+                 "The most memory of a training step beside its variables, e.g. 512M: more of it is computed twice")
+      ->check(byteCount())
       ->group("Training");
   app.add_option("--classes", options.classes,
                  "A new number of classes: the weight and bias behind the loss's output start with random values")
@@ -224,6 +229,13 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   return true;
 }
 
+static int64_t memoryOption(const std::string &text) {
+  const uint64_t bytes = *parseByteCount(text);
+  if (bytes == 0 || bytes > INT64_MAX)
+    throw usageError("--memory: want a number of bytes of 1 or more, got '{}'", text);
+  return static_cast<int64_t>(bytes);
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
@@ -278,6 +290,7 @@ static int run(const char *name, int argc, char **argv) {
   request.batch_norm = orNull(options.batchNorm);
   request.keep_gradients = options.keepGradients;
   request.classes = options.classes;
+  request.memory = options.memory.empty() ? 0 : memoryOption(options.memory);
   request.init = orNull(options.init);
   request.onnx_export = orNull(options.exported);
   request.dropout = orNull(options.dropout);

@@ -92,6 +92,8 @@ CompiledModel compileModel(const char *tool, const std::string &path, const Mode
   options.dropout = orNull(given.dropout);
   options.classes = given.classes;
   options.init = orNull(given.init);
+  options.memory = given.memory;
+  options.planned_batch = given.batch;
   options.data_folder = folder.c_str();
   options.user_data = &messages;
   options.on_message = [](void *data, vxc_severity severity, const char *message) {

@@ -15,7 +15,9 @@ struct ModelOptions {
   double clipNorm = 0, clipValue = 0;
   bool noFallback = false, keepGradients = false;
   int64_t classes = 0; // of a new head; 0: the model's
-  std::string emit;    // a file for the module; empty: it is in memory only
+  int64_t memory = 0;  // bytes that a step may take at this batch; 0: any number
+  int64_t batch = 0;
+  std::string emit; // a file for the module; empty: it is in memory only
 };
 
 // A module and the bytes that it reads.

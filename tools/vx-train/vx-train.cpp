@@ -47,6 +47,7 @@ struct Options {
   std::string data;
   uint64_t epochs = 1;
   int64_t batch = 0;
+  std::string memory;
   uint64_t accumulate = 1;
   std::optional<uint64_t> seed;
   uint64_t maxSteps = 0;
@@ -136,6 +137,10 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--precision", model.precision, "Factors of contractions and convolutions: f32, tf32, f16 or bf16")
       ->check(oneOf({"f32", "tf32", "f16", "bf16"}))
       ->group("Model");
+  app.add_option("--memory", options.memory,
+                 "The most memory of a step beside its variables, e.g. 512M: more of it is computed twice")
+      ->check(byteCount())
+      ->group("Model");
   app.add_option("--emit", model.emit, "F: write the module that is made of the model")->group("Model");
 
   app.add_option("--data", options.data, "DIR: the data to train on")->group("Train");
@@ -203,12 +208,19 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     throw usageError("want --data DIR, --export F or --summary; see --help");
   const bool isModule = options.module.ends_with(".vxm");
   for (const char *flag : {"--loss", "--optimizer", "--train", "--freeze", "--classes", "--init", "--clip-norm",
-                           "--clip-value", "--batch-norm", "--dropout", "--precision", "--emit"})
+                           "--clip-value", "--batch-norm", "--dropout", "--precision", "--memory", "--emit"})
     if (isModule && app.count(flag) > 0)
       throw usageError("{} is for a model; '{}' is a module, which is compiled", flag, options.module);
   for (const auto &[flag, value] : {std::pair("--clip-norm", model.clipNorm), {"--clip-value", model.clipValue}})
     if (app.count(flag) > 0 && !(value > 0))
       throw usageError("{}: want a number above 0, got {}", flag, value);
+  if (!options.memory.empty()) {
+    const uint64_t bytes = *parseByteCount(options.memory);
+    if (bytes == 0 || bytes > INT64_MAX)
+      throw usageError("--memory: want a number of bytes of 1 or more, got '{}'", options.memory);
+    model.memory = static_cast<int64_t>(bytes);
+  }
+  model.batch = options.batch > 0 ? options.batch : 32; // what batches have by default
   model.device = options.device;
   model.noFallback = options.noFallback;
   model.keepGradients = options.accumulate > 1;

@@ -25,6 +25,13 @@ std::string getTextReport(const CompilationReport &report) {
       os << "         on change " << program.dispatchesOnChange << " dispatches for " << program.derivedOfVariables
          << " values derived from variables of " << program.derivedOfVariablesBytes << " bytes\n";
   }
+  for (const SavedValue &value : report.saved.values) {
+    os << printableLine(value.function) << (value.isRecomputed ? " computes again " : " keeps ") << value.bytes
+       << " bytes of " << printableLine(value.node);
+    if (value.isRecomputed)
+      os << ", by " << value.flops << " flops";
+    os << "\n";
+  }
   for (const SkippedBucket &skipped : report.skipped) {
     os << "no version for";
     for (auto &[name, value] : skipped.dims)
@@ -78,6 +85,16 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("derived_of_variables_bytes", static_cast<int64_t>(program.derivedOfVariablesBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
+        });
+    });
+    json.attributeArray("saved", [&] {
+      for (const SavedValue &value : report.saved.values)
+        json.object([&] {
+          json.attribute("function", value.function);
+          json.attribute("node", value.node);
+          json.attribute("bytes", static_cast<int64_t>(value.bytes));
+          json.attribute("recomputed", value.isRecomputed);
+          json.attribute("flops", static_cast<int64_t>(value.flops));
         });
     });
     json.attributeArray("skipped", [&] {

@@ -8,7 +8,7 @@
 namespace vx {
 
 std::string getTextReport(const CompilationReport &report);
-/// One document: {"version": 1, "source_ops", "kernels": [...], "programs": [...]}.
+/// One document: {"version": 1, "source_ops", "programs": [...], "saved": [...], "kernels": [...]}.
 std::string getJsonReport(const CompilationReport &report);
 
 } // namespace vx

@@ -233,7 +233,7 @@ vxc_result Call::parseOptions() {
 vxc_result Call::parseTraining() {
   bool isAsked = options.train || options.freeze || options.loss || options.optimizer || options.clip_norm != 0 ||
                  options.clip_value != 0 || options.batch_norm || options.dropout || options.keep_gradients ||
-                 options.classes != 0 || options.init;
+                 options.classes != 0 || options.memory != 0 || options.init;
   if (!isAsked)
     return VXC_DONE;
   std::string missing;
@@ -271,6 +271,11 @@ vxc_result Call::parseTraining() {
   if (options.init && StringRef(options.init) != "file" && StringRef(options.init) != "random")
     return fail(VXC_USAGE, std::string("--init: want file or random, got '") + options.init + "'");
   training.startsRandom = options.init && StringRef(options.init) == "random";
+  for (auto [name, value] : {std::pair("--memory", options.memory), {"planned_batch", options.planned_batch}})
+    if (value < 0)
+      return fail(VXC_USAGE, std::string(name) + ": want a number of 0 or more, got " + std::to_string(value));
+  compilation.memory = options.memory;
+  compilation.plannedBatch = options.planned_batch;
   training.freezesDropout = options.dropout && StringRef(options.dropout) == "frozen";
   training.freezesBatchNorm = options.batch_norm && StringRef(options.batch_norm) == "frozen";
   compilation.training = std::move(training);

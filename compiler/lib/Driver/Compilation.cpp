@@ -184,12 +184,20 @@ Outcome Compilation::normalise(ModuleOp module) {
   graph.training = options.training;
   PassManager pm(module.getContext());
   buildGraphPipeline(pm, graph);
-  if (options.stopAfter != Phase::Graph)
-    buildGradPipeline(pm);
-  return succeeded(runPasses(pm, module)) ? Outcome::Done : Outcome::Unsupported;
+  const bool hasBudget = options.memory > 0 && options.training;
+  GradOptions grad;
+  grad.sizes = getPlannedSizes(module);
+  grad.saved = &results.saved;
+  if (options.stopAfter != Phase::Graph && !hasBudget)
+    buildGradPipeline(pm, grad);
+  if (failed(runPasses(pm, module)))
+    return Outcome::Unsupported;
+  return options.stopAfter != Phase::Graph && hasBudget ? fitMemory(module) : Outcome::Done;
 }
 
 Outcome Compilation::optimise(ModuleOp general, std::vector<Bucket> &buckets) {
+  results.skipped.clear();
+  results.sourceOps = 0;
   std::vector<Bucket::Dims> combinations = {{}};
   for (const DimOption &dim : options.dims) {
     if (dim.values.size() < 2)

@@ -124,8 +124,16 @@ void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyGraphPass());
 }
 
-void buildGradPipeline(OpPassManager &pm) {
+void buildGradPipeline(OpPassManager &pm, const GradOptions &options) {
   pm.addPass(createExpandGradientsPass());
+  canonicalise(pm);
+  pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
+  simplifyViews(pm);
+  canonicalise(pm);
+  ChooseSavedPassOptions saved;
+  saved.memory = options.memory;
+  llvm::append_range(saved.sizes, options.sizes);
+  pm.addPass(createChooseSavedPass(saved, options.saved));
   pm.addPass(createVerifyGradPass());
 }
 

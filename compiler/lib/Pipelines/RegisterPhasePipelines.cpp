@@ -16,6 +16,12 @@ struct GraphPipelineOptions : PassPipelineOptions<GraphPipelineOptions> {
                           llvm::cl::init(false)};
 };
 
+struct GradPipelineOptions : PassPipelineOptions<GradPipelineOptions> {
+  Option<int64_t> memory{*this, "memory", llvm::cl::desc("Bytes that the arena of a training step may take; 0: any"),
+                         llvm::cl::init(0)};
+  ListOption<std::string> sizes{*this, "sizes", llvm::cl::desc("Sizes that symbols are planned with: batch=32")};
+};
+
 struct OptimisedPipelineOptions : GraphPipelineOptions {
   Option<std::string> precision{*this, "precision", llvm::cl::desc("Of contractions: f32, tf32, f16 or bf16"),
                                 llvm::cl::init("f32")};
@@ -67,7 +73,13 @@ void registerPhasePipelines(TargetLookup lookup) {
                                                    graph.strictMath = options.strictMath;
                                                    buildGraphPipeline(pm, graph);
                                                  });
-  PassPipelineRegistration<>("vx-grad", "From the graph phase to the grad phase", buildGradPipeline);
+  PassPipelineRegistration<GradPipelineOptions>("vx-grad", "From the graph phase to the grad phase",
+                                                [](OpPassManager &pm, const GradPipelineOptions &options) {
+                                                  GradOptions grad;
+                                                  grad.memory = options.memory;
+                                                  grad.sizes.assign(options.sizes.begin(), options.sizes.end());
+                                                  buildGradPipeline(pm, grad);
+                                                });
   PassPipelineRegistration<OptimisedPipelineOptions>("vx-optimised", "From the grad phase to the optimised phase",
                                                      [](OpPassManager &pm, const OptimisedPipelineOptions &options) {
                                                        OptimisedOptions optimised;

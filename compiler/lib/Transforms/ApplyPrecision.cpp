@@ -1,3 +1,4 @@
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -48,6 +49,7 @@ private:
       return set("factors", FloatTF32Type::get(context));
     Type narrow = wanted == Precision::F16 ? Type(Float16Type::get(context)) : Type(BFloat16Type::get(context));
     OpBuilder builder(op);
+    const CopyNumbering numbering(builder, op);
     for (OpOperand &operand : op->getOpOperands()) {
       auto type = cast<RankedTensorType>(operand.get().getType());
       operand.set(CastOp::create(builder, op->getLoc(), type.clone(narrow), operand.get()));

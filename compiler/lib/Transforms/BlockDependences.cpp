@@ -3,8 +3,8 @@
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/VariablePlaces.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/PriorityQueue.h"
 
 using namespace mlir;
 
@@ -102,35 +102,37 @@ bool BlockDependences::makeCycle(const SetVector<Operation *> &members) const {
 }
 
 void BlockDependences::sort() {
-  // Of all that waits for nothing any more, the first: a group stands where its last op does.
-  llvm::DenseMap<Node, unsigned> waiting;
-  llvm::DenseMap<Node, SmallVector<Node>> waiters;
-  for (unsigned place = 0; place < ops.size(); ++place) {
-    waiting.try_emplace(nodes[place], 0);
-    for (unsigned dependence : dependences[place])
-      if (nodes[dependence] != nodes[place]) {
-        ++waiting[nodes[place]];
-        waiters[nodes[dependence]].push_back(nodes[place]);
+  // All in the order in which it stands; a group where its last op does, or in front of the first that waits for it.
+  // What does not wait for it stays behind, so that nothing is computed long before it is read.
+  llvm::BitVector isPlaced(ops.size());
+  SmallVector<Node> work;
+  for (Node last = 0; last < ops.size(); ++last) {
+    if (nodes[last] != last)
+      continue;
+    work.push_back(last);
+    while (!work.empty()) {
+      Node node = work.back();
+      auto group = groups.find(node);
+      SmallVector<unsigned> places =
+          group == groups.end() ? SmallVector<unsigned>(1, node) : SmallVector<unsigned>(group->second);
+      SmallVector<Node> before;
+      for (unsigned place : places)
+        for (unsigned dependence : dependences[place])
+          if (nodes[dependence] != node && !isPlaced[nodes[dependence]])
+            before.push_back(nodes[dependence]);
+      if (!before.empty() && !isPlaced[node]) {
+        llvm::sort(before, std::greater<Node>());
+        llvm::append_range(work, before);
+        continue;
       }
-  }
-  llvm::PriorityQueue<Node, std::vector<Node>, std::greater<Node>> ready;
-  for (auto [node, count] : waiting)
-    if (count == 0)
-      ready.push(node);
-  while (!ready.empty()) {
-    Node node = ready.top();
-    ready.pop();
-    auto group = groups.find(node);
-    if (group == groups.end()) {
-      ops[node]->moveBefore(&block, block.end());
-    } else {
-      llvm::sort(group->second);
-      for (unsigned place : group->second)
+      work.pop_back();
+      if (isPlaced[node])
+        continue;
+      isPlaced.set(node);
+      llvm::sort(places);
+      for (unsigned place : places)
         ops[place]->moveBefore(&block, block.end());
     }
-    for (Node waiter : waiters[node])
-      if (--waiting[waiter] == 0)
-        ready.push(waiter);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Transforms/Passes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -54,6 +55,7 @@ struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
       if (llvm::is_contained(getDims(cast<RankedTensorType>(operand)), DimAttr()))
         return op->emitOpError() << "expects an expression for each dimension of its input, got " << operand;
     OpBuilder builder(op);
+    const CopyNumbering numbering(builder, op);
     GraphBuilder graph(builder, op->getLoc());
     SmallVector<Value> results = op.decompose(graph);
     if (graph.hasRefused())

@@ -9,6 +9,7 @@
 #include "vx/Analysis/DerivableVariables.h"
 #include "vx/Analysis/JoinedParts.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -407,10 +408,18 @@ private:
   /// True for an op whose result may be one of several: an element of it belongs to one of the root.
   bool mayLeave(Operation *op) const {
     RankedTensorType type = getOnlyType(op), own = getOnlyType(root);
-    return mayBeMember(op) && !members.contains(op) && members.size() < kMaxOps && leaving.size() < kMaxResults &&
-           type && own && haveEqualDims(type, own) && !mayFault(op) && !op->hasTrait<OpTrait::Serial>() &&
-           !root->hasTrait<OpTrait::Serial>() && !root->hasTrait<OpTrait::ScattersResult>() &&
-           !context.derivable.contains(op) && !context.derivable.contains(root); // each is computed for itself
+    return mayBeMember(op) && !members.contains(op) && runsWithRoot(op) && members.size() < kMaxOps &&
+           leaving.size() < kMaxResults && type && own && haveEqualDims(type, own) && !mayFault(op) &&
+           !op->hasTrait<OpTrait::Serial>() && !root->hasTrait<OpTrait::Serial>() &&
+           !root->hasTrait<OpTrait::ScattersResult>() && !context.derivable.contains(op) &&
+           !context.derivable.contains(root); // each is computed for itself
+  }
+
+  /// False where one of the two computes again what is not to be kept until then: a kernel of both would run early and
+  /// keep it, or late and have its readers wait. What the root alone needs of a copy is computed with it.
+  bool runsWithRoot(Operation *op) const {
+    IntegerAttr own = getCopyNumber(root), other = getCopyNumber(op);
+    return own == other || (!own && op->isBeforeInBlock(root));
   }
 
   bool canLeave(Operation *producer) const {

@@ -2,6 +2,7 @@
 
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
@@ -118,6 +119,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
                                      fusion.getStrategy(), builder.getStringAttr("private"));
       IRMapping mapping;
       fusion.getBody().cloneInto(&kernel.getBody(), mapping);
+      kernel.walk([](Operation *op) { op->removeAttr(kCopyAttr); }); // a copy's kernel is the other one's
       if (isRangeKnown)
         kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
       setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));

@@ -2,6 +2,7 @@
 
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -18,11 +19,11 @@ namespace vx {
 
 namespace {
 
-constexpr int64_t kTile = 128;          // rows and columns of a result that a workgroup makes
-constexpr int64_t kBusyTiles = 132;     // so many tiles keep a GPU busy as they are
-constexpr int64_t kWantedTiles = 264;   // that there are to be where it pays
-constexpr int64_t kLeastLength = 3072;  // of a sum that repays a second kernel
-constexpr int64_t kLeastPart = 512;     // products that repay writing and reading a sum
+constexpr int64_t kTile = 128;         // rows and columns of a result that a workgroup makes
+constexpr int64_t kBusyTiles = 132;    // so many tiles keep a GPU busy as they are
+constexpr int64_t kWantedTiles = 264;  // that there are to be where it pays
+constexpr int64_t kLeastLength = 3072; // of a sum that repays a second kernel
+constexpr int64_t kLeastPart = 512;    // products that repay writing and reading a sum
 
 /// Cuts along summed dimensions: each is seen as `parts` times the rest.
 struct Cut {
@@ -39,6 +40,7 @@ public:
     SmallVector<Cut> cuts = chooseCuts();
     if (cuts.empty())
       return success();
+    const CopyNumbering numbering(builder, op);
     Type element = getElementTypeOrSelf(op.getLhs().getType());
     Side lhs = cut(op.getLhs(), op.getLhsBatch(), op.getLhsContracting(), cuts);
     Side rhs = cut(op.getRhs(), op.getRhsBatch(), op.getRhsContracting(), cuts);
@@ -115,7 +117,9 @@ private:
       placeOf.push_back(dims.size());
       dims.push_back(dim);
     }
-    auto places = [&](ArrayRef<int64_t> old) { return llvm::map_to_vector(old, [&](int64_t d) { return placeOf[d]; }); };
+    auto places = [&](ArrayRef<int64_t> old) {
+      return llvm::map_to_vector(old, [&](int64_t d) { return placeOf[d]; });
+    };
     Side side{g.reshape(value, dims), places(batch), places(contracting)};
     llvm::append_range(side.batch, partsOf);
     return side;

@@ -2,6 +2,7 @@
 
 #include "vx/Analysis/PlannedSize.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
+#include "vx/Dialect/VX/IR/RecomputedOps.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Transforms/FusionPasses.h"
 
@@ -43,6 +44,7 @@ public:
     Slices slices = rows ? chooseSlices(*rows) : Slices();
     if (slices.count == 0)
       return success();
+    const CopyNumbering numbering(builder, op);
     Value input = op.getInput();
     Type element = getElementTypeOrSelf(input.getType());
     DimAttr count = g.dim(slices.count), length = DimAttr::ceilDiv(rows->length, count);

@@ -39,6 +39,36 @@ def ExpandGradientsPass : Pass<"vx-expand-gradients", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ChooseSavedPass : Pass<"vx-choose-saved", "::mlir::ModuleOp"> {
+  let summary = "Choose what a training step keeps of its forward part";
+  let description = [{
+    In the functions that `vx.training` names as the step and its first half. Their forward part is what their results depend on, the loss
+    and the metrics; the rest, which reads values of it, is the reverse part. What it reads is in memory until then, or computed again.
+
+    Always, cheap values are computed again where that takes fewer bytes to keep: a minimum cut between what is in memory anyway or dear,
+    and the reads, by bytes. Cheap are chains of up to 8 elementwise ops that only kernels read which can compute them on the fly:
+    elementwise ops and those that take a prologue. What is free in each kernel (repeated numbers, bits of dropouts) is never kept.
+    Which of two numbers was the greater or lesser is told by the result where that is kept.
+
+        %e = vx.exp %x                           %e = vx.exp %x
+        %y = vx.mul %e, %s                       %y = vx.mul %e, %s
+        %z = vx.contract %y, %w          ->      %z = vx.contract %y, %w
+        ...                                      ...
+        %d = vx.mul %g, %e   // wants %e         %f = vx.exp %x {vx.copy = 1 : i64}    // where %x is kept anyway
+                                                 %d = vx.mul %g, %f
+
+    With `memory`, dear values are computed again as well, contractions and convolutions too, until an estimate of the arena is at most so
+    many bytes at `sizes`, those first that free most bytes for longest for what they add. Where no choice fits, the least one is made.
+
+    Copies have the attribute `vx.copy`, a number, so that what joins equal ops does not undo this; they stand in front of their first
+    readers. Needs: gradients expanded, equal ops joined. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let options = [
+    Option<"memory", "memory", "int64_t", "0", "Bytes that the arena of a step may take; 0: any number">,
+    ListOption<"sizes", "sizes", "std::string", "Sizes that symbols are planned with: batch=32; 8 for others">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def ReplaceHeadPass : Pass<"vx-replace-head", "::mlir::ModuleOp"> {
   let summary = "Give a model another number of classes";
   let description = [{

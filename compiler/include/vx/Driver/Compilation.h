@@ -54,6 +54,10 @@ struct CompilationOptions {
   std::string gradientOf;
   std::vector<std::string> gradientWrt;
   std::optional<TrainingOptions> training; // none: no functions that train are added
+  /// Bytes that the arena of a training step may take on each target; 0: any number. What it keeps of its forward part
+  /// is chosen by that, at the sizes that are planned with.
+  int64_t memory = 0;
+  int64_t plannedBatch = 0; // rows of a batch that are planned with, where no `dims` tells; 0: nothing is known
   /// What an export of the module completes, of a module of the phase grad; nothing, with the reason in `error`, where
   /// the model cannot be written again. Null: the module has none.
   std::function<std::optional<ExportSkeleton>(mlir::ModuleOp module, std::string &error)> makeSkeleton;
@@ -115,6 +119,7 @@ struct CompilationReport {
   std::vector<ProgramReport> programs;
   std::vector<ConstraintReport> constraints;
   std::vector<SkippedBucket> skipped;
+  SavedReport saved;      // of the functions that train
   uint64_t sourceOps = 0; // vx ops of the optimised phase, of the general version
 };
 
@@ -154,6 +159,18 @@ private:
   Outcome applyRanges(mlir::ModuleOp module);
   /// import -> graph -> grad, for all versions of the model at once.
   Outcome normalise(mlir::ModuleOp module);
+  /// The most that the arena of a function takes that trains.
+  struct ArenaNeed {
+    uint64_t bytes = 0;
+    std::string function, target;
+  };
+
+  /// graph -> grad, with what fits `options.memory`.
+  Outcome fitMemory(mlir::ModuleOp module);
+  /// Of a module of the phase grad, for all targets and versions.
+  Outcome measureArena(mlir::ModuleOp module, ArenaNeed &need);
+  /// "batch=32" for each symbol.
+  std::vector<std::string> getPlannedSizes(mlir::ModuleOp module) const;
   /// grad -> optimised, for each version of `general`, which comes last.
   Outcome optimise(mlir::ModuleOp general, std::vector<Bucket> &buckets);
   mlir::LogicalResult specialise(mlir::ModuleOp general, Bucket &bucket);

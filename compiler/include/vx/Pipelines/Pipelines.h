@@ -3,6 +3,7 @@
 #define VX_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "vx/Autodiff/SavedValues.h"
 #include "vx/Target/TargetBackend.h"
 #include <functional>
 
@@ -38,6 +39,12 @@ struct GraphOptions {
   std::optional<TrainingOptions> training; // none: no functions that train are added
 };
 
+struct GradOptions {
+  int64_t memory = 0;             // bytes that the arena of a training step may take; 0: any number
+  std::vector<std::string> sizes; // that symbols are planned with for it: "batch=32"
+  SavedReport *saved = nullptr;   // what is kept and what is computed again; outlives the pipeline
+};
+
 struct OptimisedOptions {
   std::vector<std::string> dims; // symbols to specialise for one version of the model: "batch=1"
   bool strictMath = false;       // keep every rounding step of the model
@@ -49,8 +56,8 @@ bool isPrecision(llvm::StringRef name);
 
 /// import -> graph: normalises the model, once
 void buildGraphPipeline(mlir::OpPassManager &pm, const GraphOptions &options);
-/// graph -> grad, once. No op of the dialect asks for a gradient yet, so this checks the promise of the phase.
-void buildGradPipeline(mlir::OpPassManager &pm);
+/// graph -> grad, once
+void buildGradPipeline(mlir::OpPassManager &pm, const GradOptions &options);
 /// grad -> optimised, for one version of the model: the general one, or one with some of its sizes
 void buildOptimisedPipeline(mlir::OpPassManager &pm, const OptimisedOptions &options);
 /// optimised -> fused, for one target

@@ -88,6 +88,12 @@ typedef struct vxc_options {
   const char *onnx_export;
   const char
       *init; // NULL or "file": what is trained starts as the model has it; "random": as layers start, from nothing
+  // Bytes that the arena of the functions that train may take on each target, at the sizes that are planned with: the
+  // largest of `dims`, else `planned_batch` for the rows of a batch, else the end of a symbol's range, else 8. What
+  // they keep of their forward part is chosen by that; VXC_USAGE, with the least number, where nothing fits. 0: any
+  // number.
+  int64_t memory;
+  int64_t planned_batch; // 0: not known
 } vxc_options;
 
 // Compiles the model at `model_path` (ONNX, or vx text in a .mlir file) to the module file `output_path`.
