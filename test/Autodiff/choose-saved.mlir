@@ -152,3 +152,78 @@ module attributes {vx.training = #vx.training<backward = @state>} {
     return %l : tensor<f32>
   }
 }
+
+// -----
+
+// A chain of 8 ops is cheap.
+// CHECK-LABEL: func.func @chain8(
+// CHECK-COUNT-8: {vx.copy = 1 : i64}
+// CHECK-NOT:     vx.copy
+module attributes {vx.training = #vx.training<backward = @chain8>} {
+  vx.variable @w role = gradient : tensor<4x8xf32>
+  vx.variable @v role = gradient : tensor<8x4xf32>
+  func.func @chain8(%x: tensor<8x6xf32>, %m: tensor<6x4xf32>, %g: tensor<8x4xf32>, %h: tensor<8x8xf32>) -> tensor<f32> {
+    %0 = vx.contract %x, %m batch = [] x [] contracting = [1] x [0] : tensor<8x6xf32>, tensor<6x4xf32>
+    %1 = vx.sin %0 : tensor<8x4xf32>
+    %2 = vx.neg %1 : tensor<8x4xf32>
+    %3 = vx.sin %2 : tensor<8x4xf32>
+    %4 = vx.neg %3 : tensor<8x4xf32>
+    %5 = vx.sin %4 : tensor<8x4xf32>
+    %6 = vx.neg %5 : tensor<8x4xf32>
+    %7 = vx.sin %6 : tensor<8x4xf32>
+    %8 = vx.neg %7 : tensor<8x4xf32>
+    %l = vx.reduce sum %8 axes = [0, 1] : tensor<8x4xf32>
+    %dw = vx.contract %0, %h batch = [] x [] contracting = [0] x [0] : tensor<8x4xf32>, tensor<8x8xf32>
+    vx.variable_store %dw, @w : tensor<4x8xf32>
+    %d = vx.mul %g, %8 : tensor<8x4xf32>, tensor<8x4xf32>
+    vx.variable_store %d, @v : tensor<8x4xf32>
+    return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// One of 9 is not: its end is kept.
+// CHECK-LABEL: func.func @chain9(
+// CHECK-NOT:     vx.copy
+module attributes {vx.training = #vx.training<backward = @chain9>} {
+  vx.variable @w role = gradient : tensor<4x8xf32>
+  vx.variable @v role = gradient : tensor<8x4xf32>
+  func.func @chain9(%x: tensor<8x6xf32>, %m: tensor<6x4xf32>, %g: tensor<8x4xf32>, %h: tensor<8x8xf32>) -> tensor<f32> {
+    %0 = vx.contract %x, %m batch = [] x [] contracting = [1] x [0] : tensor<8x6xf32>, tensor<6x4xf32>
+    %1 = vx.sin %0 : tensor<8x4xf32>
+    %2 = vx.neg %1 : tensor<8x4xf32>
+    %3 = vx.sin %2 : tensor<8x4xf32>
+    %4 = vx.neg %3 : tensor<8x4xf32>
+    %5 = vx.sin %4 : tensor<8x4xf32>
+    %6 = vx.neg %5 : tensor<8x4xf32>
+    %7 = vx.sin %6 : tensor<8x4xf32>
+    %8 = vx.neg %7 : tensor<8x4xf32>
+    %9 = vx.sin %8 : tensor<8x4xf32>
+    %l = vx.reduce sum %9 axes = [0, 1] : tensor<8x4xf32>
+    %dw = vx.contract %0, %h batch = [] x [] contracting = [0] x [0] : tensor<8x4xf32>, tensor<8x8xf32>
+    vx.variable_store %dw, @w : tensor<4x8xf32>
+    %d = vx.mul %g, %9 : tensor<8x4xf32>, tensor<8x4xf32>
+    vx.variable_store %d, @v : tensor<8x4xf32>
+    return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// What is repeated to a larger shape is read from memory, so to compute it again would take a kernel.
+// CHECK-LABEL: func.func @repeated(
+// CHECK-NOT:     vx.copy
+module attributes {vx.training = #vx.training<backward = @repeated>} {
+  vx.variable @v role = gradient : tensor<8x4xf32>
+  func.func @repeated(%x: tensor<8x4xf32>, %m: tensor<4xf16>, %g: tensor<8x4xf32>) -> tensor<f32> {
+    %0 = vx.neg %m : tensor<4xf16>
+    %1 = vx.cast %0 : tensor<4xf16> -> tensor<4xf32>
+    %2 = vx.broadcast %1, [1] : tensor<4xf32> -> tensor<8x4xf32>
+    %3 = vx.mul %x, %2 : tensor<8x4xf32>, tensor<8x4xf32>
+    %l = vx.reduce sum %3 axes = [0, 1] : tensor<8x4xf32>
+    %d = vx.mul %g, %2 : tensor<8x4xf32>, tensor<8x4xf32>
+    vx.variable_store %d, @v : tensor<8x4xf32>
+    return %l : tensor<f32>
+  }
+}

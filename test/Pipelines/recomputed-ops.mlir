@@ -18,8 +18,8 @@
 // DECOMPOSED:         return
 // KERNELS-LABEL: func.func @rows(
 // KERNELS:         vx.dispatch @softmax(
-// KERNELS:         vx.dispatch @softmax(
-// KERNELS:         vx.dispatch @softmax(
+// KERNELS-NEXT:    vx.dispatch @softmax(
+// KERNELS-NEXT:    vx.dispatch @softmax(
 func.func @rows(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   %0 = vx.softmax %x axis = 1 : tensor<4x8xf32>
   %1 = vx.softmax %x axis = 1 : tensor<4x8xf32>

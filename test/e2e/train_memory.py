@@ -47,6 +47,31 @@ def train(options, device, module, data, steps, path):
         return file.read()
 
 
+def check_tool(options, model, data, loss, module):
+    """vx-train counts the batch that it is given, has the least budget told, and takes a budget for a model only."""
+    def tool(*arguments):
+        done = subprocess.run([os.path.join(options.bin, "vx-train"), *arguments, "--data", data, "--max-steps=1", "--device=cpu", "--no-fallback"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode, done.stdout
+
+    least = {}
+    for batch in (16, 64):
+        code, text = tool(model, f"--loss={loss}", f"--batch-size={batch}", "--memory=1")
+        found = re.search(r"^vx-train: error: --memory: the arena of 'train_step' takes at least (\d+) bytes on cpu, got 1$", text, re.MULTILINE)
+        if code != 2 or not found:
+            return f"vx-train --memory=1 exits with {code}: {text}"
+        least[batch] = int(found[1])
+    if not 3 < least[64] / least[16] < 5:
+        return f"the least budgets of 16 and 64 rows are {least}"
+    code, text = tool(model, f"--loss={loss}", "--batch-size=16", f"--memory={least[16]}")
+    if code != 0 or not re.search(r"takes \d+ bytes, \d+ without --memory, at batch=16; ", text):
+        return f"vx-train --memory={least[16]} exits with {code}: {text}"
+    code, text = tool(module, "--memory=1G")
+    if code != 2 or "--memory is for a model; " not in text:
+        return f"vx-train --memory=1G of a module exits with {code}: {text}"
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, help="the folder of the tools")
@@ -79,6 +104,10 @@ def main():
                     states = [train(options, device, module, data, steps, os.path.join(folder, "state")) for module in (plain, fitted)]
                     if states[0] != states[1]:
                         problems.append(f"{what}: behind step {steps} the states differ")
+            if name == "text":
+                count += 1
+                if problem := check_tool(options, model, data, loss, plain):
+                    problems.append(problem)
     for problem in problems:
         print(f"FAILED {problem}")
     print(f"{count - len(problems)} passed, {len(problems)} failed")

@@ -128,9 +128,12 @@ private:
         kept.insert(value);
   }
 
+  /// What is computed where it is read reads memory, so that a cheap value that it reads would take a kernel.
   static bool mayCompute(Value key) {
     Operation *op = key.getDefiningOp();
-    return op && !TrainStepParts::isKeptAnyway(key) && (isCheap(op) || isComputedWhereRead(op));
+    if (!op || TrainStepParts::isKeptAnyway(key))
+      return false;
+    return isComputedWhereRead(op) || (isCheap(op) && llvm::none_of(op->getUsers(), isComputedWhereRead));
   }
 
   uint64_t getCost(Value key) {
