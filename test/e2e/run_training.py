@@ -377,7 +377,7 @@ def run_case(runner, case, device, threads, module, net, steps=5):
     return seen
 
 
-def run_refused(runner, device, threads, module, net):
+def run_refused(runner, device, threads, module, net, variables):
     """A label that is no class: the step fails, says which, and leaves all as it was; the next one is as if it had not been."""
     random = np.random.default_rng(1)
     x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), labels(random), np.float32(RATE)
@@ -387,17 +387,17 @@ def run_refused(runner, device, threads, module, net):
         label[4] = bad
         script.append(f"call train_step {runner.path('x.bin')} {runner.put(f'bad{number}.bin', label)} {runner.path('rate.bin')}")
         reads.append([])
-        for variable in ("parameters", "adamw.m", "adamw.v", "step"):
+        for variable in variables:
             reads[-1].append(runner.path(f"{variable}_{number}.bin"))
             script.append(f"read {variable} {reads[-1][-1]}")
-    script[1:1] = [f"read {variable} {runner.path(variable + '.bin')}" for variable in ("parameters", "adamw.m", "adamw.v", "step")]
+    script[1:1] = [f"read {variable} {runner.path(variable + '.bin')}" for variable in variables]
     script.append(f"call train_step {good}")
     answers = runner.call(module, device, threads, script)
     for number, bad in enumerate((CLASSES, -1, CLASSES + 7)):
         want = f"loss (cross_entropy): index at [4] is {bad}, allowed is [0, {CLASSES})"
         if not answers[1 + number].startswith("failed") or want not in answers[1 + number]:
             raise AssertionError(f"a label {bad}: want {want!r}, got {answers[1 + number]!r}")
-        for path, variable in zip(reads[number], ("parameters", "adamw.m", "adamw.v", "step")):
+        for path, variable in zip(reads[number], variables):
             before, after = (open(name, "rb").read() for name in (runner.path(variable + ".bin"), path))
             if before != after:
                 raise AssertionError(f"a label {bad}: @{variable} changed")
@@ -480,9 +480,74 @@ def run_halves(runner, case, device, threads, module, net):
     return got
 
 
+def round_bits(x, precision):
+    """Of f32, to the nearest number of f16 or bf16, as bits."""
+    if precision == "f16":
+        with np.errstate(over="ignore"):
+            return x.astype(np.float16).view(np.uint16)
+    bits = x.view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def run_shadows(runner, precision, device, threads, module, net):
+    """What products read is what the parameters are, rounded: when the instance is made, behind steps and behind what is written, in the whole pool and in a part of it."""
+    random = np.random.default_rng(8)
+    x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), labels(random), runner.put("w_rate.bin", np.float32(RATE))
+    files = f"{runner.put('w_x.bin', x)} {runner.put('w_label.bin', label)}"
+    # Beyond the largest number, ties to even, denormal numbers, and 0 with a sign.
+    weight = random.standard_normal((HIDDEN, INPUTS)).astype(np.float32)
+    weight.flat[:8] = [1 + 2.0**-11, 1 + 3 * 2.0**-11, 2.0**-15, 3 * 2.0**-25, -0.0, 1 + 2.0**-8, 1 + 3 * 2.0**-8, -2.0**-24]
+    whole = random.standard_normal(112).astype(np.float32)
+    script, reads, losses = [], [], []
+
+    def look(where):
+        number = len(reads)
+        reads.append((where, runner.path(f"w_{number}.all"), runner.path(f"w_{number}.low"), runner.path(f"w_{number}.loss")))
+        script.extend([f"read parameters {reads[-1][1]}", f"read shadow/parameters {reads[-1][2]}", f"call evaluate {files}", f"results {reads[-1][3]}"])
+
+    look("at the begin")
+    for number in range(2):
+        script.append(f"call train_step {files} {rate}")
+        look(f"behind step {number}")
+    script.append(f"write fc2.weight {runner.put('w_fc2.bin', weight.reshape(-1)[:HIDDEN * CLASSES].reshape(CLASSES, HIDDEN))}")
+    look("behind a write of fc2.weight")
+    script.append(f"write fc1.weight {runner.put('w_fc1.bin', weight)}")
+    look("behind a write of fc1.weight")
+    script.append(f"call train_step {files} {rate}")
+    look("behind a step behind it")
+    script.append(f"call backward {files} {runner.put('w_keep.bin', np.uint8(0))}")
+    script.append(f"call update {rate}")
+    look("behind an update")
+    script.append(f"write parameters {runner.put('w_whole.bin', whole)}")
+    look("behind a write of all")
+    for answer in runner.call(module, device, threads, script):
+        if not answer.startswith("done"):
+            raise AssertionError(answer)
+    try:
+        refused = runner.call(module, device, threads, [f"write shadow/fc1.weight {runner.put('w_low.bin', np.zeros(weight.shape, np.uint16))}"])
+    except RuntimeError as error:
+        refused = str(error)
+    if "variable 'shadow/fc1.weight' is a shadow: it follows from a parameter, which is to be written in its place" not in refused:
+        raise AssertionError(f"want a refusal to write a shadow, got {refused}")
+    places, start = {}, 0
+    for name, value in net.weights.items():
+        places[name], start = start, start + -(-value.size // 16) * 16
+    round_ = to_f16 if precision == "f16" else lambda values: (round_bits(values.astype(np.float32), "bf16").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    for where, all_, low, loss in reads:
+        parameters, shadow = np.fromfile(all_, np.float32), np.fromfile(low, np.uint16)
+        if not np.array_equal(shadow, round_bits(parameters, precision)):
+            place = (shadow != round_bits(parameters, precision)).argmax()
+            raise AssertionError(f"{where}: shadow/parameters at {place} has the bits {shadow[place]:#x}, want {round_bits(parameters, precision)[place]:#x} for {parameters[place]}")
+        w = {name: parameters[places[name]:places[name] + value.size].reshape(value.shape).astype(np.float64) for name, value in net.weights.items()}
+        t = np.tanh(round_(x) @ round_(w["fc1.weight"]).T + w["fc1.bias"])
+        want = cross_entropy(round_(t) @ round_(w["fc2.weight"]).T + w["fc2.bias"], label)[0]
+        compare(f"{where}: the loss", want, np.fromfile(loss, np.float32)[0], 1, 2e-3)
+    return [open(path, "rb").read() for _, *paths in reads for path in paths]
+
+
 # What is written to the variables before a step, and what makes a batch of numbers that are none.
 WRITES = {3: {"loss_scale": 2.0**24}, 4: {"loss_scale.good": 1998}, 6: {"loss_scale.good": 1999, "loss_scale": 0.5}, 7: {"loss_scale": 2.0**32}, 8: {"loss_scale": 1.0}, 9: {"loss_scale": np.nan},
-          11: {"loss_scale.good": 1997}}
+          11: {"loss_scale.good": 1997, "fc1.weight": 0.7}}
 STRANGE = {8: np.nan, 9: np.inf, 12: np.nan}
 
 
@@ -502,7 +567,9 @@ def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
             x[BATCH - 2, 2] = STRANGE[number]
         data.append((x, other))
         for name, value in WRITES.get(number, {}).items():
-            script.append(f"write {name} {runner.put(f's_{name}_{number}.bin', types[name](value))}")
+            # A weight is written times a number.
+            written = types[name](value) if name in types else net.weights[name] * np.float32(value)
+            script.append(f"write {name} {runner.put(f's_{name}_{number}.bin', written)}")
         rate = runner.put("s_rate.bin", np.float32(RATE))
         parts = [slice(0, 4), slice(4, BATCH)] if halves else [slice(0, BATCH)]
         for k, part in enumerate(parts):
@@ -529,6 +596,9 @@ def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
     for number, (x, other) in enumerate(data):
         where = f"step {number}"
         scale, good = (WRITES.get(number, {}).get(name, value) for name, value in (("loss_scale", scale), ("loss_scale.good", good)))
+        for name, value in WRITES.get(number, {}).items():
+            if name in w:
+                w[name], last[name] = (net.weights[name] * np.float32(value)).astype(np.float64), None
         loss = lambda part: lambda y: case.formula(y, other[part].astype(np.float64) if other.dtype == np.float32 else other[part])
         if halves:
             runs = [(net.run_f16(w, x[part].astype(np.float64), loss(part), scale), (other[part] != -100).sum() if other.dtype != np.float32 else len(x[part])) for part in parts]
@@ -669,9 +739,10 @@ def main():
         if options.filter in "refused":
             net = Net(np.random.default_rng(2))
             net.save(runner.path("net.onnx"))
-            module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
-            for device in devices:
-                attempt("refused", device, lambda threads: run_refused(runner, device, threads, module, net))
+            for precision, more in (("f32", []), ("f16", ["loss_scale", "loss_scale.good", "loss_scale.skipped"])):
+                module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw", f"--precision={precision}")
+                for device in devices:
+                    attempt(f"refused, {precision}", device, lambda threads: run_refused(runner, device, threads, module, net, ["parameters", "adamw.m", "adamw.v", "step", *more]))
         for case in HALVES:
             if options.filter not in case.name:
                 continue
@@ -689,6 +760,15 @@ def main():
             for device in devices:
                 for halves in (False, True):
                     attempt(f"{case.name}{', in parts' if halves else ''}", device, lambda threads: run_scaled(runner, case, device, threads, module, net, halves))
+        if options.filter in "shadows":
+            net = Net(np.random.default_rng(7))
+            net.save(runner.path("net.onnx"))
+            # No shader has bf16.
+            for precision, able in (("f16", devices), ("bf16", [device for device in devices if device != "vulkan"])):
+                if able:
+                    module = runner.compile(runner.path("net.onnx"), able, f"--precision={precision}", "--keep-gradients", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
+                for device in able:
+                    attempt(f"shadows, {precision}", device, lambda threads: run_shadows(runner, precision, device, threads, module, net))
         if options.filter in "digits":
             targets = devices if "cpu" in devices else [*devices, "cpu"]
             module = runner.compile(os.path.join(options.source, "examples", "digits", "digits.onnx"), targets, "--dim", f"batch={BATCH * 4}", "--train=auto", "--loss=cross_entropy",

@@ -14,7 +14,8 @@ DerivableVariables::DerivableVariables(func::FuncOp function) {
     return;
   for (auto variable : module.getOps<VariableOp>()) {
     auto type = cast<RankedTensorType>(variable.getType());
-    bool isWeight = variable.getRole() == VariableRole::parameter || variable.getRole() == VariableRole::statistic;
+    bool isWeight = variable.getRole() == VariableRole::parameter || variable.getRole() == VariableRole::statistic ||
+                    variable.getRole() == VariableRole::shadow;
     if (isWeight && type.hasStaticShape())
       names.insert(variable.getSymNameAttr());
   }

@@ -152,6 +152,9 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   pm.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
   canonicalise(pm);
+  ShadowWeightsPassOptions shadows;
+  shadows.precision = options.precision;
+  pm.addPass(createShadowWeightsPass(shadows));
   pm.addNestedPass<func::FuncOp>(createHoistIndexChecksPass());
   pm.addPass(createSetInputRangesPass());
   VerifyOptimisedPassOptions verify;

@@ -2,11 +2,13 @@
 
 #include "base/arithmetic.h"
 #include "exec/call_state.h"
+#include "exec/rounding.h"
 #include "vx/abi/module_header.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace vx {
 
@@ -260,13 +262,15 @@ Status Instance::loadVariables() {
     if (covered[i] < memory->size())
       VX_RETURN_IF_ERROR(context.fillZero({memory.get(), 0, memory->size()}));
   }
-  std::vector<std::pair<hal::BufferView, const void *>> initial;
+  Pieces initial;
+  std::vector<std::vector<uint16_t>> rounded;
   for (size_t i = 0; i < data().variables.size(); ++i) {
     const Variable &variable = data().variables[i];
     variables.push_back({storages[variable.storage], variablePlaces[i].offset, variablePlaces[i].size});
     if (variable.initial && variables[i].size && !isShared[variable.storage])
       initial.emplace_back(variables[i].view(), loadedModule->bytesOf(*variable.initial).data());
   }
+  addShadows(initial, rounded);
   VX_RETURN_IF_ERROR(context.upload(initial));
   VX_RETURN_IF_ERROR(drawVariables(isShared));
   placeDerived();
@@ -283,9 +287,10 @@ Status Instance::drawVariables(const std::vector<bool> &isShared) {
     const std::vector<uint8_t> values =
         drawValues(*variable.random, seed, vx_hash64(variable.name.data(), variable.name.size()),
                    variablePlaces[i].dims, *randomFormat(variable.elementType));
-    const std::pair<hal::BufferView, const void *> piece(variables[i].view(), values.data());
-    VX_RETURN_IF_ERROR(
-        loadedModule->context()->upload({&piece, 1}).addContext(fmt::format("variable '{}'", variable.name)));
+    Pieces pieces{{variables[i].view(), values.data()}};
+    std::vector<std::vector<uint16_t>> rounded;
+    addShadows(pieces, rounded);
+    VX_RETURN_IF_ERROR(loadedModule->context()->upload(pieces).addContext(fmt::format("variable '{}'", variable.name)));
   }
   return okStatus();
 }
@@ -361,6 +366,32 @@ void Instance::addWrite(size_t variable, AccessSet &accesses) {
       accesses.change(*versions[i]);
 }
 
+void Instance::addShadows(Pieces &pieces, std::vector<std::vector<uint16_t>> &rounded) const {
+  const size_t count = pieces.size();
+  for (const Shadow &one : data().shadows) {
+    const KeptBuffer &source = variables[one.source], &shadow = variables[one.variable];
+    const auto round = data().variables[one.variable].elementType == VX_F16 ? roundToF16 : roundToBF16;
+    for (size_t i = 0; i < count; ++i) {
+      const auto [view, bytes] = pieces[i];
+      const uint64_t begin = std::max(view.offset, source.offset);
+      const uint64_t end = std::min(view.offset + view.size, source.offset + source.size);
+      if (view.memory != source.memory.get() || begin >= end)
+        continue;
+      std::vector<uint16_t> &elements = rounded.emplace_back((end - begin) / sizeof(float));
+      const uint8_t *from = static_cast<const uint8_t *>(bytes) + (begin - view.offset);
+      for (size_t k = 0; k < elements.size(); ++k) {
+        float value = 0;
+        std::memcpy(&value, from + k * sizeof(float), sizeof(float));
+        elements[k] = round(value);
+      }
+      const uint64_t place = (begin - source.offset) / sizeof(float);
+      pieces.emplace_back(hal::BufferView{shadow.memory.get(), shadow.offset + place * sizeof(uint16_t),
+                                          elements.size() * sizeof(uint16_t)},
+                          elements.data());
+    }
+  }
+}
+
 Status Instance::findVariable(std::string_view name, uint32_t &index) const {
   std::vector<std::string_view> names;
   for (index = 0; index < data().variables.size(); ++index) {
@@ -400,12 +431,17 @@ Status Instance::readVariables(std::span<const std::string_view> names, std::vec
 Status Instance::writeVariables(std::span<const std::string_view> names, std::span<const Value *const> values) {
   AccessSet accesses;
   std::vector<bool> given(variables.size());
-  std::vector<std::pair<hal::BufferView, const void *>> pieces;
+  Pieces pieces;
   for (size_t i = 0; i < names.size(); ++i) {
     uint32_t index = 0;
     VX_RETURN_IF_ERROR(findVariable(names[i], index));
     const Variable &variable = data().variables[index];
     const Value &value = *values[i];
+    if (variable.role == Role::Shadow && !data().shadows.empty())
+      return failure(VX_INVALID_ARGUMENT,
+                     "variable '{}' is a shadow: it follows from a parameter, which is to be "
+                     "written in its place",
+                     variable.name);
     if (given[index])
       return failure(VX_INVALID_ARGUMENT, "variable '{}' is given twice", variable.name);
     given[index] = true;
@@ -422,6 +458,12 @@ Status Instance::writeVariables(std::span<const std::string_view> names, std::sp
     pieces.emplace_back(variables[index].view(), bytes);
     addWrite(index, accesses);
   }
+  std::vector<std::vector<uint16_t>> rounded;
+  const size_t writtenCount = pieces.size();
+  addShadows(pieces, rounded);
+  if (pieces.size() > writtenCount)
+    for (const Shadow &one : data().shadows)
+      addWrite(one.variable, accesses);
   const VariableAccesses::Ticket ticket = accessTable->take(accesses);
   return loadedModule->context()->upload(pieces);
 }

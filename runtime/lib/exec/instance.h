@@ -112,6 +112,10 @@ private:
   void placeDerived();
   void collectAccesses();
   void addWrite(size_t variable, AccessSet &accesses);
+  // Bytes of variables, and what the host has for them.
+  using Pieces = std::vector<std::pair<hal::BufferView, const void *>>;
+  // What of the shadows follows from pieces, as pieces of `rounded`, which is to outlive them.
+  void addShadows(Pieces &pieces, std::vector<std::vector<uint16_t>> &rounded) const;
   Status findVariable(std::string_view name, uint32_t &index) const;
 
   Ref<Module> parsedModule;

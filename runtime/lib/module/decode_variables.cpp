@@ -1,6 +1,7 @@
 // The state of instances: storages, and the variables that lie in them.
 #include "module/decoder.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace vx {
@@ -23,7 +24,30 @@ Status Decoder::variables(const format::Module &module) {
             .addContext(out.name.empty() ? fmt::format("variable {}", i) : fmt::format("variable '{}'", out.name));
       }));
   VX_RETURN_IF_ERROR(checkUnique(data.variables, "variables"));
+  for (uint32_t i = 0; i < data.variables.size(); ++i)
+    if (data.variables[i].role == Role::Shadow && !data.variables[i].source.empty())
+      VX_RETURN_IF_ERROR(shadow(i).addContext(fmt::format("variable '{}'", data.variables[i].name)));
   return storagesShareAlike();
+}
+
+Status Decoder::shadow(uint32_t index) {
+  const Variable &shadow = data.variables[index];
+  const auto source = std::find_if(data.variables.begin(), data.variables.end(),
+                                   [&](const Variable &one) { return one.name == shadow.source; });
+  if (source == data.variables.end())
+    return failure(VX_INVALID_MODULE, "is the shadow of '{}', which does not exist", shadow.source);
+  if ((shadow.elementType != VX_F16 && shadow.elementType != VX_BF16) || source->elementType != VX_F32)
+    return failure(VX_INVALID_MODULE, "is a shadow in {} of {}, wanted is one in f16 or bf16 of f32",
+                   elementTypeName(shadow.elementType), elementTypeName(source->elementType));
+  if (!isShareable(source->role))
+    return failure(VX_INVALID_MODULE, "is the shadow of '{}' ({}), wanted is a parameter or a statistic", source->name,
+                   roleName(source->role));
+  if (!shadow.known || !source->known || shadow.known->dims != source->known->dims)
+    return failure(VX_INVALID_MODULE, "is the shadow of '{}', wanted are the same dims, known to the module",
+                   source->name);
+  VX_RETURN_IF_ERROR(spend(sizeof(Shadow)));
+  data.shadows.push_back({index, static_cast<uint32_t>(source - data.variables.begin())});
+  return okStatus();
 }
 
 Status Decoder::storage(const format::Storage &source, Storage &result) {

@@ -41,6 +41,7 @@ private:
   Status initial(const format::Init &source, Variable &result);
   Status random(const format::Init &source, RandomKind kind, Variable &result);
   Status storagesShareAlike() const;
+  Status shadow(uint32_t index);
 
   // decode_training.cpp
   Status assets(const format::Module &module);

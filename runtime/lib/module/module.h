@@ -98,8 +98,10 @@ struct Constant {
 enum class Role : uint8_t { State, Parameter, Optimizer, Statistic, Counter, Gradient, Shadow, Cache };
 inline constexpr size_t roles = 8;
 const char *roleName(Role role);
-// Whether instances may share variables of this role.
-inline bool isShareable(Role role) { return role == Role::Parameter || role == Role::Statistic; }
+// Whether instances may share variables of this role: a shadow as its source.
+inline bool isShareable(Role role) {
+  return role == Role::Parameter || role == Role::Statistic || role == Role::Shadow;
+}
 
 // Memory of an instance. The size is over the instance's symbols.
 struct Storage {
@@ -125,6 +127,13 @@ struct Variable {
   std::optional<RandomStart> random;  // drawn from the instance's seed and the name
   std::string source;                 // empty: `name`
   std::optional<VariablePlace> known; // where no symbol is needed
+};
+
+// A variable that holds the elements of another one of f32, rounded to f16 or bf16. Programs that store the source
+// store it, too; what an instance writes into the source it writes here.
+struct Shadow {
+  uint32_t variable = 0;
+  uint32_t source = 0;
 };
 
 // Nothing for a type that random values are not drawn in.
@@ -243,6 +252,7 @@ struct ModuleData {
   std::vector<std::string> symbolNames;
   std::vector<Storage> storages;
   std::vector<Variable> variables;
+  std::vector<Shadow> shadows;
   std::vector<Asset> assets;
   std::optional<Training> training;
   std::vector<FaultSite> faultSites;

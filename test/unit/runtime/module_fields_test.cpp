@@ -78,6 +78,31 @@ TEST(ModuleFields, variablesLieInStorages) {
   EXPECT_EQ(shown.offset, 64);
 }
 
+TEST(ModuleFields, shadowsAreChecked) {
+  // Of a parameter 'w' in f32.
+  auto shadow = [](const std::function<void(ModuleBuilder &, format::VariableT &)> &change) {
+    return after([&](ModuleBuilder &b) {
+      addState(b, "w", format::Role::Parameter);
+      b.addVariable("s", format::ElementType::BF16, {4}, 8);
+      format::VariableT &variable = *b.module.variables.back();
+      variable.role = format::Role::Shadow;
+      variable.source = "w";
+      change(b, variable);
+    });
+  };
+  EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.source = "x"; }),
+            "3: variable 's': is the shadow of 'x', which does not exist");
+  EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.element_type = format::ElementType::I16; }),
+            "3: variable 's': is a shadow in i16 of f32, wanted is one in f16 or bf16 of f32");
+  EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.source = "s"; }),
+            "3: variable 's': is a shadow in bf16 of bf16, wanted is one in f16 or bf16 of f32");
+  EXPECT_EQ(
+      shadow([](ModuleBuilder &b, format::VariableT &) { b.module.variables[0]->role = format::Role::Optimizer; }),
+      "3: variable 's': is the shadow of 'w' (optimizer), wanted is a parameter or a statistic");
+  EXPECT_EQ(shadow([](ModuleBuilder &, format::VariableT &s) { s.dims[0] = constantExpr(2); }),
+            "3: variable 's': is the shadow of 'w', wanted are the same dims, known to the module");
+}
+
 TEST(ModuleFields, storagesAreChecked) {
   auto state = [](const std::function<void(ModuleBuilder &, format::VariableT &)> &change) {
     return after([&](ModuleBuilder &b) { change(b, addState(b, "v", format::Role::Parameter)); });

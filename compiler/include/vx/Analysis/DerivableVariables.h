@@ -10,8 +10,8 @@
 namespace vx {
 
 /// The variables of a function that keep their values while it runs, because nothing in it stores them, and from one
-/// run to many others, because they are parameters or statistics: a state, a cache or a moment changes about as often
-/// as it is read, so that a copy of it in another form would only cost memory. Their sizes are numbers.
+/// run to many others, because they are parameters, their shadows or statistics: a state, a cache or a moment changes
+/// about as often as it is read, so that a copy of it in another form would only cost memory. Their sizes are numbers.
 class DerivableVariables {
 public:
   explicit DerivableVariables(mlir::func::FuncOp function);

@@ -179,4 +179,28 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def ShadowWeightsPass : Pass<"vx-shadow-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep what is trained in the type that products read it in, too";
+  let description = [{
+    With `precision` f16 or bf16, each pool of parameters that functions store gets a variable beside it with its elements in this type, of the
+    role shadow, and each store of the pool stores it too, so that one kernel writes both. What reads a parameter rounded to this type, and it
+    alone, reads the shadow: no step rounds a weight that the one before could have written rounded. An instance rounds what it writes into
+    the pool itself (docs/module-format.md).
+
+        vx.variable @parameters role = parameter : tensor<64xf32>    ->    the same, and
+                                                                           vx.variable @"shadow/parameters" role = shadow source = "parameters" : tensor<64xbf16>
+        vx.variable @w role = parameter in @parameters at 0 : ...          vx.variable @"shadow/w" role = shadow in @"shadow/parameters" at 0 : ...
+        %0 = vx.variable_load @w : tensor<8x8xf32>                         %1 = vx.variable_load @"shadow/w" : tensor<8x8xbf16>
+        %1 = vx.cast %0 : tensor<8x8xf32> -> tensor<8x8xbf16>
+        vx.variable_store %2, @parameters : tensor<64xf32>                 the same, and
+                                                                           %3 = vx.cast %2 : tensor<64xf32> -> tensor<64xbf16>
+                                                                           vx.variable_store %3, @"shadow/parameters" : tensor<64xbf16>
+
+    Leaves alone pools of which parts are stored apart, and parameters that would begin at no multiple of 64 bytes of the shadow. Needs:
+    the precision of products to be stated (`vx-apply-precision`). Keeps: dynamic shapes. Numerics: none.
+  }];
+  let options = [Option<"precision", "precision", "std::string", "\"f32\"", "f32, tf32, f16 or bf16">];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 #endif

@@ -1,0 +1,15 @@
+// Numbers of f32 in narrower types, as kernels round them.
+#ifndef VX_RUNTIME_EXEC_ROUNDING_H
+#define VX_RUNTIME_EXEC_ROUNDING_H
+
+#include <cstdint>
+
+namespace vx {
+
+// To the nearest, ties to even; beyond the largest number to infinity.
+uint16_t roundToF16(float value);
+uint16_t roundToBF16(float value);
+
+} // namespace vx
+
+#endif
