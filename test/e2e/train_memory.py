@@ -104,6 +104,7 @@ def main():
                     states = [train(options, device, module, data, steps, os.path.join(folder, "state")) for module in (plain, fitted)]
                     if states[0] != states[1]:
                         problems.append(f"{what}: behind step {steps} the states differ")
+                        break
             if name == "text":
                 count += 1
                 if problem := check_tool(options, model, data, loss, plain):
