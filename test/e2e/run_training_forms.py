@@ -57,6 +57,15 @@ def write_masks(path):
         file.write(f"func.func @main({', '.join(inputs)}) -> ({named}) {{\n" + "\n".join(body) + f"\n  return {', '.join(values)} : {', '.join(types)}\n}}\n")
 
 
+def wanted_masks(key, xs):
+    """What the program of `write_masks` gives: of each dropout the result, the mask and the gradient."""
+    wanted = []
+    for (ratio, number, _), x in zip(DROPOUTS, xs):
+        kept = mask_of(key, number, ratio, x.shape)
+        wanted += [np.where(kept, x * scale_of(ratio), np.float32(0)), kept, np.where(kept, scale_of(ratio), np.float32(0))]
+    return wanted
+
+
 def run_masks(runner, device, threads, module):
     """Dropouts and their gradients: every element is 0, or x and 1 by 1 / (1 - ratio), exactly; so is that of a mask that is returned."""
     seen = []
@@ -67,17 +76,18 @@ def run_masks(runner, device, threads, module):
             if not answer.startswith("done"):
                 raise AssertionError(answer)
         seen.append(open(runner.path("masks.bin"), "rb").read())
-        begin = 0
-        for (ratio, number, shape), x in zip(DROPOUTS, xs):
-            kept = mask_of(key, number, ratio, x.shape)
-            for name, wanted in (("dropout", np.where(kept, x * scale_of(ratio), np.float32(0))), ("mask", kept), ("gradient", np.where(kept, scale_of(ratio), np.float32(0)))):
+        begin, parts = 0, iter(wanted_masks(key, xs))
+        for ratio, _, _ in DROPOUTS:
+            named = dict(zip(("dropout", "mask", "gradient"), parts))
+            for name, wanted in named.items():
                 got = np.frombuffer(seen[-1][begin:begin + wanted.nbytes], wanted.dtype)
                 begin += wanted.nbytes
                 if got.tobytes() != wanted.tobytes():
                     place = (got != wanted).argmax()
                     raise AssertionError(f"{name} of ratio {ratio}, key {key} at {place} is {got[place]}, want {wanted[place]}")
+            kept = named["mask"]
             # By more than six deviations one of 10^9 is off.
-            if abs(kept.mean() - (1 - ratio)) > 6 * (ratio * (1 - ratio) / x.size) ** 0.5:
+            if abs(kept.mean() - (1 - ratio)) > 6 * (ratio * (1 - ratio) / kept.size) ** 0.5:
                 raise AssertionError(f"ratio {ratio}, key {key}: {kept.mean():.4f} of the elements are kept")
     return seen
 
@@ -183,6 +193,12 @@ def run_unchanged(runner, device, threads, module, net, rows):
             raise AssertionError(f"a step of {rows} rows: {name} is {got}, want {value.reshape(-1)}")
 
 
+def step_masks(net, seed):
+    """What both dropouts of a step multiply by: 0 or the scale."""
+    ratios = [float(np.float32(ratio)) for ratio in net.ratios]
+    return [mask_of(seed, k, ratio, (BATCH, width)) * np.float64(scale_of(ratio)) for k, (ratio, width) in enumerate(zip(ratios, (INPUTS, HIDDEN)))]
+
+
 def run_steps(runner, device, threads, module, net, drops, of_batch, steps=4):
     """Steps of plain gradient descent: results, parameters and statistics after each one, and what `evaluate` and `predict` say of them."""
     random, script, data = np.random.default_rng(3), [], []
@@ -204,10 +220,7 @@ def run_steps(runner, device, threads, module, net, drops, of_batch, steps=4):
     seen = []
     for number, (x, target, seed) in enumerate(data):
         x, target = x.astype(np.float64), target.astype(np.float64)
-        masks = None
-        if drops:
-            masks = [mask_of(seed, k, float(np.float32(ratio)), shape) * np.float64(scale_of(float(np.float32(ratio))))
-                     for k, (ratio, shape) in enumerate(zip(net.ratios, ((BATCH, INPUTS), (BATCH, HIDDEN))))]
+        masks = step_masks(net, seed) if drops else None
         loss, gradients, statistics = net.run(w, statistics, x, target, masks, of_batch)
         got = np.fromfile(runner.path(f"step{number}.bin"), np.float32)
         compare(f"step {number}: loss", [loss], got, 1)

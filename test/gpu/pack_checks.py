@@ -2,11 +2,11 @@
 """Fills a folder with what scripts/gpu-check compares on a GPU: modules, recipes of their weights, inputs, and plans.
 
     pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--programs 0:160]
-                   [--targets cuda,vulkan]
+                   [--training '*'] [--targets cuda,vulkan]
 
 A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
 under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
-outputs in f32. Needs the Python packages of test/requirements.txt.
+outputs in f32. Steps of training (pack_training.py) are no plan but scripts of calls. Needs the Python packages of test/requirements.txt.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +27,7 @@ import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
+from pack_training import pack_training  # noqa: E402
 from run_models import NETWORKS, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -175,6 +176,7 @@ def main():
     parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
     parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
     parser.add_argument("--programs", default="0:160", help="FIRST:COUNT: seeds of random programs (test/fuzz/programs)")
+    parser.add_argument("--training", default="*", help="patterns of names: which training steps; nothing for none")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
     listed = lambda text: [entry for entry in text.split(",") if entry]
@@ -185,6 +187,8 @@ def main():
     if options.programs:
         first, count = map(int, options.programs.split(":"))
         pack.plan("programs", pack_programs(options.bin, options.out, first, count, pack.targets))
+    if options.training:
+        pack_training(options.bin, options.out, pack.targets, options.training)
     with tempfile.TemporaryDirectory() as scratch:
         for name in listed(options.models):
             pack_network(pack, name, scratch)

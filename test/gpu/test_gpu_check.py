@@ -19,7 +19,7 @@ import numpy as np
 
 from weight_recipe import place_of
 
-MODEL, OPS = "decoder", "unary,symbolic"
+MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks"
 
 
 class Test:
@@ -62,11 +62,13 @@ def named(*words):
 
 
 def whole_script(test):
-    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--targets", "vulkan")
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--targets",
+                          "vulkan")
     test.check("pack", code == 0, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
     test.check("a right device passes", code == 0 and counts and int(counts[-1][0]) > 100 and counts[-1][1] == "0", text)
+    test.check("among it steps of training", all(f"ok      steps of training on vulkan: {name}\n" in text for name in STEPS.split(",")), text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="vulkan")
     test.check("a software driver is no GPU", code == 1 and "FAILED  a vulkan device that is hardware" in text, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="null")
@@ -75,6 +77,70 @@ def whole_script(test):
     test.check("and none of its networks or large tensors passes", not passed, passed)
     os.makedirs(test.inside)
     test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, "pack.tar.xz"))
+
+
+def planted_steps(test):
+    """A pack of nothing but steps of training with faults planted, run by the script."""
+    folder, pack = os.path.join(test.inside, "planted"), os.path.join(test.inside, "planted_pack")
+    os.makedirs(pack)
+    said = {}
+
+    def plant(title, of, says, change):
+        """`change` edits the script's lines of a copy of the steps `of`, and may write beside it."""
+        name = title.replace(" ", "_")
+        said[name] = says
+        copy = shutil.copytree(os.path.join(test.inside, "training", of), os.path.join(folder, "training", name))
+        with open(os.path.join(copy, "script")) as file:
+            lines = file.read().splitlines()
+        with open(os.path.join(copy, "script"), "w") as file:
+            file.write("\n".join(change(lines, copy)) + "\n")
+
+    def moved(start, by):
+        """The last number that lines beginning so are compared with is off."""
+        def change(lines, copy):
+            line = [line for line in lines if line.startswith(start)][-1].split()
+            values = np.fromfile(os.path.join(copy, line[2]), np.float32)
+            values[-1] += np.float32(by * float(line[3]) * max(abs(values[-1]), float(line[4])))
+            values.tofile(os.path.join(copy, "planted"))
+            return [*[other for other in lines if other.split() != line], " ".join([*line[:2], "planted", *line[3:]])]
+        return change
+
+    plant("a moment that is off", "adamw_plain", "adamw.v/fc2.bias at element 2 is", moved("near adamw.v/fc2.bias", 1.5))
+    plant("a loss that is no number", "adamw_plain", r"\* at element 1 is", moved("near *", np.nan))
+
+    def flipped(lines, copy):
+        at = next(number for number, line in enumerate(lines) if line.startswith("same *"))
+        data = np.fromfile(os.path.join(copy, lines[at].split()[2]), np.uint8)
+        data[-3] ^= 1
+        data.tofile(os.path.join(copy, "planted"))
+        return [*lines[:at], "same * planted", *lines[at + 1:]]
+    plant("a bit of a mask", "masks", r"\* differs at byte", flipped)
+    plant("a step that is not done", "refused", "index at .4. is 3", lambda lines, copy: [
+        re.sub("^refused f[0-9]+", "call", line) for line in lines if not line.startswith("same step")])
+    plant("a step that is not refused", "refused", "the call was done", lambda lines, copy: [
+        re.sub("^call", "refused " + next(line for line in lines if line.startswith("refused")).split()[1], line) for line in lines])
+    def other_message(lines, copy):
+        with open(os.path.join(copy, next(line for line in lines if line.startswith("refused")).split()[1]), "w") as file:
+            file.write("allowed is [0, 4)")
+        return lines
+    plant("another message", "refused", r"want an error with 'allowed is \[0, 4\)', got '.*allowed is \[0, 3\)", other_message)
+    plant("a counter that stands still", "adamw_plain", "step differs at byte 0", lambda lines, copy: [
+        *lines, f"same step {next(line for line in lines if line.startswith('same step')).split()[2]}"])
+
+    def kept(lines, copy):
+        step = next(line for line in lines if line.startswith("call train_step"))
+        np.zeros(3, np.float32).tofile(os.path.join(copy, "state"))
+        return ["write fc2.bias state", step, "read fc2.bias state", "read fc2.bias out0"]
+    plant("other bits in a second run", "adamw_plain", "out0.*differ", kept)
+
+    for name in os.listdir(test.inside):
+        if name in ("lib", "commit") or name.startswith(("vx-", "run_calls")):
+            os.symlink(os.path.join(test.inside, name), os.path.join(folder, name))
+    test.run("tar", "-C", folder, "-hcJf", os.path.join(pack, "pack.tar.xz"), ".")
+    _, text = test.run(test.script, pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
+    for name, says in said.items():
+        found = re.search(rf"^FAILED  steps of training on vulkan: {name}\n((?:        .*\n)*)", text, re.M)
+        test.check(f"planted: {name.replace('_', ' ')}", found and re.search(says, found.group(1)), text)
 
 
 def planted_values(test):
@@ -191,6 +257,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test = Test(options, folder)
         whole_script(test)
+        planted_steps(test)
         planted_values(test)
         planted_code(test)
         planted_weights(test)

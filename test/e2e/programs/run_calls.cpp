@@ -1,5 +1,5 @@
 // Calls of one instance, one after another, as a script on standard input tells them; run_state.py,
-// run_derived.py and run_static_cache.py write it.
+// run_derived.py, run_static_cache.py and test/gpu/pack_training.py write it.
 //
 //   run_calls MODULE.vxm DEVICE THREADS
 //
@@ -17,13 +17,22 @@
 //                            second one to the first FILE; prints "raced"
 //   read VARIABLE FILE       writes its bytes to FILE
 //   write VARIABLE FILE
+//   same VARIABLE FILE       ends the script where its bytes are not those of the file; * for all results of the last
+//                            call that was done
+//   near VARIABLE FILE SHARE SCALE
+//                            ends it where one of its f32 is off that of the file by more than SHARE of the larger of
+//                            its magnitude and SCALE
+//   refused FILE FUNCTION INPUT...
+//                            ends it where the call is done, or fails with a message that has not the text of the file
 //
 // Exit code: 0 the script was run to its end, 1 not.
 
 #include "vx/runtime/vx.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -173,6 +182,65 @@ static void append(std::ostream &file, const std::vector<vx::Value> &results) {
   }
 }
 
+// What `same` and `near` look at.
+static std::vector<char> bytesOf(const std::string &name, vx::Instance &instance,
+                                 const std::vector<vx::Value> &results) {
+  std::vector<char> bytes;
+  auto append = [&bytes](const vx::Value &value) {
+    for (std::byte byte : value.bytes())
+      bytes.push_back(static_cast<char>(byte));
+  };
+  if (name == "*")
+    std::for_each(results.begin(), results.end(), append);
+  else
+    append(instance.readVariable(name));
+  return bytes;
+}
+
+static void checkSame(const std::string &name, const std::vector<char> &got, const std::vector<char> &want) {
+  if (got.size() != want.size())
+    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, want " +
+                             std::to_string(want.size()));
+  const auto place = std::mismatch(got.begin(), got.end(), want.begin()).first;
+  if (place != got.end())
+    throw std::runtime_error(name + " differs at byte " + std::to_string(place - got.begin()));
+}
+
+static void checkNear(const std::string &name, const std::vector<char> &got, const std::vector<char> &want,
+                      double share, double scale) {
+  if (got.size() != want.size() || got.size() % sizeof(float) != 0)
+    throw std::runtime_error(name + " has " + std::to_string(got.size()) + " bytes, want " +
+                             std::to_string(want.size()));
+  for (size_t i = 0; i < got.size(); i += sizeof(float)) {
+    float is = 0, wanted = 0;
+    std::memcpy(&is, &got[i], sizeof(float));
+    std::memcpy(&wanted, &want[i], sizeof(float));
+    // What is no number is not near to any.
+    if (!(std::abs(double(is) - double(wanted)) <= share * std::max<double>(std::abs(wanted), scale))) {
+      std::ostringstream text;
+      text << name << " at element " << i / sizeof(float) << " is " << is << ", want " << wanted;
+      throw std::runtime_error(text.str());
+    }
+  }
+}
+
+// FILE FUNCTION INPUT...
+static void checkRefused(std::istream &words, Calls &calls) {
+  std::string path;
+  words >> path;
+  const std::vector<char> text = bytesOf(path);
+  const std::string want(text.begin(), text.end());
+  Calls::Inputs inputs = calls.prepare(words);
+  try {
+    calls.run(inputs, words);
+  } catch (const vx::Error &error) {
+    if (std::string(error.what()).find(want) == std::string::npos)
+      throw std::runtime_error("want an error with '" + want + "', got '" + error.what() + "'");
+    return;
+  }
+  throw std::runtime_error("want an error with '" + want + "', the call was done");
+}
+
 static void race(std::istream &words, Calls &calls) {
   int count = 0;
   std::string path, comma;
@@ -228,6 +296,10 @@ int main(int argc, char **argv) try {
       race(words, calls);
       continue;
     }
+    if (verb == "refused") {
+      checkRefused(words, calls);
+      continue;
+    }
     if (verb == "results") {
       words >> path;
       std::ofstream file(path, std::ios::binary);
@@ -242,6 +314,16 @@ int main(int argc, char **argv) try {
     }
     if (verb == "save") {
       calls.save(name, path);
+      continue;
+    }
+    if (verb == "same") {
+      checkSame(name, bytesOf(name, instance, results), bytesOf(path));
+      continue;
+    }
+    if (verb == "near") {
+      double share = 0, scale = 0;
+      words >> share >> scale;
+      checkNear(name, bytesOf(name, instance, results), bytesOf(path), share, scale);
       continue;
     }
     const vx_variable_info &variable = find(module.variables(), name);
