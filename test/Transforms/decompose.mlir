@@ -63,13 +63,20 @@ func.func @attention(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tenso
 
 // The gradient of a filter is a product with what each of its places reads; of groups, and of a stride over sizes that may be none, a convolution.
 // CHECK-LABEL: func.func @filter(
+// CHECK-COUNT-6: vx.slice %{{.+}} : tensor<2x16x10x8xf32>
+// CHECK-COUNT-6: vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x16x24xf32>, tensor<2x7x24xf32>
+// CHECK:         vx.concat axis = 0(%{{.+}}) : tensor<1x16x7xf32>
+// CHECK:         vx.transpose %{{.+}}, [3, 2, 0, 1] : tensor<3x2x16x7xf32>
+// CHECK-NOT:     vx.conv
+// Those of few channels together.
+// CHECK-LABEL: func.func @filter_of_few_channels(
 // CHECK-COUNT-6: vx.slice %{{.+}} : tensor<2x5x10x8xf32>
-// CHECK-COUNT-6: vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x7x24xf32>, tensor<2x5x24xf32>
-// CHECK:         vx.concat axis = 0(%{{.+}}) : tensor<1x7x5xf32>
+// CHECK:         vx.concat axis = 1(%{{.+}}) : tensor<2x5x6x4xf32>
+// CHECK:         vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x30x24xf32>, tensor<2x7x24xf32>
 // CHECK-NOT:     vx.conv
 // CHECK-LABEL: func.func @filter_of_one(
 // CHECK-NOT:     vx.concat
-// CHECK:         vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x7x24xf32>, tensor<2x5x24xf32>
+// CHECK:         vx.contract %{{.+}}, %{{.+}} batch = [] x [] contracting = [0, 2] x [0, 2] : tensor<2x5x24xf32>, tensor<2x7x24xf32>
 // CHECK-NOT:     vx.conv
 // CHECK-LABEL: func.func @filter_of_groups(
 // CHECK:         vx.conv %
@@ -77,7 +84,11 @@ func.func @attention(%q: tensor<1x3x4x8xf32>, %k: tensor<1x2x5x8xf32>, %m: tenso
 // CHECK-LABEL: func.func @filter_of_stride(
 // CHECK:         vx.conv %
 // CHECK-NOT:     vx.conv_filter
-func.func @filter(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
+func.func @filter(%x: tensor<2x16x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x16x3x2xf32> {
+  %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x16x8x9xf32>, tensor<2x7x6x4xf32>
+  return %0 : tensor<7x16x3x2xf32>
+}
+func.func @filter_of_few_channels(%x: tensor<2x5x8x9xf32>, %g: tensor<2x7x6x4xf32>) -> tensor<7x5x3x2xf32> {
   %0 = vx.conv_filter %x, %g kernel [#vx.dim<3>, #vx.dim<2>] strides = [1, 2] dilations = [2, 1] pads = [1, 0] groups = 1 : tensor<2x5x8x9xf32>, tensor<2x7x6x4xf32>
   return %0 : tensor<7x5x3x2xf32>
 }

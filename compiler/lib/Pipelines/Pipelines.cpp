@@ -181,6 +181,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addNestedPass<func::FuncOp>(createCanonicalizeGraphPass());
     pm.addPass(createCSEPass());
   }
+  pm.addNestedPass<func::FuncOp>(createJoinSummedDimsPass());
   if (backend.splitsReductions()) {
     pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());

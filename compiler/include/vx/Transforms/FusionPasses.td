@@ -111,6 +111,23 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
+  let summary = "Make one dimension of neighbours that a contraction sums";
+  let description = [{
+    Dimensions that a contraction sums and that are neighbours in both operands, in the same order, become one by a reshape of each:
+
+        %0 = vx.contract %a, %b batch = [] x [] contracting = [0, 1] x [0, 1] : tensor<8x512x768xf32>, tensor<8x512x64xf32>
+        ->
+        %1 = vx.reshape %a : ... -> tensor<4096x768xf32>
+        %2 = vx.reshape %b : ... -> tensor<4096x64xf32>
+        %0 = vx.contract %1, %2 batch = [] x [] contracting = [0] x [0] : tensor<4096x768xf32>, tensor<4096x64xf32>
+
+    Strategies know sums along one dimension best; the gradient of a weight by all rows of all sequences is such a sum. Needs: the graph phase,
+    an expression for each dimension. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SplitContractionsPass : Pass<"vx-split-contractions", "::mlir::func::FuncOp"> {
   let summary = "Sum few long products in two stages";
   let description = [{

@@ -111,7 +111,7 @@ void PowOp::buildPullback(Pullback &p) {
 }
 
 /// The operand that is chosen has the gradient; of two equal ones each half, or none where the other is a constant for
-/// the gradient, as relu has none at 0.
+/// the gradient, as relu has none at 0. That one is told from the result, which what comes behind keeps anyway.
 static void giveChosen(Pullback &p, ComparePredicate isChosen) {
   Terms t(p);
   bool isShared = p.wants(0u) && p.wants(1u);
@@ -119,10 +119,12 @@ static void giveChosen(Pullback &p, ComparePredicate isChosen) {
     if (!p.wants(i))
       continue;
     Expression own = t.operand(i), other = t.operand(1 - i);
-    Expression without = fill(0, t.gradient);
-    if (isShared)
-      without = selectOrZero(compare(ComparePredicate::eq, own, other), t.gradient * 0.5);
-    p.give(i, select(compare(isChosen, own, other), t.gradient, without));
+    if (!isShared) {
+      p.give(i, selectOrZero(compare(isChosen, t.result, other), t.gradient));
+      continue;
+    }
+    Expression half = selectOrZero(compare(ComparePredicate::eq, own, other), t.gradient * 0.5);
+    p.give(i, select(compare(isChosen, own, other), t.gradient, half));
   }
 }
 

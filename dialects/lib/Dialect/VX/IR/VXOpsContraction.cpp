@@ -296,26 +296,31 @@ SmallVector<Value> ConvFilterOp::decompose(GraphBuilder &g) {
         places = places * size;
       return g.reshape(value, {dims[0], dims[1], places});
     };
+    SmallVector<Value> windows = sliceWindows(g, input, gradient, *kernel, getStrides(), getDilations());
+    // Few channels are too few rows for a product: those of all windows together.
+    constexpr int64_t kFewChannels = 16;
+    DimAttr channels = getDims(g.typeOf(input))[1], filters = getDims(g.typeOf(gradient))[1];
+    if (windows.size() > 1 && channels.asConstant().value_or(kFewChannels) < kFewChannels)
+      windows = {g.emit<ConcatOp>(ValueRange(windows), 1)};
     SmallVector<Value> products;
-    SmallVector<DimAttr> sizes = {g.dim(1), getDims(g.typeOf(gradient))[1], getDims(g.typeOf(input))[1]};
     Value factor = join(gradient);
-    for (Value window : sliceWindows(g, input, gradient, *kernel, getStrides(), getDilations()))
-      products.push_back(g.reshape(g.emit<ContractOp>(factor, join(window), ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                                                      ArrayRef<int64_t>{0, 2}, ArrayRef<int64_t>{0, 2}, getSumsAttr(),
-                                                      getFactorsAttr()),
-                                   sizes));
+    for (Value window : windows) {
+      Value product =
+          g.emit<ContractOp>(join(window), factor, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>{0, 2},
+                             ArrayRef<int64_t>{0, 2}, getSumsAttr(), getFactorsAttr());
+      products.push_back(g.reshape(product, {g.dim(1), getDims(g.typeOf(window))[1], filters}));
+    }
     Value all = products.size() == 1 ? products.front() : g.emit<ConcatOp>(ValueRange(products), 0);
-    // [kernel..., M, C]
-    SmallVector<DimAttr> dims;
+    SmallVector<DimAttr> dims; // kernel..., C, M
     llvm::append_range(dims, getKernel().getAsRange<DimAttr>());
-    dims.append({sizes[1], sizes[2]});
-    SmallVector<int64_t> order;
-    for (int64_t d = 0; d < rank - 2; ++d)
-      order.push_back(d);
-    order.insert(getChannelsLast() ? order.end() : order.begin(), {rank - 2, rank - 1});
+    dims.append({channels, filters});
+    all = g.reshape(all, dims);
     if (getChannelsLast())
-      std::swap(order[rank - 2], order[rank - 1]);
-    return {g.transpose(g.reshape(all, dims), order)};
+      return {all};
+    SmallVector<int64_t> filterFirst = {rank - 1, rank - 2};
+    for (int64_t d = 0; d < rank - 2; ++d)
+      filterFirst.push_back(d);
+    return {g.transpose(all, filterFirst)};
   }
   // [N, groups, C / groups, ...] -> [C / groups, groups * N, ...]
   SmallVector<DimAttr> sizes = getDims(g.typeOf(input)),

@@ -1,0 +1,92 @@
+// Neighbouring dimensions that a contraction sums are one: its kernels know sums along one dimension best.
+
+#include "vx/Dialect/VX/IR/GraphBuilder.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/Transforms/FusionPasses.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace vx {
+
+#define GEN_PASS_DEF_JOINSUMMEDDIMSPASS
+#include "vx/Transforms/FusionPasses.h.inc"
+
+namespace {
+
+/// Dimensions of the operands that are summed in pairs.
+struct Pair {
+  int64_t lhs, rhs;
+};
+
+/// What an operand becomes when each dimension of `joined` is a part of the one before.
+struct Side {
+  Value value;
+  SmallVector<int64_t> batch, contracting;
+};
+
+Side join(GraphBuilder &g, Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracting,
+          const llvm::SmallDenseSet<int64_t> &joined) {
+  SmallVector<DimAttr> dims;
+  SmallVector<int64_t> placeOf;
+  for (auto [d, dim] : llvm::enumerate(getDims(g.typeOf(value)))) {
+    if (joined.contains(static_cast<int64_t>(d)))
+      dims.back() = dims.back() * dim;
+    else
+      dims.push_back(dim);
+    placeOf.push_back(static_cast<int64_t>(dims.size()) - 1);
+  }
+  Side side;
+  side.value = g.reshape(value, dims);
+  for (int64_t d : batch)
+    side.batch.push_back(placeOf[d]);
+  for (int64_t d : contracting)
+    if (!joined.contains(d))
+      side.contracting.push_back(placeOf[d]);
+  return side;
+}
+
+LogicalResult joinSummedDims(ContractOp op) {
+  auto pairs = llvm::map_to_vector(llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()), [](auto dims) {
+    return Pair{std::get<0>(dims), std::get<1>(dims)};
+  });
+  llvm::sort(pairs, [](Pair a, Pair b) { return a.lhs < b.lhs; });
+  llvm::SmallDenseSet<int64_t> lhsJoined, rhsJoined;
+  for (size_t i = 1; i < pairs.size(); ++i)
+    if (pairs[i].lhs == pairs[i - 1].lhs + 1 && pairs[i].rhs == pairs[i - 1].rhs + 1) {
+      lhsJoined.insert(pairs[i].lhs);
+      rhsJoined.insert(pairs[i].rhs);
+    }
+  if (lhsJoined.empty())
+    return success();
+  OpBuilder builder(op);
+  GraphBuilder g(builder, op.getLoc());
+  SmallVector<int64_t> lhsSummed, rhsSummed;
+  for (Pair pair : pairs) {
+    lhsSummed.push_back(pair.lhs);
+    rhsSummed.push_back(pair.rhs);
+  }
+  Side lhs = join(g, op.getLhs(), op.getLhsBatch(), lhsSummed, lhsJoined);
+  Side rhs = join(g, op.getRhs(), op.getRhsBatch(), rhsSummed, rhsJoined);
+  Value result = g.emit<ContractOp>(lhs.value, rhs.value, lhs.batch, rhs.batch, lhs.contracting, rhs.contracting,
+                                    op.getSumsAttr(), op.getFactorsAttr());
+  if (g.hasRefused())
+    return failure();
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+struct JoinSummedDimsPass : impl::JoinSummedDimsPassBase<JoinSummedDimsPass> {
+  void runOnOperation() override {
+    SmallVector<ContractOp> contractions;
+    getOperation().walk([&](ContractOp op) { contractions.push_back(op); });
+    for (ContractOp op : contractions)
+      if (failed(joinSummedDims(op)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace vx

@@ -1,0 +1,34 @@
+// RUN: vx-opt %s --vx-join-summed-dims | FileCheck %s
+
+vx.symbol "n"
+
+// All rows of all sequences, and the heads of both behind a dimension that is kept.
+// CHECK-LABEL: func.func @rows(
+// CHECK-DAG:     %[[A:.+]] = vx.reshape %arg0 : tensor<?x32x4xf32, #vx.enc<[n, 32, 4]>> -> tensor<?x4xf32, #vx.enc<[n * 32, 4]>>
+// CHECK-DAG:     %[[B:.+]] = vx.reshape %arg1 : tensor<?x32x5xf32, #vx.enc<[n, 32, 5]>> -> tensor<?x5xf32, #vx.enc<[n * 32, 5]>>
+// CHECK:         vx.contract %[[A]], %[[B]] batch = [] x [] contracting = [0] x [0]
+func.func @rows(%a: tensor<?x32x4xf32, #vx.enc<[n, 32, 4]>>, %b: tensor<?x32x5xf32, #vx.enc<[n, 32, 5]>>) -> tensor<4x5xf32> {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [0, 1] x [0, 1] : tensor<?x32x4xf32, #vx.enc<[n, 32, 4]>>, tensor<?x32x5xf32, #vx.enc<[n, 32, 5]>>
+  return %0 : tensor<4x5xf32>
+}
+
+// Whatever the order of the list; three of four, and what is a batch or kept moves along.
+// CHECK-LABEL: func.func @some(
+// CHECK-DAG:     %[[A:.+]] = vx.reshape %arg0 : tensor<2x3x5x7x11x13xf32> -> tensor<2x105x11x13xf32>
+// CHECK-DAG:     %[[B:.+]] = vx.reshape %arg1 : tensor<13x3x5x7x2x17xf32> -> tensor<13x105x2x17xf32>
+// CHECK:         vx.contract %[[A]], %[[B]] batch = [0] x [2] contracting = [1, 3] x [1, 0] {{.*}}: tensor<2x105x11x13xf32>, tensor<13x105x2x17xf32>
+func.func @some(%a: tensor<2x3x5x7x11x13xf32>, %b: tensor<13x3x5x7x2x17xf32>) -> tensor<2x11x17xf32> {
+  %0 = vx.contract %a, %b batch = [0] x [4] contracting = [3, 5, 1, 2] x [3, 0, 1, 2] : tensor<2x3x5x7x11x13xf32>, tensor<13x3x5x7x2x17xf32>
+  return %0 : tensor<2x11x17xf32>
+}
+
+// Neighbours of one operand alone, and neighbours in another order, stay.
+// CHECK-LABEL: func.func @apart(
+// CHECK-NOT:     vx.reshape
+// CHECK:         contracting = [0, 1] x [0, 2]
+// CHECK:         contracting = [0, 1] x [1, 0]
+func.func @apart(%a: tensor<3x5x7xf32>, %b: tensor<3x2x5xf32>, %c: tensor<5x3xf32>) -> (tensor<7x2xf32>, tensor<7xf32>) {
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [0, 1] x [0, 2] : tensor<3x5x7xf32>, tensor<3x2x5xf32>
+  %1 = vx.contract %a, %c batch = [] x [] contracting = [0, 1] x [1, 0] : tensor<3x5x7xf32>, tensor<5x3xf32>
+  return %0, %1 : tensor<7x2xf32>, tensor<7xf32>
+}
