@@ -589,13 +589,19 @@ def compare(program, want, got, where):
     return None
 
 
-def find_copies(program, runs, source, device):
-    """What the schedules do that they are not to do, or None."""
+def show_schedules(program, runs, source):
+    """The text of each target's schedules, by its name, where they are to be looked at."""
+    if not program.in_place and not program.rounds_in_place:
+        return {}
+    shown = runs.tool("vx-compile", source, f"-target={','.join(runs.devices)}", *runs.variants, "--stop-after=schedule", "-o", "-")
+    return dict(re.findall(r"^// target (\w+)\n(.*?)(?=^// target |\Z)", shown.stdout, re.S | re.M))
+
+
+def find_copies(program, shown):
+    """What the schedules of a target do that they are not to do, or None."""
     if not program.in_place and not program.rounds_in_place:
         return None
-    variants = [variant for variant in runs.variants if variant.startswith(f"--{device}=")]
-    shown = runs.tool("vx-compile", source, f"-target={device}", *variants, "--stop-after=schedule", "-o", "-")
-    schedules = dict(re.findall(r"^  vxrt\.program @(\w+) (.*?)^  }", shown.stdout, re.S | re.M))
+    schedules = dict(re.findall(r"^  vxrt\.program @(\w+) (.*?)^  }", shown, re.S | re.M))
     for function in program.in_place:
         for unwanted in ("vxrt.copy", "vxrt.check_faults", *(["vxrt.arena_reserve"] if function in program.without_arena else [])):
             if unwanted in schedules[function]:
@@ -679,8 +685,9 @@ def main():
             with open(source, "w") as file:
                 file.write(program.text)
             _, refused = runs.compile(source, module)
+            schedules = {} if refused else show_schedules(program, runs, source)
             for device in runs.devices:
-                first, copies = None, refused or find_copies(program, runs, source, device)
+                first, copies = None, refused or find_copies(program, schedules.get(device, ""))
                 for threads in (1, 2, 4) if device == "cpu" else (1,):
                     seen = []
                     found = refused or run(program, runs, module, device, threads, seen)
