@@ -18,23 +18,24 @@ func.func @main(%a: tensor<4096x24xf32>, %b: tensor<4096x16xf32>) -> tensor<24x1
 // Of several summed dimensions the longest is cut first, then the others, and a batch stays in front; parts of narrow floats are f32.
 // CHECK-LABEL: func.func @two_sums(
 // CHECK:         %[[P:.+]] = vx.contract %{{.+}}, %{{.+}} batch = [2, 3, 0] x [0, 4, 1] contracting = [1, 4] x [2, 5] sums = f32
-// CHECK-SAME:      : tensor<7x2x2x2x257x5xf16>, tensor<2x7x2x3x2x257xf16>
-// CHECK:         %[[S:.+]] = vx.reduce sum %[[P]] axes = [1, 2] : tensor<2x2x7x5x3xf32>
-// CHECK:         vx.cast %[[S]] : tensor<2x5x3xf32> -> tensor<2x5x3xf16>
-func.func @two_sums(%a: tensor<14x2x514x5xf16>, %b: tensor<2x14x3x514xf16>) -> tensor<2x5x3xf16> {
-  %0 = vx.contract %a, %b batch = [1] x [0] contracting = [0, 2] x [1, 3] : tensor<14x2x514x5xf16>, tensor<2x14x3x514xf16>
-  return %0 : tensor<2x5x3xf16>
+// CHECK-SAME:      : tensor<7x2x2x2x257x20xf16>, tensor<2x7x2x24x2x257xf16>
+// CHECK:         %[[S:.+]] = vx.reduce sum %[[P]] axes = [1, 2] : tensor<2x2x7x20x24xf32>
+// CHECK:         vx.cast %[[S]] : tensor<2x20x24xf32> -> tensor<2x20x24xf16>
+func.func @two_sums(%a: tensor<14x2x514x20xf16>, %b: tensor<2x14x24x514xf16>) -> tensor<2x20x24xf16> {
+  %0 = vx.contract %a, %b batch = [1] x [0] contracting = [0, 2] x [1, 3] : tensor<14x2x514x20xf16>, tensor<2x14x24x514xf16>
+  return %0 : tensor<2x20x24xf16>
 }
 
-// Short sums, sums of integers, of a vector, results that keep all busy, and lengths that nothing divides stay whole.
+// Short sums, sums of integers, of a vector and of few rows, results that keep all busy, and lengths that nothing divides stay whole.
 // CHECK-LABEL: func.func @whole(
 // CHECK-NOT:     vx.reduce
 // CHECK:         return
-func.func @whole(%a: tensor<3000x24xf32>, %b: tensor<4096x24xi32>, %c: tensor<4096x24xf32>, %d: tensor<4096xf32>, %e: tensor<4099x24xf32>)
-    -> (tensor<24x24xf32>, tensor<24x24xi32>, tensor<24xf32>, tensor<24x24xf32>) {
+func.func @whole(%a: tensor<3000x24xf32>, %b: tensor<4096x24xi32>, %c: tensor<4096x24xf32>, %d: tensor<4096xf32>, %e: tensor<4099x24xf32>,
+    %f: tensor<4096x15xf32>) -> (tensor<24x24xf32>, tensor<24x24xi32>, tensor<24xf32>, tensor<24x24xf32>, tensor<15x24xf32>) {
   %0 = vx.contract %a, %a batch = [] x [] contracting = [0] x [0] : tensor<3000x24xf32>, tensor<3000x24xf32>
   %1 = vx.contract %b, %b batch = [] x [] contracting = [0] x [0] : tensor<4096x24xi32>, tensor<4096x24xi32>
   %2 = vx.contract %c, %d batch = [] x [] contracting = [0] x [0] : tensor<4096x24xf32>, tensor<4096xf32>
   %3 = vx.contract %e, %e batch = [] x [] contracting = [0] x [0] : tensor<4099x24xf32>, tensor<4099x24xf32>
-  return %0, %1, %2, %3 : tensor<24x24xf32>, tensor<24x24xi32>, tensor<24xf32>, tensor<24x24xf32>
+  %4 = vx.contract %f, %c batch = [] x [] contracting = [0] x [0] : tensor<4096x15xf32>, tensor<4096x24xf32>
+  return %0, %1, %2, %3, %4 : tensor<24x24xf32>, tensor<24x24xi32>, tensor<24xf32>, tensor<24x24xf32>, tensor<15x24xf32>
 }

@@ -68,8 +68,8 @@ private:
     OpBuilder builder(pool);
     builder.setInsertionPointAfter(pool);
     auto narrowed = [&](Type type) { return cast<RankedTensorType>(type).clone(narrow); };
-    VariableOp shadow = addVariable(builder, kShadow + "/" + pool.getSymName(), narrowed(pool.getType()),
-                                    pool.getSymNameAttr(), {}, 0);
+    VariableOp shadow =
+        addVariable(builder, kShadow + "/" + pool.getSymName(), narrowed(pool.getType()), pool.getSymNameAttr(), {}, 0);
     llvm::DenseMap<StringAttr, VariableOp> members; // by the parameter
     int64_t ratio = 32 / narrow.getIntOrFloatBitWidth();
     for (auto parameter : llvm::to_vector(getOperation().getOps<VariableOp>())) {
@@ -80,8 +80,8 @@ private:
       if (offset % kVariableAlignment != 0)
         continue;
       builder.setInsertionPointAfter(parameter);
-      members[parameter.getSymNameAttr()] = addVariable(
-          builder, kShadow + "/" + parameter.getSymName(), narrowed(parameter.getType()), {}, shadow, offset);
+      members[parameter.getSymNameAttr()] = addVariable(builder, kShadow + "/" + parameter.getSymName(),
+                                                        narrowed(parameter.getType()), {}, shadow, offset);
     }
     getOperation().walk([&](CastOp round) {
       auto load = round.getInput().getDefiningOp<VariableLoadOp>();

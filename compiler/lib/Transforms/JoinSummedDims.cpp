@@ -48,9 +48,8 @@ Side join(GraphBuilder &g, Value value, ArrayRef<int64_t> batch, ArrayRef<int64_
 }
 
 LogicalResult joinSummedDims(ContractOp op) {
-  auto pairs = llvm::map_to_vector(llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()), [](auto dims) {
-    return Pair{std::get<0>(dims), std::get<1>(dims)};
-  });
+  auto pairs = llvm::map_to_vector(llvm::zip_equal(op.getLhsContracting(), op.getRhsContracting()),
+                                   [](auto dims) { return Pair{std::get<0>(dims), std::get<1>(dims)}; });
   llvm::sort(pairs, [](Pair a, Pair b) { return a.lhs < b.lhs; });
   llvm::SmallDenseSet<int64_t> lhsJoined, rhsJoined;
   for (size_t i = 1; i < pairs.size(); ++i)

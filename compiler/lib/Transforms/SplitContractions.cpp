@@ -23,6 +23,7 @@ constexpr int64_t kTile = 128;         // rows and columns of a result that a wo
 constexpr int64_t kBusyTiles = 132;    // so many tiles keep a GPU busy as they are
 constexpr int64_t kWantedTiles = 264;  // that there are to be where it pays
 constexpr int64_t kLeastLength = 3072; // of a sum that repays a second kernel
+constexpr int64_t kLeastSide = 16;     // rows and columns; few are summed by threads of one workgroup together
 constexpr int64_t kLeastPart = 512;    // products that repay writing and reading a sum
 
 /// Cuts along summed dimensions: each is seen as `parts` times the rest.
@@ -77,7 +78,7 @@ private:
       if (!llvm::is_contained(op.getRhsBatch(), d) && !llvm::is_contained(op.getRhsContracting(), d))
         columns *= planned(rhs, d);
     int64_t tiles = batch * llvm::divideCeil(rows, kTile) * llvm::divideCeil(columns, kTile);
-    if (tiles >= kBusyTiles || length < kLeastLength || rows == 1 || columns == 1)
+    if (tiles >= kBusyTiles || length < kLeastLength || std::min(rows, columns) < kLeastSide)
       return {};
     int64_t wanted = std::min(llvm::divideCeil(kWantedTiles, tiles), uint64_t(length / kLeastPart));
     // The longest dimension first.

@@ -142,7 +142,7 @@ def SplitContractionsPass : Pass<"vx-split-contractions", "::mlir::func::FuncOp"
         %0 = vx.reduce sum %3 axes = [0] : tensor<8x768x64xf32>
 
     The number of parts is a divisor of summed dimensions that are known, the longest first. It follows from the sizes alone, so that results do not
-    depend on the machine. Leaves alone products of a matrix and a vector, and integers. Needs: the graph phase, an expression for each dimension.
+    depend on the machine. Leaves alone results of fewer than 16 rows or columns, and integers. Needs: the graph phase, an expression for each dimension.
     Keeps: dynamic shapes. Numerics: another order of sums; parts are f32 where the factors are narrower.
   }];
   let dependentDialects = ["::vx::VXDialect"];
