@@ -50,6 +50,34 @@ TEST(Waits, registersOfLoadsAreTouchedBehindTheirWait) {
   }
 }
 
+TEST(Waits, flatLoadsReadWhatTheirAddressNames) {
+  for (const char *name : chipNames) {
+    Machine machine(name);
+    std::array<uint32_t, 64> data{};
+    for (uint32_t i = 0; i < data.size(); ++i)
+      data[i] = 1000 + i;
+    const auto address = reinterpret_cast<uint64_t>(data.data());
+    machine.memory.add(address, sizeof data);
+    machine.fill(0, [&](unsigned lane) { return static_cast<uint32_t>(address + 4 * (lane % 32)); });
+    machine.fill(1, [&](unsigned) { return static_cast<uint32_t>(address >> 32); });
+    machine.runWaiting("flat_load_dword v2, v[0:1]\n flat_load_dword v3, v[0:1] offset:4\n flat_load_dwordx2 v[4:5], "
+                       "v[0:1] offset:8\n "
+                       "flat_load_ubyte v6, v[0:1]\n s_waitcnt vmcnt(0) lgkmcnt(0)");
+    for (unsigned lane : {0u, 7u, 31u}) {
+      EXPECT_EQ(machine.wave.v[2][lane], 1000 + lane) << name;
+      EXPECT_EQ(machine.wave.v[3][lane], 1001 + lane) << name;
+      EXPECT_EQ(machine.wave.v[4][lane], 1002 + lane) << name;
+      EXPECT_EQ(machine.wave.v[5][lane], 1003 + lane) << name;
+      EXPECT_EQ(machine.wave.v[6][lane], (1000 + lane) & 255) << name;
+    }
+    EXPECT_NE(
+        faultOf([&] { machine.runWaiting("flat_load_dword v2, v[0:1]\n v_mov_b32 v3, v2"); }).find("is touched before"),
+        std::string::npos);
+    machine.fill(1, [&](unsigned) { return 0u; });
+    EXPECT_NE(faultOf([&] { machine.runWaiting("flat_load_dword v2, v[0:1]\n s_waitcnt vmcnt(0)"); }), "");
+  }
+}
+
 TEST(Waits, storesHaveACounterOfTheirOwnOnGfx11) {
   for (const char *name : chipNames) {
     Machine machine(name);

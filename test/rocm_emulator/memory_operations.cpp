@@ -197,6 +197,14 @@ void globalStore(Wave &wave, const Instruction &instruction) {
   store(wave, op[1], element, words, globalPlace(wave, instruction, op[0], op[2]));
 }
 
+/// By an address of any memory, of which this one knows the global memory: what is elsewhere is a fault there.
+template <Element element, unsigned words = 1>
+void flatLoad(Wave &wave, const Instruction &instruction) {
+  Operand off;
+  off.kind = Operand::Off;
+  load(wave, instruction.operands[0], element, words, globalPlace(wave, instruction, instruction.operands[1], off));
+}
+
 template <typename Int, typename F>
 void globalAtomic(Wave &wave, const Instruction &instruction) {
   // With a result it has four operands.
@@ -305,6 +313,10 @@ void addGlobal(std::vector<Operation> &list, std::string_view loads, std::string
     list.push_back({stores, &globalStore<element, words>, TakesOffset | TakesCache, storeTypes});
 }
 template <Element element, unsigned words = 1>
+void addFlat(std::vector<Operation> &list, std::string_view loads) {
+  list.push_back({loads, &flatLoad<element, words>, TakesOffset | TakesCache, noConstants});
+}
+template <Element element, unsigned words = 1>
 void addShared(std::vector<Operation> &list, std::string_view loads, std::string_view stores) {
   if (!loads.empty())
     list.push_back({loads, &sharedLoad<element, words>, TakesOffset, noConstants});
@@ -357,6 +369,14 @@ std::vector<Operation> memoryOperations() {
   addGlobal<Short>(list, "", "global_store_b16 global_store_short");
   addGlobal<ByteHigh>(list, "", "global_store_d16_hi_b8 global_store_byte_d16_hi");
   addGlobal<ShortHigh>(list, "", "global_store_d16_hi_b16 global_store_short_d16_hi");
+  addFlat<Words, 1>(list, "flat_load_b32 flat_load_dword");
+  addFlat<Words, 2>(list, "flat_load_b64 flat_load_dwordx2");
+  addFlat<Words, 3>(list, "flat_load_b96 flat_load_dwordx3");
+  addFlat<Words, 4>(list, "flat_load_b128 flat_load_dwordx4");
+  addFlat<U8>(list, "flat_load_u8 flat_load_ubyte");
+  addFlat<I8>(list, "flat_load_i8 flat_load_sbyte");
+  addFlat<U16>(list, "flat_load_u16 flat_load_ushort");
+  addFlat<I16>(list, "flat_load_i16 flat_load_sshort");
   addAtomic(list, "global_atomic_add_u32 global_atomic_add", [](uint32_t a, uint32_t b) { return a + b; });
   addAtomic(list, "global_atomic_sub_u32 global_atomic_sub", [](uint32_t a, uint32_t b) { return a - b; });
   addAtomic(list, "global_atomic_and_b32 global_atomic_and", [](uint32_t a, uint32_t b) { return a & b; });
