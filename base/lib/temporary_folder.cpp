@@ -23,8 +23,8 @@ namespace {
 
 // A folder is made under a name that nobody cleans up, and gets the one that cleaners know when it is locked: whatever
 // has that name and no lock is left over, also where versions of the tools that lock nothing use the same place.
-constexpr std::string_view New = "-new", Ending = ".locked";
-constexpr size_t RandomLength = 6;
+constexpr std::string_view New = "-new", Locked = ".locked";
+constexpr size_t RandomCharacters = 6;
 // Between its making and its lock lie microseconds.
 constexpr time_t SecondsWithoutLock = 3600;
 
@@ -58,8 +58,8 @@ void removeLeftovers(const std::string &parent, const std::string &prefix) {
       names.push_back(name.substr(prefix.size()));
   }
   for (const std::string &tail : names) {
-    const bool isLockable = tail.size() == 1 + RandomLength + Ending.size() && tail.ends_with(Ending);
-    const bool isNew = tail.size() == New.size() + 1 + RandomLength && tail.starts_with(New);
+    const bool isLockable = tail.size() == 1 + RandomCharacters + Locked.size() && tail.ends_with(Locked);
+    const bool isNew = tail.size() == New.size() + 1 + RandomCharacters && tail.starts_with(New);
     if (!isLockable && !isNew)
       continue;
     const std::string name = parent + "/" + prefix + tail;
@@ -92,7 +92,7 @@ std::string getParent(TemporaryFolder::Place place) {
 TemporaryFolder::TemporaryFolder(const std::string &prefix, std::string &error, Place place) {
   const std::string parent = getParent(place);
   removeLeftovers(parent, prefix);
-  std::string name = parent + "/" + prefix + std::string(New) + "-" + std::string(RandomLength, 'X');
+  std::string name = parent + "/" + prefix + std::string(New) + "-" + std::string(RandomCharacters, 'X');
   if (!::mkdtemp(name.data())) {
     error = "'" + name + "': " + std::strerror(errno);
     return;
@@ -102,7 +102,8 @@ TemporaryFolder::TemporaryFolder(const std::string &prefix, std::string &error, 
   // Where there are no locks it keeps the name that nobody cleans up.
   if (lock < 0 || ::flock(lock, LOCK_EX | LOCK_NB) != 0)
     return;
-  const std::string final = parent + "/" + prefix + "-" + name.substr(name.size() - RandomLength) + std::string(Ending);
+  const std::string final =
+      parent + "/" + prefix + "-" + name.substr(name.size() - RandomCharacters) + std::string(Locked);
   if (::rename(name.c_str(), final.c_str()) == 0)
     folder = final;
 }

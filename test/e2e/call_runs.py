@@ -4,6 +4,7 @@ import os
 import subprocess
 import tempfile
 
+from cpu_variants import variant_flags
 from run_models import required_devices
 
 
@@ -19,7 +20,7 @@ class CallRuns:
         parser.add_argument("--filter", default="")
         self.options = parser.parse_args()
         self.devices = required_devices(self.options.bin, self.options.device)
-        self.variants = [f"--{variant}" for variant in self.options.variants]
+        self.variants = variant_flags(self.devices, self.options.variants)
         self.passed = self.failed = 0
 
     def __enter__(self):

@@ -1,4 +1,4 @@
-"""The variants of the CPU's code that this machine runs, the best first."""
+"""The variants of the CPU's code that this machine runs, the best first, and flags of vx-compile for a test that runs the best one."""
 
 
 def _cpu_variants():
@@ -7,3 +7,11 @@ def _cpu_variants():
 
 
 CPU_VARIANTS = _cpu_variants()
+
+
+def variant_flags(targets, variants=()):
+    """Those of `variants`, "rocm=gfx942", whose target is among `targets`; and of the CPU's code no more than what runs, as making it is most of a test's time."""
+    flags = [f"--{variant}" for variant in variants if variant.split("=")[0] in targets]
+    if "cpu" in targets and not any(flag.startswith("--cpu=") for flag in flags):
+        flags.append(f"--cpu={CPU_VARIANTS[0]}")
+    return flags

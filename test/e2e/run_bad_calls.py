@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+from cpu_variants import variant_flags
 from run_models import np, onnx, required_devices
 from onnx import TensorProto, helper
 
@@ -147,7 +148,7 @@ def main():
             if options.filter not in call.title():
                 continue
             onnx.save(call.model(), path("m.onnx"))
-            compiled = tool("vx-compile", path("m.onnx"), f"--target={','.join(devices)}", "--no-cache", "-o", path("m.vxm"))
+            compiled = tool("vx-compile", path("m.onnx"), f"--target={','.join(devices)}", *variant_flags(devices), "--no-cache", "-o", path("m.vxm"))
             if compiled.returncode:
                 failed += 1
                 print(f"FAILED {call.title()}: vx-compile: {compiled.stderr.strip()}", flush=True)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+from cpu_variants import variant_flags
 from run_models import np, onnx, onnxruntime, reference, required_devices
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "found")
@@ -110,7 +111,7 @@ class Runner:
             module = os.path.join(self.folder, f"{len(self.compiled)}.vxm")
             model = os.path.join(FOLDER, f"{case.model}.onnx")
             try:
-                result = self.tool("vx-compile", model, f"--target={','.join(self.devices)}", "--no-cache", "-o", module, *case.flags)
+                result = self.tool("vx-compile", model, f"--target={','.join(self.devices)}", *variant_flags(self.devices), "--no-cache", "-o", module, *case.flags)
             except Failure as failure:
                 result = failure
             self.compiled[key] = model, module, result

@@ -23,6 +23,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+from cpu_variants import variant_flags  # noqa: E402
 from op_case import Case, Input, Result, program  # noqa: E402
 from run_ops import Failure, Tools, load_family, missing_devices, read_array  # noqa: E402
 
@@ -144,7 +145,7 @@ def check_devices(tools, root, case, arrays, devices):
     reference = Program(tools, root, narrow)
     want = reference.run(arrays)
     folder = reference.folder
-    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", *(f"--{variant}" for variant in tools.variants), "--no-cache",
+    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants), "--no-cache",
                "--threads=1", "-o", f"{folder}/program.vxm")
     for device in devices:
         runs = []

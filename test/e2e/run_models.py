@@ -21,6 +21,7 @@ import onnxruntime
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rounding  # noqa: E402
 import sensitivity  # noqa: E402
+from cpu_variants import variant_flags  # noqa: E402
 
 
 def required_devices(bin, names):
@@ -38,12 +39,12 @@ def required_devices(bin, names):
 class Bench:
     """The tools, a folder of scratch files, and the count of checks."""
 
-    def __init__(self, bin, folder, devices, source="", precision="f32", variants=(), also="", all_sizes=False):
+    def __init__(self, bin, folder, devices, source="", precision="f32", variants=(), also="", all_sizes=False, every_variant=False):
         self.bin, self.source, self.folder, self.devices = bin, source, folder, devices
         self.precision, self.all_sizes = precision, all_sizes
         self.targets = devices if precision == "f32" or "cpu" in devices else [*devices, "cpu"]
         self.targets = self.targets + [target for target in also.split(",") if target]
-        self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets]
+        self.variants = [f"--{variant}" for variant in variants if variant.split("=")[0] in self.targets] if every_variant else variant_flags(self.targets, variants)
         self.passed = self.failed = 0
 
     def path(self, name):
@@ -357,7 +358,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices, source=options.source, precision=options.precision,
-                      variants=options.variants, also=options.also, all_sizes=options.all_sizes)
+                      variants=options.variants, also=options.also, all_sizes=options.all_sizes, every_variant=bool({"digits", "mlp"} & {*options.models}))
         for model in options.models:
             try:
                 network(bench, model) if model in NETWORKS else globals()[model](bench)

@@ -25,6 +25,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+from cpu_variants import variant_flags  # noqa: E402
 from op_case import FLOATS, NUMPY, decode, prefix_of, program  # noqa: E402
 
 SHARED = 24  # cases of one program
@@ -190,12 +191,11 @@ def run_cases(tools, root, cases, devices):
     folder = tempfile.mkdtemp(dir=root)
     apart = lambda: list(itertools.chain.from_iterable(run_cases(tools, root, [case], devices) for case in cases))
     problems = {device: {} for device in devices}
-    variants = [f"--{variant}" for variant in tools.variants if variant.split("=")[0] in devices]
     try:
         write_program(folder, cases)
         precision = cases[0].precision or "f32"
-        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(devices)}", *variants, "--no-cache",
-                   "--threads=1", "-o", f"{folder}/program.vxm")
+        tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={precision}", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants),
+                   "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
     except Failure as failure:
         if len(cases) > 1:
             return apart()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from cpu_variants import variant_flags
 from run_models import np, onnx, required_devices
 
 helper = onnx.helper
@@ -287,8 +288,7 @@ CASES.append(Case("sgd_clip_not_reached", "mse", mse, numbers, "sgd", norm=100.0
 
 class Runner:
     def __init__(self, options, folder):
-        self.bin, self.source, self.folder = options.bin, options.source, folder
-        self.variants = [f"--{variant}" for variant in options.variants]
+        self.bin, self.source, self.folder, self.variants = options.bin, options.source, folder, options.variants
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -299,7 +299,8 @@ class Runner:
 
     def compile(self, model, devices, *flags):
         module = self.path("module.vxm")
-        done = subprocess.run([os.path.join(self.bin, "vx-compile"), model, f"--target={','.join(devices)}", *self.variants, "--no-cache", "-o", module, *flags],
+        done = subprocess.run([os.path.join(self.bin, "vx-compile"), model, f"--target={','.join(devices)}", *variant_flags(devices, self.variants), "--no-cache", "-o", module,
+                               *flags],
                               capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"vx-compile: {done.stderr.strip()}")

@@ -497,12 +497,6 @@ LLVMDisasmContextRef disassembler(const Chip &chip) {
   return context;
 }
 
-std::string hexadecimal(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 } // namespace
 
 Program decode(const Chip &chip, std::span<const uint8_t> code, uint64_t address, const RegisterCounts &registers) {

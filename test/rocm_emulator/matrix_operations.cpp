@@ -7,7 +7,7 @@ namespace vx::rocm_emulator {
 
 namespace {
 
-using Element = float (*)(uint16_t);
+using ToFloat = float (*)(uint16_t);
 using Matrix = float[16][16];
 
 uint16_t halfOf(const Vector &vector, unsigned lane, unsigned upper) {
@@ -36,7 +36,7 @@ float sumOf(const float *a, const float *b, float sum) {
 
 // RDNA 3, 32 lanes: lane l has row l % 16 of A and column l % 16 of B, 16 elements each, and of D in register r the row
 // 2 r + l / 16 of column l % 16.
-template <Element element>
+template <ToFloat element>
 void wmma(Wave &wave, const Instruction &instruction) {
   if (wave.exec() != wave.allLanes())
     throw Fault("some lanes are switched off");
@@ -61,7 +61,7 @@ void wmma(Wave &wave, const Instruction &instruction) {
 
 // CDNA 3, 64 lanes: lane l has of row l % 16 of A, and of column l % 16 of B, the four elements from l / 16 * 4 on; of
 // D in register r the row 4 (l / 16) + r of column l % 16. All lanes take part, whatever EXEC says.
-template <Element element>
+template <ToFloat element>
 void mfma(Wave &wave, const Instruction &instruction) {
   const Operand &d = registersOf(instruction, 0, 4), &a = registersOf(instruction, 1, 2),
                 &b = registersOf(instruction, 2, 2), &c = instruction.operands[3];

@@ -10,13 +10,13 @@ namespace vx::rocm_emulator {
 // As large as the runtime expects of a device; what is allocated is of whole such pieces.
 static constexpr uint64_t alignment = 256;
 // A NaN in each float type.
-static constexpr int unwritten = 0xff;
+static constexpr int unwrittenByte = 0xff;
 
 void *Memory::allocate(uint64_t size) {
   void *memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
   if (!memory)
     return nullptr;
-  std::memset(memory, unwritten, size);
+  std::memset(memory, unwrittenByte, size);
   add(reinterpret_cast<uint64_t>(memory), size);
   return memory;
 }

@@ -9,12 +9,6 @@ namespace vx::rocm_emulator {
 
 namespace {
 
-std::string hexadecimal(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 //===-- Checked addresses ---------------------------------------------------------------------===//
 
 uint8_t *globalBytes(Wave &wave, const Instruction &instruction, uint64_t address, unsigned size) {

@@ -23,7 +23,7 @@ namespace {
 bool isBuffer(Value value) { return isa<vxrt::BufferType>(value.getType()); }
 
 /// A carried value of a loop, or a result of a branch.
-struct Slot {
+struct CarriedSlot {
   Operation *op = nullptr;
   unsigned number = 0;
 
@@ -50,7 +50,7 @@ struct Slot {
 /// Values that are handed on to one another.
 struct Web {
   SetVector<Value> values; // what loops and branches give and take, and fresh memory
-  SmallVector<Slot> slots;
+  SmallVector<CarriedSlot> slots;
 };
 
 /// Which values that loops begin with are to be in the memory too.
@@ -75,7 +75,7 @@ private:
   }
 
   SmallVector<Web> collect(Joining joining) {
-    SmallVector<Slot> slots;
+    SmallVector<CarriedSlot> slots;
     program.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<vxrt::WhileOp, vxrt::IfOp>(op))
         for (Value result : op->getResults())
@@ -84,7 +84,7 @@ private:
     });
     llvm::MapVector<Value, unsigned> ids;
     auto add = [&](Value value) { ids.try_emplace(value, unsigned(ids.size())); };
-    for (Slot slot : slots) {
+    for (CarriedSlot slot : slots) {
       add(slot.getResult());
       if (Value argument = slot.getArgument())
         add(argument);
@@ -93,7 +93,7 @@ private:
       if (value.getDefiningOp<vxrt::AllocateOp>())
         add(value);
     };
-    for (Slot slot : slots) {
+    for (CarriedSlot slot : slots) {
       llvm::for_each(slot.getYielded(), addFresh);
       if (joining == Joining::Everything && slot.getArgument())
         addFresh(slot.getInit().get());
@@ -103,7 +103,7 @@ private:
       if (ids.contains(a) && ids.contains(b))
         classes.join(ids[a], ids[b]);
     };
-    for (Slot slot : slots) {
+    for (CarriedSlot slot : slots) {
       for (Value value : slot.getYielded())
         join(slot.getResult(), value);
       if (Value argument = slot.getArgument()) {
@@ -117,7 +117,7 @@ private:
     SmallVector<Web> webs(classes.getNumClasses());
     for (auto [value, id] : ids)
       webs[classes[id]].values.insert(value);
-    for (Slot slot : slots)
+    for (CarriedSlot slot : slots)
       webs[classes[ids[slot.getResult()]]].slots.push_back(slot);
     llvm::erase_if(webs, [&](const Web &web) { return !isWorthIt(web); });
     return webs;
@@ -141,7 +141,7 @@ private:
   bool isWorthIt(const Web &web) const {
     return llvm::any_of(web.values, [](Value value) { return bool(value.getDefiningOp<vxrt::AllocateOp>()); }) &&
            !web.slots.empty() &&
-           (llvm::any_of(web.slots, [](Slot slot) { return isa<vxrt::WhileOp>(slot.op); }) ||
+           (llvm::any_of(web.slots, [](CarriedSlot slot) { return isa<vxrt::WhileOp>(slot.op); }) ||
             llvm::any_of(web.values, [&](Value value) { return isStored(value); }));
   }
 
@@ -153,7 +153,7 @@ private:
   }
 
   /// All have one size: only what loops and branches carry beside may change it.
-  static bool hasFixedSizes(Slot slot) {
+  static bool hasFixedSizes(CarriedSlot slot) {
     auto isNumber = [](Value value) { return value.getType().isInteger(64); };
     return llvm::count_if(slot.op->getResults(), isNumber) <= (isa<vxrt::WhileOp>(slot.op) ? 1 : 0);
   }
@@ -165,7 +165,7 @@ private:
         block = block->getParentOp()->getBlock();
       block = block ? block : other;
     };
-    for (Slot slot : web.slots)
+    for (CarriedSlot slot : web.slots)
       add(slot.op->getBlock());
     for (Value value : web.values)
       if (Operation *op = value.getDefiningOp())
@@ -189,13 +189,13 @@ private:
     for (Value value : web.values)
       for (Operation *user : value.getUsers())
         comesFirst(user, first);
-    for (Slot slot : web.slots) {
+    for (CarriedSlot slot : web.slots) {
       comesFirst(slot.op, first);
       comesFirst(slot.op, outermost);
     }
     // What is given here and there as it came in.
     SmallVector<Value> others;
-    for (Slot slot : web.slots)
+    for (CarriedSlot slot : web.slots)
       for (Value value : slot.getYielded())
         if (!memory.contains(value))
           others.push_back(value);
@@ -208,8 +208,8 @@ private:
       return false;
     for (Value other : others)
       memory.addEntry(other, outermost);
-    SmallVector<Slot> copied;
-    for (Slot slot : web.slots) {
+    SmallVector<CarriedSlot> copied;
+    for (CarriedSlot slot : web.slots) {
       if (!slot.getArgument() || memory.contains(slot.getInit().get()))
         continue;
       if (entering && isSame(slot.getInit().get(), entering)) {
@@ -237,7 +237,7 @@ private:
     }
     if (entering)
       copyBefore(outermost, entering, place);
-    for (Slot slot : copied)
+    for (CarriedSlot slot : copied)
       copyBefore(slot.op, slot.getInit().get(), place);
     for (Operation *copy : memory.needless)
       copy->erase();
@@ -294,7 +294,7 @@ private:
   /// Loops and branches name the memory themselves.
   static void dropSlots(const Web &web) {
     llvm::MapVector<Operation *, llvm::BitVector> dropped;
-    for (Slot slot : web.slots) {
+    for (CarriedSlot slot : web.slots) {
       auto [it, isNew] = dropped.try_emplace(slot.op, llvm::BitVector(slot.op->getNumResults()));
       it->second.set(slot.number);
     }

@@ -15,8 +15,6 @@ namespace vx {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// An integer tensor that counts along one of its dimensions from a number on, or is that number (no dimension).
 struct Counter {
   std::optional<int64_t> dim;

@@ -13,8 +13,6 @@ namespace vx {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 SmallVector<DimAttr> getWideDims(Value value) {
   SmallVector<DimAttr> wide;
   for (DimAttr dim : getDims(typeOf(value)))

@@ -13,8 +13,6 @@ namespace vx {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 RankedTensorType permuteType(RankedTensorType type, ArrayRef<int64_t> permutation) {
   SmallVector<DimAttr> dims;
   for (int64_t dim : permutation)

@@ -19,12 +19,12 @@ namespace vx {
 
 namespace {
 
-constexpr int64_t kTile = 128;         // rows and columns of a result that a workgroup makes
-constexpr int64_t kBusyTiles = 132;    // so many tiles keep a GPU busy as they are
-constexpr int64_t kWantedTiles = 264;  // that there are to be where it pays
-constexpr int64_t kLeastLength = 3072; // of a sum that repays a second kernel
-constexpr int64_t kLeastSide = 16;     // rows and columns; few are summed by threads of one workgroup together
-constexpr int64_t kLeastPart = 512;    // products that repay writing and reading a sum
+constexpr int64_t kTile = 128;        // rows and columns of a result that a workgroup makes
+constexpr int64_t kBusyTiles = 132;   // so many tiles keep a GPU busy as they are
+constexpr int64_t kWantedTiles = 264; // that there are to be where it pays
+constexpr int64_t kLeastSum = 3072;   // of a sum that repays a second kernel
+constexpr int64_t kLeastSide = 16;    // rows and columns; few are summed by threads of one workgroup together
+constexpr int64_t kLeastPart = 512;   // products that repay writing and reading a sum
 
 /// Cuts along summed dimensions: each is seen as `parts` times the rest.
 struct Cut {
@@ -32,9 +32,9 @@ struct Cut {
   int64_t parts; // a divisor of the dimension
 };
 
-class Splitter {
+class ContractionSplitter {
 public:
-  explicit Splitter(ContractOp op)
+  explicit ContractionSplitter(ContractOp op)
       : op(op), builder(op), g(builder, op.getLoc()), ranges(op->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run() {
@@ -78,7 +78,7 @@ private:
       if (!llvm::is_contained(op.getRhsBatch(), d) && !llvm::is_contained(op.getRhsContracting(), d))
         columns *= planned(rhs, d);
     int64_t tiles = batch * llvm::divideCeil(rows, kTile) * llvm::divideCeil(columns, kTile);
-    if (tiles >= kBusyTiles || length < kLeastLength || std::min(rows, columns) < kLeastSide)
+    if (tiles >= kBusyTiles || length < kLeastSum || std::min(rows, columns) < kLeastSide)
       return {};
     int64_t wanted = std::min(llvm::divideCeil(kWantedTiles, tiles), uint64_t(length / kLeastPart));
     // The longest dimension first.
@@ -137,7 +137,7 @@ struct SplitContractionsPass : impl::SplitContractionsPassBase<SplitContractions
     SmallVector<ContractOp> contractions;
     getOperation().walk([&](ContractOp op) { contractions.push_back(op); });
     for (ContractOp op : contractions)
-      if (failed(Splitter(op).run()))
+      if (failed(ContractionSplitter(op).run()))
         return signalPassFailure();
   }
 };

@@ -30,14 +30,14 @@ struct Slices {
   bool divides = false; // the length is a multiple of it
 };
 
-constexpr int64_t kMostRows = 32;         // more keep a GPU busy as they are
-constexpr int64_t kLeastLength = 1 << 16; // of a row that repays a second kernel
-constexpr int64_t kLeastSlice = 256;      // elements
-constexpr int64_t kMostSlices = 1024;     // of all rows together
+constexpr int64_t kMostRows = 32;      // more keep a GPU busy as they are
+constexpr int64_t kLeastRow = 1 << 16; // of a row that repays a second kernel
+constexpr int64_t kLeastSlice = 256;   // elements
+constexpr int64_t kMostSlices = 1024;  // of all rows together
 
-class Splitter {
+class ReductionSplitter {
 public:
-  explicit Splitter(ReduceOp op) : op(op), builder(op), g(builder, op.getLoc()) {}
+  explicit ReductionSplitter(ReduceOp op) : op(op), builder(op), g(builder, op.getLoc()) {}
 
   LogicalResult run() {
     std::optional<Rows> rows = getRows();
@@ -113,7 +113,7 @@ private:
       if (size && llvm::MulOverflow(factor, *size, factor))
         return {};
     }
-    if (planned < kLeastLength)
+    if (planned < kLeastRow)
       return {};
     auto most = static_cast<int64_t>(std::min<double>(kMostSlices / llvm::PowerOf2Ceil(*kept), planned / kLeastSlice));
     for (int64_t count = most; count > most / 4 && count > 1; --count)
@@ -181,7 +181,7 @@ struct SplitReductionsPass : impl::SplitReductionsPassBase<SplitReductionsPass> 
     SmallVector<ReduceOp> reductions;
     getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
     for (ReduceOp op : reductions)
-      if (failed(Splitter(op).run()))
+      if (failed(ReductionSplitter(op).run()))
         return signalPassFailure();
   }
 };

@@ -16,8 +16,6 @@ namespace vx {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The same tensor with channels last, when `value` is nothing but a view of it with channels first.
 Value getChannelsLast(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();

@@ -39,7 +39,7 @@ struct Body {
 };
 
 enum TensorField : uint64_t {
-  Dims = 1,
+  Sizes = 1,
   FloatData = 4,
   Int32Data = 5,
   Int64Data = 7,
@@ -351,7 +351,7 @@ private:
         return;
       std::string text;
       for (int64_t dim : type.getShape()) {
-        text += static_cast<char>(Dims << 3);
+        text += static_cast<char>(Sizes << 3);
         appendVarint(text, static_cast<uint64_t>(dim));
       }
       appendText(body, std::move(text));
@@ -359,7 +359,7 @@ private:
     (void)forEachField(bytes, [&](const WireField &field) { // that it is a message is known
       if (llvm::is_contained(leftOut, field.number))
         appendElements();
-      else if (field.number == Dims && type)
+      else if (field.number == Sizes && type)
         appendDims();
       else
         appendBytes(body, field.whole);

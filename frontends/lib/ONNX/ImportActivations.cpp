@@ -156,7 +156,7 @@ static void importGelu(NodeImporter &n) {
   n.setOutput(0, n.emit<MulOp>(scale(n, x, 0.5), shift(n, inner, 1)));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry activationsTable[] = {
     {"Abs", 6, newestOpset, importAbs, ""},
     {"Ceil", 6, newestOpset, importCeil, ""},
     {"Celu", 12, newestOpset, importCelu, "alpha"},
@@ -190,6 +190,6 @@ static constexpr OpTableEntry table[] = {
     {"Tanh", 6, newestOpset, importTanh, ""},
     {"ThresholdedRelu", 10, newestOpset, importThresholdedRelu, "alpha"},
 };
-const llvm::ArrayRef<OpTableEntry> activationsOps = table;
+const llvm::ArrayRef<OpTableEntry> activationsOps = activationsTable;
 
 } // namespace vx::onnx

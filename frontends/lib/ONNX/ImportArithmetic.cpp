@@ -347,7 +347,7 @@ static void importDropout(NodeImporter &n) {
   n.setOutput(0, value);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry arithmeticTable[] = {
     {"Add", 1, newestOpset, importAdd, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
     {"And", 1, newestOpset, importAnd, "axis@1-6 broadcast@1-6"},
     {"BitwiseAnd", 18, newestOpset, importAnd, ""},
@@ -378,6 +378,6 @@ static constexpr OpTableEntry table[] = {
     {"Where", 9, newestOpset, importWhere, ""},
     {"Xor", 1, newestOpset, importXor, "axis@1-6 broadcast@1-6"},
 };
-const llvm::ArrayRef<OpTableEntry> arithmeticOps = table;
+const llvm::ArrayRef<OpTableEntry> arithmeticOps = arithmeticTable;
 
 } // namespace vx::onnx

@@ -142,7 +142,7 @@ static void importRange(NodeImporter &n) {
   n.setOutput(0, result);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry constantsTable[] = {
     {"Constant", 1, newestOpset, importConstant,
      "sparse_value@11 value value_float@12 value_floats@12 value_int@12 value_ints@12 value_string@12 "
      "value_strings@12"},
@@ -151,6 +151,6 @@ static constexpr OpTableEntry table[] = {
     {"Shape", 1, newestOpset, importShape, "end@15 start@15"},
     {"Size", 1, newestOpset, importSize, ""},
 };
-const llvm::ArrayRef<OpTableEntry> constantsOps = table;
+const llvm::ArrayRef<OpTableEntry> constantsOps = constantsTable;
 
 } // namespace vx::onnx

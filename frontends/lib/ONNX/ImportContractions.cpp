@@ -56,10 +56,10 @@ static void importGemm(NodeImporter &n) {
   n.setOutput(0, result);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry contractionsTable[] = {
     {"Gemm", 1, newestOpset, importGemm, "alpha beta broadcast@1-6 transA transB"},
     {"MatMul", 1, newestOpset, importMatMul, ""},
 };
-const llvm::ArrayRef<OpTableEntry> contractionsOps = table;
+const llvm::ArrayRef<OpTableEntry> contractionsOps = contractionsTable;
 
 } // namespace vx::onnx

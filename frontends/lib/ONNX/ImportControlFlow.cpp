@@ -315,10 +315,10 @@ static void importLoop(NodeImporter &n) {
     n.setOutput(index, result);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry controlFlowTable[] = {
     {"If", 1, newestOpset, importIf, "else_branch then_branch"},
     {"Loop", 1, newestOpset, importLoop, "body"},
 };
-const llvm::ArrayRef<OpTableEntry> controlFlowOps = table;
+const llvm::ArrayRef<OpTableEntry> controlFlowOps = controlFlowTable;
 
 } // namespace vx::onnx

@@ -77,12 +77,12 @@ static void importNonZero(NodeImporter &n) {
   n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.builder.getI64Type()), input));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry indexingTable[] = {
     {"Gather", 1, newestOpset, importGather, "axis"},
     {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
     {"NonZero", 9, newestOpset, importNonZero, ""},
     {"ScatterND", 11, newestOpset, importScatterND, "reduction@16"},
 };
-const llvm::ArrayRef<OpTableEntry> indexingOps = table;
+const llvm::ArrayRef<OpTableEntry> indexingOps = indexingTable;
 
 } // namespace vx::onnx

@@ -115,7 +115,7 @@ static void importInstanceNormalization(NodeImporter &n) {
   n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, n.getTensor(2), input)));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry normsTable[] = {
     {"BatchNormalization", 1, newestOpset, importBatchNormalization,
      "consumed_inputs@1-5 epsilon is_test@1-6 momentum spatial@1-8 training_mode@14"},
     {"InstanceNormalization", 6, newestOpset, importInstanceNormalization, "epsilon"},
@@ -124,6 +124,6 @@ static constexpr OpTableEntry table[] = {
     {"RMSNormalization", 23, newestOpset, importRMSNormalization, "axis epsilon stash_type"},
     {"Softmax", 1, newestOpset, importSoftmax, "axis"},
 };
-const llvm::ArrayRef<OpTableEntry> normsOps = table;
+const llvm::ArrayRef<OpTableEntry> normsOps = normsTable;
 
 } // namespace vx::onnx

@@ -70,11 +70,11 @@ static void importDequantizeLinear(NodeImporter &n) {
   n.setOutput(0, n.cast(result, type));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry quantizationTable[] = {
     {"DequantizeLinear", 10, newestOpset, importDequantizeLinear, "axis@13 block_size@21 output_dtype@23"},
     {"QuantizeLinear", 10, newestOpset, importQuantizeLinear,
      "axis@13 block_size@21 output_dtype@21 precision@23 saturate@19"},
 };
-const llvm::ArrayRef<OpTableEntry> quantizationOps = table;
+const llvm::ArrayRef<OpTableEntry> quantizationOps = quantizationTable;
 
 } // namespace vx::onnx

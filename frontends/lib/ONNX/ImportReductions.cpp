@@ -161,7 +161,7 @@ static void importGlobalMaxPool(NodeImporter &n) {
   n.setOutput(0, n.reshape(n.emit<ReduceOp>(ReduceKind::max, n.getTensor(0), axes), getPooledShape(n)));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry reductionsTable[] = {
     {"ArgMax", 1, newestOpset, importArgMax, "axis keepdims select_last_index@12"},
     {"ArgMin", 1, newestOpset, importArgMin, "axis keepdims select_last_index@12"},
     {"GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
@@ -177,6 +177,6 @@ static constexpr OpTableEntry table[] = {
     {"ReduceSum", 1, newestOpset, importReduceSum, "axes@1-12 keepdims noop_with_empty_axes@13"},
     {"ReduceSumSquare", 1, newestOpset, importReduceSumSquare, "axes@1-17 keepdims noop_with_empty_axes@18"},
 };
-const llvm::ArrayRef<OpTableEntry> reductionsOps = table;
+const llvm::ArrayRef<OpTableEntry> reductionsOps = reductionsTable;
 
 } // namespace vx::onnx

@@ -166,11 +166,11 @@ static void importResize(NodeImporter &n) {
   n.setOutput(0, input);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry resizeTable[] = {
     {"Resize", 10, newestOpset, importResize,
      "antialias@18 axes@18 coordinate_transformation_mode@11 cubic_coeff_a@11 exclude_outside@11 "
      "extrapolation_value@11 keep_aspect_ratio_policy@18 mode nearest_mode@11"},
 };
-const llvm::ArrayRef<OpTableEntry> resizeOps = table;
+const llvm::ArrayRef<OpTableEntry> resizeOps = resizeTable;
 
 } // namespace vx::onnx

@@ -93,7 +93,7 @@ static void importSequenceLength(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, n.builder.getI64Type()), n.getInput(0)));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry sequencesTable[] = {
     {"SequenceAt", 11, newestOpset, importSequenceAt, ""},
     {"SequenceConstruct", 11, newestOpset, importSequenceConstruct, ""},
     {"SequenceEmpty", 11, newestOpset, importSequenceEmpty, "dtype"},
@@ -101,6 +101,6 @@ static constexpr OpTableEntry table[] = {
     {"SequenceInsert", 11, newestOpset, importSequenceInsert, ""},
     {"SequenceLength", 11, newestOpset, importSequenceLength, ""},
 };
-const llvm::ArrayRef<OpTableEntry> sequencesOps = table;
+const llvm::ArrayRef<OpTableEntry> sequencesOps = sequencesTable;
 
 } // namespace vx::onnx

@@ -274,7 +274,7 @@ static void importSplit(NodeImporter &n) {
   }
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry shapesTable[] = {
     {"Concat", 1, newestOpset, importConcat, "axis"},
     {"Expand", 8, newestOpset, importExpand, ""},
     {"Flatten", 1, newestOpset, importFlatten, "axis"},
@@ -285,6 +285,6 @@ static constexpr OpTableEntry table[] = {
     {"Transpose", 1, newestOpset, importTranspose, "perm"},
     {"Unsqueeze", 1, newestOpset, importUnsqueeze, "axes@1-12"},
 };
-const llvm::ArrayRef<OpTableEntry> shapesOps = table;
+const llvm::ArrayRef<OpTableEntry> shapesOps = shapesTable;
 
 } // namespace vx::onnx

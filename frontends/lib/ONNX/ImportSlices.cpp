@@ -212,10 +212,10 @@ static void importPad(NodeImporter &n) {
   n.setOutput(0, padded);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry slicesTable[] = {
     {"Pad", 1, newestOpset, importPad, "mode paddings@1-1 pads@2-10 value@1-10"},
     {"Slice", 1, newestOpset, importSlice, "axes@1-9 ends@1-9 starts@1-9"},
 };
-const llvm::ArrayRef<OpTableEntry> slicesOps = table;
+const llvm::ArrayRef<OpTableEntry> slicesOps = slicesTable;
 
 } // namespace vx::onnx

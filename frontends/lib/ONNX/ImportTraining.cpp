@@ -218,9 +218,9 @@ static void importGradient(NodeImporter &n) {
     n.setOutput(index, result);
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry trainingTable[] = {
     {"Gradient", 1, newestTrainingOpset, importGradient, "xs y zs"},
 };
-const llvm::ArrayRef<OpTableEntry> trainingOps = table;
+const llvm::ArrayRef<OpTableEntry> trainingOps = trainingTable;
 
 } // namespace vx::onnx

@@ -264,7 +264,7 @@ static void importAveragePool(NodeImporter &n) {
   n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
 }
 
-static constexpr OpTableEntry table[] = {
+static constexpr OpTableEntry windowsTable[] = {
     {"AveragePool", 1, newestOpset, importAveragePool,
      "auto_pad ceil_mode@10 count_include_pad@7 dilations@19 kernel_shape pads strides"},
     {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
@@ -273,6 +273,6 @@ static constexpr OpTableEntry table[] = {
     {"MaxPool", 1, newestOpset, importMaxPool,
      "auto_pad ceil_mode@10 dilations@10 kernel_shape pads storage_order@8 strides"},
 };
-const llvm::ArrayRef<OpTableEntry> windowsOps = table;
+const llvm::ArrayRef<OpTableEntry> windowsOps = windowsTable;
 
 } // namespace vx::onnx

@@ -4,6 +4,7 @@
 #include "api/drivers.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
+#include "exec/memory_estimate.h"
 #include "exec/pending_runs.h"
 #include "exec/value.h"
 #include "module/module.h"
@@ -311,6 +312,16 @@ vx_status vx_list_devices(char **out_json) {
   });
 }
 
+static Status copySymbols(size_t count, const vx_symbol_value *symbols, std::vector<BoundSymbol> &result) {
+  if (count)
+    VX_RETURN_IF_ERROR(checkPointer(symbols, "symbols"));
+  for (size_t i = 0; i < count; ++i) {
+    VX_RETURN_IF_ERROR(checkPointer(symbols[i].name, "symbols[].name"));
+    result.push_back({symbols[i].name, symbols[i].value});
+  }
+  return okStatus();
+}
+
 vx_status vx_instance_create(vx_module *module, const vx_instance_options *options, vx_instance **out_instance) {
   return guarded("vx_instance_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_instance, "out_instance"));
@@ -334,12 +345,7 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
       return failure(VX_INVALID_ARGUMENT,
                      "options set a memory limit of {} bytes and an instance to share with, which has its own",
                      given.memory_limit);
-    if (given.symbol_count)
-      VX_RETURN_IF_ERROR(checkPointer(given.symbols, "symbols"));
-    for (size_t i = 0; i < given.symbol_count; ++i) {
-      VX_RETURN_IF_ERROR(checkPointer(given.symbols[i].name, "symbols[].name"));
-      setup.symbols.push_back({given.symbols[i].name, given.symbols[i].value});
-    }
+    VX_RETURN_IF_ERROR(copySymbols(given.symbol_count, given.symbols, setup.symbols));
     Ref<Instance> instance;
     VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance, setup));
     *out_instance = reinterpret_cast<vx_instance *>(instance.detach());
@@ -367,6 +373,27 @@ vx_status vx_instance_report(const vx_instance *instance, vx_report_format forma
       break;
     }
     return failure(VX_INVALID_ARGUMENT, "report format has the unknown number {}", static_cast<int>(format));
+  });
+}
+
+vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *function, size_t symbol_count,
+                                      const vx_symbol_value *symbols, vx_memory_estimate *out_estimate) {
+  return guarded("vx_instance_estimate_memory", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(out_estimate, "out_estimate"));
+    const size_t size = out_estimate->struct_size;
+    if (size != sizeof(vx_memory_estimate))
+      return failure(VX_INVALID_ARGUMENT, "estimate has {} bytes, want {}", size, sizeof(vx_memory_estimate));
+    *out_estimate = {size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr};
+    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    std::vector<BoundSymbol> sizes;
+    VX_RETURN_IF_ERROR(copySymbols(symbol_count, symbols, sizes));
+    uint32_t index = 0;
+    VX_RETURN_IF_ERROR(unwrap(instance)->findFunction(function, index));
+    vx_memory_estimate estimate = {};
+    VX_RETURN_IF_ERROR(estimateMemory(*unwrap(instance), index, sizes, estimate));
+    estimate.struct_size = size;
+    *out_estimate = estimate;
+    return okStatus();
   });
 }
 

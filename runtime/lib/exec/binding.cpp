@@ -116,7 +116,7 @@ Status Binder::checkDims(const Argument &argument, std::span<const int64_t> dims
 
 } // namespace
 
-static Status checkConstraints(const ModuleData &module, const Function &function, std::span<const int64_t> symbols) {
+Status checkConstraints(const ModuleData &module, const Function &function, std::span<const int64_t> symbols) {
   for (const Predicate &constraint : function.constraints) {
     const FaultSite &site = module.faultSites[constraint.site];
     int64_t a = 0, b = 0;
@@ -126,6 +126,21 @@ static Status checkConstraints(const ModuleData &module, const Function &functio
       return unfulfilled(site, VX_INVALID_ARGUMENT, a, b);
   }
   return okStatus();
+}
+
+size_t chooseEntry(const Target &target, uint32_t function, std::span<const int64_t> symbols) {
+  const std::vector<Entry> &entries = target.entries;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].function != function)
+      continue;
+    bool fits = true;
+    for (const Constraint &constraint : entries[i].constraints)
+      fits &= constraint.min <= symbols[constraint.symbol] && symbols[constraint.symbol] <= constraint.max;
+    if (fits)
+      return i;
+  }
+  // The loader made sure that the last entry of a function has no constraints.
+  return entries.size();
 }
 
 Status bindInputs(const ModuleData &module, const Function &function, std::span<const int64_t> bound,

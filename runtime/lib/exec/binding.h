@@ -13,6 +13,12 @@ namespace vx {
 Status bindInputs(const ModuleData &module, const Function &function, std::span<const int64_t> bound,
                   std::span<Value *const> inputs, std::vector<int64_t> &symbols);
 
+// Whether the sizes fulfil what the function wants of them. Messages name the source node.
+Status checkConstraints(const ModuleData &module, const Function &function, std::span<const int64_t> symbols);
+
+// The entry of the target that runs the function at these sizes.
+size_t chooseEntry(const Target &target, uint32_t function, std::span<const int64_t> symbols);
+
 // "add_3 (Add): wants sizes 'n' and 'm' equal, got 3 and 5"
 inline Status unfulfilled(const FaultSite &site, vx_code code, int64_t a, int64_t b) {
   return failure(code, "{}: wants {}, got {} and {}", site.node, site.what, a, b);

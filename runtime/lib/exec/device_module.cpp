@@ -238,6 +238,18 @@ std::span<const uint8_t> DeviceModule::bytesOf(size_t constant) const {
   return data().sections[source.section].bytes.subspan(source.offset, source.size);
 }
 
+uint64_t DeviceModule::constantBytes() const {
+  uint64_t bytes = 0;
+  // What is read in place is no memory of its own.
+  for (size_t i = 0; i < constants.size(); ++i)
+    if (constants[i].memory && constants[i].memory->host() != bytesOf(i).data())
+      bytes += constants[i].size;
+  for (const KeptBuffer &buffer : derivedConstants)
+    if (buffer.memory)
+      bytes += buffer.size;
+  return bytes;
+}
+
 // Leaves the memory null where the device cannot read the file in place.
 Status DeviceModule::importConstant(size_t index) {
   KeptBuffer &buffer = constants[index];

@@ -43,6 +43,8 @@ public:
   const KeptBuffer &constant(size_t index) const { return constants[index]; }
   // By index of the target's derived values, those of constants.
   const KeptBuffer &derived(size_t index) const { return derivedConstants[index]; }
+  // Of all constants and derived values that are kept.
+  uint64_t constantBytes() const;
   // Some memory for views of no bytes.
   const KeptBuffer &emptyBuffer() const { return empty; }
   std::span<const uint8_t> bytesOf(size_t constant) const;

@@ -75,6 +75,10 @@ public:
   // Memory for calls, see InstanceMemory.
   Status allocate(uint64_t size, Ref<hal::Memory> &memory) { return deviceMemory->allocate(device(), size, memory); }
   uint64_t usedMemory() const { return deviceMemory->used(); }
+  // 0: none.
+  uint64_t memoryLimit() const { return deviceMemory->limitBytes(); }
+  // What the variables lie in, those of another instance that they are shared with included.
+  std::span<const Ref<hal::Memory>> variableStorages() const { return storages; }
   // Hands out what the places in the pool keep for their next run.
   void takeIdleMemory(std::vector<Ref<hal::Memory>> &memory);
 

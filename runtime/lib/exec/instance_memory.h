@@ -37,6 +37,8 @@ public:
   Status allocate(hal::Device &device, uint64_t size, Ref<hal::Memory> &memory);
 
   uint64_t used() const { return counted.load(std::memory_order_relaxed); }
+  // 0: none.
+  uint64_t limitBytes() const { return limit; }
   uint64_t allowed() const { return limit ? limit : UINT64_MAX; }
   void freed(uint64_t size) override { counted.fetch_sub(size, std::memory_order_relaxed); }
 

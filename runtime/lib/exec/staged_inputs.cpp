@@ -13,26 +13,11 @@ Status StagedInputs::bind(Instance &instance, uint32_t index, std::span<Value *c
   const Function &function = instance.data().functions[index];
   VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, instance.symbols(), inputs, symbolValues));
   VX_RETURN_IF_ERROR(checkPlaces(function, symbolValues, inputs, places));
-  entryIndex = chooseEntry(instance.target(), index);
+  entryIndex = chooseEntry(instance.target(), index, symbolValues);
   valuePointers.assign(inputs.begin(), inputs.end());
   for (Value *input : inputs)
     values.emplace_back(input);
   return okStatus();
-}
-
-size_t StagedInputs::chooseEntry(const Target &target, uint32_t function) const {
-  const std::vector<Entry> &entries = target.entries;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].function != function)
-      continue;
-    bool fits = true;
-    for (const Constraint &constraint : entries[i].constraints)
-      fits &= constraint.min <= symbolValues[constraint.symbol] && symbolValues[constraint.symbol] <= constraint.max;
-    if (fits)
-      return i;
-  }
-  // The loader made sure that the last entry of a function has no constraints.
-  return entries.size();
 }
 
 Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,

@@ -31,7 +31,6 @@ public:
   void fill(Registers &registers) const;
 
 private:
-  size_t chooseEntry(const Target &target, uint32_t function) const;
   Status placeTensor(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,
                      hal::Stream &stream);
 

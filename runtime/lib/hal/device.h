@@ -36,6 +36,8 @@ struct DeviceInfo {
   // A device that looks for accesses outside of allocations: each buffer of a program is an allocation of its own
   // there, also what is a slice of the arena elsewhere.
   bool separatesBuffers = false;
+  // `importHost` takes memory whose address is a multiple of VX_BUFFER_ALIGNMENT.
+  bool readsHostMemory = false;
 };
 
 enum class MemoryKind {

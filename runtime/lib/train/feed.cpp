@@ -113,6 +113,28 @@ bool Feed::takes(int64_t rows) const {
   return fixed >= 0 ? rows == fixed : rows >= 1 && rows >= least && rows <= most && rows % multiple == 0;
 }
 
+std::vector<std::pair<std::string, int64_t>> Feed::sizes(const vx_function_info &function, int64_t rows) const {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  for (const vx_symbol_info &symbol : std::span(function.symbols, function.symbol_count)) {
+    if (symbol.data_dependent || symbol.instance)
+      continue;
+    const std::string_view name = symbol.name;
+    auto sizeIn = [&](const Input &input) -> std::optional<int64_t> {
+      const Column &column = data.columns()[input.column];
+      for (uint32_t i = 0; i < input.argument->rank; ++i)
+        if (input.argument->dims[i].expression == name)
+          return i == 0 ? rows : column.dims[i - 1];
+      return std::nullopt;
+    };
+    for (const Input &input : inputs)
+      if (const std::optional<int64_t> size = sizeIn(input)) {
+        sizes.emplace_back(name, *size);
+        break;
+      }
+  }
+  return sizes;
+}
+
 int64_t Feed::batch(int64_t wanted, int64_t usual) const {
   if (wanted < 0)
     throw argumentError("batch: want 0 rows or more, got {}", wanted);

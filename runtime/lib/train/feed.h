@@ -6,6 +6,9 @@
 
 #include <array>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace vx::train {
 
@@ -23,6 +26,9 @@ public:
   int64_t batch(int64_t wanted, int64_t usual) const;
   // Whether the function takes a batch of this size.
   bool takes(int64_t rows) const;
+  // What the sizes of a function are with a batch of so many rows of this data, where inputs of the same names bind
+  // them.
+  std::vector<std::pair<std::string, int64_t>> sizes(const vx_function_info &function, int64_t rows) const;
   // The first dimension of the inputs: a number, or "batch".
   const std::string &dimension() const { return batchText; }
 

@@ -3,6 +3,7 @@
 #include "failure.h"
 #include "random.h"
 #include "scores.h"
+#include "step_memory.h"
 
 #include <algorithm>
 #include <bit>
@@ -73,6 +74,7 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
       numbers.push_back(i);
     Feed check(*options.validation, evaluate, numbers);
   }
+  checkMemory();
   restore();
   history.optimizer = session.training->optimizer;
   history.loss = session.training->loss;
@@ -85,6 +87,20 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
 Fit::~Fit() {
   remember(session.remembered);
   session.running = nullptr;
+}
+
+void Fit::checkMemory() {
+  const vx_training_info &training = *session.training;
+  std::vector<const vx_function_info *> functions;
+  if (options.accumulate > 1)
+    functions = {training.backward, training.step};
+  else
+    functions = {training.train_step};
+  if (options.validation)
+    functions.push_back(training.evaluate);
+  if (std::string unknown = train::checkMemory(session.instance, functions, feed, std::min(plan.batch, plan.rows));
+      !unknown.empty())
+    note(std::move(unknown));
 }
 
 void Fit::restore() {

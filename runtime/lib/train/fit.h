@@ -26,6 +26,7 @@ public:
 
 private:
   void restore();
+  void checkMemory();
   void runEpoch();
   void finishEpoch(double seconds);
   // A batch of the epoch that goes on, and what its run depends on beside the variables.

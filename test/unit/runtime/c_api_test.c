@@ -31,6 +31,8 @@ int main(int argc, char **argv) {
   static const int32_t numbers[3] = {1, 2, 3};
   static const int64_t dims[1] = {3};
   vx_instance_options options;
+  vx_memory_estimate estimate;
+  vx_symbol_value size;
 
   if (argc < 2)
     return 2;
@@ -63,6 +65,25 @@ int main(int argc, char **argv) {
   if (!strstr(text, "device taken: cpu:0"))
     return failed(text, NULL);
   vx_string_release(text);
+  size.name = "n";
+  size.value = 3;
+  estimate.struct_size = sizeof(estimate);
+  if ((status = vx_instance_estimate_memory(instance, NULL, 1, &size, &estimate)))
+    return failed("estimate", status);
+  if (estimate.results != 12 || estimate.arena != 12 || !estimate.fits)
+    return failed("estimate of 3 elements", NULL);
+  estimate.struct_size = 4;
+  snprintf(message, sizeof(message), "vx_instance_estimate_memory: estimate has 4 bytes, want %d",
+           (int)sizeof(estimate));
+  if (refused(vx_instance_estimate_memory(instance, NULL, 1, &size, &estimate), VX_INVALID_ARGUMENT, message))
+    return 1;
+  estimate.struct_size = sizeof(estimate);
+  if (refused(vx_instance_estimate_memory(instance, "other", 1, &size, &estimate), VX_NOT_FOUND,
+              "vx_instance_estimate_memory: function 'other' does not exist, there are: main") ||
+      refused(vx_instance_estimate_memory(instance, "main", 1, NULL, &estimate), VX_INVALID_ARGUMENT,
+              "vx_instance_estimate_memory: argument 'symbols' is a null pointer") ||
+      estimate.results != 0)
+    return 1;
   if ((status = vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x)))
     return failed("tensor", status);
   if ((status = vx_call_create(instance, "main", &call)))

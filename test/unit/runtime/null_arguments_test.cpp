@@ -165,6 +165,10 @@ TEST_F(NullArguments, areNamed) {
   options.struct_size = sizeof(options);
   check("vx_instance_create", vx_instance_create, {"options"}, module, &options, &madeInstance);
   check("vx_instance_report", vx_instance_report, {}, instance, VX_REPORT_TEXT, &madeText);
+  vx_memory_estimate estimate = {};
+  estimate.struct_size = sizeof(estimate);
+  check("vx_instance_estimate_memory", vx_instance_estimate_memory, {"function", "symbols"}, instance, "main",
+        size_t(0), static_cast<const vx_symbol_value *>(nullptr), &estimate);
   check("vx_tensor_create", vx_tensor_create, {}, VX_I32, 1u, dims, numbers, sizeof(numbers), &madeValue);
   void (*release)(void *) = [](void *) {};
   check("vx_tensor_wrap", vx_tensor_wrap, {"release", "user"}, VX_I32, 1u, dims, numbers, sizeof(numbers), release,

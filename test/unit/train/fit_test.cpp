@@ -445,6 +445,53 @@ TEST(Fit, memoryStaysWhatItIs) {
 }
 #endif
 
+// 1,000 bytes for each row while a step runs.
+TEST(Fit, saysTheLargestBatchThatFits) {
+  static const std::string path = writeTrainingModule("fit_arena.vxm", [](ModuleBuilder &builder) {
+    auto &code = builder.module.programs[0]->body->instructions;
+    for (auto &&one :
+         {std::pair(Op::ArenaReserve, std::vector<uint32_t>{1}), std::pair(Op::Mul, std::vector<uint32_t>{1, 1, 0})})
+      code.insert(code.begin(), instruction(one.first, one.second));
+    code.insert(code.begin(), instruction(Op::ConstI64, {1}, 1000));
+  });
+  const Data data(100), validation(10, 2);
+  vx::InstanceOptions options = cpu();
+  uint64_t variables = 0;
+  {
+    const Session session(path, options);
+    const vx_memory_estimate one = session.get_instance().estimateMemory("train_step", {{{"batch", 1}}});
+    EXPECT_EQ(one.arena, 1000u);
+    variables = one.variables;
+  }
+  options.memoryLimit = variables + 21 * 1000;
+  auto fit = [&](const FitOptions &given) {
+    Session session(path, options);
+    session.fit(data.set, given);
+    return session.progress().step;
+  };
+  const std::string limit = std::to_string(options.memoryLimit), of = std::to_string(variables);
+  // Two results of four bytes are on top.
+  EXPECT_EQ(errorOf([&] { fit({.batch = 64}); }),
+            "argument: batch: a step of 64 rows takes " + std::to_string(variables + 64008) +
+                " bytes of device memory (" + of +
+                " for variables, 64000 for what lives while it runs), and the memory limit is " + limit +
+                " bytes; the largest batch that fits is 20");
+  EXPECT_NE(errorOf([&] { fit({.batch = 21}); }).find("the largest batch that fits is 20"), std::string::npos);
+  EXPECT_NE(errorOf([&] { fit({}); }).find("a step of 32 rows"), std::string::npos);
+  EXPECT_EQ(fit({.batch = 20}), 5u);
+  // With what is evaluated beside it, in memory of its own.
+  options.memoryLimit = variables + 20 * 1000 + 8;
+  EXPECT_NE(
+      errorOf([&] { fit({.batch = 20, .validation = &validation.set}); }).find("the largest batch that fits is 19"),
+      std::string::npos);
+  EXPECT_EQ(fit({.batch = 19, .validation = &validation.set}), 6u);
+  options.memoryLimit = variables + 999;
+  EXPECT_NE(errorOf([&] { fit({.batch = 20}); }).find("; no smaller batch that the module takes fits"),
+            std::string::npos);
+  // The halves of a step take nothing for rows here.
+  EXPECT_EQ(fit({.batch = 20, .accumulate = 2}), 3u);
+}
+
 TEST(Fit, callbacksThatAreNone) {
   const Data data(10);
   Session session(modulePath(), cpu());

@@ -858,7 +858,7 @@ bool ElementEvaluator::evaluateOp(Body &body, Operation &op) {
     isVarying |= value->isVarying();
     operands.push_back(value->index ? materialize(loc, *value->index) : value->value);
   }
-  if (isVarying && !OpTrait::hasElementwiseMappableTraits(&op))
+  if (isVarying && !mlir::OpTrait::hasElementwiseMappableTraits(&op))
     return op.emitOpError() << "cannot be computed on vectors", false;
   SmallVector<Type> types(op.getResultTypes());
   if (isVarying) {
@@ -909,7 +909,7 @@ bool ElementEvaluator::evaluateIndexOp(Body &body, Operation &op) {
       return finish({base, isa<arith::RemUIOp>(op) ? 1 : 0, {}});
     }
   }
-  if (isVarying && !OpTrait::hasElementwiseMappableTraits(&op))
+  if (isVarying && !mlir::OpTrait::hasElementwiseMappableTraits(&op))
     return op.emitOpError() << "cannot be computed on vectors", false;
   SmallVector<Value> values;
   for (auto [k, operand] : llvm::enumerate(operands)) {

@@ -11,7 +11,7 @@ constexpr double halfPiHigh[] = {0x1.921fb6p0, 0x1.921fb54442d18p0};
 constexpr double halfPiLow[] = {-0x1.777a5cf72cecep-25, 0x1.1a62633145c07p-54};
 
 /// |x| = (4 i + quadrant) pi/2 + r, |r| <= pi/4 and a little, with r = high + low.
-struct Reduced {
+struct Angle {
   Pair r;
   Integer quadrant; // its two low bits count
 };
@@ -35,7 +35,7 @@ llvm::SmallVector<Integer> pick(MathBuilder &m, llvm::ArrayRef<uint64_t> table, 
   return words;
 }
 
-Reduced reduce(MathBuilder &m, Number size) {
+Angle reduce(MathBuilder &m, Number size) {
   int64_t bits = m.bits();
   Integer word = m.bitsOf(size);
   Integer exponent = (word >> m.mantissaBits()) - m.bias();
@@ -104,20 +104,20 @@ Number negateWhere(MathBuilder &m, Integer bit, Number x) { return m.select(bit 
 } // namespace
 
 Number sin(MathBuilder &m, Number x) {
-  Reduced reduced = reduce(m, m.abs(x));
+  Angle reduced = reduce(m, m.abs(x));
   Number result = m.select((reduced.quadrant & 1) != 0, cosOf(m, reduced.r), sinOf(m, reduced.r));
   Number positive = negateWhere(m, reduced.quadrant & 2, result);
   return m.select(m.copySign(m.number(1.0), x) < 0.0, -positive, positive);
 }
 
 Number cos(MathBuilder &m, Number x) {
-  Reduced reduced = reduce(m, m.abs(x));
+  Angle reduced = reduce(m, m.abs(x));
   Number result = m.select((reduced.quadrant & 1) != 0, sinOf(m, reduced.r), cosOf(m, reduced.r));
   return negateWhere(m, (reduced.quadrant + 1) & 2, result);
 }
 
 Number tan(MathBuilder &m, Number x) {
-  Reduced reduced = reduce(m, m.abs(x));
+  Angle reduced = reduce(m, m.abs(x));
   Number sine = sinOf(m, reduced.r), cosine = cosOf(m, reduced.r);
   Condition odd = (reduced.quadrant & 1) != 0;
   Number result = m.select(odd, -cosine, sine) / m.select(odd, sine, cosine);

@@ -92,6 +92,8 @@ mlir::Value constantScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::T
 mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 /// Rounds `value` to the float `type` when it is wider.
 mlir::Value narrow(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type type);
+/// Rounds an accumulated tensor to the op's type.
+mlir::Value roundTo(KernelLowering &lowering, mlir::Location loc, mlir::Value accumulated, mlir::RankedTensorType type);
 /// `inside ? tensor[indices] : otherwise`, with one condition for each entry of `conditions`, tested outermost first.
 mlir::Value guardedRead(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> conditions,
                         llvm::function_ref<mlir::Value(mlir::OpBuilder &)> read,

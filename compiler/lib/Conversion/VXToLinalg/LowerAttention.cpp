@@ -7,8 +7,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 class AttentionLowering {
 public:
   AttentionLowering(KernelLowering &lowering, AttentionOp op)

@@ -14,16 +14,6 @@ Value multiplyAdd(OpBuilder &b, Location loc, Value lhs, Value rhs, Value acc, T
   return arith::AddFOp::create(b, loc, acc, product, contract);
 }
 
-/// Rounds an accumulated tensor to the op's type.
-Value roundTo(KernelLowering &lowering, Location loc, Value accumulated, RankedTensorType type) {
-  Type element = getBodyType(type.getElementType());
-  if (cast<RankedTensorType>(accumulated.getType()).getElementType() == element)
-    return accumulated;
-  return lowering.elementwise(loc, type, element, accumulated, [&](OpBuilder &b, Location l, ValueRange args) {
-    return narrow(b, l, args[0], element);
-  });
-}
-
 Value lowerContract(KernelLowering &lowering, ContractOp op) {
   auto lhsType = cast<RankedTensorType>(op.getLhs().getType()), rhsType = cast<RankedTensorType>(op.getRhs().getType());
   auto type = cast<RankedTensorType>(op.getResult().getType());

@@ -5,8 +5,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// One index of the data as i64, its range [lower, upper), and the place in its dimension that it means: one below 0
 /// counts from the end, unless all count from the start.
 struct WrappedIndex {

@@ -7,8 +7,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The rows of a tensor: the maps from its dimensions, and reductions along them.
 class Rows {
 public:

@@ -5,17 +5,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-Value roundTo(KernelLowering &lowering, Location loc, Value accumulated, RankedTensorType type) {
-  Type element = getBodyType(type.getElementType());
-  if (cast<RankedTensorType>(accumulated.getType()).getElementType() == element)
-    return accumulated;
-  return lowering.elementwise(loc, type, element, accumulated, [&](OpBuilder &b, Location l, ValueRange args) {
-    return narrow(b, l, args[0], element);
-  });
-}
-
 /// Loops over the input's dimensions; those in `axes` are reductions.
 Value lowerReduce(KernelLowering &lowering, ReduceOp op) {
   auto inputType = typeOf(op.getInput()), type = typeOf(op.getResult());

@@ -7,8 +7,6 @@ using namespace mlir;
 namespace vx {
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 Value read(OpBuilder &b, Location loc, Value tensor, ValueRange indices) {
   return tensor::ExtractOp::create(b, loc, tensor, indices);
 }

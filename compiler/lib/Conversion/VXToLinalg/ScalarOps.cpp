@@ -49,6 +49,15 @@ Value getWindowPlace(OpBuilder &builder, Location loc, const WindowDim &window, 
   return place;
 }
 
+Value roundTo(KernelLowering &lowering, Location loc, Value accumulated, RankedTensorType type) {
+  Type element = getBodyType(type.getElementType());
+  if (cast<RankedTensorType>(accumulated.getType()).getElementType() == element)
+    return accumulated;
+  return lowering.elementwise(loc, type, element, accumulated, [&](OpBuilder &b, Location l, ValueRange args) {
+    return narrow(b, l, args[0], element);
+  });
+}
+
 Value guardedRead(OpBuilder &builder, Location loc, ArrayRef<Value> conditions, function_ref<Value(OpBuilder &)> read,
                   function_ref<Value(OpBuilder &)> otherwise, Type type) {
   if (conditions.empty())

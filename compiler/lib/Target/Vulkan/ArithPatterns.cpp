@@ -14,13 +14,13 @@ namespace vx::vulkan {
 namespace {
 
 /// Emits arithmetic on one float type.
-struct Emitter {
+struct ArithEmitter {
   OpBuilder &builder;
   Location loc;
   FloatType type;
   IntegerType bits;
 
-  Emitter(OpBuilder &builder, Location loc, FloatType type)
+  ArithEmitter(OpBuilder &builder, Location loc, FloatType type)
       : builder(builder), loc(loc), type(type), bits(builder.getIntegerType(type.getWidth())) {}
 
   Value number(double value) {
@@ -97,7 +97,7 @@ struct DivFPattern : OpConversionPattern<arith::DivFOp> {
       rewriter.replaceOpWithNewOp<spirv::FConvertOp>(op, type, q);
       return success();
     }
-    Emitter e(rewriter, loc, type);
+    ArithEmitter e(rewriter, loc, type);
     bool wide = type.getWidth() == 64;
     double small = wide ? 0x1p-900 : 0x1p-90;
     // A divisor near the largest number has a reciprocal that may flush to zero, and the halves of one near the least
@@ -132,7 +132,7 @@ struct SqrtPattern : OpConversionPattern<math::SqrtOp> {
       rewriter.replaceOpWithNewOp<spirv::FConvertOp>(op, type, root);
       return success();
     }
-    Emitter e(rewriter, loc, type);
+    ArithEmitter e(rewriter, loc, type);
     Value x = adaptor.getOperand();
     Value root = spirv::GLSqrtOp::create(rewriter, loc, x);
     Value step = e.div(e.residual(x, root, root), e.add(root, root));
@@ -201,7 +201,7 @@ struct TruncPattern : OpConversionPattern<math::TruncOp> {
       : OpConversionPattern(converter, context, /*benefit=*/10) {}
   LogicalResult matchAndRewrite(math::TruncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Emitter e(rewriter, op.getLoc(), cast<FloatType>(adaptor.getOperand().getType()));
+    ArithEmitter e(rewriter, op.getLoc(), cast<FloatType>(adaptor.getOperand().getType()));
     Value x = adaptor.getOperand();
     Value below = spirv::GLCeilOp::create(rewriter, op.getLoc(), x);
     Value above = spirv::GLFloorOp::create(rewriter, op.getLoc(), x);
@@ -219,7 +219,7 @@ struct RoundEvenPattern : OpConversionPattern<math::RoundEvenOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     if (!op.getType().isF64())
       return rewriter.notifyMatchFailure(op, "narrower floats are rounded right as they are");
-    Emitter e(rewriter, op.getLoc(), cast<FloatType>(op.getType()));
+    ArithEmitter e(rewriter, op.getLoc(), cast<FloatType>(op.getType()));
     Value x = adaptor.getOperand(), size = e.abs(x), bound = e.number(0x1p52);
     Value rounded = e.sub(e.add(size, bound), bound);
     rewriter.replaceOp(op, e.select(e.less(size, bound), e.copySign(rounded, x), x));

@@ -15,7 +15,7 @@ namespace vx::vulkan {
 namespace {
 
 /// Emits arith ops on one scalar float type.
-struct Emitter {
+struct ExactEmitter {
   OpBuilder &builder;
   Location loc;
   FloatType type;
@@ -45,7 +45,7 @@ bool isErrorOfProduct(math::FmaOp op) {
 /// Dekker's product: each partial product of halves is exact.
 void expandErrorOfProduct(OpBuilder &builder, math::FmaOp op) {
   builder.setInsertionPoint(op);
-  Emitter e{builder, op.getLoc(), cast<FloatType>(op.getType())};
+  ExactEmitter e{builder, op.getLoc(), cast<FloatType>(op.getType())};
   Value ah = e.upperHalf(op.getA()), bh = e.upperHalf(op.getB());
   Value al = e.sub(op.getA(), ah), bl = e.sub(op.getB(), bh);
   Value error = e.add(e.mul(ah, bh), op.getC());

@@ -422,6 +422,42 @@ typedef enum vx_report_format { VX_REPORT_TEXT = 0, VX_REPORT_JSON = 1, VX_REPOR
 VX_API VX_MUST_CHECK vx_status vx_instance_report(const vx_instance *instance, vx_report_format format,
                                                   char **out_report);
 
+/* What a call of a function takes of its device's memory, in bytes, and what there is for it. */
+typedef struct vx_memory_estimate {
+  size_t struct_size; /* set by the caller to sizeof(vx_memory_estimate) */
+  uint64_t
+      constants; /* of the module on the device, with what is derived from them: once for all its instances there */
+  uint64_t variables; /* those of the instance, shared ones too, and what the function derives from them */
+  uint64_t arena;     /* what lives only while the function runs */
+  uint64_t inputs;    /* places that inputs are copied to where the device does not read host memory */
+  uint64_t results;
+  uint64_t total;          /* of all these */
+  uint64_t largest;        /* bytes of the largest allocation among them */
+  uint64_t memory_limit;   /* of the instance, for all but the constants; 0: none */
+  uint64_t device_memory;  /* of the device, others' share included; 0: not known */
+  uint64_t device_largest; /* the most bytes of one allocation there */
+  int fits;                /* `total` and `largest` are within these three */
+  int is_least;            /* sequences, loops or `open_size` may add to it what is known only when the call runs */
+  const char *open_size;   /* a size that depends on data and whose range has no end, as vx_symbol_info tells: what has
+                              it counts as nothing; NULL: none. Belongs to the instance */
+} vx_memory_estimate;
+
+/* Tells before a call what it will take. Nothing is allocated. A size that depends on data counts with the most that
+ * its range allows. A second call at the same time, or a submitted run, takes inputs and results of its own; several
+ * calls of one instance have an arena each.
+ *
+ * \param function      NULL: the first one.
+ * \param symbols       Values of all sizes that the function's inputs bind, as vx_module_functions tells them, each
+ *                      once, in any order; borrowed. NULL when `symbol_count` is 0.
+ * \param out_estimate  Filled on success; on failure all but `struct_size` is 0.
+ * \returns VX_INVALID_ARGUMENT for a size that is missing, unknown, given twice or out of its range, and for sizes that
+ *          the function does not take together; VX_NOT_FOUND for an unknown function.
+ *
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *function,
+                                                           size_t symbol_count, const vx_symbol_value *symbols,
+                                                           vx_memory_estimate *out_estimate);
+
 /* --- Values ------------------------------------------------------------------------------------------------------- */
 
 /* A value is immutable: its type, dims and bytes do not change, so any number of threads and calls may read it at once.

@@ -280,6 +280,17 @@ public:
     check(vx_instance_report(object, format, &text));
     return takeString(text);
   }
+  // What a call of a function takes where the sizes that its inputs bind are these.
+  vx_memory_estimate estimateMemory(const std::string &function,
+                                    std::span<const std::pair<std::string, int64_t>> sizes) const {
+    std::vector<vx_symbol_value> symbols;
+    for (const auto &[name, value] : sizes)
+      symbols.push_back({name.c_str(), value});
+    vx_memory_estimate estimate = {};
+    estimate.struct_size = sizeof(estimate);
+    check(vx_instance_estimate_memory(object, function.c_str(), symbols.size(), symbols.data(), &estimate));
+    return estimate;
+  }
   std::span<const vx_variable_info> variables() const {
     size_t count = 0;
     const vx_variable_info *first = vx_instance_variables(object, &count);

@@ -23,6 +23,7 @@ public:
     info.features = detectCpuFeatures();
     info.totalMemory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     info.maxAllocation = info.totalMemory;
+    info.readsHostMemory = true;
     return {};
   }
 

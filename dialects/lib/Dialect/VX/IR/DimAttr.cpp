@@ -342,7 +342,7 @@ struct Interval {
 
 /// Shows that one expression is at most another for all values of the symbols, which are not negative. Expressions
 /// share their parts, so a proof that followed every path might never end: it is given up after so many steps.
-class Prover {
+class TermProver {
 public:
   bool isAtMost(DimAttr lhs, DimAttr rhs) {
     if (lhs == rhs)
@@ -581,7 +581,7 @@ DimAttr DimAttr::broadcast(DimAttr lhs, DimAttr rhs) {
   return result;
 }
 
-bool DimAttr::isAtMost(DimAttr other) const { return Prover().isAtMost(*this, other); }
+bool DimAttr::isAtMost(DimAttr other) const { return TermProver().isAtMost(*this, other); }
 
 std::optional<int64_t> DimAttr::asConstant() const {
   return getKind() == DimKind::Constant ? std::optional(getValue()) : std::nullopt;

@@ -75,6 +75,8 @@ DimAttr getNumElements(RankedTensorType type) {
   return product;
 }
 
+RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
 RankedTensorType getTensorType(ArrayRef<DimAttr> dims, Type elementType) {
   SmallVector<int64_t> shape;
   bool isDynamic = false, isKnown = true;

@@ -30,6 +30,8 @@ DimAttr countBoxes(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> sizes, ll
 
 namespace vx {
 
+/// The type of what is known to be a tensor.
+mlir::RankedTensorType typeOf(mlir::Value tensor);
 /// The expression of dimension `index` of `type`: a constant for a static one, that of the encoding for a dynamic one,
 /// and null for a dynamic one that nothing describes.
 DimAttr getDim(mlir::RankedTensorType type, int64_t index);

@@ -1,0 +1,142 @@
+// What is told of a call's memory before it runs, beside what it takes.
+#include "exec/memory_estimate.h"
+#include "derived_program.h"
+#include "programs.h"
+#include "runtime_test.h"
+
+namespace vx::test {
+
+class MemoryEstimate : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (const std::string missing = missingLibrary(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+  }
+  bool readsHostMemory() const { return std::string_view(GetParam()) == "cpu"; }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, MemoryEstimate, testing::Values("cpu", "vulkan", "cuda", "rocm"),
+                         [](const auto &device) { return std::string(device.param); });
+
+static Ref<Instance> makeAffine(const char *device, uint64_t limit = 0) {
+  ModuleBuilder builder;
+  addAffine(builder);
+  builder.addCpuTarget();
+  builder.addVulkanTarget();
+  for (const char *vendor : {"cuda", "rocm"})
+    builder.addStandInTarget(vendor);
+  Ref<Module> module;
+  Ref<Instance> instance;
+  EXPECT_OK(Module::load(builder.write("memory_estimate.vxm"), module));
+  EXPECT_OK(derived::makeSharing(nullptr, module, device, instance, limit));
+  return instance;
+}
+
+TEST_P(MemoryEstimate, isWhatACallTakes) {
+  const Ref<Instance> instance = makeAffine(GetParam());
+  for (int64_t n : {1, 7, 64, 1021, 4096}) {
+    vx_memory_estimate estimate = {};
+    const BoundSymbol size{"n", n};
+    ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+    const auto bytes = static_cast<uint64_t>(n) * 4;
+    EXPECT_EQ(estimate.arena, bytes);
+    EXPECT_EQ(estimate.results, bytes);
+    EXPECT_EQ(estimate.inputs, readsHostMemory() ? 0 : bytes);
+    EXPECT_EQ(estimate.variables, 0u);
+    EXPECT_EQ(estimate.largest, bytes);
+    EXPECT_EQ(estimate.constants, readsHostMemory() ? 0u : 4096u * 4);
+    EXPECT_EQ(estimate.total, estimate.constants + estimate.arena + estimate.results + estimate.inputs);
+    EXPECT_TRUE(estimate.fits);
+    EXPECT_FALSE(estimate.is_least);
+    EXPECT_EQ(estimate.open_size, nullptr);
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runMain(*instance, {vectorValue(std::vector<int32_t>(static_cast<size_t>(n), 1))}, outputs));
+    EXPECT_EQ(instance->usedMemory(), estimate.total - estimate.constants) << n;
+  }
+}
+
+TEST_P(MemoryEstimate, hasWhatIsDerived) {
+  Ref<Module> module;
+  ASSERT_OK(Module::load(derived::Builder().write("memory_estimate_derived.vxm"), module));
+  for (uint32_t function : {derived::Read, derived::Mix, derived::Two, derived::AddState}) {
+    Ref<Instance> instance;
+    ASSERT_OK(derived::makeSharing(nullptr, module, GetParam(), instance));
+    vx_memory_estimate estimate = {};
+    ASSERT_OK(estimateMemory(*instance, function, {}, estimate));
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runMain(*instance, {vectorValue(derived::all(1))}, outputs, function));
+    EXPECT_EQ(instance->usedMemory(), estimate.total - estimate.constants) << function;
+  }
+}
+
+TEST_P(MemoryEstimate, knowsTheLimit) {
+  // Of a call of 64 elements: arena, result, and a place for the input.
+  const uint64_t needed = (readsHostMemory() ? 2 : 3) * 64 * 4;
+  const BoundSymbol size{"n", 64};
+  for (uint64_t limit : {needed - 1, needed}) {
+    const Ref<Instance> instance = makeAffine(GetParam(), limit);
+    vx_memory_estimate estimate = {};
+    ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+    EXPECT_EQ(estimate.memory_limit, limit);
+    EXPECT_EQ(estimate.fits, limit == needed);
+    std::vector<Ref<Value>> outputs;
+    EXPECT_EQ(runMain(*instance, {vectorValue(std::vector<int32_t>(64, 1))}, outputs).ok(), limit == needed);
+  }
+}
+
+TEST_P(MemoryEstimate, refusesSizes) {
+  const Ref<Instance> instance = makeAffine(GetParam());
+  vx_memory_estimate estimate = {};
+  const BoundSymbol good{"n", 3}, other{"m", 3}, large{"n", 4097}, twice[] = {{"n", 3}, {"n", 4}};
+  EXPECT_FAILS(estimateMemory(*instance, 0, {}, estimate), VX_INVALID_ARGUMENT,
+               "function 'main' wants a value of size 'n', got none");
+  EXPECT_FAILS(estimateMemory(*instance, 0, {&other, 1}, estimate), VX_INVALID_ARGUMENT,
+               "function 'main' has no size 'm' that its inputs decide");
+  EXPECT_FAILS(estimateMemory(*instance, 0, {&large, 1}, estimate), VX_INVALID_ARGUMENT,
+               "size 'n': want 0 to 4096, a multiple of 1, got 4097");
+  EXPECT_FAILS(estimateMemory(*instance, 0, twice, estimate), VX_INVALID_ARGUMENT,
+               "size 'n' is given twice, as 3 and 4");
+  EXPECT_OK(estimateMemory(*instance, 0, {&good, 1}, estimate));
+}
+
+// A result whose size the data decides counts with the most that its range has, and is named where that has no end.
+TEST(MemoryEstimateOfData, isTheMostOrIsOpen) {
+  for (int64_t most : {int64_t(5), INT64_MAX}) {
+    ModuleBuilder builder;
+    format::FunctionT &main = builder.function();
+    main.symbols.push_back(symbol("n", 0, 1000));
+    main.symbols.push_back(symbol("k", 0, most, 1, /*dataDependent=*/true));
+    main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
+    main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(1)));
+    // i64: 0 n, 1 k, 2 bytes; buffers: 0 x, 1 y, 2 what it is counted in
+    BlockPtr body = block(instruction(Op::ConstI64, {2}, 4), instruction(Op::Mul, {2, 0, 2}),
+                          instruction(Op::Allocate, {2, 2}), instruction(Op::Allocate, {1, 2}),
+                          instruction(Op::ConstI64, {1}, 2));
+    builder.program("counted", 3, 3, 0, std::move(body)).results.push_back(tensorResult(1, {1}));
+    builder.addCpuTarget();
+    Ref<Instance> instance;
+    ASSERT_OK(makeInstance(builder.write("memory_estimate_data.vxm"), "cpu", instance));
+    vx_memory_estimate estimate = {};
+    const BoundSymbol size{"n", 100};
+    ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+    EXPECT_EQ(estimate.results, most == 5 ? 20u : 0u);
+    EXPECT_EQ(estimate.arena, 400u);
+    EXPECT_EQ(estimate.is_least, most != 5);
+    EXPECT_STREQ(estimate.open_size, most == 5 ? nullptr : "k");
+  }
+}
+
+// What a loop allocates is not known.
+TEST(MemoryEstimateOfData, isLeastWithALoop) {
+  ModuleBuilder builder;
+  addRepeat(builder);
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write("memory_estimate_loop.vxm"), "cpu", instance));
+  vx_memory_estimate estimate = {};
+  const BoundSymbol size{"n", 100};
+  ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+  EXPECT_TRUE(estimate.is_least);
+  EXPECT_EQ(estimate.results, 400u);
+}
+
+} // namespace vx::test
