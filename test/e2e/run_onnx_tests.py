@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """The node tests that the package onnx brings, and its models of gradients, of all ops that are imported.
 
-  run_onnx_tests.py --bin BUILD/bin [--device cpu,vulkan] [--jobs N] [--part K/N] [--filter TEXT] [--write]
+  run_onnx_tests.py --bin BUILD/bin [--device cpu,vulkan] [--jobs N] [--part K/N] [--turns] [--filter TEXT] [--write]
 
 Each is compiled with its sizes in the model (static) and with each size as a symbol of its own (symbolic). One that is refused in either, as its axes or its
 filter are inputs, is compiled with all inputs but the first as constants and the first one's sizes as symbols (constant). test/e2e/onnx_tests.txt lists what
 passes: NAME MODE DEVICES. A wrong result, a crash, a hang, or a refusal that is not exit code 3 with a message fails whether it is listed or not; a listed
 test that does not pass or is not there any more fails, and so does one that passes and is not listed. --write brings the list up to what passes now. Tests
 that are listed share a module with others, as starting processes is most of the work; a module that fails is taken apart. The modes take turns in the
-variant of the CPU's code, so that no code is made that does not run. Exit code: 0 all as listed, 1 not.
+variant of the CPU's code, so that no code is made that does not run; with --turns a test that is listed as static and as symbolic runs on a GPU in one of
+the two, every other test in the other. Exit code: 0 all as listed, 1 not.
 """
 import argparse
 import collections
@@ -264,6 +265,7 @@ def main():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--part", default="0/1", help="K/N: every N-th test, from the K-th on")
+    parser.add_argument("--turns", action="store_true", help="on GPUs each test in one mode of those it is listed in")
     parser.add_argument("--filter", default="")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -282,6 +284,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         runner = Runner(options.bin, folder, devices)
 
+        numbers = {test.name: number for number, test in enumerate(tests)}
+
+        def is_others_turn(test, mode, device):
+            both = all(device in listed.get((test.name, each), ()) for each in ("static", "symbolic"))
+            return options.turns and device != "cpu" and both and mode == ("static", "symbolic")[numbers[test.name] % 2]
+
         def passes_in(test, mode):
             return passing.get((test.name, mode), set()) >= set(devices)
 
@@ -295,7 +303,7 @@ def main():
             refused = dict(zip(asked, pool.map(lambda pair, each: runner.refusals(*pair, each), asked, each)))
             groups = collections.defaultdict(list)
             for test, mode in pairs:
-                able = tuple(device for device in devices if device not in refused.get((test, mode), {}))
+                able = tuple(device for device in devices if device not in refused.get((test, mode), {}) and not is_others_turn(test, mode, device))
                 if able:
                     groups[mode, test.opset, able, (test, mode) in refused].append(test)
             works = [(mode, able, group[begin:begin + SHARED]) for (mode, _, able, _), group in groups.items() for begin in range(0, len(group), SHARED)]

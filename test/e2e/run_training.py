@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Training steps of small networks against the formulas in NumPy, in f64: losses, metrics and all variables after each step.
 
-  run_training.py --bin BUILD/bin --source REPOSITORY [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT]
+  run_training.py --bin BUILD/bin --source REPOSITORY [--device cpu,vulkan] [--variants rocm=gfx1100] [--filter TEXT] [--gpu-every N]
 
 Each step begins with what the one before left on the device, so that rounding does not add up. Bits are equal with one thread and with several, and the second time.
 A step with a label that is no class changes no variable. AMD GPUs, which are emulated, take few steps of the digits, beside the CPU. Exit code: 0 all as wanted, 1 not.
@@ -704,6 +704,7 @@ def get_options():
     parser.add_argument("--device", default="cpu,vulkan")
     parser.add_argument("--variants", action="append", default=[])
     parser.add_argument("--filter", default="")
+    parser.add_argument("--gpu-every", type=int, default=1, help="every N-th of the losses and optimizers on GPUs, all of them on the CPU")
     return parser.parse_args()
 
 
@@ -728,18 +729,22 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(options, folder)
-        for case in CASES:
+        for number, case in enumerate(CASES):
             if options.filter not in case.name:
+                continue
+            # A case on a GPU is a module of its own, with kernels that others have too.
+            on = [device for device in devices if device == "cpu" or number % options.gpu_every == 0]
+            if not on:
                 continue
             net = Net(np.random.default_rng(sum(map(ord, case.name))), case.last)
             net.save(runner.path("net.onnx"))
             try:
-                module = runner.compile(runner.path("net.onnx"), devices, "--dim", f"batch={BATCH}", *case.get_flags())
+                module = runner.compile(runner.path("net.onnx"), on, "--dim", f"batch={BATCH}", *case.get_flags())
             except RuntimeError as error:
                 failed += 1
                 print(f"FAILED {case.name}: {error}")
                 continue
-            for device in devices:
+            for device in on:
                 attempt(case.name, device, lambda threads: run_case(runner, case, device, threads, module, net))
         if options.filter in "refused":
             net = Net(np.random.default_rng(2))

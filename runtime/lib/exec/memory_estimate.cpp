@@ -107,8 +107,8 @@ void Estimator::addInstruction(const Program &program, const Instruction &instru
     registers[operands[0]] = registers[operands[1]];
     return;
   case Op::Select:
-    registers[operands[0]] = registers[operands[1]] ? registers[operands[*registers[operands[1]] != 0 ? 2 : 3]]
-                                                    : std::optional<int64_t>();
+    registers[operands[0]] =
+        registers[operands[1]] ? registers[operands[*registers[operands[1]] != 0 ? 2 : 3]] : std::optional<int64_t>();
     return;
   case Op::ArenaReserve:
     if (const std::optional<int64_t> &size = registers[operands[0]])
@@ -177,7 +177,8 @@ Status Estimator::run(std::span<const BoundSymbol> sizes) {
     addAllocation(estimate.results, size);
   }
   estimate.constants = instance.loaded().constantBytes();
-  const uint64_t counted = addBytes(addBytes(estimate.variables, estimate.arena), addBytes(estimate.inputs, estimate.results));
+  const uint64_t counted =
+      addBytes(addBytes(estimate.variables, estimate.arena), addBytes(estimate.inputs, estimate.results));
   estimate.total = addBytes(counted, estimate.constants);
   const hal::DeviceInfo &info = instance.device().info();
   estimate.device_memory = info.totalMemory;

@@ -9,8 +9,8 @@ namespace vx::train {
 static uint64_t addBytes(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 
 // Of all functions that are there at once.
-static vx_memory_estimate estimateOf(const Instance &instance, std::span<const vx_function_info *const> functions, const Feed &feed,
-                                     int64_t batch) {
+static vx_memory_estimate estimateOf(const Instance &instance, std::span<const vx_function_info *const> functions,
+                                     const Feed &feed, int64_t batch) {
   vx_memory_estimate sum = {};
   for (const vx_function_info *function : functions) {
     const vx_memory_estimate one = instance.estimateMemory(function->name, feed.sizes(*function, batch));
@@ -43,7 +43,8 @@ static std::string shortageOf(const vx_memory_estimate &estimate) {
                      estimate.device_largest);
 }
 
-std::string checkMemory(const Instance &instance, std::span<const vx_function_info *const> functions, const Feed &feed, int64_t batch) {
+std::string checkMemory(const Instance &instance, std::span<const vx_function_info *const> functions, const Feed &feed,
+                        int64_t batch) {
   const vx_memory_estimate estimate = estimateOf(instance, functions, feed, batch);
   if (estimate.fits)
     return estimate.open_size == nullptr

@@ -1,6 +1,6 @@
 // What is told of a call's memory before it runs, beside what it takes.
-#include "exec/memory_estimate.h"
 #include "derived_program.h"
+#include "exec/memory_estimate.h"
 #include "programs.h"
 #include "runtime_test.h"
 
@@ -108,9 +108,9 @@ TEST(MemoryEstimateOfData, isTheMostOrIsOpen) {
     main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
     main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(1)));
     // i64: 0 n, 1 k, 2 bytes; buffers: 0 x, 1 y, 2 what it is counted in
-    BlockPtr body = block(instruction(Op::ConstI64, {2}, 4), instruction(Op::Mul, {2, 0, 2}),
-                          instruction(Op::Allocate, {2, 2}), instruction(Op::Allocate, {1, 2}),
-                          instruction(Op::ConstI64, {1}, 2));
+    BlockPtr body =
+        block(instruction(Op::ConstI64, {2}, 4), instruction(Op::Mul, {2, 0, 2}), instruction(Op::Allocate, {2, 2}),
+              instruction(Op::Allocate, {1, 2}), instruction(Op::ConstI64, {1}, 2));
     builder.program("counted", 3, 3, 0, std::move(body)).results.push_back(tensorResult(1, {1}));
     builder.addCpuTarget();
     Ref<Instance> instance;
