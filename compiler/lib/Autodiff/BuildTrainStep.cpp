@@ -23,6 +23,8 @@ constexpr llvm::StringLiteral kRate = "rate", kSeed = "seed", kKeep = "keep", kG
 
 /// Elements that the places in a pool are multiples of.
 constexpr int64_t kSlot = kVariableAlignment / 4;
+/// See Parameter::part.
+constexpr unsigned kPoolParts = 3;
 
 /// A parameter and its place in the pools, in elements.
 struct Parameter {
@@ -30,6 +32,9 @@ struct Parameter {
   int64_t start = 0, size = 0;
 
   bool fillsSlots() const { return size % kSlot == 0; }
+  /// Which part of the pool it lies in: what is computed there, then vectors, many of whose gradients are sums of
+  /// columns and may be one kernel's, then what leaves gaps behind it.
+  unsigned part() { return !fillsSlots() ? 2 : variable.getType().getRank() > 1 ? 0 : 1; }
 };
 
 struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
@@ -205,8 +210,7 @@ private:
     return success();
   }
 
-  /// The variables that the loss depends on, each in slots of its own: first those that leave no gap behind them,
-  /// whose gradients are computed where they lie in the pool.
+  /// The variables that the loss depends on, each in slots of its own.
   void findParameters() {
     Value value = step.getBody().front().getTerminator()->getOperand(0);
     llvm::DenseSet<Value> reached = findFloatDependences(value);
@@ -222,9 +226,9 @@ private:
         continue;
       parameters.push_back({variable, 0, type.getNumElements()});
     }
-    for (bool isWhole : {true, false})
+    for (unsigned part = 0; part < kPoolParts; ++part)
       for (Parameter &parameter : parameters)
-        if (parameter.fillsSlots() == isWhole) {
+        if (parameter.part() == part) {
           parameter.start = poolSize;
           poolSize += static_cast<int64_t>(llvm::alignTo(parameter.size, kSlot));
         }
@@ -427,12 +431,15 @@ private:
   /// put together apart, so that the others need not be.
   Value joinGradients(GraphBuilder &g, ValueRange gradients) {
     SmallVector<Value> parts, rest;
-    for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
-      Value flat = g.reshape(gradient, {g.dim(parameter.size)});
-      (parameter.fillsSlots() ? parts : rest).push_back(flat);
-      if (int64_t gap = llvm::alignTo(parameter.size, kSlot) - parameter.size; gap > 0)
-        rest.push_back(g.splat(0, RankedTensorType::get({gap}, g.builder.getF32Type())));
-    }
+    for (unsigned part = 0; part < kPoolParts; ++part)
+      for (auto [parameter, gradient] : llvm::zip_equal(parameters, gradients)) {
+        if (parameter.part() != part)
+          continue;
+        Value flat = g.reshape(gradient, {g.dim(parameter.size)});
+        (parameter.fillsSlots() ? parts : rest).push_back(flat);
+        if (int64_t gap = llvm::alignTo(parameter.size, kSlot) - parameter.size; gap > 0)
+          rest.push_back(g.splat(0, RankedTensorType::get({gap}, g.builder.getF32Type())));
+      }
     auto join = [&](ArrayRef<Value> tensors) {
       return tensors.size() == 1 ? tensors.front() : g.emit<ConcatOp>(ValueRange(tensors), 0);
     };

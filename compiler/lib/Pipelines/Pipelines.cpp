@@ -183,6 +183,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   }
   pm.addNestedPass<func::FuncOp>(createJoinSummedDimsPass());
   if (backend.splitsReductions()) {
+    pm.addNestedPass<func::FuncOp>(createJoinColumnSumsPass());
     pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once

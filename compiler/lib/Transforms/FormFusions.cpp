@@ -49,9 +49,31 @@ bool isRandomMask(Operation *op) {
   return compare && compare.getLhs().getDefiningOp<RandomBitsOp>() && getSplatNumber(compare.getRhs());
 }
 
+/// True for a check of indices that few elements read, each by itself: a label that is compared with all classes. The
+/// first kernel that reads them checks them, and none is waited for.
+bool isCheckOfReaders(Operation *op) {
+  constexpr int64_t kMostReaders = 64; // elements for each index
+  auto check = dyn_cast<CheckIndicesOp>(op);
+  if (!check || !check.getFromStart())
+    return false;
+  auto countStatic = [](RankedTensorType type) {
+    int64_t count = 1;
+    for (int64_t size : type.getShape())
+      count = ShapedType::isDynamic(size) ? count : count * size;
+    return count;
+  };
+  RankedTensorType own = typeOf(check.getResult());
+  return llvm::all_of(check->getUsers(), [&](Operation *user) {
+    if (!isa<BroadcastOp>(user) && !user->hasTrait<OpTrait::Elementwise>())
+      return false;
+    RankedTensorType type = typeOf(user->getResult(0));
+    return type.getNumDynamicDims() == own.getNumDynamicDims() && countStatic(type) <= kMostReaders * countStatic(own);
+  });
+}
+
 /// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
 bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op))
+  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -62,10 +84,25 @@ bool isFree(Operation *op) {
 /// True for a concatenation whose tensors are computed where they are to lie, or copied there: it is no part of another
 /// kernel, which would look for the part that each element is of.
 bool isJoinedInMemory(Operation *op) {
+  constexpr int64_t kLongVector = 1 << 16; // of which no kernel looks for the part of each element
   auto concat = dyn_cast<ConcatOp>(op);
-  return concat && concat.getInputs().size() > kMostPartsSought && getPartOffsets(concat) &&
+  return concat && getPartOffsets(concat) &&
+         (concat.getInputs().size() > kMostPartsSought ||
+          (concat.getType().getRank() == 1 && concat.getType().getNumElements() >= kLongVector)) &&
          llvm::none_of(concat.getInputs(),
                        [](Value input) { return input.getDefiningOp() && isFree(input.getDefiningOp()); });
+}
+
+/// True for few matrices side by side of which only the sums of columns are read: each column looks for its part.
+bool isPartOfSum(Operation *op) {
+  constexpr int64_t kMostColumns = 1024; // more are put side by side first
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!concat || concat.getInputs().size() > kMostPartsSought || !concat->hasOneUse() || concat.getAxis() != 1)
+    return false;
+  auto sum = dyn_cast<ReduceOp>(*concat->user_begin());
+  RankedTensorType type = concat.getType();
+  return sum && sum.getAxes() == ArrayRef<int64_t>{0} && type.getRank() == 2 && !type.isDynamicDim(1) &&
+         type.getDimSize(1) <= kMostColumns;
 }
 
 /// True when `op` is the last of a chain of elementwise ops that begins at an anchor, each with one reader: that
@@ -96,7 +133,7 @@ llvm::DenseSet<Operation *> findDerivable(func::FuncOp function) {
       constantBytes[op->getResult(0)] = isFree(op) ? 0 : getStaticSizeInBytes(type);
     if (variables.isLoad(op))
       constantBytes[op->getResult(0)] = getStaticSizeInBytes(type);
-    bool isView = isFree(op) || isa<ReshapeOp>(op);
+    bool isView = (isFree(op) && !mayFault(op)) || isa<ReshapeOp>(op);
     if (op->getNumOperands() == 0 || (!isView && (!isComputedByKernel(op) || mayFault(op))))
       return;
     uint64_t bytes = 0;
@@ -156,7 +193,27 @@ public:
 
   bool hasSeveralResults() const { return leaving.size() > 1; }
 
-  FusionOp materialize() {
+  /// The checks that are computed inside, where nothing else has computed them before.
+  llvm::SetVector<Operation *> getChecks() const {
+    llvm::SetVector<Operation *> checks;
+    auto add = [&](Operation *op, auto &&self) -> void {
+      for (OpOperand &use : op->getOpOperands())
+        if (Operation *producer = use.get().getDefiningOp();
+            producer && !members.contains(producer) && isFree(producer) && !isUpdated(use)) {
+          if (isa<CheckIndicesOp>(producer))
+            checks.insert(producer);
+          self(producer, self);
+        }
+    };
+    for (Operation *op : members)
+      add(op, add);
+    return checks;
+  }
+
+  Operation *getRoot() const { return root; }
+
+  /// `checked` are those of its checks that an earlier kernel makes.
+  FusionOp materialize(const llvm::DenseSet<Operation *> &checked) {
     SmallVector<Operation *> order(members.begin(), members.end());
     llvm::sort(order, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
 
@@ -193,6 +250,10 @@ public:
       for (Value operand : op->getOperands())
         if (!mapping.contains(operand))
           self(operand.getDefiningOp(), self);
+      if (checked.contains(op)) { // the same indices
+        mapping.map(op->getResult(0), mapping.lookup(op->getOperand(0)));
+        return;
+      }
       Operation *clone = builder.clone(*op, mapping);
       if (auto constant = dyn_cast<ConstantOp>(clone))
         constant.removeNamesAttr(); // a number in a kernel, whichever initializer held it
@@ -470,6 +531,8 @@ private:
     // What could end another anchor's kernel does not begin this one's.
     if (anchor && getRole(producer) == Role::Pointwise && !usersPreserveElements && isEpilogue(producer))
       return false;
+    if (isPartOfSum(producer))
+      return true;
     if (getRole(producer) == Role::Anchor) {
       // The anchor's result must be the root's shape, element for element, or tiles of both would not agree.
       if ((anchor && !isCompanion(producer)) || !usersPreserveElements)
@@ -514,8 +577,19 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
   }
   if (llvm::any_of(groups, [](const Group &group) { return group.hasSeveralResults(); }))
     context.dependences.sort();
+  // Of what several kernels read the first checks it, so that variables are stored without waiting for the others.
+  llvm::MapVector<Operation *, Group *> firstOf;
   for (Group &group : groups)
-    group.materialize();
+    for (Operation *check : group.getChecks())
+      if (Group *&first = firstOf[check]; !first || group.getRoot()->isBeforeInBlock(first->getRoot()))
+        first = &group;
+  for (Group &group : groups) {
+    llvm::DenseSet<Operation *> checked;
+    for (auto [check, first] : firstOf)
+      if (first != &group)
+        checked.insert(check);
+    group.materialize(checked);
+  }
 }
 
 /// A number in all places that a kernel writes over is made by a kernel: a constant would store it as often.

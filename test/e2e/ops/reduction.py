@@ -52,9 +52,27 @@ def cases():
     yield reduce("sum_of_inf", "sum", "f32", [2, 3], [1], values(float("inf"), 1.0, 2.0, float("inf"), -float("inf"), 0.0))
     # Many small ones: a sum in f16 would stop at 2048.
     yield reduce("sum_f16_accumulates_in_f32", "sum", "f16", [4096], [0], values(1.0))
+    yield from columns_beside_each_other()
     yield from long_rows()
     yield from places()
     yield from windows()
+
+
+def columns_beside_each_other():
+    """Sums of columns in one vector, as gradients of biases are, with gaps and something else around them."""
+    for name, rows, sizes, gap in (("two", 7, [5, 3], 0), ("three", 128, [256, 128, 10], 6), ("four", 17, [1, 16, 7], 9), ("one_row", 1, [3, 4], 2),
+                                   ("no_rows", 0, [3, 4], 2), ("many", 5, [3, 2, 7, 1, 4, 6], 1), ("wide", 3, [900, 200], 8), ("tall", 5000, [6, 3], 0)):
+        inputs, lines, parts = {"w": Input("f32", [11], uniform())}, [], ["w"]
+        for index, size in enumerate(sizes):
+            inputs[f"x{index}"] = Input("f32", [rows, size], uniform())
+            lines.append(f"  %s{index} = vx.reduce sum %x{index} axes = [0] : {tensor_type('f32', [rows, size])}")
+            parts.append(f"s{index}")
+        if gap:
+            lines.append(f"  %gap = vx.constant dense<0.0> : {tensor_type('f32', [gap])}")
+            parts.append("gap")
+        types = [tensor_type("f32", [size]) for size in [11, *sizes, *([gap] if gap else [])]]
+        lines.append(f"  %r = vx.concat axis = 0({', '.join('%' + part for part in parts)}) : {', '.join(types)}")
+        yield Case(f"columns_{name}", inputs, "\n".join(lines), {"r": Result("f32", [11 + sum(sizes) + gap], sum_of(max(rows, 1), "f32"))})
 
 
 def long_rows():

@@ -111,6 +111,27 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def JoinColumnSumsPass : Pass<"vx-join-column-sums", "::mlir::func::FuncOp"> {
+  let summary = "Make one sum of sums of columns that are concatenated";
+  let description = [{
+    Neighbours in a concatenation of vectors that are sums over the rows of matrices with as many rows, and zeros between them, become the sum of the matrices side by
+    side:
+
+        %0 = vx.reduce sum %a axes = [0] : tensor<128x256xf32>
+        %1 = vx.reduce sum %b axes = [0] : tensor<128x10xf32>
+        %2 = vx.concat %weights, %0, %1, %zeros axis = 0 : ... tensor<256xf32>, tensor<10xf32>, tensor<6xf32>
+        ->
+        %3 = vx.concat %a, %b, %zeros_of_rows axis = 1 : ... -> tensor<128x272xf32>
+        %4 = vx.reduce sum %3 axes = [0] : tensor<128x272xf32>
+        %2 = vx.concat %weights, %4 axis = 0 : ... tensor<272xf32>
+
+    The gradients of biases are such sums, and a small one is over before the next kernel has begun. At most 4 pieces with 1024 columns and, where that is known, 4096
+    rows: each column of the joined matrix looks for its part, and all matrices are kept until then. Needs: the graph phase. Keeps: dynamic numbers of rows. Numerics: the order of
+    a sum may be another one.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
   let summary = "Make one dimension of neighbours that a contraction sums";
   let description = [{
