@@ -24,6 +24,12 @@ std::string getTextReport(const CompilationReport &report) {
     if (program.derivedOfVariables > 0)
       os << "         on change " << program.dispatchesOnChange << " dispatches for " << program.derivedOfVariables
          << " values derived from variables of " << program.derivedOfVariablesBytes << " bytes\n";
+    if (program.functions.size() > 1)
+      for (const FunctionReport &function : program.functions)
+        os << "         " << printableLine(function.name) << ": " << function.dispatches << " dispatches and "
+           << function.copies << " copies in " << function.segments << (function.segments == 1 ? " replay" : " replays")
+           << ", arena " << printableLine(function.arenaSize) << " bytes, at least "
+           << printableLine(function.arenaLowerBound) << "\n";
   }
   for (const SavedValue &value : report.saved.values) {
     os << printableLine(value.function) << (value.isRecomputed ? " computes again " : " keeps ") << value.bytes
@@ -85,6 +91,17 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("derived_of_variables_bytes", static_cast<int64_t>(program.derivedOfVariablesBytes));
           json.attribute("arena_bytes", program.arenaSize);
           json.attribute("arena_lower_bound_bytes", program.arenaLowerBound);
+          json.attributeArray("functions", [&] {
+            for (const FunctionReport &function : program.functions)
+              json.object([&] {
+                json.attribute("name", function.name);
+                json.attribute("dispatches", static_cast<int64_t>(function.dispatches));
+                json.attribute("copies", static_cast<int64_t>(function.copies));
+                json.attribute("replays", static_cast<int64_t>(function.segments));
+                json.attribute("arena_bytes", function.arenaSize);
+                json.attribute("arena_lower_bound_bytes", function.arenaLowerBound);
+              });
+          });
         });
     });
     json.attributeArray("saved", [&] {

@@ -715,11 +715,16 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
           return;
         }
         report.dispatches += dispatches;
+        FunctionReport &function = report.functions.emplace_back();
+        function.name = program.getSymName().str();
+        function.dispatches = dispatches;
+        program.walk([&](vxrt::CopyOp) { ++function.copies; });
+        program.walk([&](vxrt::SegmentOp) { ++function.segments; });
         // A maximum of many is told by vx-info, term by term.
         auto size = program->getAttrOfType<DimAttr>(vxrt::kArenaSizeAttr);
-        report.arenaSize = size ? size.str() : "max(...)";
+        report.arenaSize = function.arenaSize = size ? size.str() : "max(...)";
         if (auto bound = program->getAttrOfType<DimAttr>(vxrt::kArenaLowerBoundAttr))
-          report.arenaLowerBound = bound.str();
+          report.arenaLowerBound = function.arenaLowerBound = bound.str();
       });
       results.programs.push_back(std::move(report));
     }

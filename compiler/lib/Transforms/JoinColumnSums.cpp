@@ -132,9 +132,9 @@ private:
     DimAttr rows = getDim(typeOf(first->rows), 0);
     SmallVector<Value> columns;
     for (const Piece &piece : found)
-      columns.push_back(piece.rows ? piece.rows
-                                   : g.splat(0, getTensorType({rows, g.dim(piece.columns)},
-                                                              typeOf(piece.vector).getElementType())));
+      columns.push_back(
+          piece.rows ? piece.rows
+                     : g.splat(0, getTensorType({rows, g.dim(piece.columns)}, typeOf(piece.vector).getElementType())));
     return g.reduce(ReduceKind::sum, g.emit<ConcatOp>(ValueRange(columns), 1), {0});
   }
 

@@ -97,6 +97,14 @@ struct ConstraintReport {
   std::string function, node, want;
 };
 
+/// What a call of one function does.
+struct FunctionReport {
+  std::string name;
+  uint64_t dispatches = 0, copies = 0;
+  uint64_t segments = 0; // of commands, each of which is recorded once and then replayed
+  std::string arenaSize, arenaLowerBound;
+};
+
 struct ProgramReport {
   std::string target;
   std::vector<std::pair<std::string, int64_t>> constraints;
@@ -106,6 +114,7 @@ struct ProgramReport {
   uint64_t derivedConstants = 0, derivedBytes = 0;
   uint64_t dispatchesOnChange = 0; // for what is derived from variables, which is computed when they have changed
   uint64_t derivedOfVariables = 0, derivedOfVariablesBytes = 0;
+  std::vector<FunctionReport> functions;
 };
 
 /// Sizes of `--dim` that get no version of their own, since a node can never take them together.
