@@ -24,6 +24,8 @@ private:
   Status sizeOf(const Argument &argument, uint64_t &size);
   void addProgram(const Program &program);
   void addInstruction(const Program &program, const Instruction &instruction);
+  void passBlock(const Block &block);
+  void addSize(std::optional<int64_t> size);
   void addAllocation(uint64_t &place, uint64_t size) {
     place = addBytes(place, size);
     estimate.largest = std::max(estimate.largest, size);
@@ -97,6 +99,28 @@ Status Estimator::sizeOf(const Argument &argument, uint64_t &size) {
   return tensorByteSize(argument.type.elementType, dims, size).addContext(argument.name);
 }
 
+// What loops and branches allocate and compute is not the same in each call.
+void Estimator::passBlock(const Block &block) {
+  for (const Instruction &instruction : block.instructions) {
+    estimate.is_least |=
+        instruction.op == Op::Allocate || instruction.op == Op::ArenaReserve || instruction.op == Op::ListInsert;
+    const std::string_view signature = opFacts(instruction.op).signature;
+    for (size_t i = 0; i < signature.size() && i < instruction.operands.size(); ++i)
+      if (signature[i] == 'I')
+        registers[instruction.operands[i]] = std::nullopt;
+    for (const Block &inner : instruction.blocks)
+      passBlock(inner);
+  }
+}
+
+// Of what lives while the program runs.
+void Estimator::addSize(std::optional<int64_t> size) {
+  if (size)
+    addAllocation(estimate.arena, static_cast<uint64_t>(std::max<int64_t>(*size, 0)));
+  else
+    estimate.is_least = 1;
+}
+
 void Estimator::addInstruction(const Program &program, const Instruction &instruction) {
   const std::vector<uint32_t> &operands = instruction.operands;
   switch (instruction.op) {
@@ -111,16 +135,14 @@ void Estimator::addInstruction(const Program &program, const Instruction &instru
         registers[operands[1]] ? registers[operands[*registers[operands[1]] != 0 ? 2 : 3]] : std::optional<int64_t>();
     return;
   case Op::ArenaReserve:
-    if (const std::optional<int64_t> &size = registers[operands[0]])
-      addAllocation(estimate.arena, static_cast<uint64_t>(std::max<int64_t>(*size, 0)));
+    addSize(registers[operands[0]]);
     return;
   case Op::Allocate:
     // Those of results are counted by the signature.
     if (std::none_of(program.results.begin(), program.results.end(), [&](const Result &result) {
           return result.buffer >= 0 && static_cast<uint32_t>(result.buffer) == operands[0];
         }))
-      if (const std::optional<int64_t> &size = registers[operands[1]])
-        addAllocation(estimate.arena, static_cast<uint64_t>(std::max<int64_t>(*size, 0)));
+      addSize(registers[operands[1]]);
     return;
   default:
     break;
@@ -139,11 +161,8 @@ void Estimator::addInstruction(const Program &program, const Instruction &instru
   for (size_t i = 0; i < signature.size() && i < operands.size(); ++i)
     if (signature[i] == 'I' && operands[i] >= symbols.size())
       registers[operands[i]] = std::nullopt;
-  // What loops and branches allocate is not the same in each call.
   for (const Block &block : instruction.blocks)
-    for (const Instruction &inner : block.instructions)
-      if (inner.op == Op::Allocate || inner.op == Op::ListInsert)
-        estimate.is_least = 1;
+    passBlock(block);
 }
 
 void Estimator::addProgram(const Program &program) {

@@ -139,4 +139,29 @@ TEST(MemoryEstimateOfData, isLeastWithALoop) {
   EXPECT_EQ(estimate.results, 400u);
 }
 
+// Nor what is allocated behind a loop, by a number that the loop makes.
+TEST(MemoryEstimateOfData, isLeastBehindALoop) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("n"));
+  main.inputs.push_back(argument("x", format::ElementType::I32, symbolExpr(0)));
+  main.inputs.push_back(argument("turns", format::ElementType::I32, constantExpr(1)));
+  main.outputs.push_back(argument("y", format::ElementType::I32, symbolExpr(0)));
+  // i64: 0 n, 1 bytes, 2 one, 3 counter, 4 what the loop makes; buffers: 0 x, 1 turns, 2 y, 3 what is allocated
+  BlockPtr body =
+      block(instruction(Op::ReadInput, {3}, 1), instruction(Op::ConstI64, {4}, 4), instruction(Op::Mul, {1, 0, 4}),
+            instruction(Op::ConstI64, {2}, 1), instruction(Op::Allocate, {2, 1}), segment(copy(0, 2)),
+            whileLoop(3, block(instruction(Op::Add, {4, 4, 4}), instruction(Op::Sub, {3, 3, 2}))),
+            instruction(Op::Allocate, {3, 4}));
+  builder.program("grown", 5, 4, 0, std::move(body)).results.push_back(tensorResult(2, {0}));
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write("memory_estimate_grown.vxm"), "cpu", instance));
+  vx_memory_estimate estimate = {};
+  const BoundSymbol size{"n", 100};
+  ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+  EXPECT_TRUE(estimate.is_least);
+  EXPECT_EQ(estimate.arena, 0u);
+}
+
 } // namespace vx::test
