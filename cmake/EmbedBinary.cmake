@@ -2,4 +2,4 @@
 file(READ ${INPUT} bytes HEX)
 string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "(................................................................................)" "\\1\n" bytes "${bytes}") # 16 of them a line
-file(WRITE ${OUTPUT} "#include <cstdint>\nalignas(4) static const uint8_t ${NAME}[] = {\n${bytes}\n};\n")
+file(WRITE ${OUTPUT} "#pragma once\n#include <cstdint>\nalignas(4) static const uint8_t ${NAME}[] = {\n${bytes}\n};\n")

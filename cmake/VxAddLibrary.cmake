@@ -33,14 +33,14 @@ set(VX_LAYER_api abi dialects compiler-driver frontend pipelines target base)
 set(VX_LAYER_tool ${VX_LAYERS})
 set(VX_LAYER_test ${VX_LAYERS})
 
-# vx_add_library(<name> LAYER <layer> [SHARED|INTERFACE] [UNITY] [PCH <header>] SOURCES ... [PUBLIC lib...] [PRIVATE lib...]
+# vx_add_library(<name> LAYER <layer> [SHARED|INTERFACE] [PCH <header>] SOURCES ... [PUBLIC lib...] [PRIVATE lib...]
 #                [INCLUDE dir...])
 #
 # Makes a static library with the warnings of the project. INCLUDE folders are public, relative to the caller; a header is
-# visible only to who links the library. PCH names a precompiled header (cmake/VxPrecompile.cmake). Sources of a library with that of
-# MLIR, or with UNITY, are compiled several at a time: names in their unnamed namespaces differ.
+# visible only to who links the library. PCH names a precompiled header (cmake/VxPrecompile.cmake). The sources of a library or a program
+# are compiled several at a time (VX_UNITY_BUILD), so names in their unnamed namespaces differ.
 function(vx_add_library name)
-  cmake_parse_arguments(L "SHARED;INTERFACE;UNITY" "LAYER;PCH" "SOURCES;PUBLIC;PRIVATE;INCLUDE" ${ARGN})
+  cmake_parse_arguments(L "SHARED;INTERFACE" "LAYER;PCH" "SOURCES;PUBLIC;PRIVATE;INCLUDE" ${ARGN})
   if(NOT L_LAYER IN_LIST VX_LAYERS)
     message(FATAL_ERROR "vx_add_library: '${name}' names the layer '${L_LAYER}', known are: ${VX_LAYERS}")
   endif()
@@ -59,18 +59,17 @@ function(vx_add_library name)
     if(L_PCH)
       vx_precompile(${name} ${L_PCH})
     endif()
-    # Headers of MLIR make most of such a source's code, and each source of a library makes it again.
-    if(VX_UNITY_BUILD AND (L_PCH STREQUAL "MLIR" OR L_UNITY))
-      set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
-    endif()
+    set_target_properties(${name} PROPERTIES UNITY_BUILD "${VX_UNITY_BUILD}")
   endif()
   set_property(TARGET ${name} PROPERTY VX_LAYER ${L_LAYER})
   set_property(GLOBAL APPEND PROPERTY VX_LIBRARIES ${name})
 endfunction()
 
-# vx_add_executable(<name> LAYER tool|test [PCH <header>] SOURCES ... [LINK lib...])
+# vx_add_executable(<name> LAYER tool|test [SEPARATE] [PCH <header>] SOURCES ... [LINK lib...])
+#
+# With SEPARATE each source is compiled by itself: tests that give names of their own to the same things.
 function(vx_add_executable name)
-  cmake_parse_arguments(L "" "LAYER;PCH" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(L "SEPARATE" "LAYER;PCH" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${L_SOURCES})
   target_link_libraries(${name} PRIVATE ${L_LINK} vx_build_flags)
   if(TARGET vx_sanitizer_options)
@@ -78,6 +77,9 @@ function(vx_add_executable name)
   endif()
   if(L_PCH)
     vx_precompile(${name} ${L_PCH})
+  endif()
+  if(NOT L_SEPARATE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD "${VX_UNITY_BUILD}")
   endif()
   set_property(TARGET ${name} PROPERTY VX_LAYER ${L_LAYER})
   set_property(GLOBAL APPEND PROPERTY VX_LIBRARIES ${name})

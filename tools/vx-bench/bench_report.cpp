@@ -15,7 +15,9 @@ using Json = nlohmann::ordered_json;
 
 static Json orNull(const std::optional<double> &value) { return value ? Json(*value) : Json(nullptr); }
 
-static std::string orDash(const std::optional<double> &value) { return value ? fmt::format("{:.1f}", *value) : "-"; }
+static std::string withOneDigit(const std::optional<double> &value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
+}
 
 std::string dimsText(const SymbolValues &dims) {
   std::string text;
@@ -114,7 +116,7 @@ std::string BenchReport::text() const {
     table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11.4f} {:>11.4f} {:>9} {:>8} {:>7}\n",
                          vx::printableLine(result.module), contestantText(result),
                          vx::printableLine(dimsText(result.dims)), result.runs, result.medianMs, result.p95Ms,
-                         orDash(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
+                         withOneDigit(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
                          result.timesPeer ? fmt::format("{:.2f}", *result.timesPeer) : "-");
   for (const Measurement &result : results) {
     if (!result.rows)
@@ -139,7 +141,7 @@ std::string BenchReport::text() const {
     for (const KernelMeasurement &kernel : result.kernels)
       table += fmt::format("{:>11} {:>6} {:>9} {:>8}  {}: {}\n",
                            kernel.medianMs ? fmt::format("{:.4f}", *kernel.medianMs) : "-", kernel.dispatches,
-                           orDash(kernel.gflops()), orDash(kernel.gbs()), vx::printableLine(kernel.name),
+                           withOneDigit(kernel.gflops()), withOneDigit(kernel.gbs()), vx::printableLine(kernel.name),
                            vx::printableLine(fmt::format("{}", fmt::join(kernel.sources, ", "))));
   }
   if (!probes.empty())
@@ -148,7 +150,7 @@ std::string BenchReport::text() const {
     table += fmt::format("{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s, copy {} GB/s\n", probe.device,
                          probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s")
                                        : std::string(),
-                         orDash(probe.fmaGflops), orDash(probe.readGbs), orDash(probe.copyGbs));
+                         withOneDigit(probe.fmaGflops), withOneDigit(probe.readGbs), withOneDigit(probe.copyGbs));
   return table;
 }
 

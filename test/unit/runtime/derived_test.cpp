@@ -13,7 +13,7 @@ namespace vx::test {
 
 namespace {
 
-constexpr int64_t Count = 4096;
+constexpr int64_t Elements = 4096;
 
 std::unique_ptr<format::DerivedT> derived(std::string name, uint32_t program) {
   auto result = std::make_unique<format::DerivedT>();
@@ -21,7 +21,7 @@ std::unique_ptr<format::DerivedT> derived(std::string name, uint32_t program) {
   result->program = program;
   result->type = std::make_unique<format::ValueTypeT>();
   result->type->element_type = format::ElementType::I32;
-  result->type->dims.push_back(constantExpr(Count));
+  result->type->dims.push_back(constantExpr(Elements));
   return result;
 }
 
@@ -29,17 +29,17 @@ std::unique_ptr<format::DerivedT> derived(std::string name, uint32_t program) {
 // constant, `twice` = 2 * doubled and reads `doubled`, which no call reads.
 void addDerived(ModuleBuilder &builder) {
   format::FunctionT &main = builder.function();
-  main.inputs.push_back(argument("x", format::ElementType::I32, constantExpr(Count)));
-  main.outputs.push_back(argument("y", format::ElementType::I32, constantExpr(Count)));
+  main.inputs.push_back(argument("x", format::ElementType::I32, constantExpr(Elements)));
+  main.outputs.push_back(argument("y", format::ElementType::I32, constantExpr(Elements)));
   std::vector<int32_t> base;
-  for (int32_t i = 0; i < Count; ++i)
+  for (int32_t i = 0; i < Elements; ++i)
     base.push_back(i);
   uint32_t constant =
-      builder.addConstant("base", format::ElementType::I32, {Count}, base.data(), base.size() * sizeof(int32_t));
+      builder.addConstant("base", format::ElementType::I32, {Elements}, base.data(), base.size() * sizeof(int32_t));
   auto sizes = [](BlockPtr body) { // i64: 0 elements, 1 bytes, 2 workgroups, 3 one
-    body->instructions.push_back(instruction(Op::ConstI64, {0}, Count));
-    body->instructions.push_back(instruction(Op::ConstI64, {1}, Count * 4));
-    body->instructions.push_back(instruction(Op::ConstI64, {2}, Count / 64));
+    body->instructions.push_back(instruction(Op::ConstI64, {0}, Elements));
+    body->instructions.push_back(instruction(Op::ConstI64, {1}, Elements * 4));
+    body->instructions.push_back(instruction(Op::ConstI64, {2}, Elements / 64));
     body->instructions.push_back(instruction(Op::ConstI64, {3}, 1));
     return body;
   };
@@ -86,9 +86,9 @@ TEST_P(DerivedConstants, areComputedOnceAndReadByEveryCall) {
   auto callOnce = [&](int32_t x) {
     std::vector<Ref<Value>> outputs;
     std::vector<int32_t> wanted;
-    for (int32_t i = 0; i < Count; ++i)
+    for (int32_t i = 0; i < Elements; ++i)
       wanted.push_back(x + 4 * i);
-    ASSERT_OK(runMain(*instance, {vectorValue(std::vector<int32_t>(Count, x))}, outputs));
+    ASSERT_OK(runMain(*instance, {vectorValue(std::vector<int32_t>(Elements, x))}, outputs));
     EXPECT_EQ(elementsOf(*outputs[0]), wanted);
   };
   callOnce(1);
@@ -110,8 +110,8 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
   builder.addFaultSites(4);
   // `base` as indices and, but for its last element, as the table: one index is outside, whichever thread meets it.
   format::ProgramT &program = *builder.module.programs[1];
-  program.body = block(instruction(Op::ConstI64, {0}, Count), instruction(Op::ConstI64, {1}, Count * 4),
-                       instruction(Op::ConstI64, {2}, Count / 64), instruction(Op::ConstI64, {3}, Count - 1),
+  program.body = block(instruction(Op::ConstI64, {0}, Elements), instruction(Op::ConstI64, {1}, Elements * 4),
+                       instruction(Op::ConstI64, {2}, Elements / 64), instruction(Op::ConstI64, {3}, Elements - 1),
                        instruction(Op::Constant, {0}, 0), instruction(Op::Allocate, {1, 1}),
                        segment(dispatch(Gather, 2, {0, 0, 1}, {0, 3})));
   std::string path = builder.write("derived_fault.vxm");
@@ -120,7 +120,7 @@ TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
       makeInstance(path, "cpu", instance), VX_NO_DEVICE,
       fmt::format("{0}: no device for 'cpu': cpu:0: {0}: init: 'doubled': node_3 (Gather): index at [{1}] is {1}, "
                   "allowed is [0, {1})",
-                  path, Count - 1));
+                  path, Elements - 1));
 }
 
 TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
@@ -164,7 +164,7 @@ TEST(DerivedConstant, everyDiagnosticOfTheLoader) {
 TEST(DerivedConstant, shorterThanItsTypeIsAnError) {
   ModuleBuilder builder;
   addDerived(builder);
-  builder.module.targets[0]->derived[0]->type->dims[0] = constantExpr(Count + 1);
+  builder.module.targets[0]->derived[0]->type->dims[0] = constantExpr(Elements + 1);
   Ref<Instance> instance;
   Status status = makeInstance(builder.write("short_derived.vxm"), "cpu", instance);
   EXPECT_EQ(status.code(), VX_INVALID_MODULE);

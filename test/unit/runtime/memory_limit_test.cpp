@@ -10,8 +10,8 @@ namespace vx::test {
 
 using namespace derived;
 
-constexpr uint64_t Unit = Count * sizeof(int32_t); // of a variable, a derived value, an input, a result
-constexpr uint64_t Variables = 2 * Unit;
+constexpr uint64_t ValueBytes = Count * sizeof(int32_t); // of a variable, a derived value, an input, a result
+constexpr uint64_t Variables = 2 * ValueBytes;
 
 class MemoryLimit : public testing::TestWithParam<const char *> {
 protected:
@@ -25,8 +25,8 @@ protected:
     ASSERT_OK(makeSharing(nullptr, module, GetParam(), free));
     EXPECT_EQ(free->usedMemory(), Variables);
     expectRead(*free, 0, 2);
-    input = free->usedMemory() - Variables - 2 * Unit;
-    EXPECT_TRUE(input == 0 || input == Unit) << input;
+    input = free->usedMemory() - Variables - 2 * ValueBytes;
+    EXPECT_TRUE(input == 0 || input == ValueBytes) << input;
   }
   // Beside the variables.
   Status create(uint64_t room) { return makeSharing(nullptr, module, GetParam(), instance, Variables + room); }
@@ -44,8 +44,8 @@ protected:
     return std::string(status.message());
   }
   std::string refused(uint64_t inUse, uint64_t room) {
-    return fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes", Unit,
-                       Variables + inUse, Variables + room);
+    return fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
+                       ValueBytes, Variables + inUse, Variables + room);
   }
 
   std::string path;
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MemoryLimit, testing::Values("cpu", "vulkan", 
 
 TEST_P(MemoryLimit, dropsTheLeastRecentlyUsedAndMakesItAgain) {
   // Room for two derived values, an input and a result.
-  ASSERT_OK(create(3 * Unit + input));
+  ASSERT_OK(create(3 * ValueBytes + input));
   write(*instance, "weight", 3);
   write(*instance, "state", 40);
   expectRead(*instance, 3, 2);
@@ -67,7 +67,7 @@ TEST_P(MemoryLimit, dropsTheLeastRecentlyUsedAndMakesItAgain) {
   expect(*instance, Mix, 1, 1, [](int32_t) { return 44; });
   EXPECT_FALSE(has(0));
   EXPECT_TRUE(has(1) && has(2));
-  EXPECT_EQ(instance->usedMemory(), Variables + 2 * Unit + input);
+  EXPECT_EQ(instance->usedMemory(), Variables + 2 * ValueBytes + input);
   // What was computed from it is there, and it is not computed for nobody.
   expectRead(*instance, 3, 0);
   expect(*instance, Mix, 1, 0, [](int32_t) { return 44; });
@@ -86,7 +86,7 @@ TEST_P(MemoryLimit, dropsTheLeastRecentlyUsedAndMakesItAgain) {
     if (last == 1)
       expectRead(*instance, 5, 0);
     Ref<hal::Memory> memory;
-    ASSERT_OK(instance->allocate(2 * Unit + input, memory));
+    ASSERT_OK(instance->allocate(2 * ValueBytes + input, memory));
     EXPECT_TRUE(has(last));
     EXPECT_FALSE(has(3 - last));
   }
@@ -100,11 +100,11 @@ TEST_P(MemoryLimit, dropsTheLeastRecentlyUsedAndMakesItAgain) {
 
 // A value that only others are computed from is not computed for one of them that is there.
 TEST_P(MemoryLimit, whatIsThereNeedsNotWhatItIsComputedFrom) {
-  ASSERT_OK(create(4 * Unit + input));
+  ASSERT_OK(create(4 * ValueBytes + input));
   write(*instance, "weight", 3);
   expect(*instance, Two, 0, 3, [](int32_t i) { return 3 + 2 * (i + 6); });
   Ref<hal::Memory> memory;
-  ASSERT_OK(instance->allocate(2 * Unit + input, memory));
+  ASSERT_OK(instance->allocate(2 * ValueBytes + input, memory));
   memory = nullptr;
   EXPECT_FALSE(has(0));
   EXPECT_TRUE(has(1) && has(2));
@@ -117,7 +117,7 @@ TEST_P(MemoryLimit, whatIsThereNeedsNotWhatItIsComputedFrom) {
 
 // With room for one value beside an input and a result, each function's goes for the other's, and all is as without.
 TEST_P(MemoryLimit, whatIsDroppedComesBackWithTheSameBits) {
-  ASSERT_OK(create(2 * Unit + input));
+  ASSERT_OK(create(2 * ValueBytes + input));
   for (int32_t weight : {0, 1, 1, 7}) {
     write(*instance, "weight", weight);
     for (int again = 0; again < 2; ++again) {
@@ -127,18 +127,18 @@ TEST_P(MemoryLimit, whatIsDroppedComesBackWithTheSameBits) {
       expect(*instance, Mix, 1, 1, [&](int32_t) { return 1 + weight; });
       EXPECT_FALSE(has(0) || has(1));
       expect(*instance, Mix, 1, 0, [&](int32_t) { return 1 + weight; });
-      EXPECT_EQ(instance->usedMemory(), Variables + Unit + input);
+      EXPECT_EQ(instance->usedMemory(), Variables + ValueBytes + input);
     }
   }
 }
 
 TEST_P(MemoryLimit, aCallThatDoesNotFitIsRefusedAndChangesNothing) {
-  const uint64_t room = 2 * Unit + input - 1;
+  const uint64_t room = 2 * ValueBytes + input - 1;
   ASSERT_OK(create(room));
   write(*instance, "weight", 2);
   // Where an input takes nothing, computing the value takes as much as the call.
-  const std::string message = input ? "result: " + refused(Unit + input, room)
-                                    : "'twice', derived from 'weight': result: " + refused(Unit, room);
+  const std::string message = input ? "result: " + refused(ValueBytes + input, room)
+                                    : "'twice', derived from 'weight': result: " + refused(ValueBytes, room);
   for (int again = 0; again < 2; ++again) {
     EXPECT_EQ(refusal(Read), message);
     EXPECT_EQ(has(1), input != 0); // then the value is there the second time
@@ -153,8 +153,8 @@ TEST_P(MemoryLimit, aCallThatDoesNotFitIsRefusedAndChangesNothing) {
 }
 
 TEST_P(MemoryLimit, aDerivedValueThatDoesNotFitNamesItsVariables) {
-  ASSERT_OK(create(2 * Unit - 1));
-  EXPECT_EQ(refusal(Read), "'twice', derived from 'weight': result: " + refused(Unit, 2 * Unit - 1));
+  ASSERT_OK(create(2 * ValueBytes - 1));
+  EXPECT_EQ(refusal(Read), "'twice', derived from 'weight': result: " + refused(ValueBytes, 2 * ValueBytes - 1));
   std::vector<int32_t> y;
   int derived = -1;
   if (input == 0)
@@ -163,20 +163,20 @@ TEST_P(MemoryLimit, aDerivedValueThatDoesNotFitNamesItsVariables) {
 
 // What a ticket that somebody holds reads stays, however much it is wanted.
 TEST_P(MemoryLimit, whatACallUsesIsNotDropped) {
-  const uint64_t room = 2 * Unit + input;
+  const uint64_t room = 2 * ValueBytes + input;
   ASSERT_OK(create(room));
   write(*instance, "weight", 2);
   expectRead(*instance, 2, 2);
   const hal::Memory *memory = instance->derived(1).buffer.memory.get();
   VariableAccesses::Ticket reader = instance->takeVariables(Read);
   EXPECT_TRUE(reader.isFresh());
-  EXPECT_EQ(refusal(Mix), "result: " + refused(2 * Unit + input, room));
+  EXPECT_EQ(refusal(Mix), "result: " + refused(2 * ValueBytes + input, room));
   EXPECT_EQ(instance->derived(1).buffer.memory.get(), memory);
   EXPECT_TRUE(instance->takeVariables(Read).isFresh());
   // Nor does what it computes.
   reader = {};
   VariableAccesses::Ticket deriver = instance->takeDerived(Read);
-  EXPECT_EQ(refusal(Mix), "result: " + refused(2 * Unit + input, room));
+  EXPECT_EQ(refusal(Mix), "result: " + refused(2 * ValueBytes + input, room));
   deriver = {};
   expect(*instance, Mix, 1, 0, [](int32_t) { return 3; }); // computed before it was refused
   EXPECT_FALSE(has(1));
@@ -186,14 +186,14 @@ TEST_P(MemoryLimit, whatACallUsesIsNotDropped) {
 
 // Who waits for a ticket uses nothing yet, and finds out when he gets it.
 TEST_P(MemoryLimit, whatACallWaitsToUseIsDropped) {
-  ASSERT_OK(create(3 * Unit + input));
+  ASSERT_OK(create(3 * ValueBytes + input));
   expectRead(*instance, 0, 2);
   expect(*instance, Mix, 1, 1, [](int32_t) { return 1; });
   VariableAccesses::Ticket writer = instance->takeVariables(AddWeight);
   std::thread waiting([&] { expect(*instance, Both, 1, 2, [](int32_t i) { return 1 + 2 * i; }); });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   Ref<hal::Memory> memory;
-  EXPECT_OK(instance->allocate(2 * Unit + input, memory));
+  EXPECT_OK(instance->allocate(2 * ValueBytes + input, memory));
   EXPECT_FALSE(has(1));
   EXPECT_TRUE(has(2));
   memory = nullptr;
@@ -203,22 +203,22 @@ TEST_P(MemoryLimit, whatACallWaitsToUseIsDropped) {
 
 // Where nothing that could be dropped would be enough, nothing is.
 TEST_P(MemoryLimit, nothingIsDroppedForNothing) {
-  ASSERT_OK(create(3 * Unit + input));
+  ASSERT_OK(create(3 * ValueBytes + input));
   expectRead(*instance, 0, 2);
   Ref<hal::Memory> memory;
-  EXPECT_FAILS(instance->allocate(3 * Unit + input + 1, memory), VX_OUT_OF_MEMORY,
+  EXPECT_FAILS(instance->allocate(3 * ValueBytes + input + 1, memory), VX_OUT_OF_MEMORY,
                fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-                           3 * Unit + input + 1, Variables + 2 * Unit, Variables + 3 * Unit + input));
+                           3 * ValueBytes + input + 1, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes + input));
   EXPECT_FALSE(memory);
   EXPECT_TRUE(has(0) && has(1));
   expectRead(*instance, 0, 0);
   EXPECT_FAILS(instance->allocate(UINT64_MAX, memory), VX_OUT_OF_MEMORY,
                fmt::format("asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes",
-                           UINT64_MAX, Variables + 2 * Unit + input, Variables + 3 * Unit + input));
+                           UINT64_MAX, Variables + 2 * ValueBytes + input, Variables + 3 * ValueBytes + input));
   // All of it at once.
-  ASSERT_OK(instance->allocate(3 * Unit + input, memory));
+  ASSERT_OK(instance->allocate(3 * ValueBytes + input, memory));
   EXPECT_FALSE(has(0) || has(1));
-  EXPECT_EQ(instance->usedMemory(), Variables + 3 * Unit + input);
+  EXPECT_EQ(instance->usedMemory(), Variables + 3 * ValueBytes + input);
   memory = nullptr;
   EXPECT_EQ(instance->usedMemory(), Variables);
   expectRead(*instance, 0, 2);
@@ -236,10 +236,10 @@ TEST_P(MemoryLimit, variablesThatPassItAreRefused) {
 // Instances that share variables have one limit.
 TEST_P(MemoryLimit, isOneForAllThatShareVariables) {
   Ref<Instance> second, third;
-  ASSERT_OK(create(3 * Unit + input));
+  ASSERT_OK(create(3 * ValueBytes + input));
   ASSERT_OK(makeSharing(instance, module, GetParam(), second));
-  EXPECT_EQ(second->usedMemory(), Variables + Unit); // its own state
-  EXPECT_EQ(instance->usedMemory(), Variables + Unit);
+  EXPECT_EQ(second->usedMemory(), Variables + ValueBytes); // its own state
+  EXPECT_EQ(instance->usedMemory(), Variables + ValueBytes);
   write(*instance, "weight", 3);
   write(*second, "state", 100);
   expectRead(*second, 3, 2);
@@ -251,10 +251,10 @@ TEST_P(MemoryLimit, isOneForAllThatShareVariables) {
   // Its state is counted when it is made, and makes room.
   ASSERT_OK(makeSharing(instance, module, GetParam(), third));
   Ref<hal::Memory> rest;
-  ASSERT_OK(instance->allocate(Unit + input, rest));
+  ASSERT_OK(instance->allocate(ValueBytes + input, rest));
   Ref<Instance> fourth;
   EXPECT_FAILS(makeSharing(instance, module, GetParam(), fourth), VX_OUT_OF_MEMORY,
-               fmt::format("{}: variables: {}", path, refused(3 * Unit + input, 3 * Unit + input)));
+               fmt::format("{}: variables: {}", path, refused(3 * ValueBytes + input, 3 * ValueBytes + input)));
   rest = nullptr;
   second = third = nullptr;
   EXPECT_EQ(instance->usedMemory(), Variables);
@@ -263,13 +263,13 @@ TEST_P(MemoryLimit, isOneForAllThatShareVariables) {
 
 // Results are counted until the last value is gone, also after the instance.
 TEST_P(MemoryLimit, resultsCountUntilTheyAreReleased) {
-  const uint64_t room = 5 * Unit - 1;
+  const uint64_t room = 5 * ValueBytes - 1;
   ASSERT_OK(create(room));
   std::vector<Ref<Value>> first, second, third;
   for (std::vector<Ref<Value>> *result : {&first, &second, &third})
     ASSERT_OK(runMain(*instance, {vectorValue(all(1))}, *result, AddWeight));
-  EXPECT_EQ(instance->usedMemory(), Variables + 3 * Unit + input);
-  EXPECT_EQ(refusal(Read), "'twice', derived from 'weight': result: " + refused(4 * Unit, room));
+  EXPECT_EQ(instance->usedMemory(), Variables + 3 * ValueBytes + input);
+  EXPECT_EQ(refusal(Read), "'twice', derived from 'weight': result: " + refused(4 * ValueBytes, room));
   first.clear();
   third.clear();
   expect(*instance, Read, 1, 1, [](int32_t i) { return 1 + 2 * (i + 6); }); // `scaled` is there
@@ -279,7 +279,7 @@ TEST_P(MemoryLimit, resultsCountUntilTheyAreReleased) {
 
 // Right or refused, and never more than there is.
 TEST_P(MemoryLimit, callsOfManyThreads) {
-  const uint64_t room = 6 * Unit + 2 * input;
+  const uint64_t room = 6 * ValueBytes + 2 * input;
   ASSERT_OK(create(room));
   Ref<Instance> second;
   ASSERT_OK(makeSharing(instance, module, GetParam(), second));
@@ -324,7 +324,7 @@ TEST_P(MemoryLimit, callsOfManyThreads) {
   std::vector<Ref<hal::Memory>> idle;
   instance->takeIdleMemory(idle);
   idle.clear();
-  EXPECT_EQ(instance->usedMemory(), Variables + static_cast<uint64_t>(has(0) + has(1) + has(2)) * Unit);
+  EXPECT_EQ(instance->usedMemory(), Variables + static_cast<uint64_t>(has(0) + has(1) + has(2)) * ValueBytes);
 }
 
 // A larger arena takes the smaller one's room, and one that a released call keeps goes for another call.
@@ -382,18 +382,18 @@ TEST(MemoryLimitOfNull, plansAreTestedWithoutADevice) {
   Ref<Module> module;
   ASSERT_OK(Module::load(Builder().write("memory_limit.vxm"), module));
   Ref<Instance> instance;
-  ASSERT_OK(makeSharing(nullptr, module, "null", instance, Variables + 3 * Unit));
+  ASSERT_OK(makeSharing(nullptr, module, "null", instance, Variables + 3 * ValueBytes));
   std::vector<int32_t> y;
   int derived = -1;
   for (auto [function, wanted] : {std::pair(Read, 2), {Read, 0}, {Mix, 1}, {Mix, 0}, {Read, 2}, {Mix, 1}}) {
     ASSERT_OK(run(*instance, function, 1, y, derived));
     EXPECT_EQ(derived, wanted);
   }
-  ASSERT_OK(makeSharing(nullptr, module, "null", instance, Variables + 3 * Unit - 1));
+  ASSERT_OK(makeSharing(nullptr, module, "null", instance, Variables + 3 * ValueBytes - 1));
   EXPECT_FAILS(run(*instance, Read, 1, y, derived), VX_OUT_OF_MEMORY,
                fmt::format("result: asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} "
                            "bytes",
-                           Unit, Variables + 2 * Unit, Variables + 3 * Unit - 1));
+                           ValueBytes, Variables + 2 * ValueBytes, Variables + 3 * ValueBytes - 1));
 }
 
 // A program that was built before there was a limit gives a smaller struct.

@@ -10,7 +10,7 @@ namespace vx::test {
 namespace {
 
 // Sound files, to be changed one way at a time.
-std::unique_ptr<ModuleBuilder> soundBuilder() {
+std::unique_ptr<ModuleBuilder> soundFields() {
   auto builder = std::make_unique<ModuleBuilder>();
   addAffine(*builder, 64);
   builder->addCpuTarget();
@@ -23,7 +23,7 @@ Status load(const ModuleBuilder &builder, Ref<Module> &module) {
 
 // The message that a change of a sound file gives, without the file's name, behind the code; "ok" where there is none.
 std::string after(const std::function<void(ModuleBuilder &)> &change) {
-  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  std::unique_ptr<ModuleBuilder> builder = soundFields();
   change(*builder);
   Ref<Module> module;
   const Status status = load(*builder, module);
@@ -70,7 +70,7 @@ TEST(ModuleFields, variablesLieInStorages) {
   ASSERT_OK(load(builder, module));
   const ModuleData &data = module->data();
   EXPECT_EQ(data.variables[0].source, "encoder.weight");
-  EXPECT_EQ(data.variables[1].role, Role::Statistic);
+  EXPECT_EQ(data.variables[1].role, vx::Role::Statistic);
   EXPECT_EQ(data.variables[1].known->offset, 64u);
   EXPECT_EQ(data.variables[1].known->size, 16u);
   const vx_variable_info &shown = module->signature().variables[1];
@@ -410,7 +410,7 @@ TEST(ModuleFields, assets) {
 }
 
 TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
-  std::unique_ptr<ModuleBuilder> builder = soundBuilder();
+  std::unique_ptr<ModuleBuilder> builder = soundFields();
   auto one = std::make_unique<format::AssetT>();
   one->name = "model.onnx";
   one->kind = "text/plain";

@@ -5,7 +5,7 @@
 
 using namespace vx::tools;
 
-static std::string errorOf(const std::vector<uint8_t> &bytes, vx_value_kind kind = VX_TENSOR) {
+static std::string protoError(const std::vector<uint8_t> &bytes, vx_value_kind kind = VX_TENSOR) {
   try {
     parseTensorFile("x.pb", bytes, kind);
   } catch (const ToolError &error) {
@@ -53,20 +53,20 @@ TEST(TensorFile, typedFields) {
 }
 
 TEST(TensorFile, badFiles) {
-  EXPECT_EQ(errorOf({0xff, 0xff}), "x.pb: not a TensorProto of ONNX");
-  EXPECT_EQ(errorOf({0xff, 0xff}, VX_SEQUENCE), "x.pb: not a SequenceProto of ONNX");
-  EXPECT_EQ(errorOf({}), "x.pb: tensor '' has the element type 0, which is not supported");
-  EXPECT_EQ(errorOf({0x10, 8}), "x.pb: tensor '' has the element type 8, which is not supported");
-  EXPECT_EQ(errorOf({0x08, 2, 0x10, 1}), "x.pb: tensor '' of f32[2] wants 8 bytes of data, got 0");
-  EXPECT_EQ(errorOf({0x08, 2, 0x10, 1, 0x70, 1}),
+  EXPECT_EQ(protoError({0xff, 0xff}), "x.pb: not a TensorProto of ONNX");
+  EXPECT_EQ(protoError({0xff, 0xff}, VX_SEQUENCE), "x.pb: not a SequenceProto of ONNX");
+  EXPECT_EQ(protoError({}), "x.pb: tensor '' has the element type 0, which is not supported");
+  EXPECT_EQ(protoError({0x10, 8}), "x.pb: tensor '' has the element type 8, which is not supported");
+  EXPECT_EQ(protoError({0x08, 2, 0x10, 1}), "x.pb: tensor '' of f32[2] wants 8 bytes of data, got 0");
+  EXPECT_EQ(protoError({0x08, 2, 0x10, 1, 0x70, 1}),
             "x.pb: tensor '' has its data in another file, which is not supported here");
-  EXPECT_EQ(errorOf({0x10, 1, 0x1a, 0}), "x.pb: tensor '' is a segment, which is not supported");
+  EXPECT_EQ(protoError({0x10, 1, 0x1a, 0}), "x.pb: tensor '' is a segment, which is not supported");
   // Field 2 is the kind of the elements: 2 is a sparse tensor.
-  EXPECT_EQ(errorOf({0x0a, 1, 's', 0x10, 2}, VX_SEQUENCE),
+  EXPECT_EQ(protoError({0x0a, 1, 's', 0x10, 2}, VX_SEQUENCE),
             "x.pb: sequence 's' has elements of kind 2, supported are tensors");
-  EXPECT_EQ(errorOf({0x0a, 1, 'o', 0x10, 2}, VX_OPTIONAL),
+  EXPECT_EQ(protoError({0x0a, 1, 'o', 0x10, 2}, VX_OPTIONAL),
             "x.pb: optional 'o' has an element of kind 2, supported are tensors");
-  EXPECT_EQ(errorOf({0xff, 0xff}, VX_OPTIONAL), "x.pb: not a OptionalProto of ONNX");
-  EXPECT_EQ(errorOf({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x10, 1}),
+  EXPECT_EQ(protoError({0xff, 0xff}, VX_OPTIONAL), "x.pb: not a OptionalProto of ONNX");
+  EXPECT_EQ(protoError({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x10, 1}),
             "x.pb: tensor '' of f32[-1] has a negative or too large size");
 }
