@@ -68,6 +68,7 @@ enum StructureType : int32_t {
   StructureTypeDeviceCreateInfo = 3,
   StructureTypeSubmitInfo = 4,
   StructureTypeMemoryAllocateInfo = 5,
+  StructureTypeBindSparseInfo = 7,
   StructureTypeQueryPoolCreateInfo = 11,
   StructureTypeBufferCreateInfo = 12,
   StructureTypeShaderModuleCreateInfo = 16,
@@ -106,6 +107,7 @@ enum StructureType : int32_t {
   StructureTypeValidationFeatures = 1000247000,
   StructureTypePhysicalDeviceBufferDeviceAddressFeatures = 1000257000,
   StructureTypePhysicalDeviceShaderIntegerDotProductFeatures = 1000280000,
+  StructureTypePhysicalDeviceMaintenance4Properties = 1000413001,
   StructureTypePhysicalDeviceCooperativeMatrixFeatures = 1000506000,
 };
 
@@ -119,12 +121,14 @@ enum PhysicalDeviceType : int32_t {
 
 constexpr Flags QueueComputeBit = 0x2;
 constexpr Flags QueueGraphicsBit = 0x1;
+constexpr Flags QueueSparseBindingBit = 0x8;
 constexpr Flags MemoryPropertyDeviceLocalBit = 0x1;
 constexpr Flags MemoryPropertyHostVisibleBit = 0x2;
 constexpr Flags MemoryPropertyHostCoherentBit = 0x4;
 constexpr Flags MemoryPropertyHostCachedBit = 0x8;
 constexpr Flags MemoryHeapDeviceLocalBit = 0x1;
 constexpr Flags MemoryAllocateDeviceAddressBit = 0x2;
+constexpr Flags BufferCreateSparseBindingBit = 0x1;
 constexpr Flags BufferUsageTransferSrcBit = 0x1;
 constexpr Flags BufferUsageTransferDstBit = 0x2;
 constexpr Flags BufferUsageStorageBufferBit = 0x20;
@@ -267,6 +271,12 @@ struct PhysicalDeviceMaintenance3Properties {
   DeviceSize maxMemoryAllocationSize;
 };
 
+struct PhysicalDeviceMaintenance4Properties {
+  StructureType sType;
+  void *pNext;
+  DeviceSize maxBufferSize;
+};
+
 struct PhysicalDeviceSubgroupSizeControlProperties {
   StructureType sType;
   void *pNext;
@@ -312,7 +322,9 @@ struct PhysicalDeviceFeatures {
   Bool32 shaderFloat64;
   Bool32 shaderInt64;
   Bool32 shaderInt16;
-  Bool32 others[13];
+  Bool32 shaderResources[2];
+  Bool32 sparseBinding;
+  Bool32 others[10];
 };
 
 struct PhysicalDeviceFeatures2 {
@@ -638,6 +650,35 @@ struct SubmitInfo {
   const Semaphore *pSignalSemaphores;
 };
 
+struct SparseMemoryBind {
+  DeviceSize resourceOffset;
+  DeviceSize size;
+  DeviceMemory memory;
+  DeviceSize memoryOffset;
+  Flags flags;
+};
+
+struct SparseBufferMemoryBindInfo {
+  Buffer buffer;
+  uint32_t bindCount;
+  const SparseMemoryBind *pBinds;
+};
+
+struct BindSparseInfo {
+  StructureType sType;
+  const void *pNext;
+  uint32_t waitSemaphoreCount;
+  const Semaphore *pWaitSemaphores;
+  uint32_t bufferBindCount;
+  const SparseBufferMemoryBindInfo *pBufferBinds;
+  uint32_t imageOpaqueBindCount;
+  const void *pImageOpaqueBinds;
+  uint32_t imageBindCount;
+  const void *pImageBinds;
+  uint32_t signalSemaphoreCount;
+  const Semaphore *pSignalSemaphores;
+};
+
 struct DebugUtilsMessengerCallbackData {
   StructureType sType;
   const void *pNext;
@@ -699,6 +740,7 @@ struct DebugUtilsMessengerCreateInfo {
   X(void, DestroyDevice, Device, const void *)                                                                         \
   X(void, GetDeviceQueue, Device, uint32_t, uint32_t, Queue *)                                                         \
   X(Result, QueueSubmit, Queue, uint32_t, const SubmitInfo *, Fence)                                                   \
+  X(Result, QueueBindSparse, Queue, uint32_t, const BindSparseInfo *, Fence)                                           \
   X(Result, DeviceWaitIdle, Device)                                                                                    \
   X(Result, AllocateMemory, Device, const MemoryAllocateInfo *, const void *, DeviceMemory *)                          \
   X(void, FreeMemory, Device, DeviceMemory, const void *)                                                              \

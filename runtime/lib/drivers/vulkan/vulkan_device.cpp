@@ -206,9 +206,11 @@ static uint64_t capacityFor(uint64_t size, uint64_t maxAllocation) {
 
 Status VulkanDevice::allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory) {
   VX_RETURN_IF_ERROR(checkHealth());
-  if (size > physical.maxAllocation)
+  // The host sees one memory at a time.
+  const uint64_t most = use == Use::Kernels ? physical.info.maxAllocation : physical.maxAllocation;
+  if (size > most)
     return failure(VX_OUT_OF_MEMORY, "asked for {} bytes, but device '{}' allows at most {} in one buffer", size,
-                   physical.info.name, physical.maxAllocation);
+                   physical.info.name, most);
   Block block;
   block.isForKernels = use == Use::Kernels;
   block.capacity = capacityFor(size, physical.maxAllocation);
@@ -245,7 +247,7 @@ void VulkanDevice::giveBack(const Block &block) {
       return;
     }
   }
-  destroy(block);
+  destroy(block.buffer, block.memories);
 }
 
 bool VulkanDevice::freeKept() {
@@ -258,21 +260,98 @@ bool VulkanDevice::freeKept() {
   bool any = false;
   for (const auto &[capacity, list] : blocks)
     for (const Block &block : list) {
-      destroy(block);
+      destroy(block.buffer, block.memories);
       any = true;
     }
   return any;
 }
 
-void VulkanDevice::destroy(const Block &block) {
-  vk.DestroyBuffer(device, block.buffer, nullptr);
-  vk.FreeMemory(device, block.memory, nullptr);
+void VulkanDevice::destroy(api::Buffer buffer, const std::vector<api::DeviceMemory> &memories) {
+  vk.DestroyBuffer(device, buffer, nullptr);
+  for (api::DeviceMemory memory : memories)
+    vk.FreeMemory(device, memory, nullptr);
+}
+
+api::Result VulkanDevice::allocateMemories(uint64_t size, uint64_t step, uint32_t type,
+                                           std::vector<api::DeviceMemory> &memories) {
+  api::MemoryAllocateFlagsInfo flagsInfo{};
+  flagsInfo.sType = api::StructureTypeMemoryAllocateFlagsInfo;
+  flagsInfo.flags = api::MemoryAllocateDeviceAddressBit;
+  api::MemoryAllocateInfo info{};
+  info.sType = api::StructureTypeMemoryAllocateInfo;
+  info.pNext = &flagsInfo;
+  info.memoryTypeIndex = type;
+  for (uint64_t left = size; left > 0; left -= info.allocationSize) {
+    info.allocationSize = std::min(left, step);
+    api::DeviceMemory memory = nullptr;
+    if (api::Result result = vk.AllocateMemory(device, &info, nullptr, &memory); result != api::Success) {
+      for (api::DeviceMemory other : memories)
+        vk.FreeMemory(device, other, nullptr);
+      memories.clear();
+      return result;
+    }
+    memories.push_back(memory);
+  }
+  return api::Success;
+}
+
+Status VulkanDevice::bindMemories(api::Buffer buffer, uint64_t size, uint64_t step,
+                                  const std::vector<api::DeviceMemory> &memories) {
+  std::vector<api::SparseMemoryBind> binds;
+  for (size_t i = 0; i < memories.size(); ++i) {
+    api::SparseMemoryBind bind{};
+    bind.resourceOffset = i * step;
+    bind.size = std::min(size - bind.resourceOffset, step);
+    bind.memory = memories[i];
+    binds.push_back(bind);
+  }
+  api::SparseBufferMemoryBindInfo bufferInfo{};
+  bufferInfo.buffer = buffer;
+  bufferInfo.bindCount = static_cast<uint32_t>(binds.size());
+  bufferInfo.pBinds = binds.data();
+  api::Semaphore done = nullptr;
+  VX_RETURN_IF_ERROR(createTimeline(done));
+  const uint64_t reached = 1;
+  api::TimelineSemaphoreSubmitInfo timeline{};
+  timeline.sType = api::StructureTypeTimelineSemaphoreSubmitInfo;
+  timeline.signalSemaphoreValueCount = 1;
+  timeline.pSignalSemaphoreValues = &reached;
+  api::BindSparseInfo info{};
+  info.sType = api::StructureTypeBindSparseInfo;
+  info.pNext = &timeline;
+  info.bufferBindCount = 1;
+  info.pBufferBinds = &bufferInfo;
+  info.signalSemaphoreCount = 1;
+  info.pSignalSemaphores = &done;
+  api::Result result;
+  {
+    std::lock_guard lock(queueMutex);
+    result = vk.QueueBindSparse(queue, 1, &info, nullptr);
+  }
+  Status status = check(result, "vkQueueBindSparse");
+  if (status.ok())
+    status = wait(done, reached);
+  if (!isHung())
+    vk.DestroySemaphore(device, done, nullptr);
+  return status;
+}
+
+Status VulkanDevice::createTimeline(api::Semaphore &timeline) {
+  api::SemaphoreTypeCreateInfo typeInfo{};
+  typeInfo.sType = api::StructureTypeSemaphoreTypeCreateInfo;
+  typeInfo.semaphoreType = api::SemaphoreTypeTimeline;
+  api::SemaphoreCreateInfo info{};
+  info.sType = api::StructureTypeSemaphoreCreateInfo;
+  info.pNext = &typeInfo;
+  return check(vk.CreateSemaphore(device, &info, nullptr, &timeline), "vkCreateSemaphore");
 }
 
 Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
   api::BufferCreateInfo bufferInfo{};
   bufferInfo.sType = api::StructureTypeBufferCreateInfo;
   bufferInfo.size = block.capacity;
+  const bool isSparse = block.capacity > physical.maxAllocation;
+  bufferInfo.flags = isSparse ? api::BufferCreateSparseBindingBit : 0;
   bufferInfo.usage = api::BufferUsageTransferSrcBit | api::BufferUsageTransferDstBit |
                      api::BufferUsageStorageBufferBit | api::BufferUsageShaderDeviceAddressBit |
                      (use == Use::Parameters ? api::BufferUsageIndirectBufferBit : 0);
@@ -285,22 +364,16 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
 
   api::MemoryRequirements requirements{};
   vk.GetBufferMemoryRequirements(device, buffer, &requirements);
-  api::MemoryAllocateFlagsInfo flagsInfo{};
-  flagsInfo.sType = api::StructureTypeMemoryAllocateFlagsInfo;
-  flagsInfo.flags = api::MemoryAllocateDeviceAddressBit;
-  api::MemoryAllocateInfo allocateInfo{};
-  allocateInfo.sType = api::StructureTypeMemoryAllocateInfo;
-  allocateInfo.pNext = &flagsInfo;
-  allocateInfo.allocationSize = requirements.size;
-
+  // One memory, but for what is larger than any.
+  const uint64_t step =
+      isSparse ? physical.maxAllocation / requirements.alignment * requirements.alignment : requirements.size;
   const std::vector<uint32_t> types = memoryTypes(use, requirements.memoryTypeBits);
-  api::DeviceMemory allocated = nullptr;
+  std::vector<api::DeviceMemory> memories;
   uint32_t type = 0;
   api::Result result = api::ErrorOutOfDeviceMemory;
   for (uint32_t candidate : types) {
     type = candidate;
-    allocateInfo.memoryTypeIndex = candidate;
-    result = vk.AllocateMemory(device, &allocateInfo, nullptr, &allocated);
+    result = allocateMemories(requirements.size, step, candidate, memories);
     // Only a full heap makes the next kind of memory worth a try.
     if (result != api::ErrorOutOfDeviceMemory && result != api::ErrorOutOfHostMemory)
       break;
@@ -318,13 +391,16 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
   } else {
     status = checkSized(result, "vkAllocateMemory");
   }
-  if (status.ok())
-    status = checkSized(vk.BindBufferMemory(device, buffer, allocated, 0), "vkBindBufferMemory");
+  if (status.ok() && isSparse)
+    status =
+        bindMemories(buffer, requirements.size, step, memories).addContext(fmt::format("asked for {} bytes", size));
+  else if (status.ok())
+    status = checkSized(vk.BindBufferMemory(device, buffer, memories.front(), 0), "vkBindBufferMemory");
   constexpr api::Flags hostFlags = api::MemoryPropertyHostVisibleBit | api::MemoryPropertyHostCoherentBit;
-  const bool mapped = (physical.memory.memoryTypes[type].propertyFlags & hostFlags) == hostFlags &&
+  const bool mapped = !isSparse && (physical.memory.memoryTypes[type].propertyFlags & hostFlags) == hostFlags &&
                       (use != Use::Kernels || mapDeviceMemory);
   if (status.ok() && mapped)
-    status = checkSized(vk.MapMemory(device, allocated, 0, UINT64_MAX, 0, &host), "vkMapMemory");
+    status = checkSized(vk.MapMemory(device, memories.front(), 0, UINT64_MAX, 0, &host), "vkMapMemory");
   if (status.ok()) {
     api::BufferDeviceAddressInfo addressInfo{};
     addressInfo.sType = api::StructureTypeBufferDeviceAddressInfo;
@@ -335,13 +411,12 @@ Status VulkanDevice::makeBlock(uint64_t size, Use use, Block &block) {
                        physical.info.name, address, VX_BUFFER_ALIGNMENT);
   }
   if (!status.ok()) {
-    vk.DestroyBuffer(device, buffer, nullptr);
-    if (allocated)
-      vk.FreeMemory(device, allocated, nullptr);
+    if (!isHung())
+      destroy(buffer, memories);
     return status;
   }
   block.buffer = buffer;
-  block.memory = allocated;
+  block.memories = std::move(memories);
   block.address = address;
   block.host = host;
   block.serial = nextSerial.fetch_add(1, std::memory_order_relaxed);

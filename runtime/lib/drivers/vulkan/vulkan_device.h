@@ -16,11 +16,11 @@ namespace vx::vulkan {
 
 class VulkanDevice;
 
-// A buffer with its own memory. Its serial number tells it from every other one of the process, which its address and
-// its handle do not: the driver uses those again.
+// A buffer with its own memory, which is several where the device gives less at once. Its serial number tells it from
+// every other one of the process, which its address and its handle do not: the driver uses those again.
 struct Block {
   api::Buffer buffer = nullptr;
-  api::DeviceMemory memory = nullptr;
+  std::vector<api::DeviceMemory> memories;
   uint64_t address = 0;
   uint64_t capacity = 0;
   uint64_t serial = 0;
@@ -83,6 +83,7 @@ public:
   Status allocateFor(uint64_t size, Use use, Ref<VulkanMemory> &memory);
   // What a memory had. Nothing on the device uses it any more.
   void giveBack(const Block &block);
+  Status createTimeline(api::Semaphore &timeline);
   // Submits the commands in order; `signal` gets `value` when all of them are done. Thread-safe.
   Status submit(const std::vector<api::CommandBuffer> &commands, api::Semaphore signal, uint64_t value);
 
@@ -115,7 +116,11 @@ private:
   Status initialise();
   Status loadKernel(const hal::CodeImage &image, const hal::KernelImage &kernel, VulkanExecutable::Kernel &loaded);
   Status makeBlock(uint64_t size, Use use, Block &block);
-  void destroy(const Block &block);
+  // As many memories of one type as `size` takes of `step` at the most.
+  api::Result allocateMemories(uint64_t size, uint64_t step, uint32_t type, std::vector<api::DeviceMemory> &memories);
+  // Lays a sparse buffer over them, and waits for that.
+  Status bindMemories(api::Buffer buffer, uint64_t size, uint64_t step, const std::vector<api::DeviceMemory> &memories);
+  void destroy(api::Buffer buffer, const std::vector<api::DeviceMemory> &memories);
   bool takeKept(uint64_t capacity, Block &block);
   // True when there was anything to free.
   bool freeKept();

@@ -57,6 +57,7 @@ static void inspectFeatures(const Library &library, PhysicalDevice &device, bool
   chain.core.features.shaderFloat64 = core.shaderFloat64;
   chain.core.features.shaderInt64 = core.shaderInt64;
   chain.core.features.shaderInt16 = core.shaderInt16;
+  chain.core.features.sparseBinding = core.sparseBinding;
   chain.storage16.uniformAndStorageBuffer16BitAccess = 0;
   chain.storage16.storageInputOutput16 = 0;
   chain.storage16.storagePushConstant16 = 0;
@@ -139,6 +140,7 @@ static bool findQueueFamily(const Library &library, PhysicalDevice &device) {
     if (families[i].queueFlags & api::QueueComputeBit && families[i].queueCount > 0) {
       device.queueFamily = i;
       device.timestampBits = families[i].timestampValidBits;
+      device.bindsSparse = families[i].queueFlags & api::QueueSparseBindingBit;
       return true;
     }
   return false;
@@ -185,8 +187,13 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   properties.pNext = &floats;
   subgroup.pNext = &maintenance3;
   maintenance3.pNext = &driverProperties;
-  if (version13)
+  api::PhysicalDeviceMaintenance4Properties maintenance4{};
+  maintenance4.sType = api::StructureTypePhysicalDeviceMaintenance4Properties;
+  maintenance4.maxBufferSize = UINT64_MAX;
+  if (version13) {
     driverProperties.pNext = &sizes;
+    sizes.pNext = &maintenance4;
+  }
   library.functions().GetPhysicalDeviceProperties2(handle, &properties);
   device.limits = properties.properties.limits;
   device.maxAllocation = maintenance3.maxMemoryAllocationSize;
@@ -200,7 +207,6 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   for (uint32_t i = 0; i < device.memory.memoryHeapCount; ++i)
     if (device.memory.memoryHeaps[i].flags & api::MemoryHeapDeviceLocalBit)
       device.info.totalMemory += device.memory.memoryHeaps[i].size;
-  device.info.maxAllocation = device.maxAllocation;
   device.info.isSoftware = device.type == api::PhysicalDeviceTypeCpu;
   device.info.details =
       fmt::format("{}, Vulkan {}.{}.{}, driver {} {}", typeName(device.type), api::versionMajor(deviceVersion),
@@ -219,6 +225,11 @@ PhysicalDevice inspect(const Library &library, api::PhysicalDevice handle) {
   want(device.features->core.features.shaderInt64, "shaderInt64");
   want(device.features->timelineSemaphore.timelineSemaphore, "timelineSemaphore");
   want(findQueueFamily(library, device), "a compute queue");
+  device.bindsSparse = device.bindsSparse && device.features->core.features.sparseBinding;
+  device.info.maxAllocation = std::max(
+      device.maxAllocation, device.bindsSparse ? std::min({device.limits.sparseAddressSpaceSize,
+                                                           maintenance4.maxBufferSize, device.info.totalMemory})
+                                               : 0);
   if (!missing.empty())
     device.refusal = fmt::format("it lacks {}", missing);
   return device;

@@ -42,7 +42,9 @@ struct PhysicalDevice {
   uint32_t queueFamily = 0;
   uint32_t timestampBits = 0; // of the queue family; 0: it cannot time commands
   bool hasMemoryBudget = false;
-  uint64_t maxAllocation = 0;
+  uint64_t maxAllocation = 0; // of one memory
+  // A buffer may lie over several memories.
+  bool bindsSparse = false;
 };
 
 // Asks a device for everything above.

@@ -89,14 +89,7 @@ Status VulkanStream::initialise() {
   VX_RETURN_IF_ERROR(
       device->check(vk.CreateCommandPool(device->handle(), &poolInfo, nullptr, &pool), "vkCreateCommandPool"));
 
-  api::SemaphoreTypeCreateInfo typeInfo{};
-  typeInfo.sType = api::StructureTypeSemaphoreTypeCreateInfo;
-  typeInfo.semaphoreType = api::SemaphoreTypeTimeline;
-  api::SemaphoreCreateInfo semaphoreInfo{};
-  semaphoreInfo.sType = api::StructureTypeSemaphoreCreateInfo;
-  semaphoreInfo.pNext = &typeInfo;
-  VX_RETURN_IF_ERROR(
-      device->check(vk.CreateSemaphore(device->handle(), &semaphoreInfo, nullptr, &timeline), "vkCreateSemaphore"));
+  VX_RETURN_IF_ERROR(device->createTimeline(timeline));
 
   VX_RETURN_IF_ERROR(
       device->allocateFor(sizeof(vx_fault_record), VulkanDevice::Use::Kernels, fault).addContext("fault record"));

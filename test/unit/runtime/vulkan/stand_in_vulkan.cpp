@@ -36,10 +36,13 @@ struct DeviceHandle {
 };
 struct DeviceMemoryHandle {
   uint8_t *bytes = nullptr;
+  uint64_t size = 0;
 };
 struct BufferHandle {
   uint64_t size = 0;
   uint8_t *bytes = nullptr;
+  // What a sparse buffer gets once it lies over memory as a whole.
+  std::unique_ptr<uint8_t, decltype(&std::free)> sparse{nullptr, std::free};
 };
 struct PipelineHandle {
   Kernel kernel = nullptr;
@@ -209,14 +212,19 @@ void GetPhysicalDeviceProperties2(PhysicalDevice device, PhysicalDevicePropertie
   core.limits.maxComputeWorkGroupInvocations = stand.workgroupThreads;
   std::copy_n(stand.workgroupSize, 3, core.limits.maxComputeWorkGroupSize);
   core.limits.maxComputeSharedMemorySize = 32768;
+  core.limits.sparseAddressSpaceSize = uint64_t(1) << 40;
   core.limits.timestampPeriod = 1;
   if (auto *found = inChain<PhysicalDeviceMaintenance3Properties>(properties->pNext,
                                                                   StructureTypePhysicalDeviceMaintenance3Properties))
     found->maxMemoryAllocationSize = stand.maxAllocation;
+  if (auto *found = inChain<PhysicalDeviceMaintenance4Properties>(properties->pNext,
+                                                                  StructureTypePhysicalDeviceMaintenance4Properties))
+    found->maxBufferSize = stand.maxBuffer;
 }
 void GetPhysicalDeviceFeatures2(PhysicalDevice, PhysicalDeviceFeatures2 *features) {
   const VulkanStandIn &stand = *vx_stand_in_vulkan();
   features->features.shaderInt64 = stand.hasInt64;
+  features->features.sparseBinding = stand.hasSparseBinding;
   if (auto *found = inChain<PhysicalDeviceBufferDeviceAddressFeatures>(
           features->pNext, StructureTypePhysicalDeviceBufferDeviceAddressFeatures))
     found->bufferDeviceAddress = stand.hasBufferDeviceAddress;
@@ -261,7 +269,10 @@ void GetDeviceQueue(Device device, uint32_t, uint32_t, Queue *queue) { *queue = 
 
 Result AllocateMemory(Device device, const MemoryAllocateInfo *info, const void *, DeviceMemory *memory) {
   CALL(AllocateMemory, device);
+  if (info->allocationSize > vx_stand_in_vulkan()->maxAllocation)
+    return ErrorOutOfDeviceMemory;
   make(*memory);
+  (*memory)->size = info->allocationSize;
   (*memory)->bytes = static_cast<uint8_t *>(std::aligned_alloc(256, (info->allocationSize + 255) / 256 * 256));
   return Success;
 }
@@ -279,6 +290,8 @@ Result CreateBuffer(Device device, const BufferCreateInfo *info, const void *, B
   CALL(CreateBuffer, device);
   make(*buffer);
   (*buffer)->size = info->size;
+  if (info->flags & BufferCreateSparseBindingBit)
+    (*buffer)->sparse.reset(static_cast<uint8_t *>(std::aligned_alloc(256, (info->size + 255) / 256 * 256)));
   return Success;
 }
 void DestroyBuffer(Device, Buffer buffer, const void *) { drop(buffer); }
@@ -288,6 +301,24 @@ void GetBufferMemoryRequirements(Device, Buffer buffer, MemoryRequirements *requ
 Result BindBufferMemory(Device device, Buffer buffer, DeviceMemory memory, DeviceSize) {
   CALL(BindBufferMemory, device);
   buffer->bytes = memory->bytes;
+  return Success;
+}
+// Each part of the buffer is to lie over a memory that has room for it.
+Result QueueBindSparse(Queue queue, uint32_t, const BindSparseInfo *info, Fence) {
+  CALL(QueueBindSparse, queue);
+  const SparseBufferMemoryBindInfo &binds = *info->pBufferBinds;
+  uint64_t end = 0;
+  std::set<DeviceMemory> used;
+  for (uint32_t i = 0; i < binds.bindCount; ++i) {
+    const SparseMemoryBind &bind = binds.pBinds[i];
+    if (bind.resourceOffset != end || bind.resourceOffset % 256 != 0 || !used.insert(bind.memory).second ||
+        bind.memoryOffset + bind.size > bind.memory->size)
+      return ErrorInitializationFailed;
+    end += bind.size;
+  }
+  if (!binds.buffer->sparse || end < binds.buffer->size)
+    return ErrorInitializationFailed;
+  binds.buffer->bytes = binds.buffer->sparse.get();
   return Success;
 }
 DeviceAddress GetBufferDeviceAddress(Device, const BufferDeviceAddressInfo *info) {
@@ -383,6 +414,7 @@ VoidFunction find(const char *name) {
   WITH_BODY(DestroyBuffer)
   WITH_BODY(GetBufferMemoryRequirements)
   WITH_BODY(BindBufferMemory)
+  WITH_BODY(QueueBindSparse)
   WITH_BODY(GetBufferDeviceAddress)
   WITH_BODY(CreateComputePipelines)
   WITH_BODY(DestroyPipeline)

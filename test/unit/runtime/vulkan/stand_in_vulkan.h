@@ -21,9 +21,11 @@ struct VulkanStandIn : StandIn {
   vulkan::api::PhysicalDeviceType type = vulkan::api::PhysicalDeviceTypeDiscreteGpu;
   bool hasBufferDeviceAddress = true, hasInt64 = true, hasTimelineSemaphore = true;
   vulkan::api::Flags queueFlags = vulkan::api::QueueComputeBit;
+  bool hasSparseBinding = false;
   uint32_t workgroupThreads = 1024;
   uint32_t workgroupSize[3] = {1024, 1024, 64};
   uint64_t heapSize = uint64_t(1) << 30, maxAllocation = uint64_t(1) << 30;
+  uint64_t maxBuffer = uint64_t(1) << 40;
   uint64_t heapUsage = 0; // told when the extension for it is there
   std::vector<vulkan::api::Flags> memoryTypes = {vulkan::api::MemoryPropertyDeviceLocalBit,
                                                  vulkan::api::MemoryPropertyHostVisibleBit |

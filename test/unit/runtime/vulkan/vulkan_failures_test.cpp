@@ -55,6 +55,8 @@ protected:
     stand->memoryTypes = fresh.memoryTypes;
     stand->addressOffset = 0;
     stand->maxAllocation = fresh.maxAllocation;
+    stand->maxBuffer = fresh.maxBuffer;
+    stand->hasSparseBinding = fresh.hasSparseBinding;
   }
 
   // A library is opened once for its names, so each driver gets names of its own.
@@ -230,6 +232,48 @@ TEST_F(VulkanFailures, allocationLargerThanTheCard) {
   EXPECT_FAILS(device->allocate((1 << 20) + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
                "asked for 1048577 bytes, but device 'Stand-in 0' allows at most 1048576 in one buffer");
   EXPECT_OK(device->allocate(1 << 10, hal::MemoryKind::Device, memory));
+}
+
+// What is larger than the memory that a device gives at once lies over several, for kernels alone.
+TEST_F(VulkanFailures, bufferOverSeveralMemories) {
+  constexpr uint64_t memorySize = (16 << 20) + 100, size = (5 << 23) + 4;
+  stand->maxAllocation = memorySize;
+  stand->hasSparseBinding = true;
+  open();
+  EXPECT_EQ(device->info().maxAllocation, memorySize) << "a queue that binds no memory";
+  stand->queueFlags |= vulkan::api::QueueSparseBindingBit;
+  stand->maxBuffer = 64 << 20;
+  open();
+  EXPECT_EQ(device->info().maxAllocation, 64u << 20);
+  Ref<hal::Memory> memory;
+  stand->forget();
+  ASSERT_OK(device->allocate(size, hal::MemoryKind::Device, memory));
+  EXPECT_EQ(stand->count("vkAllocateMemory"), 3);
+  EXPECT_EQ(memory->size(), size);
+  const int32_t sent = 77;
+  int32_t received = 0;
+  ASSERT_OK(stream->upload({memory.get(), size - 4, 4}, &sent));
+  ASSERT_OK(stream->download({memory.get(), size - 4, 4}, &received));
+  EXPECT_EQ(received, sent);
+  memory = nullptr;
+
+  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Staging, memory), VX_OUT_OF_MEMORY,
+               "asked for 41943044 bytes, but device 'Stand-in 0' allows at most 16777316 in one buffer");
+  EXPECT_FAILS(device->allocate((64 << 20) + 1, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+               "asked for 67108865 bytes, but device 'Stand-in 0' allows at most 67108864 in one buffer");
+  const size_t before = stand->live.size();
+  stand->fail("vkAllocateMemory", vulkan::api::ErrorOutOfDeviceMemory, /*after=*/2);
+  EXPECT_FAILS(device->allocate(size, hal::MemoryKind::Device, memory), VX_OUT_OF_MEMORY,
+               "asked for 41943044 bytes, but device 'Stand-in 0' has 1073741824 bytes in all");
+  stand->failures.clear();
+  for (const char *function : {"vkQueueBindSparse", "vkCreateSemaphore", "vkWaitSemaphores"}) {
+    fail(function, vulkan::api::ErrorUnknown);
+    EXPECT_FAILS(
+        device->allocate(size, hal::MemoryKind::Device, memory), VX_INTERNAL,
+        fmt::format("asked for 41943044 bytes: {} failed with ERROR_UNKNOWN on device 'Stand-in 0'", function));
+    stand->failures.clear();
+  }
+  EXPECT_EQ(stand->live.size(), before);
 }
 
 TEST_F(VulkanFailures, fullHeap) {
