@@ -128,3 +128,14 @@ func.func @unknown_comparison() -> tensor<?xi1, #vx.enc<[n]>> {
   %0 = vx.compare lt %i, %sizes : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
   return %0 : tensor<?xi1, #vx.enc<[n]>>
 }
+
+// One place may be read in any direction.
+// CHECK-LABEL: func.func @slice_of_one_place(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<4x1xf32>
+// CHECK-NEXT:    %[[TURNED:.+]] = vx.slice %[[X]] starts [#vx.dim<3>, #vx.dim<0>] strides [-1, 1] :
+// CHECK-NEXT:    return %[[X]], %[[TURNED]]
+func.func @slice_of_one_place(%x: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<4x1xf32>) {
+  %0 = vx.slice %x starts [#vx.dim<0>, #vx.dim<0>] strides [1, -1] : tensor<4x1xf32> -> tensor<4x1xf32>
+  %1 = vx.slice %x starts [#vx.dim<3>, #vx.dim<0>] strides [-1, -2] : tensor<4x1xf32> -> tensor<4x1xf32>
+  return %0, %1 : tensor<4x1xf32>, tensor<4x1xf32>
+}

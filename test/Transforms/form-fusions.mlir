@@ -636,3 +636,33 @@ func.func @many_parts_of_a_number(%a: tensor<16xf32>) -> tensor<80xf32> {
   %3 = vx.sin %2 : tensor<80xf32>
   return %3 : tensor<80xf32>
 }
+
+// -----
+
+// A number that is made of sizes is made by each kernel that reads it, and waits for none.
+// CHECK-LABEL: func.func @number_of_sizes(
+// CHECK-SAME:    %[[X:[^ :]+]]: tensor<?x8xf32, #vx.enc<[batch, 8]>>
+// CHECK-NEXT:    %[[ROWS:.+]] = vx.fusion(%[[X]]) {{.*}}-> tensor<?x8xf32
+// CHECK:           vx.softmax {{.*}} {vx.anchor} :
+// CHECK:           vx.dim_value <max(1, batch)>
+// CHECK:           vx.div
+// CHECK:           vx.mul
+// CHECK:         %[[MEAN:.+]] = vx.fusion(%[[X]]) {{.*}}-> tensor<f32>
+// CHECK:           vx.reduce
+// CHECK:           vx.dim_value <max(1, batch)>
+// CHECK:           vx.div
+// CHECK-NOT:     vx.fusion
+// CHECK:         return
+vx.symbol "batch"
+func.func @number_of_sizes(%x: tensor<?x8xf32, #vx.enc<[batch, 8]>>) -> (tensor<?x8xf32, #vx.enc<[batch, 8]>>, tensor<f32>) {
+  %one = vx.constant dense<1.0> : tensor<f32>
+  %size = vx.dim_value <max(1, batch)>
+  %count = vx.cast %size : tensor<i64> -> tensor<f32>
+  %share = vx.div %one, %count : tensor<f32>, tensor<f32>
+  %0 = vx.softmax %x axis = 1 : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  %shares = vx.broadcast %share, [] : tensor<f32> -> tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  %1 = vx.mul %0, %shares : tensor<?x8xf32, #vx.enc<[batch, 8]>>, tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  %2 = vx.reduce sum %x axes = [0, 1] : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  %3 = vx.div %2, %count : tensor<f32>, tensor<f32>
+  return %1, %3 : tensor<?x8xf32, #vx.enc<[batch, 8]>>, tensor<f32>
+}

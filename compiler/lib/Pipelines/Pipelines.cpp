@@ -182,8 +182,8 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addPass(createCSEPass());
   }
   pm.addNestedPass<func::FuncOp>(createJoinSummedDimsPass());
+  pm.addNestedPass<func::FuncOp>(createJoinColumnSumsPass());
   if (backend.splitsReductions()) {
-    pm.addNestedPass<func::FuncOp>(createJoinColumnSumsPass());
     pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once

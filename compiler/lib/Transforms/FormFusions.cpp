@@ -71,9 +71,28 @@ bool isCheckOfReaders(Operation *op) {
   });
 }
 
+/// True for arithmetic on sizes and given numbers that makes one number: a kernel has it from the sizes that it is
+/// called with. Read from memory it would have the kernel wait for another one.
+bool isNumberOfSizes(Operation *op, unsigned depth = 4) {
+  if (isa<DimValueOp>(op))
+    return true;
+  if (depth == 0 || op->getNumResults() != 1 || !op->hasTrait<OpTrait::Elementwise>() || mayFault(op) ||
+      typeOf(op->getResult(0)).getRank() != 0)
+    return false;
+  bool hasSize = false;
+  return llvm::all_of(op->getOperands(),
+                      [&](Value operand) {
+                        Operation *producer = operand.getDefiningOp();
+                        bool isSize = producer && isNumberOfSizes(producer, depth - 1);
+                        hasSize |= isSize;
+                        return isSize || getSplatNumber(operand);
+                      }) &&
+         hasSize;
+}
+
 /// True when each kernel that needs the op computes it anew. Of constants that holds for a repeated number.
 bool isFree(Operation *op) {
-  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op))
+  if (op->hasTrait<OpTrait::Free>() || isRandomMask(op) || isCheckOfReaders(op) || isNumberOfSizes(op))
     return true;
   DenseElementsAttr value;
   if (auto constant = dyn_cast<ConstantOp>(op))

@@ -48,6 +48,15 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
+  // Of one place the direction is of no matter: a filter of 1 x 1 that is turned around stays as it is.
+  SmallVector<int64_t> strides(getStrides());
+  for (auto [stride, dim] : llvm::zip_equal(strides, getDims(getResult().getType())))
+    if (dim.asConstant() == 1)
+      stride = 1;
+  if (ArrayRef(strides) != getStrides()) {
+    setStrides(strides);
+    return getResult();
+  }
   bool isWhole = getInput().getType() == getResult().getType() &&
                  llvm::all_of(getStrides(), [](int64_t s) { return s == 1; }) &&
                  llvm::all_of(getStarts(), [](Attribute start) { return cast<DimAttr>(start).asConstant() == 0; });
