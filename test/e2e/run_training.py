@@ -490,15 +490,36 @@ def round_bits(x, precision):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
-def run_shadows(runner, precision, device, threads, module, net):
-    """What products read is what the parameters are, rounded: when the instance is made, behind steps and behind what is written, in the whole pool and in a part of it."""
+def shadow_data():
+    """A batch, and numbers that are written to a weight and to all parameters: ties to even, denormal numbers, and 0 with a sign."""
     random = np.random.default_rng(8)
-    x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), labels(random), runner.put("w_rate.bin", np.float32(RATE))
-    files = f"{runner.put('w_x.bin', x)} {runner.put('w_label.bin', label)}"
-    # Beyond the largest number, ties to even, denormal numbers, and 0 with a sign.
+    x, label = random.standard_normal((BATCH, INPUTS)).astype(np.float32), labels(random)
     weight = random.standard_normal((HIDDEN, INPUTS)).astype(np.float32)
     weight.flat[:8] = [1 + 2.0**-11, 1 + 3 * 2.0**-11, 2.0**-15, 3 * 2.0**-25, -0.0, 1 + 2.0**-8, 1 + 3 * 2.0**-8, -2.0**-24]
-    whole = random.standard_normal(112).astype(np.float32)
+    return x, label, weight, random.standard_normal(112).astype(np.float32)
+
+
+def places_in_pool(net):
+    places, start = {}, 0
+    for name, value in net.weights.items():
+        places[name], start = start, start + -(-value.size // 16) * 16
+    return places
+
+
+def shadowed_results(net, parameters, precision, x, label):
+    """The loss and the metrics where products read the parameters rounded."""
+    round_ = to_f16 if precision == "f16" else lambda values: (round_bits(values.astype(np.float32), "bf16").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    w = {name: parameters[place:place + net.weights[name].size].reshape(net.weights[name].shape).astype(np.float64) for name, place in places_in_pool(net).items()}
+    t = np.tanh(round_(x) @ round_(w["fc1.weight"]).T + w["fc1.bias"])
+    loss, _, metrics = cross_entropy(round_(t) @ round_(w["fc2.weight"]).T + w["fc2.bias"], label)
+    return [loss, *metrics]
+
+
+def run_shadows(runner, precision, device, threads, module, net):
+    """What products read is what the parameters are, rounded: when the instance is made, behind steps and behind what is written, in the whole pool and in a part of it."""
+    x, label, weight, whole = shadow_data()
+    rate = runner.put("w_rate.bin", np.float32(RATE))
+    files = f"{runner.put('w_x.bin', x)} {runner.put('w_label.bin', label)}"
     script, reads, losses = [], [], []
 
     def look(where):
@@ -530,19 +551,12 @@ def run_shadows(runner, precision, device, threads, module, net):
         refused = str(error)
     if "variable 'shadow/fc1.weight' is a shadow: it follows from a parameter, which is to be written in its place" not in refused:
         raise AssertionError(f"want a refusal to write a shadow, got {refused}")
-    places, start = {}, 0
-    for name, value in net.weights.items():
-        places[name], start = start, start + -(-value.size // 16) * 16
-    round_ = to_f16 if precision == "f16" else lambda values: (round_bits(values.astype(np.float32), "bf16").astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     for where, all_, low, loss in reads:
         parameters, shadow = np.fromfile(all_, np.float32), np.fromfile(low, np.uint16)
         if not np.array_equal(shadow, round_bits(parameters, precision)):
             place = (shadow != round_bits(parameters, precision)).argmax()
             raise AssertionError(f"{where}: shadow/parameters at {place} has the bits {shadow[place]:#x}, want {round_bits(parameters, precision)[place]:#x} for {parameters[place]}")
-        w = {name: parameters[places[name]:places[name] + value.size].reshape(value.shape).astype(np.float64) for name, value in net.weights.items()}
-        t = np.tanh(round_(x) @ round_(w["fc1.weight"]).T + w["fc1.bias"])
-        want = cross_entropy(round_(t) @ round_(w["fc2.weight"]).T + w["fc2.bias"], label)[0]
-        compare(f"{where}: the loss", want, np.fromfile(loss, np.float32)[0], 1, 2e-3)
+        compare(f"{where}: the loss", shadowed_results(net, parameters, precision, x, label)[0], np.fromfile(loss, np.float32)[0], 1, SCALED_RESULT_BOUND)
     return [open(path, "rb").read() for _, *paths in reads for path in paths]
 
 
@@ -553,31 +567,90 @@ WRITES = {3: {"loss_scale": 2.0**24}, 4: {"loss_scale.good": 1998}, 6: {"loss_sc
 STRANGE = {8: np.nan, 9: np.inf, 12: np.nan}
 
 
-def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
+SCALED_STEPS = 16
+# Of variables and gradients, and of the loss and metrics: near a tie of rounding to f16 a factor may be the next one.
+SCALED_BOUND, SCALED_RESULT_BOUND = 4e-3, 2e-3
+# The variables of the scale.
+SCALE_TYPES = {"loss_scale": np.float32, "loss_scale.good": np.int64, "loss_scale.skipped": np.int64, "step": np.int64}
+
+
+def scaled_batch(case, random, number):
+    x, other = random.standard_normal((BATCH, INPUTS)).astype(np.float32), case.data(random)
+    if number in STRANGE:
+        x[BATCH - 2, 2] = STRANGE[number]
+    # Gradients of 0 fit under the greatest scale.
+    if number == 13 and "ignore_index" in case.loss:
+        other[:] = -100
+    return x, other
+
+
+def written_before(net, number):
+    """A weight is written times a number."""
+    return {name: SCALE_TYPES[name](value) if name in SCALE_TYPES else net.weights[name] * np.float32(value) for name, value in WRITES.get(number, {}).items()}
+
+
+def scaled_parts(halves):
+    return [slice(0, 4), slice(4, BATCH)] if halves else [slice(0, BATCH)]
+
+
+def scaled_gradients(case, net, w, x, other, scale, halves):
+    """The loss and metrics of each part, and the gradients of all."""
+    loss = lambda part: lambda y: case.formula(y, other[part].astype(np.float64) if other.dtype == np.float32 else other[part])
+    if not halves:
+        value, metrics, gradients = net.run_f16(w, x.astype(np.float64), loss(slice(0, BATCH)), scale)
+        return [[value, *metrics]], gradients
+    runs = [(net.run_f16(w, x[part].astype(np.float64), loss(part), scale), (other[part] != -100).sum() if other.dtype != np.float32 else len(x[part])) for part in scaled_parts(halves)]
+    rows = [count for _, count in runs]
+    with np.errstate(all="ignore"):
+        gradients = {name: sum(run[2][name] * (count / max(sum(rows), 1)) for run, count in runs) for name in w}
+    return [[run[0], *run[1]] for run, _ in runs], gradients
+
+
+class Scale:
+    """What the scale of the loss becomes."""
+
+    def __init__(self):
+        self.scale, self.good, self.skipped, self.made, self.kinds = 65536.0, 0, 0, 0, set()
+
+    def write(self, values):
+        self.scale, self.good = values.get("loss_scale", self.scale), values.get("loss_scale.good", self.good)
+
+    def step(self, is_good):
+        if is_good:
+            self.made, self.good = self.made + 1, self.good + 1
+            self.kinds.add("grows" if self.good >= 2000 else "good")
+            if self.good >= 2000:
+                self.scale, self.good = min(self.scale * 2, 2.0**32), 0
+        else:
+            self.kinds.add("skipped")
+            half = min(self.scale / 2, 2.0**32)
+            self.scale, self.good, self.skipped = half if half >= 1 else 1.0, 0, self.skipped + 1
+
+    def variables(self):
+        return {"loss_scale": self.scale, "loss_scale.good": self.good, "loss_scale.skipped": self.skipped, "step": self.made}
+
+    def check(self):
+        if self.kinds != {"good", "grows", "skipped"}:
+            raise AssertionError(f"want steps that are good, that are skipped, and that make the scale grow, got {sorted(self.kinds)}")
+
+
+def run_scaled(runner, case, device, threads, module, net, halves):
     """Steps under a scale of the loss: each is that of the loss itself, and one whose gradients are not all finite changes the scale alone. With `halves` each batch is
     given in two parts, of which the second may be the one that overflows."""
     random = np.random.default_rng(len(case.name))
     state_names = STATES[case.optimizer](case.keys)
     # Those of the scale come first: they tell whether the others change.
-    types = {"loss_scale": np.float32, "loss_scale.good": np.int64, "loss_scale.skipped": np.int64, "step": np.int64}
+    types = SCALE_TYPES
     variables = {name: ("parameter", name) for name in net.weights}
     variables.update({f"{case.optimizer}.{state}/{name}": (state, name) for state in state_names for name in net.weights})
     script, data, paths = [], [], {}
-    for number in range(steps):
-        x, other = random.standard_normal((BATCH, INPUTS)).astype(np.float32), case.data(random)
-        if number in STRANGE:
-            x[BATCH - 2, 2] = STRANGE[number]
-        # Gradients of 0 fit under the greatest scale.
-        if number == 13 and "ignore_index" in case.loss:
-            other[:] = -100
+    for number in range(SCALED_STEPS):
+        x, other = scaled_batch(case, random, number)
         data.append((x, other))
-        for name, value in WRITES.get(number, {}).items():
-            # A weight is written times a number.
-            written = types[name](value) if name in types else net.weights[name] * np.float32(value)
+        for name, written in written_before(net, number).items():
             script.append(f"write {name} {runner.put(f's_{name}_{number}.bin', written)}")
         rate = runner.put("s_rate.bin", np.float32(RATE))
-        parts = [slice(0, 4), slice(4, BATCH)] if halves else [slice(0, BATCH)]
-        for k, part in enumerate(parts):
+        for k, part in enumerate(scaled_parts(halves)):
             inputs = [runner.put(f"s_{name}_{number}_{k}.bin", value[part]) for name, value in (("x", x), ("t", other))]
             if halves:
                 script.append(f"call backward {' '.join(inputs)} {runner.put(f's_keep{k}.bin', np.uint8(k))}")
@@ -596,46 +669,29 @@ def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
             raise AssertionError(answer)
     w = {name: value.astype(np.float64) for name, value in net.weights.items()}
     state = {name: {other: np.zeros_like(value) for other, value in w.items()} for name in state_names}
-    scale, good, skipped, made = 65536.0, 0, 0, 0
-    last, seen, kinds = {name: None for name in variables}, [], set()
+    last, seen, scale = {name: None for name in variables}, [], Scale()
     for number, (x, other) in enumerate(data):
         where = f"step {number}"
-        scale, good = (WRITES.get(number, {}).get(name, value) for name, value in (("loss_scale", scale), ("loss_scale.good", good)))
-        for name, value in WRITES.get(number, {}).items():
+        scale.write(WRITES.get(number, {}))
+        for name, written in written_before(net, number).items():
             if name in w:
-                w[name], last[name] = (net.weights[name] * np.float32(value)).astype(np.float64), None
-        loss = lambda part: lambda y: case.formula(y, other[part].astype(np.float64) if other.dtype == np.float32 else other[part])
-        if halves:
-            runs = [(net.run_f16(w, x[part].astype(np.float64), loss(part), scale), (other[part] != -100).sum() if other.dtype != np.float32 else len(x[part])) for part in parts]
-            rows = [count for _, count in runs]
-            with np.errstate(all="ignore"):
-                gradients = {name: sum(run[2][name] * (count / max(sum(rows), 1)) for run, count in runs) for name in w}
-            results = [[run[0], *run[1]] for run, _ in runs]
-        else:
-            value, metrics, gradients = net.run_f16(w, x.astype(np.float64), loss(parts[0]), scale)
-            results = [[value, *metrics]]
-        # Metrics are those of the loss, not of the scale; near a tie of rounding to f16 a factor may be the next one.
+                w[name], last[name] = written.astype(np.float64), None
+        results, gradients = scaled_gradients(case, net, w, x, other, scale.scale, halves)
+        # Metrics are those of the loss, not of the scale.
         for k, wanted in enumerate(results):
             got = np.fromfile(runner.path(f"s_results_{number}_{k}.bin"), np.float32)
             if np.isfinite(wanted).all():
-                compare(f"{where}: loss and metrics", wanted, got, 1, 2e-3)
+                compare(f"{where}: loss and metrics", wanted, got, 1, SCALED_RESULT_BOUND)
             elif np.isfinite(got[0]):
                 raise AssertionError(f"{where}: the loss is {got[0]}, want {wanted[0]}")
         is_good = all(np.isfinite(gradient).all() for gradient in gradients.values())
         if halves and is_good:
             for name, gradient in gradients.items():
-                compare(f"{where}: grad/{name}", gradient, np.fromfile(runner.path(f"s_grad_{name}_{number}.bin"), np.float32).reshape(gradient.shape), abs(gradient).max(), 4e-3)
+                compare(f"{where}: grad/{name}", gradient, np.fromfile(runner.path(f"s_grad_{name}_{number}.bin"), np.float32).reshape(gradient.shape), abs(gradient).max(), SCALED_BOUND)
+        scale.step(is_good)
         if is_good:
-            made, good = made + 1, good + 1
-            OPTIMIZERS[case.optimizer](w, clip(gradients, case.norm, case.value), state, made, RATE, **case.keys)
-            kinds.add("grows" if good >= 2000 else "good")
-            if good >= 2000:
-                scale, good = min(scale * 2, 2.0**32), 0
-        else:
-            kinds.add("skipped")
-            half = min(scale / 2, 2.0**32)
-            scale, good, skipped = half if half >= 1 else 1.0, 0, skipped + 1
-        want = {"loss_scale": scale, "loss_scale.good": good, "loss_scale.skipped": skipped, "step": made}
+            OPTIMIZERS[case.optimizer](w, clip(gradients, case.norm, case.value), state, scale.made, RATE, **case.keys)
+        want = scale.variables()
         for name, kind in types.items():
             if (got := np.fromfile(paths[name, number], kind)[0]) != want[name]:
                 raise AssertionError(f"{where}: @{name} is {got}, want {want[name]}")
@@ -643,14 +699,13 @@ def run_scaled(runner, case, device, threads, module, net, halves, steps=16):
             bytes_ = open(paths[name, number], "rb").read()
             got, wanted = np.frombuffer(bytes_, np.float32).reshape(w[of].shape), w[of] if kind == "parameter" else state[kind][of]
             if is_good:
-                compare(f"{where}: {name}", wanted, got, 0.3 if kind == "parameter" else abs(wanted).max(), 4e-3)
+                compare(f"{where}: {name}", wanted, got, 0.3 if kind == "parameter" else abs(wanted).max(), SCALED_BOUND)
             elif last[name] is not None and bytes_ != last[name]:
                 raise AssertionError(f"{where}: its gradients are not finite, but @{name} has changed")
             last[name] = bytes_
             (w if kind == "parameter" else state[kind])[of] = got.astype(np.float64)
         seen += [open(paths[name, number], "rb").read() for name in (*types, *variables)]
-    if kinds != {"good", "grows", "skipped"}:
-        raise AssertionError(f"want steps that are good, that are skipped, and that make the scale grow, got {sorted(kinds)}")
+    scale.check()
     return seen
 
 

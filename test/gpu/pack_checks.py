@@ -2,11 +2,12 @@
 """Fills a folder with what scripts/gpu-check compares on a GPU: modules, recipes of their weights, inputs, and plans.
 
     pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--programs 0:160]
-                   [--training '*'] [--targets cuda,vulkan]
+                   [--training '*'] [--gradients mlp,...] [--targets cuda,vulkan]
 
 A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
 under the rule of each case, networks in f32 with the CPU under a bound that ONNX Runtime gives (sensitivity.py), and in lower precisions with the same
-outputs in f32. Steps of training (pack_training.py) are no plan but scripts of calls. Needs the Python packages of test/requirements.txt.
+outputs in f32. Gradients of networks by all their weights are compared with the CPU's, which test/e2e/run_model_gradients.py holds against differences.
+Steps of training (pack_training.py) are no plan but scripts of calls. Needs the Python packages of test/requirements.txt.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +29,7 @@ from fill_weights import fill, make_values, missing_tensors  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
+from run_model_gradients import AGREEMENT, SIZES, first_output, trained  # noqa: E402
 from run_models import NETWORKS, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -85,13 +87,18 @@ def pack_large(pack):
         "softmax": close((np.sqrt(width) + 4) * ROUNDOFF["f32"]),
         "layer_norm": close((np.sqrt(width) + 4) * ROUNDOFF["f32"]),
         "outer": close(2 * ROUNDOFF["f32"], 2),
+        "through": close(2 * np.sqrt(width) * ROUNDOFF["f32"]),
     }
-    for function, rule in rules.items():
+
+    def check(function, symbol, rows):
+        return pack.entry("f32", "large.vxm", name=f"large {function}, {symbol} {rows}", function=function, dims={symbol: rows}, seed=SEED,
+                          reference={"module": "large.vxm", "function": function}, results=[{"output": "y", **rules[function]}])
+
+    for function in rules:
         for rows in (1, 67, 512):
-            symbol = "items" if function == "outer" else "rows"
-            checks.append(pack.entry("f32", "large.vxm", name=f"large {function}, {symbol} {rows}", function=function, dims={symbol: rows}, seed=SEED,
-                                     reference={"module": "large.vxm", "function": function}, results=[{"output": "y", **rule}]))
+            checks.append(check(function, "items" if function in ("outer", "through") else "rows", rows))
     pack.plan("large", checks)
+    pack.plan("five_gibibytes", [check("through", "items", 5 << 16)])
     checks = []
     for precision in pack.precisions:
         module = f"contract-{precision}.vxm"
@@ -117,9 +124,9 @@ def pack_inputs(pack, name, inputs):
     return files
 
 
-def pack_module(pack, model, module, precision, recipe, cpu):
+def pack_module(pack, model, module, precision, recipe, cpu, *flags):
     """A network in one precision, with a recipe that makes its weights, which stay here."""
-    pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1", cpu=cpu)
+    pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1", *flags, cpu=cpu)
     weights, made = pack.path(f"{module}.weights"), pack.path(f"{module}.made")
     with open(pack.path(f"{module}.recipe"), "w") as file:
         file.writelines(f"{line}\n" for line in recipe.lines(describe(os.path.join(pack.bin, "vx-info"), pack.path(f"{module}.vxm")), np.fromfile(weights, np.uint8)))
@@ -168,6 +175,24 @@ def pack_network(pack, name, scratch):
         file.write(" ".join(f"--dim {symbol}={bench[symbol]}" for symbol in sorted(symbols) if symbol in bench))
 
 
+def pack_gradients(pack, name, scratch):
+    """All weights' gradients of the sum of the first output, one result for each weight."""
+    skeleton = os.path.join(TEST, "models", f"{name}.onnx")
+    model = os.path.join(scratch, f"{name}.onnx")
+    fill(skeleton, model, external=True)
+    graph = onnx.load(model, load_external_data=False)
+    output = first_output(graph)
+    weights = [tensor.name for tensor in trained(graph, output)]
+    pack_module(pack, model, f"{name}-gradient", "f32", Recipe(skeleton, make_values, missing_tensors), True, f"--grad={output}:{','.join(weights)}")
+    size = SIZES.get(name) or NETWORKS[name][0]
+    inputs = pack_inputs(pack, f"{name}.gradient", make_inputs(graph, size, np.random.default_rng(1)))
+    module = f"{name}-gradient.vxm"
+    pack.plan(f"{name}-gradient", [pack.entry(
+        "f32", module, name=f"gradients of {name} by {len(weights)} weights", function="gradient", dims={symbol: value for symbol, value in size.items() if value}, seed=SEED,
+        inputs=inputs, reference={"module": module, "function": "gradient"},
+        results=[{"output": f"grad/{weight}", "rule": "close", "rms": AGREEMENT, "largest": AGREEMENT} for weight in weights])])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
@@ -177,6 +202,7 @@ def main():
     parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
     parser.add_argument("--programs", default="0:160", help="FIRST:COUNT: seeds of random programs (test/fuzz/programs)")
     parser.add_argument("--training", default="*", help="patterns of names: which training steps; nothing for none")
+    parser.add_argument("--gradients", default="mlp,resnet18", help="networks whose gradients by all weights are compared")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
     listed = lambda text: [entry for entry in text.split(",") if entry]
@@ -190,10 +216,11 @@ def main():
     if options.training:
         pack_training(options.bin, options.out, pack.targets, options.training)
     with tempfile.TemporaryDirectory() as scratch:
-        for name in listed(options.models):
-            pack_network(pack, name, scratch)
-            for file in os.listdir(scratch):
-                os.remove(os.path.join(scratch, file))
+        for work, names in ((pack_network, options.models), (pack_gradients, options.gradients)):
+            for name in listed(names):
+                work(pack, name, scratch)
+                for file in os.listdir(scratch):
+                    os.remove(os.path.join(scratch, file))
 
 
 if __name__ == "__main__":

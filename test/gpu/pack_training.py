@@ -43,10 +43,10 @@ class Script:
     def call(self, function, *arrays):
         self.add("call", function, *(self.file(array) for array in arrays))
 
-    def near(self, what, want, scale):
+    def near(self, what, want, scale, share=SHARE):
         """`what` is a variable, or * for the results of the last call. The file of what is wanted."""
         name = self.file(np.asarray(want, np.float32))
-        self.add("near", what, name, SHARE, float(scale))
+        self.add("near", what, name, share, float(scale))
         return name
 
     def same(self, what, array):
@@ -101,14 +101,95 @@ def pack_case(script, case):
     script.end(*named.values())
 
 
-def pack_refused(script):
+def pack_scaled(script, case, halves):
+    """Steps in f16 under a scale of the loss, some of which are skipped; each begins with what the one before was to leave."""
+    net = Net(np.random.default_rng(6))
+    net.save(script.runner.path("net.onnx"))
+    script.compile("net.onnx", "--keep-gradients", "--precision=f16", *case.get_flags())
+    random, scale = np.random.default_rng(len(case.name)), steps.Scale()
+    states = steps.STATES[case.optimizer](case.keys)
+    named = {("parameter", name): name for name in net.weights} | {(kind, name): f"{case.optimizer}.{kind}/{name}" for kind in states for name in net.weights}
+    w = rounded(net.weights)
+    state = {name: {other: np.zeros_like(value) for other, value in w.items()} for name in states}
+    left = {}
+    for number in range(steps.SCALED_STEPS):
+        x, other = steps.scaled_batch(case, random, number)
+        for key, file in left.items():
+            script.add("write", named[key], file)
+        scale.write(steps.WRITES.get(number, {}))
+        for name, written in steps.written_before(net, number).items():
+            script.add("write", name, script.file(written))
+            if name in w:
+                w[name] = written.astype(np.float64)
+        results, gradients = steps.scaled_gradients(case, net, w, x, other, scale.scale, halves)
+        for k, (part, wanted) in enumerate(zip(steps.scaled_parts(halves), results)):
+            script.call(*(("backward", x[part], other[part], np.uint8(k)) if halves else ("train_step", x, other, np.float32(RATE))))
+            if np.isfinite(wanted).all():
+                script.near("*", wanted, 1, steps.SCALED_RESULT_BOUND)
+        is_good = all(np.isfinite(gradient).all() for gradient in gradients.values())
+        if halves:
+            for name, gradient in gradients.items() if is_good else ():
+                script.near(f"grad/{name}", gradient, abs(gradient).max(), steps.SCALED_BOUND)
+            script.call("update", np.float32(RATE))
+        scale.step(is_good)
+        if is_good:
+            steps.OPTIMIZERS[case.optimizer](w, steps.clip(gradients, case.norm, case.value), state, scale.made, RATE, **case.keys)
+        for name, value in scale.variables().items():
+            script.same(name, steps.SCALE_TYPES[name](value))
+        for key in named:
+            kind, name = key
+            value = w[name] if kind == "parameter" else state[kind][name]
+            if is_good:
+                left[key] = script.near(named[key], value, 0.3 if kind == "parameter" else abs(value).max(), steps.SCALED_BOUND)
+            else:
+                script.same(named[key], value.astype(np.float32))
+        w = rounded(w)
+        state = {kind: rounded(values) for kind, values in state.items()}
+        if not is_good:
+            left = {key: script.file((w[key[1]] if key[0] == "parameter" else state[key[0]][key[1]]).astype(np.float32)) for key in named}
+    scale.check()
+    script.end(*named.values(), *steps.SCALE_TYPES)
+
+
+def pack_shadows(script, precision):
+    """The weights that products read are the parameters rounded, whatever was written to these."""
+    net = Net(np.random.default_rng(7))
+    net.save(script.runner.path("net.onnx"))
+    script.compile("net.onnx", f"--precision={precision}", "--keep-gradients", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
+    x, label, weight, whole = steps.shadow_data()
+    places, rate = steps.places_in_pool(net), np.float32(RATE)
+    parameters = np.concatenate([np.pad(value.reshape(-1), (0, -value.size % 16)) for value in net.weights.values()])
+
+    def look():
+        script.same("parameters", parameters)
+        script.same("shadow/parameters", steps.round_bits(parameters, precision))
+        script.call("evaluate", x, label)
+        script.near("*", steps.shadowed_results(net, parameters, precision, x, label), 1, steps.SCALED_RESULT_BOUND)
+
+    look()
+    for name, value in (("fc2.weight", weight.reshape(-1)[:CLASSES * steps.HIDDEN].reshape(CLASSES, steps.HIDDEN)), ("fc1.weight", weight)):
+        script.call("train_step", x, label, rate)
+        script.add("write", "parameters", script.file(parameters))
+        script.add("write", name, script.file(value))
+        parameters = parameters.copy()
+        parameters[places[name]:places[name] + value.size] = value.reshape(-1)
+        look()
+    parameters = whole
+    script.add("write", "parameters", script.file(parameters))
+    look()
+    # What a step has left is rounded anew.
+    script.call("train_step", x, label, rate)
+    script.end("parameters", "shadow/parameters")
+
+
+def pack_refused(script, precision="f32"):
     """Labels that are no class, between steps that are done."""
     net = Net(np.random.default_rng(2))
     net.save(script.runner.path("net.onnx"))
-    script.compile("net.onnx", "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw")
+    script.compile("net.onnx", "--dim", f"batch={BATCH}", "--train=auto", "--loss=cross_entropy", "--optimizer=adamw", f"--precision={precision}")
     random = np.random.default_rng(1)
     x, label, rate = random.standard_normal((BATCH, INPUTS)).astype(np.float32), steps.labels(random), np.float32(RATE)
-    variables = ("parameters", "adamw.m", "adamw.v", "step")
+    variables = ("parameters", "adamw.m", "adamw.v", "step", *(("loss_scale", "loss_scale.good", "loss_scale.skipped") if precision == "f16" else ()))
     script.call("train_step", x, label, rate)
     for variable in variables:
         script.add("read", variable, f"kept.{variable}")
@@ -202,10 +283,16 @@ def pack_training(bin, out, targets, pattern, jobs=2):
     works = {case.name: lambda script, case=case: pack_case(script, case) for case in steps.CASES}
     works |= {"refused": pack_refused, "masks": pack_masks, "unchanged": pack_unchanged}
     works |= {case.name: lambda script, case=case: pack_halves(script, case) for case in steps.HALVES}
+    works |= {case.name: lambda script, case=case: pack_scaled(script, case, False) for case in steps.SCALED}
+    works |= {f"{case.name}_parts": lambda script, case=case: pack_scaled(script, case, True) for case in steps.SCALED}
+    works |= {"refused_f16": lambda script: pack_refused(script, "f16"), "shadows_f16": lambda script: pack_shadows(script, "f16"),
+              "shadows_bf16": lambda script: pack_shadows(script, "bf16")}
+    able = {"shadows_bf16": [target for target in targets if target != "vulkan"]}  # shaders have no bf16
+    works = {name: work for name, work in works.items() if able.get(name, targets)}
     works |= {name: lambda script, form=form: pack_form(script, *form) for name, *form in forms.CASES}
     names = [name for name in works if any(fnmatch.fnmatch(name, one) for one in pattern.split(","))]
     if not names:
         raise SystemExit(f"pack_checks.py: error: --training: want patterns of {', '.join(works)}, got '{pattern}'")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda name: works[name](Script(bin, os.path.join(out, "training"), targets, name)), names))
+        list(pool.map(lambda name: works[name](Script(bin, os.path.join(out, "training"), able.get(name, targets), name)), names))
     print(f"training: {len(names)} checks", flush=True)

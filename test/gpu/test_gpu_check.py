@@ -19,7 +19,7 @@ import numpy as np
 
 from weight_recipe import place_of
 
-MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks"
+MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
 
 
 class Test:
@@ -62,8 +62,8 @@ def named(*words):
 
 
 def whole_script(test):
-    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--targets",
-                          "vulkan")
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp",
+                          "--targets", "vulkan")
     test.check("pack", code == 0, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
@@ -126,6 +126,9 @@ def planted_steps(test):
     plant("another message", "refused", r"want an error with 'allowed is \[0, 4\)', got '.*allowed is \[0, 3\)", other_message)
     plant("a counter that stands still", "adamw_plain", "step differs at byte 0", lambda lines, copy: [
         *lines, f"same step {next(line for line in lines if line.startswith('same step')).split()[2]}"])
+
+    plant("a scale that is never halved", "scaled_huge_parts", "loss_scale differs at byte", lambda lines, copy: [
+        re.sub("^same loss_scale f[0-9]+", "same loss_scale " + next(line for line in lines if line.startswith("same loss_scale ")).split()[2], line) for line in lines])
 
     def kept(lines, copy):
         step = next(line for line in lines if line.startswith("call train_step"))
@@ -237,6 +240,17 @@ def planted_weights(test):
         data[part] = change(data[part].view(np.float32).reshape(middle["dims"])).reshape(-1).view(np.uint8)
         data.tofile(os.path.join(folder, f"{module}.weights"))
         test.plant(title, MODEL, lambda checks: [check | {"module": f"wrong/{module}.vxm"} for check in named("f32")(checks)], "differ|root mean square")
+
+    # The gradients of other weights.
+    gradients = os.path.join(test.inside, "mlp-gradient")
+    test.run(os.path.join(test.bin, "vx-fill-weights"), f"{gradients}.recipe", f"{gradients}.weights")
+    shutil.copy(f"{gradients}.vxm", folder)
+    _, text = test.run(os.path.join(test.bin, "vx-info"), "--json", f"{gradients}.vxm")
+    layer = max((constant for constant in json.loads(text)["constants"]), key=lambda constant: constant["size"])
+    data, place = np.fromfile(f"{gradients}.weights", np.uint8), place_of(json.loads(text), layer)
+    data[place:place + layer["size"]] = (data[place:place + layer["size"]].view(np.float32) * np.float32(0.99)).view(np.uint8)
+    data.tofile(os.path.join(folder, "mlp-gradient.weights"))
+    test.plant("gradients of a layer of 99 % of its weights", "mlp-gradient", lambda checks: [check | {"module": "wrong/mlp-gradient.vxm"} for check in checks], "root mean square|differ")
 
     # A network whose output hangs on nothing: all of the last layers' weights are 0.
     def constant(checks):
