@@ -116,10 +116,7 @@ static std::string referenceFile(const Options &options, const Json &check, cons
   const std::string key =
       Json{check["reference"], check.value("dims", Json()), check.value("seed", Json()), check.value("inputs", Json())}
           .dump();
-  // A gradient has a path for a name.
-  std::string file = output;
-  std::replace(file.begin(), file.end(), '/', '.');
-  return fmt::format("{}/{:016x}.{}.npy", options.work, std::hash<std::string>()(key), file);
+  return fmt::format("{}/{:016x}.{}.npy", options.work, std::hash<std::string>()(key), output);
 }
 
 static void makeReference(const Options &options, const Json &check, const std::string &folder) {

@@ -52,7 +52,7 @@ class Test:
         document["checks"] = [check | {"targets": ["cpu", *check["targets"]]} for check in change(document["checks"])]
         with open(os.path.join(self.inside, "planted.checks.json"), "w") as file:
             json.dump(document, file)
-        code, text = self.planned("planted.checks.json", "vulkan" if plan == "ops" else "cpu")
+        code, text = self.planned("planted.checks.json", "vulkan" if plan in ("ops", "op_gradients") else "cpu")
         lines = [line for line in text.splitlines() if line.startswith("FAILED")]
         self.check(f"planted: {title}", code == 1 and len(lines) == len(document["checks"]) > 0 and all(re.search(says, line) for line in lines), text)
 
@@ -62,12 +62,13 @@ def named(*words):
 
 
 def whole_script(test):
-    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp",
+    code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp", "--op-gradients", "24",
                           "--targets", "vulkan")
     test.check("pack", code == 0, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
     test.check("a right device passes", code == 0 and counts and int(counts[-1][0]) > 100 and counts[-1][1] == "0", text)
+    test.check("among it gradients of a network", "ok      gradients on vulkan: mlp\n" in text, text)
     test.check("among it steps of training", all(f"ok      steps of training on vulkan: {name}\n" in text for name in STEPS.split(",")), text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="vulkan")
     test.check("a software driver is no GPU", code == 1 and "FAILED  a vulkan device that is hardware" in text, text)
@@ -136,11 +137,24 @@ def planted_steps(test):
         return ["write fc2.bias state", step, "read fc2.bias state", "read fc2.bias out0"]
     plant("other bits in a second run", "adamw_plain", "out0.*differ", kept)
 
+    # The CPU's gradients of other inputs.
+    copy = shutil.copytree(os.path.join(test.inside, "gradients", "mlp"), os.path.join(folder, "gradients", "of_other_inputs"))
+    (-np.fromfile(os.path.join(copy, "in0"), np.float32)).tofile(os.path.join(copy, "moved"))
+    slope = shutil.copytree(copy, os.path.join(folder, "gradients", "slope_of_other_inputs"))
+    for path, old, new in ((os.path.join(copy, "wanted"), "in0", "moved"), (os.path.join(slope, "script"), "slope 0.02 in0", "slope 0.02 moved")):
+        with open(path) as file:
+            lines = file.read()
+        assert old in lines
+        with open(path, "w") as file:
+            file.write(lines.replace(old, new))
+
     for name in os.listdir(test.inside):
         if name in ("lib", "commit") or name.startswith(("vx-", "run_calls")):
             os.symlink(os.path.join(test.inside, name), os.path.join(folder, name))
     test.run("tar", "-C", folder, "-hcJf", os.path.join(pack, "pack.tar.xz"), ".")
     _, text = test.run(test.script, pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
+    test.check("planted: gradients of other inputs", re.search(r"^FAILED  gradients on vulkan: of_other_inputs\n        run_calls: grad/\S+ at element", text, re.M), text)
+    test.check("planted: a slope of other inputs", re.search(r"^FAILED  gradients on vulkan: slope_of_other_inputs\n        run_calls: along the gradients differences", text, re.M), text)
     for name, says in said.items():
         found = re.search(rf"^FAILED  steps of training on vulkan: {name}\n((?:        .*\n)*)", text, re.M)
         test.check(f"planted: {name.replace('_', ' ')}", found and re.search(says, found.group(1)), text)
@@ -170,6 +184,8 @@ def planted_values(test):
     test.plant("one element of exp four places off", "ops", nudge("ulp", 4), "1 of .* elements differ")
     test.plant("one bit of a result that is only moved", "ops", nudge("exact", 1), "1 of .* elements differ.*bits")
     test.plant("one element beyond the bound of its sum", "ops", nudge("limit", 4), "1 of .* elements differ")
+
+    test.plant("one element beyond the bound of its gradient", "op_gradients", nudge("limit", 4), "1 of .* elements differ")
 
     def unbounded(checks):
         check = next(check for check in checks if any(entry["rule"] == "limit" for entry in check["results"]) and "=0" not in check["name"])
@@ -240,17 +256,6 @@ def planted_weights(test):
         data[part] = change(data[part].view(np.float32).reshape(middle["dims"])).reshape(-1).view(np.uint8)
         data.tofile(os.path.join(folder, f"{module}.weights"))
         test.plant(title, MODEL, lambda checks: [check | {"module": f"wrong/{module}.vxm"} for check in named("f32")(checks)], "differ|root mean square")
-
-    # The gradients of other weights.
-    gradients = os.path.join(test.inside, "mlp-gradient")
-    test.run(os.path.join(test.bin, "vx-fill-weights"), f"{gradients}.recipe", f"{gradients}.weights")
-    shutil.copy(f"{gradients}.vxm", folder)
-    _, text = test.run(os.path.join(test.bin, "vx-info"), "--json", f"{gradients}.vxm")
-    layer = max((constant for constant in json.loads(text)["constants"]), key=lambda constant: constant["size"])
-    data, place = np.fromfile(f"{gradients}.weights", np.uint8), place_of(json.loads(text), layer)
-    data[place:place + layer["size"]] = (data[place:place + layer["size"]].view(np.float32) * np.float32(0.99)).view(np.uint8)
-    data.tofile(os.path.join(folder, "mlp-gradient.weights"))
-    test.plant("gradients of a layer of 99 % of its weights", "mlp-gradient", lambda checks: [check | {"module": "wrong/mlp-gradient.vxm"} for check in checks], "root mean square|differ")
 
     # A network whose output hangs on nothing: all of the last layers' weights are 0.
     def constant(checks):

@@ -22,6 +22,11 @@
 //   near VARIABLE FILE SHARE SCALE
 //                            ends it where one of its f32 is off that of the file by more than SHARE of the larger of
 //                            its magnitude and SCALE
+//   close VARIABLE FILE SHARE
+//                            the same where SCALE is the largest magnitude in the file
+//   slope SHARE INPUT...     behind a call of `backward`, of SGD without momentum: takes steps along @grad by several
+//                            rates, and ends the script unless what differences of the losses give is off the square of
+//                            its length by at most SHARE of that
 //   refused FILE FUNCTION INPUT...
 //                            ends it where the call is done, or fails with a message that has not the text of the file
 //
@@ -206,6 +211,16 @@ static void checkSame(const std::string &name, const std::vector<char> &got, con
     throw std::runtime_error(name + " differs at byte " + std::to_string(place - got.begin()));
 }
 
+static double largestOf(const std::vector<char> &bytes) {
+  double largest = 0;
+  for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, &bytes[i], sizeof(float));
+    largest = std::max(largest, std::abs(double(value)));
+  }
+  return largest;
+}
+
 static void checkNear(const std::string &name, const std::vector<char> &got, const std::vector<char> &want,
                       double share, double scale) {
   if (got.size() != want.size() || got.size() % sizeof(float) != 0)
@@ -222,6 +237,56 @@ static void checkNear(const std::string &name, const std::vector<char> &got, con
       throw std::runtime_error(text.str());
     }
   }
+}
+
+static std::vector<float> floatsOf(const std::vector<char> &bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+// SHARE INPUT...
+static void checkSlope(std::istream &words, Calls &calls, const vx::Module &module, vx::Instance &instance) {
+  const std::string start = "slope.start", rateFile = "slope.rate";
+  double share = 0;
+  words >> share;
+  std::string inputs;
+  std::getline(words, inputs);
+  auto run = [&](const std::string &call) {
+    std::istringstream text(call);
+    Calls::Inputs prepared = calls.prepare(text);
+    return calls.run(prepared, text);
+  };
+  auto lossBehind = [&](float rate) {
+    std::ofstream(rateFile, std::ios::binary).write(reinterpret_cast<const char *>(&rate), sizeof(rate));
+    const vx_variable_info &parameters = find(module.variables(), "parameters");
+    instance.writeVariable("parameters",
+                           valueOf(parameters.element_type, std::span(parameters.dims, parameters.rank), start));
+    if (rate != 0)
+      run("train_step" + inputs + " " + rateFile);
+    float loss = 0;
+    std::memcpy(&loss, run("evaluate" + inputs).at(0).bytes().data(), sizeof(loss));
+    return double(loss);
+  };
+  const std::vector<char> parameters = bytesOf("parameters", instance, {});
+  std::ofstream(start, std::ios::binary).write(parameters.data(), static_cast<std::streamsize>(parameters.size()));
+  double want = 0, got = 0;
+  for (float value : floatsOf(bytesOf("grad", instance, {})))
+    want += double(value) * double(value);
+  const double loss = lossBehind(0);
+  // Rounding is seen less with a large step, and where the network bends with a small one.
+  for (double change : {0x1p-5, 0x1p-7, 0x1p-9, 0x1p-11}) {
+    const float rate = static_cast<float>(change * std::abs(loss) / want);
+    got = (8 * (lossBehind(-rate) - lossBehind(rate)) - (lossBehind(-2 * rate) - lossBehind(2 * rate))) /
+          (12 * double(rate));
+    if (std::abs(got - want) <= share * want) {
+      lossBehind(0);
+      return;
+    }
+  }
+  std::ostringstream text;
+  text << "along the gradients differences of the losses give " << got << ", want " << want;
+  throw std::runtime_error(text.str());
 }
 
 // FILE FUNCTION INPUT...
@@ -300,6 +365,10 @@ int main(int argc, char **argv) try {
       checkRefused(words, calls);
       continue;
     }
+    if (verb == "slope") {
+      checkSlope(words, calls, module, instance);
+      continue;
+    }
     if (verb == "results") {
       words >> path;
       std::ofstream file(path, std::ios::binary);
@@ -320,10 +389,15 @@ int main(int argc, char **argv) try {
       checkSame(name, bytesOf(name, instance, results), bytesOf(path));
       continue;
     }
-    if (verb == "near") {
+    if (verb == "near" || verb == "close") {
+      const std::vector<char> want = bytesOf(path);
       double share = 0, scale = 0;
-      words >> share >> scale;
-      checkNear(name, bytesOf(name, instance, results), bytesOf(path), share, scale);
+      words >> share;
+      if (verb == "near")
+        words >> scale;
+      else
+        scale = largestOf(want);
+      checkNear(name, bytesOf(name, instance, results), want, share, scale);
       continue;
     }
     const vx_variable_info &variable = find(module.variables(), name);

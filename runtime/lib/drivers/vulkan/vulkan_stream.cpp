@@ -547,6 +547,13 @@ Status VulkanStream::writeParameters(const VulkanCommandList &list, const Vulkan
       return failure(VX_UNSUPPORTED, "kernel '{}' wants {} workgroups, but a dispatch has at most {}",
                      list.executable->kernels[command.kernel].name, argument.workgroups, gridLimit);
 
+    // Places in an array are counted in 32 bits by drivers, whatever the shader says: beyond is the array's begin.
+    constexpr uint64_t tensorLimit = UINT32_MAX;
+    for (uint32_t b = 0; b < command.bufferCount; ++b)
+      if (argument.buffers[b].size > tensorLimit)
+        return failure(VX_UNSUPPORTED, "kernel '{}' has a tensor of {} bytes, but on Vulkan one is of at most {}",
+                       list.executable->kernels[command.kernel].name, argument.buffers[b].size, tensorLimit);
+
     auto *bytes = static_cast<uint8_t *>(recording.parameters->host());
     hal::writeParameterBlock(reinterpret_cast<uint64_t *>(bytes + list.places[i].block), fault->address(), command,
                              argument);

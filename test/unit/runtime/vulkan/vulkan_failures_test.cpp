@@ -464,6 +464,17 @@ TEST_F(VulkanFailures, everyCallOfAStreamNamesItself) {
                "vkGetSemaphoreCounterValue failed with ERROR_UNKNOWN on device 'Stand-in 0'");
 }
 
+TEST_F(VulkanFailures, tensorThatIsTooLarge) {
+  open();
+  OneVulkanDispatch one;
+  ASSERT_OK(one.record(*device, *stream, code));
+  one.views[1].size = uint64_t(1) << 32;
+  EXPECT_FAILS(one.replay(*stream), VX_UNSUPPORTED,
+               "kernel 'scale and add' has a tensor of 4294967296 bytes, but on Vulkan one is of at most 4294967295");
+  one.views[1].size = (uint64_t(1) << 32) - 1;
+  EXPECT_OK(one.replay(*stream));
+}
+
 // A call hands its uploads over together with its kernels, and no fault costs no transfer.
 TEST_F(VulkanFailures, oneSubmissionForACall) {
   open();
