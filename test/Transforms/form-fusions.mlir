@@ -666,3 +666,25 @@ func.func @number_of_sizes(%x: tensor<?x8xf32, #vx.enc<[batch, 8]>>) -> (tensor<
   %3 = vx.div %2, %count : tensor<f32>, tensor<f32>
   return %1, %3 : tensor<?x8xf32, #vx.enc<[batch, 8]>>, tensor<f32>
 }
+
+// -----
+
+// What the host decides by is made by a kernel where it is more than a size.
+// CHECK-LABEL: func.func @number_for_the_host(
+// CHECK:         %[[IS:.+]] = vx.fusion
+// CHECK:           vx.dim_value <batch>
+// CHECK:           vx.compare gt
+// CHECK:         vx.if %[[IS]]
+vx.symbol "batch"
+func.func @number_for_the_host(%x: tensor<?x8xf32, #vx.enc<[batch, 8]>>) -> tensor<?x8xf32, #vx.enc<[batch, 8]>> {
+  %limit = vx.constant dense<4> : tensor<i64>
+  %size = vx.dim_value <batch>
+  %is = vx.compare gt %size, %limit : tensor<i64>, tensor<i64>
+  %0 = vx.if %is -> tensor<?x8xf32, #vx.enc<[batch, 8]>> {
+    %1 = vx.exp %x : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+    vx.yield %1 : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  } else {
+    vx.yield %x : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+  }
+  return %0 : tensor<?x8xf32, #vx.enc<[batch, 8]>>
+}
