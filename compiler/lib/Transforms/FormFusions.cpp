@@ -589,10 +589,10 @@ void formInBlock(Block &block, const llvm::DenseSet<Operation *> &derivable) {
     // Something free becomes a kernel of its own only where the host holds it as memory, or wants a number that is more
     // than a size.
     bool isMoreThanSize = !isa<DimValueOp>(op) && isNumberOfSizes(op);
-    bool isHeldByHost = isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [&](OpOperand &use) {
-                          return isUpdated(use) ||
-                                 (!isComputedByKernel(use.getOwner()) && (isMoreThanSize || !isHostScalar(use)));
-                        });
+    bool isHeldByHost =
+        isFree(op) && !isa<ConstantOp>(op) && llvm::any_of(op->getUses(), [&](OpOperand &use) {
+          return isUpdated(use) || (!isComputedByKernel(use.getOwner()) && (isMoreThanSize || !isHostScalar(use)));
+        });
     if (!isHeldByHost && (!isComputedByKernel(op) || isFree(op)))
       continue;
     groups.emplace_back(op, context).grow();
