@@ -178,6 +178,19 @@ TAME = [lambda array, rng: np.where(np.isfinite(array) & (abs(array) < 16), arra
 NO_POINT = "its results are not finite wherever the inputs are"
 
 
+def draw_point(case, derived, sizes, attempt):
+    """The inputs of a case's derivative, those that are floats as far from where nothing has a derivative as the attempt says, and what draws more."""
+    rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {attempt}".encode()))
+    arrays = {name: array.astype(np.float64) if derived.inputs[name].dtype == "f64" else array for name, array in derived.arrays(sizes).items()}
+    for name in floats(case.inputs):
+        arrays[name] = TAME[attempt](arrays[name], rng)
+    return arrays, rng
+
+
+def is_finite(base, arrays):
+    return all(np.isfinite(array).all() for name, array in base.run(arrays).items() if name in floats(base.case.results))
+
+
 def check(tools, root, case, devices):
     case = with_type(case, "f32", "f64")
     first = take_gradients(case, 1)
@@ -186,13 +199,9 @@ def check(tools, root, case, devices):
     checked = False
     for sizes in case.runs:
         problem = None
-        for attempt, tame in enumerate(TAME):
-            rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {attempt}".encode()))
-            arrays = {name: array.astype(np.float64) if second.inputs[name].dtype == "f64" else array
-                      for name, array in second.arrays(sizes).items()}
-            for name in floats(case.inputs):
-                arrays[name] = tame(arrays[name], rng)
-            if not all(np.isfinite(array).all() for name, array in base.run(arrays).items() if name in floats(case.results)):
+        for attempt in range(len(TAME)):
+            arrays, rng = draw_point(case, second, sizes, attempt)
+            if not is_finite(base, arrays):
                 problem = problem or NO_POINT
                 continue
             problem = check_order(base, gradients, arrays, 1, rng) or check_order(gradients, curvature, arrays, 2, rng)

@@ -178,8 +178,8 @@ def pack_network(pack, name, scratch):
 
 
 def pack_gradients(pack, name, scratch):
-    """The gradients of the distance of the first output from random numbers by all weights, which the instance draws: a folder with a module and two scripts of calls (run_calls.cpp). `wanted`
-    has the CPU write them, `script` compares a device's with these, and with differences of the losses along them."""
+    """The gradients of the distance of the first output from random numbers by all weights, which the instance draws: a folder with a module and two
+    scripts of calls (run_calls.cpp). `wanted` has the CPU write them, `script` compares a device's with these, and with differences along them."""
     skeleton = os.path.join(TEST, "models", f"{name}.onnx")
     model = os.path.join(scratch, f"{name}.onnx")
     fill(skeleton, model, external=True)
@@ -206,9 +206,11 @@ def pack_gradients(pack, name, scratch):
     variables = [variable["name"] for variable in description["variables"] if variable["name"].startswith("grad/")]
     if not variables:
         raise SystemExit(f"pack_checks.py: error: {name} has no gradients")
-    for script, line in (("wanted", "read {} g{}"), ("script", f"close {{}} g{{}} {AGREEMENT}")):
+    read = [f"read {variable} g{number}" for number, variable in enumerate(variables)]
+    compare = [f"close {variable} g{number} {AGREEMENT}" for number, variable in enumerate(variables)]
+    for script, lines in (("wanted", read), ("script", [*compare, f"slope {TOLERANCE} {' '.join(files)} target", "read grad out0"])):
         with open(pack.path(os.path.join(folder, script)), "w") as file:
-            file.write("\n".join([call, *(line.format(variable, number) for number, variable in enumerate(variables)), *([f"slope {TOLERANCE} {' '.join(files)} target", "read grad out0"] if script == "script" else [])]) + "\n")
+            file.write("\n".join([call, *lines]) + "\n")
     print(f"gradients of {name}: {len(variables)} variables", flush=True)
 
 

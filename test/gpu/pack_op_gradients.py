@@ -4,7 +4,6 @@ import concurrent.futures
 import os
 import sys
 import tempfile
-import zlib
 
 import numpy as np
 
@@ -16,12 +15,9 @@ from run_ops import Tools, load_family  # noqa: E402
 
 def find_point(base, derived, case, sizes):
     """Inputs at which the results are finite, or None."""
-    for attempt, tame in enumerate(run_gradients.TAME):
-        rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {attempt}".encode()))
-        arrays = {name: array.astype(np.float64) if derived.inputs[name].dtype == "f64" else array for name, array in derived.arrays(sizes).items()}
-        for name in run_gradients.floats(case.inputs):
-            arrays[name] = tame(arrays[name], rng)
-        if all(np.isfinite(array).all() for name, array in base.run(arrays).items() if name in run_gradients.floats(case.results)):
+    for attempt in range(len(run_gradients.TAME)):
+        arrays, _ = run_gradients.draw_point(case, derived, sizes, attempt)
+        if run_gradients.is_finite(base, arrays):
             return {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
     return None
 
