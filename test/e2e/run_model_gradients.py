@@ -3,10 +3,11 @@
 
   run_model_gradients.py --bin BUILD/bin --source REPOSITORY MODEL... [--device cpu,vulkan]
 
-MODEL is digits, unet or a skeleton of test/models. Of the sum of the first output of floats the gradients by every weight (an initializer of floats with two or
+MODEL is digits, unet or a skeleton of test/models, or with '_qat' behind it one that is rounded to integers and back on its way. Of the sum of the first output of floats the gradients by every weight (an initializer of floats with two or
 more elements that the output depends on and that is no running statistic) are finite and of the weight's shape, the same with 1, 2 and 8 threads, and along directions of all weights together
 within TOLERANCE of differences of fourth order. A direction is half that of the gradients and half random: along one that is random alone what networks bend
-by on the way is as large as the derivative. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
+by on the way is as large as the derivative. Of what rounds to integers and back the differences are those of the same network with the rounding replaced
+by identity, and the gradients are those by the input as well. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is not there.
 """
 import argparse
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
+import quantization
 from run_models import NETWORKS, Bench, filled, make_inputs, required_devices
 
 TOLERANCE = 2e-2
@@ -25,7 +27,8 @@ AGREEMENT = 1e-3
 # What a step is to change of the sum of the output's magnitudes. Rounding is seen less with the first, and where the model bends with the last.
 CHANGES = (2.0**-9, 2.0**-11, 2.0**-13, 2.0**-15)
 SCALE_OF_ZEROS = 0.01  # what the root mean square of a weight counts as that has none
-SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}}
+SIZES = {"digits": {"batch": 3}, "mlp": {"batch": 3}, "unet": {"batch": 1, "height": 32, "width": 48}, "resnet18_qdq": {}, "mobilenet_v2_qdq": {"batch": 1}}
+QAT = "_qat"  # behind the name of a model of floats
 
 
 def statistics(graph):
@@ -52,9 +55,8 @@ def first_output(model):
     return next(value.name for value in model.graph.output if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT)
 
 
-def session_of(path, weights, folder):
+def session_of(model, weights, folder):
     """A session of the model whose weights are inputs, and these as arrays."""
-    model = onnx.load(path)
     arrays = {tensor.name: onnx.numpy_helper.to_array(tensor).copy() for tensor in weights}
     kept = [tensor for tensor in model.graph.initializer if tensor.name not in arrays]
     del model.graph.initializer[:]
@@ -62,9 +64,10 @@ def session_of(path, weights, folder):
     known = {value.name for value in model.graph.input}
     model.graph.input.extend(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, array.shape)
                              for name, array in arrays.items() if name not in known)
-    onnx.save(model, f"{folder}/open.onnx", save_as_external_data=True, location="open.weights")
+    quantization.save(model, f"{folder}/open.onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 2
+    options.log_severity_level = 3
     return onnxruntime.InferenceSession(f"{folder}/open.onnx", options, providers=["CPUExecutionProvider"]), arrays
 
 
@@ -73,14 +76,22 @@ def rms(array):
 
 
 def check(bench, name):
-    model = f"{bench.source}/examples/digits/digits.onnx" if name == "digits" else filled(bench, name)
-    proto = onnx.load(model, load_external_data=False)
-    sizes = SIZES.get(name) or NETWORKS[name][0]
-    inputs = make_inputs(proto, sizes, np.random.default_rng(1))
-    output = first_output(proto)
-    session, weights = session_of(model, trained(onnx.load(model), output), bench.folder)
+    base = name.removesuffix(QAT)
+    path = f"{bench.source}/examples/digits/digits.onnx" if base == "digits" else filled(bench, base)
+    model = onnx.load(path)
+    sizes = SIZES[base] if base in SIZES else NETWORKS[base][0]
+    inputs = make_inputs(model, sizes, np.random.default_rng(1))
+    output = first_output(model)
+    smooth, more = model, []
+    if name.endswith(QAT):
+        model, path = quantization.quantized(model, inputs, bench.folder), bench.path("qat.onnx")
+        quantization.save(model, path)
+    if any(node.op_type == "QuantizeLinear" for node in model.graph.node):
+        smooth, more = quantization.without_rounding(model, inputs, bench.folder), list(inputs)
+    session, weights = session_of(smooth, trained(model, output), bench.folder)
+    weights |= {name: inputs[name] for name in more}
     module = bench.path(f"{name}.vxm")
-    bench.compile(model, module, f"--grad={output}:{','.join(weights)}")
+    bench.compile(path, module, f"--grad={output}:{','.join(weights)}")
     results = [f"grad/{weight}" for weight in weights]
     first = None
     for device in bench.devices:
@@ -126,7 +137,7 @@ def compare_directions(bench, name, session, inputs, output, weights, gradients)
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "unet", *NETWORKS])
+    parser.add_argument("models", nargs="+", choices=[name + end for name in [*NETWORKS, *SIZES] for end in ("", QAT)])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu")

@@ -1,5 +1,6 @@
 // Elementwise functions of one tensor, decomposed where vx has no op of the kind.
 #include "OpFunctions.h"
+#include "vx/Dialect/VX/Utils/Activations.h"
 
 using namespace mlir;
 
@@ -56,44 +57,21 @@ static void importIsInf(NodeImporter &n) {
   n.setOutput(0, result);
 }
 
-static void importRelu(NodeImporter &n) {
-  Value x = n.getTensor(0);
-  n.setOutput(0, n.emit<MaxOp>(x, n.splatLike(0, x)));
-}
-
-static Value scale(NodeImporter &n, Value x, double factor) {
-  return factor == 1 ? x : n.emit<MulOp>(x, n.splatLike(factor, x));
-}
-static Value shift(NodeImporter &n, Value x, double amount) { return n.emit<AddOp>(x, n.splatLike(amount, x)); }
-/// At 0, where both are 0, `negative`: its gradient is the one that counts there, as for relu.
-static Value selectNegative(NodeImporter &n, Value x, Value negative, Value otherwise) {
-  Value isNegative = n.emit<CompareOp>(ComparePredicate::le, x, n.splatLike(0, x));
-  return n.emit<SelectOp>(isNegative, negative, otherwise);
-}
-
+static void importRelu(NodeImporter &n) { n.setOutput(0, emitRelu(n, n.getTensor(0))); }
 static void importLeakyRelu(NodeImporter &n) {
-  Value x = n.getTensor(0);
-  n.setOutput(0, selectNegative(n, x, scale(n, x, n.getFloat("alpha", 0.01f)), x));
+  n.setOutput(0, emitLeakyRelu(n, n.getTensor(0), n.getFloat("alpha", 0.01f)));
 }
 
 static void importPRelu(NodeImporter &n) {
   Value x = n.getTensor(0), slope = n.getTensor(1);
-  n.setOutput(0, selectNegative(n, x, n.emit<MulOp>(x, n.broadcast(slope, vx::getDims(typeOf(x)))), x));
+  n.setOutput(0, emitSelectNegative(n, x, n.emit<MulOp>(x, n.broadcast(slope, vx::getDims(typeOf(x)))), x));
 }
 
 static void importThresholdedRelu(NodeImporter &n) {
-  Value x = n.getTensor(0);
-  Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, x, n.splatLike(n.getFloat("alpha", 1.0f), x));
-  n.setOutput(0, n.emit<SelectOp>(isAbove, x, n.splatLike(0, x)));
+  n.setOutput(0, emitThresholdedRelu(n, n.getTensor(0), n.getFloat("alpha", 1.0f)));
 }
 
-/// alpha * (e^(x / beta) - 1) below 0, x from there on.
-static Value emitElu(NodeImporter &n, Value x, double alpha, double beta) {
-  Value inner = beta == 1 ? x : n.emit<DivOp>(x, n.splatLike(beta, x));
-  return selectNegative(n, x, scale(n, shift(n, n.emit<ExpOp>(inner), -1), alpha), x);
-}
-
-static void importElu(NodeImporter &n) { n.setOutput(0, emitElu(n, n.getTensor(0), n.getFloat("alpha", 1.0f), 1)); }
+static void importElu(NodeImporter &n) { n.setOutput(0, emitElu(n, n.getTensor(0), n.getFloat("alpha", 1.0f))); }
 static void importCelu(NodeImporter &n) {
   float alpha = n.getFloat("alpha", 1.0f);
   n.setOutput(0, emitElu(n, n.getTensor(0), alpha, alpha));
@@ -101,23 +79,16 @@ static void importCelu(NodeImporter &n) {
 static void importSelu(NodeImporter &n) {
   float alpha = n.getFloat("alpha", 1.67326319217681884765625f),
         gamma = n.getFloat("gamma", 1.05070102214813232421875f);
-  n.setOutput(0, scale(n, emitElu(n, n.getTensor(0), alpha, 1), gamma));
+  n.setOutput(0, emitScaled(n, emitElu(n, n.getTensor(0), alpha), gamma));
 }
 
-static Value emitSigmoid(NodeImporter &n, Value x) {
-  return n.emit<DivOp>(n.splatLike(1, x), shift(n, n.emit<ExpOp>(n.emit<NegOp>(x)), 1));
-}
 static void importSigmoid(NodeImporter &n) { n.setOutput(0, emitSigmoid(n, n.getTensor(0))); }
 
 static void importSwish(NodeImporter &n) {
   Value x = n.getTensor(0);
-  n.setOutput(0, n.emit<MulOp>(x, emitSigmoid(n, scale(n, x, n.getFloat("alpha", 1.0f)))));
+  n.setOutput(0, n.emit<MulOp>(x, emitSigmoid(n, emitScaled(n, x, n.getFloat("alpha", 1.0f)))));
 }
 
-static Value emitHardSigmoid(NodeImporter &n, Value x, double alpha, double beta) {
-  Value line = shift(n, scale(n, x, alpha), beta);
-  return n.emit<MaxOp>(n.emit<MinOp>(line, n.splatLike(1, x)), n.splatLike(0, x));
-}
 static void importHardSigmoid(NodeImporter &n) {
   n.setOutput(0, emitHardSigmoid(n, n.getTensor(0), n.getFloat("alpha", 0.2f), n.getFloat("beta", 0.5f)));
 }
@@ -126,34 +97,26 @@ static void importHardSwish(NodeImporter &n) {
   n.setOutput(0, n.emit<MulOp>(x, emitHardSigmoid(n, x, 1.0 / 6.0, 0.5)));
 }
 
-/// ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|), which does not overflow.
-static Value emitSoftplus(NodeImporter &n, Value x) {
-  Value tail = n.emit<LogOp>(shift(n, n.emit<ExpOp>(n.emit<NegOp>(n.emit<AbsOp>(x))), 1));
-  return n.emit<AddOp>(n.emit<MaxOp>(x, n.splatLike(0, x)), tail);
-}
 static void importSoftplus(NodeImporter &n) { n.setOutput(0, emitSoftplus(n, n.getTensor(0))); }
 static void importMish(NodeImporter &n) {
   Value x = n.getTensor(0);
   n.setOutput(0, n.emit<MulOp>(x, n.emit<TanhOp>(emitSoftplus(n, x))));
 }
 
-static void importSoftsign(NodeImporter &n) {
-  Value x = n.getTensor(0);
-  n.setOutput(0, n.emit<DivOp>(x, shift(n, n.emit<AbsOp>(x), 1)));
-}
+static void importSoftsign(NodeImporter &n) { n.setOutput(0, emitSoftsign(n, n.getTensor(0))); }
 
 static void importGelu(NodeImporter &n) {
   Value x = n.getTensor(0), inner;
   std::string approximate = n.getString("approximate", "none");
   if (approximate == "none") {
-    inner = n.emit<ErfOp>(scale(n, x, 0.70710678118654752440));
+    inner = n.emit<ErfOp>(emitScaled(n, x, 0.70710678118654752440));
   } else if (approximate == "tanh") {
     Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
-    inner = n.emit<TanhOp>(scale(n, n.emit<AddOp>(x, scale(n, cube, 0.044715)), 0.79788456080286535588));
+    inner = n.emit<TanhOp>(emitScaled(n, n.emit<AddOp>(x, emitScaled(n, cube, 0.044715)), 0.79788456080286535588));
   } else {
     throwInvalid("expects 'approximate' to be 'none' or 'tanh', got '" + approximate + "'");
   }
-  n.setOutput(0, n.emit<MulOp>(scale(n, x, 0.5), shift(n, inner, 1)));
+  n.setOutput(0, n.emit<MulOp>(emitScaled(n, x, 0.5), emitShifted(n, inner, 1)));
 }
 
 static constexpr OpTableEntry activationsTable[] = {

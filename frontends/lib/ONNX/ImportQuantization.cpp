@@ -31,6 +31,93 @@ static IntegerType checkQuantizedType(Type type, bool allowsWide) {
   return integer;
 }
 
+namespace {
+
+/// Rounding to the numbers of an integer type, `quotient` and `zeroPoint` (null for none) in one float type and shape.
+class Quantization {
+public:
+  Quantization(NodeImporter &n, IntegerType type) : n(n), type(type) {
+    int64_t width = type.getWidth();
+    low = type.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
+    high = std::ldexp(1.0, type.isUnsigned() ? width : width - 1) - 1;
+  }
+
+  Value emit(Value quotient, Value zeroPoint) {
+    Value rounded = round(quotient, zeroPoint);
+    // NaN, which the specification says nothing of, is the least number, as in ONNX Runtime.
+    Value least = n.splatLike(low, rounded);
+    Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, rounded, least);
+    Value bounded = n.emit<MinOp>(n.emit<SelectOp>(isAbove, rounded, least), n.splatLike(high, rounded));
+    return n.cast(bounded, type);
+  }
+
+  /// The integer as a float again. Its gradient by the quotient is 1 where the integer is not at a bound that the
+  /// quotient is beyond, else 0, as PyTorch's fake_quantize has it: rounding is passed as if it were not there.
+  Value emitRoundTrip(Value quotient, Value zeroPoint) {
+    SmallVector<Value> inputs = {quotient};
+    if (zeroPoint)
+      inputs.push_back(zeroPoint);
+    SmallVector<Type> types(inputs.size(), quotient.getType());
+    auto zeroOf = [&](Block *body) { return zeroPoint ? Value(body->getArgument(1)) : Value(); };
+    OpBuilder::InsertPoint place = n.builder.saveInsertionPoint();
+    Region forward, pullback;
+    Block *body = addBlock(forward, types);
+    Value number = n.cast(emit(body->getArgument(0), zeroOf(body)), elementOf(quotient));
+    YieldOp::create(n.builder, n.location, number);
+
+    types.append(2, quotient.getType());
+    body = addBlock(pullback, types);
+    Value rounded = round(body->getArgument(0), zeroOf(body)), gradient = body->getArguments().back();
+    Value isInside = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, rounded, n.splatLike(low, rounded)),
+                                   n.emit<CompareOp>(ComparePredicate::le, rounded, n.splatLike(high, rounded)));
+    Value none = n.splatLike(0, gradient);
+    SmallVector<Value> gradients(inputs.size(), none); // an integer's
+    gradients[0] = n.emit<SelectOp>(isInside, gradient, none);
+    YieldOp::create(n.builder, n.location, gradients);
+
+    n.builder.restoreInsertionPoint(place);
+    OperationState state(n.location, CustomGradientOp::getOperationName());
+    CustomGradientOp::build(n.builder, state, TypeRange(quotient.getType()), inputs);
+    state.regions[0]->takeBody(forward);
+    state.regions[1]->takeBody(pullback);
+    return n.finish(state)->getResult(0);
+  }
+
+private:
+  Value round(Value quotient, Value zeroPoint) {
+    Value rounded = n.emit<RoundOp>(quotient);
+    return zeroPoint ? n.emit<AddOp>(rounded, zeroPoint) : rounded;
+  }
+  Block *addBlock(Region &region, TypeRange types) {
+    return n.builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), n.location));
+  }
+
+  NodeImporter &n;
+  IntegerType type;
+  double low, high;
+};
+
+/// What `Quantization::emit` made these integers of.
+struct Quantized {
+  Value quotient, zeroPoint;
+};
+
+} // namespace
+
+static std::optional<Quantized> findQuantized(Value integers) {
+  auto cast = integers.getDefiningOp<CastOp>();
+  auto bounded = cast ? cast.getInput().getDefiningOp<MinOp>() : MinOp();
+  auto select = bounded ? bounded.getLhs().getDefiningOp<SelectOp>() : SelectOp();
+  if (!select)
+    return std::nullopt;
+  Value rounded = select.getOnTrue();
+  auto add = rounded.getDefiningOp<AddOp>();
+  auto round = (add ? add.getLhs() : rounded).getDefiningOp<RoundOp>();
+  if (!round)
+    return std::nullopt;
+  return Quantized{round.getInput(), add ? add.getRhs() : Value()};
+}
+
 static void importQuantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
   if (!isa<FloatType>(elementOf(input)))
@@ -44,25 +131,21 @@ static void importQuantizeLinear(NodeImporter &n) {
   // Computed in f32, which holds every integer of 16 bits and its sum with another.
   Type wide = elementOf(input).isF64() ? elementOf(input) : Type(Float32Type::get(n.context));
   Value quotient = n.emit<DivOp>(n.cast(input, wide), spreadParameter(n, n.cast(scale, wide), input, "a scale"));
-  Value rounded = n.emit<RoundOp>(quotient);
+  Value zeroPoint;
   if (n.hasInput(2))
-    rounded = n.emit<AddOp>(rounded, spreadParameter(n, n.cast(n.getTensor(2), wide), input, "a zero point"));
-  int64_t width = integer.getWidth();
-  double low = integer.isUnsigned() ? 0 : -std::ldexp(1.0, width - 1);
-  double high = std::ldexp(1.0, integer.isUnsigned() ? width : width - 1) - 1;
-  // NaN, which the specification says nothing of, is the least number, as in ONNX Runtime.
-  Value least = n.splatLike(low, rounded);
-  Value isAbove = n.emit<CompareOp>(ComparePredicate::gt, rounded, least);
-  Value bounded = n.emit<MinOp>(n.emit<SelectOp>(isAbove, rounded, least), n.splatLike(high, rounded));
-  n.setOutput(0, n.cast(bounded, integer));
+    zeroPoint = spreadParameter(n, n.cast(n.getTensor(2), wide), input, "a zero point");
+  n.setOutput(0, Quantization(n, integer).emit(quotient, zeroPoint));
 }
 
 static void importDequantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
-  checkQuantizedType(elementOf(input), true);
+  IntegerType integer = checkQuantizedType(elementOf(input), true);
   Type type = elementOf(scale);
   // Both are whole numbers below 2^24, so their difference is exact; integers of 32 bits have no zero point.
-  Value number = n.cast(input, type.isF64() ? type : Type(Float32Type::get(n.context)));
+  Value number = input;
+  if (std::optional<Quantized> quantized = findQuantized(input))
+    number = Quantization(n, integer).emitRoundTrip(quantized->quotient, quantized->zeroPoint);
+  number = n.cast(number, type.isF64() ? type : Type(Float32Type::get(n.context)));
   if (n.hasInput(2))
     number =
         n.emit<SubOp>(number, spreadParameter(n, n.cast(n.getTensor(2), elementOf(number)), input, "a zero point"));

@@ -7,8 +7,9 @@
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
-    &activationsOps,  &arithmeticOps, &constantsOps, &contractionsOps, &controlFlowOps, &indexingOps, &normsOps,
-    &quantizationOps, &reductionsOps, &resizeOps,    &sequencesOps,    &shapesOps,      &slicesOps,   &windowsOps};
+    &activationsOps, &arithmeticOps, &constantsOps,    &contractionsOps, &controlFlowOps,
+    &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,    &reductionsOps,
+    &resizeOps,      &sequencesOps,  &shapesOps,       &slicesOps,       &windowsOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
 
 /// The names of a table entry's attributes in one version.

@@ -30,7 +30,8 @@ struct OpTableEntry {
 
 // The tables that stand at the ends of the files Import*.cpp.
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, constantsOps, contractionsOps, controlFlowOps,
-    indexingOps, normsOps, quantizationOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps, windowsOps,
+    indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps,
+    windowsOps,
     trainingOps; // the last of the domain of what trains, the others of the default domain
 
 struct OpLookup {

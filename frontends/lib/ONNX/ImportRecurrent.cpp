@@ -1,0 +1,455 @@
+// LSTM, GRU and RNN: a loop over the places of the sequence for each direction. The product of the data with its
+// weights is one for all places and stands before the loop.
+#include "DimMath.h"
+#include "OpFunctions.h"
+#include "vx/Dialect/VX/Utils/Activations.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+namespace {
+
+/// A function of the gates, by its ONNX name and the two numbers that some have.
+struct Activation {
+  std::string name;
+  double alpha = 0, beta = 0;
+
+  Value emit(NodeImporter &n, Value x) const;
+};
+
+struct KnownActivation {
+  StringLiteral name;
+  std::optional<double> alpha, beta; // their defaults where it has such a number
+};
+
+} // namespace
+
+static constexpr KnownActivation knownActivations[] = {
+    {"Affine", 1.0, 0.0},
+    {"Elu", 1.0, std::nullopt},
+    {"HardSigmoid", 0.2, 0.5},
+    {"LeakyRelu", 0.01, std::nullopt},
+    {"Relu", std::nullopt, std::nullopt},
+    {"ScaledTanh", 1.0, 1.0},
+    {"Sigmoid", std::nullopt, std::nullopt},
+    {"Softplus", std::nullopt, std::nullopt},
+    {"Softsign", std::nullopt, std::nullopt},
+    {"Tanh", std::nullopt, std::nullopt},
+    {"ThresholdedRelu", 1.0, std::nullopt},
+};
+
+Value Activation::emit(NodeImporter &n, Value x) const {
+  if (name == "Affine")
+    return emitShifted(n, emitScaled(n, x, alpha), beta);
+  if (name == "Elu")
+    return emitElu(n, x, alpha);
+  if (name == "HardSigmoid")
+    return emitHardSigmoid(n, x, alpha, beta);
+  if (name == "LeakyRelu")
+    return emitLeakyRelu(n, x, alpha);
+  if (name == "Relu")
+    return emitRelu(n, x);
+  if (name == "ScaledTanh")
+    return emitScaled(n, n.emit<TanhOp>(emitScaled(n, x, beta)), alpha);
+  if (name == "Sigmoid")
+    return emitSigmoid(n, x);
+  if (name == "Softplus")
+    return emitSoftplus(n, x);
+  if (name == "Softsign")
+    return emitSoftsign(n, x);
+  if (name == "Tanh")
+    return n.emit<TanhOp>(x);
+  return emitThresholdedRelu(n, x, alpha);
+}
+
+namespace {
+
+/// What differs between the three ops.
+struct Cell {
+  int64_t gates;                      // blocks of rows of the weights
+  SmallVector<StringRef> activations; // of one direction
+  unsigned states;                    // h, and c of an LSTM
+  bool hasPeepholes = false;
+};
+
+/// One direction's parameters; a bias that is not there is null.
+struct Weights {
+  Value data;       // [gates * hidden, inputs]
+  Value hidden;     // [gates * hidden, hidden], or of the gates that the state is multiplied with first
+  Value lastHidden; // [hidden, hidden] of the last gate, where it is not among those
+  Value dataBias, hiddenBias;
+  Value peepholes; // [3 * hidden]: of the gates i, o, f
+  ArrayRef<Activation> activations;
+};
+
+class Recurrence {
+public:
+  Recurrence(NodeImporter &n, Cell cell) : n(n), cell(std::move(cell)) {}
+  virtual ~Recurrence() = default;
+
+  void import() {
+    readAttributes();
+    readShapes();
+    if (n.hasInput(4))
+      lengths = n.getTensor(4);
+    int64_t directions = direction == "bidirectional" ? 2 : 1;
+    SmallVector<Value> sequences;
+    SmallVector<SmallVector<Value>> finals(cell.states);
+    for (int64_t d = 0; d < directions; ++d) {
+      Weights weights = readWeights(d);
+      SmallVector<Value> states = readStates(d);
+      Value sequence = run(weights, states, direction == "reverse" || d == 1);
+      if (sequence)
+        sequences.push_back(n.reshape(sequence, {length, n.dim(1), batch, n.dim(hidden)}));
+      for (auto [state, all] : llvm::zip(states, finals))
+        all.push_back(n.reshape(state, {n.dim(1), batch, n.dim(hidden)}));
+    }
+    auto join = [&](ArrayRef<Value> values, int64_t axis) {
+      return values.size() == 1 ? values.front() : n.emit<ConcatOp>(ValueRange(values), axis);
+    };
+    if (n.wantsOutput(0)) {
+      Value all = join(sequences, 1); // [length, directions, batch, hidden]
+      n.setOutput(0, isBatchFirst ? n.transpose(all, {2, 0, 1, 3}) : all);
+    }
+    for (unsigned state = 0; state < cell.states; ++state)
+      if (n.wantsOutput(state + 1)) {
+        Value all = join(finals[state], 0); // [directions, batch, hidden]
+        n.setOutput(state + 1, isBatchFirst ? n.transpose(all, {1, 0, 2}) : all);
+      }
+  }
+
+protected:
+  /// The states behind a place of the sequence, whose `data` are [batch, gates * hidden] with the biases of both sides
+  /// that may be added there.
+  virtual SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) = 0;
+  virtual void prepare(Weights &weights) {}
+  /// True where the second bias of the last gate is added to its product alone.
+  virtual bool keepsLastBias() const { return false; }
+
+  Value bounded(Value x) {
+    if (clip <= 0)
+      return x;
+    return n.emit<MaxOp>(n.emit<MinOp>(x, n.splatLike(clip, x)), n.splatLike(-clip, x));
+  }
+  Value activate(const Activation &activation, Value x) { return activation.emit(n, bounded(x)); }
+  /// x [batch, ...] times the rows of one or more gates.
+  Value multiply(Value x, Value rows) {
+    return n.emit<ContractOp>(x, rows, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>(rank(x) - 1),
+                              ArrayRef<int64_t>(1));
+  }
+  /// Gates `from` up to `to` along a dimension that holds the blocks of all.
+  Value gates(Value value, int64_t axis, int64_t from, int64_t to) {
+    Dims starts(rank(value), n.dim(0)), sizes = vx::getDims(typeOf(value));
+    starts[axis] = n.dim(from * hidden);
+    sizes[axis] = n.dim((to - from) * hidden);
+    return n.slice(value, starts, sizes, SmallVector<int64_t>(rank(value), 1));
+  }
+  Value addVector(Value value, Value vector) {
+    return n.emit<AddOp>(value, n.broadcast(vector, vx::getDims(typeOf(value))));
+  }
+
+  NodeImporter &n;
+  int64_t hidden = 0;
+
+private:
+  static int64_t rank(Value value) { return typeOf(value).getRank(); }
+
+  void readAttributes() {
+    direction = n.getString("direction", "forward");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+      throwInvalid("expects 'direction' to be 'forward', 'reverse' or 'bidirectional', got '" + direction + "'");
+    clip = n.getFloat("clip", 0.0f);
+    isBatchFirst = n.getFlag("layout", false);
+    size_t directions = direction == "bidirectional" ? 2 : 1, count = cell.activations.size();
+    SmallVector<StringRef> names = n.getStrings("activations");
+    if (names.empty())
+      for (size_t d = 0; d < directions; ++d)
+        llvm::append_range(names, cell.activations);
+    if (names.size() != directions * count)
+      throwInvalid("expects " + Twine(directions * count) + " 'activations', got " + Twine(names.size()));
+    SmallVector<float> alphas = getFloats("activation_alpha"), betas = getFloats("activation_beta");
+    size_t nextAlpha = 0, nextBeta = 0;
+    // A number is taken by the next function that has one of the kind.
+    auto take = [](ArrayRef<float> given, size_t &next, std::optional<double> otherwise) {
+      if (!otherwise)
+        return 0.0;
+      return next < given.size() ? static_cast<double>(given[next++]) : *otherwise;
+    };
+    for (StringRef name : names) {
+      const auto *known = llvm::find_if(
+          knownActivations, [&](const KnownActivation &each) { return each.name.equals_insensitive(name); });
+      if (known == std::end(knownActivations))
+        throwInvalid("expects the names of functions as 'activations', got '" + name + "'");
+      Activation activation{known->name.str()};
+      activation.alpha = take(alphas, nextAlpha, known->alpha);
+      activation.beta = take(betas, nextBeta, known->beta);
+      activations.push_back(activation);
+    }
+  }
+
+  SmallVector<float> getFloats(StringRef name) {
+    const AttributeProto *attribute = n.findAttribute(name, AttributeProto::FLOATS);
+    if (!attribute)
+      return {};
+    return SmallVector<float>(attribute->floats().begin(), attribute->floats().end());
+  }
+
+  void readShapes() {
+    data = n.getTensor(0);
+    if (rank(data) != 3)
+      throwInvalid("expects data of 3 dimensions, got " + describe(data.getType()));
+    if (isBatchFirst)
+      data = n.transpose(data, {1, 0, 2});
+    Dims dims = vx::getDims(typeOf(data));
+    length = dims[0];
+    batch = dims[1];
+    int64_t directions = direction == "bidirectional" ? 2 : 1;
+    Value weight = n.getTensor(1), recurrent = n.getTensor(2);
+    if (rank(weight) != 3 || rank(recurrent) != 3)
+      throwInvalid("expects weights of 3 dimensions, got " + describe(weight.getType()) + " and " +
+                   describe(recurrent.getType()));
+    std::optional<int64_t> size = vx::getDims(typeOf(recurrent))[2].asConstant();
+    hidden = n.getInt("hidden_size", size.value_or(0));
+    if (hidden <= 0 && !size)
+      throwUnsupported("expects weights whose number of hidden places is known, got " + describe(recurrent.getType()));
+    DimAttr rows = n.dim(cell.gates * hidden), count = n.dim(directions);
+    checkShape(1, {count, rows, dims[2]});
+    checkShape(2, {count, rows, n.dim(hidden)});
+    checkShape(3, {count, n.dim(2 * cell.gates * hidden)});
+    if (n.hasInput(4) && !elementOf(n.getTensor(4)).isInteger(32))
+      throwInvalid("expects lengths of i32, got " + describe(n.getTensorType(4)));
+    checkShape(4, {batch});
+    Dims states = isBatchFirst ? Dims{batch, count, n.dim(hidden)} : Dims{count, batch, n.dim(hidden)};
+    for (unsigned state = 0; state < cell.states; ++state)
+      checkShape(5 + state, states);
+    if (cell.hasPeepholes)
+      checkShape(7, {count, n.dim(3 * hidden)});
+  }
+
+  void checkShape(unsigned input, ArrayRef<DimAttr> want) {
+    if (!n.hasInput(input))
+      return;
+    RankedTensorType type = n.getTensorType(input);
+    Dims got = vx::getDims(type);
+    bool fits = got.size() == want.size();
+    for (size_t d = 0; fits && d < got.size(); ++d)
+      fits = mayBeEqual(got[d], want[d]);
+    if (!fits)
+      throwInvalid("expects input " + Twine(input) + " of the shape " +
+                   describe(makeTensorType(want, type.getElementType())) + ", got " + describe(type));
+    for (auto [have, wanted] : llvm::zip(got, want))
+      n.require(ConstraintKind::equal, have, wanted);
+  }
+
+  /// One direction's part of an input, without that dimension; null for an input that is not there.
+  Value take(unsigned input, int64_t direction, ArrayRef<DimAttr> dims, int64_t axis = 0) {
+    if (!n.hasInput(input))
+      return {};
+    Value value = n.getTensor(input);
+    Dims starts(rank(value), n.dim(0)), sizes = vx::getDims(typeOf(value));
+    starts[axis] = n.dim(direction);
+    sizes[axis] = n.dim(1);
+    return n.reshape(n.slice(value, starts, sizes, SmallVector<int64_t>(rank(value), 1)), dims);
+  }
+
+  Weights readWeights(int64_t d) {
+    DimAttr rows = n.dim(cell.gates * hidden);
+    Weights weights;
+    weights.data = take(1, d, {rows, vx::getDims(typeOf(data))[2]});
+    weights.hidden = take(2, d, {rows, n.dim(hidden)});
+    if (Value biases = take(3, d, {n.dim(2 * cell.gates * hidden)})) {
+      weights.dataBias = gates(biases, 0, 0, cell.gates);
+      weights.hiddenBias = gates(biases, 0, cell.gates, 2 * cell.gates);
+    }
+    if (cell.hasPeepholes)
+      weights.peepholes = take(7, d, {n.dim(3 * hidden)});
+    size_t count = cell.activations.size();
+    weights.activations = ArrayRef(activations).slice(d * count, count);
+    prepare(weights);
+    return weights;
+  }
+
+  SmallVector<Value> readStates(int64_t d) {
+    SmallVector<Value> states;
+    for (unsigned state = 0; state < cell.states; ++state) {
+      Value start = take(5 + state, d, {batch, n.dim(hidden)}, isBatchFirst ? 1 : 0);
+      states.push_back(start ? start : n.splat(0, makeTensorType({batch, n.dim(hidden)}, elementOf(data))));
+    }
+    return states;
+  }
+
+  /// The states of all places, null where nothing reads them; `states` become the last ones.
+  Value run(Weights &weights, SmallVectorImpl<Value> &states, bool isReverse) {
+    Value projected = multiply(data, weights.data); // [length, batch, gates * hidden]
+    if (weights.dataBias) {
+      // The biases of both sides are one where nothing stands between them.
+      int64_t shared = cell.gates - keepsLastBias();
+      Value bias = weights.hiddenBias;
+      if (shared < cell.gates) {
+        Value none = n.splat(0, makeTensorType({n.dim(hidden)}, elementOf(bias)));
+        bias = shared == 0 ? none : n.emit<ConcatOp>(ValueRange{gates(bias, 0, 0, shared), none}, 0);
+      }
+      projected = addVector(projected, n.emit<AddOp>(weights.dataBias, bias));
+    }
+    Value sequence;
+    if (n.wantsOutput(0))
+      sequence = n.splat(0, makeTensorType({length, batch, n.dim(hidden)}, elementOf(data)));
+    if (length.asConstant() == 1) {
+      advance(weights, projected, n.dim(0), states, sequence);
+      return sequence;
+    }
+
+    SmallVector<Value> carried(states.begin(), states.end());
+    if (sequence)
+      carried.push_back(sequence);
+    SmallVector<Type> types(TypeRange{ValueRange(carried)});
+    DimAttr iteration = n.model.declareSymbol("iteration", true);
+    Value trips = n.emitDim(length, n.builder.getI64Type());
+    Region body;
+    {
+      OpBuilder::InsertionGuard guard(n.builder);
+      Block *block = n.builder.createBlock(&body, {}, types, SmallVector<Location>(types.size(), n.location));
+      SmallVector<Value> inner(block->args_begin(), block->args_begin() + cell.states);
+      Value all = sequence ? Value(block->getArguments().back()) : Value();
+      advance(weights, projected, isReverse ? subDims(subDims(length, n.dim(1)), iteration) : iteration, inner, all);
+      SmallVector<Value> next = {n.emitScalar(1, n.builder.getI1Type())};
+      llvm::append_range(next, inner);
+      if (all)
+        next.push_back(all);
+      YieldOp::create(n.builder, n.location, next);
+    }
+    OperationState state(n.location, LoopOp::getOperationName());
+    LoopOp::build(n.builder, state, TypeRange(types), trips, Value(), carried, iteration.getSymbol().getValue());
+    state.regions[0]->takeBody(body);
+    Operation *loop = n.finish(state);
+    for (auto [index, value] : llvm::enumerate(states))
+      value = loop->getResult(index);
+    return sequence ? Value(loop->getResults().back()) : Value();
+  }
+
+  /// One place of the sequence.
+  void advance(const Weights &weights, Value projected, DimAttr place, SmallVectorImpl<Value> &states,
+               Value &sequence) {
+    Dims row = {batch, n.dim(cell.gates * hidden)};
+    Value here = n.reshape(n.slice(projected, {place, n.dim(0), n.dim(0)}, {n.dim(1), row[0], row[1]}, {1, 1, 1}), row);
+    SmallVector<Value> next = step(weights, here, states);
+    Value written = next.front();
+    if (lengths) {
+      // Behind the end of a sequence its states stay, and the output is 0.
+      Value number = n.broadcast(n.emitDim(place, elementOf(lengths)), {batch});
+      Value isInside = n.emit<CompareOp>(ComparePredicate::lt, number, lengths);
+      isInside = n.broadcastInDim(isInside, {batch, n.dim(hidden)}, {0});
+      written = n.emit<SelectOp>(isInside, written, n.splatLike(0, written));
+      for (auto [value, before] : llvm::zip(next, states))
+        value = n.emit<SelectOp>(isInside, value, before);
+    }
+    if (sequence)
+      sequence = n.emit<UpdateSliceOp>(sequence, n.emitList({place}),
+                                       n.reshape(written, {n.dim(1), batch, n.dim(hidden)}), ArrayRef<int64_t>(0));
+    states.assign(next.begin(), next.end());
+  }
+
+  Cell cell;
+  std::string direction;
+  double clip = 0; // 0: none
+  bool isBatchFirst = false;
+  SmallVector<Activation> activations;
+  Value data; // [length, batch, inputs]
+  DimAttr length, batch;
+  Value lengths; // null: each sequence is as long as the data
+};
+
+/// Gates i, o, f, c.
+class Lstm : public Recurrence {
+public:
+  explicit Lstm(NodeImporter &n)
+      : Recurrence(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, true}), joinsForget(n.getFlag("input_forget", false)) {}
+
+private:
+  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
+    Value all = n.emit<AddOp>(data, multiply(states[0], weights.hidden)), cell = states[1];
+    auto gate = [&](int64_t number, int64_t peephole, Value seen) {
+      Value sum = gates(all, 1, number, number + 1);
+      if (!weights.peepholes || peephole < 0)
+        return sum;
+      Value factor = n.broadcast(gates(weights.peepholes, 0, peephole, peephole + 1), vx::getDims(typeOf(seen)));
+      return n.emit<AddOp>(sum, n.emit<MulOp>(factor, seen));
+    };
+    Value input = activate(weights.activations[0], gate(0, 0, cell));
+    Value forget =
+        joinsForget ? n.emit<SubOp>(n.splatLike(1, input), input) : activate(weights.activations[0], gate(2, 2, cell));
+    Value candidate = activate(weights.activations[1], gate(3, -1, cell));
+    Value next = n.emit<AddOp>(n.emit<MulOp>(forget, cell), n.emit<MulOp>(input, candidate));
+    Value output = activate(weights.activations[0], gate(1, 1, next));
+    return {n.emit<MulOp>(output, weights.activations[2].emit(n, next)), next};
+  }
+
+  bool joinsForget; // f is 1 - i
+};
+
+/// Gates z, r, h.
+class Gru : public Recurrence {
+public:
+  explicit Gru(NodeImporter &n)
+      : Recurrence(n, {3, {"Sigmoid", "Tanh"}, 1}), isLinearFirst(n.getFlag("linear_before_reset", false)) {}
+
+private:
+  void prepare(Weights &weights) override {
+    if (isLinearFirst)
+      return;
+    weights.lastHidden = gates(weights.hidden, 0, 2, 3);
+    weights.hidden = gates(weights.hidden, 0, 0, 2);
+  }
+  bool keepsLastBias() const override { return isLinearFirst; }
+
+  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
+    Value before = states[0], product = multiply(before, weights.hidden), candidate = gates(data, 1, 2, 3);
+    auto gate = [&](int64_t number) {
+      Value sum = n.emit<AddOp>(gates(data, 1, number, number + 1), gates(product, 1, number, number + 1));
+      return activate(weights.activations[0], sum);
+    };
+    Value update = gate(0), reset = gate(1), own;
+    if (isLinearFirst) {
+      own = gates(product, 1, 2, 3);
+      if (weights.hiddenBias)
+        own = addVector(own, gates(weights.hiddenBias, 0, 2, 3));
+      own = n.emit<MulOp>(reset, own);
+    } else {
+      own = multiply(n.emit<MulOp>(reset, before), weights.lastHidden);
+    }
+    candidate = activate(weights.activations[1], n.emit<AddOp>(candidate, own));
+    Value rest = n.emit<SubOp>(n.splatLike(1, update), update);
+    return {n.emit<AddOp>(n.emit<MulOp>(rest, candidate), n.emit<MulOp>(update, before))};
+  }
+
+  bool isLinearFirst; // the product with h is multiplied by r, not h itself
+};
+
+class Rnn : public Recurrence {
+public:
+  explicit Rnn(NodeImporter &n) : Recurrence(n, {1, {"Tanh"}, 1}) {}
+
+private:
+  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
+    return {activate(weights.activations[0], n.emit<AddOp>(data, multiply(states[0], weights.hidden)))};
+  }
+};
+
+} // namespace
+
+static void importGRU(NodeImporter &n) { Gru(n).import(); }
+static void importLSTM(NodeImporter &n) { Lstm(n).import(); }
+static void importRNN(NodeImporter &n) { Rnn(n).import(); }
+
+static constexpr OpTableEntry recurrentTable[] = {
+    {"GRU", 7, newestOpset, importGRU,
+     "activation_alpha activation_beta activations clip direction hidden_size layout@14 linear_before_reset"},
+    {"LSTM", 7, newestOpset, importLSTM,
+     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout@14"},
+    {"RNN", 7, newestOpset, importRNN,
+     "activation_alpha activation_beta activations clip direction hidden_size layout@14"},
+};
+const llvm::ArrayRef<OpTableEntry> recurrentOps = recurrentTable;
+
+} // namespace vx::onnx

@@ -1,0 +1,115 @@
+"""Networks that round to integers and back, and what they are without the rounding, for gradients."""
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+CLIPPED = 0.8  # of the largest magnitude: some numbers lie beyond what the integers hold
+LEVELS = {np.dtype(np.int8): (-128, 127), np.dtype(np.uint8): (0, 255)}
+
+
+def arrays_of(graph):
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+
+
+def copied(model):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    return copy
+
+
+def save(model, path):
+    """The model stays whole: what saves it with its weights beside it takes them out."""
+    onnx.save(copied(model), path, save_as_external_data=True, location=path.rsplit("/", 1)[1] + ".weights")
+
+
+def run_plainly(model, outputs, inputs, folder):
+    """As the nodes say: ONNX Runtime's optimisations change what is rounded."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    save(model, f"{folder}/plain.onnx")
+    session = onnxruntime.InferenceSession(f"{folder}/plain.onnx", options, providers=["CPUExecutionProvider"])
+    return dict(zip(outputs, session.run(outputs, inputs)))
+
+
+def with_outputs(model, names):
+    more = copied(model)
+    known = {value.name for value in more.graph.output}
+    more.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    return more
+
+
+def quantized(model, inputs, folder):
+    """The model with the data of each Gemm and Conv rounded to uint8, and with its weight, which stays a float, rounded to int8 by channel."""
+    made, data = [], {}
+    products = [node for node in model.graph.node if node.op_type in ("Gemm", "Conv")]
+    numbers = run_plainly(with_outputs(model, [node.input[0] for node in products]), [node.input[0] for node in products], inputs, folder)
+    weights = arrays_of(model.graph)
+
+    def round_trip(name, scale, zero, **attributes):
+        made.extend(numpy_helper.from_array(array, f"{name}/{what}") for what, array in (("scale", scale), ("zero", zero)))
+        return [helper.make_node("QuantizeLinear", [name, f"{name}/scale", f"{name}/zero"], [f"{name}/whole"], name=f"{name}/q", **attributes),
+                helper.make_node("DequantizeLinear", [f"{name}/whole", f"{name}/scale", f"{name}/zero"], [f"{name}/rounded"], name=f"{name}/dq", **attributes)]
+
+    nodes = []
+    for node in model.graph.node:
+        if node in products:
+            name, weight = node.input[0], node.input[1]
+            if name not in data:
+                low, high = min(0.0, numbers[name].min()), max(0.0, numbers[name].max())
+                scale = np.float32(CLIPPED * (high - low) / 255)
+                data[name] = round_trip(name, scale, np.clip(np.rint(-CLIPPED * low / scale), 0, 255).astype(np.uint8))
+                nodes += data[name]
+            axis = 0 if node.op_type == "Conv" or any(a.name == "transB" and a.i for a in node.attribute) else 1
+            array = weights[weight]
+            scale = (CLIPPED * abs(array).max(tuple(d for d in range(array.ndim) if d != axis)) / 127).astype(np.float32)
+            nodes += round_trip(weight, scale, np.zeros(scale.shape, np.int8), axis=axis)
+            node.input[0], node.input[1] = f"{name}/rounded", f"{weight}/rounded"
+        nodes.append(node)
+    result = copied(model)
+    del result.graph.node[:]
+    result.graph.node.extend(nodes)
+    result.graph.initializer.extend(made)
+    return result
+
+
+def without_rounding(model, inputs, folder):
+    """The model with each rounding replaced by what it is at these inputs: the quotient by the scale, kept between the bounds, and a constant.
+
+    Both give the same at these inputs. There this one's derivatives are the gradients that pass rounding as if it were not there."""
+    makers = {name: node for node in model.graph.node for name in node.output}
+    weights = arrays_of(model.graph)
+    pairs = {node.output[0]: (makers[node.input[0]], node) for node in model.graph.node
+             if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
+    names = sorted({name for quantize, _ in pairs.values() for name in (quantize.input[0], quantize.output[0])})
+    numbers = weights | run_plainly(with_outputs(model, [name for name in names if name not in weights]), [name for name in names if name not in weights], inputs, folder)
+    nodes, made = [], []
+    for node in model.graph.node:
+        if node.op_type == "QuantizeLinear":
+            continue
+        if node.output[0] not in pairs:
+            nodes.append(node)
+            continue
+        quantize, own = pairs[node.output[0]][0], node.output[0]
+        source, scale = quantize.input[0], quantize.input[1]
+        axis = next((a.i for a in quantize.attribute if a.name == "axis"), 1)
+        rank = numbers[source].ndim
+
+        def spread(array):
+            return array.reshape([-1 if d == axis else 1 for d in range(rank)]) if array.ndim else array
+
+        zero = spread(weights[quantize.input[2]])
+        low, high = (np.float32(level) - zero.astype(np.float32) for level in LEVELS[zero.dtype])
+        near = np.clip(numbers[source] / spread(weights[scale]), low - np.float32(0.5), high + np.float32(0.5))
+        rest = numbers[quantize.output[0]].astype(np.float32) - zero.astype(np.float32) - near
+        made.extend(numpy_helper.from_array(np.asarray(array), f"{own}/{what}") for what, array in (
+            ("low", low - np.float32(0.5)), ("high", high + np.float32(0.5)), ("rest", rest), ("shape", np.array(spread(weights[scale]).shape, np.int64))))
+        nodes += [helper.make_node("Reshape", [scale, f"{own}/shape"], [f"{own}/scale"]), helper.make_node("Div", [source, f"{own}/scale"], [f"{own}/quotient"]),
+                  helper.make_node("Min", [f"{own}/quotient", f"{own}/high"], [f"{own}/below"]), helper.make_node("Max", [f"{own}/below", f"{own}/low"], [f"{own}/near"]),
+                  helper.make_node("Add", [f"{own}/near", f"{own}/rest"], [f"{own}/whole"]), helper.make_node("Mul", [f"{own}/whole", f"{own}/scale"], [own])]
+    result = copied(model)
+    del result.graph.node[:]
+    result.graph.node.extend(nodes)
+    result.graph.initializer.extend(made)
+    return result
