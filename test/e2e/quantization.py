@@ -23,14 +23,17 @@ def save(model, path):
     onnx.save(copied(model), path, save_as_external_data=True, location=path.rsplit("/", 1)[1] + ".weights")
 
 
-def run_plainly(model, outputs, inputs, folder):
-    """As the nodes say: ONNX Runtime's optimisations change what is rounded."""
+def plain_session(path):
+    """Computes what the nodes say: ONNX Runtime's optimisations change what is rounded."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def run_plainly(model, outputs, inputs, folder):
     save(model, f"{folder}/plain.onnx")
-    session = onnxruntime.InferenceSession(f"{folder}/plain.onnx", options, providers=["CPUExecutionProvider"])
-    return dict(zip(outputs, session.run(outputs, inputs)))
+    return dict(zip(outputs, plain_session(f"{folder}/plain.onnx").run(outputs, inputs)))
 
 
 def with_outputs(model, names):

@@ -19,6 +19,7 @@ import onnx
 import onnxruntime
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import quantization  # noqa: E402
 import rounding  # noqa: E402
 import sensitivity  # noqa: E402
 from cpu_variants import variant_flags  # noqa: E402
@@ -81,6 +82,7 @@ class Bench:
 def reference(path):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.log_severity_level = 3
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
@@ -266,6 +268,7 @@ TEXTS = [{"batch": 1, "sequence": 11}, {"batch": 3, "sequence": 16}, {"batch": 7
 NETWORKS = {
     "resnet18": [{}], "resnet50": BATCHES, "mobilenet_v2": BATCHES, "squeezenet1_1": [{}], "densenet121": BATCHES, "vit_b_16": BATCHES,
     "bert_base": TEXTS, "gpt2": TEXTS, "minilm": TEXTS,
+    "tagger": [{"batch": 1, "length": 7}, {"batch": 3, "length": 1}, {"batch": 5, "length": 40}],
     "decoder": [{"step": 1, "past": 5}, {"step": 3, "past": 0}, {"step": 16, "past": 11}],
 }
 
@@ -344,9 +347,34 @@ def network(bench, name):
                             f"times {rules[output]['rms']:.3g}")
 
 
+# Networks that are rounded to integers on their way: what two implementations make of numbers in the middle between two is a share of the output.
+ROUNDED = {"resnet18_qdq": [{}], "mobilenet_v2_qdq": BATCHES[:2]}
+# Of how far apart ONNX Runtime is with and without its optimisations.
+ROUNDED_SHARE = 2
+
+
+def rounded(bench, name):
+    model, module = filled(bench, name), bench.path(f"{name}.vxm")
+    bench.compile(model, module)
+    plain, optimised = quantization.plain_session(model), reference(model)
+    skeleton = onnx.load(model, load_external_data=False)
+    output = plain.get_outputs()[0].name
+    for index, sizes in enumerate(ROUNDED[name]):
+        inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
+        want, other = (session.run([output], inputs)[0] for session in (plain, optimised))
+        away = plain.run([output], make_inputs(skeleton, sizes, np.random.default_rng(1000)))[0]
+        apart = lambda array: sensitivity.rms(array - want) / sensitivity.rms(want)
+        title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
+        bench.check(f"{title}, {output} hangs on the inputs", apart(away) > 2 * ROUNDED_SHARE * apart(other), f"{apart(away):.3g} and {apart(other):.3g}")
+        for device in bench.devices:
+            got, _ = bench.run(module, device, inputs, [output])
+            bench.check(f"{title}, {output}, {device}", got[output].shape == want.shape and apart(got[output]) <= ROUNDED_SHARE * apart(other),
+                        f"differs by {apart(got[output]):.3g} (root mean square) of what is wanted, ONNX Runtime from itself by {apart(other):.3g}")
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "detector", "unet", *NETWORKS])
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "detector", "unet", *NETWORKS, *ROUNDED])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
@@ -361,7 +389,7 @@ def main():
                       variants=options.variants, also=options.also, all_sizes=options.all_sizes, every_variant=bool({"digits", "mlp"} & {*options.models}))
         for model in options.models:
             try:
-                network(bench, model) if model in NETWORKS else globals()[model](bench)
+                network(bench, model) if model in NETWORKS else rounded(bench, model) if model in ROUNDED else globals()[model](bench)
             except RuntimeError as error:
                 bench.check(model, False, error)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
