@@ -139,3 +139,52 @@ func.func @slice_of_one_place(%x: tensor<4x1xf32>) -> (tensor<4x1xf32>, tensor<4
   %1 = vx.slice %x starts [#vx.dim<3>, #vx.dim<0>] strides [-1, -2] : tensor<4x1xf32> -> tensor<4x1xf32>
   return %0, %1 : tensor<4x1xf32>, tensor<4x1xf32>
 }
+
+// -----
+
+// A loop carries what something reads, or what that needs: here `a` and what it is made of, `b`, and not `c`, which counts for itself.
+// CHECK-LABEL: func.func @unread_carried(
+// CHECK-SAME:    %[[N:.+]]: tensor<i64>, %[[X:.+]]: tensor<2xf32>
+// CHECK:         %[[R:.+]]:2 = vx.loop "i" trip_count(%[[N]]) inits(%[[X]], %[[X]] :
+// CHECK-NEXT:    ^bb0(%[[A:.+]]: tensor<2xf32>, %[[B:.+]]: tensor<2xf32>):
+// CHECK-NOT:       vx.neg
+// CHECK-NOT:       vx.sequence
+// CHECK:         return %[[R]]#0
+vx.symbol data_dependent "i"
+func.func @unread_carried(%n: tensor<i64>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %e = vx.sequence_construct : () -> !vx.sequence<tensor<2xf32>>
+  %r:4 = vx.loop "i" trip_count(%n) inits(%x, %x, %x, %e : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, !vx.sequence<tensor<2xf32>>)
+      -> tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, !vx.sequence<tensor<2xf32>> {
+  ^bb0(%a: tensor<2xf32>, %b: tensor<2xf32>, %c: tensor<2xf32>, %s: !vx.sequence<tensor<2xf32>>):
+    %0 = vx.add %a, %b : tensor<2xf32>, tensor<2xf32>
+    %1 = vx.mul %b, %b : tensor<2xf32>, tensor<2xf32>
+    %2 = vx.neg %c : tensor<2xf32>
+    %3 = vx.sequence_insert %s, %0 : !vx.sequence<tensor<2xf32>>, tensor<2xf32> -> !vx.sequence<tensor<2xf32>>
+    %t = vx.constant dense<true> : tensor<i1>
+    vx.yield %t, %0, %1, %2, %3 : tensor<i1>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, !vx.sequence<tensor<2xf32>>
+  }
+  return %r#0 : tensor<2xf32>
+}
+
+// -----
+
+// What ends the loop, what has an effect, and what binds a size is read.
+// CHECK-LABEL: func.func @must_not_unread_carried(
+// CHECK:         vx.loop "i" inits(%{{.+}}, %{{.+}}, %{{.+}} :
+vx.symbol data_dependent "i"
+vx.symbol data_dependent "m"
+vx.symbol data_dependent "k"
+vx.variable @v : tensor<2xf32>
+func.func @must_not_unread_carried(%n: tensor<i64>, %x: tensor<2xf32>) {
+  %r:3 = vx.loop "i" inits(%n, %x, %x : tensor<i64>, tensor<2xf32>, tensor<2xf32>) -> tensor<i64>, tensor<2xf32>, tensor<?xf32, #vx.enc<[k]>> {
+  ^bb0(%a: tensor<i64>, %b: tensor<2xf32>, %c: tensor<?xf32, #vx.enc<[m]>>):
+    %one = vx.constant dense<1> : tensor<i64>
+    %0 = vx.sub %a, %one : tensor<i64>, tensor<i64>
+    %1 = vx.compare gt %0, %one : tensor<i64>, tensor<i64>
+    %2 = vx.neg %b : tensor<2xf32>
+    vx.variable_store %2, @v : tensor<2xf32>
+    %3 = vx.concat axis = 0 (%c, %b) : tensor<?xf32, #vx.enc<[m]>>, tensor<2xf32>
+    vx.yield %1, %0, %2, %3 : tensor<i1>, tensor<i64>, tensor<2xf32>, tensor<?xf32, #vx.enc<[m + 2]>>
+  }
+  return
+}

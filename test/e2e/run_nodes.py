@@ -17,14 +17,15 @@ FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
 
 
 class Node:
-    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum."""
+    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum, `outputs` how many there are."""
 
-    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, **attributes):
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, **attributes):
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
+        self.outputs = ["y", "y1", "y2"][:outputs]
 
     def model(self):
         names = [name if array is not None else "" for name, array in self.inputs.items()]
-        node = helper.make_node(self.op, names, ["y"], name="n", **self.attributes)
+        node = helper.make_node(self.op, names, self.outputs, name="n", **self.attributes)
         values, weights = [], []
         for name, array in self.inputs.items():
             if array is None:
@@ -34,8 +35,7 @@ class Node:
                 continue
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
             values.append(helper.make_tensor_value_info(name, kind, [f"{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
-        output = helper.make_empty_tensor_value_info("y")
-        graph = helper.make_graph([node], "g", values, [output], weights)
+        graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
 
 
@@ -74,6 +74,48 @@ def nodes():
     yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
 
 
+RECURRENT = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}  # gates, functions
+# The numbers of those that have some: ONNX Runtime takes 0 where the text has the default of the op of the name.
+NUMBERS = {"HardSigmoid": (0.3, 0.4), "Elu": (0.7,), "ScaledTanh": (0.9, 0.6), "Affine": (0.4, 0.1), "LeakyRelu": (0.3,), "ThresholdedRelu": (0.1,)}
+FUNCTIONS = ("Sigmoid", "Tanh", "Relu", "HardSigmoid", "Elu", "ScaledTanh", "Affine", "LeakyRelu", "ThresholdedRelu", "Softsign", "Softplus")
+
+
+def recurrent():
+    """Of several directions, with and without each input, with each function. Weights are small, so that nothing grows along the sequence."""
+    random = np.random.default_rng(13)
+    normal = lambda *shape: (random.standard_normal(shape) / 2).astype(np.float32)
+    length, batch, inputs, hidden = 7, 3, 5, 4
+    for op, (gates, count) in RECURRENT.items():
+        def make(title, direction="forward", given="b s h c", **attributes):
+            sides = 2 if direction == "bidirectional" else 1
+            given = given.split()
+            arrays = {"x": normal(length, batch, inputs), "w": normal(sides, gates * hidden, inputs), "r": normal(sides, gates * hidden, hidden),
+                      "b": normal(sides, 2 * gates * hidden), "s": np.array([length, 1, 4], np.int32), "h": normal(sides, batch, hidden)}
+            if op == "LSTM":
+                arrays |= {"c": normal(sides, batch, hidden), "p": normal(sides, 3 * hidden)}
+            arrays = {name: array if name in "xwr" or name in given else None for name, array in arrays.items()}
+            return Node(f"{op} {title}", op, arrays, terms=length * (inputs + hidden + 8), constants=[name for name in "wrbp" if arrays.get(name) is not None],
+                        outputs=3 if op == "LSTM" else 2, hidden_size=hidden, direction=direction, **attributes)
+
+        for direction in ("forward", "reverse", "bidirectional"):
+            yield make(direction, direction)
+            yield make(f"{direction} of whole sequences", direction, "b")
+        yield make("without biases", given="s h c")
+        yield make("clipped", clip=0.3)
+        if op == "GRU":
+            yield make("linear before reset", "bidirectional", linear_before_reset=1)
+            yield make("linear before reset, without biases", given="h", linear_before_reset=1)
+        if op == "LSTM":
+            yield make("with peepholes", "bidirectional", "b s h c p")
+            yield make("whose forget gate is that of its input", given="b h c", input_forget=1)
+        for number in range(len(FUNCTIONS) if op == "RNN" else 4):
+            names = [FUNCTIONS[(number + i) % len(FUNCTIONS)] for i in range(2 * count)]
+            numbers = [NUMBERS[name] for name in names if name in NUMBERS]
+            lists = {"activation_alpha": [pair[0] for pair in numbers], "activation_beta": [pair[1] for pair in numbers if len(pair) > 1]}
+            yield make(f"of {', '.join(names)}", "bidirectional", "b", activations=names, **{name: values for name, values in lists.items() if values})
+        yield make("of functions with their own numbers", given="b", activations=["Elu", "HardSigmoid", "Tanh"][:count])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -83,17 +125,18 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        for node in nodes():
+        for node in (*nodes(), *recurrent()):
             if options.filter not in node.title:
                 continue
             try:
                 onnx.save(node.model(), bench.path("node.onnx"))
                 inputs = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
-                want = reference(bench.path("node.onnx")).run(["y"], inputs)[0]
+                want = reference(bench.path("node.onnx")).run(node.outputs, inputs)
                 bench.compile(bench.path("node.onnx"), bench.path("node.vxm"))
                 for device in devices:
-                    got, _ = bench.run(bench.path("node.vxm"), device, inputs, ["y"])
-                    compare(bench, f"{node.title}, {device}", got["y"], want, node.terms)
+                    got, _ = bench.run(bench.path("node.vxm"), device, inputs, node.outputs)
+                    for name, array in zip(node.outputs, want):
+                        compare(bench, f"{node.title}, {name}, {device}", got[name], array, node.terms)
             except RuntimeError as error:
                 bench.check(node.title, False, error)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")

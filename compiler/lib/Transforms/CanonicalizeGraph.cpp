@@ -1,7 +1,10 @@
+#include "vx/Dialect/VX/Gradient/ReverseMode.h"
+#include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/Utils/RewriteGreedily.h"
 #include "vx/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -122,12 +125,87 @@ struct FoldKnownComparison : OpRewritePattern<CompareOp> {
   }
 };
 
+/// Takes values out of a loop that it carries for nothing else than their own next values.
+struct DropUnreadCarried : OpRewritePattern<LoopOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LoopOp loop, PatternRewriter &rewriter) const override {
+    llvm::BitVector kept(loop.getNumResults());
+    llvm::DenseSet<Operation *> read;
+    findRead(loop, kept, read);
+    if (kept.all())
+      return failure();
+    SmallVector<Value> inits;
+    SmallVector<Type> types;
+    for (unsigned i : kept.set_bits()) {
+      inits.push_back(loop.getInits()[i]);
+      types.push_back(loop.getResult(i).getType());
+    }
+    auto shorter = LoopOp::create(rewriter, loop.getLoc(), types, loop.getTripCount(), loop.getCondition(), inits,
+                                  loop.getIterationAttr(), loop.getCommitsAttr());
+    rewriter.inlineRegionBefore(loop.getBody(), shorter.getBody(), shorter.getBody().end());
+    Block &body = shorter.getBody().front();
+    auto yield = cast<YieldOp>(body.getTerminator());
+    SmallVector<Value> values = {yield.getValues().front()};
+    for (unsigned i : kept.set_bits())
+      values.push_back(yield.getValues()[i + 1]);
+    rewriter.modifyOpInPlace(yield, [&] { yield.getValuesMutable().assign(values); });
+    SmallVector<Operation *> needless;
+    for (Operation &op : body.without_terminator())
+      if (!read.contains(&op))
+        needless.push_back(&op);
+    for (Operation *op : llvm::reverse(needless))
+      rewriter.eraseOp(op);
+    for (auto [index, i] : llvm::enumerate(kept.set_bits()))
+      rewriter.replaceAllUsesWith(loop.getResult(i), shorter.getResult(index));
+    rewriter.modifyOpInPlace(shorter, [&] { body.eraseArguments(kept.flip()); });
+    rewriter.eraseOp(loop);
+    return success();
+  }
+
+private:
+  /// The carried values that something reads, or whose sizes are bound, and the ops of the body that they need.
+  static void findRead(LoopOp loop, llvm::BitVector &kept, llvm::DenseSet<Operation *> &read) {
+    Block &body = loop.getBody().front();
+    SymbolRanges ranges(loop->getParentOfType<ModuleOp>());
+    SmallVector<Value> work;
+    auto keep = [&](unsigned i) {
+      if (kept.test(i))
+        return;
+      kept.set(i);
+      work.push_back(cast<YieldOp>(body.getTerminator()).getValues()[i + 1]);
+    };
+    auto readOp = [&](Operation *op) {
+      if (read.insert(op).second)
+        visitReads(op, [&](Value value) { work.push_back(value); });
+    };
+    work.push_back(cast<YieldOp>(body.getTerminator()).getValues().front());
+    bool bindsSizes = mayBindSizes(loop, ranges);
+    for (unsigned i = 0; i < loop.getNumResults(); ++i)
+      if (bindsSizes || !loop.getResult(i).use_empty())
+        keep(i);
+    for (Operation &op : body.without_terminator())
+      if (!onlyComputes(&op, ranges))
+        readOp(&op);
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == &body)
+          keep(argument.getArgNumber());
+      } else if (Operation *op = body.findAncestorOpInBlock(*value.getDefiningOp())) {
+        readOp(op);
+      }
+    }
+  }
+};
+
 struct CanonicalizeGraphPass : impl::CanonicalizeGraphPassBase<CanonicalizeGraphPass> {
   using CanonicalizeGraphPassBase::CanonicalizeGraphPassBase;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RemoveIdentity, ComposeTransposes, ComposeBroadcasts, FoldKnownComparison>(&getContext());
+    patterns.add<RemoveIdentity, ComposeTransposes, ComposeBroadcasts, FoldKnownComparison, DropUnreadCarried>(
+        &getContext());
     if (failed(rewriteGreedily(getOperation(), std::move(patterns), getArgument())))
       signalPassFailure();
   }

@@ -120,9 +120,11 @@ public:
   }
 
 protected:
-  /// The states behind a place of the sequence, whose `data` are [batch, gates * hidden] with the biases of both sides
-  /// that may be added there.
-  virtual SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) = 0;
+  /// Gates `from` up to `to` of a place of the sequence, [batch, (to - from) * hidden]: the products of the data, with
+  /// the biases of both sides that may be added there.
+  using DataOfGates = llvm::function_ref<Value(int64_t from, int64_t to)>;
+  /// The states behind a place.
+  virtual SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) = 0;
   virtual void prepare(Weights &weights) {}
   /// True where the second bias of the last gate is added to its product alone.
   virtual bool keepsLastBias() const { return false; }
@@ -331,8 +333,11 @@ private:
   /// One place of the sequence.
   void advance(const Weights &weights, Value projected, DimAttr place, SmallVectorImpl<Value> &states,
                Value &sequence) {
-    Dims row = {batch, n.dim(cell.gates * hidden)};
-    Value here = n.reshape(n.slice(projected, {place, n.dim(0), n.dim(0)}, {n.dim(1), row[0], row[1]}, {1, 1, 1}), row);
+    auto here = [&](int64_t from, int64_t to) {
+      DimAttr size = n.dim((to - from) * hidden);
+      Value row = n.slice(projected, {place, n.dim(0), n.dim(from * hidden)}, {n.dim(1), batch, size}, {1, 1, 1});
+      return n.reshape(row, {batch, size});
+    };
     SmallVector<Value> next = step(weights, here, states);
     Value written = next.front();
     if (lengths) {
@@ -367,8 +372,8 @@ public:
       : Recurrence(n, {4, {"Sigmoid", "Tanh", "Tanh"}, 2, true}), joinsForget(n.getFlag("input_forget", false)) {}
 
 private:
-  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
-    Value all = n.emit<AddOp>(data, multiply(states[0], weights.hidden)), cell = states[1];
+  SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) override {
+    Value all = n.emit<AddOp>(data(0, 4), multiply(states[0], weights.hidden)), cell = states[1];
     auto gate = [&](int64_t number, int64_t peephole, Value seen) {
       Value sum = gates(all, 1, number, number + 1);
       if (!weights.peepholes || peephole < 0)
@@ -403,10 +408,10 @@ private:
   }
   bool keepsLastBias() const override { return isLinearFirst; }
 
-  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
-    Value before = states[0], product = multiply(before, weights.hidden), candidate = gates(data, 1, 2, 3);
+  SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) override {
+    Value before = states[0], product = multiply(before, weights.hidden);
     auto gate = [&](int64_t number) {
-      Value sum = n.emit<AddOp>(gates(data, 1, number, number + 1), gates(product, 1, number, number + 1));
+      Value sum = n.emit<AddOp>(data(number, number + 1), gates(product, 1, number, number + 1));
       return activate(weights.activations[0], sum);
     };
     Value update = gate(0), reset = gate(1), own;
@@ -418,7 +423,7 @@ private:
     } else {
       own = multiply(n.emit<MulOp>(reset, before), weights.lastHidden);
     }
-    candidate = activate(weights.activations[1], n.emit<AddOp>(candidate, own));
+    Value candidate = activate(weights.activations[1], n.emit<AddOp>(data(2, 3), own));
     Value rest = n.emit<SubOp>(n.splatLike(1, update), update);
     return {n.emit<AddOp>(n.emit<MulOp>(rest, candidate), n.emit<MulOp>(update, before))};
   }
@@ -431,8 +436,8 @@ public:
   explicit Rnn(NodeImporter &n) : Recurrence(n, {1, {"Tanh"}, 1}) {}
 
 private:
-  SmallVector<Value> step(const Weights &weights, Value data, ArrayRef<Value> states) override {
-    return {activate(weights.activations[0], n.emit<AddOp>(data, multiply(states[0], weights.hidden)))};
+  SmallVector<Value> step(const Weights &weights, DataOfGates data, ArrayRef<Value> states) override {
+    return {activate(weights.activations[0], n.emit<AddOp>(data(0, 1), multiply(states[0], weights.hidden)))};
   }
 };
 

@@ -12,6 +12,7 @@ def scalar(dtype, *given):
 def cases():
     yield from branches()
     yield from loops()
+    yield from loops_of_rows()
     yield from sequences()
     yield from variables()
     yield from data_dependent()
@@ -112,6 +113,40 @@ def loops():
     %t = vx.constant dense<true> : tensor<i1>
     vx.yield %t, %s : tensor<i1>, tensor<i64>
   }""", {"r": Result("i64", [], Exact())}, header=header + '\nvx.symbol data_dependent "j"')
+
+
+def loops_of_rows():
+    """Each iteration reads a place of what stands outside, and writes one of what is carried; gradients keep to these places where no other iteration has them."""
+    for name, place, count, start in (("rows", "i", 3, "i"), ("rows_reversed", "2 - i", 3, "2 - i"), ("rows_crossed", "i", 3, "2 - i"), ("some_rows", "i", 2, "i"),
+                                      ("rows_beyond", "i", 3, "i + 1"), ("one_row", "1", 3, "i"), ("rows_written_once", "i", 3, "0 * i + 1")):
+        yield Case(f"loop_of_{name}", {"x": Input("f32", [3, 8], uniform()), "h": Input("f32", [4], uniform()), "z": Input("f32", [3, 4], uniform())}, f"""
+  %n = vx.dim_value <{count}>
+  %r, %y = vx.loop "i" trip_count(%n) inits(%h, %z : tensor<4xf32>, tensor<3x4xf32>) -> tensor<4xf32>, tensor<3x4xf32> {{
+  ^bb0(%a: tensor<4xf32>, %b: tensor<3x4xf32>):
+    %s = vx.slice %x starts [#vx.dim<{place}>, #vx.dim<4>] strides [1, 1] : tensor<3x8xf32> -> tensor<1x4xf32>
+    %u = vx.slice %x starts [#vx.dim<{place}>, #vx.dim<1>] strides [1, 2] : tensor<3x8xf32> -> tensor<1x4xf32>
+    %sr = vx.reshape %s : tensor<1x4xf32> -> tensor<4xf32>
+    %ur = vx.reshape %u : tensor<1x4xf32> -> tensor<4xf32>
+    %p = vx.mul %a, %sr : tensor<4xf32>, tensor<4xf32>
+    %q = vx.sub %p, %ur : tensor<4xf32>, tensor<4xf32>
+    %k = vx.dim_value <{start}>
+    %kr = vx.reshape %k : tensor<i64> -> tensor<1xi64>
+    %qr = vx.reshape %q : tensor<4xf32> -> tensor<1x4xf32>
+    %c = vx.update_slice %b, %kr, %qr axes = [0] : tensor<3x4xf32>, tensor<1xi64>, tensor<1x4xf32>
+    %t = vx.constant dense<true> : tensor<i1>
+    vx.yield %t, %q, %c : tensor<i1>, tensor<4xf32>, tensor<3x4xf32>
+  }}""", {"r": Result("f32", [4], sum_of(4, "f32")), "y": Result("f32", [3, 4], sum_of(4, "f32"))}, header='vx.symbol data_dependent "i"')
+    # What the body reads in another shape, a part of several places at a time.
+    yield Case("loop_of_parts", {"x": Input("f32", [2, 3, 4], uniform()), "h": Input("f32", [2, 4], uniform())}, """
+  %n = vx.dim_value <3>
+  %r = vx.loop "i" trip_count(%n) inits(%h : tensor<2x4xf32>) -> tensor<2x4xf32> {
+  ^bb0(%a: tensor<2x4xf32>):
+    %v = vx.reshape %x : tensor<2x3x4xf32> -> tensor<2x12xf32>
+    %s = vx.slice %v starts [#vx.dim<0>, #vx.dim<8 - i * 4>] strides [1, 1] : tensor<2x12xf32> -> tensor<2x4xf32>
+    %b = vx.mul %a, %s : tensor<2x4xf32>, tensor<2x4xf32>
+    %t = vx.constant dense<true> : tensor<i1>
+    vx.yield %t, %b : tensor<i1>, tensor<2x4xf32>
+  }""", {"r": Result("f32", [2, 4], sum_of(4, "f32"))}, header='vx.symbol data_dependent "i"')
 
 
 SEQUENCE = "!vx.sequence<tensor<3xf32>>"

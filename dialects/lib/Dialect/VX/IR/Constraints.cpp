@@ -297,6 +297,35 @@ static void collectPlainSymbols(Type type, SetVector<StringAttr> &names) {
         names.insert(dim.asSymbol());
 }
 
+/// Symbols that stand alone as a size in what the op may bind sizes of.
+static SetVector<StringAttr> collectBindable(Operation *op) {
+  SetVector<StringAttr> names;
+  if (!op->hasTrait<OpTrait::BindsResultSizes>())
+    return names;
+  for (Type type : op->getResultTypes())
+    collectPlainSymbols(type, names);
+  if (auto loop = dyn_cast<LoopOp>(op))
+    for (Type type : loop.getBody().getArgumentTypes())
+      collectPlainSymbols(type, names);
+  return names;
+}
+
+bool mayBindSizes(Operation *op, const SymbolRanges &ranges) {
+  return llvm::any_of(collectBindable(op), [&](StringAttr name) { return ranges.isDataDependent(name); });
+}
+
+bool onlyComputes(Operation *op, const SymbolRanges &ranges) {
+  if (mayBindSizes(op, ranges))
+    return false;
+  if (!isa<IfOp, LoopOp>(op))
+    return isMemoryEffectFree(op);
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front())
+      if (!onlyComputes(&inner, ranges))
+        return false;
+  return true;
+}
+
 llvm::StringMap<Operation *> findSymbolBinders(func::FuncOp function, const SymbolRanges &ranges) {
   llvm::StringMap<Operation *> binders;
   function.walk([&](Operation *op) {
@@ -306,15 +335,7 @@ llvm::StringMap<Operation *> findSymbolBinders(func::FuncOp function, const Symb
       binders[loop.getIteration()] = op;
   });
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!op->hasTrait<OpTrait::BindsResultSizes>())
-      return;
-    SetVector<StringAttr> names;
-    for (Type type : op->getResultTypes())
-      collectPlainSymbols(type, names);
-    if (auto loop = dyn_cast<LoopOp>(op))
-      for (Type type : loop.getBody().getArgumentTypes())
-        collectPlainSymbols(type, names);
-    for (StringAttr name : names)
+    for (StringAttr name : collectBindable(op))
       if (ranges.isDataDependent(name))
         binders.try_emplace(name.getValue(), op);
   });

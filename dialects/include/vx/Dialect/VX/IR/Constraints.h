@@ -51,6 +51,11 @@ std::string describeWant(const Constraint &constraint);
 /// Which op binds each data-dependent symbol of a function: its `vx.bind_symbol` or `vx.loop`, or else the first
 /// `vx.loop`, `vx.if` or `vx.sequence_at` that makes a value of a type that names it.
 llvm::StringMap<mlir::Operation *> findSymbolBinders(mlir::func::FuncOp function, const SymbolRanges &ranges);
+/// True where a size in a type of the op's, or of its region's arguments, may be bound by it.
+bool mayBindSizes(mlir::Operation *op, const SymbolRanges &ranges);
+/// True for an op that nothing is lost with but its results: it has no effect and binds no size, nor has anything in
+/// it.
+bool onlyComputes(mlir::Operation *op, const SymbolRanges &ranges);
 
 /// What an op says of the sizes that it relies on, in `ConstrainedOpInterface::collectConstraints`. A size that nothing
 /// knows (null) is no business of this; equal ones need no words.
