@@ -28,10 +28,11 @@ public:
 
   void run() {
     findCaptured();
-    for (unsigned i : findActive())
+    SmallVector<unsigned> active = findActive();
+    for (unsigned i = 0; i < loop.getNumResults(); ++i)
       if (Written row = findWritten(i); row.update)
         written.push_back(row);
-      else
+      else if (llvm::is_contained(active, i))
         carried.push_back(i);
     if (!canComputeAnew(p))
       return;
@@ -208,14 +209,20 @@ private:
     return isFixed(size) && (isFixed(start - distance) || isFixed(start + distance));
   }
 
+  /// True for a tensor of which the reverse may read what an iteration began with.
+  bool isKept(unsigned number) {
+    return isa<RankedTensorType>(body.getArgument(number).getType()) &&
+           llvm::none_of(written, [&](const Written &row) { return row.number == number; });
+  }
+
   /// Replaces the loop by one that keeps the tensors that each iteration began with.
   void saveArguments() {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(loop);
     SmallVector<Value> inits(loop.getInits());
     SmallVector<Type> types(loop.getResultTypes());
-    for (Value argument : body.getArguments()) {
-      if (!isa<RankedTensorType>(argument.getType()))
+    for (BlockArgument argument : body.getArguments()) {
+      if (!isKept(argument.getArgNumber()))
         continue;
       auto type = SequenceType::get(g.context, getStackedType(argument.getType()));
       inits.push_back(SequenceConstructOp::create(builder, loop.getLoc(), type, ValueRange()));
@@ -229,7 +236,7 @@ private:
     auto yield = cast<YieldOp>(block.getTerminator());
     builder.setInsertionPointToStart(&block);
     for (unsigned i = 0, next = numArguments; i < numArguments; ++i) {
-      if (!isa<RankedTensorType>(block.getArgument(i).getType()))
+      if (!isKept(i))
         continue;
       Value stack = block.addArgument(types[next++], loop.getLoc());
       yield.getValuesMutable().append(
@@ -335,8 +342,10 @@ private:
     for (unsigned i = 0, next = 0; i < numArguments; ++i) {
       Type type = forward.getArgument(i).getType();
       Value copy;
-      if (isa<RankedTensorType>(type)) {
+      if (isKept(i)) {
         copy = SequenceAtOp::create(builder, g.location, rename(type, symbols), stacks[next++], position);
+      } else if (isa<RankedTensorType>(type)) {
+        copy = loop.getInits()[i]; // the places that are written are read by nothing
       } else {
         // Stands for a sequence of which nothing was kept; what is only put into it needs nothing of it.
         copy = SequenceConstructOp::create(builder, g.location, type, ValueRange());
