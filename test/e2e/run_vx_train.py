@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import quantization
 from run_models import np, onnx, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
@@ -373,6 +374,52 @@ func.func @main(%x: tensor<?x512xf32, #vx.enc<[n, 512]>> {vx.name = "image"}) ->
     tests.check("seeds of steps", losses == want and len(set(want)) > 1, f"{losses}, want {want}")
 
 
+def check_rounded(tests, images, examples):
+    """A network whose data and weights are rounded to integers gets better with the rounding in it, and its weights are trained alone."""
+    model = quantization.quantized(onnx.load(os.path.join(examples, "digits", "digits.onnx")), {"image": images}, tests.folder)
+    onnx.save(model, os.path.join(tests.folder, "rounded.onnx"))
+    done = tests.run("vx-train", "rounded.onnx", "--loss=cross_entropy", "--optimizer=adamw", "--device=cpu", "--data=train", "--epochs=2", "--batch-size=32", "--lr=3e-4",
+                     "--export=rounded_trained.onnx")
+    notes = dict(line.split()[2:4] for line in done.stderr.splitlines() if "trained  " in line or "frozen  " in line)
+    want = {tensor.name: "frozen" if tensor.name.endswith("/scale") else "trained" for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
+    tests.check("rounded: what is trained", notes == want and "trained" in notes.values(), f"{notes}, want {want}")
+    test, labels = (np.load(os.path.join(tests.folder, "test", f"{name}.npy")) for name in ("image", "label"))
+    right = []
+    for name in ("rounded.onnx", "rounded_trained.onnx"):
+        session = quantization.plain_session(os.path.join(tests.folder, name))
+        right.append(int((session.run(None, {"image": test.reshape(-1, 1, 8, 8)})[0].argmax(1) == labels).sum()))
+    tests.check("rounded: the trained network is better", right[1] > right[0], f"{right} of {len(labels)} are right")
+
+
+def check_recurrent(tests):
+    """A bidirectional LSTM and a GRU learn to count, from random weights."""
+    random = np.random.default_rng(4)
+    numbers = random.integers(0, 2, (400, 9))
+    for name, part in (("counts", slice(0, 320)), ("more_counts", slice(320, None))):
+        os.makedirs(os.path.join(tests.folder, name))
+        np.save(os.path.join(tests.folder, name, "x.npy"), numbers[part, :, None].astype(np.float32))
+        np.save(os.path.join(tests.folder, name, "label.npy"), numbers[part].sum(1) % 3)
+    weight = lambda name, *shape: onnx.numpy_helper.from_array(np.zeros(shape, np.float32), name)
+    hidden = 16
+    weights = [weight("w1", 2, 4 * hidden, 1), weight("r1", 2, 4 * hidden, hidden), weight("b1", 2, 8 * hidden), weight("w2", 1, 3 * hidden, 2 * hidden),
+               weight("r2", 1, 3 * hidden, hidden), weight("b2", 1, 6 * hidden), weight("w3", hidden, 3),
+               onnx.numpy_helper.from_array(np.array([0, 0, -1], np.int64), "joined"), onnx.numpy_helper.from_array(np.array([-1, hidden], np.int64), "rows")]
+    node = onnx.helper.make_node
+    nodes = [node("Transpose", ["x"], ["by_length"], perm=[1, 0, 2]), node("LSTM", ["by_length", "w1", "r1", "b1"], ["both"], hidden_size=hidden, direction="bidirectional"),
+             node("Transpose", ["both"], ["beside"], perm=[0, 2, 1, 3]), node("Reshape", ["beside", "joined"], ["features"]),
+             node("GRU", ["features", "w2", "r2", "b2"], ["", "last"], hidden_size=hidden), node("Reshape", ["last", "rows"], ["row"]), node("MatMul", ["row", "w3"], ["logits"])]
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "counter", [value("x", onnx.TensorProto.FLOAT, ["batch", "length", 1])],
+                                   [value("logits", onnx.TensorProto.FLOAT, ["batch", 3])], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=10), os.path.join(tests.folder, "counter.onnx"))
+    tests.run("vx-train", "counter.onnx", "--loss=cross_entropy", "--optimizer=adamw", "--init=random", "--device=cpu", "--data=counts", "--epochs=60", "--batch-size=32",
+              "--lr=1e-2", "--seed=1", "--export=counter_trained.onnx")
+    session = quantization.plain_session(os.path.join(tests.folder, "counter_trained.onnx"))
+    x, labels = (np.load(os.path.join(tests.folder, "more_counts", f"{name}.npy")) for name in ("x", "label"))
+    right = float((session.run(None, {"x": x})[0].argmax(1) == labels).mean())
+    tests.check("recurrent: it counts", right >= 0.95, f"{right:.0%} of what it has not seen are right")
+
+
 def check_example(tests, examples):
     """The example trains, and goes on where it was."""
     arguments = ["mlp.vxm", os.path.join(examples, "digits"), "cpu"]
@@ -410,6 +457,8 @@ def main():
         check_scaled(tests, images[:count], labels[:count])
         check_seeds(tests)
         check_head(tests, images[:count], labels[:count], weights)
+        check_rounded(tests, images[:count].astype(np.float32), options.examples)
+        check_recurrent(tests)
         check_example(tests, os.path.abspath(options.examples))
         print(f"{tests.passed} passed, {tests.failed} failed on {' and '.join(devices)}")
     return 1 if tests.failed else 0
