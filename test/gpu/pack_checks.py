@@ -25,13 +25,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 sys.path[:0] = [HERE, os.path.join(TEST, "e2e"), os.path.join(TEST, "models")]
 
+import quantization  # noqa: E402
 import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
 from pack_op_gradients import pack_op_gradients  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
-from run_model_gradients import AGREEMENT, SIZES, TOLERANCE, first_output  # noqa: E402
+from run_model_gradients import AGREEMENT, QAT, SIZES, TOLERANCE, first_output  # noqa: E402
 from run_models import NETWORKS, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
@@ -41,6 +42,7 @@ SEED, OTHER_SEED = 7, 8
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
 MOVES = 100
 FEW = 1 << 16  # bytes of an input
+WHOLE = ("tagger",)  # networks whose weights travel: they are small, and compiling cuts them into parts that no recipe makes
 ROUNDOFF = {"f32": 2.0**-24, "tf32": 2.0**-11, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
@@ -127,7 +129,10 @@ def pack_inputs(pack, name, inputs):
 
 
 def pack_module(pack, model, module, precision, recipe, cpu):
-    """A network in one precision, with a recipe that makes its weights, which stay here."""
+    """A network in one precision, with a recipe that makes its weights, which stay here; without one they travel."""
+    if not recipe:
+        pack.compile(model, f"{module}.vxm", precision, "--no-cache", "--threads=1", cpu=cpu)
+        return
     pack.compile(model, f"{module}.vxm", precision, "--weights=external", "--no-cache", "--threads=1", cpu=cpu)
     weights, made = pack.path(f"{module}.weights"), pack.path(f"{module}.made")
     with open(pack.path(f"{module}.recipe"), "w") as file:
@@ -144,7 +149,7 @@ def pack_network(pack, name, scratch):
     model = os.path.join(scratch, f"{name}.onnx")
     fill(skeleton, model, external=True)
     graph = onnx.load(model, load_external_data=False)
-    recipe = Recipe(skeleton, make_values, missing_tensors)
+    recipe = None if name in WHOLE else Recipe(skeleton, make_values, missing_tensors)
     sizes = NETWORKS.get(name, [{"batch": 1}, {"batch": 33}])
     facts = sensitivity.table().get(name) or sensitivity.measure(
         model, [make_inputs(graph, size, np.random.default_rng(index)) for index, size in enumerate(sizes)])
@@ -180,11 +185,16 @@ def pack_network(pack, name, scratch):
 def pack_gradients(pack, name, scratch):
     """The gradients of the distance of the first output from random numbers by all weights, which the instance draws: a folder with a module and two
     scripts of calls (run_calls.cpp). `wanted` has the CPU write them, `script` compares a device's with these, and with differences along them."""
-    skeleton = os.path.join(TEST, "models", f"{name}.onnx")
-    model = os.path.join(scratch, f"{name}.onnx")
-    fill(skeleton, model, external=True)
+    base = name.removesuffix(QAT)
+    model = os.path.join(scratch, f"{base}.onnx")
+    fill(os.path.join(TEST, "models", f"{base}.onnx"), model, external=True)
     graph = onnx.load(model, load_external_data=False)
-    sizes = {symbol: value for symbol, value in (SIZES.get(name) or NETWORKS[name][0]).items() if value}
+    sizes = {symbol: value for symbol, value in (SIZES.get(base) or NETWORKS[base][0]).items() if value}
+    inputs = make_inputs(graph, sizes, np.random.default_rng(1))
+    if base != name:
+        rounded = quantization.quantized(onnx.load(model), inputs, scratch)
+        model = os.path.join(scratch, f"{name}.onnx")
+        quantization.save(rounded, model)
     output = first_output(graph)
     folder = os.path.join("gradients", name)
     os.makedirs(pack.path(folder))
@@ -192,7 +202,6 @@ def pack_gradients(pack, name, scratch):
     # One variant of the CPU's code is enough.
     pack.compile(model, module, "f32", "--cpu=avx2", "--train=auto", f"--loss=mse:{output}", "--optimizer=sgd", "--keep-gradients", "--init=random",
                  "--export=none", "--no-cache", *(f"--dim={symbol}={value}" for symbol, value in sizes.items()))
-    inputs = make_inputs(graph, sizes, np.random.default_rng(1))
     files = []
     for number, value in enumerate(graph.graph.input):
         if value.name in inputs:
@@ -223,7 +232,7 @@ def main():
     parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
     parser.add_argument("--programs", default="0:160", help="FIRST:COUNT: seeds of random programs (test/fuzz/programs)")
     parser.add_argument("--training", default="*", help="patterns of names: which training steps; nothing for none")
-    parser.add_argument("--gradients", default="mlp,resnet18", help="networks whose gradients by all weights are compared")
+    parser.add_argument("--gradients", default="mlp,mlp_qat,tagger,resnet18", help="networks whose gradients by all weights are compared")
     parser.add_argument("--op-gradients", type=int, default=6, help="gradients of one of so many cases of each family of --ops; 0 for none")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
