@@ -15,8 +15,13 @@ using Json = nlohmann::ordered_json;
 
 static constexpr std::string_view kFunctionName = "gradient", kResultPrefix = "grad/";
 
-// The least steps are those of three tries: where a function bends, a shorter one sees less of it.
-static constexpr int kTries = 3;
+// The first of several steps changes the output by this power of epsilon, as a share of its magnitudes, as long as
+// nothing moves by more than that other power, where roundings and what the formula leaves out are about equal. Where a
+// function bends, as relu does, a shorter step sees less of it.
+static constexpr double kChangePower = 0.4, kLongestPower = 0.2;
+static constexpr int kTries = 4;
+// How much of a direction is along the gradient: its derivative is about so many times that of the random rest.
+static constexpr double kAlong = 4;
 static constexpr double kShorter = 0.25;
 // How many roundings of its elements' size the sum of an output may be off by.
 static constexpr double kRoundings = 8;
@@ -191,14 +196,26 @@ private:
     for (uint64_t i = 0; i < count; ++i)
       squares += elementAsDouble(start, i) * elementAsDouble(start, i);
     const double size = squares > 0 ? std::sqrt(squares / static_cast<double>(count)) : 1;
+    double gradientSquares = 0;
+    for (uint64_t i = 0; i < count; ++i)
+      gradientSquares += elementAsDouble(gradient, i) * elementAsDouble(gradient, i);
+    const double slope = std::sqrt(gradientSquares / static_cast<double>(count));
     GradientDifference difference;
+    // Random, and along the gradient by as much as makes several times the derivative of that: where it is next to none,
+    // what comes from where the function bends on the way is more. Along the gradient alone, nothing would be seen of
+    // where it is 0 and should not be.
     std::vector<double> direction(count);
     for (uint64_t i = 0; i < count; ++i) {
       direction[i] = size * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+      if (slope > 0 && slope < INFINITY)
+        direction[i] += size * kAlong / std::sqrt(count) * elementAsDouble(gradient, i) / slope;
       difference.analytic += direction[i] * elementAsDouble(gradient, i);
     }
     double least = INFINITY;
-    double step = std::pow(epsilon, 0.2); // where roundings and what the formula leaves out are about equal
+    double step = std::pow(epsilon, kLongestPower);
+    if (const double change = std::pow(epsilon, kChangePower) * evaluate().magnitude / std::abs(difference.analytic);
+        change > 0 && change < step)
+      step = change;
     for (int attempt = 0; attempt < kTries; ++attempt, step *= kShorter) {
       double numeric = 0, magnitude = 0;
       for (const auto &[factor, times] : {std::pair(8, 1), {-8, -1}, {-1, 2}, {1, -2}}) {
