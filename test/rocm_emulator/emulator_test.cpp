@@ -370,6 +370,26 @@ TEST(Halves, packed) {
   }
 }
 
+// Of gfx942 alone.
+TEST(Floats, packed) {
+  Machine machine("gfx942");
+  for (unsigned k = 0; k < 4; ++k)
+    machine.fill(k, [&](unsigned lane) { return float(k + 1) + float(lane); }); // v0 to v3: 1, 2, 3, 4
+  machine.run("v_pk_add_f32 v[4:5], v[0:1], v[2:3]\n"
+              "v_pk_mul_f32 v[6:7], v[0:1], v[2:3] op_sel:[0,1] op_sel_hi:[1,0] neg_hi:[1,0]\n"
+              "v_pk_fma_f32 v[8:9], v[0:1], v[2:3], 2.0 op_sel_hi:[1,1,0] neg_lo:[0,0,1]\n"
+              "v_pk_add_f32 v[2:3], v[2:3], v[2:3]");
+  EXPECT_EQ(machine.number(4), 4);
+  EXPECT_EQ(machine.number(5), 6);
+  EXPECT_EQ(machine.number(6), 4);
+  EXPECT_EQ(machine.number(7), -6);
+  EXPECT_EQ(machine.number(8), 1);
+  EXPECT_EQ(machine.number(9), 10);
+  EXPECT_EQ(machine.number(2), 6);
+  EXPECT_EQ(machine.number(3), 8);
+  EXPECT_THROW(machine.run("v_pk_add_f32 v[4:5], v[0:1], 1.0"), Fault);
+}
+
 TEST(Halves, mixedWithFloats) {
   for (const char *name : chipNames) {
     Machine machine(name);

@@ -1,4 +1,4 @@
-// v_pk_*: two results of 16 bits in one register.
+// v_pk_*: two results of 16 bits in one register, or of 32 bits in two.
 #include "lanes.h"
 #include "operations.h"
 
@@ -49,6 +49,47 @@ Operation packed(std::string_view name, F) {
           {Type::None, type(A::type)...}};
 }
 
+// Each of the two registers of the result has its own registers of the sources, and its own signs. A constant has its
+// number in the lower one alone.
+template <typename F, size_t count>
+void runPackedPairs(Wave &wave, const Instruction &instruction) {
+  const Modifiers &modifiers = instruction.modifiers;
+  Vector scratch[count][2], result[2];
+  Source sources[count];
+  for (unsigned k = 0; k < count; ++k)
+    sources[k] = read(wave, instruction, k + 1, k, 2, scratch[k]);
+  const unsigned selectHigh = modifiers.selectHighGiven ? modifiers.selectHigh : 7;
+  Denormals32 denormals(wave);
+  for (unsigned word = 0; word < 2; ++word) {
+    const unsigned select = word ? selectHigh : modifiers.select;
+    const unsigned negate = word ? modifiers.negateHigh : modifiers.negateLow;
+    for (unsigned k = 0; k < count; ++k)
+      if (instruction.operands[k + 1].kind == Operand::Constant && (select >> k & 1))
+        throw Fault("the upper half of a constant");
+    for (unsigned lane = 0; lane < wave.lanes; ++lane)
+      [&]<size_t... K>(std::index_sequence<K...>) {
+        auto source = [&](unsigned k) {
+          const uint32_t bits = (*sources[k].word[select >> k & 1])[lane];
+          return std::bit_cast<float>(bits ^ ((negate >> k & 1) ? 0x80000000u : 0u));
+        };
+        float value = F{}(source(K)...);
+        if (modifiers.clamp)
+          value = value > 0 ? (value < 1 ? value : 1) : 0;
+        result[word][lane] = std::bit_cast<uint32_t>(value);
+      }(std::make_index_sequence<count>{});
+  }
+  write(wave, instruction, result, 2, false);
+}
+
+template <size_t count, typename F>
+Operation packedPairs(std::string_view name, F) {
+  Operation operation = {
+      name, &runPackedPairs<F, count>, TakesSelect | TakesSelectHigh | TakesPackedNegate | TakesClamp, {Type::None}};
+  for (size_t k = 0; k < count; ++k)
+    operation.types[k + 1] = Type::F32;
+  return operation;
+}
+
 } // namespace
 
 std::vector<Operation> packedOperations() {
@@ -74,6 +115,9 @@ std::vector<Operation> packedOperations() {
                                      [](uint16_t a, uint16_t b) { return uint16_t(b << (a & 15)); }),
       packed<Ushort, Ushort, Ushort>("v_pk_lshrrev_b16",
                                      [](uint16_t a, uint16_t b) { return uint16_t(b >> (a & 15)); }),
+      packedPairs<2>("v_pk_add_f32", [](float a, float b) { return a + b; }),
+      packedPairs<2>("v_pk_mul_f32", [](float a, float b) { return a * b; }),
+      packedPairs<3>("v_pk_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); }),
       packed<Short, Ushort, Short>("v_pk_ashrrev_i16", [](uint16_t a, int16_t b) { return int16_t(b >> (a & 15)); }),
   };
 }

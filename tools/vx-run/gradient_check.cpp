@@ -201,9 +201,9 @@ private:
       gradientSquares += elementAsDouble(gradient, i) * elementAsDouble(gradient, i);
     const double slope = std::sqrt(gradientSquares / static_cast<double>(count));
     GradientDifference difference;
-    // Random, and along the gradient by as much as makes several times the derivative of that: where it is next to none,
-    // what comes from where the function bends on the way is more. Along the gradient alone, nothing would be seen of
-    // where it is 0 and should not be.
+    // Random, and along the gradient by as much as makes several times the derivative of that: where it is next to
+    // none, what comes from where the function bends on the way is more. Along the gradient alone, nothing would be
+    // seen of where it is 0 and should not be.
     std::vector<double> direction(count);
     for (uint64_t i = 0; i < count; ++i) {
       direction[i] = size * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
