@@ -17,14 +17,15 @@ FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
 
 
 class Node:
-    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum, `outputs` how many there are."""
+    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum, `outputs` how many there are, and `captured`
+    the names of the inputs that only a graph inside of the node reads."""
 
-    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, **attributes):
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), **attributes):
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
-        self.outputs = ["y", "y1", "y2"][:outputs]
+        self.outputs, self.captured = ["y", "y1", "y2"][:outputs], captured
 
     def model(self):
-        names = [name if array is not None else "" for name, array in self.inputs.items()]
+        names = [name if array is not None else "" for name, array in self.inputs.items() if name not in self.captured]
         node = helper.make_node(self.op, names, self.outputs, name="n", **self.attributes)
         values, weights = [], []
         for name, array in self.inputs.items():
@@ -72,6 +73,28 @@ def nodes():
                    constants=("s", "z"), axis=1)
     # Halves go to the even neighbour.
     yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
+
+
+def loops():
+    """Scan outputs of loops that run to their count, of none or fewer than none iterations too, and of one that its condition ends."""
+    info, node = helper.make_tensor_value_info, helper.make_node
+
+    def body(*nodes, condition="go_on"):
+        return helper.make_graph([node("Mul", ["a", "x"], ["next"]), node("Cast", ["i"], ["number"], to=FLOAT), node("Add", ["next", "number"], ["row"]), *nodes], "body",
+                                 [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("a", FLOAT, [3])],
+                                 [info(condition, TensorProto.BOOL, []), info("next", FLOAT, [3]), info("row", FLOAT, [3]), info("a", FLOAT, [3])])
+
+    x, start = np.float32(-1.5), np.array([0.5, 2, -1], np.float32)
+    goes_on = body(node("Identity", ["go"], ["go_on"]))
+    ends = body(node("ReduceMax", ["next"], ["most"], keepdims=0), node("Constant", [], ["limit"], value=numpy_helper.from_array(np.float32(4))),
+                node("Less", ["most", "limit"], ["go_on"]))
+    for count in (0, 1, 5, -3):
+        for title, constants in (("that the call gives", ()), ("that is known", ("m",))):
+            if count >= 0 or not constants:
+                yield Node(f"loop to a count {title}, {count}", "Loop", {"m": np.array(count, np.int64), "c": None, "start": start, "x": x}, terms=8,
+                           constants=constants, outputs=3, captured="x", body=goes_on)
+        yield Node(f"loop to a count or a condition, {count}", "Loop", {"m": np.array(count, np.int64), "c": None, "start": start, "x": x}, terms=8,
+                   outputs=3, captured="x", body=ends)
 
 
 RECURRENT = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}  # gates, functions
@@ -125,7 +148,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        for node in (*nodes(), *recurrent()):
+        for node in (*nodes(), *loops(), *recurrent()):
             if options.filter not in node.title:
                 continue
             try:

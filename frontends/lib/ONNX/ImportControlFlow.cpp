@@ -1,4 +1,5 @@
 // If and Loop: subgraphs become regions.
+#include "DimMath.h"
 #include "OpFunctions.h"
 
 using namespace mlir;
@@ -191,6 +192,21 @@ static void replaceDim(NodeImporter &n, Carried &carried, size_t index) {
   carried.type = makeTensorType(dims, type.getElementType());
 }
 
+static bool isTrue(Entry &entry) {
+  std::optional<Dims> contents = NodeImporter::getContents(entry);
+  return contents && contents->size() == 1 && (*contents)[0].asConstant() == 1;
+}
+
+/// Null for none: no place is written of what has none.
+static DimAttr countIterations(NodeImporter &n, Value tripCount) {
+  std::optional<Dims> known = n.getContents(0);
+  if (known && known->size() == 1) {
+    DimAttr count = maxDims((*known)[0], n.dim(0));
+    return count.asConstant() == 0 ? DimAttr() : count;
+  }
+  return n.bindSymbol(n.emit<MaxOp>(tripCount, n.splatLike(0, tripCount)), n.proto.input(0));
+}
+
 static void importLoop(NodeImporter &n) {
   const GraphProto &body = n.getGraph("body");
   if (n.getNumInputs() < 2)
@@ -203,8 +219,7 @@ static void importLoop(NodeImporter &n) {
   auto scalar = [&](unsigned index, Type type) {
     return n.hasInput(index) ? n.cast(n.reshape(n.getTensor(index), {}), type) : Value();
   };
-  std::optional<Dims> start = n.hasInput(1) ? n.getContents(1) : std::nullopt;
-  bool startsTrue = start && start->size() == 1 && (*start)[0].asConstant() == 1;
+  bool startsTrue = n.hasInput(1) && isTrue(n.getEntry(1));
   Value tripCount = scalar(0, i64), condition = startsTrue ? Value() : scalar(1, i1);
 
   std::vector<Carried> carried;
@@ -230,9 +245,13 @@ static void importLoop(NodeImporter &n) {
   SmallVector<std::pair<Carried *, size_t>> fresh;
   std::unique_ptr<Region> region;
   DimAttr iteration;
+  DimAttr rows; // of scan outputs: the number of iterations, where nothing ends the loop before
+  bool runsAll = false;
   size_t mark = n.model.markSymbols();
   for (bool changed = true; changed;) {
     n.model.withdrawSymbols(mark);
+    if (runsAll && !rows)
+      rows = countIterations(n, tripCount);
     for (auto [value, index] : fresh)
       replaceDim(n, *value, index);
     fresh.clear();
@@ -259,6 +278,8 @@ static void importLoop(NodeImporter &n) {
     }
     loop.import(body);
 
+    if (scans > 0 && tripCount && !condition && !runsAll && isTrue(n.model.lookup(body.output(0).name())))
+      changed = runsAll = true;
     Value next = n.reshape(loop.getOutput(body, 0), {});
     SmallVector<Value> values = {next};
     if (!elementOf(next).isInteger(1))
@@ -273,14 +294,14 @@ static void importLoop(NodeImporter &n) {
       auto type = dyn_cast<RankedTensorType>(slice.getType());
       if (!type)
         throwInvalid("expects tensors as scan outputs, got " + describe(slice.getType()));
-      Dims dims = {n.dim(0)};
+      // It is a carried tensor: of a place for each iteration, or each iteration makes it one longer.
+      Dims dims = {rows ? rows : n.dim(0)};
       dims.append(vx::getDims(type));
       if (llvm::any_of(dims, [&](DimAttr dim) { return namesSymbolAfter(dim, inner); }))
         throwUnsupported("expects scan outputs of one size in every iteration, got " + describe(type));
       if (changed)
         continue;
       if (static_cast<int>(carried.size()) < count + scans) {
-        // A scan output is a carried tensor that each iteration makes one longer.
         Carried value{body.output(1 + count + i).name(), Value(), makeTensorType(dims, type.getElementType()), {}};
         value.changes.assign(dims.size(), false);
         carried.push_back(std::move(value));
@@ -288,7 +309,9 @@ static void importLoop(NodeImporter &n) {
       }
       dims[0] = n.dim(1);
       Value stack = loop.block->getArgument(count + i);
-      values.push_back(n.emit<ConcatOp>(ValueRange{stack, n.reshape(slice, dims)}, 0));
+      slice = n.reshape(slice, dims);
+      values.push_back(rows ? n.emit<UpdateSliceOp>(stack, n.emitList({iteration}), slice, ArrayRef<int64_t>(0))
+                            : n.emit<ConcatOp>(ValueRange{stack, slice}, 0));
       changed |= widen(n, carried[count + i], values.back().getType(), fresh);
     }
     changed |= static_cast<int>(values.size()) < 1 + count + scans;
@@ -308,6 +331,8 @@ static void importLoop(NodeImporter &n) {
         replaceDim(n, value, index);
     results.push_back(value.type);
   }
+  if (rows)
+    tripCount = n.emitDim(rows, i64);
   OperationState state(n.location, LoopOp::getOperationName());
   LoopOp::build(n.builder, state, TypeRange(results), tripCount, condition, inits, iteration.getSymbol().getValue());
   state.regions[0]->takeBody(*region);

@@ -55,8 +55,7 @@ static std::optional<Dims> readContents(ElementsAttr elements) {
   return contents;
 }
 
-std::optional<Dims> NodeImporter::getContents(unsigned index) {
-  Entry &entry = getEntry(index);
+std::optional<Dims> NodeImporter::getContents(Entry &entry) {
   if (!entry.contents && entry.constant)
     entry.contents = readContents(entry.constant);
   return entry.contents;

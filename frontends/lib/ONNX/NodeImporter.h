@@ -31,7 +31,8 @@ public:
   mlir::RankedTensorType getTensorType(unsigned index);
   Dims getDims(unsigned index) { return vx::getDims(getTensorType(index)); }
   /// The elements of an integer input where they are known as expressions.
-  std::optional<Dims> getContents(unsigned index);
+  std::optional<Dims> getContents(unsigned index) { return getContents(getEntry(index)); }
+  static std::optional<Dims> getContents(Entry &entry);
   /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols.
   Dims getIntegers(unsigned index);
   /// The same list as an i64 tensor of rank 1, where it is known at run time only.
