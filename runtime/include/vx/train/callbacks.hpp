@@ -31,7 +31,7 @@ struct Step {
 
 // Called by `fit` on its thread. Each function may ask the session to stop; what it throws ends `fit`, and the session
 // stands where the last step has left it.
-class Callback {
+class VX_TRAIN_API Callback {
 public:
   virtual ~Callback() = default;
   virtual void on_begin(Session &session, const Plan &plan) {}
@@ -54,22 +54,22 @@ public:
 using CallbackPointer = std::shared_ptr<Callback>;
 
 // A line to `file`, which is borrowed, for each epoch, and, where `all`, one for each note and for why training stops.
-CallbackPointer log(std::FILE *file = stdout, bool all = true);
+VX_TRAIN_API CallbackPointer log(std::FILE *file = stdout, bool all = true);
 
 // A line that is written over and over while an epoch goes on. Nothing where `file` is no terminal.
-CallbackPointer progress(std::FILE *file = stderr);
+VX_TRAIN_API CallbackPointer progress(std::FILE *file = stderr);
 
 // Stops when `monitor` has not become better by more than `least` for `patience` epochs, 1 or more. `monitor` is "loss"
 // or a metric, of the validation where there is one; a loss is better when it is less, a metric when it is more.
-CallbackPointer early_stopping(uint64_t patience, double least = 0, const std::string &monitor = "loss");
+VX_TRAIN_API CallbackPointer early_stopping(uint64_t patience, double least = 0, const std::string &monitor = "loss");
 
 // Saves a checkpoint to `folder`, which is made where it is missing, behind every `every`-th epoch (1 or more) and
 // behind the last one: checkpoint-STEP.safetensors, with the step in 12 digits. Keeps the newest `keep`, two or more.
-CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep = 2);
+VX_TRAIN_API CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep = 2);
 
 // A user's own.
-CallbackPointer on_step(std::function<void(Session &, const Step &)> function);
-CallbackPointer on_epoch(std::function<void(Session &, const Epoch &)> function);
+VX_TRAIN_API CallbackPointer on_step(std::function<void(Session &, const Step &)> function);
+VX_TRAIN_API CallbackPointer on_epoch(std::function<void(Session &, const Epoch &)> function);
 
 } // namespace vx::train
 

@@ -55,7 +55,7 @@ class Source;
 // where the source is: files and arrays are, a callback is what its author made it.
 //
 // Elements are taken as they are: a column must have the element type of the input that it is for.
-class Dataset {
+class VX_TRAIN_API Dataset {
 public:
   // One .npy file for each column, {{"image", "train_x.npy"}, {"label", "train_y.npy"}}: versions 1 to 3, row-major,
   // little-endian. The first dimension is the rows, which all files have as many of. The files are mapped, not read:

@@ -5,10 +5,17 @@
 #include <stdexcept>
 #include <string>
 
+// What the shared library has for its users.
+#if defined(__GNUC__)
+#define VX_TRAIN_API __attribute__((visibility("default")))
+#else
+#define VX_TRAIN_API
+#endif
+
 namespace vx::train {
 
 // What went wrong, in one line that says what was wanted and what came. Failures of the runtime itself are vx::Error.
-class Error : public std::runtime_error {
+class VX_TRAIN_API Error : public std::runtime_error {
 public:
   enum class Kind {
     argument, // an argument or option that does not fit the module, or a module that cannot do what is asked

@@ -13,7 +13,7 @@
 namespace vx::train {
 
 // Means over rows. Metrics have the names and the order of the module's training table.
-struct Scores {
+struct VX_TRAIN_API Scores {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;
   int64_t rows = 0; // that the means are over
@@ -32,7 +32,7 @@ struct LossScale {
   uint64_t skipped = 0; // steps since training began
 };
 
-struct Epoch {
+struct VX_TRAIN_API Epoch {
   uint64_t epoch = 0; // from 1
   uint64_t step = 0;  // steps done since training began
   double rate = 0;    // of its last step
@@ -44,7 +44,7 @@ struct Epoch {
   uint64_t skipped = 0;
 };
 
-struct History {
+struct VX_TRAIN_API History {
   std::vector<Epoch> epochs; // that this call of `fit` has finished
   std::string stopped;       // why training ended before its last epoch; empty where it did not
   std::vector<std::string> notes;

@@ -18,7 +18,7 @@ struct Moment {
 };
 
 // Immutable, so thread-safe. Two schedules made alike give the same rates, bit by bit.
-class Schedule {
+class VX_TRAIN_API Schedule {
 public:
   // A constant rate, so that a number is a schedule.
   Schedule(double rate = 1e-3);
@@ -35,19 +35,19 @@ private:
 
 // The functions below throw Error::argument for numbers that are not finite or out of their range. Rates are 0 or more.
 
-Schedule constant(double rate);
+VX_TRAIN_API Schedule constant(double rate);
 // rate * factor^floor(epochs done / every); `every` is 1 or more.
-Schedule step(double rate, uint64_t every, double factor = 0.1);
+VX_TRAIN_API Schedule step(double rate, uint64_t every, double factor = 0.1);
 // rate * factor^(epochs done), also between epochs.
-Schedule exponential(double rate, double factor);
+VX_TRAIN_API Schedule exponential(double rate, double factor);
 // Half a wave of a cosine from `rate` at step 0 to `end` at the last step's end.
-Schedule cosine(double rate, double end = 0);
+VX_TRAIN_API Schedule cosine(double rate, double end = 0);
 // `steps` steps in which the rate grows linearly to the first one of `then`, whose step 0 is the step behind them; the
 // first one has 1 / steps of it.
-Schedule warmup(uint64_t steps, Schedule then);
+VX_TRAIN_API Schedule warmup(uint64_t steps, Schedule then);
 // Half a wave from rate / `divisor` up to `rate` in the first `part` of all steps, and half a wave from there down to
 // rate / divisor / `final_divisor`.
-Schedule one_cycle(double rate, double part = 0.3, double divisor = 25, double final_divisor = 1e4);
+VX_TRAIN_API Schedule one_cycle(double rate, double part = 0.3, double divisor = 25, double final_divisor = 1e4);
 
 } // namespace vx::train
 

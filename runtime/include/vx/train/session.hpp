@@ -51,7 +51,7 @@ enum class Contents {
 };
 
 // Thread-compatible, but for `interrupt`.
-class Session {
+class VX_TRAIN_API Session {
 public:
   // `options.seed` is that of the variables that start with random values. Throws vx::Error as vx::Module and
   // vx::Instance do, and Error::argument for a module that does not train.
@@ -172,7 +172,7 @@ private:
 };
 
 // The newest file that `checkpoint` has saved to a folder and that is whole. Throws Error::data when there is none.
-std::string latest_checkpoint(const std::string &folder);
+VX_TRAIN_API std::string latest_checkpoint(const std::string &folder);
 
 } // namespace vx::train
 

@@ -1,0 +1,109 @@
+# What `cmake --install` puts where, as components, and the packages that cpack makes of these:
+#
+#   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp      libvx-runtime0, libvx-runtime-dev
+#   train, train-dev         libvx_train; vx/train/*.hpp      libvx-train0, libvx-train-dev
+#   compiler, compiler-dev   libvx_compiler; vxc.h            libvx-compiler0, libvx-compiler-dev
+#   tools                    vx-run, vx-info, vx-bench        vx-tools
+#   compiler-tools           vx-compile, vx-train             vx-compiler
+#
+# An application finds them by `find_package(vx COMPONENTS runtime train compiler)` as vx::runtime, vx::train and vx::compiler, or by
+# pkg-config as vx-runtime, vx-train and vx-compiler. Nothing of the first two depends on LLVM.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(vx_source ${CMAKE_SOURCE_DIR})
+file(RELATIVE_PATH VX_PREFIX_FROM_PKGCONFIG /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(vx_config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/vx)
+
+# Programs find the libraries beside them, wherever the whole is moved to.
+function(vx_install_library target component)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;${ARGN}")
+  install(TARGETS ${target}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component}-dev)
+endfunction()
+function(vx_install_tools component)
+  foreach(tool ${ARGN})
+    set_target_properties(${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+  endforeach()
+endfunction()
+
+# One file of each for CMake and for pkg-config. REQUIRES: other components.
+function(vx_install_description component)
+  cmake_parse_arguments(D "" "SUMMARY" "REQUIRES" ${ARGN})
+  set(VX_COMPONENT ${component})
+  set(VX_SUMMARY "${D_SUMMARY}")
+  set(VX_COMPONENTS_REQUIRED "${D_REQUIRES}")
+  list(TRANSFORM D_REQUIRES PREPEND "vx-" OUTPUT_VARIABLE required)
+  list(JOIN required " " VX_REQUIRES)
+  set(VX_LIBRARY_FILE libvx_${component}.so.${vx_soversion})
+  configure_file(${vx_source}/cmake/vxComponent.cmake.in ${CMAKE_BINARY_DIR}/package/vx-${component}.cmake @ONLY)
+  configure_file(${vx_source}/cmake/vxComponent.pc.in ${CMAKE_BINARY_DIR}/package/vx-${component}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/package/vx-${component}.cmake DESTINATION ${vx_config_folder} COMPONENT ${component}-dev)
+  install(FILES ${CMAKE_BINARY_DIR}/package/vx-${component}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component}-dev)
+endfunction()
+
+get_target_property(vx_soversion vx_runtime SOVERSION)
+vx_install_library(vx_runtime runtime)
+install(FILES ${vx_source}/runtime/include/vx/runtime/vx.h ${vx_source}/runtime/include/vx/runtime/vx.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/runtime COMPONENT runtime-dev)
+vx_install_description(runtime SUMMARY "Runs vx modules on CUDA, ROCm, Vulkan and the CPU")
+configure_package_config_file(${vx_source}/cmake/vxConfig.cmake.in ${CMAKE_BINARY_DIR}/package/vxConfig.cmake
+  INSTALL_DESTINATION ${vx_config_folder} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/vxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/package/vxConfig.cmake ${CMAKE_BINARY_DIR}/package/vxConfigVersion.cmake
+  DESTINATION ${vx_config_folder} COMPONENT runtime-dev)
+
+vx_install_library(vx_train train)
+install(DIRECTORY ${vx_source}/runtime/include/vx/train DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
+vx_install_description(train SUMMARY "Trains vx modules" REQUIRES runtime)
+
+vx_install_tools(tools vx-run vx-info vx-bench)
+if(TARGET vx_compiler)
+  # LLVM's own packages keep MLIR where the loader does not look.
+  vx_install_library(vx_compiler compiler ${LLVM_LIBRARY_DIR})
+  install(FILES ${vx_source}/compiler/include/vx/compiler/vxc.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
+  vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
+  vx_install_tools(compiler-tools vx-compile vx-train)
+else()
+  vx_install_tools(tools vx-train)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME vx)
+set(CPACK_PACKAGE_VENDOR vx)
+set(CPACK_PACKAGE_CONTACT "The developers of vx <vx@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "A graph compiler and thin runtime for machine learning")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev tools)
+if(TARGET vx_compiler)
+  list(APPEND CPACK_COMPONENTS_ALL compiler compiler-dev compiler-tools)
+endif()
+foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev train:libvx-train0 train-dev:libvx-train-dev
+              compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev tools:vx-tools compiler-tools:vx-compiler)
+  string(REPLACE ":" ";" entry ${entry})
+  list(GET entry 0 component)
+  list(GET entry 1 package)
+  string(TOUPPER ${component} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
+  if(component MATCHES "^(runtime|train|compiler)$")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
+  elseif(component MATCHES "-dev$")
+    set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libdevel)
+  endif()
+endforeach()
+set(CPACK_COMPONENT_RUNTIME-DEV_DEPENDS runtime)
+set(CPACK_COMPONENT_TRAIN_DEPENDS runtime)
+set(CPACK_COMPONENT_TRAIN-DEV_DEPENDS train runtime-dev)
+set(CPACK_COMPONENT_COMPILER-DEV_DEPENDS compiler runtime-dev)
+set(CPACK_COMPONENT_TOOLS_DEPENDS runtime)
+set(CPACK_COMPONENT_COMPILER-TOOLS_DEPENDS compiler runtime)
+include(CPack)
