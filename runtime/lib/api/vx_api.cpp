@@ -1,6 +1,7 @@
 // The C interface: handles, argument checks and contexts around the runtime's own classes.
 #include "vx/runtime/vx.h"
 
+#include "api/dlpack.h"
 #include "api/drivers.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
@@ -422,6 +423,25 @@ vx_status vx_tensor_wrap(vx_element_type type, uint32_t rank, const int64_t *dim
     VX_RETURN_IF_ERROR(Value::wrapTensor(type, shape, data, size, release, user, value));
     *out_value = reinterpret_cast<vx_value *>(value.detach());
     return okStatus();
+  });
+}
+
+vx_status vx_tensor_from_dlpack(DLManagedTensorVersioned *tensor, vx_value **out_value) {
+  return guarded("vx_tensor_from_dlpack", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    VX_RETURN_IF_ERROR(checkPointer(tensor, "tensor"));
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(valueFromDlpack(*tensor, value));
+    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    return okStatus();
+  });
+}
+
+vx_status vx_tensor_to_dlpack(vx_value *value, DLManagedTensorVersioned **out_tensor) {
+  return guarded("vx_tensor_to_dlpack", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_tensor, "out_tensor"));
+    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
+    return valueToDlpack(Ref<Value>(unwrap(value)), *out_tensor);
   });
 }
 

@@ -22,6 +22,8 @@ int main(int argc, char **argv) {
                           {.device = "cpu", .deviceOrder = "", .noFallback = true, .threads = 2, .variant = ""});
     vx::Call call(instance, module.functions()[0]);
     vx::Value x = vx::Value::tensor<int32_t>({3}, {1, 2, 3});
+    // By way of another library's tensor: the same bytes.
+    x = vx::Value::fromDlpack(x.toDlpack());
     std::vector<vx::Value> outputs = call.run({x});
     wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
     wrong += check(vx::listDevices().starts_with("{\"version\":1,"), "devices");

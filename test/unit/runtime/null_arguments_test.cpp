@@ -173,6 +173,13 @@ TEST_F(NullArguments, areNamed) {
   void (*release)(void *) = [](void *) {};
   check("vx_tensor_wrap", vx_tensor_wrap, {"release", "user"}, VX_I32, 1u, dims, numbers, sizeof(numbers), release,
         &madeValue, &madeValue);
+  DLManagedTensorVersioned *given = nullptr;
+  check("vx_tensor_to_dlpack", vx_tensor_to_dlpack, {}, x, &given);
+  ASSERT_EQ(vx_tensor_to_dlpack(x, &given), nullptr);
+  check("vx_tensor_from_dlpack", vx_tensor_from_dlpack, {}, given, &madeValue);
+  ASSERT_EQ(vx_tensor_from_dlpack(given, &madeValue), nullptr); // which ends it
+  vx_value_release(madeValue);
+  madeValue = nullptr;
   check("vx_sequence_create", vx_sequence_create, {}, VX_I32, size_t(1), &x, &madeValue);
   check("vx_optional_create", vx_optional_create, {"element"}, VX_I32, x, &madeValue);
   check("vx_value_element", vx_value_element, {}, list, size_t(0), &madeValue);

@@ -494,6 +494,29 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_wrap(vx_element_type type, uint32_t ran
                                               const void *data, uint64_t size, void (*release)(void *user), void *user,
                                               vx_value **out_value);
 
+/* A tensor of DLPack 1 (dlpack.h), which NumPy, PyTorch, JAX and others give and take. */
+struct DLManagedTensorVersioned;
+
+/* Makes a tensor that reads another library's in place, as vx_tensor_wrap does. What writes its bytes must be done, and
+ * they must not change while the value is used; of streams nothing is known here.
+ *
+ * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost), row-major without gaps. When this succeeds
+ * the value owns it, and its deleter is called once, when the last user of the value is done, on any thread; when it
+ * fails it stays the caller's.
+ * eturns VX_UNSUPPORTED for memory of a device, for other strides, for a type without a vx_element_type of its own or
+ *          with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a
+ *          size below 0; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersioned *tensor, vx_value **out_value);
+
+/* Gives a tensor to another library: its bytes in memory of the host, row-major, flagged as read-only. A tensor on
+ * another device is copied to the host first, as by vx_tensor_data.
+ *
+ * \param value       Borrowed; what is given keeps it alive until its deleter is called, on any thread.
+ * \param out_tensor  On success a tensor of the caller's, to be ended by its deleter; on failure NULL.
+ * eturns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not (those
+ *          of 8-bit floats and of 4 and 2 bits); VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLManagedTensorVersioned **out_tensor);
+
 /* Makes a sequence of `count` tensors of one element type. Their ranks and sizes may differ. `count` 0 is legal.
  *
  * \param elements  Borrowed; the sequence retains each.

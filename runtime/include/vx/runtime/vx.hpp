@@ -129,6 +129,18 @@ public:
                          &value.object));
     return value;
   }
+  // A tensor that reads another library's in place and owns it; where this throws it stays the caller's.
+  static Value fromDlpack(DLManagedTensorVersioned *tensor) {
+    Value value;
+    check(vx_tensor_from_dlpack(tensor, &value.object));
+    return value;
+  }
+  // The bytes in memory of the host, for another library to read; the caller calls its deleter.
+  DLManagedTensorVersioned *toDlpack() const {
+    DLManagedTensorVersioned *tensor = nullptr;
+    check(vx_tensor_to_dlpack(object, &tensor));
+    return tensor;
+  }
   static Value sequence(vx_element_type type, std::span<const Value> elements) {
     std::vector<vx_value *> pointers;
     for (const Value &element : elements)

@@ -1,0 +1,136 @@
+#include "api/dlpack.h"
+
+#include <memory>
+
+namespace vx {
+
+namespace {
+
+constexpr uint32_t kMajor = 1, kMinor = 0;
+constexpr uint64_t kReadOnly = 1;
+
+// What memory of the host is called.
+constexpr int32_t kCpu = 1, kCudaHost = 3, kRocmHost = 11;
+constexpr std::pair<int32_t, const char *> kOtherDevices[] = {
+    {2, "CUDA"}, {4, "OpenCL"}, {7, "Vulkan"}, {8, "Metal"}, {10, "ROCm"}, {13, "CUDA managed"}, {14, "oneAPI"}};
+
+constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6;
+
+struct TypePair {
+  vx_element_type type;
+  uint8_t code, bits;
+};
+constexpr TypePair kTypes[] = {{VX_BOOL, kBool, 8}, {VX_I8, kInt, 8},     {VX_I16, kInt, 16},     {VX_I32, kInt, 32},
+                               {VX_I64, kInt, 64},  {VX_U8, kUint, 8},    {VX_U16, kUint, 16},    {VX_U32, kUint, 32},
+                               {VX_U64, kUint, 64}, {VX_F16, kFloat, 16}, {VX_BF16, kBfloat, 16}, {VX_F32, kFloat, 32},
+                               {VX_F64, kFloat, 64}};
+
+// What a tensor that was given out is made of; it keeps the value.
+struct Given {
+  DLManagedTensorVersioned tensor = {};
+  Ref<Value> value;
+  std::vector<int64_t> shape, strides;
+};
+
+Status checkDevice(DLDevice device) {
+  if (device.device_type == kCpu || device.device_type == kCudaHost || device.device_type == kRocmHost)
+    return okStatus();
+  for (auto [number, name] : kOtherDevices)
+    if (device.device_type == number)
+      return failure(VX_UNSUPPORTED, "the tensor is in memory of {} device {}, want memory of the host", name,
+                     device.device_id);
+  return failure(VX_UNSUPPORTED, "the tensor is in memory of DLPack's device type {}, want memory of the host",
+                 device.device_type);
+}
+
+Status findType(DLDataType type, vx_element_type &found) {
+  for (const TypePair &pair : kTypes)
+    if (pair.code == type.code && pair.bits == type.bits && type.lanes == 1) {
+      found = pair.type;
+      return okStatus();
+    }
+  return failure(VX_UNSUPPORTED, "the tensor has DLPack's type code {} of {} bits and {} lanes, which is no type of vx",
+                 type.code, type.bits, type.lanes);
+}
+
+// Row-major without gaps. The stride of a dimension of one place is of no matter, nor are those of a tensor of none.
+Status checkStrides(const DLTensor &tensor, std::span<const int64_t> dims) {
+  if (!tensor.strides)
+    return okStatus();
+  for (int64_t dim : dims)
+    if (dim == 0)
+      return okStatus();
+  int64_t wanted = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] != 1 && tensor.strides[d] != wanted)
+      return failure(VX_UNSUPPORTED, "dimension {} has the stride {}, want {}: row-major without gaps", d,
+                     tensor.strides[d], wanted);
+    // Of dims that are too large together the size is refused later.
+    if (__builtin_mul_overflow(wanted, dims[d], &wanted))
+      return okStatus();
+  }
+  return okStatus();
+}
+
+} // namespace
+
+Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
+  const DLTensor &inner = tensor.dl_tensor;
+  if (tensor.version.major != kMajor)
+    return failure(VX_UNSUPPORTED, "the tensor is of DLPack {}.{}, want version {}", tensor.version.major,
+                   tensor.version.minor, kMajor);
+  VX_RETURN_IF_ERROR(checkDevice(inner.device));
+  vx_element_type type = VX_ELEMENT_NONE;
+  VX_RETURN_IF_ERROR(findType(inner.dtype, type));
+  if (inner.ndim < 0 || (inner.ndim > 0 && !inner.shape))
+    return failure(VX_INVALID_ARGUMENT, "the tensor has {} dimensions and {}", inner.ndim,
+                   inner.shape ? "their sizes" : "no sizes of them");
+  std::span<const int64_t> dims(inner.shape, static_cast<size_t>(inner.ndim));
+  VX_RETURN_IF_ERROR(checkStrides(inner, dims));
+  uint64_t size = 0;
+  VX_RETURN_IF_ERROR(tensorByteSize(type, dims, size));
+  const void *data = inner.data ? static_cast<const uint8_t *>(inner.data) + inner.byte_offset : nullptr;
+  return Value::wrapTensor(
+      type, dims, data, size,
+      [](void *user) {
+        auto *owned = static_cast<DLManagedTensorVersioned *>(user);
+        if (owned->deleter)
+          owned->deleter(owned);
+      },
+      &tensor, value);
+}
+
+Status valueToDlpack(const Ref<Value> &value, DLManagedTensorVersioned *&tensor) {
+  if (value->kind() != VX_TENSOR)
+    return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", value->typeString());
+  const TypePair *type = nullptr;
+  for (const TypePair &pair : kTypes)
+    if (pair.type == value->elementType())
+      type = &pair;
+  if (!type)
+    return failure(VX_UNSUPPORTED, "{} is of a type that DLPack has not", value->typeString());
+  const void *bytes = nullptr;
+  VX_RETURN_IF_ERROR(value->hostBytes(bytes));
+
+  auto given = std::make_unique<Given>();
+  given->value = value;
+  given->shape.assign(value->dims().begin(), value->dims().end());
+  given->strides.assign(given->shape.size(), 1);
+  for (size_t d = given->shape.size(); d-- > 1;)
+    given->strides[d - 1] = given->strides[d] * given->shape[d];
+  given->tensor.version = {kMajor, kMinor};
+  given->tensor.manager_ctx = given.get();
+  given->tensor.deleter = [](DLManagedTensorVersioned *self) { delete static_cast<Given *>(self->manager_ctx); };
+  given->tensor.flags = kReadOnly;
+  DLTensor &inner = given->tensor.dl_tensor;
+  inner.data = value->size() ? const_cast<void *>(bytes) : nullptr; // told to be read-only
+  inner.device = {kCpu, 0};
+  inner.ndim = static_cast<int32_t>(given->shape.size());
+  inner.dtype = {type->code, type->bits, 1};
+  inner.shape = given->shape.data();
+  inner.strides = given->strides.data();
+  tensor = &given.release()->tensor;
+  return okStatus();
+}
+
+} // namespace vx
