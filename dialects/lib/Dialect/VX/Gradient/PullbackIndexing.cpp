@@ -66,15 +66,17 @@ void GatherOp::buildPullback(Pullback &p) {
   SmallVector<DimAttr> inputDims = getDims(input), indexDims = getDims(indices);
   int64_t axis = getAxis(), members = getMembers().value_or(1);
   int64_t leading = indexDims.size() - (getMembers() ? 1 : 0);
-  // Counted from 0; that all are in range the op itself has seen.
+  // Counted from 0; that all are in range the op itself has seen, or what is outside reads 0 and gets nothing.
   SmallVector<DimAttr> tuple = indexDims;
   if (!getMembers())
     tuple.push_back(g.dim(1));
   Value index = g.reshape(getIndices(), tuple);
   SmallVector<DimAttr> sizes(ArrayRef(inputDims).slice(axis, members));
-  Value limit = g.broadcast(makeSizes(g, sizes, indices.getElementType()), tuple);
   Expression place = {&g, index};
-  place = select(compare(ComparePredicate::lt, place, 0), place + Expression{&g, limit}, place);
+  if (!getInRange()) {
+    Value limit = g.broadcast(makeSizes(g, sizes, indices.getElementType()), tuple);
+    place = select(compare(ComparePredicate::lt, place, 0), place + Expression{&g, limit}, place);
+  }
   // [a..., i..., b...] -> [i..., a..., b...]
   SmallVector<int64_t> permutation, axes;
   int64_t rank = getResult().getType().getRank();
