@@ -107,10 +107,10 @@ def main():
                 runtime.release(value)
             check(f"{device}: the results are right", np.array_equal(got[0], x * x) and np.array_equal(got[1], -k) and got[0].dtype == np.float32 and got[1].dtype == np.int64, got)
             check(f"{device}: nobody may write them", not got[0].flags.writeable)
-            self_held = got[0].copy()
+            copy = got[0].copy()
             del got
             check(f"{device}: the array is free again", sys.getrefcount(x) == before, f"{sys.getrefcount(x)} references, want {before}")
-            check(f"{device}: copies stay", np.array_equal(self_held, x * x))
+            check(f"{device}: copies stay", np.array_equal(copy, x * x))
             runtime.library.vx_call_release(call)
             runtime.library.vx_instance_release(instance)
         for what, array in (("columns first", np.asfortranarray(np.ones((4, 3), np.float32))), ("every second row", np.ones((6, 3), np.float32)[::2]),

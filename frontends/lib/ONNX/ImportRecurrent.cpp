@@ -10,58 +10,47 @@ namespace vx::onnx {
 
 namespace {
 
-/// A function of the gates, by its ONNX name and the two numbers that some have.
-struct Activation {
-  std::string name;
-  double alpha = 0, beta = 0;
-
-  Value emit(NodeImporter &n, Value x) const;
-};
-
+/// A function of the gates: its ONNX name, and the defaults of the two numbers that some have.
 struct KnownActivation {
   StringLiteral name;
-  std::optional<double> alpha, beta; // their defaults where it has such a number
+  std::optional<double> alpha, beta;
+  Value (*emit)(NodeImporter &n, Value x, double alpha, double beta);
+};
+
+/// One with its numbers.
+struct Activation {
+  const KnownActivation *known;
+  double alpha = 0, beta = 0;
+
+  Value emit(NodeImporter &n, Value x) const { return known->emit(n, x, alpha, beta); }
 };
 
 } // namespace
 
-static constexpr KnownActivation knownActivations[] = {
-    {"Affine", 1.0, 0.0},
-    {"Elu", 1.0, std::nullopt},
-    {"HardSigmoid", 0.2, 0.5},
-    {"LeakyRelu", 0.01, std::nullopt},
-    {"Relu", std::nullopt, std::nullopt},
-    {"ScaledTanh", 1.0, 1.0},
-    {"Sigmoid", std::nullopt, std::nullopt},
-    {"Softplus", std::nullopt, std::nullopt},
-    {"Softsign", std::nullopt, std::nullopt},
-    {"Tanh", std::nullopt, std::nullopt},
-    {"ThresholdedRelu", 1.0, std::nullopt},
-};
-
-Value Activation::emit(NodeImporter &n, Value x) const {
-  if (name == "Affine")
-    return emitShifted(n, emitScaled(n, x, alpha), beta);
-  if (name == "Elu")
-    return emitElu(n, x, alpha);
-  if (name == "HardSigmoid")
-    return emitHardSigmoid(n, x, alpha, beta);
-  if (name == "LeakyRelu")
-    return emitLeakyRelu(n, x, alpha);
-  if (name == "Relu")
-    return emitRelu(n, x);
-  if (name == "ScaledTanh")
-    return emitScaled(n, n.emit<TanhOp>(emitScaled(n, x, beta)), alpha);
-  if (name == "Sigmoid")
-    return emitSigmoid(n, x);
-  if (name == "Softplus")
-    return emitSoftplus(n, x);
-  if (name == "Softsign")
-    return emitSoftsign(n, x);
-  if (name == "Tanh")
-    return n.emit<TanhOp>(x);
-  return emitThresholdedRelu(n, x, alpha);
+static Value emitAffine(NodeImporter &n, Value x, double alpha, double beta) {
+  return emitShifted(n, emitScaled(n, x, alpha), beta);
 }
+static Value emitScaledTanh(NodeImporter &n, Value x, double alpha, double beta) {
+  return emitScaled(n, n.emit<TanhOp>(emitScaled(n, x, beta)), alpha);
+}
+
+static constexpr std::nullopt_t none = std::nullopt;
+static constexpr KnownActivation knownActivations[] = {
+    {"Affine", 1.0, 0.0, emitAffine},
+    {"Elu", 1.0, none, [](NodeImporter &n, Value x, double alpha, double) { return emitElu(n, x, alpha); }},
+    {"HardSigmoid", 0.2, 0.5,
+     [](NodeImporter &n, Value x, double alpha, double beta) { return emitHardSigmoid(n, x, alpha, beta); }},
+    {"LeakyRelu", 0.01, none,
+     [](NodeImporter &n, Value x, double alpha, double) { return emitLeakyRelu(n, x, alpha); }},
+    {"Relu", none, none, [](NodeImporter &n, Value x, double, double) { return emitRelu(n, x); }},
+    {"ScaledTanh", 1.0, 1.0, emitScaledTanh},
+    {"Sigmoid", none, none, [](NodeImporter &n, Value x, double, double) { return emitSigmoid(n, x); }},
+    {"Softplus", none, none, [](NodeImporter &n, Value x, double, double) { return emitSoftplus(n, x); }},
+    {"Softsign", none, none, [](NodeImporter &n, Value x, double, double) { return emitSoftsign(n, x); }},
+    {"Tanh", none, none, [](NodeImporter &n, Value x, double, double) { return n.emit<TanhOp>(x); }},
+    {"ThresholdedRelu", 1.0, none,
+     [](NodeImporter &n, Value x, double alpha, double) { return emitThresholdedRelu(n, x, alpha); }},
+};
 
 namespace {
 
@@ -183,7 +172,7 @@ private:
           knownActivations, [&](const KnownActivation &each) { return each.name.equals_insensitive(name); });
       if (known == std::end(knownActivations))
         throwInvalid("expects the names of functions as 'activations', got '" + name + "'");
-      Activation activation{known->name.str()};
+      Activation activation{known};
       activation.alpha = take(alphas, nextAlpha, known->alpha);
       activation.beta = take(betas, nextBeta, known->beta);
       activations.push_back(activation);
@@ -215,6 +204,9 @@ private:
     hidden = n.getInt("hidden_size", size.value_or(0));
     if (hidden <= 0 && !size)
       throwUnsupported("expects weights whose number of hidden places is known, got " + describe(recurrent.getType()));
+    // What it is multiplied with does not overflow.
+    if (hidden < 1 || hidden > maxElements / 8)
+      throwInvalid("expects a 'hidden_size' from 1 to " + Twine(maxElements / 8) + ", got " + Twine(hidden));
     DimAttr rows = n.dim(cell.gates * hidden), count = n.dim(directions);
     checkShape(1, {count, rows, dims[2]});
     checkShape(2, {count, rows, n.dim(hidden)});

@@ -343,6 +343,28 @@ TEST(ImportQuantization, Reasons) {
                     "expects integers of 8 or 16 bits, got 'i64'");
 }
 
+TEST(ImportRecurrent, Reasons) {
+  TypeProto data = f32({7, 2, 5}), weight = f32({1, 16, 5}), recurrent = f32({1, 16, 4});
+  auto lstm = [](const TypeProto &a, const TypeProto &b, const TypeProto &c,
+                 std::vector<AttributeProto> attributes = {}) {
+    return one(node("LSTM", {"a", "b", "c"}, {"y"}, attributes), {a, b, c});
+  };
+  expectInvalid(lstm(f32({7, 5}), weight, recurrent), "expects data of 3 dimensions, got 'f32[7,5]'");
+  expectInvalid(lstm(data, f32({16, 5}), recurrent),
+                "expects weights of 3 dimensions, got 'f32[16,5]' and 'f32[1,16,4]'");
+  expectInvalid(lstm(data, f32({1, 12, 5}), recurrent),
+                "expects input 1 of the shape 'f32[1,16,5]', got 'f32[1,12,5]'");
+  expectInvalid(lstm(data, weight, recurrent, {attribute("hidden_size", int64_t(3))}),
+                "expects input 1 of the shape 'f32[1,12,5]', got 'f32[1,16,5]'");
+  for (int64_t size : {int64_t(0), int64_t(-4), INT64_MAX})
+    expectInvalid(lstm(data, weight, recurrent, {attribute("hidden_size", size)}),
+                  "expects a 'hidden_size' from 1 to 35184372088832, got " + std::to_string(size));
+  expectInvalid(lstm(data, weight, recurrent, {attribute("direction", "sideways")}),
+                "expects 'direction' to be 'forward', 'reverse' or 'bidirectional', got 'sideways'");
+  expectInvalid(one(node("LSTM", {"a", "b", "c", "", "d"}, {"y"}), {data, weight, recurrent, i64({2})}),
+                "expects lengths of i32, got 'i64[2]'");
+}
+
 TEST(ImportResize, Reasons) {
   TypeProto input = f32({1, 2, 8, 8});
   auto resize = [](const TypeProto &a, std::vector<float> scales, std::vector<AttributeProto> attributes = {}) {

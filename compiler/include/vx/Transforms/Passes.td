@@ -116,7 +116,8 @@ def CanonicalizeGraphPass : Pass<"vx-canonicalize-graph", "::mlir::func::FuncOp"
     - x * 1, x / 1, x - 0 and, of floats, x + (-0) are x; of integers also x + 0, x | 0, x ^ 0 (`x + 0` of floats is not: it turns -0 into +0);
     - the negation of a negation, the complement of a complement, a cast to a type that holds all values and back;
     - a selection by a constant; a concatenation of one; a padding by nothing; a reduction over nothing; a condition and true;
-    - a comparison of places (`vx.iota`) and sizes whose bounds decide it for every element.
+    - a comparison of places (`vx.iota`) and sizes whose bounds decide it for every element;
+    - a loop carries nothing that only its own next value reads.
 
     Leaves alone what would change the type of a value. Needs: nothing. Keeps: dynamic shapes. Numerics: none.
   }];
