@@ -1,8 +1,8 @@
 # What `cmake --install` puts where, as components, and the packages that cpack makes of these:
 #
 #   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp      libvx-runtime0, libvx-runtime-dev
-#   train, train-dev         libvx_train; vx/train/*.hpp      libvx-train0, libvx-train-dev
-#   compiler, compiler-dev   libvx_compiler; vxc.h            libvx-compiler0, libvx-compiler-dev
+#   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
+#   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   tools                    vx-run, vx-info, vx-bench        vx-tools
 #   compiler-tools           vx-compile, vx-train             vx-compiler
 #
@@ -55,6 +55,7 @@ install(FILES ${CMAKE_BINARY_DIR}/package/vxConfig.cmake ${CMAKE_BINARY_DIR}/pac
   DESTINATION ${vx_config_folder} COMPONENT runtime-dev)
 
 vx_install_library(vx_train train)
+install(FILES ${vx_source}/runtime/include/vx/train.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
 install(DIRECTORY ${vx_source}/runtime/include/vx/train DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
 vx_install_description(train SUMMARY "Trains vx modules" REQUIRES runtime)
 
@@ -62,7 +63,9 @@ vx_install_tools(tools vx-run vx-info vx-bench)
 if(TARGET vx_compiler)
   # LLVM's own packages keep MLIR where the loader does not look.
   vx_install_library(vx_compiler compiler ${LLVM_LIBRARY_DIR})
-  install(FILES ${vx_source}/compiler/include/vx/compiler/vxc.h
+  install(FILES ${vx_source}/compiler/include/vx/builder.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT compiler-dev)
+  install(DIRECTORY ${vx_source}/compiler/include/vx/builder DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT compiler-dev)
+  install(FILES ${vx_source}/compiler/include/vx/compiler/vxb.h ${vx_source}/compiler/include/vx/compiler/vxc.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
   vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
   vx_install_tools(compiler-tools vx-compile vx-train)

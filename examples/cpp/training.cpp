@@ -5,7 +5,7 @@
 //   training model.vxm examples/digits [DEVICE] [EPOCHS]
 //
 // The model takes images f32[batch,1,8,8] and gives a score for each digit.
-#include "vx/train/train.hpp"
+#include "vx/train.hpp"
 
 #include <cstdio>
 #include <cstdlib>

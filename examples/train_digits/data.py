@@ -31,11 +31,16 @@ def floats(raw):
     return values
 
 
+def read_all():
+    """Name, pixels from 0 to 1, and labels."""
+    return (("train", [byte / 16 for byte in read("images.u8")], list(read("labels.u8"))),
+            ("test", floats(read("..", "digits", "images.f32")), list(read("..", "digits", "labels.u8"))))
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: data.py OUT")
-    for name, pixels, labels in (("train", [byte / 16 for byte in read("images.u8")], list(read("labels.u8"))),
-                                 ("test", floats(read("..", "digits", "images.f32")), list(read("..", "digits", "labels.u8")))):
+    for name, pixels, labels in read_all():
         folder = os.path.join(sys.argv[1], name)
         os.makedirs(folder, exist_ok=True)
         rows = len(labels)

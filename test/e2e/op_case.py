@@ -94,11 +94,6 @@ class Case:
         """Programs with nothing at module level may stand in one function with others."""
         return not self.header and not self.fault and len(self.runs) == 1
 
-    def runs_on(self, device):
-        """Shaders have no bf16; test/Tools/compile-unsupported.test quotes the refusal."""
-        types = {value.dtype for value in (*self.inputs.values(), *self.results.values())}
-        return device != "vulkan" or "bf16" not in types | {self.precision}
-
     def arrays(self, sizes):
         rng = np.random.default_rng(zlib.crc32(f"{self.name} {sorted(sizes.items())}".encode()))
         return {name: value.array(rng, sizes) for name, value in self.inputs.items()}

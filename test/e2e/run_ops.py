@@ -234,16 +234,14 @@ def load_family(name):
     return cases
 
 
-def batches(cases, devices):
-    """Pairs of the cases of one program and the devices that it is for."""
+def batches(cases):
+    """The cases of one program each."""
     groups = {}
     for case in cases:
-        able = tuple(device for device in devices if case.runs_on(device))
-        if able:
-            groups.setdefault((able, case.precision, None if case.can_share else case.name), []).append(case)
-    for (able, *_), group in groups.items():
+        groups.setdefault((case.precision, None if case.can_share else case.name), []).append(case)
+    for group in groups.values():
         for begin in range(0, len(group), SHARED):
-            yield group[begin:begin + SHARED], able
+            yield group[begin:begin + SHARED]
 
 
 def missing_devices(tools, wanted):
@@ -278,7 +276,7 @@ def main():
         for family in options.families:
             cases = [case for case in load_family(family) if fnmatch.fnmatch(case.name, options.filter)]
             with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-                runs = [pool.submit(run_cases, tools, root, batch, able) for batch, able in batches(cases, devices)]
+                runs = [pool.submit(run_cases, tools, root, batch, devices) for batch in batches(cases)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
             bad = [outcome for outcome in outcomes if outcome.problem]
             for outcome in bad:

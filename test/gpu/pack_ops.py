@@ -64,8 +64,8 @@ def pack_ops(bin, root, families, targets, jobs=2):
     checks, work = [], []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for family in families:
-            for cases, able in run_ops.batches(run_ops.load_family(family), targets):
-                work.append(pool.submit(pack_batch, tools, root, str(len(work)), family, cases, list(able)))
+            for cases in run_ops.batches(run_ops.load_family(family)):
+                work.append(pool.submit(pack_batch, tools, root, str(len(work)), family, cases, list(targets)))
         for entry in work:
             checks += entry.result()
     # What is no part of a check: sources, and what rules asked the reference for.

@@ -7,7 +7,7 @@
 #include "load_module.h"
 #include "schedule_option.h"
 
-#include "vx/train/train.hpp"
+#include "vx/train.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -54,7 +54,7 @@ struct Options {
   std::string validation;
   std::string earlyStop;
   bool stopOnNan = false;
-  double rate = 1e-3;
+  double rate = 0; // 0: the module's, or 1e-3
   std::string schedule = "constant";
   uint64_t warmup = 0;
   std::string checkpoint;
@@ -172,7 +172,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_flag("--stop-on-nan", options.stopOnNan, "End, with exit code 1, when a loss is no finite number")
       ->group("Train");
 
-  app.add_option("--lr", options.rate, "The learning rate; 1e-3 by default")->check(numberAbove(0))->group("Rate");
+  app.add_option("--lr", options.rate, "The learning rate; that of the module, or 1e-3, by default")
+      ->check(numberAbove(0))
+      ->group("Rate");
   app.add_option("--schedule", options.schedule,
                  "constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART]")
       ->group("Rate");
@@ -265,7 +267,8 @@ readData(const Options &options, uint64_t seed, const vx_training_info &training
 static int trainModule(const char *name, const Options &options, train::Session &session, CommandFiles &files) {
   const vx_training_info &training = *session.get_module().training();
   train::FitOptions fit;
-  fit.schedule = scheduleOption(options.schedule, options.rate, options.warmup);
+  const double usual = training.rate > 0 ? training.rate : 1e-3;
+  fit.schedule = scheduleOption(options.schedule, options.rate > 0 ? options.rate : usual, options.warmup);
   fit.epochs = options.epochs;
   fit.batch = options.batch;
   fit.accumulate = options.accumulate;

@@ -1,7 +1,7 @@
 #include "LossScale.h"
-#include "Losses.h"
 #include "ModelOutput.h"
 #include "Optimizers.h"
+#include "vx/Autodiff/Losses.h"
 #include "vx/Autodiff/Passes.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -50,43 +50,31 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     parameters.clear();
     poolSize = 0;
     hasSeed = false;
-    backward = {};
+    backward = predict = {};
+    metrics.clear();
     std::string error;
-    std::optional<LossSpec> parsedLoss = LossSpec::parse(loss, error);
-    std::optional<OptimizerSpec> parsedOptimizer;
-    if (parsedLoss)
-      parsedOptimizer = OptimizerSpec::parse(optimizer, error);
+    std::optional<OptimizerSpec> parsedOptimizer = OptimizerSpec::parse(optimizer, error);
     if (!parsedOptimizer)
       return module.emitError() << error;
-    lossSpec = *parsedLoss;
     spec = *parsedOptimizer;
     if (clipNorm > 0)
       spec.clipNorm = clipNorm;
     if (clipValue > 0)
       spec.clipValue = clipValue;
-    FailureOr<ModelOutput> output = findOutput(module, lossSpec.output);
-    if (failed(output))
+    if (failed(evaluateName.empty() ? makeEvaluate() : takeEvaluate()))
       return failure();
-    lossSpec.output = getResultName(output->function, output->number);
-    if (failed(checkModel(*output)))
-      return failure();
-
     OpBuilder builder(module.getContext());
-    builder.setInsertionPointAfter(output->function);
-    evaluate = cast<func::FuncOp>(builder.clone(*output->function));
-    evaluate.setName(kEvaluate);
-    if (failed(addLoss(output->number)))
-      return failure();
+    builder.setInsertionPointAfter(evaluate);
     IRMapping mapping;
     step = cast<func::FuncOp>(builder.clone(*evaluate, mapping));
     step.setName(kTrainStep);
     rows = mapping.lookup(rows);
-    findParameters();
-    if (parameters.empty()) {
-      InFlightDiagnostic diagnostic = module.emitError() << "the loss of output '" << lossSpec.output
-                                                         << "' reaches no weight that is trained";
-      return diagnostic;
-    }
+    if (failed(findParameters()))
+      return failure();
+    if (parameters.empty())
+      return module.emitError() << "the loss of "
+                                << (evaluateName.empty() ? "output '" + lossSpec.output : "'" + kTrainStep)
+                                << "' reaches no weight that is trained";
     makePool();
     if (failed(addHalves()))
       return failure();
@@ -96,17 +84,64 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
       drawDropouts(function);
       collectStatistics(function);
     }
-    if (output->function.getName() != kPredict) {
-      if (failed(SymbolTable::replaceAllSymbolUses(output->function, builder.getStringAttr(kPredict), module)))
-        return module.emitError() << "the function '" << output->function.getName() << "' cannot be called '"
-                                  << kPredict << "'";
-      output->function.setName(kPredict);
-    }
     setTraining();
     return success();
   }
 
 private:
+  /// `evaluate` of a copy of the model, whose function is called `predict` from then on.
+  LogicalResult makeEvaluate() {
+    ModuleOp module = getOperation();
+    std::string error;
+    std::optional<LossSpec> parsed = LossSpec::parse(loss, error);
+    if (!parsed)
+      return module.emitError() << error;
+    lossSpec = *parsed;
+    FailureOr<ModelOutput> output = findOutput(module, lossSpec.output);
+    if (failed(output))
+      return failure();
+    lossSpec.output = getResultName(output->function, output->number);
+    if (failed(checkModel(*output)))
+      return failure();
+    OpBuilder builder(module.getContext());
+    builder.setInsertionPointAfter(output->function);
+    evaluate = cast<func::FuncOp>(builder.clone(*output->function));
+    evaluate.setName(kEvaluate);
+    if (failed(addLoss(output->number)))
+      return failure();
+    predict = output->function;
+    if (predict.getName() == kPredict)
+      return success();
+    if (failed(SymbolTable::replaceAllSymbolUses(predict, builder.getStringAttr(kPredict), module)))
+      return module.emitError() << "the function '" << predict.getName() << "' cannot be called '" << kPredict << "'";
+    predict.setName(kPredict);
+    return success();
+  }
+
+  /// `evaluate` as the model has it. The loss is taken to be the mean over the rows of its first input that has some.
+  LogicalResult takeEvaluate() {
+    ModuleOp module = getOperation();
+    evaluate = module.lookupSymbol<func::FuncOp>(evaluateName);
+    if (!predictName.empty())
+      predict = module.lookupSymbol<func::FuncOp>(predictName);
+    if (!evaluate || (!predictName.empty() && !predict))
+      return module.emitError() << "the model has no function '" << (evaluate ? predictName : evaluateName) << "'";
+    lossSpec.name = "none";
+    for (unsigned i = 0; i < evaluate.getNumResults(); ++i) {
+      metrics.push_back(getResultName(evaluate, i));
+      auto type = dyn_cast<RankedTensorType>(evaluate.getResultTypes()[i]);
+      if (!type || type.getRank() != 0 || !type.getElementType().isF32())
+        return module.emitError() << "function '" << evaluateName << "': the loss and metrics are scalars of f32, but '"
+                                  << metrics.back() << "' is " << describeType(evaluate.getResultTypes()[i]);
+    }
+    if (failed(checkModel({evaluate, 0})))
+      return failure();
+    OpBuilder builder(evaluate.getBody().front().getTerminator());
+    GraphBuilder g(builder, nameLocation(&getContext(), "loss", lossSpec.name));
+    rows = g.emitDim(getBatch(evaluate), builder.getF32Type());
+    return success(rows != nullptr);
+  }
+
   /// Tells all at once.
   LogicalResult checkModel(ModelOutput output) {
     ModuleOp module = getOperation();
@@ -123,7 +158,8 @@ private:
     if (keepGradients)
       functions.append({kBackward, kUpdate});
     for (StringRef name : functions)
-      if (Operation *known = module.lookupSymbol(name); known && known != output.function)
+      if (Operation *known = module.lookupSymbol(name);
+          known && known != output.function && (evaluateName.empty() || name != kPredict))
         refuse("a function '" + name + "' cannot be added: the model has one");
     bool comparesData = lossSpec.name != "none";
     StringRef data = lossSpec.takesLabels() ? "label" : "target";
@@ -211,7 +247,11 @@ private:
   }
 
   /// The variables that the loss depends on, each in slots of its own.
-  void findParameters() {
+  LogicalResult findParameters() {
+    std::string error;
+    std::optional<NamePatterns> frozen = NamePatterns::parse({freeze.begin(), freeze.end()}, error);
+    if (!frozen)
+      return getOperation().emitError() << "--freeze: " << error;
     Value value = step.getBody().front().getTerminator()->getOperand(0);
     llvm::DenseSet<Value> reached = findFloatDependences(value);
     llvm::DenseSet<StringAttr> loaded;
@@ -221,6 +261,8 @@ private:
     });
     for (auto variable : getOperation().getOps<VariableOp>()) {
       auto type = cast<RankedTensorType>(variable.getType());
+      if (variable.getRole() == VariableRole::parameter && frozen->match(variable.getSymName()))
+        continue;
       if (variable.getRole() != VariableRole::parameter || !loaded.contains(variable.getSymNameAttr()) ||
           !type.getElementType().isF32() || !type.hasStaticShape() || variable.getPool())
         continue;
@@ -232,6 +274,9 @@ private:
           parameter.start = poolSize;
           poolSize += static_cast<int64_t>(llvm::alignTo(parameter.size, kSlot));
         }
+    if (std::vector<std::string> unused = frozen->getUnused(); !unused.empty())
+      return getOperation().emitError() << "--freeze: the model has no parameter '" << unused.front() << "'";
+    return success();
   }
 
   VariableOp addVariable(OpBuilder &builder, const Twine &name, RankedTensorType type, VariableRole role,
@@ -498,19 +543,21 @@ private:
     if (hasSeed)
       hypers.push_back(builder.getNamedAttr(stringifyHyperKind(HyperKind::seed), builder.getStringAttr(kSeed)));
     auto function = [&](StringRef name) { return FlatSymbolRefAttr::get(&getContext(), name); };
-    std::string text = loss;
-    getOperation()->setAttr(
-        kTrainingAttr,
-        TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate), function(kPredict),
-                          keepGradients ? function(kBackward) : FlatSymbolRefAttr(),
-                          keepGradients ? function(kUpdate) : FlatSymbolRefAttr(), builder.getArrayAttr(inputs),
-                          builder.getDictionaryAttr(hypers), builder.getArrayAttr(names),
-                          builder.getStringAttr(spec.describe()), builder.getStringAttr(text)));
+    std::string text = evaluateName.empty() ? loss : metrics.front();
+    getOperation()->setAttr(kTrainingAttr,
+                            TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate),
+                                              predict ? function(predict.getName()) : FlatSymbolRefAttr(),
+                                              keepGradients ? function(kBackward) : FlatSymbolRefAttr(),
+                                              keepGradients ? function(kUpdate) : FlatSymbolRefAttr(),
+                                              builder.getArrayAttr(inputs), builder.getDictionaryAttr(hypers),
+                                              builder.getArrayAttr(names), builder.getStringAttr(spec.describe()),
+                                              builder.getStringAttr(text),
+                                              usualRate > 0 ? builder.getF64FloatAttr(usualRate) : FloatAttr()));
   }
 
   LossSpec lossSpec;
   OptimizerSpec spec;
-  func::FuncOp evaluate, step, backward, update;
+  func::FuncOp evaluate, predict, step, backward, update;
   Value rows;                       // of `evaluate`, and then of `step`: what its loss is the mean over
   SmallVector<std::string> metrics; // results of both, the loss first
   SmallVector<Parameter> parameters;

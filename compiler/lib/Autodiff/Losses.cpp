@@ -1,5 +1,5 @@
 // The formulas are PyTorch's. All are means over the rows of the batch; a batch of none has the loss 0.
-#include "Losses.h"
+#include "vx/Autodiff/Losses.h"
 
 #include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -201,20 +201,12 @@ private:
 
   //===-- Of elements -----------------------------------------------------------------------------===//
 
-  /// The rows of the first input that has some, which a loss that the model has made is taken to be the mean over.
-  DimAttr getBatch() {
-    for (Type type : g.builder.getInsertionBlock()->getArgumentTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
-        return vx::getDims(tensor)[0];
-    return g.dim(1);
-  }
-
   Value buildElements() {
     Expression x = widen(output);
     if (spec.name == "none") {
       Expression loss = mean(x);
       if (cast<RankedTensorType>(x.value.getType()).getRank() == 0)
-        averaged = getBatch();
+        averaged = getBatch(cast<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp()));
       return loss;
     }
     auto type = cast<RankedTensorType>(x.value.getType());
@@ -300,6 +292,13 @@ private:
 };
 
 } // namespace
+
+DimAttr getBatch(func::FuncOp function) {
+  for (Type type : function.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
+      return getDims(tensor)[0];
+  return DimAttr::constant(function.getContext(), 1);
+}
 
 LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, Value output,
                       llvm::function_ref<Value(StringRef, RankedTensorType)> addInput) {

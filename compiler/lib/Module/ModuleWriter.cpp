@@ -502,6 +502,8 @@ private:
       entry->optimizer = training.getOptimizer().str();
     if (training.getLoss())
       entry->loss = training.getLoss().str();
+    if (training.getRate())
+      entry->rate = training.getRate().getValueAsDouble();
     if (entry->train_step < 0)
       return;
     const format::FunctionT &step = *root.functions[static_cast<size_t>(entry->train_step)];

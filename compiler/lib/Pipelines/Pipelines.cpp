@@ -75,6 +75,20 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
     frozen.ops.push_back("batch_norm");
   if (!frozen.ops.empty())
     pm.addPass(createExpandTrainingFormsPass(frozen));
+  BuildTrainStepPassOptions step;
+  step.optimizer = options.optimizer;
+  step.clipNorm = options.clipNorm;
+  step.clipValue = options.clipValue;
+  step.keepGradients = options.keepGradients;
+  step.scaleLoss = options.scalesLoss;
+  if (!options.evaluate.empty()) {
+    step.evaluateName = options.evaluate;
+    step.predictName = options.predict;
+    step.usualRate = options.rate;
+    llvm::append_range(step.freeze, options.freeze);
+    pm.addPass(createBuildTrainStepPass(step));
+    return;
+  }
   std::string error; // of the loss, which the second pass tells
   std::optional<LossSpec> loss = LossSpec::parse(options.loss, error);
   if (options.classes > 0) {
@@ -90,13 +104,7 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
   llvm::append_range(variables.freeze, options.freeze);
   variables.init = options.startsRandom ? "random" : "file";
   pm.addPass(createConstantsToVariablesPass(variables));
-  BuildTrainStepPassOptions step;
   step.loss = options.loss;
-  step.optimizer = options.optimizer;
-  step.clipNorm = options.clipNorm;
-  step.clipValue = options.clipValue;
-  step.keepGradients = options.keepGradients;
-  step.scaleLoss = options.scalesLoss;
   pm.addPass(createBuildTrainStepPass(step));
 }
 

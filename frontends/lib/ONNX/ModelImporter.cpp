@@ -348,24 +348,30 @@ bool ModelImporter::importScopeNodes() {
     return false;
   }
   bool succeeded = true;
-  for (const auto [proto, number] : scope->nodes) {
-    const NodeProto &node = *proto;
-    if (++importedNodes > maxNodes) {
-      if (importedNodes == maxNodes + 1)
-        addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
-                 "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call");
+  for (const NumberedNode node : scope->nodes) {
+    succeeded &= importNext(node);
+    if (importedNodes > maxNodes)
       return false;
-    }
-    std::string label = getNodeLabel(node, number);
-    StringRef domain = normalizeDomain(node.domain());
-    auto opset = scope->opsets->find(domain);
-    int64_t version = opset == scope->opsets->end() ? 0 : opset->second;
-    if (!guard(&node, label, version, [&] { importNode(node, label); })) {
-      succeeded = false;
-      poisonOutputs(node);
-    }
   }
   return succeeded;
+}
+
+bool ModelImporter::importNext(NumberedNode numbered) {
+  const NodeProto &node = *numbered.proto;
+  if (++importedNodes > maxNodes) {
+    if (importedNodes == maxNodes + 1)
+      addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
+               "expects at most " + std::to_string(maxNodes) + " nodes, with those of functions at each call");
+    return false;
+  }
+  std::string label = getNodeLabel(node, numbered.number);
+  StringRef domain = normalizeDomain(node.domain());
+  auto opset = scope->opsets->find(domain);
+  int64_t version = opset == scope->opsets->end() ? 0 : opset->second;
+  if (guard(&node, label, version, [&] { importNode(node, label); }))
+    return true;
+  poisonOutputs(node);
+  return false;
 }
 
 /// An attribute that the op does not have in this version would change nothing: what was meant by it would be lost.
@@ -387,7 +393,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   if (!function) {
     if (opset == scope->opsets->end())
       throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
-    if (!isKnownDomain(domain))
+    if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
       throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + trainingDomain +
                        "' or a function of the model");
     op = findOp(domain, node.op_type(), opset->second);
@@ -415,7 +421,8 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
   checkAttributes(node, op, opset->second);
   if (node.output_size() == 0)
     throwInvalid("expects at least 1 output, got 0");
-  NodeImporter importer(*this, node, opset->second, getLocation(label, node.op_type()), label);
+  const Location location = recording ? recording->locate(node, label) : getLocation(label, node.op_type());
+  NodeImporter importer(*this, node, opset->second, location, label);
   op.function(importer);
   for (const std::string &output : node.output())
     if (!output.empty() && !scope->entries.contains(output))
@@ -520,7 +527,7 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
     scope->declaredTypes.try_emplace(info.name(), &info.type());
 }
 
-void ModelImporter::importInputs(const GraphProto &graph, func::FuncOp function) {
+void ModelImporter::importInputs(const GraphProto &graph) {
   llvm::StringSet<> initialized;
   for (const TensorProto &tensor : graph.initializer())
     initialized.insert(tensor.name());
@@ -544,25 +551,46 @@ void ModelImporter::importInputs(const GraphProto &graph, func::FuncOp function)
   }
 }
 
-void ModelImporter::importGraph(const GraphProto &graph) {
-  Location location = getLocation(graph.name(), "Graph");
+func::FuncOp ModelImporter::beginFunction(const GraphProto &graph, StringRef name, Scope &top) {
   builder.setInsertionPointToEnd(module.getBody());
-  auto function = func::FuncOp::create(builder, location, "main", builder.getFunctionType({}, {}));
+  auto function =
+      func::FuncOp::create(builder, getLocation(graph.name(), "Graph"), name, builder.getFunctionType({}, {}));
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  Scope top;
   top.block = block;
   top.opsets = &opsets;
   scope = &top;
-  importInputs(graph, function);
+  importInputs(graph);
+  return function;
+}
+
+void ModelImporter::endFunction(const GraphProto &graph, func::FuncOp function, ArrayRef<Value> results) {
+  auto nameAttribute = [&](StringRef name) {
+    return builder.getDictionaryAttr(builder.getNamedAttr("vx.name", builder.getStringAttr(name)));
+  };
+  func::ReturnOp::create(builder, function.getLoc(), results);
+  Block &block = function.getBody().front();
+  function.setFunctionType(builder.getFunctionType(block.getArgumentTypes(), TypeRange(ValueRange(results))));
+  SmallVector<DictionaryAttr> argumentAttributes, resultAttributes;
+  llvm::StringSet<> initialized;
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  for (const ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      argumentAttributes.push_back(nameAttribute(input.name()));
+  for (const ValueInfoProto &output : graph.output())
+    resultAttributes.push_back(nameAttribute(output.name()));
+  function.setAllArgAttrs(argumentAttributes);
+  function.setAllResultAttrs(resultAttributes);
+}
+
+void ModelImporter::importGraph(const GraphProto &graph) {
+  Scope top;
+  func::FuncOp function = beginFunction(graph, "main", top);
   importInitializers(graph);
   importNodes(graph.node());
 
   SmallVector<Value> results;
-  SmallVector<DictionaryAttr> resultAttributes;
-  auto nameAttribute = [&](StringRef name) {
-    return builder.getDictionaryAttr(builder.getNamedAttr("vx.name", builder.getStringAttr(name)));
-  };
   llvm::StringSet<> outputNames;
   for (const ValueInfoProto &output : graph.output()) {
     guard(nullptr, "", 0, [&] {
@@ -573,25 +601,13 @@ void ModelImporter::importGraph(const GraphProto &graph) {
       Value value = materialize(lookup(output.name()));
       checkDeclared(output, value.getType());
       results.push_back(value);
-      resultAttributes.push_back(nameAttribute(output.name()));
     });
   }
   if (graph.output_size() == 0)
     addIssue(ImportIssue::Kind::Invalid, nullptr, "", 0, "expects a graph with at least 1 output, got 0");
   scope = nullptr;
-  if (!report.issues.empty())
-    return;
-  func::ReturnOp::create(builder, location, results);
-  function.setFunctionType(builder.getFunctionType(block->getArgumentTypes(), TypeRange(ValueRange(results))));
-  SmallVector<DictionaryAttr> argumentAttributes;
-  llvm::StringSet<> initialized;
-  for (const TensorProto &tensor : graph.initializer())
-    initialized.insert(tensor.name());
-  for (const ValueInfoProto &input : graph.input())
-    if (!initialized.contains(input.name()))
-      argumentAttributes.push_back(nameAttribute(input.name()));
-  function.setAllArgAttrs(argumentAttributes);
-  function.setAllResultAttrs(resultAttributes);
+  if (report.issues.empty())
+    endFunction(graph, function, results);
 }
 
 void ModelImporter::checkDeclared(const ValueInfoProto &output, Type type) {
@@ -633,18 +649,28 @@ void ModelImporter::checkModel() {
                          " of domain 'ai.onnx', got " + Twine(opset.version()));
 }
 
-OwningOpRef<ModuleOp> ModelImporter::run() {
+void ModelImporter::addDiagnostic(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+    diagnostics.push_back(describeDiagnostic(diagnostic));
+}
+
+OwningOpRef<ModuleOp> ModelImporter::begin() {
   context->loadDialect<VXDialect, func::FuncDialect>();
-  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      diagnostics.push_back(describeDiagnostic(diagnostic));
-    return success();
-  });
   if (!guard(nullptr, "", 0, [&] { checkModel(); }))
     return {};
   module = ModuleOp::create(getLocation(model.graph().name(), "Graph"));
-  OwningOpRef<ModuleOp> owner(module);
   module->setAttr("vx.name", builder.getStringAttr(model.graph().name()));
+  return module;
+}
+
+OwningOpRef<ModuleOp> ModelImporter::run() {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    addDiagnostic(diagnostic);
+    return success();
+  });
+  OwningOpRef<ModuleOp> owner = begin();
+  if (!owner)
+    return {};
   importGraph(model.graph());
   if (!report.issues.empty())
     return {};

@@ -8,7 +8,10 @@
 #include "TensorReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "vx/Frontend/ONNX/GraphRecorder.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <functional>
 
 namespace vx::onnx {
 
@@ -73,6 +76,13 @@ struct Scope {
   unsigned depth = 0;
 };
 
+/// What a graph has that is recorded and not read from a file (GraphRecorder.h).
+struct Recording {
+  /// Where a node was written.
+  std::function<mlir::Location(const NodeProto &node, llvm::StringRef label)> locate;
+  RecorderOptions::LossFunction buildLoss;
+};
+
 class ModelImporter {
 public:
   ModelImporter(mlir::MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
@@ -81,12 +91,15 @@ public:
 
   /// The module, or null with issues in the report.
   mlir::OwningOpRef<mlir::ModuleOp> run();
+  /// What `run` begins with: an empty module, or null with issues in the report.
+  mlir::OwningOpRef<mlir::ModuleOp> begin();
 
   mlir::MLIRContext *context;
   const ImportOptions options;
   mlir::OpBuilder builder;
   TensorReader tensors;
-  OnnxSource *source; // null where nobody keeps it
+  OnnxSource *source;                   // null where nobody keeps it
+  const Recording *recording = nullptr; // null for models of files
   Scope *scope = nullptr;
 
   // Values.
@@ -110,10 +123,16 @@ public:
   bool isDataDependent(mlir::StringAttr symbol) const { return dataDependent.contains(symbol.getValue()); }
 
   // Graphs.
+  /// A function of the module without nodes: its inputs are entries of `top`, which becomes the current scope.
+  mlir::func::FuncOp beginFunction(const GraphProto &graph, llvm::StringRef name, Scope &top);
+  /// Its end: `results` are its outputs.
+  void endFunction(const GraphProto &graph, mlir::func::FuncOp function, llvm::ArrayRef<mlir::Value> results);
   /// Imports the nodes of a graph or function body into the current scope; false when one of them failed.
   bool importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
   /// The same for the nodes that the current scope has.
   bool importScopeNodes();
+  /// The same for one of them.
+  bool importNext(NumberedNode node);
   /// Initializers and the declared types of `graph`.
   void importInitializers(const GraphProto &graph);
   /// The vx type of a graph input; unknown sizes become new symbols named after `name`.
@@ -122,6 +141,8 @@ public:
   const FunctionProto *findFunction(const NodeProto &node) const;
   void importCall(const NodeProto &node, const FunctionProto &function, llvm::StringRef label);
 
+  /// Keeps what MLIR says of the node at hand.
+  void addDiagnostic(mlir::Diagnostic &diagnostic);
   /// The text of the diagnostics of the node at hand.
   std::string takeDiagnostics();
   size_t countIssues() const { return report.issues.size(); }
@@ -131,7 +152,7 @@ public:
 private:
   void checkModel();
   void importGraph(const GraphProto &graph);
-  void importInputs(const GraphProto &graph, mlir::func::FuncOp function);
+  void importInputs(const GraphProto &graph);
   void bindInputSymbols(const GraphProto &graph);
   DimAttr importDim(const TensorShapeProto::Dimension &dim, llvm::StringRef name, int64_t index);
   void checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);

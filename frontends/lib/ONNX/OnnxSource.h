@@ -27,6 +27,8 @@ public:
   mlir::MLIRContext *context;
   std::shared_ptr<const onnx::ModelProto> model;
   std::string folder;
+  /// The module has variables that the model knows nothing of.
+  bool isPart = false;
   /// The file, and what keeps it; null where the caller does.
   llvm::StringRef bytes;
   std::shared_ptr<const void> owner;

@@ -11,6 +11,7 @@ static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,    &reductionsOps,
     &resizeOps,      &sequencesOps,  &shapesOps,       &slicesOps,       &windowsOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
+static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
 
 /// The names of a table entry's attributes in one version.
 static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled, int64_t version) {
@@ -27,13 +28,17 @@ static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled,
   return names;
 }
 
-bool isKnownDomain(llvm::StringRef domain) { return domain.empty() || domain == trainingDomain; }
+bool isKnownDomain(llvm::StringRef domain) {
+  return domain.empty() || domain == trainingDomain || domain == builderDomain;
+}
 
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
   OpLookup lookup;
   llvm::ArrayRef<const llvm::ArrayRef<OpTableEntry> *> ofDomain = tables;
   if (domain == trainingDomain)
     ofDomain = trainingTables;
+  else if (domain == builderDomain)
+    ofDomain = builderTables;
   for (const llvm::ArrayRef<OpTableEntry> *table : ofDomain)
     for (const OpTableEntry &entry : *table) {
       if (entry.name != name)

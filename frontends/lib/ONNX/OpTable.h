@@ -12,6 +12,9 @@ namespace vx::onnx {
 /// The domain of what trains, and its newest version that is known here.
 constexpr llvm::StringLiteral trainingDomain = "ai.onnx.preview.training";
 constexpr int64_t newestTrainingOpset = 1;
+/// The domain of what recorded graphs have and ONNX has not (ImportRecorded.cpp); no file's.
+constexpr llvm::StringLiteral builderDomain = "vx.builder";
+constexpr int64_t newestBuilderOpset = 1;
 
 class NodeImporter;
 using ImportFunction = void (*)(NodeImporter &);
@@ -31,8 +34,8 @@ struct OpTableEntry {
 // The tables that stand at the ends of the files Import*.cpp.
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, constantsOps, contractionsOps, controlFlowOps,
     indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps, shapesOps, slicesOps,
-    windowsOps,
-    trainingOps; // the last of the domain of what trains, the others of the default domain
+    windowsOps, trainingOps,
+    recordedOps; // the last two of the domains of what trains and is recorded, the others of the default one
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.
@@ -44,7 +47,7 @@ struct OpLookup {
   llvm::SmallVector<llvm::StringRef> attributes;
 };
 
-/// True for the default domain, which is empty, and that of what trains.
+/// True for the default domain, which is empty, that of what trains, and that of recorded graphs.
 bool isKnownDomain(llvm::StringRef domain);
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version);
 

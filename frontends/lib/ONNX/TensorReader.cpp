@@ -81,6 +81,18 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
   }
 }
 
+int32_t getDataType(Type elementType) {
+  constexpr int32_t floats[] = {TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::DOUBLE, TensorProto::BFLOAT16};
+  constexpr int32_t integers[] = {TensorProto::UINT8,  TensorProto::INT8,   TensorProto::UINT16,
+                                  TensorProto::INT16,  TensorProto::INT32,  TensorProto::INT64,
+                                  TensorProto::UINT32, TensorProto::UINT64, TensorProto::BOOL};
+  for (llvm::ArrayRef<int32_t> types : {llvm::ArrayRef(floats), llvm::ArrayRef(integers)})
+    for (int32_t type : types)
+      if (getElementType(elementType.getContext(), type, "") == elementType)
+        return type;
+  return TensorProto::UNDEFINED;
+}
+
 /// Bits of one element as stored: bool is one byte.
 static unsigned getStoredBits(Type elementType) {
   return elementType.isInteger(1) ? 8 : elementType.getIntOrFloatBitWidth();

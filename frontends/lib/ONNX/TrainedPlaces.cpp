@@ -36,6 +36,8 @@ void TrainedPlaces::add(VariableOp variable) {
   const StringRef name = variable.getSource().value_or(variable.getSymName());
   auto type = cast<RankedTensorType>(variable.getType());
   auto named = byName.find(name);
+  if (named == byName.end() && source.isPart)
+    return;
   if (named == byName.end())
     throwUnsupported("'" + name + "' is trained, but is the value of no initializer and no Constant node");
   SmallVector<const void *> found;

@@ -1,6 +1,8 @@
 // What programs do not read: assets, and how the module is trained.
 #include "module/decoder.h"
 
+#include <cmath>
+
 namespace vx {
 
 Status Decoder::assets(const format::Module &module) {
@@ -39,6 +41,9 @@ Status Decoder::training(const format::Training &source, Training &result) {
   VX_RETURN_IF_ERROR(index("skeleton", source.skeleton(), data.assets.size(), "asset", result.skeleton));
   VX_RETURN_IF_ERROR(text(source.optimizer(), result.optimizer));
   VX_RETURN_IF_ERROR(text(source.loss(), result.loss));
+  if (!(source.rate() >= 0) || std::isinf(source.rate()))
+    return failure(VX_INVALID_MODULE, "the learning rate is {}, want a number of 0 or more", source.rate());
+  result.rate = source.rate();
 
   const Function *step = result.trainStep ? &data.functions[*result.trainStep] : nullptr;
   std::vector<bool> seen(step ? step->inputs.size() : 0);

@@ -206,6 +206,8 @@ static void writeTraining(JsonWriter &json, const Training &training, const Modu
   for (uint32_t metric : training.metrics)
     json.string(step->outputs[metric].name);
   json.endArray().member("optimizer", training.optimizer).member("loss", training.loss);
+  if (training.rate > 0)
+    json.member("rate", training.rate);
   if (training.skeleton)
     json.member("skeleton", data.assets[*training.skeleton].name);
   json.endObject();

@@ -276,6 +276,7 @@ void ModuleLoader::buildTraining() {
   info.optimizer = source.optimizer.c_str();
   info.loss = source.loss.c_str();
   info.skeleton = source.skeleton ? &tables.assets[*source.skeleton] : nullptr;
+  info.rate = source.rate;
 }
 
 Status ModuleLoader::run() {

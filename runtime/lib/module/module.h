@@ -166,6 +166,7 @@ struct Training {
   std::string optimizer;
   std::string loss;
   std::optional<uint32_t> skeleton; // index of assets
+  double rate = 0;
 };
 
 struct FaultSite {

@@ -11,6 +11,13 @@
 
 namespace vx::train {
 
+void Session::export_onnx(const std::string &path, const std::string &function) const {
+  const std::string known = training->predict ? training->predict->name : "";
+  if (function != known)
+    throw argumentError("the module's ONNX model is of function '{}', got '{}'", known, function);
+  export_onnx(path);
+}
+
 void Session::export_onnx(const std::string &path) const {
   if (!training->skeleton)
     throw argumentError("the module has no ONNX model to export: want one that vx-compile --train has made of an ONNX "

@@ -39,8 +39,14 @@ static std::span<const size_t> dataInputs(const vx_training_info &training) {
   return {training.inputs, training.input_count};
 }
 
+static Schedule scheduleOf(const FitOptions &options, const vx_training_info &training) {
+  if (options.schedule)
+    return *options.schedule;
+  return training.rate > 0 ? Schedule(training.rate) : Schedule();
+}
+
 Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
-    : session(session), data(data), options(options),
+    : session(session), data(data), options(options), schedule(scheduleOf(options, *session.training)),
       feed(data, *session.training->train_step, dataInputs(*session.training)) {
   for (const CallbackPointer &callback : options.callbacks)
     if (!callback)
@@ -78,7 +84,7 @@ Fit::Fit(Session &session, const Dataset &data, const FitOptions &options)
   restore();
   history.optimizer = session.training->optimizer;
   history.loss = session.training->loss;
-  history.schedule = options.schedule.text();
+  history.schedule = schedule.text();
   history.seed = session.position.seed;
   session.last_batch = plan.batch;
   session.running = this;
@@ -144,7 +150,7 @@ void Fit::remember(std::map<std::string, std::string> &metadata) const {
   metadata["rows"] = std::to_string(plan.rows);
   metadata["batch"] = std::to_string(plan.batch);
   metadata["accumulate"] = std::to_string(options.accumulate);
-  metadata["schedule"] = options.schedule.text();
+  metadata["schedule"] = schedule.text();
   metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
   for (const auto &[name, value] : sums.metrics)
     metadata["sums"] += ' ' + bitsText(value);
@@ -309,8 +315,8 @@ void Fit::runStep() {
   Progress &position = session.position;
   lastRate = rateOf(position.step);
   if (!std::isfinite(lastRate))
-    throw argumentError("schedule {}: want a finite rate for step {}, got {}", options.schedule.text(),
-                        position.step + 1, lastRate);
+    throw argumentError("schedule {}: want a finite rate for step {}, got {}", schedule.text(), position.step + 1,
+                        lastRate);
   const Scores scores = takeStep();
   position.row += scores.rows;
   add(sums, scores);

@@ -55,7 +55,7 @@ private:
   Batch read(const Place &place);
   void hold(Batch &batch, double rate);
   void readAhead(const Place &place);
-  double rateOf(uint64_t step) const { return options.schedule.rate({step, plan.steps_per_epoch, plan.total_steps}); }
+  double rateOf(uint64_t step) const { return schedule.rate({step, plan.steps_per_epoch, plan.total_steps}); }
   int64_t rowsOfStep() const { return plan.batch * static_cast<int64_t>(options.accumulate); }
   void lookAt(const Scores &scores);
   void lookAtScale(const LossScale &scale);
@@ -71,6 +71,7 @@ private:
   Session &session;
   const Dataset &data;
   const FitOptions &options;
+  const Schedule schedule;
   Feed feed;
   Plan plan;
   History history;

@@ -166,10 +166,18 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
                                            func.func @evaluate(%x, %target) -> %loss
                                            func.func @train_step(%x, %target, %rate) -> %loss         with loss=mse
 
+    With `evaluate` the model has the function of this name, whose first result is the loss, a scalar of f32, and the others metrics. Then
+    `loss` says nothing, and `predict`, which may be none, names the function that predicts. Parameters that a pattern of `freeze` means are
+    not trained.
+
     Fails where the loss reaches no parameter, where the model stores variables, and where its names are taken. Needs: the import phase. Keeps:
     dynamic shapes. Numerics: the formulas of PyTorch's losses and optimizers, in f32.
   }];
   let options = [
+    Option<"evaluateName", "evaluate", "std::string", "", "The function that gives the loss; none: it is made of `loss`">,
+    Option<"predictName", "predict", "std::string", "", "With `evaluate`: the function that predicts">,
+    ListOption<"freeze", "freeze", "std::string", "With `evaluate`: patterns of parameters that are not trained">,
+    Option<"usualRate", "rate", "double", "0", "The learning rate where the one who trains says none; 0: it says one">,
     Option<"loss", "loss", "std::string", "", "NAME[:[OUTPUT][,key=value...]]">,
     Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value...]">,
     Option<"clipNorm", "clip-norm", "double", "0", "The greatest norm of all gradients; 0: any">,

@@ -29,6 +29,10 @@ struct TrainingOptions {
   bool freezesBatchNorm = false;      // batch norms use the statistics that the model has there, too
   int64_t classes = 0;                // of a new head; 0: the model's
   bool startsRandom = false;          // what is trained starts with random numbers
+  // Of a model that gives its loss and has its variables: the functions that do, and that predict. Then `train`,
+  // `loss`, `classes` and `startsRandom` say nothing.
+  std::string evaluate, predict;
+  double rate = 0; // the learning rate where the one who trains says none; 0: it says one
 };
 
 struct GraphOptions {

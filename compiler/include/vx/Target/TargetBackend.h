@@ -39,9 +39,6 @@ public:
   /// True where few workgroups with much work each are slow, so that long rows are reduced in two stages.
   virtual bool splitsReductions() const { return false; }
 
-  /// False where no kernel can hold bf16, so that factors cannot be rounded to it.
-  virtual bool hasBF16() const { return true; }
-
   /// The schedule config of a fusion region (`fused` phase). All variants of a target share the grid, so the workgroup
   /// tile must not depend on the variant.
   virtual StrategyAttrInterface chooseStrategy(FusionOp region, const TargetSpec &spec) const = 0;

@@ -18,6 +18,7 @@ void registerVulkanTargetDialects(mlir::DialectRegistry &registry);
 std::vector<std::string> getVulkanFeatures(llvm::ArrayRef<char> code);
 
 std::unique_ptr<mlir::Pass> createConvertToSPIRVPass();
+std::unique_ptr<mlir::Pass> createStoreBF16AsBitsPass();
 
 /// Appends the passes from a kernel of memrefs (what code generation for GPUs leaves) to a `spirv.module`.
 void buildVulkanPipeline(mlir::OpPassManager &pm);

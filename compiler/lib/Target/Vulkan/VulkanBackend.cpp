@@ -24,7 +24,7 @@ LogicalResult checkElementTypes(Operation *op) {
       if (!tensor)
         continue;
       Type element = tensor.getElementType();
-      bool known = element.isF16() || element.isF32() || element.isF64();
+      bool known = element.isF16() || element.isBF16() || element.isF32() || element.isF64();
       if (auto integer = dyn_cast<IntegerType>(element))
         known |= integer.getWidth() == 1 || integer.getWidth() >= 8;
       if (!known)
@@ -37,8 +37,6 @@ LogicalResult checkElementTypes(Operation *op) {
 class VulkanBackend final : public GPUBackend {
 public:
   StringRef name() const override { return "vulkan"; }
-
-  bool hasBF16() const override { return false; }
 
   FailureOr<std::vector<TargetSpec>> variants(ArrayRef<std::string> request, std::string &error) const override {
     TargetSpec baseline;
@@ -115,7 +113,13 @@ void buildVulkanPipeline(OpPassManager &pm) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createFlattenMemrefsPass());
   functions.addPass(createLowerAffinePass());
-  functions.addPass(arith::createArithExpandOpsPass());
+  arith::ArithEmulateUnsupportedFloatsOptions wide;
+  wide.sourceTypeStrs = {"bf16"};
+  functions.addPass(arith::createArithEmulateUnsupportedFloats(wide));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  functions.addPass(arith::createArithExpandOpsPass(expand));
+  functions.addPass(createStoreBF16AsBitsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createVectorizeAccessesPass());

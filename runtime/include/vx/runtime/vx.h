@@ -298,6 +298,7 @@ typedef struct vx_training_info {
   const char *optimizer;         /* for summaries, "adamw"; may be "" */
   const char *loss;              /* for summaries, "cross_entropy"; may be "" */
   const vx_asset_info *skeleton; /* one of vx_module_assets, which an export completes; NULL: there is none */
+  double rate;                   /* the learning rate where the one who trains says none; 0: the module says none */
 } vx_training_info;
 
 /* How the module is trained; NULL when it does not train. Everything belongs to the module. Immutable. */
@@ -503,7 +504,8 @@ struct DLManagedTensorVersioned;
  * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost), row-major without gaps. When this succeeds
  * the value owns it, and its deleter is called once, when the last user of the value is done, on any thread; when it
  * fails it stays the caller's.
- * eturns VX_UNSUPPORTED for memory of a device, for other strides, for a type without a vx_element_type of its own or
+ *
+eturns VX_UNSUPPORTED for memory of a device, for other strides, for a type without a vx_element_type of its own or
  *          with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a
  *          size below 0; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersioned *tensor, vx_value **out_value);
@@ -513,7 +515,8 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersi
  *
  * \param value       Borrowed; what is given keeps it alive until its deleter is called, on any thread.
  * \param out_tensor  On success a tensor of the caller's, to be ended by its deleter; on failure NULL.
- * eturns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not (those
+ *
+eturns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not (those
  *          of 8-bit floats and of 4 and 2 bits); VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLManagedTensorVersioned **out_tensor);
 

@@ -34,8 +34,8 @@ struct FitOptions {
   // larger batch but for rounding, in the memory of a small one. The last step of an epoch has as many as are left.
   // More than 1 wants a module that was compiled with --keep-gradients.
   uint64_t accumulate = 1;
-  const Dataset *validation = nullptr; // borrowed; evaluated behind each epoch
-  Schedule schedule = {};              // a rate of 1e-3
+  const Dataset *validation = nullptr;   // borrowed; evaluated behind each epoch
+  std::optional<Schedule> schedule = {}; // nothing: the module's rate, or 1e-3
   // Of the order of the rows and of the steps' random numbers. Nothing: that of the checkpoint, or else 0.
   std::optional<uint64_t> seed = {};
   std::vector<CallbackPointer> callbacks = {};
@@ -99,6 +99,8 @@ public:
   // `path`.data, which the model names. Written as `save` does. Throws Error::argument for a module that has no such
   // model, Error::io, and vx::Error for a damaged module.
   void export_onnx(const std::string &path) const;
+  // The same, if `function` is what the model is of: the module's prediction. Throws Error::argument for another one.
+  void export_onnx(const std::string &path, const std::string &function) const;
   // Takes variables, all or none, from a file of `save` or of another tool. A checkpoint wants all of its variables,
   // and sets the progress; a file of weights wants the parameters and statistics, and leaves the rest as it is. A
   // folder stands for the newest checkpoint in it that is whole. Gives what was noted. Throws Error::data with all

@@ -24,4 +24,19 @@ def ConvertToSPIRVPass : Pass<"vx-convert-to-spirv", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def StoreBF16AsBitsPass : Pass<"vx-store-bf16-as-bits", "::mlir::func::FuncOp"> {
+  let summary = "Keep bf16 as integers of 16 bits";
+  let description = [{
+    No shader of Vulkan 1.3 knows bf16. What computes with it has been made f32 before this (`arith-emulate-unsupported-floats`), and what
+    widens and rounds it arithmetic of integers (`arith-expand=include-bf16`); this gives memory, constants and what moves values i16 in its
+    place.
+
+        %x = memref.load %m[%i] : memref<8xbf16>        %x = memref.load %m[%i] : memref<8xi16>
+        %b = arith.bitcast %x : bf16 to i16      ->
+        %w = arith.extui %b : i16 to i32                %w = arith.extui %x : i16 to i32
+
+    Fails where arithmetic of bf16 is left. Keeps: dynamic shapes. Numerics: none.
+  }];
+}
+
 #endif

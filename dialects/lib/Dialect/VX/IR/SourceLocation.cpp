@@ -9,11 +9,11 @@ using namespace mlir;
 
 namespace vx {
 
-Location getSourceLocation(MLIRContext *context, StringRef node, StringRef opType, StringRef file) {
+Location getSourceLocation(MLIRContext *context, StringRef node, StringRef opType, StringRef file, unsigned line) {
   context->getOrLoadDialect<VXDialect>();
   auto source = SourceAttr::get(context, StringAttr::get(context, node), StringAttr::get(context, opType),
                                 StringAttr::get(context, file));
-  return FusedLoc::get(context, {FileLineColLoc::get(context, file, 0, 0)}, source);
+  return FusedLoc::get(context, {FileLineColLoc::get(context, file, line, 0)}, source);
 }
 
 static void append(SmallVector<std::string> &nodes, std::string node) {
@@ -24,7 +24,12 @@ static void append(SmallVector<std::string> &nodes, std::string node) {
 static void collect(Location location, SmallVector<std::string> &nodes) {
   if (auto fused = dyn_cast<FusedLoc>(location)) {
     if (auto source = dyn_cast_or_null<SourceAttr>(fused.getMetadata())) {
-      append(nodes, (source.getNode().getValue() + " (" + source.getOpType().getValue() + ")").str());
+      std::string node = (source.getNode().getValue() + " (" + source.getOpType().getValue()).str();
+      auto place =
+          fused.getLocations().empty() ? FileLineColLoc() : dyn_cast<FileLineColLoc>(fused.getLocations().front());
+      if (place && place.getLine() > 0)
+        node += (", " + place.getFilename().getValue() + ":" + Twine(place.getLine())).str();
+      append(nodes, node + ")");
       return;
     }
     for (Location inner : fused.getLocations())

@@ -11,7 +11,8 @@ namespace vx {
 
 LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError, FlatSymbolRefAttr trainStep,
                                    FlatSymbolRefAttr, FlatSymbolRefAttr, FlatSymbolRefAttr, FlatSymbolRefAttr,
-                                   ArrayAttr inputs, DictionaryAttr hypers, ArrayAttr metrics, StringAttr, StringAttr) {
+                                   ArrayAttr inputs, DictionaryAttr hypers, ArrayAttr metrics, StringAttr, StringAttr,
+                                   FloatAttr) {
   for (auto [what, names] : {std::pair("inputs", inputs), std::pair("metrics", metrics)})
     for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
       if (!isa<StringAttr>(name)) // C2

@@ -146,7 +146,8 @@ def VX_TrainingAttr : VX_Attr<"Training", "training"> {
     The attribute `vx.training` of a module, which the module file states for who trains. `train_step` takes a batch of the user's data
     (`inputs`) and numbers that steer it (`hypers`), updates variables, and gives the loss first and then what else there is to report
     (`metrics`, its outputs in the order of a report). `evaluate` takes the same data and gives the same results, and `predict` is the model.
-    `backward` and `step` are the two halves of a step, where they are functions of their own. `optimizer` and `loss` are text for summaries.
+    `backward` and `step` are the two halves of a step, where they are functions of their own. `optimizer` and `loss` are text for summaries;
+    `rate` is the learning rate where the one who trains says none.
     A result without a name is called by its number.
 
     - C1: it stands on the module, and each function that it names is a public one of the module with a body.
@@ -165,7 +166,8 @@ def VX_TrainingAttr : VX_Attr<"Training", "training"> {
                         OptionalParameter<"::mlir::FlatSymbolRefAttr">:$predict, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$backward,
                         OptionalParameter<"::mlir::FlatSymbolRefAttr">:$step, OptionalParameter<"::mlir::ArrayAttr">:$inputs,
                         OptionalParameter<"::mlir::DictionaryAttr">:$hypers, OptionalParameter<"::mlir::ArrayAttr">:$metrics,
-                        OptionalParameter<"::mlir::StringAttr">:$optimizer, OptionalParameter<"::mlir::StringAttr">:$loss);
+                        OptionalParameter<"::mlir::StringAttr">:$optimizer, OptionalParameter<"::mlir::StringAttr">:$loss,
+                        OptionalParameter<"::mlir::FloatAttr">:$rate);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -6,8 +6,8 @@
 //   auto history = run.fit(train, {.epochs = 100, .batch = 64, .schedule = vx::train::cosine(3e-3, 1e-5), .seed = 7,
 //                                  .callbacks = {vx::train::log(), vx::train::checkpoint(10, "checkpoints")}});
 //   run.save("digits.safetensors");
-#ifndef VX_TRAIN_TRAIN_HPP
-#define VX_TRAIN_TRAIN_HPP
+#ifndef VX_TRAIN_HPP
+#define VX_TRAIN_HPP
 
 #include "vx/train/callbacks.hpp"
 #include "vx/train/dataset.hpp"

@@ -1,7 +1,8 @@
 // Losses as graphs.
-#ifndef VX_LIB_AUTODIFF_LOSSES_H
-#define VX_LIB_AUTODIFF_LOSSES_H
+#ifndef VX_AUTODIFF_LOSSES_H
+#define VX_AUTODIFF_LOSSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "vx/Autodiff/Training.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
 
@@ -17,6 +18,9 @@ struct LossResults {
 /// name. Null, after an error, where the output has no such loss.
 LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, mlir::Value output,
                       llvm::function_ref<mlir::Value(llvm::StringRef name, mlir::RankedTensorType type)> addInput);
+
+/// The rows of the first input that has some, which a loss that the model has made is taken to be the mean over.
+DimAttr getBatch(mlir::func::FuncOp function);
 
 } // namespace vx
 

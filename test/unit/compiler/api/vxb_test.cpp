@@ -1,0 +1,184 @@
+// The C interface that vx/builder.hpp is made of: pointers, order, and what is no value.
+#include "vx/compiler/vxb.h"
+
+#include "gtest/gtest.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace {
+
+using Graph = std::unique_ptr<vxb_graph, decltype(&vxb_graph_release)>;
+Graph create() {
+  vxb_graph *graph = nullptr;
+  EXPECT_EQ(vxb_graph_create("test", &graph), VXC_DONE);
+  return {graph, vxb_graph_release};
+}
+
+const vxb_dim dims[] = {{-1, "n"}, {4, nullptr}};
+const vxb_type type = {VXB_F32, 2, dims};
+const vxb_input input = {"x", type};
+const vxb_place place = {"fc", "Linear", "/folder/model.cpp", 7};
+
+// Each pointer that may not be null, and is, is VXC_USAGE, and the graph says which.
+TEST(Vxb, nullPointers) {
+  EXPECT_EQ(vxb_graph_create(nullptr, nullptr), VXC_USAGE);
+  vxb_graph_release(nullptr);
+  EXPECT_STREQ(vxb_graph_message(nullptr), "");
+  vxb_value value = 0;
+  int32_t body = 0;
+  vxb_type out = {};
+  vxb_variable_info variable = {};
+  variable.struct_size = sizeof(variable);
+  vxb_training training = {};
+  training.struct_size = sizeof(training);
+  vxc_options options = {};
+  options.struct_size = sizeof(options);
+  const float data[4] = {};
+  EXPECT_EQ(vxb_symbol(nullptr, "n", 0, 1, 1), VXC_USAGE);
+  EXPECT_EQ(vxb_node(nullptr, "Relu", 1, &value, 0, nullptr, nullptr, 1, &value), VXC_USAGE);
+  EXPECT_EQ(vxb_compile(nullptr, "x.vxm", &options), VXC_USAGE);
+  struct Case {
+    const char *missing;
+    std::function<vxc_result(vxb_graph *)> call;
+  };
+  const Case cases[] = {
+      {"message", [&](vxb_graph *g) { return vxb_graph_fail(g, nullptr, nullptr); }},
+      {"name", [&](vxb_graph *g) { return vxb_symbol(g, nullptr, 0, 1, 1); }},
+      {"info", [&](vxb_graph *g) { return vxb_variable(g, nullptr, nullptr, &value); }},
+      {"name", [&](vxb_graph *g) { return vxb_variable(g, &variable, nullptr, &value); }},
+      {"name", [&](vxb_graph *g) { return vxb_function_begin(g, nullptr, 0, nullptr, nullptr, nullptr); }},
+      {"inputs", [&](vxb_graph *g) { return vxb_function_begin(g, "f", 1, nullptr, nullptr, &value); }},
+      {"out_inputs", [&](vxb_graph *g) { return vxb_function_begin(g, "f", 1, &input, nullptr, nullptr); }},
+      {"names", [&](vxb_graph *g) { return vxb_function_end(g, 1, nullptr, &value); }},
+      {"op", [&](vxb_graph *g) { return vxb_node(g, nullptr, 0, nullptr, 0, nullptr, nullptr, 0, nullptr); }},
+      {"inputs", [&](vxb_graph *g) { return vxb_node(g, "Relu", 1, nullptr, 0, nullptr, nullptr, 1, &value); }},
+      {"attributes", [&](vxb_graph *g) { return vxb_node(g, "Relu", 1, &value, 1, nullptr, nullptr, 1, &value); }},
+      {"out_values", [&](vxb_graph *g) { return vxb_node(g, "Relu", 1, &value, 0, nullptr, nullptr, 1, nullptr); }},
+      {"type", [&](vxb_graph *g) { return vxb_constant(g, nullptr, data, sizeof(data), nullptr, &value); }},
+      {"data", [&](vxb_graph *g) { return vxb_constant(g, &type, nullptr, sizeof(data), nullptr, &value); }},
+      {"dims", [&](vxb_graph *g) { return vxb_sizes(g, 2, nullptr, nullptr, &value); }},
+      {"carried", [&](vxb_graph *g) { return vxb_body_begin(g, 1, 1, nullptr, nullptr, &value); }},
+      {"values", [&](vxb_graph *g) { return vxb_body_end(g, 1, nullptr, &body); }},
+      {"out_type", [&](vxb_graph *g) { return vxb_value_type(g, 0, nullptr); }},
+      {"training", [&](vxb_graph *g) { return vxb_train(g, nullptr); }},
+      {"evaluate", [&](vxb_graph *g) { return vxb_train(g, &training); }},
+  };
+  for (const Case &one : cases) {
+    const Graph graph = create();
+    EXPECT_EQ(one.call(graph.get()), VXC_USAGE) << one.missing;
+    const std::string message = vxb_graph_message(graph.get());
+    EXPECT_EQ(message, "argument '" + std::string(one.missing) + "' is a null pointer");
+  }
+  const Graph graph = create();
+  EXPECT_EQ(vxb_compile(graph.get(), "x.vxm", nullptr), VXC_USAGE);
+  EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, nullptr), VXC_USAGE);
+  EXPECT_EQ(vxb_export(graph.get(), "f", nullptr, nullptr, nullptr, nullptr), VXC_USAGE);
+  EXPECT_EQ(out.rank, 0u);
+}
+
+// What comes at the wrong time, and what is no value, is told with its place; nothing is left half done.
+TEST(Vxb, faults) {
+  struct Case {
+    const char *message;
+    std::function<vxc_result(vxb_graph *)> call;
+  };
+  vxb_value value = 0, none = -2, much = 1000;
+  int32_t body = 0;
+  vxb_type out = {};
+  const char *name = "y";
+  const auto begin = [&](vxb_graph *g) { EXPECT_EQ(vxb_function_begin(g, "f", 1, &input, &place, &value), VXC_DONE); };
+  const vxb_attribute wrong = {"body", VXB_BODY, 1, nullptr, nullptr, nullptr, 3};
+  const vxb_attribute empty = {"axis", VXB_INT, 1, nullptr, nullptr, nullptr, 0};
+  const vxb_attribute kind = {"axis", static_cast<vxb_attribute_kind>(9), 1, nullptr, nullptr, nullptr, 0};
+  const auto node = [&](vxb_graph *g, const char *op, const vxb_value *in, const vxb_attribute *attribute = nullptr) {
+    return vxb_node(g, op, 1, in, attribute ? 1 : 0, attribute, &place, 1, &value);
+  };
+  const Case cases[] = {
+      {"model.cpp:7: fc (Linear): stands outside of a function: tensors are made in Graph::function",
+       [&](vxb_graph *g) { return node(g, "Relu", &value); }},
+      {"no function is recorded that could end here",
+       [&](vxb_graph *g) { return vxb_function_end(g, 1, &name, &value); }},
+      {"no body is recorded that could end here", [&](vxb_graph *g) { return vxb_body_end(g, 1, &value, &body); }},
+      {"model.cpp:7: fc (Linear): function 'h' begins inside of function 'f'",
+       [&](vxb_graph *g) { return begin(g), vxb_function_begin(g, "h", 1, &input, &place, &value); }},
+      {"model.cpp:7: fc (Linear): takes a tensor that has no value: none was given to it",
+       [&](vxb_graph *g) { return begin(g), node(g, "Relu", &none); }},
+      {"model.cpp:7: fc (Linear): takes a tensor that has no value: none was given to it",
+       [&](vxb_graph *g) { return begin(g), node(g, "Relu", &much); }},
+      {"model.cpp:7: fc (Linear): the op is not imported",
+       [&](vxb_graph *g) { return begin(g), node(g, "Magic", &value); }},
+      {"model.cpp:7: fc (Linear): takes a body that is not there, or for the second time: 3",
+       [&](vxb_graph *g) { return begin(g), node(g, "Loop", &value, &wrong); }},
+      {"model.cpp:7: fc (Linear): attribute 'axis' has a null pointer for its elements",
+       [&](vxb_graph *g) { return begin(g), node(g, "Softmax", &value, &empty); }},
+      {"model.cpp:7: fc (Linear): attribute 'axis' has kind 9, which is none",
+       [&](vxb_graph *g) { return begin(g), node(g, "Softmax", &value, &kind); }},
+      {"model.cpp:7: fc (Linear): tensor 'fc_output': expects 32 bytes of raw data, got 3",
+       [&](vxb_graph *g) {
+         const vxb_dim two[] = {{2, nullptr}, {4, nullptr}};
+         const vxb_type small = {VXB_F32, 2, two};
+         return begin(g), vxb_constant(g, &small, "abc", 3, &place, &value);
+       }},
+      {"model.cpp:7: fc (Linear): a constant wants sizes that are numbers, got n as dimension 0",
+       [&](vxb_graph *g) { return begin(g), vxb_constant(g, &type, "abc", 3, &place, &value); }},
+      {"model.cpp:7: fc (Linear): stores what is no variable",
+       [&](vxb_graph *g) { return begin(g), vxb_store(g, value, value, &place); }},
+      {"takes a tensor that has no value: none was given to it",
+       [&](vxb_graph *g) { return begin(g), vxb_value_type(g, much, &out); }},
+  };
+  for (const Case &one : cases) {
+    const Graph graph = create();
+    value = 0;
+    EXPECT_EQ(one.call(graph.get()), VXC_UNSUPPORTED) << one.message;
+    EXPECT_STREQ(vxb_graph_message(graph.get()), one.message);
+    // The first fault stays, whatever comes.
+    EXPECT_EQ(vxb_function_begin(graph.get(), "later", 1, &input, &place, &value), VXC_UNSUPPORTED);
+    EXPECT_STREQ(vxb_graph_message(graph.get()), one.message);
+  }
+}
+
+// Fields that the caller does not know of are zero.
+TEST(Vxb, structSizes) {
+  const Graph graph = create();
+  vxb_variable_info variable = {};
+  variable.struct_size = offsetof(vxb_variable_info, init);
+  variable.name = "w";
+  const vxb_dim two = {2, nullptr};
+  variable.type = {VXB_F32, 1, &two};
+  variable.init = static_cast<vxb_init_kind>(77);
+  vxb_value value = -2;
+  EXPECT_EQ(vxb_variable(graph.get(), &variable, &place, &value), VXC_DONE);
+  EXPECT_GE(value, 0);
+}
+
+// Options that a graph has its own words for are refused, and so is a graph whose function has not ended.
+TEST(Vxb, compile) {
+  const Graph graph = create();
+  std::string message;
+  vxc_options options = {};
+  options.struct_size = sizeof(options);
+  options.targets = "cpu";
+  options.user_data = &message;
+  options.on_message = [](void *data, vxc_severity, const char *text) { *static_cast<std::string *>(data) = text; };
+  vxc_module *module = nullptr;
+  vxb_value value = 0;
+  EXPECT_EQ(vxb_function_begin(graph.get(), "f", 1, &input, &place, &value), VXC_DONE);
+  const char *name = "y";
+  EXPECT_EQ(vxb_function_end(graph.get(), 1, &name, &value), VXC_DONE);
+  options.loss = "mse";
+  EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_USAGE);
+  EXPECT_EQ(message, "option 'loss' is for models of files; a graph says what trains it");
+  options.loss = nullptr;
+  EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_DONE) << message;
+  EXPECT_GT(vxc_module_size(module), 0u);
+  vxc_module_release(module);
+  EXPECT_EQ(vxb_function_begin(graph.get(), "h", 1, &input, &place, &value), VXC_DONE);
+  EXPECT_EQ(vxb_compile_bytes(graph.get(), &options, &module), VXC_UNSUPPORTED);
+  EXPECT_EQ(message, "the graph is compiled before its last function has ended");
+  EXPECT_EQ(module, nullptr);
+}
+
+} // namespace
