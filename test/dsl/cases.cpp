@@ -13,66 +13,108 @@
 using namespace vx::build;
 
 static void addElementwise(Graph &g) {
-#define UNARY(name) g.function(#name, {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return name(x); });
-  UNARY(abs)
-  UNARY(ceil)
-  UNARY(floor)
-  UNARY(round) UNARY(sign) UNARY(exp) UNARY(sin) UNARY(cos) UNARY(tan) UNARY(tanh) UNARY(erf) UNARY(reciprocal)
-      UNARY(sigmoid) UNARY(softplus) UNARY(softsign) UNARY(relu) UNARY(selu) UNARY(mish) UNARY(hard_swish) UNARY(silu)
-          UNARY(gelu) UNARY(elu) UNARY(celu) UNARY(leaky_relu) UNARY(hard_sigmoid) UNARY(softmax) UNARY(log_softmax)
-              UNARY(logsumexp) UNARY(argmax) UNARY(argmin)
+#define UNARY(name) g.function(#name, {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return name(x); })
+  UNARY(abs);
+  UNARY(ceil);
+  UNARY(floor);
+  UNARY(round);
+  UNARY(sign);
+  UNARY(exp);
+  UNARY(sin);
+  UNARY(cos);
+  UNARY(tan);
+  UNARY(tanh);
+  UNARY(erf);
+  UNARY(reciprocal);
+  UNARY(sigmoid);
+  UNARY(softplus);
+  UNARY(softsign);
+  UNARY(relu);
+  UNARY(selu);
+  UNARY(mish);
+  UNARY(hard_swish);
+  UNARY(silu);
+  UNARY(gelu);
+  UNARY(elu);
+  UNARY(celu);
+  UNARY(leaky_relu);
+  UNARY(hard_sigmoid);
+  UNARY(softmax);
+  UNARY(log_softmax);
+  UNARY(logsumexp);
+  UNARY(argmax);
+  UNARY(argmin);
 #undef UNARY
-#define POSITIVE(name) g.function(#name, {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return name(abs(x) + 0.25); });
-                  POSITIVE(sqrt) POSITIVE(log) POSITIVE(rsqrt)
+#define POSITIVE(name) g.function(#name, {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return name(abs(x) + 0.25); })
+  POSITIVE(sqrt);
+  POSITIVE(log);
+  POSITIVE(rsqrt);
 #undef POSITIVE
-                      g.function("gelu_tanh", {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return gelu(x, Gelu::tanh); });
+  g.function("gelu_tanh", {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return gelu(x, Gelu::tanh); });
   g.function("is_nan", {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return is_nan(sqrt(x)); });
   g.function("is_inf", {"x"}, {"y"}, [&](Tensor<f32, "n", 5> x) { return is_inf(x / max(x, 0.0)); });
 #define BINARY(name, expression)                                                                                       \
-  g.function(name, {"a", "b"}, {"y"}, [&](Tensor<f32, "n", 5> a, Tensor<f32, "n", 5> b) { return expression; });
-  BINARY("add", a + b)
-  BINARY("sub", a - b)
-  BINARY("mul", a * b)
-  BINARY("div", a / b) BINARY("minimum", min(a, b)) BINARY("maximum", max(a, b)) BINARY("less", a < b)
-      BINARY("less_equal", a <= b) BINARY("greater", a > b) BINARY("greater_equal",
-                                                                   a >= b) BINARY("equal", equal(round(a), round(b)))
-          BINARY("not_equal", not_equal(round(a), round(b))) BINARY("power", pow(abs(a) + 0.5, b))
-              BINARY("logical", logical_or(logical_and(a > 0.0, b > 0.0), logical_xor(a > 1.0, logical_not(b > 1.0))))
-                  BINARY("where", where(a > b, a, b)) BINARY("where_number", where(a > b, where(a > 0.0, a, -1.0), 2.0))
-                      BINARY("numbers", 2.0 - a * 3.0 + b / 0.5 + 1.0 / (b * b + 1.0))
-                          BINARY("scalars", (a.sum() + 1.0) * b - a.mean())
-                              BINARY("clamp", clamp(a, -0.5, b.mean() + 0.75))
+  g.function(name, {"a", "b"}, {"y"}, [&](Tensor<f32, "n", 5> a, Tensor<f32, "n", 5> b) { return expression; })
+  BINARY("add", a + b);
+  BINARY("sub", a - b);
+  BINARY("mul", a * b);
+  BINARY("div", a / b);
+  BINARY("minimum", min(a, b));
+  BINARY("maximum", max(a, b));
+  BINARY("less", a < b);
+  BINARY("less_equal", a <= b);
+  BINARY("greater", a > b);
+  BINARY("greater_equal", a >= b);
+  BINARY("equal", equal(round(a), round(b)));
+  BINARY("not_equal", not_equal(round(a), round(b)));
+  BINARY("power", pow(abs(a) + 0.5, b));
+  BINARY("logical", logical_or(logical_and(a > 0.0, b > 0.0), logical_xor(a > 1.0, logical_not(b > 1.0))));
+  BINARY("where", where(a > b, a, b));
+  BINARY("where_number", where(a > b, where(a > 0.0, a, -1.0), 2.0));
+  BINARY("numbers", 2.0 - a * 3.0 + b / 0.5 + 1.0 / (b * b + 1.0));
+  BINARY("scalars", (a.sum() + 1.0) * b - a.mean());
+  BINARY("clamp", clamp(a, -0.5, b.mean() + 0.75));
 #undef BINARY
 }
 
 static void addShapes(Graph &g) {
-#define SHAPE(name, expression) g.function(name, {"x"}, {"y"}, [&](Tensor<f32, "n", 3, 4> x) { return expression; });
-  SHAPE("sum_all", x.sum())
-  SHAPE("mean_all", x.mean())
-  SHAPE("max_all", x.max())
-  SHAPE("min_all", x.min()) SHAPE("prod_all", x.prod()) SHAPE("sum_last", x.sum<-1>())
-      SHAPE("mean_two", (x.mean<0, 2>())) SHAPE("max_middle", x.max<1>()) SHAPE("min_first", x.min<0>()) SHAPE(
-          "prod_last", x.prod<2>()) SHAPE("pow", x.pow(2)) SHAPE("neg", -x) SHAPE("reshape", (x.reshape<any, 6>()))
-          SHAPE("reshape_named", (x.reshape<4, "n", 3>())) SHAPE("transpose", (x.transpose<2, 0, 1>()))
-              SHAPE("unsqueeze", x.unsqueeze<-1>()) SHAPE("squeeze", x.unsqueeze<1>().squeeze<1>())
-                  SHAPE("broadcast", (x.unsqueeze<1>().broadcast<"n", 2, 3, 4>())) SHAPE("to", x.to<i64>())
-                      SHAPE("to_half", (x.to<f16>().to<f32>())) SHAPE("slice", (x.slice<2, 1, 4, 2>())) SHAPE(
-                          "select", x.select<1>(Tensor<i64>(2))) SHAPE("concat", (concat<1>(x, x.slice<1, 0, 2>(), -x)))
-                          SHAPE("split", ([&] {
-                                  auto parts = split<2, 2>(x);
-                                  return parts[1] - parts[0];
-                                }())) SHAPE("pad", (pad<1, 1, 2>(x, 0.5)))
-                              SHAPE("as", (x.as<any, 3, 4>().as<"n", 3, any>()))
-                                  SHAPE("constant",
-                                        (add_rows(x, constant<f32, 3, 4>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))))
-                                      SHAPE("full", (x * full<f32, "n", 3, 4>(0.5) + zeros<f32, "n", 3, 4>() -
-                                                     ones<f32, "n", 3, 4>())) SHAPE("stop_gradient", x.stop_gradient())
-                                          SHAPE("softmax_middle", softmax<1>(x)) SHAPE("argmax_first", argmax<0>(x))
+#define SHAPE(name, expression) g.function(name, {"x"}, {"y"}, [&](Tensor<f32, "n", 3, 4> x) { return expression; })
+  SHAPE("sum_all", x.sum());
+  SHAPE("mean_all", x.mean());
+  SHAPE("max_all", x.max());
+  SHAPE("min_all", x.min());
+  SHAPE("prod_all", x.prod());
+  SHAPE("sum_last", x.sum<-1>());
+  SHAPE("mean_two", (x.mean<0, 2>()));
+  SHAPE("max_middle", x.max<1>());
+  SHAPE("min_first", x.min<0>());
+  SHAPE("prod_last", x.prod<2>());
+  SHAPE("pow", x.pow(2));
+  SHAPE("neg", -x);
+  SHAPE("reshape", (x.reshape<any, 6>()));
+  SHAPE("reshape_named", (x.reshape<4, "n", 3>()));
+  SHAPE("transpose", (x.transpose<2, 0, 1>()));
+  SHAPE("unsqueeze", x.unsqueeze<-1>());
+  SHAPE("squeeze", x.unsqueeze<1>().squeeze<1>());
+  SHAPE("broadcast", (x.unsqueeze<1>().broadcast<"n", 2, 3, 4>()));
+  SHAPE("to", x.to<i64>());
+  SHAPE("to_half", (x.to<f16>().to<f32>()));
+  SHAPE("slice", (x.slice<2, 1, 4, 2>()));
+  SHAPE("select", x.select<1>(Tensor<i64>(2)));
+  SHAPE("concat", (concat<1>(x, x.slice<1, 0, 2>(), -x)));
+  SHAPE("split", ([&] {
+          auto parts = split<2, 2>(x);
+          return parts[1] - parts[0];
+        }()));
+  SHAPE("pad", (pad<1, 1, 2>(x, 0.5)));
+  SHAPE("as", (x.as<any, 3, 4>().as<"n", 3, any>()));
+  SHAPE("constant", (add_rows(x, constant<f32, 3, 4>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}))));
+  SHAPE("full", (x * full<f32, "n", 3, 4>(0.5) + zeros<f32, "n", 3, 4>() - ones<f32, "n", 3, 4>()));
+  SHAPE("stop_gradient", x.stop_gradient());
+  SHAPE("softmax_middle", softmax<1>(x));
+  SHAPE("argmax_first", argmax<0>(x));
 #undef SHAPE
-                                              g.function("matmul", {"a", "b"}, {"y"},
-                                                         [&](Tensor<f32, "n", 4> a, Tensor<f32, 4, 6> b) {
-                                                           return matmul(a, b);
-                                                         });
+  g.function("matmul", {"a", "b"}, {"y"}, [&](Tensor<f32, "n", 4> a, Tensor<f32, 4, 6> b) { return matmul(a, b); });
   g.function("matmul_batch", {"a", "b"}, {"y"},
              [&](Tensor<f32, "n", 3, 4> a, Tensor<f32, "n", 4, 6> b) { return matmul(a, b); });
   g.function("matmul_nt", {"a", "b"}, {"y"},
@@ -128,29 +170,30 @@ static void addControl(Graph &g) {
 static void addLayers(Graph &g) {
   const Scope s = g.root();
 #define LAYER(name, type, layer, input)                                                                                \
-  g.function(name, {"x"}, {"y"}, [layer = type(s / name)](input x) { return layer(x); });
+  g.function(name, {"x"}, {"y"}, [layer = type(s / name)](input x) { return layer(x); })
 #define ARGS(...) __VA_ARGS__
-  LAYER("linear", ARGS(Linear<4, 6>), layer, ARGS(Tensor<f32, "n", 4>))
-  LAYER("linear_rows", ARGS(Linear<4, 6>), layer, ARGS(Tensor<f32, 2, "n", 4>))
+  LAYER("linear", ARGS(Linear<4, 6>), layer, ARGS(Tensor<f32, "n", 4>));
+  LAYER("linear_rows", ARGS(Linear<4, 6>), layer, ARGS(Tensor<f32, 2, "n", 4>));
   g.function("linear_any", {"x"}, {"y"},
              [layer = Linear<any, any>(s / "linear_any", 4, 6)](Tensor<f32, "n", any> x) { return layer(x); });
   g.function(
       "linear_plain", {"x"}, {"y"},
       [layer = Linear<4, 6>(s / "linear_plain", false, orthogonal(2))](Tensor<f32, "n", 4> x) { return layer(x); });
-  LAYER("conv1d", ARGS(Conv1d<4, 6, 3, ConvOptions{.stride = 2, .padding = 1}>), layer, ARGS(Tensor<f32, "n", 4, 9>))
-  LAYER("conv2d", ARGS(Conv2d<4, 6, 3, ConvOptions{.padding = 1, .groups = 2}>), layer, ARGS(Tensor<f32, 2, 4, "n", 5>))
+  LAYER("conv1d", ARGS(Conv1d<4, 6, 3, ConvOptions{.stride = 2, .padding = 1}>), layer, ARGS(Tensor<f32, "n", 4, 9>));
+  LAYER("conv2d", ARGS(Conv2d<4, 6, 3, ConvOptions{.padding = 1, .groups = 2}>), layer,
+        ARGS(Tensor<f32, 2, 4, "n", 5>));
   LAYER("conv2d_plain", ARGS(Conv2d<4, 6, 2, ConvOptions{.dilation = 2, .bias = false}>), layer,
-        ARGS(Tensor<f32, "n", 4, 6, 5>))
-  LAYER("conv3d", ARGS(Conv3d<2, 3, 2>), layer, ARGS(Tensor<f32, "n", 2, 3, 4, 5>))
+        ARGS(Tensor<f32, "n", 4, 6, 5>));
+  LAYER("conv3d", ARGS(Conv3d<2, 3, 2>), layer, ARGS(Tensor<f32, "n", 2, 3, 4, 5>));
   LAYER("conv_transpose",
         ARGS(ConvTranspose<2, 4, 6, 3, ConvTransposeOptions{.stride = 2, .padding = 1, .output_padding = 1}>), layer,
-        ARGS(Tensor<f32, "n", 4, 3, 5>))
-  LAYER("embedding", ARGS(Embedding<6, 4>), layer, ARGS(Tensor<i64, "n", 3>))
-  LAYER("layer_norm", ARGS(LayerNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>))
-  LAYER("rms_norm", ARGS(RmsNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>))
-  LAYER("batch_norm", ARGS(BatchNorm<4>), layer, ARGS(Tensor<f32, "n", 4, 5>))
-  LAYER("group_norm", ARGS(GroupNorm<2, 4>), layer, ARGS(Tensor<f32, "n", 4, 5, 3>))
-  LAYER("attention", ARGS(MultiHeadAttention<8, 2>), layer, ARGS(Tensor<f32, 2, "n", 8>))
+        ARGS(Tensor<f32, "n", 4, 3, 5>));
+  LAYER("embedding", ARGS(Embedding<6, 4>), layer, ARGS(Tensor<i64, "n", 3>));
+  LAYER("layer_norm", ARGS(LayerNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>));
+  LAYER("rms_norm", ARGS(RmsNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>));
+  LAYER("batch_norm", ARGS(BatchNorm<4>), layer, ARGS(Tensor<f32, "n", 4, 5>));
+  LAYER("group_norm", ARGS(GroupNorm<2, 4>), layer, ARGS(Tensor<f32, "n", 4, 5, 3>));
+  LAYER("attention", ARGS(MultiHeadAttention<8, 2>), layer, ARGS(Tensor<f32, 2, "n", 8>));
   g.function("attention_causal", {"x"}, {"y"},
              [layer = MultiHeadAttention<8, 2>(s / "attention_causal", 0.1)](Tensor<f32, 2, "n", 8> x) {
                return layer(x, causal);
@@ -162,8 +205,8 @@ static void addLayers(Graph &g) {
              [layer = MultiHeadAttention<8, 2>(s / "attention_window", 0, {.window = 3})](Tensor<f32, 2, "n", 8> x) {
                return layer(x, causal);
              });
-  LAYER("feed_forward", ARGS(transformer::FeedForward<4>), layer, ARGS(Tensor<f32, 2, "n", 4>))
-  LAYER("feed_forward_gated", ARGS(transformer::FeedForward<4, 6, true>), layer, ARGS(Tensor<f32, 2, "n", 4>))
+  LAYER("feed_forward", ARGS(transformer::FeedForward<4>), layer, ARGS(Tensor<f32, 2, "n", 4>));
+  LAYER("feed_forward_gated", ARGS(transformer::FeedForward<4, 6, true>), layer, ARGS(Tensor<f32, 2, "n", 4>));
   g.function("rnn", {"x", "h"}, {"y", "last"},
              [layer = RNN<3, 4>(s / "rnn")](Tensor<f32, "n", 2, 3> x, Tensor<f32, 2, 4> h) {
                auto [y, last] = layer(x, h);
@@ -178,32 +221,37 @@ static void addLayers(Graph &g) {
              [layer = LSTM<3, 4>(s / "lstm")](Tensor<f32, "n", 2, 3> x, Tensor<f32, 2, 4> h, Tensor<f32, 2, 4> c) {
                return layer(x, h, c);
              });
-  LAYER("max_pool", ARGS(MaxPool<2, 2>), layer, ARGS(Tensor<f32, "n", 2, 6, 5>))
+  LAYER("max_pool", ARGS(MaxPool<2, 2>), layer, ARGS(Tensor<f32, "n", 2, 6, 5>));
   LAYER("max_pool_padded", ARGS(MaxPool<1, 3, PoolOptions{.stride = 2, .padding = 1}>), layer,
-        ARGS(Tensor<f32, 2, 2, "n">))
-  LAYER("avg_pool", ARGS(AvgPool<2, 3, PoolOptions{.stride = 2, .padding = 1}>), layer, ARGS(Tensor<f32, "n", 2, 6, 5>))
+        ARGS(Tensor<f32, 2, 2, "n">));
+  LAYER("avg_pool", ARGS(AvgPool<2, 3, PoolOptions{.stride = 2, .padding = 1}>), layer,
+        ARGS(Tensor<f32, "n", 2, 6, 5>));
   g.function("global_avg_pool", {"x"}, {"y"}, [&](Tensor<f32, "n", 2, 6, 5> x) { return global_avg_pool(x); });
-  LAYER("dropout", Dropout, layer, ARGS(Tensor<f32, "n", 4>))
-  LAYER("flatten", Flatten, layer, ARGS(Tensor<f32, "n", 4, 3>))
+  LAYER("dropout", Dropout, layer, ARGS(Tensor<f32, "n", 4>));
+  LAYER("flatten", Flatten, layer, ARGS(Tensor<f32, "n", 4, 3>));
   using Net =
       Sequential<Linear<4, 6>, activation::ReLU, Linear<6, 5>, activation::GELU, activation::SiLU, activation::Tanh,
                  activation::Sigmoid, activation::ELU, activation::LeakyReLU, activation::Softplus>;
-  LAYER("sequential", Net, layer, ARGS(Tensor<f32, "n", 4>))
+  LAYER("sequential", Net, layer, ARGS(Tensor<f32, "n", 4>));
 }
 
 static void addLosses(Graph &g) {
 #define LOSS(name, expression)                                                                                         \
-  g.function(name, {"x", "i"}, {"y"}, [&](Tensor<f32, "n", 6> x, Tensor<i64, "n"> i) { return expression; });
-  LOSS("cross_entropy", cross_entropy(x, i))
-  LOSS("cross_entropy_smooth", (cross_entropy(x, i, {.smoothing = 0.1})))
-  LOSS("cross_entropy_some", (cross_entropy(x, i, {.ignore_index = 2})))
-  LOSS("accuracy", accuracy(x, i))
-  LOSS("nll", nll(log_softmax(x), i))
+  g.function(name, {"x", "i"}, {"y"}, [&](Tensor<f32, "n", 6> x, Tensor<i64, "n"> i) { return expression; })
+  LOSS("cross_entropy", cross_entropy(x, i));
+  LOSS("cross_entropy_smooth", (cross_entropy(x, i, {.smoothing = 0.1})));
+  LOSS("cross_entropy_some", (cross_entropy(x, i, {.ignore_index = 2})));
+  LOSS("accuracy", accuracy(x, i));
+  LOSS("nll", nll(log_softmax(x), i));
 #undef LOSS
 #define LOSS(name, expression)                                                                                         \
-  g.function(name, {"x", "t"}, {"y"}, [&](Tensor<f32, "n", 6> x, Tensor<f32, "n", 6> t) { return expression; });
-      LOSS("mse", mse(x, t)) LOSS("l1", l1(x, t)) LOSS("huber", huber(x, t)) LOSS("bce", bce(sigmoid(x), sigmoid(t)))
-          LOSS("bce_logits", bce_logits(x, sigmoid(t))) LOSS("kl", kl(log_softmax(x), softmax(t)))
+  g.function(name, {"x", "t"}, {"y"}, [&](Tensor<f32, "n", 6> x, Tensor<f32, "n", 6> t) { return expression; })
+  LOSS("mse", mse(x, t));
+  LOSS("l1", l1(x, t));
+  LOSS("huber", huber(x, t));
+  LOSS("bce", bce(sigmoid(x), sigmoid(t)));
+  LOSS("bce_logits", bce_logits(x, sigmoid(t)));
+  LOSS("kl", kl(log_softmax(x), softmax(t)));
 #undef LOSS
 }
 
