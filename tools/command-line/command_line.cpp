@@ -44,6 +44,8 @@ static ExitCode exitCodeOf(vx_code code) {
   case VX_IO_ERROR:
   case VX_DEVICE_LOST:
   case VX_INTERNAL:
+  case VX_CANCELLED:
+  case VX_TIMED_OUT:
     break;
   }
   return ExitCode::Failed;

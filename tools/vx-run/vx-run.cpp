@@ -56,6 +56,7 @@ struct Options {
   bool print = false;
   std::string report;
   bool profile = false;
+  std::string trace;
   std::string compare;
   std::optional<uint64_t> gradientDirections; // with --check-gradient
   std::string gradientOf;
@@ -121,6 +122,11 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Report");
   app.add_flag("--profile", options.profile, "With --report: time every kernel")->group("Report");
 
+  app.add_option("--trace", options.trace,
+                 "F: write a trace of the call for Perfetto (ui.perfetto.dev): every kernel, with the nodes that it "
+                 "computes")
+      ->group("Report");
+
   app.add_option("--compare", options.compare,
                  "Two devices, e.g. cpu,vulkan: run on both, and name the first kernel whose results differ (exit 1)")
       ->group("Compare");
@@ -158,6 +164,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                                      options.profile || options.alias || options.report == "text"))
     throw usageError("--check-gradient goes with none of --alias, --compare, --output, --print, --profile and "
                      "--report=text");
+  if (!options.trace.empty() && (!options.compare.empty() || options.gradientDirections))
+    throw usageError("--trace goes with none of --compare and --check-gradient");
   if (!options.compare.empty()) {
     const std::vector<std::string> devices = splitList(options.compare);
     if (devices.size() != 2 || devices[0].empty() || devices[1].empty())
@@ -381,6 +389,8 @@ static int run(const char *name, int argc, char **argv) {
   CommandFiles commandFiles;
   addInputFiles(commandFiles, options.inputs);
   addOutputFiles(commandFiles, options.outputs);
+  if (!options.trace.empty())
+    commandFiles.addOutput("the trace", options.trace, CommandFiles::Kind::RegularFileOrStream);
   commandFiles.addStandardOutput();
   const vx::Module module = loadModule(options.module, commandFiles);
   if (options.verify)
@@ -419,7 +429,7 @@ static int run(const char *name, int argc, char **argv) {
     tellFallback(name, options.device, instance);
   vx::Call call(instance, function);
   const double instanceTime = millisecondsSince(instanceBegin);
-  call.setProfile(options.profile);
+  call.setProfile(options.profile || !options.trace.empty());
 
   std::optional<OverwrittenInputs> overwritten;
   if (options.alias)
@@ -431,6 +441,8 @@ static int run(const char *name, int argc, char **argv) {
   for (const vx::Value &result : results)
     outputs.push_back(fromRuntime(result));
 
+  if (!options.trace.empty())
+    writeFile(options.trace, call.trace());
   for (const OutputFile &file : files) {
     const Value &value = outputs[file.output];
     if (file.npy && value.tensors.empty())

@@ -3,6 +3,7 @@
 
 #include "api/dlpack.h"
 #include "api/drivers.h"
+#include "base/log.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
 #include "exec/memory_estimate.h"
@@ -203,6 +204,8 @@ const char *vx_status_report(vx_status status) {
 }
 void vx_status_release(vx_status status) { delete status; }
 void vx_string_release(char *string) { std::free(string); }
+
+void vx_set_log(vx_log_fn function, void *user, vx_log_level least) { setLog(function, user, least); }
 
 const char *vx_version(void) {
   static const std::string version =
@@ -639,6 +642,7 @@ vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inp
       object.pending = std::make_unique<PendingRuns>(*object.instance, *object.state);
     auto pending = makeRef<PendingObject>();
     pending->call = Ref<CallObject>(&object);
+    pending->run.deadline = given.deadline_ms;
     VX_RETURN_IF_ERROR(object.pending->submit({reinterpret_cast<Value *const *>(inputs), input_count},
                                               placesOf(given.place_count, given.places), given.hold != 0,
                                               pending->run));
@@ -654,18 +658,38 @@ vx_status vx_call_start(vx_pending *pending) {
   });
 }
 
+template <typename F>
+static vx::Status waitFor(vx_pending *pending, size_t count, vx_value **places, F wait) {
+  VX_RETURN_IF_ERROR(clearOutputs(count, places));
+  VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
+  PendingObject &object = *unwrap(pending);
+  VX_RETURN_IF_ERROR(checkOutputCount(object.call->function(), count));
+  std::vector<Ref<Value>> outputs;
+  VX_RETURN_IF_ERROR(wait(object, outputs));
+  for (size_t i = 0; i < count; ++i)
+    places[i] = reinterpret_cast<vx_value *>(outputs[i].detach());
+  return okStatus();
+}
+
 vx_status vx_call_wait(vx_pending *pending, size_t output_count, vx_value **out_outputs) {
   return guarded("vx_call_wait", [&]() -> Status {
-    VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
-    VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
-    PendingObject &object = *unwrap(pending);
-    VX_RETURN_IF_ERROR(checkOutputCount(object.call->function(), output_count));
-    std::vector<Ref<Value>> outputs;
-    VX_RETURN_IF_ERROR(object.call->pending->wait(object.run, outputs));
-    for (size_t i = 0; i < output_count; ++i)
-      out_outputs[i] = reinterpret_cast<vx_value *>(outputs[i].detach());
-    return okStatus();
+    return waitFor(pending, output_count, out_outputs, [](PendingObject &object, std::vector<Ref<Value>> &outputs) {
+      return object.call->pending->wait(object.run, outputs);
+    });
   });
+}
+
+vx_status vx_call_wait_for(vx_pending *pending, uint32_t timeout_ms, size_t output_count, vx_value **out_outputs) {
+  return guarded("vx_call_wait_for", [&]() -> Status {
+    return waitFor(pending, output_count, out_outputs, [&](PendingObject &object, std::vector<Ref<Value>> &outputs) {
+      return object.call->pending->waitFor(object.run, timeout_ms, outputs);
+    });
+  });
+}
+
+void vx_call_cancel(vx_pending *pending) {
+  if (pending)
+    unwrap(pending)->call->pending->cancel(unwrap(pending)->run);
 }
 
 void vx_pending_retain(vx_pending *pending) { retainUnlessNull(unwrap(pending)); }
@@ -698,6 +722,17 @@ vx_status vx_call_report(const vx_call *call, char **out_json) {
     std::string json;
     CallObject &object = const_cast<CallObject &>(*unwrap(call));
     VX_RETURN_IF_ERROR(object.idleState().report(json));
+    return copyString(json, out_json);
+  });
+}
+
+vx_status vx_call_trace(const vx_call *call, char **out_json) {
+  return guarded("vx_call_trace", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
+    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    std::string json;
+    CallObject &object = const_cast<CallObject &>(*unwrap(call));
+    VX_RETURN_IF_ERROR(object.idleState().trace(json));
     return copyString(json, out_json);
   });
 }

@@ -260,14 +260,18 @@ Status CallState::run(std::span<Value *const> given, std::vector<Ref<Value>> &ou
 }
 
 Status CallState::runStaged(StagedInputs &staged, VariableAccesses::Ticket &ticket, std::vector<Ref<Value>> &outputs,
-                            std::span<const ResultPlace> places) {
+                            std::span<const ResultPlace> places, const StopRequest &request) {
   outputs.clear();
   const Clock::time_point begin = Clock::now();
   VariableAccesses::Ticket untilDone = std::move(ticket);
   untilDone.await();
+  VX_RETURN_IF_ERROR(request.check()); // while it waited behind others
   uint64_t derived = 0;
   Status status = deriveForEntry(staged.entry(), untilDone, derived);
-  return finish(staged, /*arePlaced=*/true, begin, std::move(status), derived, outputs, places);
+  stop = &request;
+  status = finish(staged, /*arePlaced=*/true, begin, std::move(status), derived, outputs, places);
+  stop = nullptr;
+  return status;
 }
 
 Status CallState::finish(StagedInputs &given, bool arePlaced, Clock::time_point begin, Status status, uint64_t derived,
@@ -279,6 +283,7 @@ Status CallState::finish(StagedInputs &given, bool arePlaced, Clock::time_point 
   statistics = {};
   statistics.entry = given.entry();
   statistics.derived = derived;
+  statistics.begin = begin;
   statistics.kernels.resize(profile ? loaded.target().kernels.size() : 0);
   if (status.ok())
     status = stream->resetFault();
@@ -308,6 +313,52 @@ Status CallState::finish(StagedInputs &given, bool arePlaced, Clock::time_point 
   statistics.any = true;
   statistics.totalMilliseconds = millisecondsSince(begin);
   return status;
+}
+
+// The format of Chrome's traces, which Perfetto reads: complete events, in microseconds.
+Status CallState::trace(std::string &result) const {
+  if (!statistics.any)
+    return failure(VX_INVALID_ARGUMENT, "the call has not run yet");
+  if (statistics.kernels.empty())
+    return failure(VX_INVALID_ARGUMENT, "the last run was not profiled (vx_call_set_profile), so nothing was timed");
+  JsonWriter json;
+  json.beginObject().member("displayTimeUnit", "ms").key("traceEvents").beginArray();
+  auto name = [&](std::string_view what, int64_t thread, std::string_view text) {
+    json.beginObject().member("name", what).member("ph", "M").member("pid", 1).member("tid", thread);
+    json.key("args").beginObject().member("name", text).endObject().endObject();
+  };
+  auto begin = [&](std::string_view text, std::string_view category, int64_t thread, double from, double length) {
+    json.beginObject().member("name", text).member("cat", category).member("ph", "X").member("pid", 1);
+    json.member("tid", thread).member("ts", from).member("dur", length);
+  };
+  name("process_name", 0, "vx " + loaded.data().name);
+  name("thread_name", 1, "calls");
+  name("thread_name", 2, "kernels on " + loaded.device().info().name);
+  const Entry &entry = loaded.target().entries[statistics.entry];
+  begin(loaded.data().functions[functionIndex].name, "call", 1, 0, statistics.totalMilliseconds * 1e3);
+  json.key("args").beginObject().member("program", loaded.data().programs[entry.program].name);
+  json.member("replays", statistics.replays).member("dispatches", statistics.dispatches).endObject().endObject();
+  if (statistics.uploadMilliseconds > 0) {
+    begin("inputs", "upload", 1, 0, statistics.uploadMilliseconds * 1e3);
+    json.endObject();
+  }
+  for (const DispatchTime &time : statistics.times) {
+    if (time.nanoseconds < 0)
+      continue;
+    const Kernel &kernel = loaded.target().kernels[time.command->kernel];
+    begin(kernel.name, "kernel", 2, static_cast<double>(time.begin) * 1e-3,
+          static_cast<double>(time.nanoseconds) * 1e-3);
+    json.key("args").beginObject().key("nodes").beginArray();
+    if (time.command->nodes.empty())
+      for (const std::string &source : kernel.sources)
+        json.string(source);
+    for (uint32_t node : time.command->nodes)
+      json.string(loaded.data().sourceNodes[node]);
+    json.endArray().endObject().endObject();
+  }
+  json.endArray().endObject();
+  result = json.take();
+  return okStatus();
 }
 
 Status CallState::report(std::string &result) const {

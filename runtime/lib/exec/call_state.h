@@ -6,6 +6,7 @@
 #include "exec/registers.h"
 #include "exec/schedule_check.h"
 #include "exec/staged_inputs.h"
+#include "exec/stop_request.h"
 
 #include <chrono>
 #include <map>
@@ -32,8 +33,9 @@ public:
 
   // The same with inputs that have been bound and placed, whose uploads are done, by who has the turn of the ticket
   // from Instance::queueVariables; gives the ticket back.
+  // Ends early where `stop` asks for it.
   Status runStaged(StagedInputs &inputs, VariableAccesses::Ticket &ticket, std::vector<Ref<Value>> &outputs,
-                   std::span<const ResultPlace> places);
+                   std::span<const ResultPlace> places, const StopRequest &stop);
 
   // Computes a derived constant and waits.
   Status deriveAtLoad(const Derived &derived, KeptBuffer &result);
@@ -54,8 +56,9 @@ public:
   // Hands out what is kept for the next run and can be allocated again.
   void takeIdleMemory(std::vector<Ref<hal::Memory>> &memory);
 
-  // See vx_call_report.
+  // See vx_call_report and vx_call_trace.
   Status report(std::string &json) const;
+  Status trace(std::string &json) const;
 
 private:
   friend class Interpreter;
@@ -89,9 +92,16 @@ private:
     std::optional<int64_t> flops;       // nothing when the module does not state them
     std::optional<int64_t> bytes;
   };
+  // One dispatch of a run, in nanoseconds behind the run's begin.
+  struct DispatchTime {
+    const Command *command;
+    int64_t begin;
+    int64_t nanoseconds; // -1: the device did not time it
+  };
   // What the last run did.
   struct Statistics {
     bool any = false;
+    std::chrono::steady_clock::time_point begin;
     size_t entry = 0;
     double totalMilliseconds = 0;
     double uploadMilliseconds = 0;
@@ -99,6 +109,7 @@ private:
     uint64_t replays = 0;
     uint64_t derived = 0;                  // values computed before the program ran
     std::vector<KernelStatistics> kernels; // of a profiled run
+    std::vector<DispatchTime> times;       // likewise
   };
 
   CallState(const DeviceModule &loaded, Instance *instance, uint32_t function)
@@ -141,6 +152,7 @@ private:
   std::map<size_t, ProgramState> derivedPrograms; // by derived value, those that this place has computed
   StagedInputs ownInputs;                         // of runs that nobody staged
   const StagedInputs *inputs = nullptr;           // of this run
+  const StopRequest *stop = nullptr;              // of this run; null: nobody can end it
   bool isCallersStream = false;
   Ref<hal::Memory> arena;
   bool arenaHasViews = false;              // in this run

@@ -2,6 +2,7 @@
 #ifndef VX_RUNTIME_EXEC_DEVICE_CONTEXT_H
 #define VX_RUNTIME_EXEC_DEVICE_CONTEXT_H
 
+#include "base/log.h"
 #include "hal/device.h"
 
 #include <atomic>
@@ -55,8 +56,8 @@ public:
 
   // Remembers whether the device was lost in what gave `status`.
   Status noted(Status status) {
-    if (status.code() == VX_DEVICE_LOST)
-      lost.store(true, std::memory_order_relaxed);
+    if (status.code() == VX_DEVICE_LOST && !lost.exchange(true, std::memory_order_relaxed))
+      log(VX_LOG_ERROR, "{}", status.message());
     return status;
   }
   bool isLost() const { return lost.load(std::memory_order_relaxed); }

@@ -1,6 +1,7 @@
 #include "exec/device_report.h"
 
 #include "base/json_writer.h"
+#include "base/log.h"
 
 #include <fmt/ranges.h>
 
@@ -131,6 +132,20 @@ std::string DeviceReport::text() const {
     result += fmt::format("device refused: {}: {} [{}]\n", one.device, one.refusal.reason,
                           hal::refusalCodeName(one.refusal.code));
   return result;
+}
+
+void DeviceReport::log(const std::string &path) const {
+  for (const RefusedDevice &one : refused)
+    vx::log(VX_LOG_INFO, "{}: device {} is not taken: {}", path, one.device, one.refusal.reason);
+  if (!taken)
+    return;
+  const bool isOther = request.device != "auto" && request.device != taken->backend &&
+                       request.device != fmt::format("{}:{}", taken->backend, taken->index);
+  if (isOther)
+    vx::log(VX_LOG_WARNING, "{}: device {} was wanted, {}:{} ({}) is taken", path, request.device, taken->backend,
+            taken->index, taken->name);
+  else
+    vx::log(VX_LOG_INFO, "{}: device {}:{} ({}) is taken", path, taken->backend, taken->index, taken->name);
 }
 
 std::string DeviceReport::json() const {

@@ -59,6 +59,8 @@ struct DeviceReport {
   std::string json() const;
   // "cuda: this runtime has no cuda driver; vulkan: ..."
   std::string reasons() const;
+  // Tells of it (vx_set_log), for the module `path`.
+  void log(const std::string &path) const;
 };
 
 // Every backend known with its devices, see vx_list_devices.

@@ -52,11 +52,13 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   for (const DeviceCandidate &candidate : deviceCandidates(request)) {
     VX_RETURN_IF_ERROR(instance->tryCandidate(candidate, drivers));
     if (instance->deviceReport.taken) {
+      instance->deviceReport.log(instance->module().path());
       result = std::move(instance);
       return okStatus();
     }
   }
   const DeviceReport &report = instance->deviceReport;
+  report.log(instance->module().path());
   return failure(VX_NO_DEVICE, "{}: no device for '{}': {}", instance->module().path(), request.device,
                  report.reasons())
       .attachReport(report.json());

@@ -1,5 +1,6 @@
 #include "exec/instance_memory.h"
 
+#include "base/log.h"
 #include "exec/instance.h"
 
 #include <algorithm>
@@ -9,9 +10,19 @@ namespace vx {
 
 Status InstanceMemory::allocate(hal::Device &device, uint64_t size, Ref<hal::Memory> &memory) {
   memory = nullptr;
+  uint64_t dropped = 0;
+  Status status = allocateByDropping(device, size, memory, dropped);
+  if (dropped > 0)
+    log(VX_LOG_WARNING, "memory is short: {} bytes were asked for, and {} bytes that were kept for later calls dropped",
+        size, dropped);
+  return status;
+}
+
+Status InstanceMemory::allocateByDropping(hal::Device &device, uint64_t size, Ref<hal::Memory> &memory,
+                                          uint64_t &dropped) {
   // Others may take the room that is made here.
   while (!reserve(size))
-    if (!makeRoom(size))
+    if (!makeRoom(size, dropped))
       return failure(VX_OUT_OF_MEMORY,
                      "asked for {} bytes, but {} bytes are in use and the instance's memory limit is {} bytes", size,
                      used(), limit);
@@ -19,9 +30,13 @@ Status InstanceMemory::allocate(hal::Device &device, uint64_t size, Ref<hal::Mem
   Status status = attempt();
   // What is too large for the device does not fit into an empty one.
   const bool mayFit = size <= device.info().maxAllocation;
-  if (status.code() == VX_OUT_OF_MEMORY && mayFit && dropIdle())
+  auto drop = [&](uint64_t bytes) {
+    dropped += bytes;
+    return bytes > 0;
+  };
+  if (status.code() == VX_OUT_OF_MEMORY && mayFit && drop(dropIdle()))
     status = attempt();
-  while (status.code() == VX_OUT_OF_MEMORY && mayFit && dropDerived(size, false))
+  while (status.code() == VX_OUT_OF_MEMORY && mayFit && drop(dropDerived(size, false)))
     status = attempt();
   if (!status.ok()) {
     freed(size);
@@ -40,16 +55,18 @@ bool InstanceMemory::reserve(uint64_t size) {
   return true;
 }
 
-bool InstanceMemory::makeRoom(uint64_t size) {
+bool InstanceMemory::makeRoom(uint64_t size, uint64_t &dropped) {
   if (size > allowed())
     return false;
   auto missing = [&] {
     const uint64_t now = used(), most = allowed() - size;
     return now > most ? now - most : 0;
   };
-  dropIdle();
+  dropped += dropIdle();
   const uint64_t bytes = missing();
-  return bytes == 0 || dropDerived(bytes, true) != 0;
+  const uint64_t derived = bytes == 0 ? 0 : dropDerived(bytes, true);
+  dropped += derived;
+  return bytes == 0 || derived != 0;
 }
 
 uint64_t InstanceMemory::dropIdle() {

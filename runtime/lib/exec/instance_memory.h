@@ -50,7 +50,8 @@ public:
 private:
   bool reserve(uint64_t size);
   // Drops so much that `size` more bytes fit into the limit; false where that cannot be, and then no derived value.
-  bool makeRoom(uint64_t size);
+  bool makeRoom(uint64_t size, uint64_t &dropped);
+  Status allocateByDropping(hal::Device &device, uint64_t size, Ref<hal::Memory> &memory, uint64_t &dropped);
   // How many bytes of it there were.
   uint64_t dropIdle();
   // Drops at least `bytes`, or all that there is, if it is not `onlyIfEnough`. How many bytes there were.

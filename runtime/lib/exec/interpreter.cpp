@@ -369,7 +369,23 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
   return okStatus();
 }
 
+bool Interpreter::writesVariables(const Instruction &instruction) const {
+  auto isOfVariable = [&](uint32_t index) {
+    const BufferRegister &buffer = registers.buffers[index];
+    return buffer.writable && buffer.view.memory && std::ranges::any_of(program.stores, [&](uint32_t variable) {
+             return call.instance->variable(variable).view().memory == buffer.view.memory;
+           });
+  };
+  return !program.stores.empty() && std::ranges::any_of(instruction.commands, [&](const Command &command) {
+    return std::ranges::any_of(command.buffers, isOfVariable);
+  });
+}
+
 Status Interpreter::runSegment(const Instruction &instruction) {
+  if (call.stop && !hasWrittenVariables) [[unlikely]] {
+    VX_RETURN_IF_ERROR(call.stop->check());
+    hasWrittenVariables = writesVariables(instruction);
+  }
   CallState::RecordedSegment &segment = state.segments[instruction.segment];
   if (!segment.list) [[unlikely]]
     VX_RETURN_IF_ERROR(recordSegment(instruction, segment));
@@ -388,6 +404,7 @@ Status Interpreter::runSegment(const Instruction &instruction) {
       if (views[0].memory == views[1].memory && views[0].offset == views[1].offset)
         views[0].size = views[1].size = 0;
     }
+  const auto replayed = std::chrono::steady_clock::now();
   if (call.observer) [[unlikely]] {
     std::fill(segment.timings.begin(), segment.timings.end(), -1);
     VX_RETURN_IF_ERROR(replayObserved(instruction, segment));
@@ -396,13 +413,18 @@ Status Interpreter::runSegment(const Instruction &instruction) {
         call.stream->replay(*segment.list, segment.arguments, call.profile ? segment.timings.data() : nullptr));
   }
   ++call.statistics.replays;
+  // What is timed runs alone: one dispatch behind the other, from when the replay began.
+  int64_t begin = std::chrono::nanoseconds(replayed - call.statistics.begin).count();
   for (size_t i = 0; i < instruction.commands.size(); ++i) {
     const Command &command = instruction.commands[i];
     if (command.kind != hal::CommandKind::Dispatch)
       continue;
     ++call.statistics.dispatches;
-    if (call.profile)
-      countWork(command, segment.arguments[i], segment.timings[i]);
+    if (!call.profile)
+      continue;
+    countWork(command, segment.arguments[i], segment.timings[i]);
+    call.statistics.times.push_back({&command, begin, segment.timings[i]});
+    begin += std::max<int64_t>(segment.timings[i], 0);
   }
   return okStatus();
 }

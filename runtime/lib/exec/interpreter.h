@@ -36,6 +36,8 @@ private:
   Status runBufferOp(const Instruction &instruction);
   Status runListOp(const Instruction &instruction);
   Status runSegment(const Instruction &instruction);
+  // Whether a command writes bytes of a variable.
+  bool writesVariables(const Instruction &instruction) const;
   // Replays the commands one at a time and shows each dispatch to the call's observer.
   Status replayObserved(const Instruction &instruction, CallState::RecordedSegment &segment);
   Status observe(const Command &command, const hal::CommandArguments &arguments);
@@ -77,6 +79,7 @@ private:
     uint32_t site;
     int64_t iterations;
   };
+  bool hasWrittenVariables = false; // of runs that may be ended: from then on they are not
   std::vector<Committed> committed; // in the order in which the loops began
 };
 

@@ -91,7 +91,8 @@ Status PendingRuns::start(PendingRun &run) {
   {
     std::lock_guard lock(mutex);
     if (run.stage != PendingRun::Stage::Held)
-      return failure(VX_INVALID_ARGUMENT, "the run has been started before");
+      return failure(VX_INVALID_ARGUMENT, "the run {} before",
+                     run.code == VX_CANCELLED ? "was cancelled" : "has been started");
     if (!worker.joinable()) {
       try {
         worker = std::thread([this] { work(); });
@@ -99,6 +100,8 @@ Status PendingRuns::start(PendingRun &run) {
         return failure(VX_OUT_OF_MEMORY, "cannot start a thread: {}", error.code().message());
       }
     }
+    if (run.deadline > 0)
+      run.stop.setDeadline(run.deadline);
     started.push_back(&run);
     // In one order for all: who is behind another one here is so for the variables.
     run.ticket = instance.queueVariables(slots[run.slot].inputs.entry());
@@ -113,7 +116,7 @@ Status PendingRuns::finish(PendingRun &run) {
   try {
     // What was uploaded for it.
     VX_RETURN_IF_ERROR(instance.context()->noted(slot.stream->wait()));
-    return state.runStaged(slot.inputs, run.ticket, run.outputs, run.places);
+    return state.runStaged(slot.inputs, run.ticket, run.outputs, run.places, run.stop);
   } catch (const std::bad_alloc &) {
     return Status(VX_OUT_OF_MEMORY, "the system has no more memory");
   } catch (const std::exception &error) {
@@ -150,8 +153,37 @@ Status PendingRuns::wait(PendingRun &run, std::vector<Ref<Value>> &outputs) {
   if (run.stage == PendingRun::Stage::Held)
     return failure(VX_INVALID_ARGUMENT, "the run is held and has not been started");
   changed.wait(lock, [&] { return run.stage == PendingRun::Stage::Done; });
+  return takeOutputs(run, outputs);
+}
+
+Status PendingRuns::takeOutputs(const PendingRun &run, std::vector<Ref<Value>> &outputs) const {
   outputs = run.outputs;
   return run.code == VX_OK ? okStatus() : Status(run.code, run.message);
+}
+
+Status PendingRuns::waitFor(PendingRun &run, uint32_t milliseconds, std::vector<Ref<Value>> &outputs) {
+  std::unique_lock lock(mutex);
+  if (run.stage == PendingRun::Stage::Held)
+    return failure(VX_INVALID_ARGUMENT, "the run is held and has not been started");
+  const bool isDone = changed.wait_for(lock, std::chrono::milliseconds(milliseconds),
+                                       [&] { return run.stage == PendingRun::Stage::Done; });
+  if (!isDone)
+    return failure(VX_TIMED_OUT, "the run is not done after {} ms; it goes on", milliseconds);
+  return takeOutputs(run, outputs);
+}
+
+void PendingRuns::cancel(PendingRun &run) {
+  {
+    std::lock_guard lock(mutex);
+    run.stop.cancel();
+    if (run.stage != PendingRun::Stage::Held)
+      return;
+    const Status status = run.stop.check();
+    run.code = status.code();
+    run.message = status.message();
+    run.stage = PendingRun::Stage::Done;
+  }
+  giveUp(run);
 }
 
 void PendingRuns::drop(PendingRun &run) {

@@ -3,6 +3,7 @@
 #define VX_RUNTIME_EXEC_PENDING_RUNS_H
 
 #include "exec/call_state.h"
+#include "exec/stop_request.h"
 
 #include <array>
 #include <condition_variable>
@@ -15,6 +16,10 @@ namespace vx {
 // One run: its inputs wait in a slot until it is done, its results in here until somebody asks for them. It is dropped
 // before it goes.
 class PendingRun {
+public:
+  uint32_t deadline = 0; // milliseconds from the start on; 0: none
+
+private:
   friend class PendingRuns;
   enum class Stage { New, Held, Started, Done };
 
@@ -22,6 +27,7 @@ class PendingRun {
   size_t slot = 0;
   std::vector<ResultPlace> places;
   VariableAccesses::Ticket ticket;
+  StopRequest stop;
   vx_code code = VX_OK;
   std::string message;
   std::vector<Ref<Value>> outputs;
@@ -43,6 +49,10 @@ public:
   Status start(PendingRun &run);
   // The same each time.
   Status wait(PendingRun &run, std::vector<Ref<Value>> &outputs);
+  // For so long at the most.
+  Status waitFor(PendingRun &run, uint32_t milliseconds, std::vector<Ref<Value>> &outputs);
+  // See vx_call_cancel.
+  void cancel(PendingRun &run);
   // Forgets what is held, and waits for what has been started.
   void drop(PendingRun &run);
 
@@ -63,6 +73,7 @@ private:
   void giveUp(PendingRun &run);
   Status stageInputs(Slot &slot, std::span<Value *const> inputs, std::span<const ResultPlace> places);
   Status finish(PendingRun &run);
+  Status takeOutputs(const PendingRun &run, std::vector<Ref<Value>> &outputs) const;
   void work();
 
   Instance &instance;

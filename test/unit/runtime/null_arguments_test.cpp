@@ -203,10 +203,13 @@ TEST_F(NullArguments, areNamed) {
   check("vx_call_start", vx_call_start, {}, pending);
   ASSERT_EQ(vx_call_start(pending), nullptr);
   check("vx_call_wait", vx_call_wait, {}, pending, size_t(1), &madeValue);
+  check("vx_call_wait_for", vx_call_wait_for, {}, pending, uint32_t(1), size_t(1), &madeValue);
+  checkQuiet("vx_call_cancel", 1, [](size_t) { vx_call_cancel(nullptr); });
   vx_pending_release(pending);
   checkQuiet("vx_pending_retain", 1, [](size_t) { vx_pending_retain(nullptr); });
   checkQuiet("vx_pending_release", 1, [](size_t) { vx_pending_release(nullptr); });
   check("vx_call_report", vx_call_report, {}, call, &madeText);
+  check("vx_call_trace", vx_call_trace, {}, call, &madeText);
   check("vx_call_set_stream", vx_call_set_stream, {"stream"}, call, nullptr);
   check("vx_instance_call", vx_instance_call, {"function"}, instance, "main", size_t(1), &x, size_t(1), &madeValue);
 
@@ -267,6 +270,7 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_value_retain", 1, [](size_t) { vx_value_retain(nullptr); });
   checkQuiet("vx_value_release", 1, [](size_t) { vx_value_release(nullptr); });
   checkQuiet("vx_value_get_info", 1, [](size_t) { EXPECT_EQ(vx_value_get_info(nullptr).dims, nullptr); });
+  checkQuiet("vx_set_log", 3, [](size_t) { vx_set_log(nullptr, nullptr, VX_LOG_INFO); });
   checkQuiet("vx_call_retain", 1, [](size_t) { vx_call_retain(nullptr); });
   checkQuiet("vx_call_release", 1, [](size_t) { vx_call_release(nullptr); });
   checkQuiet("vx_call_set_profile", 2, [](size_t) { vx_call_set_profile(nullptr, 1); });

@@ -109,6 +109,41 @@ INSTANTIATE_TEST_SUITE_P(Devices, Pending, testing::Values("cpu", "vulkan", "cud
 
 } // namespace
 
+// A run that is held, or waits behind others, does nothing when it is cancelled, and its place is free; what is done
+// stays what it is.
+TEST_P(Pending, whatIsCancelledDoesNothing) {
+  Place place(instance, AddWeight);
+  const int32_t before = weight();
+  PendingRun *held = place.submit(1, /*hold=*/true);
+  place.runs->cancel(*held);
+  std::vector<int32_t> y;
+  EXPECT_FAILS(place.wait(held, y), VX_CANCELLED, "the run was cancelled");
+  EXPECT_FAILS(place.runs->start(*held), VX_INVALID_ARGUMENT, "the run was cancelled before");
+  VariableAccesses::Ticket other = instance->queueVariables(AddWeight); // of somebody who uses the variable now
+  PendingRun *late = place.submit(2);
+  place.runs->cancel(*late);
+  other = {};
+  EXPECT_FAILS(place.wait(late, y), VX_CANCELLED, "the run was cancelled");
+  EXPECT_EQ(weight(), before);
+  PendingRun *done = place.submit(3);
+  const std::vector<int32_t> result = place.resultOf(done);
+  place.runs->cancel(*done);
+  EXPECT_EQ(place.resultOf(done), result);
+  EXPECT_EQ(weight(), before + 3);
+}
+
+// Who waits for a time only is told that it goes on, and gets the results later.
+TEST_P(Pending, waitingForATime) {
+  Place place(instance, Read);
+  PendingRun *held = place.submit(1, /*hold=*/true);
+  std::vector<Ref<Value>> outputs;
+  EXPECT_FAILS(place.runs->waitFor(*held, 1, outputs), VX_INVALID_ARGUMENT, "the run is held and has not been started");
+  EXPECT_OK(place.runs->start(*held));
+  EXPECT_OK(place.runs->waitFor(*held, 60000, outputs));
+  EXPECT_EQ(outputs.size(), 1u);
+  EXPECT_OK(place.runs->waitFor(*held, 0, outputs));
+}
+
 // The same bits as those of a run that somebody waits for, whatever the inputs are and however many are on their way.
 TEST_P(Pending, resultsAreThoseOfRuns) {
   for (uint32_t function : {Read, Both, Mix, Two}) {

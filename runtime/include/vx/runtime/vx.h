@@ -53,7 +53,9 @@ typedef enum vx_code {
   VX_FAULT = 7, /* the data of the call is out of range, e.g. an index; the message names the source node */
   VX_IO_ERROR = 8,
   VX_DEVICE_LOST = 9, /* the device failed; make a new instance */
-  VX_INTERNAL = 10    /* a bug in the runtime or in a driver */
+  VX_INTERNAL = 10,   /* a bug in the runtime or in a driver */
+  VX_CANCELLED = 11,  /* the run was ended: vx_call_cancel, or its deadline */
+  VX_TIMED_OUT = 12   /* what was waited for is not done; it goes on */
 } vx_code;
 
 /* Kind of failure. VX_OK for 0. Immutable. */
@@ -74,6 +76,27 @@ VX_API void vx_string_release(char *string);
 
 /* The version of the runtime and of the module files it reads, e.g. "vx 0.1.0 (module abi 0.1)". Lives forever. */
 VX_API const char *vx_version(void);
+
+typedef enum vx_log_level {
+  VX_LOG_INFO = 0,    /* which device was taken, and why another one was not */
+  VX_LOG_WARNING = 1, /* a device was taken that was not the one asked for; memory was short, and what was kept for
+                         later was dropped */
+  VX_LOG_ERROR = 2,   /* a device was lost */
+  VX_LOG_NONE = 3
+} vx_log_level;
+
+/* Receives a message, UTF-8 in one line, that lives until the function returns. On any thread that calls the runtime,
+ * or is one of its own; one at a time in the whole process. It must not call the runtime. */
+typedef void (*vx_log_fn)(void *user, vx_log_level level, const char *message);
+
+/* What the runtime tells from now on goes to `function`, for the whole process: messages of `least` and above. Nothing
+ * is told at first; errors of calls are their own statuses, and told by nobody else. When this returns, the function
+ * before does not run any more.
+ *
+ * \param function  NULL: nothing is told.
+ * \param user      Handed to the function.
+ * Thread-safe. */
+VX_API void vx_set_log(vx_log_fn function, void *user, vx_log_level least);
 
 /* --- Modules ------------------------------------------------------------------------------------------------------ */
 
@@ -673,6 +696,8 @@ typedef struct vx_submit_options {
    * memory and values in it until the run is done. NULL when `place_count` is 0. */
   size_t place_count;
   const vx_result_place *places;
+  /* Milliseconds from the start on. A run that is not done by then ends where vx_call_cancel could end it. 0: none. */
+  uint32_t deadline_ms;
 } vx_submit_options;
 
 /* Checks the inputs, brings them to the device, and starts a run of the function, which a thread of the call's does.
@@ -712,6 +737,20 @@ VX_API VX_MUST_CHECK vx_status vx_call_start(vx_pending *pending);
  * Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_call_wait(vx_pending *pending, size_t output_count, vx_value **out_outputs);
 
+/* As vx_call_wait, for so many milliseconds at the most.
+ * \returns also VX_TIMED_OUT where the run is not done by then: it goes on, and may be waited for again. Thread-safe.
+ */
+VX_API VX_MUST_CHECK vx_status vx_call_wait_for(vx_pending *pending, uint32_t timeout_ms, size_t output_count,
+                                                vx_value **out_outputs);
+
+/* Asks a run to end. One that is held, or waits behind others, does nothing any more. One that goes on ends before the
+ * next part of its program that is handed to the device, as long as none has been that writes a variable: what is on
+ * the device is done first, and a program of one part, as that of most networks, is done whole. vx_call_wait returns
+ * VX_CANCELLED then; variables are as they were, and the bytes of result places may be anything. A run that is done, or
+ * writes variables already, is not cancelled, and ends as it would have.
+ * Does not wait. NULL does nothing. Thread-safe. */
+VX_API void vx_call_cancel(vx_pending *pending);
+
 /* The last release of a run that has been started waits until it is done, since it reads its inputs until then. One
  * that is held never runs. Not for an observer, nor for `release` of vx_tensor_wrap: they are part of a run. */
 VX_API void vx_pending_retain(vx_pending *pending);
@@ -734,6 +773,13 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
  * run) are null when the module does not state them.
  * \returns VX_INVALID_ARGUMENT when nothing has run yet. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_report(const vx_call *call, char **out_json);
+
+/* The last run, which was profiled, as a trace: a text that Perfetto (ui.perfetto.dev) and Chrome show. It has the
+ * call, its inputs' way to the device, and each dispatch that was timed, by the name of its kernel, with the nodes of
+ * the user's model that it computes. A profiled run does one dispatch after the other, each as long as it is drawn;
+ * between two of one replay there is no time drawn.
+ * \returns VX_INVALID_ARGUMENT when nothing has run yet, or the last run was not profiled. Thread-compatible. */
+VX_API VX_MUST_CHECK vx_status vx_call_trace(const vx_call *call, char **out_json);
 
 /* One dispatch that has just run. All of it belongs to the runtime and lives until the observer returns; an output may
  * be retained for longer. */

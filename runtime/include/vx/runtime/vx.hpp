@@ -353,6 +353,13 @@ public:
     check(vx_call_wait(object, results.size(), results.data()));
     return {results.begin(), results.end()};
   }
+  // Throws Error with VX_TIMED_OUT where it is not done by then; it goes on.
+  std::vector<Value> waitFor(uint32_t milliseconds) const {
+    std::vector<vx_value *> results(outputCount);
+    check(vx_call_wait_for(object, milliseconds, results.size(), results.data()));
+    return {results.begin(), results.end()};
+  }
+  void cancel() const { vx_call_cancel(object); }
 
 private:
   size_t outputCount = 0;
@@ -391,7 +398,8 @@ public:
     return run(std::span<const Value>(inputs.begin(), inputs.size()));
   }
   // Starts a run, unless it is held, beside this thread. `places` as for runInto, or none.
-  Pending submit(std::span<const Value> inputs, bool hold = false, std::span<const vx_result_place> places = {}) {
+  Pending submit(std::span<const Value> inputs, bool hold = false, std::span<const vx_result_place> places = {},
+                 uint32_t deadlineMs = 0) {
     std::vector<vx_value *> given;
     for (const Value &input : inputs)
       given.push_back(input.get());
@@ -400,6 +408,7 @@ public:
     options.hold = hold;
     options.place_count = places.size();
     options.places = places.data();
+    options.deadline_ms = deadlineMs;
     vx_pending *pending = nullptr;
     check(vx_call_submit(object, given.size(), given.data(), &options, &pending));
     return Pending(pending, outputCount);
@@ -410,6 +419,12 @@ public:
   std::string report() const {
     char *json = nullptr;
     check(vx_call_report(object, &json));
+    return takeString(json);
+  }
+  // For Perfetto, of a run that was profiled.
+  std::string trace() const {
+    char *json = nullptr;
+    check(vx_call_trace(object, &json));
     return takeString(json);
   }
 

@@ -243,6 +243,61 @@ TEST(Builder, stateStaysFromCallToCall) {
             "function 'add': it stores variable 'total', and models of ONNX have no variables that they change");
 }
 
+vx_code codeOf(const vx::Pending &pending, std::string *message = nullptr, int milliseconds = -1) {
+  try {
+    (void)(milliseconds < 0 ? pending.wait() : pending.waitFor(static_cast<uint32_t>(milliseconds)));
+  } catch (const vx::Error &error) {
+    if (message)
+      *message = error.what();
+    return error.code();
+  }
+  return VX_OK;
+}
+
+// A run of many parts ends in the middle of them, changes no variable, and leaves the call as it was.
+TEST(Builder, runsAreCancelled) {
+  Graph g("long");
+  const auto kept = g.root().state<f32, 2>("kept");
+  g.function("spin", {"n", "x"}, {"y"}, [&](Scalar<i64> n, Tensor<f32, 2> x) {
+    const auto y = loop(n, x, [&](Scalar<i64>, Tensor<f32, 2> s) { return s + x; });
+    kept.store(kept.read() + y);
+    return y;
+  });
+  const vx::Module module = load(g);
+  const vx::Instance instance(module, {.device = "cpu"});
+  vx::Call call(instance, module.functions()[0]);
+  const auto inputs = [](int64_t count) {
+    return std::vector<vx::Value>{vx::Value::tensor<int64_t>({}, std::vector<int64_t>{count}),
+                                  vx::Value::tensor<float>({2}, {1, 2})};
+  };
+  const int64_t forever = int64_t(1) << 40;
+  std::string message;
+  const vx::Pending first = call.submit(inputs(forever)), second = call.submit(inputs(forever));
+  EXPECT_EQ(codeOf(first, &message, 20), VX_TIMED_OUT);
+  EXPECT_EQ(message, "vx_call_wait_for: the run is not done after 20 ms; it goes on");
+  second.cancel(); // while it waits behind the first
+  first.cancel();
+  EXPECT_EQ(codeOf(first, &message), VX_CANCELLED);
+  EXPECT_EQ(message, "vx_call_wait: the run was cancelled");
+  EXPECT_EQ(codeOf(second), VX_CANCELLED);
+  EXPECT_EQ(codeOf(call.submit(inputs(forever), false, {}, 30), &message), VX_CANCELLED);
+  EXPECT_EQ(message, "vx_call_wait: the run was not done after its deadline of 30 ms");
+  // One that is held does nothing any more.
+  vx::Pending held = call.submit(inputs(3), /*hold=*/true);
+  held.cancel();
+  EXPECT_EQ(codeOf(held), VX_CANCELLED);
+  EXPECT_THROW(held.start(), vx::Error);
+  // What is done is not cancelled, and a deadline that is far has no part in it.
+  const vx::Pending done = call.submit(inputs(3), false, {}, 100000);
+  EXPECT_EQ(codeOf(done, nullptr, 100000), VX_OK);
+  done.cancel();
+  EXPECT_EQ(done.wait()[0].data<float>()[1], 8);
+  EXPECT_EQ(instance.readVariable("kept").info().element_type, VX_F32);
+  const vx::Value value = instance.readVariable("kept");
+  EXPECT_EQ(value.data<float>()[0], 4);
+  EXPECT_EQ(call.run(inputs(1))[0].data<float>()[0], 2);
+}
+
 // Initial values follow from the seed and the parameter's name alone, whatever was made before it.
 TEST(Builder, initialValuesFollowFromTheNames) {
   const auto weightOf = [](bool isLast, uint64_t seed) {
