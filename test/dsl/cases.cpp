@@ -1,7 +1,7 @@
 // A function of each function and layer of the builder, run on devices at several sizes: inputs, outputs, parameters
 // and ONNX exports go to files, which run_functions.py compares with ONNX Runtime and with the definitions.
 //
-//   dsl_cases OUT DEVICE...
+//   dsl_cases OUT TARGETS DEVICE...
 #include "vx/builder.hpp"
 #include "vx/runtime/vx.hpp"
 
@@ -300,16 +300,13 @@ static vx::Value drawInput(const vx_argument_info &input, int64_t n) {
   return vx::Value::tensor<float>(dims, numbers);
 }
 
-static int run(const std::string &out, const std::vector<std::string> &devices) {
+static int run(const std::string &out, const std::string &targets, const std::vector<std::string> &devices) {
   Graph g("cases");
   addElementwise(g);
   addShapes(g);
   addControl(g);
   addLayers(g);
   addLosses(g);
-  std::string targets;
-  for (const std::string &device : devices)
-    targets += (targets.empty() ? "" : ",") + device;
   compile(g, out + "/cases.vxm", {.targets = targets});
 
   const vx::Module module(out + "/cases.vxm");
@@ -359,12 +356,12 @@ static int run(const std::string &out, const std::vector<std::string> &devices) 
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: dsl_cases OUT DEVICE...\n");
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: dsl_cases OUT TARGETS DEVICE...\n");
     return 2;
   }
   try {
-    return run(argv[1], {argv + 2, argv + argc});
+    return run(argv[1], argv[2], {argv + 3, argv + argc});
   } catch (const std::exception &error) {
     std::fprintf(stderr, "dsl_cases: error: %s\n", error.what());
     return 1;

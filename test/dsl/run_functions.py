@@ -312,7 +312,7 @@ def main():
     arguments = parser.parse_args()
     devices = arguments.device.split(",")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([arguments.cases, folder, *devices], check=True)
+        subprocess.run([arguments.cases, folder, arguments.device, *devices], check=True)
         functions = {}
         for path in sorted(glob.glob(os.path.join(folder, f"*.{SIZES[0]}.*.npy"))):
             name, _, kind, port = os.path.basename(path).removesuffix(".npy").split(".")

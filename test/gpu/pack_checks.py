@@ -37,7 +37,7 @@ from run_models import NETWORKS, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
 # What has no code for a device, and why: the compiler refuses it, or it is the f32 program there.
-LACKS = {"vulkan": {"bf16": "shaders have no bf16", "tf32": "tf32 is f32 on Vulkan"}}
+LACKS = {"vulkan": {"tf32": "tf32 is f32 on Vulkan"}}
 SEED, OTHER_SEED = 7, 8
 # Other inputs move an output by this many bounds, or a wrong output could not be told from a right one.
 MOVES = 100

@@ -287,12 +287,10 @@ def pack_training(bin, out, targets, pattern, jobs=2):
     works |= {f"{case.name}_parts": lambda script, case=case: pack_scaled(script, case, True) for case in steps.SCALED}
     works |= {"refused_f16": lambda script: pack_refused(script, "f16"), "shadows_f16": lambda script: pack_shadows(script, "f16"),
               "shadows_bf16": lambda script: pack_shadows(script, "bf16")}
-    able = {"shadows_bf16": [target for target in targets if target != "vulkan"]}  # shaders have no bf16
-    works = {name: work for name, work in works.items() if able.get(name, targets)}
     works |= {name: lambda script, form=form: pack_form(script, *form) for name, *form in forms.CASES}
     names = [name for name in works if any(fnmatch.fnmatch(name, one) for one in pattern.split(","))]
     if not names:
         raise SystemExit(f"pack_checks.py: error: --training: want patterns of {', '.join(works)}, got '{pattern}'")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(lambda name: works[name](Script(bin, os.path.join(out, "training"), able.get(name, targets), name)), names))
+        list(pool.map(lambda name: works[name](Script(bin, os.path.join(out, "training"), targets, name)), names))
     print(f"training: {len(names)} checks", flush=True)

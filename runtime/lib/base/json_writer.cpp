@@ -109,6 +109,13 @@ JsonWriter &JsonWriter::real(double value) {
   return *this;
 }
 
+JsonWriter &JsonWriter::thousandths(int64_t value) {
+  separate();
+  const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  text += fmt::format("{}{}.{:03}", value < 0 ? "-" : "", magnitude / 1000, magnitude % 1000);
+  return *this;
+}
+
 JsonWriter &JsonWriter::boolean(bool value) {
   separate();
   text += value ? "true" : "false";

@@ -22,6 +22,8 @@ public:
   JsonWriter &number(int64_t value);
   JsonWriter &unsignedNumber(uint64_t value);
   JsonWriter &real(double value);
+  // value / 1000, with all of its digits.
+  JsonWriter &thousandths(int64_t value);
   JsonWriter &boolean(bool value);
   JsonWriter &null();
   // A document that another writer made.

@@ -327,27 +327,27 @@ Status CallState::trace(std::string &result) const {
     json.beginObject().member("name", what).member("ph", "M").member("pid", 1).member("tid", thread);
     json.key("args").beginObject().member("name", text).endObject().endObject();
   };
-  auto begin = [&](std::string_view text, std::string_view category, int64_t thread, double from, double length) {
+  auto begin = [&](std::string_view text, std::string_view category, int64_t thread, int64_t from, int64_t length) {
     json.beginObject().member("name", text).member("cat", category).member("ph", "X").member("pid", 1);
-    json.member("tid", thread).member("ts", from).member("dur", length);
+    json.member("tid", thread).key("ts").thousandths(from).key("dur").thousandths(length);
   };
+  auto toNanoseconds = [](double milliseconds) { return static_cast<int64_t>(milliseconds * 1e6); };
   name("process_name", 0, "vx " + loaded.data().name);
   name("thread_name", 1, "calls");
   name("thread_name", 2, "kernels on " + loaded.device().info().name);
   const Entry &entry = loaded.target().entries[statistics.entry];
-  begin(loaded.data().functions[functionIndex].name, "call", 1, 0, statistics.totalMilliseconds * 1e3);
+  begin(loaded.data().functions[functionIndex].name, "call", 1, 0, toNanoseconds(statistics.totalMilliseconds));
   json.key("args").beginObject().member("program", loaded.data().programs[entry.program].name);
   json.member("replays", statistics.replays).member("dispatches", statistics.dispatches).endObject().endObject();
   if (statistics.uploadMilliseconds > 0) {
-    begin("inputs", "upload", 1, 0, statistics.uploadMilliseconds * 1e3);
+    begin("inputs", "upload", 1, 0, toNanoseconds(statistics.uploadMilliseconds));
     json.endObject();
   }
   for (const DispatchTime &time : statistics.times) {
     if (time.nanoseconds < 0)
       continue;
     const Kernel &kernel = loaded.target().kernels[time.command->kernel];
-    begin(kernel.name, "kernel", 2, static_cast<double>(time.begin) * 1e-3,
-          static_cast<double>(time.nanoseconds) * 1e-3);
+    begin(kernel.name, "kernel", 2, time.begin, time.nanoseconds);
     json.key("args").beginObject().key("nodes").beginArray();
     if (time.command->nodes.empty())
       for (const std::string &source : kernel.sources)

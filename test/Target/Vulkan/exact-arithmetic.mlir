@@ -129,3 +129,29 @@ func.func @zeros() attributes {vxk.kernel, vxk.threads = 1 : i64} {
   memref.store %s, %r[%i] : memref<2xf32>
   return
 }
+
+// -----
+
+// What is rounded is used with bits that no driver knows to be its own; what is only stored is left alone.
+// CHECK-LABEL: spirv.func @rounded
+// CHECK:         %[[ZERO:.+]] = spirv.SConvert %{{.+}} : i64 to i16
+// CHECK:         %[[BITS:.+]] = spirv.Bitcast %{{.+}} : f16 to i16
+// CHECK:         %[[SAME:.+]] = spirv.BitwiseOr %[[BITS]], %[[ZERO]] : i16
+// CHECK:         %[[BACK:.+]] = spirv.Bitcast %[[SAME]] : i16 to f16
+// CHECK:         spirv.FConvert %[[BACK]] : f16 to f32
+// CHECK:         %[[STORED:.+]] = spirv.FConvert %{{.+}} : f32 to f16
+// CHECK-NOT:     spirv.Bitcast
+// CHECK:         spirv.Store "PhysicalStorageBuffer" %{{.+}}, %[[STORED]]
+func.func @rounded() attributes {vxk.kernel, vxk.threads = 1 : i64} {
+  %i = vxk.thread_id
+  %a = vxk.buffer 0 read () : memref<2xf32>
+  %r = vxk.buffer 1 write () : memref<2xf32>
+  %s = vxk.buffer 2 write () : memref<2xf16>
+  %x = memref.load %a[%i] : memref<2xf32>
+  %n = arith.truncf %x : f32 to f16
+  %w = arith.extf %n : f16 to f32
+  memref.store %w, %r[%i] : memref<2xf32>
+  %m = arith.truncf %w : f32 to f16
+  memref.store %m, %s[%i] : memref<2xf16>
+  return
+}

@@ -25,3 +25,9 @@ def cases():
         yield Case(f"size_{'x'.join(map(str, dims)) or 'scalar'}", {"x": Input("i32", dims, any_values("i32"))},
                    f"  %r = vx.cast %x : {tensor_type('i32', dims)} -> {tensor_type('f32', dims)}",
                    {"r": Result("f32", dims, Exact())})
+    # Rounded and widened again in one kernel.
+    for wide, narrow in (("f32", "f16"), ("f32", "bf16"), ("f64", "f32"), ("f64", "f16")):
+        dims = [1021]
+        yield Case(f"{wide}_through_{narrow}", {"x": Input(wide, dims, special_floats(300.0, BOUNDARIES))},
+                   f"  %n = vx.cast %x : {tensor_type(wide, dims)} -> {tensor_type(narrow, dims)}\n"
+                   f"  %r = vx.cast %n : {tensor_type(narrow, dims)} -> {tensor_type(wide, dims)}", {"r": Result(wide, dims, Exact())})

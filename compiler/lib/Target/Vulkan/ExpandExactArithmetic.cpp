@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "vx/Codegen/Common/Passes.h"
@@ -56,10 +57,61 @@ void expandErrorOfProduct(OpBuilder &builder, math::FmaOp op) {
   op.erase();
 }
 
+/// A zero that no driver can know: the upper half of the number of workgroups, which is below 2^32. It stands at the
+/// kernel's beginning.
+class HiddenZero {
+public:
+  HiddenZero(OpBuilder &builder, func::FuncOp kernel) : builder(builder), kernel(kernel) {}
+
+  /// At the insertion point, in so many bits.
+  Value get(unsigned width) {
+    Location loc = kernel.getLoc();
+    if (!above) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&kernel.getBody().front());
+      Value count = vxk::WorkgroupCountOp::create(builder, loc);
+      Value wide = arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), count);
+      above = arith::ShRUIOp::create(builder, loc, wide, arith::ConstantIntOp::create(builder, loc, 32, 64));
+    }
+    return width == 64 ? above
+                       : arith::TruncIOp::create(builder, loc, builder.getIntegerType(width), above).getResult();
+  }
+
+private:
+  OpBuilder &builder;
+  func::FuncOp kernel;
+  Value above;
+};
+
+/// Some drivers take what is rounded to a narrower type and widened again for what it was before. They cannot where the
+/// bits between have been through an operation that might have changed them.
+void keepRoundings(OpBuilder &builder, func::FuncOp kernel, HiddenZero &zero) {
+  SmallVector<arith::TruncFOp> rounded;
+  kernel.walk([&](arith::TruncFOp op) {
+    if (llvm::any_of(op->getUsers(), [](Operation *user) { return !isa<memref::StoreOp, vector::StoreOp>(user); }))
+      rounded.push_back(op);
+  });
+  for (arith::TruncFOp op : rounded) {
+    builder.setInsertionPointAfter(op);
+    Location loc = op.getLoc();
+    Type type = op.getType();
+    auto element = cast<FloatType>(getElementTypeOrSelf(type));
+    Value hidden = zero.get(element.getWidth());
+    Type bits = hidden.getType();
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      bits = vector.clone(hidden.getType());
+      hidden = vector::BroadcastOp::create(builder, loc, bits, hidden);
+    }
+    auto pattern = arith::BitcastOp::create(builder, loc, bits, op.getResult());
+    Value kept = arith::OrIOp::create(builder, loc, pattern, hidden);
+    Value back = arith::BitcastOp::create(builder, loc, type, kept);
+    op.getResult().replaceAllUsesExcept(back, pattern);
+  }
+}
+
 /// Some software drivers take the product or quotient of a constant zero for zero, whatever the other operand is: NaN
-/// and infinity would be lost. They cannot know this zero: the upper half of the number of workgroups, which is below
-/// 2^32, under the constant's sign.
-void hideZeros(OpBuilder &builder, func::FuncOp kernel) {
+/// and infinity would be lost. They cannot know a hidden zero, under the constant's sign.
+void hideZeros(OpBuilder &builder, func::FuncOp kernel, HiddenZero &zero) {
   SmallVector<OpOperand *> zeros;
   kernel.walk([&](Operation *op) {
     if (isa<arith::MulFOp, arith::DivFOp>(op))
@@ -67,24 +119,16 @@ void hideZeros(OpBuilder &builder, func::FuncOp kernel) {
         if (matchPattern(operand.get(), m_AnyZeroFloat()))
           zeros.push_back(&operand);
   });
-  if (zeros.empty())
-    return;
   Location loc = kernel.getLoc();
-  builder.setInsertionPointToStart(&kernel.getBody().front());
-  Value count = vxk::WorkgroupCountOp::create(builder, loc);
-  Value wide = arith::IndexCastUIOp::create(builder, loc, builder.getI64Type(), count);
-  Value above = arith::ShRUIOp::create(builder, loc, wide, arith::ConstantIntOp::create(builder, loc, 32, 64));
-  for (OpOperand *zero : zeros) {
-    Operation *user = zero->getOwner();
+  for (OpOperand *operand : zeros) {
+    Operation *user = operand->getOwner();
     builder.setInsertionPoint(user);
     APFloat value(0.0f);
-    matchPattern(zero->get(), m_ConstantFloat(&value));
-    Type type = zero->get().getType();
+    matchPattern(operand->get(), m_ConstantFloat(&value));
+    Type type = operand->get().getType();
     auto element = cast<FloatType>(getElementTypeOrSelf(type));
     IntegerType bits = builder.getIntegerType(element.getWidth());
-    Value pattern = above;
-    if (element.getWidth() < 64)
-      pattern = arith::TruncIOp::create(builder, loc, bits, pattern);
+    Value pattern = zero.get(element.getWidth());
     if (value.isNegative())
       pattern =
           arith::OrIOp::create(builder, loc, pattern,
@@ -93,7 +137,7 @@ void hideZeros(OpBuilder &builder, func::FuncOp kernel) {
     Value hidden = arith::BitcastOp::create(builder, loc, element, pattern);
     if (type != element)
       hidden = vector::BroadcastOp::create(builder, loc, type, hidden);
-    zero->set(hidden);
+    operand->set(hidden);
   }
 }
 
@@ -109,7 +153,9 @@ void expandExactArithmetic(func::FuncOp kernel) {
   for (math::FmaOp op : products)
     expandErrorOfProduct(builder, op);
   expandRemainders(kernel);
-  hideZeros(builder, kernel);
+  HiddenZero zero(builder, kernel);
+  keepRoundings(builder, kernel, zero);
+  hideZeros(builder, kernel, zero);
 }
 
 } // namespace vx::vulkan

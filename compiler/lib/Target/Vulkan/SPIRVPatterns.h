@@ -51,8 +51,8 @@ mlir::LogicalResult selectBitProducts(mlir::Operation *kernel);
 /// Before the conversion: divisions of indices and of 64-bit numbers in 32 bits where both operands fit.
 void narrowDivisions(mlir::func::FuncOp kernel);
 
-/// Before the conversion: the rounding errors of products, remainders of floats, and products and quotients of a
-/// constant zero, as ops that are exact in any driver.
+/// Before the conversion: the rounding errors of products, remainders of floats, numbers that are rounded and widened
+/// again, and products and quotients of a constant zero, as ops that are exact in any driver.
 void expandExactArithmetic(mlir::func::FuncOp kernel);
 
 } // namespace vx::vulkan

@@ -16,7 +16,7 @@ def ConvertToSPIRVPass : Pass<"vx-convert-to-spirv", "::mlir::ModuleOp"> {
     Numerics: no float operation is contracted, and NaN, infinity and the sign of zero are preserved. Division and square root, which
     Vulkan allows to be 2.5 ulp and more off, get one Newton step whose residual is exact without a fused
     multiply-add; so do the rounding errors of products. A remainder is divided out exactly. Constant zeros are hidden from
-    drivers that would fold their products and quotients. Products with a factor of two values become choices, and
+    drivers that would fold their products and quotients, and so is that a number is rounded only to be widened again. Products with a factor of two values become choices, and
     64-bit divisions are done in 32 bits where their operands fit, since a driver takes such products, and sums of such quotients
     and remainders, for others that stand before them. Denormals may flush. Needs: `vx-expand-math` before it. Keeps: dynamic shapes.
   }];
