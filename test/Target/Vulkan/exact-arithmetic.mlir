@@ -151,7 +151,8 @@ func.func @rounded() attributes {vxk.kernel, vxk.threads = 1 : i64} {
   %n = arith.truncf %x : f32 to f16
   %w = arith.extf %n : f16 to f32
   memref.store %w, %r[%i] : memref<2xf32>
-  %m = arith.truncf %w : f32 to f16
+  %y = arith.addf %x, %x : f32
+  %m = arith.truncf %y : f32 to f16
   memref.store %m, %s[%i] : memref<2xf16>
   return
 }
