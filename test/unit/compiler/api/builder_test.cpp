@@ -353,6 +353,36 @@ TEST(Builder, optimizersAndTheirRates) {
   EXPECT_EQ(faultOf([] { learn({.predict = "guess"}); }), "train: the graph has no function 'guess'");
 }
 
+// A training step normalises by the batch, collects its mean and variance, and drops; other functions do not.
+TEST(Builder, layersThatDifferInTraining) {
+  Graph g("forms");
+  const BatchNorm<2> norm(g.root() / "norm", 1e-5, 0.5);
+  const Dropout drop(g.root() / "drop", 0.5);
+  const auto model = [&](const Tensor<f32, "batch", 2> &x) { return drop(norm(x)); };
+  g.function("predict", {"x"}, {"y"}, [&](Tensor<f32, "batch", 2> x) { return model(x); });
+  train(g, "train_step", {"x"}, {.optimizer = Sgd{.lr = 0}},
+        [&](Tensor<f32, "batch", 2> x) { return Loss(model(x).pow(2).sum()); });
+  const vx::Module module = load(g);
+  vx::train::Session session(module, {.device = "cpu"});
+  const std::vector<vx::Value> batch = {vx::Value::tensor<float>({4, 2}, {0, 10, 2, 10, 4, 30, 6, 30})};
+  const auto predict = [&] {
+    const vx::Value y = session.call("predict", batch)[0];
+    return std::vector<float>(y.data<float>().begin(), y.data<float>().end());
+  };
+  EXPECT_NEAR(predict()[5], 30, 1e-3); // by a mean of 0 and a variance of 1
+  // Of normalised elements half are dropped, and the others doubled: 8 elements of the square 1 give 16 on average.
+  double sum = 0;
+  for (int i = 0; i < 64; ++i)
+    sum += session.train_step(batch, 0).loss;
+  EXPECT_NEAR(sum / 64, 16, 3);
+  const vx::Value mean = session.read_variable("norm.running_mean"),
+                  variance = session.read_variable("norm.running_var");
+  EXPECT_NEAR(mean.data<float>()[0], 3, 1e-3);
+  EXPECT_NEAR(mean.data<float>()[1], 20, 1e-3);
+  EXPECT_NEAR(variance.data<float>()[0], 5, 1e-3);
+  EXPECT_NEAR(predict()[5], (30 - 20) / 10.0, 1e-3);
+}
+
 TEST(Builder, compileOptionsAreChecked) {
   Graph g("options");
   g.function("f", {"x"}, {"y"}, [&](Tensor<f32, "n"> x) { return x; });
