@@ -58,7 +58,13 @@ if(VX_BUILD_TESTS)
   endforeach()
 endif()
 if(VX_BUILD_TESTS)
-  add_test(NAME docs/onnx-ops-is-current
-    COMMAND bash -c "scripts/onnx-ops | diff - docs/onnx-ops.md" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(docs/onnx-ops-is-current PROPERTIES LABELS docs)
+  # Made by a script each: from the importer's tables, and from the headers of the C interfaces.
+  foreach(pair onnx-ops:onnx-ops api-reference:api)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 script)
+    list(GET pair 1 name)
+    add_test(NAME docs/${name}-is-current
+      COMMAND bash -o pipefail -c "scripts/${script} | diff - docs/${name}.md" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(docs/${name}-is-current PROPERTIES LABELS docs)
+  endforeach()
 endif()

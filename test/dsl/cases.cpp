@@ -356,8 +356,8 @@ static int run(const std::string &out, const std::string &targets, const std::ve
 }
 
 int main(int argc, char **argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "usage: dsl_cases OUT TARGETS DEVICE...\n");
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: dsl_cases OUT TARGETS [DEVICE...]\n");
     return 2;
   }
   try {

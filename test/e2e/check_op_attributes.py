@@ -30,8 +30,11 @@ def main():
     text = re.sub(r'"\s*\n\s*"', "", text)
     table = re.findall(r'\{"(\w+)",\s*(\d+),\s*(newest\w*Opset),\s*\w+,\s*"([^"]*)"\}', text)
     domains = {"newestOpset": ("", onnx.defs.onnx_opset_version()), "newestTrainingOpset": ("ai.onnx.preview.training", 1)}
+    ours = "newestBuilderOpset"  # ops of recorded graphs, which no schema describes
     differ = 0
     for name, first, newest, spelled in table:
+        if newest == ours:
+            continue
         domain, newest = domains[newest]
         for version in range(int(first), newest + 1):
             try:
@@ -46,7 +49,8 @@ def main():
     if len(table) < 100 or len(table) != lines:
         differ += 1
         print(f"read {len(table)} lines of the table, which has {lines}")
-    print(f"{len(table)} ops up to version {domains['newestOpset'][1]}, {differ} differ")
+    compared = sum(entry[2] != ours for entry in table)
+    print(f"{compared} ops up to version {domains['newestOpset'][1]}, {differ} differ")
     return 1 if differ else 0
 
 

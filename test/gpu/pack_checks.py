@@ -29,6 +29,7 @@ import quantization  # noqa: E402
 import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
 from pack_op_gradients import pack_op_gradients  # noqa: E402
+from pack_functions import pack_functions  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
@@ -234,6 +235,7 @@ def main():
     parser.add_argument("--training", default="*", help="patterns of names: which training steps; nothing for none")
     parser.add_argument("--gradients", default="mlp,mlp_qat,tagger,resnet18", help="networks whose gradients by all weights are compared")
     parser.add_argument("--op-gradients", type=int, default=6, help="gradients of one of so many cases of each family of --ops; 0 for none")
+    parser.add_argument("--functions", choices=["yes", "no"], default="yes", help="functions and layers of the builder")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
     listed = lambda text: [entry for entry in text.split(",") if entry]
@@ -250,6 +252,8 @@ def main():
         pack.plan("programs", pack_programs(options.bin, options.out, first, count, pack.targets))
     if options.training:
         pack_training(options.bin, options.out, pack.targets, options.training)
+    if options.functions == "yes":
+        pack_functions(options.bin, options.out, pack.targets)
     with tempfile.TemporaryDirectory() as scratch:
         for work, names in ((pack_network, options.models), (pack_gradients, options.gradients)):
             for name in listed(names):

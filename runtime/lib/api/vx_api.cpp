@@ -326,32 +326,39 @@ static Status copySymbols(size_t count, const vx_symbol_value *symbols, std::vec
   return okStatus();
 }
 
+// `isLoaded`: see InstanceSetup.
+static Status makeInstance(vx_module *module, const vx_instance_options *options, bool isLoaded,
+                           Ref<Instance> &instance) {
+  VX_RETURN_IF_ERROR(checkPointer(module, "module"));
+  vx_instance_options given;
+  VX_RETURN_IF_ERROR(copyOptions(options, given));
+  DeviceRequest request;
+  VX_RETURN_IF_ERROR(parseDeviceRequest(given.device, given.device_order, allDrivers(), request));
+  request.noFallback = given.no_fallback != 0;
+  request.threads = given.threads;
+  request.waitLimitMs = given.wait_limit_ms;
+  request.variant = given.variant ? given.variant : "";
+  InstanceSetup setup;
+  setup.seed = given.seed;
+  setup.memoryLimit = given.memory_limit;
+  setup.isLoaded = isLoaded;
+  setup.share = Ref<Instance>(unwrap(given.share));
+  if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
+                      given.wait_limit_ms))
+    return failure(VX_INVALID_ARGUMENT, "options choose a device and an instance to share with, which has its own");
+  if (given.share && given.memory_limit)
+    return failure(VX_INVALID_ARGUMENT,
+                   "options set a memory limit of {} bytes and an instance to share with, which has its own",
+                   given.memory_limit);
+  VX_RETURN_IF_ERROR(copySymbols(given.symbol_count, given.symbols, setup.symbols));
+  return Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance, setup);
+}
+
 vx_status vx_instance_create(vx_module *module, const vx_instance_options *options, vx_instance **out_instance) {
   return guarded("vx_instance_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_instance, "out_instance"));
-    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
-    vx_instance_options given;
-    VX_RETURN_IF_ERROR(copyOptions(options, given));
-    DeviceRequest request;
-    VX_RETURN_IF_ERROR(parseDeviceRequest(given.device, given.device_order, allDrivers(), request));
-    request.noFallback = given.no_fallback != 0;
-    request.threads = given.threads;
-    request.waitLimitMs = given.wait_limit_ms;
-    request.variant = given.variant ? given.variant : "";
-    InstanceSetup setup;
-    setup.seed = given.seed;
-    setup.memoryLimit = given.memory_limit;
-    setup.share = Ref<Instance>(unwrap(given.share));
-    if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
-                        given.wait_limit_ms))
-      return failure(VX_INVALID_ARGUMENT, "options choose a device and an instance to share with, which has its own");
-    if (given.share && given.memory_limit)
-      return failure(VX_INVALID_ARGUMENT,
-                     "options set a memory limit of {} bytes and an instance to share with, which has its own",
-                     given.memory_limit);
-    VX_RETURN_IF_ERROR(copySymbols(given.symbol_count, given.symbols, setup.symbols));
     Ref<Instance> instance;
-    VX_RETURN_IF_ERROR(Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance, setup));
+    VX_RETURN_IF_ERROR(makeInstance(module, options, /*isLoaded=*/true, instance));
     *out_instance = reinterpret_cast<vx_instance *>(instance.detach());
     return okStatus();
   });
@@ -380,24 +387,45 @@ vx_status vx_instance_report(const vx_instance *instance, vx_report_format forma
   });
 }
 
+static Status clearEstimate(vx_memory_estimate *place) {
+  VX_RETURN_IF_ERROR(checkPointer(place, "out_estimate"));
+  const size_t size = place->struct_size;
+  if (size != sizeof(vx_memory_estimate))
+    return failure(VX_INVALID_ARGUMENT, "estimate has {} bytes, want {}", size, sizeof(vx_memory_estimate));
+  *place = {size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr};
+  return okStatus();
+}
+
+static Status estimateFunction(const Instance &instance, const char *function, size_t symbolCount,
+                               const vx_symbol_value *symbols, vx_memory_estimate *place) {
+  std::vector<BoundSymbol> sizes;
+  VX_RETURN_IF_ERROR(copySymbols(symbolCount, symbols, sizes));
+  uint32_t index = 0;
+  VX_RETURN_IF_ERROR(instance.findFunction(function, index));
+  vx_memory_estimate estimate = {};
+  VX_RETURN_IF_ERROR(estimateMemory(instance, index, sizes, estimate));
+  estimate.struct_size = place->struct_size;
+  *place = estimate;
+  return okStatus();
+}
+
 vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *function, size_t symbol_count,
                                       const vx_symbol_value *symbols, vx_memory_estimate *out_estimate) {
   return guarded("vx_instance_estimate_memory", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(out_estimate, "out_estimate"));
-    const size_t size = out_estimate->struct_size;
-    if (size != sizeof(vx_memory_estimate))
-      return failure(VX_INVALID_ARGUMENT, "estimate has {} bytes, want {}", size, sizeof(vx_memory_estimate));
-    *out_estimate = {size, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr};
+    VX_RETURN_IF_ERROR(clearEstimate(out_estimate));
     VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
-    std::vector<BoundSymbol> sizes;
-    VX_RETURN_IF_ERROR(copySymbols(symbol_count, symbols, sizes));
-    uint32_t index = 0;
-    VX_RETURN_IF_ERROR(unwrap(instance)->findFunction(function, index));
-    vx_memory_estimate estimate = {};
-    VX_RETURN_IF_ERROR(estimateMemory(*unwrap(instance), index, sizes, estimate));
-    estimate.struct_size = size;
-    *out_estimate = estimate;
-    return okStatus();
+    return estimateFunction(*unwrap(instance), function, symbol_count, symbols, out_estimate);
+  });
+}
+
+vx_status vx_module_estimate_memory(vx_module *module, const vx_instance_options *options, const char *function,
+                                    size_t symbol_count, const vx_symbol_value *symbols,
+                                    vx_memory_estimate *out_estimate) {
+  return guarded("vx_module_estimate_memory", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearEstimate(out_estimate));
+    Ref<Instance> instance;
+    VX_RETURN_IF_ERROR(makeInstance(module, options, /*isLoaded=*/false, instance));
+    return estimateFunction(*instance, function, symbol_count, symbols, out_estimate);
   });
 }
 

@@ -6,6 +6,9 @@
 
 namespace vx {
 
+// Of bytes: the most there is where the sum is none.
+inline uint64_t saturatingAdd(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+
 // Each answers false when the result is no i64: overflow or division by zero.
 inline bool checkedAdd(int64_t a, int64_t b, int64_t &result) { return !__builtin_add_overflow(a, b, &result); }
 inline bool checkedSub(int64_t a, int64_t b, int64_t &result) { return !__builtin_sub_overflow(a, b, &result); }

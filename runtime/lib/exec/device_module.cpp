@@ -56,7 +56,7 @@ Status DeviceModule::get(const Ref<Module> &module, hal::Driver &driver, uint32_
                          std::span<const uint32_t> targets, hal::Refusal &refusal, Ref<DeviceModule> &result) {
   // Gaps are compared while nobody works on the device.
   if (GuardedDevice::wanted())
-    return make(module, driver, index, request, targets, refusal, result);
+    return make(module, driver, index, request, targets, /*isLoaded=*/true, refusal, result);
   Slot::Table &table = Slot::table();
   std::shared_ptr<Slot> slot;
   {
@@ -80,7 +80,7 @@ Status DeviceModule::get(const Ref<Module> &module, hal::Driver &driver, uint32_
         return okStatus();
       }
     }
-    status = make(module, driver, index, request, targets, refusal, result);
+    status = make(module, driver, index, request, targets, /*isLoaded=*/true, refusal, result);
     if (result) {
       std::lock_guard lock(table.mutex);
       slot->live = result.get();
@@ -92,8 +92,14 @@ Status DeviceModule::get(const Ref<Module> &module, hal::Driver &driver, uint32_
   return status;
 }
 
-Status DeviceModule::make(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
+Status DeviceModule::plan(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
                           std::span<const uint32_t> targets, hal::Refusal &refusal, Ref<DeviceModule> &result) {
+  return make(module, driver, index, request, targets, /*isLoaded=*/false, refusal, result);
+}
+
+Status DeviceModule::make(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
+                          std::span<const uint32_t> targets, bool isLoaded, hal::Refusal &refusal,
+                          Ref<DeviceModule> &result) {
   Ref<hal::Device> device;
   hal::DeviceOptions options;
   options.threads = request.threads;
@@ -134,7 +140,7 @@ Status DeviceModule::make(const Ref<Module> &module, hal::Driver &driver, uint32
   if (status.ok())
     status = DeviceContext::create(std::move(device), made->deviceContext);
   if (status.ok())
-    status = made->prepare();
+    status = isLoaded ? made->prepare() : made->countConstants();
   if (status.ok()) {
     result = std::move(made);
     return okStatus();
@@ -239,7 +245,7 @@ std::span<const uint8_t> DeviceModule::bytesOf(size_t constant) const {
 }
 
 uint64_t DeviceModule::constantBytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = plannedBytes;
   // What is read in place is no memory of its own.
   for (size_t i = 0; i < constants.size(); ++i)
     if (constants[i].memory && constants[i].memory->host() != bytesOf(i).data())
@@ -259,6 +265,26 @@ Status DeviceModule::importConstant(size_t index) {
     return okStatus();
   }
   return device().importHost(bytesOf(index).data(), buffer.size, buffer.memory);
+}
+
+// As loadConstants and computeDerived leave them.
+Status DeviceModule::countConstants() {
+  const std::vector<Constant> &all = data().constants;
+  const std::vector<bool> keptConstants = readByCalls(Op::Constant, all.size());
+  constants.resize(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!keptConstants[i])
+      continue;
+    VX_RETURN_IF_ERROR(importConstant(i));
+    if (!constants[i].memory)
+      plannedBytes += constants[i].size;
+  }
+  const std::vector<Derived> &derived = target().derived;
+  const std::vector<bool> keptDerived = readByCalls(Op::Derived, derived.size());
+  for (size_t i = 0; i < derived.size(); ++i)
+    if (derived[i].variables.empty() && keptDerived[i])
+      plannedBytes += derived[i].size;
+  return okStatus();
 }
 
 // Into memory that the constant has already.

@@ -29,6 +29,9 @@ public:
   // `result` is null. Only damage to the module is an error.
   static Status get(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
                     std::span<const uint32_t> targets, hal::Refusal &refusal, Ref<DeviceModule> &result);
+  // As `get` would make it, with nothing on the device: for estimates. It has no code and no constants.
+  static Status plan(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
+                     std::span<const uint32_t> targets, hal::Refusal &refusal, Ref<DeviceModule> &result);
 
   const Ref<Module> &module() const { return loadedModule; }
   const ModuleData &data() const { return loadedModule->data(); }
@@ -58,11 +61,14 @@ private:
 
   // One for each request that somebody makes or holds a module for.
   struct Slot;
+  // With code and constants on the device, or with a count of their bytes.
   static Status make(const Ref<Module> &module, hal::Driver &driver, uint32_t index, const DeviceRequest &request,
-                     std::span<const uint32_t> targets, hal::Refusal &refusal, Ref<DeviceModule> &result);
+                     std::span<const uint32_t> targets, bool isLoaded, hal::Refusal &refusal,
+                     Ref<DeviceModule> &result);
 
   bool chooseVariant(const hal::DeviceInfo &info, bool anyFits, const std::string &wanted, std::string &reason);
   Status prepare();
+  Status countConstants();
   Status loadCode();
   Status loadConstants();
   Status importConstant(size_t index);
@@ -83,6 +89,7 @@ private:
   Ref<hal::Executable> loadedCode;
   std::vector<KeptBuffer> constants;
   std::vector<KeptBuffer> derivedConstants;
+  uint64_t plannedBytes = 0; // of constants that are counted and not loaded
   KeptBuffer empty;
 };
 

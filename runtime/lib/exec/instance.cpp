@@ -27,6 +27,7 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   instance->parsedModule = std::move(module);
   instance->deviceReport.request = request;
   instance->shared = setup.share;
+  instance->isLoaded = setup.isLoaded;
   instance->seed = setup.seed;
   VX_RETURN_IF_ERROR(instance->checkSignature());
   if (setup.share && setup.share->parsedModule.get() != instance->parsedModule.get())
@@ -34,17 +35,20 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
                    instance->module().path(), setup.share->module().path());
   VX_RETURN_IF_ERROR(instance->bindSymbols(setup.symbols));
   VX_RETURN_IF_ERROR(instance->placeVariables());
+  VX_RETURN_IF_ERROR(instance->sizeStorages());
   instance->pool.resize(instance->data().functions.size());
   instance->accessTable = setup.share ? setup.share->accessTable : std::make_shared<VariableAccesses>();
   instance->deviceMemory =
       setup.share ? setup.share->deviceMemory : makeRef<InstanceMemory>(setup.memoryLimit, instance->accessTable);
-  VX_RETURN_IF_ERROR(instance->checkLimit());
+  if (setup.isLoaded)
+    VX_RETURN_IF_ERROR(instance->checkLimit());
   // Before anybody has it, so that a place of it in a pool is known.
   instance->deviceMemory->join(*instance);
   if (setup.share) {
     instance->loadedModule = setup.share->loadedModule;
     instance->deviceReport = setup.share->deviceReport;
-    VX_RETURN_IF_ERROR(instance->loadVariables().addContext(instance->module().path()));
+    if (setup.isLoaded)
+      VX_RETURN_IF_ERROR(instance->loadVariables().addContext(instance->module().path()));
     instance->shared = nullptr;
     result = std::move(instance);
     return okStatus();
@@ -52,13 +56,15 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   for (const DeviceCandidate &candidate : deviceCandidates(request)) {
     VX_RETURN_IF_ERROR(instance->tryCandidate(candidate, drivers));
     if (instance->deviceReport.taken) {
-      instance->deviceReport.log(instance->module().path());
+      if (setup.isLoaded)
+        instance->deviceReport.log(instance->module().path());
       result = std::move(instance);
       return okStatus();
     }
   }
   const DeviceReport &report = instance->deviceReport;
-  report.log(instance->module().path());
+  if (setup.isLoaded)
+    report.log(instance->module().path());
   return failure(VX_NO_DEVICE, "{}: no device for '{}': {}", instance->module().path(), request.device,
                  report.reasons())
       .attachReport(report.json());
@@ -142,11 +148,11 @@ Status Instance::tryCandidate(const DeviceCandidate &candidate, std::span<hal::D
 
 Status Instance::tryDevice(hal::Driver &driver, uint32_t index, std::span<const uint32_t> targets,
                            hal::Refusal &refusal) {
-  VX_RETURN_IF_ERROR(
-      DeviceModule::get(parsedModule, driver, index, deviceReport.request, targets, refusal, loadedModule));
+  const auto find = isLoaded ? DeviceModule::get : DeviceModule::plan;
+  VX_RETURN_IF_ERROR(find(parsedModule, driver, index, deviceReport.request, targets, refusal, loadedModule));
   if (!loadedModule)
     return okStatus();
-  Status status = loadVariables();
+  Status status = isLoaded ? loadVariables() : okStatus();
   if (status.ok()) {
     deviceReport.taken = loadedModule->taken();
     return okStatus();
@@ -227,17 +233,24 @@ std::vector<bool> Instance::sharedStorages() const {
   return isShared;
 }
 
-// No device has room for variables that are larger than the limit alone.
-Status Instance::checkLimit() const {
+Status Instance::sizeStorages() {
   const std::vector<bool> isShared = sharedStorages();
-  int64_t total = 0;
   for (size_t i = 0; i < isShared.size(); ++i) {
     int64_t size = 0;
     VX_RETURN_IF_ERROR(data().storages[i].size.evaluate(symbolValues, size).addContext("size of storage"));
-    if (!isShared[i] && size > 0 && !checkedAdd(total, size, total))
-      total = INT64_MAX;
+    storageBytes.push_back(isShared[i] ? shared->storageBytes[i] : static_cast<uint64_t>(std::max<int64_t>(size, 0)));
   }
-  if (static_cast<uint64_t>(total) <= deviceMemory->allowed())
+  return okStatus();
+}
+
+// No device has room for variables that are larger than the limit alone.
+Status Instance::checkLimit() const {
+  const std::vector<bool> isShared = sharedStorages();
+  uint64_t total = 0;
+  for (size_t i = 0; i < isShared.size(); ++i)
+    if (!isShared[i])
+      total = saturatingAdd(total, storageBytes[i]);
+  if (total <= deviceMemory->allowed())
     return okStatus();
   return failure(VX_OUT_OF_MEMORY, "{}: the variables take {} bytes, and the instance's memory limit is {} bytes",
                  module().path(), total, deviceMemory->allowed());
@@ -256,10 +269,8 @@ Status Instance::loadVariables() {
       storages.push_back(shared->storages[i]);
       continue;
     }
-    int64_t size = 0;
-    VX_RETURN_IF_ERROR(data().storages[i].size.evaluate(symbolValues, size).addContext("size of storage"));
     Ref<hal::Memory> &memory = storages.emplace_back();
-    VX_RETURN_IF_ERROR(allocate(static_cast<uint64_t>(std::max<int64_t>(size, 0)), memory).addContext("variables"));
+    VX_RETURN_IF_ERROR(allocate(storageBytes[i], memory).addContext("variables"));
     // What one initial value covers is written once.
     if (covered[i] < memory->size())
       VX_RETURN_IF_ERROR(context.fillZero({memory.get(), 0, memory->size()}));

@@ -30,6 +30,8 @@ struct InstanceSetup {
   uint64_t seed = 0;
   // Of the instance's device memory, in bytes; 0: none. An instance that shares has that of the one it shares with.
   uint64_t memoryLimit = 0;
+  // False: for an estimate, nothing is put on the device, and nothing can be run.
+  bool isLoaded = true;
 };
 
 // Thread-safe. Calls keep it alive.
@@ -77,8 +79,8 @@ public:
   uint64_t usedMemory() const { return deviceMemory->used(); }
   // 0: none.
   uint64_t memoryLimit() const { return deviceMemory->limitBytes(); }
-  // What the variables lie in, those of another instance that they are shared with included.
-  std::span<const Ref<hal::Memory>> variableStorages() const { return storages; }
+  // Bytes of what the variables lie in, those of another instance that they are shared with included.
+  std::span<const uint64_t> variableStorages() const { return storageBytes; }
   // Hands out what the places in the pool keep for their next run.
   void takeIdleMemory(std::vector<Ref<hal::Memory>> &memory);
 
@@ -105,6 +107,7 @@ private:
   Status checkSignature() const;
   Status bindSymbols(std::span<const BoundSymbol> given);
   Status placeVariables();
+  Status sizeStorages();
   Status checkLimit() const;
   Status tryCandidate(const DeviceCandidate &candidate, std::span<hal::Driver *const> drivers);
   // With the first of `targets` that has a variant for the device.
@@ -126,10 +129,12 @@ private:
   DeviceReport deviceReport;
   Ref<DeviceModule> loadedModule;
   Ref<Instance> shared; // while it is made
+  bool isLoaded = true;
   uint64_t seed = 0;
   std::vector<int64_t> symbolValues;
   std::vector<VariablePlace> variablePlaces;
   std::vector<vx_variable_info> variableInfos;
+  std::vector<uint64_t> storageBytes;
   std::vector<Ref<hal::Memory>> storages;
   std::vector<KeptBuffer> variables;
   // By variable: null where nothing is derived from it.

@@ -1,5 +1,6 @@
 #include "exec/memory_estimate.h"
 
+#include "base/arithmetic.h"
 #include "exec/binding.h"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 namespace vx {
 
 namespace {
-
-uint64_t addBytes(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 
 // Adds up what is allocated, of one function at sizes of its symbols.
 class Estimator {
@@ -27,7 +26,7 @@ private:
   void passBlock(const Block &block);
   void addSize(std::optional<int64_t> size);
   void addAllocation(uint64_t &place, uint64_t size) {
-    place = addBytes(place, size);
+    place = saturatingAdd(place, size);
     estimate.largest = std::max(estimate.largest, size);
   }
 
@@ -179,8 +178,8 @@ Status Estimator::run(std::span<const BoundSymbol> sizes) {
   VX_RETURN_IF_ERROR(bindSizes(sizes));
   const Target &target = instance.target();
   const Entry &entry = target.entries[chooseEntry(target, index, symbols)];
-  for (const Ref<hal::Memory> &storage : instance.variableStorages())
-    addAllocation(estimate.variables, storage->size());
+  for (uint64_t storage : instance.variableStorages())
+    addAllocation(estimate.variables, storage);
   for (uint32_t derived : entry.needed)
     addAllocation(estimate.variables, target.derived[derived].size);
   addProgram(instance.data().programs[entry.program]);
@@ -196,9 +195,9 @@ Status Estimator::run(std::span<const BoundSymbol> sizes) {
     addAllocation(estimate.results, size);
   }
   estimate.constants = instance.loaded().constantBytes();
-  const uint64_t counted =
-      addBytes(addBytes(estimate.variables, estimate.arena), addBytes(estimate.inputs, estimate.results));
-  estimate.total = addBytes(counted, estimate.constants);
+  const uint64_t counted = saturatingAdd(saturatingAdd(estimate.variables, estimate.arena),
+                                         saturatingAdd(estimate.inputs, estimate.results));
+  estimate.total = saturatingAdd(counted, estimate.constants);
   const hal::DeviceInfo &info = instance.device().info();
   estimate.device_memory = info.totalMemory;
   estimate.device_largest = info.maxAllocation;

@@ -58,6 +58,17 @@ int main(int argc, char **argv) {
   if (refused(vx_instance_create(module, &options, &instance), VX_INVALID_ARGUMENT, message))
     return 1;
   options.struct_size = sizeof(options);
+  size.name = "n";
+  size.value = 3;
+  estimate.struct_size = sizeof(estimate);
+  if ((status = vx_module_estimate_memory(module, &options, NULL, 1, &size, &estimate)))
+    return failed("estimate before there is an instance", status);
+  if (estimate.results != 12 || estimate.arena != 12 || !estimate.fits)
+    return failed("estimate of 3 elements", NULL);
+  if (refused(vx_module_estimate_memory(module, &options, "other", 1, &size, &estimate), VX_NOT_FOUND,
+              "vx_module_estimate_memory: function 'other' does not exist, there are: main") ||
+      estimate.results != 0)
+    return 1;
   if ((status = vx_instance_create(module, &options, &instance)))
     return failed("instance", status);
   if ((status = vx_instance_report(instance, VX_REPORT_TEXT, &text)))
@@ -65,9 +76,6 @@ int main(int argc, char **argv) {
   if (!strstr(text, "device taken: cpu:0"))
     return failed(text, NULL);
   vx_string_release(text);
-  size.name = "n";
-  size.value = 3;
-  estimate.struct_size = sizeof(estimate);
   if ((status = vx_instance_estimate_memory(instance, NULL, 1, &size, &estimate)))
     return failed("estimate", status);
   if (estimate.results != 12 || estimate.arena != 12 || !estimate.fits)

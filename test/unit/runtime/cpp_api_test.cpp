@@ -20,6 +20,9 @@ int main(int argc, char **argv) {
     wrong += check(module.describe().starts_with("{\"version\":1,"), "describe");
     vx::Instance instance(module,
                           {.device = "cpu", .deviceOrder = "", .noFallback = true, .threads = 2, .variant = ""});
+    const vx_memory_estimate before = vx::estimateMemory(module, "main", {{{"n", 3}}}, {.device = "cpu"});
+    wrong += check(before.total == 24 && before.total == instance.estimateMemory("main", {{{"n", 3}}}).total,
+                   "estimate before there is an instance");
     vx::Call call(instance, module.functions()[0]);
     vx::Value x = vx::Value::tensor<int32_t>({3}, {1, 2, 3});
     // By way of another library's tensor: the same bytes.

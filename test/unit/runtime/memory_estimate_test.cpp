@@ -17,7 +17,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Devices, MemoryEstimate, testing::Values("cpu", "vulkan", "cuda", "rocm"),
                          [](const auto &device) { return std::string(device.param); });
 
-static Ref<Instance> makeAffine(const char *device, uint64_t limit = 0) {
+static Ref<Module> loadAffine() {
   ModuleBuilder builder;
   addAffine(builder);
   builder.addCpuTarget();
@@ -25,10 +25,47 @@ static Ref<Instance> makeAffine(const char *device, uint64_t limit = 0) {
   for (const char *vendor : {"cuda", "rocm"})
     builder.addStandInTarget(vendor);
   Ref<Module> module;
-  Ref<Instance> instance;
   EXPECT_OK(Module::load(builder.write("memory_estimate.vxm"), module));
-  EXPECT_OK(derived::makeSharing(nullptr, module, device, instance, limit));
+  return module;
+}
+
+static Ref<Instance> makeAffine(const char *device, uint64_t limit = 0) {
+  Ref<Instance> instance;
+  EXPECT_OK(derived::makeSharing(nullptr, loadAffine(), device, instance, limit));
   return instance;
+}
+
+// By the C interface, before there is an instance.
+static vx_memory_estimate planned(const Ref<Module> &module, const char *device, const char *function,
+                                  std::span<const vx_symbol_value> sizes, uint64_t limit = 0) {
+  vx_instance_options options = {};
+  options.struct_size = sizeof(options);
+  options.device = device;
+  options.no_fallback = 1;
+  options.memory_limit = limit;
+  vx_memory_estimate estimate = {};
+  estimate.struct_size = sizeof(estimate);
+  vx_status status = vx_module_estimate_memory(reinterpret_cast<vx_module *>(module.get()), &options, function,
+                                               sizes.size(), sizes.data(), &estimate);
+  EXPECT_FALSE(status) << vx_status_message(status);
+  vx_status_release(status);
+  return estimate;
+}
+
+static void expectEqual(const vx_memory_estimate &a, const vx_memory_estimate &b) {
+  EXPECT_EQ(a.constants, b.constants);
+  EXPECT_EQ(a.variables, b.variables);
+  EXPECT_EQ(a.arena, b.arena);
+  EXPECT_EQ(a.inputs, b.inputs);
+  EXPECT_EQ(a.results, b.results);
+  EXPECT_EQ(a.total, b.total);
+  EXPECT_EQ(a.largest, b.largest);
+  EXPECT_EQ(a.memory_limit, b.memory_limit);
+  EXPECT_EQ(a.device_memory, b.device_memory);
+  EXPECT_EQ(a.device_largest, b.device_largest);
+  EXPECT_EQ(a.fits, b.fits);
+  EXPECT_EQ(a.is_least, b.is_least);
+  EXPECT_EQ(a.open_size, b.open_size);
 }
 
 TEST_P(MemoryEstimate, isWhatACallTakes) {
@@ -66,6 +103,33 @@ TEST_P(MemoryEstimate, hasWhatIsDerived) {
     ASSERT_OK(runMain(*instance, {vectorValue(derived::all(1))}, outputs, function));
     EXPECT_EQ(instance->usedMemory(), estimate.total - estimate.constants) << function;
   }
+}
+
+TEST_P(MemoryEstimate, isTheSameBeforeThereIsAnInstance) {
+  const Ref<Module> affine = loadAffine();
+  Ref<Instance> instance;
+  ASSERT_OK(derived::makeSharing(nullptr, affine, GetParam(), instance));
+  for (int64_t n : {0, 1, 7, 4096}) {
+    const vx_symbol_value given{"n", n};
+    const BoundSymbol size{"n", n};
+    vx_memory_estimate estimate = {};
+    ASSERT_OK(estimateMemory(*instance, 0, {&size, 1}, estimate));
+    expectEqual(planned(affine, GetParam(), "main", {&given, 1}), estimate);
+  }
+  Ref<Module> module;
+  ASSERT_OK(Module::load(derived::Builder().write("memory_estimate_planned.vxm"), module));
+  ASSERT_OK(derived::makeSharing(nullptr, module, GetParam(), instance));
+  for (uint32_t function : {derived::Read, derived::Mix, derived::Two, derived::AddState}) {
+    vx_memory_estimate estimate = {};
+    ASSERT_OK(estimateMemory(*instance, function, {}, estimate));
+    EXPECT_NE(estimate.variables, 0u);
+    expectEqual(planned(module, GetParam(), module->data().functions[function].name.c_str(), {}), estimate);
+  }
+  // What an instance is refused for is only told.
+  vx_memory_estimate estimate = planned(module, GetParam(), nullptr, {}, 1);
+  EXPECT_EQ(estimate.memory_limit, 1u);
+  EXPECT_FALSE(estimate.fits);
+  EXPECT_FALSE(derived::makeSharing(nullptr, module, GetParam(), instance, 1).ok());
 }
 
 TEST_P(MemoryEstimate, knowsTheLimit) {

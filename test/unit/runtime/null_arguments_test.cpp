@@ -169,6 +169,9 @@ TEST_F(NullArguments, areNamed) {
   estimate.struct_size = sizeof(estimate);
   check("vx_instance_estimate_memory", vx_instance_estimate_memory, {"function", "symbols"}, instance, "main",
         size_t(0), static_cast<const vx_symbol_value *>(nullptr), &estimate);
+  check("vx_module_estimate_memory", vx_module_estimate_memory, {"options", "function", "symbols"}, module,
+        static_cast<const vx_instance_options *>(nullptr), "main", size_t(0),
+        static_cast<const vx_symbol_value *>(nullptr), &estimate);
   check("vx_tensor_create", vx_tensor_create, {}, VX_I32, 1u, dims, numbers, sizeof(numbers), &madeValue);
   void (*release)(void *) = [](void *) {};
   check("vx_tensor_wrap", vx_tensor_wrap, {"release", "user"}, VX_I32, 1u, dims, numbers, sizeof(numbers), release,

@@ -463,7 +463,7 @@ typedef struct vx_memory_estimate {
   int fits;                /* `total` and `largest` are within these three */
   int is_least;            /* sequences, loops or `open_size` may add to it what is known only when the call runs */
   const char *open_size;   /* a size that depends on data and whose range has no end, as vx_symbol_info tells: what has
-                              it counts as nothing; NULL: none. Belongs to the instance */
+                              it counts as nothing; NULL: none. Belongs to the module */
 } vx_memory_estimate;
 
 /* Tells before a call what it will take. Nothing is allocated. A size that depends on data counts with the most that
@@ -481,6 +481,25 @@ typedef struct vx_memory_estimate {
 VX_API VX_MUST_CHECK vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *function,
                                                            size_t symbol_count, const vx_symbol_value *symbols,
                                                            vx_memory_estimate *out_estimate);
+
+/* Tells the same before there is an instance: of one that vx_instance_create would make with these options, on the
+ * device that it would take. The device is opened and closed again; no code and no weights are put on it. A memory
+ * limit that the variables alone pass is no error here: `fits` is 0. While weights are put in place, more may be needed
+ * for a while than is told: those that others are derived from.
+ *
+ * \param module        Borrowed.
+ * \param options       NULL for the defaults.
+ * \param function      NULL: the first one.
+ * \param symbols       As vx_instance_estimate_memory has them; those of the instance are in `options`.
+ * \param out_estimate  Filled on success; on failure all but `struct_size` is 0.
+ * \returns As vx_instance_create and vx_instance_estimate_memory. A device that would fail only when code or weights
+ *          are put on it is not refused here.
+ *
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_module_estimate_memory(vx_module *module, const vx_instance_options *options,
+                                                         const char *function, size_t symbol_count,
+                                                         const vx_symbol_value *symbols,
+                                                         vx_memory_estimate *out_estimate);
 
 /* --- Values ------------------------------------------------------------------------------------------------------- */
 

@@ -262,11 +262,19 @@ struct InstanceOptions {
   uint64_t memoryLimit = 0; // bytes of the device, of all instances that share variables; 0: no limit
 };
 
-class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
+namespace detail {
+
+// Sizes as the C interface takes them; those that it is made of outlive it.
+inline std::vector<vx_symbol_value> givenSizes(std::span<const std::pair<std::string, int64_t>> sizes) {
+  std::vector<vx_symbol_value> given;
+  for (const auto &[name, value] : sizes)
+    given.push_back({name.c_str(), value});
+  return given;
+}
+
+class GivenOptions {
 public:
-  using Handle::Handle;
-  explicit Instance(const Module &module, const InstanceOptions &options = {}) {
-    vx_instance_options given = {};
+  explicit GivenOptions(const InstanceOptions &options) : symbols(givenSizes(options.symbols)) {
     given.struct_size = sizeof(given);
     given.share = options.share;
     given.seed = options.seed;
@@ -279,12 +287,36 @@ public:
       given.variant = options.variant.empty() ? nullptr : options.variant.c_str();
       given.wait_limit_ms = options.waitLimitMs;
     }
-    std::vector<vx_symbol_value> symbols;
-    for (const auto &[name, value] : options.symbols)
-      symbols.push_back({name.c_str(), value});
     given.symbol_count = symbols.size();
     given.symbols = symbols.data();
-    check(vx_instance_create(module.get(), &given, &object));
+  }
+  const vx_instance_options *get() const { return &given; }
+
+private:
+  std::vector<vx_symbol_value> symbols;
+  vx_instance_options given = {};
+};
+
+} // namespace detail
+
+// What a call will take of the device that an instance with these options would be on, before there is one: of a
+// function where the sizes that its inputs bind are these.
+inline vx_memory_estimate estimateMemory(const Module &module, const std::string &function,
+                                         std::span<const std::pair<std::string, int64_t>> sizes,
+                                         const InstanceOptions &options = {}) {
+  const std::vector<vx_symbol_value> symbols = detail::givenSizes(sizes);
+  vx_memory_estimate estimate = {};
+  estimate.struct_size = sizeof(estimate);
+  check(vx_module_estimate_memory(module.get(), detail::GivenOptions(options).get(), function.c_str(), symbols.size(),
+                                  symbols.data(), &estimate));
+  return estimate;
+}
+
+class Instance : public Handle<vx_instance, vx_instance_retain, vx_instance_release> {
+public:
+  using Handle::Handle;
+  explicit Instance(const Module &module, const InstanceOptions &options = {}) {
+    check(vx_instance_create(module.get(), detail::GivenOptions(options).get(), &object));
   }
 
   std::string report(vx_report_format format = VX_REPORT_TEXT) const {
@@ -295,9 +327,7 @@ public:
   // What a call of a function takes where the sizes that its inputs bind are these.
   vx_memory_estimate estimateMemory(const std::string &function,
                                     std::span<const std::pair<std::string, int64_t>> sizes) const {
-    std::vector<vx_symbol_value> symbols;
-    for (const auto &[name, value] : sizes)
-      symbols.push_back({name.c_str(), value});
+    const std::vector<vx_symbol_value> symbols = detail::givenSizes(sizes);
     vx_memory_estimate estimate = {};
     estimate.struct_size = sizeof(estimate);
     check(vx_instance_estimate_memory(object, function.c_str(), symbols.size(), symbols.data(), &estimate));
