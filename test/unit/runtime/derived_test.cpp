@@ -3,6 +3,7 @@
 #include "runtime_test.h"
 
 #include "base/file_mapping.h"
+#include "exec/memory_estimate.h"
 
 #include <fmt/ranges.h>
 
@@ -102,6 +103,25 @@ TEST_P(DerivedConstants, areComputedOnceAndReadByEveryCall) {
   // The file's bytes are still there for the next instance.
   Ref<Instance> second;
   ASSERT_OK(makeInstance(builder.write("derived.vxm"), GetParam(), second));
+}
+
+// What calls read, and not what only the load reads; before and after it.
+TEST_P(DerivedConstants, areEstimated) {
+  ModuleBuilder builder;
+  addDerived(builder);
+  Ref<Module> module;
+  ASSERT_OK(Module::load(builder.write("derived_estimate.vxm"), module));
+  DeviceRequest request;
+  ASSERT_OK(parseDeviceRequest(GetParam(), nullptr, allDrivers(), request));
+  for (bool isLoaded : {false, true}) {
+    InstanceSetup setup;
+    setup.isLoaded = isLoaded;
+    Ref<Instance> instance;
+    ASSERT_OK(Instance::create(module, request, allDrivers(), instance, setup));
+    vx_memory_estimate estimate = {};
+    ASSERT_OK(estimateMemory(*instance, 0, {}, estimate));
+    EXPECT_EQ(estimate.constants, static_cast<uint64_t>(Elements) * 4) << isLoaded;
+  }
 }
 
 TEST(DerivedConstant, aFaultIsAnErrorOfTheInstance) {
