@@ -28,8 +28,8 @@ sys.path[:0] = [HERE, os.path.join(TEST, "e2e"), os.path.join(TEST, "models")]
 import quantization  # noqa: E402
 import sensitivity  # noqa: E402
 from fill_weights import fill, make_values, missing_tensors  # noqa: E402
-from pack_op_gradients import pack_op_gradients  # noqa: E402
 from pack_functions import pack_functions  # noqa: E402
+from pack_op_gradients import pack_op_gradients  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
