@@ -79,6 +79,9 @@ class Result:
         return tensor_type(self.dtype, self.dims)
 
 
+SYMBOL = re.compile(r'vx\.symbol (?:data_dependent )?"(\w+)"')
+
+
 class Case:
     """`body` is vx text over `%name` of the inputs, and defines `%name` of the results.
 
@@ -91,8 +94,12 @@ class Case:
 
     @property
     def can_share(self):
-        """Programs with nothing at module level may stand in one function with others."""
-        return not self.header and not self.fault and len(self.runs) == 1
+        """Programs with nothing but symbols at module level may stand in one function with others that have as many runs."""
+        return not self.fault and all(SYMBOL.match(line) for line in self.header.splitlines())
+
+    @property
+    def symbols(self):
+        return [SYMBOL.match(line)[1] for line in self.header.splitlines() if SYMBOL.match(line)]
 
     def arrays(self, sizes):
         rng = np.random.default_rng(zlib.crc32(f"{self.name} {sorted(sizes.items())}".encode()))
@@ -100,19 +107,21 @@ class Case:
 
 
 def program(cases):
-    """One program that holds all `cases`; names are those of the case with a prefix when there are several."""
-    arguments, types, names, body = [], [], [], []
+    """One program that holds all `cases`; names, those of symbols too, are those of the case with a prefix when there are several."""
+    arguments, types, names, body, header = [], [], [], [], []
     for index, case in enumerate(cases):
         prefix = prefix_of(index, cases)
-        rename = lambda text: re.sub(r"%(?=[A-Za-z_0-9])", f"%{prefix}", text)
+        symbol = re.compile(rf"(?<![\w%@.])({'|'.join(case.symbols)})\b") if case.symbols and prefix else None
+        rename = lambda text: symbol.sub(rf"{prefix}\1", text) if symbol else text
         for name, value in case.inputs.items():
-            arguments.append(f'%{prefix}{name}: {value.type()} {{vx.name = "{prefix}{name}"}}')
+            arguments.append(f'%{prefix}{name}: {rename(value.type())} {{vx.name = "{prefix}{name}"}}')
         for name, value in case.results.items():
-            types.append(f'{value.type()} {{vx.name = "{prefix}{name}"}}')
-            names.append((f"%{prefix}{name}", value.type()))
-        body.append(rename(case.body.strip("\n")))
-    header = cases[0].header + "\n" if len(cases) == 1 and cases[0].header else ""
-    return (header + "func.func @main(" + ",\n    ".join(arguments) + ")\n    -> (" + ",\n    ".join(types) + ") {\n" +
+            types.append(f'{rename(value.type())} {{vx.name = "{prefix}{name}"}}')
+            names.append((f"%{prefix}{name}", rename(value.type())))
+        body.append(re.sub(r"%(?=[A-Za-z_0-9])", f"%{prefix}", rename(case.body.strip("\n"))))
+        if case.header:
+            header.append(rename(case.header))
+    return ("".join(f"{text}\n" for text in header) + "func.func @main(" + ",\n    ".join(arguments) + ")\n    -> (" + ",\n    ".join(types) + ") {\n" +
             "\n".join(body) + "\n  return " + ", ".join(name for name, _ in names) + " : " +
             ", ".join(text for _, text in names) + "\n}\n")
 

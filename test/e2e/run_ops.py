@@ -4,7 +4,7 @@
   run_ops.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--guard cpu,vulkan] [--filter GLOB]
              [--jobs N] [--keep FOLDER]
 
-Cases without state of their own share a program, because starting processes is most of the work. A program that fails to
+Cases without state of their own share a program, and as many runs of it as each has, because starting processes is most of the work. A program that fails to
 compile or to run is taken apart, so that one case's failure is not another's. With --guard each program also runs with what the runtime has
 against accesses outside of buffers: VX_CHECK_ARENA, and VX_CHECK_PAGES on the CPU. Exit code: 0 all passed, 1 some failed, among
 them a device of those asked for that is not there.
@@ -69,11 +69,41 @@ def read_array(path, dtype):
     return array.view(np.uint16) if dtype == "bf16" else array
 
 
+def magnitude(array, dtype):
+    return array & np.uint16(0x7FFF) if dtype == "bf16" else abs(array) if dtype in FLOATS else array
+
+
+class Magnitudes:
+    """The reference's results for the magnitudes of a program's inputs: those of all cases at once, when the first rule asks for some."""
+
+    def __init__(self, tools, folder, cases, arrays):
+        self.tools, self.folder, self.cases, self.arrays, self.results = tools, folder, cases, dict(zip(cases, arrays)), None
+
+    def of(self, case, result):
+        if self.results is None:
+            try:
+                self.results = self.run(self.cases)
+            except Failure:
+                self.results = {}
+        # Where one of the cases fails, each that is asked for runs by itself.
+        if case not in self.results:
+            self.results |= self.run([case])
+        return self.results[case][result]
+
+    def run(self, cases):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        write_program(folder, cases)
+        write_inputs(folder, cases, [{name: magnitude(array, case.inputs[name].dtype) for name, array in self.arrays[case].items()} for case in cases])
+        run_reference(self.tools, folder, cases)
+        return {case: {name: read_array(f"{folder}/want_{prefix_of(index, cases)}{name}.npy", result.dtype) for name, result in case.results.items()}
+                for index, case in enumerate(cases)}
+
+
 class Context:
     """What a rule may ask about one result of one run."""
 
-    def __init__(self, tools, folder, case, result, arrays, want):
-        self.tools, self.folder, self.case, self.result, self.arrays, self.want = tools, folder, case, result, arrays, want
+    def __init__(self, case, result, arrays, want, magnitudes):
+        self.case, self.result, self.arrays, self.want, self.magnitudes = case, result, arrays, want, magnitudes
 
     def inputs(self):
         return {name: decode(array, self.case.inputs[name].dtype) if self.case.inputs[name].dtype in FLOATS else array
@@ -81,15 +111,7 @@ class Context:
 
     def of_magnitudes(self):
         """The reference's result for the inputs' magnitudes."""
-        arrays = {}
-        for name, array in self.arrays.items():
-            dtype = self.case.inputs[name].dtype
-            arrays[name] = array & np.uint16(0x7FFF) if dtype == "bf16" else abs(array) if dtype in FLOATS else array
-        folder = tempfile.mkdtemp(dir=self.folder)
-        write_program(folder, [self.case])
-        write_inputs(folder, [self.case], [arrays])
-        run_reference(self.tools, folder, [self.case])
-        return read_array(os.path.join(folder, f"want_{self.result}.npy"), self.case.results[self.result].dtype)
+        return self.magnitudes.of(self.case, self.result)
 
 
 def write_program(folder, cases):
@@ -130,7 +152,7 @@ def element_text(array, index, dtype):
 def compare(context, got, device, sizes):
     """A text for what differs, or None."""
     result = context.case.results[context.result]
-    want, where = context.want, f"{device} {sizes if sizes else ''}".strip()
+    want, where = context.want, f"{device} {sizes}".strip()
     if got.dtype != NUMPY[result.dtype] or want.dtype != NUMPY[result.dtype]:
         return f"{where}: '{context.result}' is {got.dtype}, the reference's {want.dtype}, want {result.dtype}"
     if got.shape != want.shape:
@@ -156,25 +178,26 @@ class Outcome:
         self.case, self.device, self.problem = case, device, problem
 
 
-def run_device(tools, folder, cases, arrays, device, sizes, guard=None):
+def run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard=None):
+    """Texts for the cases that differ. `sizes` are those of each case."""
+    of_all = " ".join(sorted({str(each) for each in sizes if each}))
     code, _, errors = tools.run("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback",
                                 *files(folder, cases, device), guard=guard)
-    if guard:
-        sizes = f"{sizes or ''} with {' '.join(f'{name}={value}' for name, value in guard.items())}"
+    guarded = f" with {' '.join(f'{name}={value}' for name, value in guard.items())}" if guard else ""
     expected = cases[0].fault
     if expected is not None:
         if code != 1 or expected not in errors:
-            return {cases[0]: f"{device} {sizes}: want exit code 1 and '{expected}', got {code} and '{errors}'"}
+            return {cases[0]: f"{device} {of_all}{guarded}: want exit code 1 and '{expected}', got {code} and '{errors}'"}
         return {}
     if code != 0:
-        raise Failure(f"vx-run --device={device} exits with {code} {sizes if sizes else ''}: {errors[-2000:]}")
+        raise Failure(f"vx-run --device={device} exits with {code} {of_all}{guarded}: {errors[-2000:]}")
     problems = {}
     for index, case in enumerate(cases):
         prefix = prefix_of(index, cases)
         for name, result in case.results.items():
             want = read_array(f"{folder}/want_{prefix}{name}.npy", result.dtype)
             got = read_array(f"{folder}/{device}_{prefix}{name}.npy", result.dtype)
-            problem = compare(Context(tools, folder, case, name, arrays[index], want), got, device, sizes)
+            problem = compare(Context(case, name, arrays[index], want, magnitudes), got, device, f"{sizes[index] or ''}{guarded}")
             if problem:
                 problems.setdefault(case, problem)
     return problems
@@ -200,8 +223,9 @@ def run_cases(tools, root, cases, devices):
         if len(cases) > 1:
             return apart()
         return [Outcome(cases[0], device, str(failure)) for device in devices]
-    for sizes in cases[0].runs:
-        arrays = [case.arrays(sizes) for case in cases]
+    for sizes in zip(*(case.runs for case in cases)):
+        arrays = [case.arrays(each) for case, each in zip(cases, sizes)]
+        magnitudes = Magnitudes(tools, folder, cases, arrays)
         write_inputs(folder, cases, arrays)
         if cases[0].fault is None:
             try:
@@ -213,7 +237,7 @@ def run_cases(tools, root, cases, devices):
         for device in devices:
             try:
                 for guard in [None, *guards(device)] if device in tools.guarded else [None]:
-                    for case, problem in run_device(tools, folder, cases, arrays, device, sizes, guard).items():
+                    for case, problem in run_device(tools, folder, cases, arrays, magnitudes, device, sizes, guard).items():
                         problems[device].setdefault(case, problem)
             except Failure as failure:
                 if len(cases) > 1:
@@ -238,7 +262,7 @@ def batches(cases):
     """The cases of one program each."""
     groups = {}
     for case in cases:
-        groups.setdefault((case.precision, None if case.can_share else case.name), []).append(case)
+        groups.setdefault((case.precision, len(case.runs), None if case.can_share else case.name), []).append(case)
     for group in groups.values():
         for begin in range(0, len(group), SHARED):
             yield group[begin:begin + SHARED]

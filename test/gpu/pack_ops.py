@@ -23,14 +23,15 @@ def pack_batch(tools, root, number, family, cases, targets):
         tools.must("vx-compile", f"{folder}/program.mlir", f"--precision={cases[0].precision or 'f32'}", f"--target={','.join(targets)}", "--no-cache",
                    "--threads=1", "-o", f"{folder}/program.vxm")
         checks = []
-        for index, sizes in enumerate(cases[0].runs):
+        for index, sizes in enumerate(zip(*(case.runs for case in cases))):
             run = os.path.join(folder, str(index))
             os.makedirs(run)
             run_ops.write_program(run, cases)
-            arrays = [case.arrays(sizes) for case in cases]
+            arrays = [case.arrays(each) for case, each in zip(cases, sizes)]
+            magnitudes = run_ops.Magnitudes(tools, run, cases, arrays)
             run_ops.write_inputs(run, cases, arrays)
             names = cases[0].name if len(cases) == 1 else f"{cases[0].name} and {len(cases) - 1} more"
-            check = {"name": f"{family}: {names}{''.join(f' {name}={size}' for name, size in sizes.items())}", "module": relative(f"{folder}/program.vxm"),
+            check = {"name": f"{family}: {names}{''.join(f' {name}={size}' for name, size in sizes[0].items())}", "module": relative(f"{folder}/program.vxm"),
                      "targets": targets, "inputs": {}, "results": []}
             for position, case in enumerate(cases):
                 prefix = prefix_of(position, cases)
@@ -44,7 +45,7 @@ def pack_batch(tools, root, number, family, cases, targets):
                     prefix = prefix_of(position, cases)
                     for name, result in case.results.items():
                         want = run_ops.read_array(f"{run}/want_{prefix}{name}.npy", result.dtype)
-                        context = run_ops.Context(tools, run, case, name, arrays[position], want)
+                        context = run_ops.Context(case, name, arrays[position], want, magnitudes)
                         entry, limits = result.rule.packed(want, result.dtype, context) if want.size else ({"rule": "exact"}, None)
                         entry |= {"output": prefix + name, "title": f"{case.name} '{name}'", "want": relative(f"{run}/want_{prefix}{name}.npy")}
                         if limits is not None:
