@@ -59,28 +59,33 @@ struct Options {
     for (auto [key, value] : given) {
       const std::string name = nb::cast<std::string>(key);
       bool isKnown = false;
-      for (auto [known, field] : strings)
-        if (name == known)
-          raw.*field = keep(nb::cast<std::string>(value)), isKnown = true;
-      for (auto [known, field] : flags)
-        if (name == known)
-          raw.*field = nb::cast<bool>(value), isKnown = true;
-      for (auto [known, field] : numbers)
-        if (name == known)
-          raw.*field = nb::cast<double>(value), isKnown = true;
-      for (auto [known, field] : counts)
-        if (name == known)
-          raw.*field = nb::cast<int64_t>(value), isKnown = true;
-      if (name == "threads")
-        raw.threads = nb::cast<uint32_t>(value), isKnown = true;
-      if (name == "dims" || name == "variants") {
-        std::vector<const char *> list;
-        for (const std::string &one : nb::cast<std::vector<std::string>>(value))
-          list.push_back(keep(one));
-        lists.push_back(std::move(list));
-        (name == "dims" ? raw.dims : raw.variants) = lists.back().data();
-        (name == "dims" ? raw.num_dims : raw.num_variants) = lists.back().size();
-        isKnown = true;
+      try {
+        for (auto [known, field] : strings)
+          if (name == known)
+            raw.*field = keep(nb::cast<std::string>(value)), isKnown = true;
+        for (auto [known, field] : flags)
+          if (name == known)
+            raw.*field = nb::cast<bool>(value), isKnown = true;
+        for (auto [known, field] : numbers)
+          if (name == known)
+            raw.*field = nb::cast<double>(value), isKnown = true;
+        for (auto [known, field] : counts)
+          if (name == known)
+            raw.*field = nb::cast<int64_t>(value), isKnown = true;
+        if (name == "threads")
+          raw.threads = nb::cast<uint32_t>(value), isKnown = true;
+        if (name == "dims" || name == "variants") {
+          std::vector<const char *> list;
+          for (const std::string &one : nb::cast<std::vector<std::string>>(value))
+            list.push_back(keep(one));
+          lists.push_back(std::move(list));
+          (name == "dims" ? raw.dims : raw.variants) = lists.back().data();
+          (name == "dims" ? raw.num_dims : raw.num_variants) = lists.back().size();
+          isKnown = true;
+        }
+      } catch (const std::bad_cast &) {
+        throw nb::type_error(
+            ("compile: option '" + name + "' does not take " + nb::cast<std::string>(nb::repr(value))).c_str());
       }
       if (!isKnown)
         throw nb::type_error(("compile has no option '" + name + "'").c_str());

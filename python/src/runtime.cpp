@@ -9,14 +9,57 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
+
+using Sizes = std::vector<std::pair<std::string, int64_t>>;
+
+/// What is no failure of the runtime, but has a code of its own as well.
+struct TimedOut : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+constexpr const char *nameOf(vx_code code) {
+  constexpr const char *names[] = {"ok",        "invalid_argument", "not_found", "invalid_module", "unsupported",
+                                   "no_device", "out_of_memory",    "fault",     "io_error",       "device_lost",
+                                   "internal",  "cancelled",        "timed_out"};
+  return code < std::size(names) ? names[code] : "unknown";
+}
+constexpr const char *nameOf(vx::train::Error::Kind kind) {
+  return kind == vx::train::Error::Kind::argument ? "argument" : kind == vx::train::Error::Kind::data ? "data" : "io";
+}
+
+/// The classes of the errors; they live as long as the process.
+PyObject *errorClass = nullptr, *trainErrorClass = nullptr;
+
+void raise(PyObject *type, const char *message, const char *code, const std::string &report = {}) {
+  nb::object error = nb::handle(type)(message);
+  error.attr("code") = code;
+  error.attr("report") = report.empty() ? nb::none() : nb::object(nb::str(report.c_str()));
+  PyErr_SetObject(type, error.ptr());
+}
+void translate(const std::exception_ptr &raised, void *) {
+  try {
+    std::rethrow_exception(raised);
+  } catch (const vx::Error &error) {
+    raise(errorClass, error.what(), nameOf(error.code()), error.report());
+  } catch (const vx::train::Error &error) {
+    raise(trainErrorClass, error.what(), nameOf(error.kind()));
+  } catch (const TimedOut &error) {
+    raise(errorClass, error.what(), nameOf(VX_TIMED_OUT));
+  }
+}
 
 constexpr const char *Versioned = "dltensor_versioned", *Used = "used_dltensor_versioned";
 
@@ -38,7 +81,11 @@ vx::Value fromCapsule(nb::capsule capsule) {
 }
 
 nb::capsule toCapsule(const vx::Value &value) {
-  DLManagedTensorVersioned *tensor = value.toDlpack();
+  DLManagedTensorVersioned *tensor = nullptr;
+  {
+    nb::gil_scoped_release unlocked; // a device's is copied to the host
+    tensor = value.toDlpack();
+  }
   PyObject *capsule = PyCapsule_New(tensor, Versioned, [](PyObject *self) {
     if (PyCapsule_IsValid(self, Versioned)) { // nobody has taken it
       auto *left = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(self, Versioned));
@@ -55,10 +102,10 @@ nb::tuple shapeOf(const vx::Value &value) {
   return nb::tuple(dims);
 }
 
-/// A module, and the bytes that it was made of.
+/// A module, and the bytes that it was made of, which go last.
 struct Module {
-  vx::Module module;
   std::shared_ptr<void> bytes;
+  vx::Module module;
 };
 /// A copy: Python's bytes begin where they begin, and a module wants 64.
 Module loadBytes(const nb::bytes &bytes) {
@@ -70,7 +117,7 @@ Module loadBytes(const nb::bytes &bytes) {
   std::memcpy(copy.get(), bytes.c_str(), bytes.size());
   const std::span<const std::byte> span(static_cast<const std::byte *>(copy.get()), bytes.size());
   nb::gil_scoped_release unlocked;
-  return {vx::Module(span, "bytes"), copy};
+  return {copy, vx::Module(span, "bytes")};
 }
 
 nb::list describeArguments(const vx_argument_info *arguments, size_t count) {
@@ -101,38 +148,155 @@ nb::list describeFunctions(const Module &self) {
   return list;
 }
 
-/// Functions are called by name; each keeps its call, with what that keeps.
+nb::list describeAssets(const Module &self) {
+  nb::list list;
+  for (const vx_asset_info &asset : self.module.assets()) {
+    nb::dict entry;
+    entry["name"] = asset.name;
+    entry["kind"] = asset.kind;
+    entry["bytes"] = nb::bytes(asset.bytes, asset.size);
+    list.append(entry);
+  }
+  return list;
+}
+
+nb::dict describeEstimate(const vx_memory_estimate &estimate) {
+  nb::dict entry;
+  const std::pair<const char *, uint64_t> numbers[] = {{"constants", estimate.constants},
+                                                       {"variables", estimate.variables},
+                                                       {"arena", estimate.arena},
+                                                       {"inputs", estimate.inputs},
+                                                       {"results", estimate.results},
+                                                       {"total", estimate.total},
+                                                       {"largest", estimate.largest},
+                                                       {"memory_limit", estimate.memory_limit},
+                                                       {"device_memory", estimate.device_memory},
+                                                       {"device_largest", estimate.device_largest}};
+  for (const auto &[name, value] : numbers)
+    entry[name] = value;
+  entry["fits"] = estimate.fits != 0;
+  entry["is_least"] = estimate.is_least != 0;
+  entry["open_size"] = estimate.open_size ? nb::object(nb::str(estimate.open_size)) : nb::none();
+  return entry;
+}
+
+/// A run that goes on. Whoever drops it waits for it, without the interpreter's lock, which the run may want.
+class Pending {
+public:
+  Pending(Module module, vx::Call call, vx::Pending pending, size_t outputs)
+      : module(std::move(module)), call(std::move(call)), pending(std::move(pending)), outputCount(outputs) {}
+  Pending(const Pending &) = delete;
+  ~Pending() {
+    nb::gil_scoped_release unlocked;
+    pending = {};
+    call = {};
+  }
+
+  /// Looks for Ctrl-C now and then, which ends the waiting and not the run.
+  std::vector<vx::Value> wait(std::optional<double> seconds) const {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds slice(50);
+    constexpr double longest = 1e9;
+    const auto end = Clock::now() + std::chrono::duration<double>(std::min(seconds.value_or(longest), longest));
+    for (;;) {
+      std::vector<vx_value *> results(outputCount);
+      const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
+                                   std::chrono::milliseconds(0), slice);
+      if (!isTimedOut(waitFor(static_cast<uint32_t>(left.count()), results)))
+        return {results.begin(), results.end()};
+      if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+      if (seconds && Clock::now() >= end)
+        throw TimedOut("the run is not done after " + std::string(nb::str(nb::float_(*seconds)).c_str()) +
+                       " s; it goes on");
+    }
+  }
+  bool isDone() const {
+    std::vector<vx_value *> results(outputCount);
+    const vx_status status = waitFor(0, results);
+    const bool isGoingOn = vx_status_code(status) == VX_TIMED_OUT;
+    vx_status_release(status);
+    nb::gil_scoped_release unlocked;
+    for (vx_value *result : results)
+      vx_value_release(result);
+    return !isGoingOn;
+  }
+  void cancel() const {
+    nb::gil_scoped_release unlocked;
+    pending.cancel();
+  }
+
+private:
+  vx_status waitFor(uint32_t milliseconds, std::vector<vx_value *> &results) const {
+    nb::gil_scoped_release unlocked;
+    return vx_call_wait_for(pending.get(), milliseconds, results.size(), results.data());
+  }
+  static bool isTimedOut(vx_status status) {
+    if (vx_status_code(status) != VX_TIMED_OUT) {
+      vx::check(status);
+      return false;
+    }
+    vx_status_release(status);
+    return true;
+  }
+
+  Module module;
+  vx::Call call;
+  vx::Pending pending;
+  size_t outputCount;
+};
+
+/// Functions are called by name.
 class Instance {
 public:
   Instance(const Module &module, const vx::InstanceOptions &options) : module(module) {
     nb::gil_scoped_release unlocked;
     instance = vx::Instance(module.module, options);
   }
+  Instance(const Instance &) = delete;
+  ~Instance() {
+    nb::gil_scoped_release unlocked;
+    instance = {};
+  }
 
-  std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs) {
-    const vx_function_info *info = nullptr;
-    for (const vx_function_info &one : module.module.functions())
-      if (function == one.name)
-        info = &one;
-    if (!info)
-      throw nb::key_error(("the module has no function '" + function + "'").c_str());
+  std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs) const {
     nb::gil_scoped_release unlocked;
     // A call of its own: threads may run one function side by side.
-    return vx::Call(instance, *info).run(inputs);
+    return vx::Call(instance, *find(function)).run(inputs);
+  }
+  Pending *submit(const std::string &function, const std::vector<vx::Value> &inputs, uint32_t deadline) const {
+    const vx_function_info &info = *find(function);
+    vx::Call call;
+    vx::Pending pending;
+    {
+      nb::gil_scoped_release unlocked;
+      call = vx::Call(instance, info);
+      pending = call.submit(inputs, false, {}, deadline);
+    }
+    return new Pending(module, std::move(call), std::move(pending), info.output_count); // the caller's
   }
 
   Module module;
   vx::Instance instance;
+
+private:
+  const vx_function_info *find(const std::string &function) const {
+    for (const vx_function_info &one : module.module.functions())
+      if (function == one.name)
+        return &one;
+    throw std::out_of_range("the module has no function '" + function + "'"); // which Python's side has looked for
+  }
 };
 
 vx::InstanceOptions makeOptions(const std::string &device, bool fallback, uint32_t threads, uint64_t seed,
-                                uint64_t memoryLimit) {
+                                uint64_t memoryLimit, Sizes symbols = {}) {
   vx::InstanceOptions options;
   options.device = device;
   options.noFallback = !fallback;
   options.threads = threads;
   options.seed = seed;
   options.memoryLimit = memoryLimit;
+  options.symbols = std::move(symbols);
   return options;
 }
 
@@ -153,6 +317,49 @@ nb::dict describeEpoch(const vx::train::Epoch &epoch) {
     entry["validation"] = describeScores(*epoch.validation);
   return entry;
 }
+nb::dict describeStep(const vx::train::Step &step) {
+  nb::dict entry = describeScores(step.scores);
+  entry["epoch"] = step.epoch;
+  entry["step"] = step.step;
+  entry["step_in_epoch"] = step.step_in_epoch;
+  entry["rate"] = step.rate;
+  return entry;
+}
+nb::dict describeHistory(const vx::train::History &history) {
+  nb::list epochs;
+  for (const vx::train::Epoch &epoch : history.epochs)
+    epochs.append(describeEpoch(epoch));
+  nb::dict entry;
+  entry["epochs"] = epochs;
+  entry["stopped"] = history.stopped.empty() ? nb::none() : nb::object(nb::str(history.stopped.c_str()));
+  entry["notes"] = history.notes;
+  entry["optimizer"] = history.optimizer;
+  entry["loss"] = history.loss;
+  entry["schedule"] = history.schedule;
+  entry["seed"] = history.seed;
+  return entry;
+}
+
+/// `form` is one of the names that vx/__init__.py takes, with as many numbers as it wants there.
+vx::train::Schedule makeSchedule(const std::string &form, const std::vector<double> &numbers, double rate,
+                                 uint64_t warmup) {
+  const auto number = [&](size_t place, double usual) { return place < numbers.size() ? numbers[place] : usual; };
+  vx::train::Schedule schedule = form == "cosine" ? vx::train::cosine(rate, number(0, 0))
+                                 : form == "step"
+                                     ? vx::train::step(rate, static_cast<uint64_t>(numbers.at(0)), number(1, 0.1))
+                                 : form == "exponential" ? vx::train::exponential(rate, numbers.at(0))
+                                 : form == "one-cycle"   ? vx::train::one_cycle(rate, number(0, 0.3))
+                                                         : vx::train::constant(rate);
+  return warmup > 0 ? vx::train::warmup(warmup, std::move(schedule)) : schedule;
+}
+
+/// What Python says of a `fit`, beside the data.
+struct FitRequest {
+  vx::train::FitOptions options;
+  nb::object onStep, onEpoch;
+  uint64_t stepEvery = 1;
+  std::string history;
+};
 
 using Columns = std::vector<std::pair<std::string, vx::Value>>;
 vx::train::Dataset makeDataset(const Columns &columns) {
@@ -164,46 +371,67 @@ vx::train::Dataset makeDataset(const Columns &columns) {
   return vx::train::Dataset::arrays(std::move(arrays));
 }
 
+/// One thread at a time: another one is told so.
 class Session {
 public:
   Session(const Module &module, const vx::InstanceOptions &options) : bytes(module.bytes) {
     nb::gil_scoped_release unlocked;
     session.emplace(module.module, options);
   }
+  Session(const Session &) = delete;
+  ~Session() {
+    nb::gil_scoped_release unlocked;
+    session.reset();
+  }
 
-  nb::list fit(const Columns &data, const std::optional<Columns> &validation, uint64_t epochs, int64_t batch,
-               std::optional<double> rate, const std::string &schedule, double end, std::optional<uint64_t> seed,
-               nb::object onEpoch) {
-    vx::train::FitOptions options;
-    options.epochs = epochs;
-    options.batch = batch;
-    options.seed = seed;
-    const double usual = session->get_module().training()->rate > 0 ? session->get_module().training()->rate : 1e-3;
-    if (schedule == "cosine")
-      options.schedule = vx::train::cosine(rate.value_or(usual), end);
-    else if (schedule == "constant")
-      options.schedule = vx::train::constant(rate.value_or(usual));
-    else
-      throw nb::value_error(("schedule: want 'constant' or 'cosine', got '" + schedule + "'").c_str());
+  /// For as long as it lives the session is this thread's, which may have it already.
+  std::unique_lock<std::recursive_mutex> take() const {
+    std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock)
+      throw vx::train::Error(vx::train::Error::Kind::argument, "the session is used by another thread");
+    return lock;
+  }
+
+  double usualRate() const {
+    const double rate = session->get_module().training()->rate;
+    return rate > 0 ? rate : 1e-3;
+  }
+
+  nb::dict fit(const Columns &data, const std::optional<Columns> &validation, FitRequest request) {
+    const auto taken = take();
+    if (isFitting)
+      throw vx::train::Error(vx::train::Error::Kind::argument, "fit: called by what a fit calls");
+    vx::train::FitOptions &options = request.options;
     std::exception_ptr raised;
-    // Ctrl-C ends it behind the step that is going on.
-    options.callbacks.push_back(vx::train::on_step([&](vx::train::Session &self, const vx::train::Step &) {
+    // What Python raises ends training behind the step that is going on, as Ctrl-C does: a checkpoint is saved then.
+    const auto guarded = [&raised](vx::train::Session &self, auto &&body) {
       nb::gil_scoped_acquire locked;
-      if (PyErr_CheckSignals() != 0) {
-        raised = std::make_exception_ptr(nb::python_error());
-        self.interrupt();
-      }
-    }));
-    options.callbacks.push_back(vx::train::on_epoch([&](vx::train::Session &self, const vx::train::Epoch &epoch) {
-      nb::gil_scoped_acquire locked;
-      if (onEpoch.is_none() || raised)
+      if (raised)
         return;
       try {
-        onEpoch(describeEpoch(epoch));
-      } catch (...) {
+        body();
+      } catch (const nb::python_error &) {
         raised = std::current_exception();
-        self.interrupt();
+        self.stop("interrupted");
       }
+    };
+    options.callbacks.push_back(vx::train::on_step([&](vx::train::Session &self, const vx::train::Step &step) {
+      guarded(self, [&] {
+        if (PyErr_CheckSignals() != 0)
+          throw nb::python_error();
+        if (!request.onStep.is_none() && step.step % request.stepEvery == 0)
+          request.onStep(describeStep(step));
+      });
+      if (isStopping.exchange(false))
+        self.stop("stopped");
+    }));
+    options.callbacks.push_back(vx::train::on_epoch([&](vx::train::Session &self, const vx::train::Epoch &epoch) {
+      guarded(self, [&] {
+        if (!request.onEpoch.is_none())
+          request.onEpoch(describeEpoch(epoch));
+      });
+      if (isStopping.exchange(false))
+        self.stop("stopped");
     }));
     const vx::train::Dataset set = makeDataset(data);
     std::optional<vx::train::Dataset> other;
@@ -213,17 +441,22 @@ public:
     }
     vx::train::History history;
     {
+      const Fitting fitting(isFitting);
+      isStopping = false;
       nb::gil_scoped_release unlocked;
       history = session->fit(set, options);
+      if (!request.history.empty())
+        history.save(request.history);
     }
     if (raised)
       std::rethrow_exception(raised);
-    nb::list list;
-    for (const vx::train::Epoch &epoch : history.epochs)
-      list.append(describeEpoch(epoch));
-    return list;
+    return describeHistory(history);
   }
+  /// Of any thread.
+  void stop() { isStopping = true; }
+
   nb::dict evaluate(const Columns &data, int64_t batch) {
+    const auto taken = take();
     const vx::train::Dataset set = makeDataset(data);
     vx::train::Scores scores;
     {
@@ -233,20 +466,77 @@ public:
     return describeScores(scores);
   }
   std::vector<vx::Value> predict(const Columns &data, int64_t batch) {
+    const auto taken = take();
     const vx::train::Dataset set = makeDataset(data);
     nb::gil_scoped_release unlocked;
     return session->predict(set, batch);
   }
+  /// What a function of the session gives, which is called without the interpreter's lock.
+  template <typename Body>
+  auto with(Body &&body) {
+    const auto taken = take();
+    nb::gil_scoped_release unlocked;
+    return body(*session);
+  }
+
+private:
+  struct Fitting {
+    explicit Fitting(bool &flag) : flag(flag) { flag = true; }
+    Fitting(const Fitting &) = delete;
+    ~Fitting() { flag = false; }
+    bool &flag;
+  };
 
   std::shared_ptr<void> bytes;
   std::optional<vx::train::Session> session;
+  mutable std::recursive_mutex mutex;
+  bool isFitting = false;
+  std::atomic<bool> isStopping = false;
 };
+
+/// Who receives the runtime's messages: a reference, or null.
+std::mutex logMutex;
+PyObject *logged = nullptr;
+
+void tell(void *function, vx_log_level level, const char *message) {
+  constexpr const char *names[] = {"info", "warning", "error"};
+  nb::gil_scoped_acquire locked;
+  try {
+    nb::handle(static_cast<PyObject *>(function))(level < std::size(names) ? names[level] : "unknown", message);
+  } catch (nb::python_error &error) {
+    error.discard_as_unraisable("a function of vx.set_log");
+  }
+}
+/// The one before may be running, and want the interpreter's lock.
+void setLog(nb::object function, int least) {
+  PyObject *given = function.is_none() ? nullptr : function.release().ptr(), *before = nullptr;
+  {
+    nb::gil_scoped_release unlocked;
+    std::lock_guard lock(logMutex);
+    vx_set_log(given ? tell : nullptr, given, static_cast<vx_log_level>(least));
+    before = std::exchange(logged, given);
+  }
+  Py_XDECREF(before);
+}
 
 } // namespace
 
 NB_MODULE(_runtime, m) {
-  static nb::exception<vx::Error> error(m, "Error", PyExc_RuntimeError);
-  static nb::exception<vx::train::Error> trainError(m, "TrainError", error.ptr());
+  errorClass = PyErr_NewExceptionWithDoc(
+      "vx.Error",
+      "A failure of the runtime. `code` says which kind, as vx_code in vx.h: \"invalid_argument\", \"not_found\", "
+      "\"timed_out\", ...; `report` is the device report of \"no_device\", as JSON.",
+      PyExc_RuntimeError, nullptr);
+  trainErrorClass = PyErr_NewExceptionWithDoc(
+      "vx.TrainError", "What training does not take, or cannot write: `code` is \"argument\", \"data\" or \"io\".",
+      errorClass, nullptr);
+  if (!errorClass || !trainErrorClass)
+    throw nb::python_error();
+  m.attr("Error") = nb::handle(errorClass);
+  m.attr("TrainError") = nb::handle(trainErrorClass);
+  nb::handle(errorClass).attr("code") = nb::none();
+  nb::handle(errorClass).attr("report") = nb::none();
+  nb::register_exception_translator(translate);
 
   nb::class_<vx::Value>(m, "Tensor", "A tensor of the runtime, in host memory. DLPack takes it without a copy.")
       .def_static("from_capsule", fromCapsule)
@@ -265,22 +555,62 @@ NB_MODULE(_runtime, m) {
           "__init__",
           [](Module *self, const std::string &path) {
             nb::gil_scoped_release unlocked;
-            new (self) Module{vx::Module(path), nullptr};
+            new (self) Module{nullptr, vx::Module(path)};
           },
           "path"_a)
       .def_static("from_bytes", loadBytes, "bytes"_a)
       .def("functions", describeFunctions)
+      .def("assets", describeAssets)
+      .def("symbols",
+           [](const Module &self) {
+             std::vector<std::string> names;
+             for (const vx_symbol_info &symbol : self.module.symbols())
+               names.push_back(symbol.name);
+             return names;
+           })
+      .def(
+          "estimate_memory",
+          [](const Module &self, const std::string &function, const std::string &device, uint64_t memoryLimit,
+             Sizes ofInstance, const Sizes &sizes) {
+            const vx::InstanceOptions options = makeOptions(device, true, 0, 0, memoryLimit, std::move(ofInstance));
+            vx_memory_estimate estimate;
+            {
+              nb::gil_scoped_release unlocked;
+              estimate = vx::estimateMemory(self.module, function, sizes, options);
+            }
+            return describeEstimate(estimate);
+          },
+          "function"_a, "device"_a, "memory_limit"_a, "of_instance"_a, "sizes"_a)
       .def("describe", [](const Module &self) { return self.module.describe(); });
+
+  nb::class_<Pending>(m, "Pending")
+      .def("wait", &Pending::wait, "timeout"_a.none())
+      .def("done", &Pending::isDone)
+      .def("cancel", &Pending::cancel);
 
   nb::class_<Instance>(m, "Instance")
       .def(
           "__init__",
           [](Instance *self, const Module &module, const std::string &device, bool fallback, uint32_t threads,
-             uint64_t seed, uint64_t memoryLimit) {
-            new (self) Instance(module, makeOptions(device, fallback, threads, seed, memoryLimit));
+             uint64_t seed, uint64_t memoryLimit, Sizes symbols, const Instance *share) {
+            vx::InstanceOptions options = makeOptions(device, fallback, threads, seed, memoryLimit, std::move(symbols));
+            options.share = share ? share->instance.get() : nullptr;
+            new (self) Instance(module, options);
           },
-          "module"_a, "device"_a = "auto", "fallback"_a = true, "threads"_a = 0, "seed"_a = 0, "memory_limit"_a = 0)
+          "module"_a, "device"_a, "fallback"_a, "threads"_a, "seed"_a, "memory_limit"_a, "symbols"_a, "share"_a.none())
       .def("run", &Instance::run, "function"_a, "inputs"_a)
+      .def("submit", &Instance::submit, "function"_a, "inputs"_a, "deadline_ms"_a)
+      .def(
+          "estimate_memory",
+          [](const Instance &self, const std::string &function, const Sizes &sizes) {
+            vx_memory_estimate estimate;
+            {
+              nb::gil_scoped_release unlocked;
+              estimate = self.instance.estimateMemory(function, sizes);
+            }
+            return describeEstimate(estimate);
+          },
+          "function"_a, "sizes"_a)
       .def("report", [](const Instance &self) { return self.instance.report(VX_REPORT_JSON); })
       .def("report_text", [](const Instance &self) { return self.instance.report(); })
       .def("variables",
@@ -291,8 +621,12 @@ NB_MODULE(_runtime, m) {
              return names;
            })
       .def("read_variable",
-           [](const Instance &self, const std::string &name) { return self.instance.readVariable(name); })
+           [](const Instance &self, const std::string &name) {
+             nb::gil_scoped_release unlocked;
+             return self.instance.readVariable(name);
+           })
       .def("write_variable", [](Instance &self, const std::string &name, const vx::Value &value) {
+        nb::gil_scoped_release unlocked;
         self.instance.writeVariable(name, value);
       });
 
@@ -301,27 +635,82 @@ NB_MODULE(_runtime, m) {
           "__init__",
           [](Session *self, const Module &module, const std::string &device, bool fallback, uint32_t threads,
              uint64_t seed) { new (self) Session(module, makeOptions(device, fallback, threads, seed, 0)); },
-          "module"_a, "device"_a = "auto", "fallback"_a = true, "threads"_a = 0, "seed"_a = 0)
-      .def("fit", &Session::fit, "data"_a, "validation"_a.none(), "epochs"_a, "batch"_a, "rate"_a.none(), "schedule"_a,
-           "end"_a, "seed"_a.none(), "on_epoch"_a.none())
+          "module"_a, "device"_a, "fallback"_a, "threads"_a, "seed"_a)
+      .def(
+          "fit",
+          [](Session &self, const Columns &data, const std::optional<Columns> &validation, uint64_t epochs,
+             int64_t batch, uint64_t accumulate, uint64_t maxSteps, bool stopOnNan, std::optional<uint64_t> seed,
+             std::optional<double> rate, const std::string &form, const std::vector<double> &numbers, uint64_t warmup,
+             std::optional<std::pair<uint64_t, double>> earlyStop,
+             const std::optional<std::pair<std::string, uint64_t>> &checkpoint, const std::string &history,
+             nb::object onStep, uint64_t stepEvery, nb::object onEpoch) {
+            FitRequest request;
+            request.options.epochs = epochs;
+            request.options.batch = batch;
+            request.options.accumulate = accumulate;
+            request.options.max_steps = maxSteps;
+            request.options.stop_on_nan = stopOnNan;
+            request.options.seed = seed;
+            request.options.schedule = makeSchedule(form, numbers, rate.value_or(self.usualRate()), warmup);
+            if (earlyStop)
+              request.options.callbacks.push_back(vx::train::early_stopping(earlyStop->first, earlyStop->second));
+            if (checkpoint)
+              request.options.callbacks.push_back(vx::train::checkpoint(checkpoint->second, checkpoint->first));
+            request.history = history;
+            request.onStep = std::move(onStep);
+            request.stepEvery = stepEvery;
+            request.onEpoch = std::move(onEpoch);
+            return self.fit(data, validation, std::move(request));
+          },
+          "data"_a, "validation"_a.none(), "epochs"_a, "batch"_a, "accumulate"_a, "max_steps"_a, "stop_on_nan"_a,
+          "seed"_a.none(), "rate"_a.none(), "form"_a, "numbers"_a, "warmup"_a, "early_stop"_a.none(),
+          "checkpoint"_a.none(), "history"_a, "on_step"_a.none(), "step_every"_a, "on_epoch"_a.none())
+      .def("stop", &Session::stop)
       .def("evaluate", &Session::evaluate, "data"_a, "batch"_a)
       .def("predict", &Session::predict, "data"_a, "batch"_a)
-      .def(
-          "save",
-          [](const Session &self, const std::string &path, bool onlyWeights) {
-            self.session->save(path, onlyWeights ? vx::train::Contents::weights : vx::train::Contents::checkpoint);
-          },
-          "path"_a, "only_weights"_a = false)
-      .def(
-          "load", [](Session &self, const std::string &path) { return self.session->load(path); }, "path"_a)
-      .def(
-          "export_onnx", [](const Session &self, const std::string &path) { self.session->export_onnx(path); },
-          "path"_a)
-      .def("summary", [](const Session &self) { return self.session->summary(); })
+      .def("save",
+           [](Session &self, const std::string &path, bool onlyWeights) {
+             self.with([&](vx::train::Session &session) {
+               session.save(path, onlyWeights ? vx::train::Contents::weights : vx::train::Contents::checkpoint);
+             });
+           })
+      .def("load",
+           [](Session &self, const std::string &path) {
+             return self.with([&](vx::train::Session &session) { return session.load(path); });
+           })
+      .def("export_onnx",
+           [](Session &self, const std::string &path) {
+             self.with([&](vx::train::Session &session) { session.export_onnx(path); });
+           })
+      .def("progress",
+           [](Session &self) {
+             const vx::train::Progress progress =
+                 self.with([](vx::train::Session &session) { return session.progress(); });
+             nb::dict entry;
+             entry["step"] = progress.step;
+             entry["epoch"] = progress.epoch;
+             entry["row"] = progress.row;
+             entry["seed"] = progress.seed;
+             return entry;
+           })
+      .def("summary",
+           [](Session &self) { return self.with([](vx::train::Session &session) { return session.summary(); }); })
       .def("read_variable",
-           [](const Session &self, const std::string &name) { return self.session->read_variable(name); })
-      .def("report", [](const Session &self) { return self.session->get_instance().report(VX_REPORT_JSON); });
+           [](Session &self, const std::string &name) {
+             return self.with([&](vx::train::Session &session) { return session.read_variable(name); });
+           })
+      .def("write_variable",
+           [](Session &self, const std::string &name, const vx::Value &value) {
+             self.with([&](vx::train::Session &session) { session.write_variable(name, value); });
+           })
+      .def("report", [](Session &self) {
+        return self.with([](vx::train::Session &session) { return session.get_instance().report(VX_REPORT_JSON); });
+      });
 
-  m.def("list_devices", [] { return vx::listDevices(); });
+  m.def("list_devices", [] {
+    nb::gil_scoped_release unlocked;
+    return vx::listDevices();
+  });
+  m.def("set_log", setLog, "function"_a.none(), "least"_a);
   m.def("version", [] { return vx_version(); });
 }

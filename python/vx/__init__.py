@@ -7,24 +7,66 @@
 
 Arrays are NumPy's or of any library that speaks DLPack. Inputs at a multiple of 64 bytes are read where they lie by a CPU, others are copied once; an array that is not
 contiguous, or not in this machine's byte order, is copied as well. Results are NumPy arrays over the runtime's memory, but for element types that NumPy has not (bf16), which are vx.Tensor. The interpreter's lock is given up
-while a module is compiled, loaded, run or trained."""
+while a module is compiled, loaded, run or trained. docs/python.md tells more."""
+import atexit as _atexit
 import json as _json
+import math as _math
+import operator as _operator
 import os as _os
 import warnings as _warnings
+import weakref as _weakref
 
 from . import _runtime
 from ._runtime import Error, Tensor, TrainError
 
-__all__ = ["CompileError", "Error", "Instance", "Module", "Session", "Tensor", "TrainError", "compile", "compile_bytes", "list_devices", "version"]
+__all__ = ["CompileError", "Error", "History", "Instance", "Module", "Pending", "Session", "Tensor", "TrainError", "compile", "compile_bytes", "list_devices", "set_log",
+           "version"]
 __version__ = _runtime.version().split()[1]
 
 
 class CompileError(Error):
-    """A model or an option that the compiler does not take; says what was wanted and what came."""
+    """A model or an option that the compiler does not take; says what was wanted and what came. `code` is "failed", "usage" or "unsupported"."""
 
 
 def version():
     return _runtime.version()
+
+
+_LEVELS = {"info": 0, "warning": 1, "error": 2}
+
+
+def set_log(function, level="warning"):
+    """What the runtime tells beside results goes to `function(level, message)`, for the whole process: messages of `level` (info, warning, error) and above. None: to nobody,
+    as at first. It is called on any thread, and must not call vx. What it raises goes to sys.unraisablehook."""
+    if level not in _LEVELS:
+        raise ValueError(f"set_log: level: want {', '.join(_LEVELS)}, got {level!r}")
+    if function is not None and not callable(function):
+        raise TypeError(f"set_log: want a function or None, got {type(function).__name__}")
+    _runtime.set_log(function, _LEVELS[level])
+
+
+def _whole(name, value, least=0, most=2**64 - 1):
+    """A whole number, which the C interface has no other place for."""
+    try:
+        number = _operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: want a whole number, got {type(value).__name__}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name}: want {least} to {most}, got {number}")
+    return number
+
+
+def _sizes(symbols):
+    return [(name, _whole(f"size '{name}'", value, -2**63, 2**63 - 1)) for name, value in symbols.items()]
+
+
+def _two(name, value, second):
+    """A value, or a pair of it and a number."""
+    if not isinstance(value, tuple):
+        return value, second
+    if len(value) != 2:
+        raise ValueError(f"{name}: want one or a pair, got {len(value)}")
+    return value
 
 
 def list_devices():
@@ -66,17 +108,79 @@ class Module:
         """All that vx-info --json tells."""
         return _json.loads(self._own.describe())
 
+    def assets(self):
+        """[{"name", "kind", "bytes"}]: what no program reads, as a tokenizer; copies."""
+        return self._own.assets()
+
+    def _first(self):
+        names = [function["name"] for function in self.functions()]
+        return names[0] if names else ""
+
+    def estimate_memory(self, function=None, device="auto", memory_limit=0, **symbols):
+        """Bytes that a call of `function` (None: the first one) takes of the device that an instance would be on, before there is one, as vx_memory_estimate has them: a dict.
+        `symbols` are all sizes that the inputs bind, and those that an instance is made with."""
+        of_instance = self._own.symbols()
+        sizes = _sizes(symbols)
+        return self._own.estimate_memory(self._first() if function is None else function, device, _whole("memory_limit", memory_limit),
+                                         [size for size in sizes if size[0] in of_instance], [size for size in sizes if size[0] not in of_instance])
+
+
+class Pending:
+    """A run that goes on beside the thread that asked for it. What has the last reference to it waits until it is done. When the process ends it is cancelled."""
+
+    def __init__(self, own, outputs):
+        self._own, self._outputs = own, outputs
+        _going.add(self)
+
+    def wait(self, timeout=None):
+        """The results by name, as of Instance.run; raises what the run failed with. `timeout`: the most seconds; then the code of the vx.Error is "timed_out", and the run goes on.
+        That of a run that was cancelled, or was not done by its deadline, is "cancelled"."""
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout: want 0 seconds or more, got {timeout}")
+        return {name: _to_array(result) for name, result in zip(self._outputs, self._own.wait(timeout))}
+
+    def done(self):
+        """Also when it failed."""
+        return self._own.done()
+
+    def cancel(self):
+        """Asks it to end. One that is done, or writes variables already, ends as it would have. Does not wait."""
+        self._own.cancel()
+
+
+_going = _weakref.WeakSet()
+
+
+@_atexit.register
+def _end():
+    """What threads of the runtime may still want of the interpreter, they get before it goes."""
+    _runtime.set_log(None, 0)
+    left = list(_going)
+    for pending in left: # all of them, as one may wait for another
+        pending.cancel()
+    for pending in left:
+        try:
+            pending.wait()
+        except Error:
+            pass
+
 
 class Instance:
-    """A module on a device. `device`: auto, cpu, vulkan[:N], cuda[:N], rocm[:N]; with `fallback` False a refused device is an error. Threads may share it."""
+    """A module on a device. `device`: auto, cpu, vulkan[:N], cuda[:N], rocm[:N]; with `fallback` False a refused device is an error. `symbols`: the sizes that it is made with.
+    `share`: an instance of the same module, whose device, parameters and statistics it has; other variables are its own. Threads may share it."""
 
-    def __init__(self, module, device="auto", fallback=True, threads=0, seed=0, memory_limit=0):
+    def __init__(self, module, device="auto", fallback=True, threads=0, seed=0, memory_limit=0, symbols=None, share=None):
+        if share is not None:
+            if not isinstance(share, Instance):
+                raise TypeError(f"share: want an instance, got {type(share).__name__}")
+            if (device, fallback, threads, memory_limit) != ("auto", True, 0, 0):
+                raise ValueError("share: device, fallback, threads and memory_limit are those of the instance that is shared with")
         self.module = module if isinstance(module, Module) else Module(module)
-        self._own = _runtime.Instance(self.module._own, device, fallback, threads, seed, memory_limit)
+        self._own = _runtime.Instance(self.module._own, device, bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed),
+                                      _whole("memory_limit", memory_limit), _sizes(symbols or {}), None if share is None else share._own)
         self._functions = {function["name"]: function for function in self.module.functions()}
 
-    def run(self, function, /, *arrays, **named):
-        """The results by name. Inputs by place, by name, or both."""
+    def _arguments(self, function, arrays, named):
         if function not in self._functions:
             raise KeyError(f"the module has no function '{function}', but {', '.join(self._functions)}")
         info = self._functions[function]
@@ -93,8 +197,22 @@ class Instance:
         missing = [name for name in names if name not in given]
         if missing:
             raise TypeError(f"function '{function}' wants inputs {', '.join(names)}, got none for {', '.join(missing)}")
-        results = self._own.run(function, [_to_tensor(given[name]) for name in names])
-        return {entry["name"]: _to_array(result) for entry, result in zip(info["outputs"], results)}
+        return [_to_tensor(given[name]) for name in names], [entry["name"] for entry in info["outputs"]]
+
+    def run(self, function, /, *arrays, **named):
+        """The results by name. Inputs by place, by name, or both."""
+        inputs, outputs = self._arguments(function, arrays, named)
+        return {name: _to_array(result) for name, result in zip(outputs, self._own.run(function, inputs))}
+
+    def submit(self, function, /, *arrays, deadline_ms=0, **named):
+        """Starts a run, whose results Pending.wait gives. Arrays that are read where they lie must stay as they are until it is done. With `deadline_ms`, a run that is not done so
+        many milliseconds later is cancelled. Runs go on side by side, but those that use a variable that one of them stores: these are done in their order."""
+        inputs, outputs = self._arguments(function, arrays, named)
+        return Pending(self._own.submit(function, inputs, _whole("deadline_ms", deadline_ms, 0, 2**32 - 1)), outputs)
+
+    def estimate_memory(self, function=None, **symbols):
+        """Bytes that a call of `function` (None: the first one) takes, where these are the sizes that its inputs bind: a dict, as vx_memory_estimate in vx.h."""
+        return self._own.estimate_memory(self.module._first() if function is None else function, _sizes(symbols))
 
     def __call__(self, *arrays, **named):
         """The module's first function."""
@@ -118,24 +236,84 @@ class Instance:
 
 
 def _columns(data):
+    if not hasattr(data, "items"):
+        raise TypeError(f"data: want a dict of arrays, got {type(data).__name__}")
     return [(name, _to_tensor(array)) for name, array in data.items()]
+
+
+# As vx-train has them, with how many numbers each takes.
+_SCHEDULES = {"constant": (0, 0), "cosine": (0, 1), "step": (1, 2), "exponential": (1, 1), "one-cycle": (0, 1)}
+
+
+def _schedule(text):
+    name, colon, rest = str(text).partition(":")
+    try:
+        numbers = [float(number) for number in rest.split(",")] if colon else []
+        least, most = _SCHEDULES[name]
+        good = least <= len(numbers) <= most and all(map(_math.isfinite, numbers)) and (name != "step" or (numbers[0] >= 1 and numbers[0] % 1 == 0 and numbers[0] <= 1e15))
+    except (KeyError, ValueError):
+        good = False
+    if not good:
+        raise ValueError(f"schedule: want constant, cosine[:END], step:EPOCHS[,FACTOR], exponential:FACTOR or one-cycle[:PART], got {text!r}")
+    return name, numbers
+
+
+class History(list):
+    """What Session.fit gives: a dict for each epoch, with loss, metrics, rate, seconds, and validation where there is some. `stopped` says why training ended before its last
+    epoch, or is None; `notes` what was worth a line; `optimizer`, `loss`, `schedule` and `seed` what was trained with."""
+
+    def __init__(self, facts):
+        super().__init__(facts.pop("epochs"))
+        vars(self).update(facts)
 
 
 class Session:
     """Trains a module that vx.compile(..., train=...), vx-compile --train or vx/builder.hpp has made for it. Data are dicts of arrays, by the names of the inputs; the first
-    dimension is the rows."""
+    dimension is the rows. One thread at a time, but for `stop`."""
 
     def __init__(self, module, device="auto", fallback=True, threads=0, seed=0):
         self.module = module if isinstance(module, Module) else Module(module)
-        self._own = _runtime.Session(self.module._own, device, fallback, threads, seed)
+        self._own = _runtime.Session(self.module._own, device, bool(fallback), _whole("threads", threads, 0, 2**32 - 1), _whole("seed", seed))
         training = self.module.describe()["training"]
         outputs = {function["name"]: [entry["name"] for entry in function["outputs"]] for function in self.module.functions()}
         self._outputs = outputs.get(training.get("predict"), [])
 
-    def fit(self, data, epochs=1, batch=0, validation=None, rate=None, schedule="constant", end=0.0, seed=None, on_epoch=None):
-        """Trains, and gives a dict for each epoch: loss, metrics, rate, seconds, and validation where there is some. `rate` None: the module's, or 1e-3; `schedule`: constant, or
-        cosine down to `end`. `on_epoch` is called with each dict; what it raises ends the training. Ctrl-C ends it behind the step that is going on."""
-        return self._own.fit(_columns(data), None if validation is None else _columns(validation), epochs, batch, rate, schedule, end, seed, on_epoch)
+    def fit(self, data, epochs=1, batch=0, validation=None, rate=None, schedule="constant", warmup=0, seed=None, accumulate=1, max_steps=0, early_stop=None, stop_on_nan=False,
+            checkpoint=None, resume=None, history=None, on_step=None, on_epoch=None):
+        """Trains, and gives a History. What the arguments say is what vx-train's options of these names say (docs/training.md), `rate` is its --lr.
+
+        `schedule`: "constant", "cosine:1e-5", ...; `warmup`: steps before it. `accumulate`: batches of a step; wants a module made with keep_gradients. `early_stop`: epochs
+        without a smaller loss, or (epochs, least); `checkpoint`: a folder, or (folder, epochs); `resume`: a checkpoint or such a folder, which is loaded first; `history`: a
+        file that gets it as JSON. `on_step`: a function, or (function, steps), that is called behind each step, or behind each of so many, with a dict of step, epoch, rate, loss
+        and metrics; `on_epoch`: one that is called with each epoch's dict. What these raise ends training, and so does Ctrl-C, behind the step that is going on, with a
+        checkpoint where there is a folder for it; the session stands there and can go on."""
+        form, numbers = _schedule(schedule)
+        if early_stop is not None:
+            epochs_without, least = _two("early_stop", early_stop, 0.0)
+            early_stop = _whole("early_stop", epochs_without, 1), float(least)
+        if checkpoint is not None:
+            folder, every = _two("checkpoint", checkpoint, 1)
+            checkpoint = _os.fspath(folder), _whole("checkpoint", every, 1)
+        on_step, every_step = _two("on_step", on_step, 1)
+        for name, function in (("on_step", on_step), ("on_epoch", on_epoch)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name}: want a function, got {type(function).__name__}")
+        arguments = (_columns(data), None if validation is None else _columns(validation), _whole("epochs", epochs), _whole("batch", batch, 0, 2**31 - 1),
+                     _whole("accumulate", accumulate, 1), _whole("max_steps", max_steps), bool(stop_on_nan), None if seed is None else _whole("seed", seed),
+                     None if rate is None else float(rate), form, numbers, _whole("warmup", warmup), early_stop, checkpoint, "" if history is None else _os.fspath(history),
+                     on_step, _whole("on_step", every_step, 1), on_epoch)
+        notes = [] if resume is None else self.load(resume)
+        done = History(self._own.fit(*arguments))
+        done.notes[:0] = notes
+        return done
+
+    def stop(self):
+        """Ends the fit that is going on behind its step; `stopped` of its history is "stopped". For `on_step`, `on_epoch` and other threads."""
+        self._own.stop()
+
+    def progress(self):
+        """How far training has come: {"step", "epoch", "row", "seed"}."""
+        return self._own.progress()
 
     def evaluate(self, data, batch=0):
         """Means over all rows: {"loss": ..., "accuracy": ...}."""
@@ -153,6 +331,7 @@ class Session:
         return self._own.load(_os.fspath(path))
 
     def export_onnx(self, path):
+        """The ONNX model that the module was made of, with what was trained."""
         self._own.export_onnx(_os.fspath(path))
 
     def summary(self):
@@ -160,6 +339,9 @@ class Session:
 
     def read_variable(self, name):
         return _to_array(self._own.read_variable(name))
+
+    def write_variable(self, name, array):
+        self._own.write_variable(name, _to_tensor(array))
 
     def report(self):
         return _json.loads(self._own.report())
@@ -179,7 +361,9 @@ def _tell(result, messages):
         if severity == "warning":
             _warnings.warn(text, stacklevel=3)
     if result != 0:
-        raise CompileError("\n".join(errors) or f"the compiler gave up with {result}")
+        error = CompileError("\n".join(errors) or f"the compiler gave up with {result}")
+        error.code = {1: "failed", 2: "usage", 3: "unsupported"}.get(result, "unknown")
+        raise error
     return [text for severity, text in messages if severity == "note"]
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Calls that a node cannot take: each ends with exit code 1 or 2 and one line that names the node and what the caller gave.
+"""Calls that a node cannot take: each fails with one line that names the node and what the caller gave. With vx-run that is exit code 1 or 2; the package vx has the same as a
+kind of failure, and is asked where the build has it, but for a call of each exit code.
 
   run_bad_calls.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
 
@@ -12,6 +13,7 @@ import sys
 import tempfile
 
 from cpu_variants import variant_flags
+from in_process import import_vx
 from run_models import np, onnx, required_devices
 from onnx import TensorProto, helper
 
@@ -133,6 +135,57 @@ CALLS = [
 ]
 
 
+class Tools:
+    """Each call by vx-compile and vx-run, with files."""
+
+    def __init__(self, bin, folder, devices):
+        self.bin, self.folder, self.devices = bin, folder, devices
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def tool(self, name, *arguments):
+        return subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, timeout=120)
+
+    def compile(self, call):
+        """Why it does not compile, or None."""
+        onnx.save(call.model(), self.path("m.onnx"))
+        compiled = self.tool("vx-compile", self.path("m.onnx"), f"--target={','.join(self.devices)}", *variant_flags(self.devices), "--no-cache", "-o", self.path("m.vxm"))
+        return f"vx-compile: {compiled.stderr.strip()}" if compiled.returncode else None
+
+    def run(self, call, device):
+        """The exit code and the message."""
+        files = []
+        for name, array in call.arrays().items():
+            np.save(self.path(f"{name}.npy"), array)
+            files += ["--input", f"{name}=@{self.path(name + '.npy')}"]
+        done = self.tool("vx-run", self.path("m.vxm"), f"--device={device}", "--no-fallback", *files)
+        return done.returncode, done.stderr.strip().removeprefix("vx-run: error: ")
+
+
+class Package:
+    """The same by the package vx, in this process."""
+
+    CODES = {"fault": 1, "invalid_argument": 2}
+
+    def __init__(self, vx, devices):
+        self.vx, self.devices = vx, devices
+
+    def compile(self, call):
+        variants = [flag.removeprefix("--") for flag in variant_flags(self.devices)]
+        try:
+            self.module = self.vx.Module(self.vx.compile_bytes(call.model().SerializeToString(), "m.onnx", targets=",".join(self.devices), variants=variants))
+        except self.vx.CompileError as error:
+            return f"vx.compile_bytes: {error}"
+        return None
+
+    def run(self, call, device):
+        try:
+            return 0, f"gives {self.vx.Instance(self.module, device=device, fallback=False)(**call.arrays())}"
+        except self.vx.Error as error:
+            return self.CODES.get(error.code, error.code), str(error)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -140,31 +193,28 @@ def main():
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
+    vx = import_vx(options.bin)
     passed = failed = 0
+    asked = set()  # exit codes
     with tempfile.TemporaryDirectory() as folder:
-        path = lambda name: os.path.join(folder, name)
-        tool = lambda name, *arguments: subprocess.run([os.path.join(options.bin, name), *arguments], capture_output=True, text=True, timeout=120)
         for call in CALLS:
             if options.filter not in call.title():
                 continue
-            onnx.save(call.model(), path("m.onnx"))
-            compiled = tool("vx-compile", path("m.onnx"), f"--target={','.join(devices)}", *variant_flags(devices), "--no-cache", "-o", path("m.vxm"))
-            if compiled.returncode:
-                failed += 1
-                print(f"FAILED {call.title()}: vx-compile: {compiled.stderr.strip()}", flush=True)
-                continue
-            files = []
-            for name, array in call.arrays().items():
-                np.save(path(f"{name}.npy"), array)
-                files += ["--input", f"{name}=@{path(name + '.npy')}"]
-            for device in devices:
-                done = tool("vx-run", path("m.vxm"), f"--device={device}", "--no-fallback", *files)
-                want = f"vx-run: error: vx_call_run: n ({call.op}): {call.message}"
-                if (done.returncode, done.stderr.strip()) == (call.code, want):
-                    passed += 1
+            ways = [Package(vx, devices)] if vx else []
+            if not vx or call.code not in asked:
+                ways.append(Tools(options.bin, folder, devices))
+                asked.add(call.code)
+            for way in ways:
+                refused = way.compile(call)
+                if refused:
+                    failed += 1
+                    print(f"FAILED {call.title()}: {refused}", flush=True)
                     continue
-                failed += 1
-                print(f"FAILED {call.title()}, {device}: got {done.returncode} and {done.stderr.strip()!r}, want {call.code} and {want!r}", flush=True)
+                for device in devices:
+                    got, want = way.run(call, device), (call.code, f"vx_call_run: n ({call.op}): {call.message}")
+                    passed, failed = passed + (got == want), failed + (got != want)
+                    if got != want:
+                        print(f"FAILED {call.title()}, {device}, {type(way).__name__.lower()}: got {got}, want {want}", flush=True)
     print(f"{passed} passed, {failed} failed on {' and '.join(devices)}")
     return 1 if failed or not passed else 0
 

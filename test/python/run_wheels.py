@@ -6,12 +6,33 @@
 Exit code: 0 all passed, 1 some failed.
 """
 import argparse
+import importlib.machinery
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
+
+
+def check_names(source):
+    """What build-wheels says of modules for one Python, and of those for each from 3.12 on; this machine makes one kind only."""
+    loader = importlib.machinery.SourceFileLoader("build_wheels", os.path.join(source, "scripts", "build-wheels"))
+    script = importlib.util.module_from_spec(importlib.util.spec_from_loader("build_wheels", loader))
+    loader.exec_module(script)
+    own, suffix = f"cp{sys.version_info.major}{sys.version_info.minor}", sysconfig.get_config_var("EXT_SUFFIX")
+    for made, want in (([f"_runtime{suffix}"], (f"{own}-{own}{sys.abiflags}", suffix, f"=={sys.version_info.major}.{sys.version_info.minor}.*")),
+                       (["_runtime.abi3.so"], ("cp312-abi3", ".abi3.so", ">=3.12")), (["_runtime.cpython-27m.so"], None)):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in made:
+                open(os.path.join(folder, name), "w").close()
+            try:
+                got = script.describe_modules(folder)
+            except SystemExit:
+                got = None
+            assert got == want, (made, got, want)
 
 
 def main():
@@ -22,11 +43,15 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
     failed = 0
+    check_names(arguments.source)
+    cmake = tuple(int(number) for number in re.search(r"(\d+)\.(\d+)", subprocess.run(["cmake", "--version"], capture_output=True, text=True).stdout).groups())
+    every = sys.version_info >= (3, 12) and cmake >= (3, 26) and not sys.abiflags
     with tempfile.TemporaryDirectory() as folder:
         wheels = os.path.join(folder, "wheels")
         subprocess.run([sys.executable, os.path.join(arguments.source, "scripts", "build-wheels"), arguments.build, wheels, "--fast"], check=True)
         names = sorted(os.listdir(wheels))
-        assert len(names) == 2 and all("manylinux" in name for name in names), names
+        tag = "cp312-abi3-manylinux" if every else "cp{0}{1}-cp{0}{1}{2}-manylinux".format(*sys.version_info[:2], sys.abiflags)
+        assert len(names) == 2 and all(f"-{tag}" in name for name in names), (names, tag)
         inside = zipfile.ZipFile(os.path.join(wheels, next(name for name in names if "runtime" in name))).namelist()
         if any(re.search("LLVM|MLIR|protobuf|libvx_compiler|_compiler", name) for name in inside):
             failed += 1
