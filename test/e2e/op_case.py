@@ -107,18 +107,18 @@ class Case:
 
 
 def program(cases):
-    """One program that holds all `cases`; names, those of symbols too, are those of the case with a prefix when there are several."""
+    """One program that holds all `cases`; names, those at module level too, are those of the case with a prefix when there are several."""
     arguments, types, names, body, header = [], [], [], [], []
     for index, case in enumerate(cases):
         prefix = prefix_of(index, cases)
         symbol = re.compile(rf"(?<![\w%@.])({'|'.join(case.symbols)})\b") if case.symbols and prefix else None
-        rename = lambda text: symbol.sub(rf"{prefix}\1", text) if symbol else text
+        rename = lambda text: re.sub(r"([%@])(?=[A-Za-z_0-9])", rf"\1{prefix}", symbol.sub(rf"{prefix}\1", text) if symbol else text)
         for name, value in case.inputs.items():
             arguments.append(f'%{prefix}{name}: {rename(value.type())} {{vx.name = "{prefix}{name}"}}')
         for name, value in case.results.items():
             types.append(f'{rename(value.type())} {{vx.name = "{prefix}{name}"}}')
             names.append((f"%{prefix}{name}", rename(value.type())))
-        body.append(re.sub(r"%(?=[A-Za-z_0-9])", f"%{prefix}", rename(case.body.strip("\n"))))
+        body.append(rename(case.body.strip("\n")))
         if case.header:
             header.append(rename(case.header))
     return ("".join(f"{text}\n" for text in header) + "func.func @main(" + ",\n    ".join(arguments) + ")\n    -> (" + ",\n    ".join(types) + ") {\n" +

@@ -5,13 +5,14 @@
 
 Each case of f32 becomes one of f64: the gradients of its results, each element times a number of its own, along a random direction of all
 inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. With
-devices each also compiles as f32, and all elements are compared with the reference, those of two runs bit by bit with one another, on the CPU
-those of runs of 1, 2 and 8 threads. Exit code: 0 all passed, 1 some failed, among them a
+devices each also compiles as f32, with others in one program, which is taken apart where it fails, and all elements are compared with the reference, those of two runs
+bit by bit with one another, on the CPU those of runs of 1, 2 and 8 threads. Exit code: 0 all passed, 1 some failed, among them a
 device of those asked for that is not there, or a family without a case.
 """
 import argparse
 import concurrent.futures
 import fnmatch
+import itertools
 import os
 import re
 import sys
@@ -24,8 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 from cpu_variants import variant_flags  # noqa: E402
-from op_case import Case, Input, Result, program  # noqa: E402
-from run_ops import Failure, Tools, load_family, missing_devices, read_array  # noqa: E402
+from op_case import Case, Input, Result, prefix_of, program  # noqa: E402
+from run_ops import SHARED, Failure, Tools, files, load_family, missing_devices, read_array, run_reference, write_inputs  # noqa: E402
 
 STEP = 2.0**-10  # about epsilon^(1/5): the error of the differences is as large as that of their rounding
 TOLERANCE = 1e-7  # of the sum of the magnitudes
@@ -79,24 +80,21 @@ def take_gradients(case, order):
 
 
 class Program:
-    """A case as a file whose gradients are expanded, for the reference evaluator."""
+    """Cases as a file whose gradients are expanded, for the reference evaluator."""
 
-    def __init__(self, tools, root, case):
-        self.tools, self.case = tools, case
+    def __init__(self, tools, root, cases):
+        self.tools, self.cases = tools, cases
         self.folder = tempfile.mkdtemp(dir=root)
         with open(f"{self.folder}/written.mlir", "w") as file:
-            file.write(program([case]))
+            file.write(program(cases))
         tools.must("vx-opt", "--vx-expand-gradients", f"{self.folder}/written.mlir", "-o", f"{self.folder}/program.mlir")
 
-    def run(self, arrays, results=None):
-        arguments = []
-        for name in self.case.inputs:
-            np.save(f"{self.folder}/in_{name}.npy", arrays[name])
-            arguments += ["--input", f"{name}=@{self.folder}/in_{name}.npy"]
-        for name in self.case.results:
-            arguments += ["--output", f"{name}=@{self.folder}/out_{name}.npy"]
-        self.tools.must("vx-interpret", f"{self.folder}/program.mlir", *arguments)
-        return {name: read_array(f"{self.folder}/out_{name}.npy", value.dtype) for name, value in self.case.results.items()}
+    def run(self, arrays):
+        """The results of each case for its inputs, which may be among more."""
+        write_inputs(self.folder, self.cases, [{name: given[name] for name in case.inputs} for case, given in zip(self.cases, arrays)])
+        run_reference(self.tools, self.folder, self.cases)
+        return [{name: read_array(f"{self.folder}/want_{prefix_of(index, self.cases)}{name}.npy", value.dtype) for name, value in case.results.items()}
+                for index, case in enumerate(self.cases)]
 
 
 def weigh(values, arrays, order):
@@ -105,15 +103,21 @@ def weigh(values, arrays, order):
     return sum(float(term.sum()) for term in terms), sum(float(abs(term).sum()) for term in terms)
 
 
-def check_order(function, derived, arrays, order, rng):
-    """None, or how the gradients that `derived` gives of `function` differ from differences."""
-    direction = {name: rng.uniform(-1, 1, arrays[name].shape) for name in floats(function.case.inputs) if not name.startswith("seed")}
-    gradients = derived.run(arrays)
-    counted = floats(function.case.results)
+# The factors of a difference of fourth order, and how many steps from the point each one's number is.
+DIFFERENCE = ((8, 1), (-8, -1), (-1, 2), (1, -2))
+
+
+def moved(arrays, direction):
+    """The points of a difference."""
+    return [{**arrays, **{name: arrays[name] + times * STEP * step for name, step in direction.items()}} for _, times in DIFFERENCE]
+
+
+def check_order(function, arrays, order, direction, around, gradients):
+    """None, or how the gradients differ from differences of what the function is `around` the point."""
+    counted = floats(function.results)
     want, size = 0.0, 0.0
-    for factor, times in ((8, 1), (-8, -1), (-1, 2), (1, -2)):
-        moved = {**arrays, **{name: arrays[name] + times * STEP * step for name, step in direction.items()}}
-        number, magnitude = weigh({name: value for name, value in function.run(moved).items() if name in counted}, arrays, order)
+    for (factor, _), results in zip(DIFFERENCE, around):
+        number, magnitude = weigh({name: value for name, value in results.items() if name in counted}, arrays, order)
         want += factor * number / (12 * STEP)
         size = max(size, magnitude)
     got, terms = 0.0, 0.0
@@ -139,36 +143,58 @@ def first_difference(first, second):
     return f"at {list(place)} {first[place]!r} and {second[place]!r}"
 
 
-def check_devices(tools, root, case, arrays, devices):
-    narrow = with_type(case, "f64", "f32")
-    arrays = {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
-    reference = Program(tools, root, narrow)
-    want = reference.run(arrays)
-    folder = reference.folder
-    tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants), "--no-cache",
-               "--threads=1", "-o", f"{folder}/program.vxm")
-    for device in devices:
-        runs = []
-        for more in [[f"--threads={threads}"] for threads in THREADS] if device == "cpu" else [[], []]:
-            arguments = [f"--input={name}=@{folder}/in_{name}.npy" for name in narrow.inputs]
-            arguments += [f"--output={name}=@{folder}/{device}_{name}.npy" for name in narrow.results]
-            tools.must("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback", *more, *arguments)
-            runs.append({name: np.load(f"{folder}/{device}_{name}.npy") for name in narrow.results})
-        for name in narrow.results:
-            first = runs[0][name]
-            for run in runs[1:]:
-                if (problem := first_difference(first, run[name])) is not None:
-                    return f"{device}: '{name}' is not the same {'with all numbers of threads' if device == 'cpu' else 'in two runs'}: {problem}"
-            if first.shape != want[name].shape:
-                return f"{device}: '{name}' has shape {first.shape}, want {want[name].shape}"
-            error = np.where(first == want[name], 0, abs(first.astype(np.float64) - want[name]))
-            finite = want[name][np.isfinite(want[name])]
-            limit = DEVICE_TOLERANCE * (1 + (abs(finite).max() if finite.size else 0))
-            error[np.isnan(first) & np.isnan(want[name])] = 0
-            if not (error <= limit).all():
-                place = tuple(int(i) for i in np.unravel_index(np.nanargmax(np.where(np.isnan(error), np.inf, error)), error.shape))
-                return f"{device}: '{name}' at {list(place)} is {first[place]!r}, want {want[name][place]!r}"
+def check_device(tools, folder, cases, want, device):
+    """A text for each case that differs."""
+    runs, problems = [], {}
+    for more in [[f"--threads={threads}"] for threads in THREADS] if device == "cpu" else [[], []]:
+        tools.must("vx-run", f"{folder}/program.vxm", f"--device={device}", "--no-fallback", *more, *files(folder, cases, device))
+        runs.append([{name: np.load(f"{folder}/{device}_{prefix_of(index, cases)}{name}.npy") for name in case.results} for index, case in enumerate(cases)])
+    for index, case in enumerate(cases):
+        for name in case.results:
+            problem = compare(device, name, [run[index][name] for run in runs], want[index][name])
+            if problem:
+                problems.setdefault(case, problem)
+    return problems
+
+
+def compare(device, name, runs, want):
+    first = runs[0]
+    for run in runs[1:]:
+        if (problem := first_difference(first, run)) is not None:
+            return f"{device}: '{name}' is not the same {'with all numbers of threads' if device == 'cpu' else 'in two runs'}: {problem}"
+    if first.shape != want.shape:
+        return f"{device}: '{name}' has shape {first.shape}, want {want.shape}"
+    error = np.where(first == want, 0, abs(first.astype(np.float64) - want))
+    finite = want[np.isfinite(want)]
+    limit = DEVICE_TOLERANCE * (1 + (abs(finite).max() if finite.size else 0))
+    error[np.isnan(first) & np.isnan(want)] = 0
+    if not (error <= limit).all():
+        place = tuple(int(i) for i in np.unravel_index(np.nanargmax(np.where(np.isnan(error), np.inf, error)), error.shape))
+        return f"{device}: '{name}' at {list(place)} is {first[place]!r}, want {want[place]!r}"
     return None
+
+
+def check_devices(tools, cases, points, devices):
+    """Texts for the cases that differ, which have one program; of the points of each there are as many."""
+    problems = {}
+    with tempfile.TemporaryDirectory() as root:
+        try:
+            reference = Program(tools, root, cases)
+            folder = reference.folder
+            tools.must("vx-compile", f"{folder}/written.mlir", f"--target={','.join(devices)}", *variant_flags(devices, tools.variants), "--no-cache",
+                       "--threads=1", "-o", f"{folder}/program.vxm")
+            for arrays in zip(*points):
+                want = reference.run(arrays)
+                for device in devices:
+                    for case, problem in check_device(tools, folder, cases, want, device).items():
+                        problems.setdefault(case, problem)
+        except Failure as failure:
+            if len(cases) == 1:
+                return {cases[0]: str(failure)}
+            problems = {}
+            for case, own in zip(cases, points):
+                problems |= check_devices(tools, [case], [own], devices)
+    return problems
 
 
 # Where a case's own values do not do, numbers at which everything has a derivative.
@@ -187,34 +213,37 @@ def draw_point(case, derived, sizes, attempt):
     return arrays, rng
 
 
-def is_finite(base, arrays):
-    return all(np.isfinite(array).all() for name, array in base.run(arrays).items() if name in floats(base.case.results))
+def is_finite(case, results):
+    return all(np.isfinite(array).all() for name, array in results.items() if name in floats(case.results))
 
 
-def check(tools, root, case, devices):
+def check(tools, case):
+    """What is wrong, or None; and the case of f32 of the gradients with the points to compare devices at."""
     case = with_type(case, "f32", "f64")
     first = take_gradients(case, 1)
     second = take_gradients(first, 2)
-    base, gradients, curvature = (Program(tools, root, each) for each in (case, first, second))
-    checked = False
-    for sizes in case.runs:
-        problem = None
-        for attempt in range(len(TAME)):
-            arrays, rng = draw_point(case, second, sizes, attempt)
-            if not is_finite(base, arrays):
-                problem = problem or NO_POINT
-                continue
-            problem = check_order(base, gradients, arrays, 1, rng) or check_order(gradients, curvature, arrays, 2, rng)
+    count, points = len(DIFFERENCE), []
+    with tempfile.TemporaryDirectory() as root:
+        # All that is asked about a point is one program: its results, those around it, the gradients there, those around it, and the gradients of these.
+        all_ = Program(tools, root, [case] * (1 + count) + [first] * (1 + count) + [second])
+        for sizes in case.runs:
+            problem = None
+            for attempt in range(len(TAME)):
+                arrays, rng = draw_point(case, second, sizes, attempt)
+                directions = [{name: rng.uniform(-1, 1, arrays[name].shape) for name in floats(case.inputs)} for _ in (1, 2)]
+                results = all_.run([arrays, *moved(arrays, directions[0]), arrays, *moved(arrays, directions[1]), arrays])
+                if not is_finite(case, results[0]):
+                    problem = problem or NO_POINT
+                    continue
+                problem = check_order(case, arrays, 1, directions[0], results[1:1 + count], results[1 + count]) or \
+                    check_order(first, arrays, 2, directions[1], results[2 + count:-1], results[-1])
+                if problem is None:
+                    break
+            if problem and problem != NO_POINT:
+                return f"{sizes if sizes else ''} {problem}".strip(), None, []
             if problem is None:
-                break
-        if problem is None and devices:
-            problem = check_devices(tools, root, first, arrays, devices)
-        if problem == NO_POINT:
-            continue
-        if problem:
-            return f"{sizes if sizes else ''} {problem}".strip()
-        checked = True
-    return None if checked else NO_POINT
+                points.append({name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()})
+    return None if points else NO_POINT, with_type(first, "f64", "f32"), points
 
 
 # Where differences tell nothing: what is said of ties and zeros, as PyTorch has it. Op text over %x and %y, their values, the gradients.
@@ -244,7 +273,7 @@ def check_conventions(tools, root):
         body = "  " + text.replace("{t}", kind) + f"\n  %dx, %dy = vx.gradient %r wrt(%x, %y : {kind}, {kind}) zero_unreached : {of}"
         case = Case(name, {"x": Input("f64", [3], None), "y": Input("f64", [3], None)}, body,
                     {"dx": Result("f64", [3], None), "dy": Result("f64", [3], None)})
-        got = Program(tools, root, case).run({"x": np.array(x, np.float64), "y": np.array(y, np.float64)})
+        [got] = Program(tools, root, [case]).run([{"x": np.array(x, np.float64), "y": np.array(y, np.float64)}])
         for result, want in (("dx", dx), ("dy", dy)):
             for place, number in enumerate(want):
                 if not abs(got[result][place] - number) < 1e-12:
@@ -287,14 +316,23 @@ def main():
         cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)][::options.every]
 
         def attempt(case):
-            with tempfile.TemporaryDirectory() as root:
-                try:
-                    return check(tools, root, case, devices)
-                except Failure as failure:
-                    return str(failure)
+            try:
+                return check(tools, case)
+            except Failure as failure:
+                return str(failure), None, []
 
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            problems = list(pool.map(attempt, cases))
+            checked = list(pool.map(attempt, cases))
+            problems = [problem for problem, _, _ in checked]
+            # As many points have those of one program.
+            groups = {}
+            for place, (problem, _, points) in enumerate(checked):
+                if devices and problem is None:
+                    groups.setdefault(len(points), []).append(place)
+            batches = [group[begin:begin + SHARED] for group in groups.values() for begin in range(0, len(group), SHARED)]
+            of_devices = lambda batch: check_devices(tools, [checked[place][1] for place in batch], [checked[place][2] for place in batch], devices)
+            found = dict(itertools.chain.from_iterable(of.items() for of in pool.map(of_devices, batches)))
+            problems = [problem or found.get(case) for problem, (_, case, _) in zip(problems, checked)]
         for case, problem in zip(cases, problems):
             if problem and problem != NO_POINT:
                 print(f"FAILED {family}/{case.name}\n  {problem}")

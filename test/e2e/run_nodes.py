@@ -3,10 +3,12 @@
 
   run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
 
-The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Exit code: 0 all passed, 1 some
-failed, among them a device of those asked for that is not there.
+The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Several nodes are one module, because starting
+processes is most of the work; one that does not compile or run is taken apart. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is
+not there.
 """
 import argparse
+import itertools
 import sys
 import tempfile
 
@@ -14,6 +16,7 @@ from run_models import Bench, compare, np, onnx, reference, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
+SHARED = 16  # nodes of one module
 
 
 class Node:
@@ -24,7 +27,8 @@ class Node:
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
         self.outputs, self.captured = ["y", "y1", "y2"][:outputs], captured
 
-    def model(self):
+    def model(self, prefix=""):
+        """`prefix` stands in front of the names of sizes."""
         names = [name if array is not None else "" for name, array in self.inputs.items() if name not in self.captured]
         node = helper.make_node(self.op, names, self.outputs, name="n", **self.attributes)
         values, weights = [], []
@@ -35,7 +39,7 @@ class Node:
                 weights.append(numpy_helper.from_array(array, name))
                 continue
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-            values.append(helper.make_tensor_value_info(name, kind, [f"{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
+            values.append(helper.make_tensor_value_info(name, kind, [f"{prefix}{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
         graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
 
@@ -139,6 +143,37 @@ def recurrent():
         yield make("of functions with their own numbers", given="b", activations=["Elu", "HardSigmoid", "Tanh"][:count])
 
 
+def merge(group):
+    """One model of all nodes of a group, whose names are those of each with its prefix."""
+    parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
+    fields = [list(itertools.chain.from_iterable(getattr(part.graph, field) for part in parts)) for field in ("node", "input", "output", "initializer")]
+    return helper.make_model(helper.make_graph(fields[0], "g", *fields[1:]), opset_imports=parts[0].opset_import, ir_version=10)
+
+
+def run(bench, nodes, devices):
+    group = {f"n{number}_": node for number, node in enumerate(nodes)}
+    try:
+        wants, inputs = [], {}
+        for prefix, node in group.items():
+            own = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
+            onnx.save(node.model(), bench.path("node.onnx"))
+            wants += zip([f"{prefix}{name}" for name in node.outputs], reference(bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
+            inputs |= {f"{prefix}{name}": array for name, array in own.items()}
+        onnx.save(merge(group), bench.path("nodes.onnx"))
+        bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"))
+        gots = {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants])[0] for device in devices}
+    except RuntimeError as error:
+        if len(nodes) == 1:
+            bench.check(nodes[0].title, False, error)
+        else:
+            for node in nodes:
+                run(bench, [node], devices)
+        return
+    for device, got in gots.items():
+        for name, array, node in wants:
+            compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], array, node.terms)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -148,20 +183,11 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        for node in (*nodes(), *loops(), *recurrent()):
-            if options.filter not in node.title:
-                continue
-            try:
-                onnx.save(node.model(), bench.path("node.onnx"))
-                inputs = {name: np.asarray(array) for name, array in node.inputs.items() if array is not None and name not in node.constants}
-                want = reference(bench.path("node.onnx")).run(node.outputs, inputs)
-                bench.compile(bench.path("node.onnx"), bench.path("node.vxm"))
-                for device in devices:
-                    got, _ = bench.run(bench.path("node.vxm"), device, inputs, node.outputs)
-                    for name, array in zip(node.outputs, want):
-                        compare(bench, f"{node.title}, {name}, {device}", got[name], array, node.terms)
-            except RuntimeError as error:
-                bench.check(node.title, False, error)
+        wanted = sorted((node for node in (*nodes(), *loops(), *recurrent()) if options.filter in node.title), key=lambda node: node.opset)
+        for _, same in itertools.groupby(wanted, key=lambda node: node.opset):
+            same = list(same)
+            for begin in range(0, len(same), SHARED):
+                run(bench, same[begin:begin + SHARED], devices)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
     return 1 if bench.failed else 0
 

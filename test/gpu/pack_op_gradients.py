@@ -17,7 +17,7 @@ def find_point(base, derived, case, sizes):
     """Inputs at which the results are finite, or None."""
     for attempt in range(len(run_gradients.TAME)):
         arrays, _ = run_gradients.draw_point(case, derived, sizes, attempt)
-        if run_gradients.is_finite(base, arrays):
+        if run_gradients.is_finite(case, base.run([arrays])[0]):
             return {name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()}
     return None
 
@@ -31,7 +31,7 @@ def pack_case(tools, root, number, family, case, targets):
     narrow = run_gradients.with_type(derived, "f64", "f32")
     checks = []
     with tempfile.TemporaryDirectory() as scratch:
-        base, reference = run_gradients.Program(tools, scratch, wide), run_gradients.Program(tools, scratch, narrow)
+        base, reference = run_gradients.Program(tools, scratch, [wide]), run_gradients.Program(tools, scratch, [narrow])
         tools.must("vx-compile", f"{reference.folder}/written.mlir", f"--target={','.join(targets)}", "--no-cache", "--threads=1", "-o", f"{folder}/program.vxm")
         for index, sizes in enumerate(case.runs):
             arrays = find_point(base, derived, wide, sizes)
@@ -42,7 +42,7 @@ def pack_case(tools, root, number, family, case, targets):
             for name in narrow.inputs:
                 check["inputs"][name] = relative(f"{folder}/{index}_{name}.npy")
                 np.save(f"{folder}/{index}_{name}.npy", arrays[name])
-            for name, want in reference.run(arrays).items():
+            for name, want in reference.run([arrays])[0].items():
                 files = [f"{folder}/{index}_{kind}_{name}.npy" for kind in ("want", "limit")]
                 np.save(files[0], want)
                 finite = want[np.isfinite(want)]
