@@ -4,7 +4,7 @@
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   tools                    vx-run, vx-info, vx-bench        vx-tools
-#   compiler-tools           vx-compile, vx-train             vx-compiler
+#   compiler-tools           vx-compile, vx-train, vx-conformance  vx-compiler
 #
 # An application finds them by `find_package(vx COMPONENTS runtime train compiler)` as vx::runtime, vx::train and vx::compiler, or by
 # pkg-config as vx-runtime, vx-train and vx-compiler. Nothing of the first two depends on LLVM.
@@ -68,7 +68,7 @@ if(TARGET vx_compiler)
   install(FILES ${vx_source}/compiler/include/vx/compiler/vxb.h ${vx_source}/compiler/include/vx/compiler/vxc.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
   vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
-  vx_install_tools(compiler-tools vx-compile vx-train)
+  vx_install_tools(compiler-tools vx-compile vx-train vx-conformance)
 else()
   vx_install_tools(tools vx-train)
 endif()

@@ -1,0 +1,221 @@
+#include "case_folder.h"
+
+#include "input_file.h"
+#include "tool_error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <filesystem>
+#include <tuple>
+
+namespace vx::tools {
+
+namespace pb = vx::onnx;
+namespace fs = std::filesystem;
+
+static constexpr std::string_view SetPrefix = "test_data_set_";
+
+// The number of "PREFIX12SUFFIX".
+static std::optional<size_t> numberIn(std::string_view name, std::string_view prefix, std::string_view suffix) {
+  if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
+    return std::nullopt;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size())
+    return std::nullopt;
+  return number;
+}
+
+// The entries of a folder, sorted.
+static std::vector<fs::path> entriesOf(const fs::path &folder) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
+  if (error)
+    throw fileError("cannot read the folder '{}': {}", folder.string(), error.message());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// A folder with a data set and without a model is a case too, one that cannot be read.
+static void addCases(const fs::path &folder, std::vector<CaseFolder> &cases) {
+  bool isCase = false;
+  std::vector<fs::path> folders;
+  for (const fs::path &entry : entriesOf(folder)) {
+    std::error_code error;
+    const bool isFolder = fs::is_directory(fs::symlink_status(entry, error));
+    const std::string name = entry.filename().string();
+    if (name == "model.onnx" || (isFolder && numberIn(name, SetPrefix, "")))
+      isCase = true;
+    else if (isFolder)
+      folders.push_back(entry);
+  }
+  if (!isCase) {
+    for (const fs::path &below : folders)
+      addCases(below, cases);
+    return;
+  }
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (!path.has_filename())
+    path = path.parent_path();
+  const std::string name = path.filename().string();
+  cases.push_back({name.starts_with("test_") ? name.substr(5) : name, path.string()});
+}
+
+std::vector<CaseFolder> findCases(const std::vector<std::string> &folders) {
+  std::vector<CaseFolder> cases;
+  for (const std::string &folder : folders) {
+    const size_t before = cases.size();
+    addCases(folder, cases);
+    if (cases.size() == before)
+      throw fileError("'{}' has no case: want a folder with model.onnx and {}0", folder, SetPrefix);
+  }
+  std::sort(cases.begin(), cases.end(), [](const CaseFolder &a, const CaseFolder &b) {
+    return std::tie(a.name, a.path) < std::tie(b.name, b.path);
+  });
+  const auto twice = std::adjacent_find(cases.begin(), cases.end(),
+                                        [](const CaseFolder &a, const CaseFolder &b) { return a.name == b.name; });
+  if (twice != cases.end())
+    throw usageError("case '{}' is there twice, in '{}' and '{}'", twice->name, twice->path, std::next(twice)->path);
+  return cases;
+}
+
+CaseData::CaseData(const std::string &path) {
+  const std::string file = path + "/model.onnx";
+  const std::vector<uint8_t> bytes = readFile(file);
+  if (bytes.size() > INT_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    throw fileError("{}: not a ModelProto of ONNX", file);
+  std::vector<std::pair<size_t, fs::path>> found;
+  for (const fs::path &entry : entriesOf(path))
+    if (const std::optional<size_t> number = numberIn(entry.filename().string(), SetPrefix, ""))
+      found.emplace_back(*number, entry);
+  std::sort(found.begin(), found.end());
+  for (const auto &[number, folder] : found) {
+    Set &set = dataSets.emplace_back();
+    set.name = folder.filename().string();
+    findFiles(set, folder.string());
+  }
+  if (dataSets.empty())
+    throw fileError("{}: no data, want a folder {}0", path, SetPrefix);
+}
+
+// File K is of the K-th input. Inputs that have initializers come last, and may have no file.
+void CaseData::findFiles(Set &set, const std::string &path) const {
+  auto fileOf = [&](std::string_view kind, int index) {
+    std::string file = fmt::format("{}/{}_{}.pb", path, kind, index);
+    std::error_code error;
+    return fs::exists(file, error) ? file : std::string();
+  };
+  auto missing = [&](std::string_view kind, int index, const std::string &name) {
+    return fileError("{}/{}_{}.pb is missing, the value of {} '{}'", path, kind, index, kind, name);
+  };
+  std::set<std::string> initializers;
+  for (const pb::TensorProto &tensor : graph().initializer())
+    initializers.insert(tensor.name());
+  for (int i = 0; i < graph().input_size(); ++i) {
+    const std::string &name = graph().input(i).name();
+    const std::string file = fileOf("input", i);
+    if (!file.empty())
+      set.inputs[name] = file;
+    else if (!initializers.contains(name))
+      throw missing("input", i, name);
+  }
+  for (int i = 0; i < graph().output_size(); ++i) {
+    const std::string &name = graph().output(i).name();
+    set.outputs[name] = fileOf("output", i);
+    if (set.outputs[name].empty())
+      throw missing("output", i, name);
+  }
+}
+
+static void addOps(const pb::GraphProto &graph, std::set<std::string> &ops) {
+  for (const pb::NodeProto &node : graph.node()) {
+    ops.insert(node.op_type());
+    for (const pb::AttributeProto &attribute : node.attribute()) {
+      addOps(attribute.g(), ops);
+      for (const pb::GraphProto &inner : attribute.graphs())
+        addOps(inner, ops);
+    }
+  }
+}
+
+std::set<std::string> CaseData::ops() const {
+  std::set<std::string> found;
+  addOps(graph(), found);
+  return found;
+}
+
+std::vector<std::string> CaseData::constants() const {
+  std::vector<std::string> names;
+  for (int i = 1; i < graph().input_size(); ++i)
+    if (const pb::ValueInfoProto &input = graph().input(i);
+        input.type().has_tensor_type() && dataSets.front().inputs.contains(input.name()))
+      names.push_back(input.name());
+  return names;
+}
+
+static void makeConstants(pb::GraphProto &graph, const std::vector<std::string> &names, const CaseData::Set &set) {
+  auto isConstant = [&](const pb::ValueInfoProto &value) {
+    return std::find(names.begin(), names.end(), value.name()) != names.end();
+  };
+  auto &inputs = *graph.mutable_input();
+  inputs.erase(std::remove_if(inputs.begin(), inputs.end(), isConstant), inputs.end());
+  for (const std::string &name : names) {
+    const auto &initializers = graph.initializer();
+    if (std::any_of(initializers.begin(), initializers.end(), [&](const auto &each) { return each.name() == name; }))
+      continue;
+    const std::string &file = set.inputs.at(name);
+    const std::vector<uint8_t> bytes = readFile(file);
+    pb::TensorProto &tensor = *graph.add_initializer();
+    if (bytes.size() > INT_MAX || !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      throw fileError("{}: not a TensorProto of ONNX", file);
+    tensor.set_name(name);
+  }
+}
+
+// A list of sizes or axes keeps its length, which decides ranks.
+static bool isList(const pb::TypeProto::Tensor &tensor) {
+  return tensor.shape().dim_size() < 2 &&
+         (tensor.elem_type() == pb::TensorProto::INT64 || tensor.elem_type() == pb::TensorProto::INT32);
+}
+
+std::string CaseData::modelFor(Mode mode) const {
+  pb::ModelProto changed = model;
+  pb::GraphProto &graph = *changed.mutable_graph();
+  if (mode == Mode::Constant)
+    makeConstants(graph, constants(), dataSets.front());
+  if (mode != Mode::Static) {
+    graph.clear_value_info();
+    for (pb::ValueInfoProto &output : *graph.mutable_output())
+      if (output.type().has_tensor_type())
+        output.mutable_type()->mutable_tensor_type()->clear_shape();
+    for (pb::ValueInfoProto &input : *graph.mutable_input()) {
+      if (!input.type().has_tensor_type() || isList(input.type().tensor_type()))
+        continue;
+      pb::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
+      for (int i = 0; i < shape.dim_size(); ++i)
+        if (shape.dim(i).dim_value() != 1)
+          shape.mutable_dim(i)->set_dim_param(fmt::format("{}_{}", input.name(), i));
+    }
+  }
+  return changed.SerializeAsString();
+}
+
+vx_value_kind CaseData::kindOf(const pb::ValueInfoProto &value) {
+  switch (value.type().value_case()) {
+  case pb::TypeProto::kTensorType:
+    return VX_TENSOR;
+  case pb::TypeProto::kSequenceType:
+    return VX_SEQUENCE;
+  case pb::TypeProto::kOptionalType:
+    return VX_OPTIONAL;
+  default:
+    throw fileError("value '{}' has no type of those that files hold: a tensor, a sequence or an optional",
+                    value.name());
+  }
+}
+
+} // namespace vx::tools

@@ -1,0 +1,61 @@
+// Folders laid out as ONNX's backend tests: NAME/model.onnx and NAME/test_data_set_N/{input,output}_K.pb.
+#ifndef VX_TOOLS_CASE_FOLDER_H
+#define VX_TOOLS_CASE_FOLDER_H
+
+#include "onnx_wire.pb.h"
+#include "outcome.h"
+#include "tensor.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+struct CaseFolder {
+  std::string name; // the folder's, without "test_" in front
+  std::string path;
+};
+
+// The cases in folders of any depth, a folder that is one itself included, by their names. Throws a ToolError: exit 3
+// where a folder cannot be read or has no case, exit 2 where two cases have one name.
+std::vector<CaseFolder> findCases(const std::vector<std::string> &folders);
+
+// The model and the files of one case.
+class CaseData {
+public:
+  struct Set {
+    std::string name;                                   // "test_data_set_0"
+    std::map<std::string, std::string> inputs, outputs; // files by the names of the model's values
+  };
+
+  // Throws a ToolError (exit 3) that names the file which is missing or no model.
+  explicit CaseData(const std::string &path);
+
+  // In the order of their numbers: at least one, with a file of each input that has no initializer, and of each output.
+  const std::vector<Set> &sets() const { return dataSets; }
+  const onnx::GraphProto &graph() const { return model.graph(); }
+
+  // The types of ops in the graph and in graphs of its nodes.
+  std::set<std::string> ops() const;
+
+  // The inputs that are initializers in the mode Constant.
+  std::vector<std::string> constants() const;
+
+  // The bytes of the model in a mode. Constants have the values of the first set. Throws as the constructor.
+  std::string modelFor(Mode mode) const;
+
+  // What a file of a value holds. Throws a ToolError (exit 3).
+  static vx_value_kind kindOf(const onnx::ValueInfoProto &value);
+
+private:
+  void findFiles(Set &set, const std::string &path) const;
+
+  onnx::ModelProto model;
+  std::vector<Set> dataSets;
+};
+
+} // namespace vx::tools
+
+#endif

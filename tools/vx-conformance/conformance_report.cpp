@@ -1,0 +1,89 @@
+#include "conformance_report.h"
+
+#include "command_line.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace vx::tools {
+
+using Json = nlohmann::ordered_json;
+
+void ConformanceReport::add(CaseResult result) {
+  ++counts[static_cast<size_t>(result.outcome.outcome)];
+  results.push_back(std::move(result));
+}
+
+// What no list excuses.
+static bool alwaysFails(Outcome outcome) {
+  return outcome != Outcome::Passed && outcome != Outcome::Unsupported && outcome != Outcome::Skipped;
+}
+
+void ConformanceReport::judge(const ExpectedList *list) {
+  std::sort(results.begin(), results.end(), [](const CaseResult &a, const CaseResult &b) {
+    return std::tie(a.name, a.mode, a.outcome.target) < std::tie(b.name, b.mode, b.outcome.target);
+  });
+  onlyFilesFail = failures.empty();
+  for (const CaseResult &result : results) {
+    const Outcome outcome = result.outcome.outcome;
+    const std::string title = fmt::format("{}, {}, {}", result.name, modeName(result.mode), result.outcome.target);
+    const std::string cause =
+        fmt::format("{}{}{}", outcomeName(outcome), result.outcome.message.empty() ? "" : ": ", result.outcome.message);
+    const bool isListed = list && list->has(result.name, result.mode, result.outcome.target);
+    if (alwaysFails(outcome)) {
+      failures.push_back(fmt::format("{}: {}", title, cause));
+      onlyFilesFail &= outcome == Outcome::Unreadable;
+    } else if (list && !result.isLeftOut && isListed != (outcome == Outcome::Passed)) {
+      failures.push_back(isListed ? fmt::format("{}: it is listed, but {}", title, cause)
+                                  : fmt::format("{}: it passes and is not listed; --write-expected adds it", title));
+      onlyFilesFail = false;
+    } else if (!list && outcome != Outcome::Passed) {
+      refusals.push_back(fmt::format("{}: {}", title, cause));
+    }
+  }
+}
+
+ExitCode ConformanceReport::exitCode() const {
+  if (failures.empty())
+    return ExitCode::Done;
+  return onlyFilesFail ? ExitCode::BadInput : ExitCode::Failed;
+}
+
+std::string ConformanceReport::countsText() const {
+  static constexpr std::string_view titles[OutcomeCount] = {"passed",       "unsupported", "compile errors",
+                                                            "run failures", "wrong",       "crashes",
+                                                            "timeouts",     "unreadable",  "skipped"};
+  std::string text = fmt::format("{} passed, {} failed", count(Outcome::Passed), failures.size());
+  for (size_t i = 1; i < OutcomeCount; ++i)
+    text += fmt::format(", {} {}", counts[i], titles[i]);
+  return text + " on " + joinWords(targets, "and");
+}
+
+std::string ConformanceReport::text() const {
+  std::string text;
+  for (const std::string &refusal : refusals)
+    text += vx::printableLine(refusal) + "\n";
+  for (const std::string &failure : failures)
+    text += "FAILED " + vx::printableLine(failure) + "\n";
+  return text + countsText() + "\n";
+}
+
+Json ConformanceReport::json() const {
+  Json document{{"version", 1}, {"targets", targets}};
+  Json &numbers = document["counts"] = Json::object();
+  for (size_t i = 0; i < OutcomeCount; ++i)
+    numbers[std::string(OutcomeNames[i])] = counts[i];
+  document["failures"] = failures;
+  Json &cases = document["cases"] = Json::array();
+  for (const CaseResult &result : results)
+    cases.push_back({{"name", result.name},
+                     {"op", result.op},
+                     {"mode", modeName(result.mode)},
+                     {"target", result.outcome.target},
+                     {"outcome", outcomeName(result.outcome.outcome)},
+                     {"message", result.outcome.message},
+                     {"seconds", result.outcome.seconds}});
+  return document;
+}
+
+} // namespace vx::tools

@@ -1,0 +1,135 @@
+#include "output_comparison.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace vx::tools {
+
+namespace {
+
+// What a float may differ by: of the wanted element, which the tests of ONNX give to four digits here and there, and of
+// the largest one.
+struct Tolerance {
+  double ofElement, ofLargest;
+};
+
+} // namespace
+
+static Tolerance toleranceOf(vx_element_type type) {
+  switch (type) {
+  case VX_F64:
+    return {1e-3, 1e-7};
+  case VX_F32:
+    return {1e-3, 2e-6};
+  case VX_F16:
+    return {4e-3, 1e-3};
+  default: // of few bits of mantissa
+    return {2e-2, 4e-3};
+  }
+}
+
+static uint64_t sizeOf(const Tensor &tensor) { return elementCount(tensor.type, tensor.dims).value_or(0); }
+
+static double largestMagnitude(const Tensor &tensor) {
+  double largest = 0;
+  for (uint64_t i = 0, count = sizeOf(tensor); i < count; ++i)
+    if (const double value = std::fabs(elementAsDouble(tensor, i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  return largest;
+}
+
+static std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &dims) {
+  std::vector<int64_t> place(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    place[i] = static_cast<int64_t>(index % static_cast<uint64_t>(dims[i]));
+    index /= static_cast<uint64_t>(dims[i]);
+  }
+  return place;
+}
+
+static std::optional<std::string> tensorTypeDifference(const Tensor &got, const Tensor &want) {
+  if (got.type == want.type && got.dims == want.dims)
+    return std::nullopt;
+  return fmt::format("got {}, want {}", typeText(got.type, got.dims), typeText(want.type, want.dims));
+}
+
+static std::optional<std::string> tensorDifference(const Tensor &got, const Tensor &want) {
+  if (std::optional<std::string> difference = tensorTypeDifference(got, want))
+    return difference;
+  const bool isReal = isFloat(want.type);
+  const Tolerance tolerance = toleranceOf(want.type);
+  const double allowed = isReal ? tolerance.ofLargest * largestMagnitude(want) : 0;
+  const uint64_t count = sizeOf(want);
+  uint64_t differing = 0, first = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    bool agrees = false;
+    if (isReal) {
+      const double a = elementAsDouble(got, i), b = elementAsDouble(want, i);
+      // An infinity is within no distance of a number, though a share of it is infinite.
+      agrees =
+          a == b || (std::isnan(a) && std::isnan(b)) ||
+          (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= tolerance.ofElement * std::fabs(b) + allowed);
+    } else {
+      // As text, since 64-bit integers are no exact doubles.
+      agrees = elementText(got, i) == elementText(want, i);
+    }
+    if (!agrees && differing++ == 0)
+      first = i;
+  }
+  if (differing == 0)
+    return std::nullopt;
+  return fmt::format("{} of {} elements differ, the first at [{}]: got {}, want {}", differing, count,
+                     fmt::join(placeOf(first, want.dims), ","), elementText(got, first), elementText(want, first));
+}
+
+static std::optional<std::string> valueDifference(const Value &got, const Value &want,
+                                                  std::optional<std::string> (*compare)(const Tensor &,
+                                                                                        const Tensor &)) {
+  static constexpr std::string_view kinds[] = {"a tensor", "a sequence", "an optional"};
+  if (got.kind != want.kind)
+    return fmt::format("got {}, want {}", kinds[got.kind], kinds[want.kind]);
+  if (got.tensors.size() != want.tensors.size())
+    return fmt::format("got {} elements, want {}", got.tensors.size(), want.tensors.size());
+  for (size_t i = 0; i < want.tensors.size(); ++i)
+    if (std::optional<std::string> difference = compare(got.tensors[i], want.tensors[i]))
+      return want.kind == VX_TENSOR ? *difference : fmt::format("element {}: {}", i, *difference);
+  return std::nullopt;
+}
+
+std::optional<std::string> outputDifference(const Value &got, const Value &want) {
+  return valueDifference(got, want, tensorDifference);
+}
+
+std::optional<std::string> typeDifference(const Value &got, const Value &want) {
+  return valueDifference(got, want, tensorTypeDifference);
+}
+
+std::optional<std::string> dropoutDifference(const Value &got, const Value &want, const Tensor &input, double ratio) {
+  if (std::optional<std::string> difference = typeDifference(got, want))
+    return difference;
+  if (got.kind != VX_TENSOR || want.tensors.front().dims != input.dims)
+    return fmt::format("want the sizes of the input, {}", typeText(input.type, input.dims));
+  const Tensor &result = got.tensors.front();
+  const double count = static_cast<double>(sizeOf(result));
+  const bool isWide = result.type == VX_F32 || result.type == VX_F64;
+  const double nearness = (isWide ? 1e-6 : toleranceOf(result.type).ofLargest) * largestMagnitude(input);
+  const bool isMask = result.type == VX_BOOL;
+  double dropped = 0;
+  for (uint64_t i = 0; i < sizeOf(result); ++i) {
+    const double element = elementAsDouble(result, i);
+    dropped += element == 0;
+    if (isMask || element == 0)
+      continue;
+    const double kept = elementAsDouble(input, i) / (1 - ratio);
+    if (!(std::fabs(element - kept) <= nearness))
+      return fmt::format("element [{}] is {}, want 0 or {}", fmt::join(placeOf(i, result.dims), ","), element, kept);
+  }
+  // Five standard deviations.
+  if (std::fabs(dropped - count * ratio) > 5 * std::sqrt(count * ratio * (1 - ratio)))
+    return fmt::format("{} of {} elements are dropped, with the ratio {}", dropped, count, ratio);
+  return std::nullopt;
+}
+
+} // namespace vx::tools
