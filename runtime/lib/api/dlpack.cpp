@@ -1,6 +1,13 @@
 #include "api/dlpack.h"
 
+#include "api/drivers.h"
+#include "base/forks.h"
+#include "exec/device_report.h"
+
+#include <map>
 #include <memory>
+#include <mutex>
+#include <tuple>
 
 namespace vx {
 
@@ -12,7 +19,17 @@ constexpr uint64_t kReadOnly = 1;
 // What memory of the host is called.
 constexpr int32_t kCpu = 1, kCudaHost = 3, kRocmHost = 11;
 constexpr std::pair<int32_t, const char *> kOtherDevices[] = {
-    {2, "CUDA"}, {4, "OpenCL"}, {7, "Vulkan"}, {8, "Metal"}, {10, "ROCm"}, {13, "CUDA managed"}, {14, "oneAPI"}};
+    {4, "OpenCL"}, {7, "Vulkan"}, {8, "Metal"}, {14, "oneAPI"}};
+
+// Memory of GPUs; of CUDA's there is a kind that moves, which a GPU uses as its own.
+struct SpacePair {
+  int32_t type;
+  hal::AddressSpace::Kind kind;
+  const char *driver, *text;
+};
+constexpr SpacePair kSpaces[] = {{2, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA"},
+                                 {13, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA"},
+                                 {10, hal::AddressSpace::Kind::Rocm, "rocm", "ROCm"}};
 
 constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6;
 
@@ -32,14 +49,67 @@ struct Given {
   std::vector<int64_t> shape, strides;
 };
 
+// What a tensor in a GPU's memory is made of; it ends the tensor, which is somebody else's.
+class ForeignMemory final : public hal::Memory {
+public:
+  ForeignMemory(uint64_t address, uint64_t size) : Memory(address, size, nullptr) {}
+  bool isForeign() const override { return true; }
+
+  DLManagedTensorVersioned *owned = nullptr; // none: the caller's, still
+
+protected:
+  ~ForeignMemory() override {
+    if (owned && owned->deleter)
+      owned->deleter(owned);
+  }
+};
+
+// The GPU, opened for what nobody's instance does: reading a tensor that has come from elsewhere. It stays open.
+Status openSpace(const SpacePair &pair, int32_t ordinal, Ref<DeviceContext> &context) {
+  using Key = std::tuple<hal::AddressSpace, uint32_t>;
+  static std::mutex mutex;
+  static auto *opened = new std::map<Key, Ref<DeviceContext>>; // values may go at the very end of the process
+  const hal::AddressSpace space = {pair.kind, ordinal};
+  std::lock_guard lock(mutex);
+  Ref<DeviceContext> &place = (*opened)[{space, forkCount()}];
+  if (!place || place->isLost()) {
+    hal::Driver *driver = findDriver(allDrivers(), pair.driver);
+    std::vector<hal::DeviceInfo> devices;
+    const hal::Refusal refusal = driver->enumerate(devices);
+    if (devices.empty())
+      return failure(VX_NO_DEVICE, "the tensor is in memory of {} device {}: {}", pair.text, ordinal, refusal.reason);
+    uint32_t index = 0;
+    while (index < devices.size() && devices[index].addressSpace != space)
+      ++index;
+    if (index == devices.size())
+      return failure(VX_NO_DEVICE, "the tensor is in memory of {} device {}, which is not one of the {} there are",
+                     pair.text, ordinal, devices.size());
+    Ref<hal::Device> device;
+    VX_RETURN_IF_ERROR(driver->open(index, {}, device));
+    VX_RETURN_IF_ERROR(DeviceContext::create(std::move(device), place));
+  }
+  context = place;
+  return okStatus();
+}
+
+const SpacePair *findSpace(DLDevice device) {
+  for (const SpacePair &pair : kSpaces)
+    if (device.device_type == pair.type)
+      return &pair;
+  return nullptr;
+}
+
 Status checkDevice(DLDevice device) {
-  if (device.device_type == kCpu || device.device_type == kCudaHost || device.device_type == kRocmHost)
+  if (device.device_type == kCpu || device.device_type == kCudaHost || device.device_type == kRocmHost ||
+      findSpace(device))
     return okStatus();
   for (auto [number, name] : kOtherDevices)
     if (device.device_type == number)
-      return failure(VX_UNSUPPORTED, "the tensor is in memory of {} device {}, want memory of the host", name,
+      return failure(VX_UNSUPPORTED,
+                     "the tensor is in memory of {} device {}, want memory of the host, of CUDA or of ROCm", name,
                      device.device_id);
-  return failure(VX_UNSUPPORTED, "the tensor is in memory of DLPack's device type {}, want memory of the host",
+  return failure(VX_UNSUPPORTED,
+                 "the tensor is in memory of DLPack's device type {}, want memory of the host, of CUDA or of ROCm",
                  device.device_type);
 }
 
@@ -90,6 +160,18 @@ Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
   uint64_t size = 0;
   VX_RETURN_IF_ERROR(tensorByteSize(type, dims, size));
   const void *data = inner.data ? static_cast<const uint8_t *>(inner.data) + inner.byte_offset : nullptr;
+  if (const SpacePair *space = findSpace(inner.device); space && size > 0) {
+    if (!data)
+      return failure(VX_INVALID_ARGUMENT, "the tensor has no data, and its shape {} bytes", size);
+    if (dims.size() > maxRank)
+      return failure(VX_INVALID_ARGUMENT, "rank is {}, allowed are {}", dims.size(), maxRank);
+    Ref<DeviceContext> context;
+    VX_RETURN_IF_ERROR(openSpace(*space, inner.device.device_id, context));
+    auto memory = makeRef<ForeignMemory>(reinterpret_cast<uint64_t>(data), size);
+    memory->owned = &tensor;
+    value = Value::deviceTensor(type, {dims.begin(), dims.end()}, size, std::move(context), std::move(memory), 0);
+    return okStatus();
+  }
   return Value::wrapTensor(
       type, dims, data, size,
       [](void *user) {
@@ -100,7 +182,7 @@ Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
       &tensor, value);
 }
 
-Status valueToDlpack(const Ref<Value> &value, DLManagedTensorVersioned *&tensor) {
+Status valueToDlpack(const Ref<Value> &value, bool inPlace, DLManagedTensorVersioned *&tensor) {
   if (value->kind() != VX_TENSOR)
     return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", value->typeString());
   const TypePair *type = nullptr;
@@ -110,7 +192,23 @@ Status valueToDlpack(const Ref<Value> &value, DLManagedTensorVersioned *&tensor)
   if (!type)
     return failure(VX_UNSUPPORTED, "{} is of a type that DLPack has not", value->typeString());
   const void *bytes = nullptr;
-  VX_RETURN_IF_ERROR(value->hostBytes(bytes));
+  DLDevice device = {kCpu, 0};
+  if (inPlace && value->memory() && !value->memory()->host()) {
+    const hal::DeviceInfo &info = value->context()->device().info();
+    const SpacePair *space = nullptr;
+    for (const SpacePair &pair : kSpaces)
+      if (!space && pair.kind == info.addressSpace.kind)
+        space = &pair;
+    if (!space)
+      return failure(
+          VX_UNSUPPORTED,
+          "{} is in memory of '{}', which has no addresses for others; vx_tensor_to_dlpack copies it to the host",
+          value->typeString(), info.name);
+    device = {space->type, info.addressSpace.ordinal};
+    bytes = reinterpret_cast<const void *>(value->memory()->address() + value->offset());
+  } else {
+    VX_RETURN_IF_ERROR(value->hostBytes(bytes));
+  }
 
   auto given = std::make_unique<Given>();
   given->value = value;
@@ -124,7 +222,7 @@ Status valueToDlpack(const Ref<Value> &value, DLManagedTensorVersioned *&tensor)
   given->tensor.flags = kReadOnly;
   DLTensor &inner = given->tensor.dl_tensor;
   inner.data = value->size() ? const_cast<void *>(bytes) : nullptr; // told to be read-only
-  inner.device = {kCpu, 0};
+  inner.device = device;
   inner.ndim = static_cast<int32_t>(given->shape.size());
   inner.dtype = {type->code, type->bits, 1};
   inner.shape = given->shape.data();

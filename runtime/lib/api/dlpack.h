@@ -47,8 +47,8 @@ namespace vx {
 
 // A value that reads the tensor in place and owns it; after a failure the tensor is the caller's.
 Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value);
-// The value's bytes in host memory, which nobody may write.
-Status valueToDlpack(const Ref<Value> &value, DLManagedTensorVersioned *&tensor);
+// The value's bytes in host memory, or `inPlace` where they are; nobody may write them.
+Status valueToDlpack(const Ref<Value> &value, bool inPlace, DLManagedTensorVersioned *&tensor);
 
 } // namespace vx
 

@@ -3,6 +3,7 @@
 
 #include "api/dlpack.h"
 #include "api/drivers.h"
+#include "api/handle.h"
 #include "base/log.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
@@ -28,6 +29,8 @@ public:
   std::unique_ptr<CallState> state;
   std::unique_ptr<PendingRuns> pending; // once a run is submitted
 
+  std::atomic<bool> isUsed = false; // by a function of a thread
+
   const Function &function() const { return instance->data().functions[state->function()]; }
   // Its place, when no submitted run uses it.
   CallState &idleState() {
@@ -45,6 +48,28 @@ protected:
   }
 };
 
+// A call in the hands of one function.
+class CallUse {
+public:
+  explicit CallUse(CallObject &call) : call(call), isOurs(!call.isUsed.exchange(true, std::memory_order_acquire)) {}
+  CallUse(const CallUse &) = delete;
+  CallUse &operator=(const CallUse &) = delete;
+  ~CallUse() {
+    if (isOurs)
+      call.isUsed.store(false, std::memory_order_release);
+  }
+  Status check() const {
+    return isOurs ? okStatus()
+                  : failure(VX_INVALID_ARGUMENT,
+                            "argument 'call' is in use by another thread, or by the run whose observer asks; a call "
+                            "is for one at a time, and each thread may have its own");
+  }
+
+private:
+  CallObject &call;
+  const bool isOurs;
+};
+
 // What a vx_pending is: the run, and the call that does it.
 class PendingObject : public RefCounted {
 public:
@@ -55,26 +80,105 @@ protected:
   ~PendingObject() override { call->pending->drop(run); }
 };
 
-Module *unwrap(vx_module *module) { return reinterpret_cast<Module *>(module); }
-const Module *unwrap(const vx_module *module) { return reinterpret_cast<const Module *>(module); }
-Instance *unwrap(vx_instance *instance) { return reinterpret_cast<Instance *>(instance); }
-const Instance *unwrap(const vx_instance *instance) { return reinterpret_cast<const Instance *>(instance); }
-Value *unwrap(vx_value *value) { return reinterpret_cast<Value *>(value); }
-const Value *unwrap(const vx_value *value) { return reinterpret_cast<const Value *>(value); }
-CallObject *unwrap(vx_call *call) { return reinterpret_cast<CallObject *>(call); }
-const CallObject *unwrap(const vx_call *call) { return reinterpret_cast<const CallObject *>(call); }
+// What the pointers of the interface are.
+Handle<Module> *handleOf(const vx_module *module) {
+  return reinterpret_cast<Handle<Module> *>(const_cast<vx_module *>(module));
+}
+Handle<Instance> *handleOf(const vx_instance *instance) {
+  return reinterpret_cast<Handle<Instance> *>(const_cast<vx_instance *>(instance));
+}
+Handle<Value> *handleOf(const vx_value *value) {
+  return reinterpret_cast<Handle<Value> *>(const_cast<vx_value *>(value));
+}
+Handle<CallObject> *handleOf(const vx_call *call) {
+  return reinterpret_cast<Handle<CallObject> *>(const_cast<vx_call *>(call));
+}
+Handle<PendingObject> *handleOf(const vx_pending *pending) {
+  return reinterpret_cast<Handle<PendingObject> *>(const_cast<vx_pending *>(pending));
+}
 
-PendingObject *unwrap(vx_pending *pending) { return reinterpret_cast<PendingObject *>(pending); }
+template <typename C, typename T>
+void give(Ref<T> object, C **place) {
+  *place = reinterpret_cast<C *>(Handle<T>::make(std::move(object)));
+}
 
-void retainUnlessNull(RefCounted *object) {
-  if (object)
-    object->retain();
+// A module is a file and its description; all else may have threads or a device.
+bool isLeftBehind(const Handle<Module> &) { return false; }
+bool isLeftBehind(const Handle<Value> &handle) { return handle.isBeforeFork() && !handle.object()->isOnHost(); }
+template <typename T>
+bool isLeftBehind(const Handle<T> &handle) {
+  return handle.isBeforeFork();
+}
+
+template <typename T>
+Status checkHandle(const Handle<T> &handle, std::string_view argument) {
+  if (handle.isReleased())
+    return failure(VX_INVALID_ARGUMENT, "argument '{}' has been released", argument);
+  if (isLeftBehind(handle))
+    return failure(
+        VX_UNSUPPORTED,
+        "argument '{}' was made before the process was forked, whose threads and devices it uses; make one here",
+        argument);
+  return okStatus();
+}
+
+Status checkPointer(const void *pointer, std::string_view argument) {
+  if (pointer)
+    return okStatus();
+  return failure(VX_INVALID_ARGUMENT, "argument '{}' is a null pointer", argument);
+}
+
+// The object of an argument, which stays there while the function runs, whoever releases the handle meanwhile.
+template <typename C, typename T>
+Status take(C *argument, std::string_view name, Ref<T> &object) {
+  VX_RETURN_IF_ERROR(checkPointer(argument, name));
+  VX_RETURN_IF_ERROR(checkHandle(*handleOf(argument), name));
+  object = handleOf(argument)->object();
+  return okStatus();
+}
+
+// The same for a function without a status: none for what is null, released or left behind.
+template <typename C>
+auto objectOf(C *argument) {
+  using Object = std::decay_t<decltype(handleOf(argument)->object())>;
+  return argument && checkHandle(*handleOf(argument), "").ok() ? handleOf(argument)->object() : Object();
+}
+
+template <typename C>
+void retain(C *argument, const char *function) {
+  if (argument && !handleOf(argument)->retain())
+    log(VX_LOG_ERROR, "{}: the object has been released before", function);
+}
+
+template <typename C>
+void release(C *argument, const char *function) {
+  if (!argument)
+    return;
+  // What is left behind can't be ended here: its threads are not there to be waited for.
+  const bool isLeft = !std::is_same_v<std::remove_const_t<C>, vx_module> && handleOf(argument)->isBeforeFork();
+  if (!handleOf(argument)->release(/*abandon=*/isLeft))
+    log(VX_LOG_ERROR, "{}: the object has been released before", function);
+}
+
+// Null stays null, which whoever takes the values names.
+Status valuesOf(size_t count, vx_value *const *values, const char *argument, std::vector<Ref<Value>> &objects,
+                std::vector<Value *> &pointers) {
+  if (count)
+    VX_RETURN_IF_ERROR(checkPointer(values, argument));
+  for (size_t i = 0; i < count; ++i) {
+    Ref<Value> &object = objects.emplace_back();
+    if (values[i])
+      VX_RETURN_IF_ERROR(take(values[i], fmt::format("{}[{}]", argument, i), object));
+    pointers.push_back(object.get());
+  }
+  return okStatus();
 }
 
 // A table of the signature; none of a module that is null.
 template <typename Info>
 const Info *tableOf(const vx_module *module, std::vector<Info> SignatureTables::*table, size_t *count) {
-  const std::vector<Info> *found = module ? &(unwrap(module)->signature().*table) : nullptr;
+  const Ref<Module> object = objectOf(module);
+  const std::vector<Info> *found = object ? &(object->signature().*table) : nullptr;
   if (count)
     *count = found ? found->size() : 0;
   return found ? found->data() : nullptr;
@@ -94,12 +198,6 @@ vx_status guarded(const char *name, F &&body) {
   return std::move(status).addContext(name).makePrintable().release();
 }
 
-Status checkPointer(const void *pointer, const char *argument) {
-  if (pointer)
-    return okStatus();
-  return failure(VX_INVALID_ARGUMENT, "argument '{}' is a null pointer", argument);
-}
-
 Status copyString(std::string_view text, char **result) {
   char *copy = static_cast<char *>(std::malloc(text.size() + 1));
   if (!copy)
@@ -117,32 +215,67 @@ Status checkOutputCount(const Function &function, size_t count) {
                  function.outputs.size(), count);
 }
 
-Status runCall(CallState &state, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
-               const Function &function, std::span<const ResultPlace> places = {}) {
-  if (inputCount)
-    VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
+// Arguments of a run, which stay there for it.
+struct RunArguments {
+  std::vector<Ref<Value>> kept;
+  std::vector<Value *> inputs;
+  std::vector<ResultPlace> places;
+
+  Status take(size_t inputCount, vx_value *const *given, size_t placeCount = 0,
+              const vx_result_place *results = nullptr) {
+    VX_RETURN_IF_ERROR(valuesOf(inputCount, given, "inputs", kept, inputs));
+    for (size_t i = 0; i < placeCount; ++i) {
+      Ref<Value> value;
+      if (results[i].value)
+        VX_RETURN_IF_ERROR(::take(results[i].value, fmt::format("places[{}].value", i), value));
+      places.push_back({results[i].data, results[i].size, value.get()});
+      kept.push_back(std::move(value));
+    }
+    return okStatus();
+  }
+};
+
+Status runCall(CallState &state, const RunArguments &arguments, size_t outputCount, vx_value **outputs,
+               const Function &function) {
   VX_RETURN_IF_ERROR(checkOutputCount(function, outputCount));
   std::vector<Ref<Value>> results;
-  VX_RETURN_IF_ERROR(state.run({reinterpret_cast<Value *const *>(inputs), inputCount}, results, places));
+  VX_RETURN_IF_ERROR(state.run(arguments.inputs, results, arguments.places));
   for (size_t i = 0; i < outputCount; ++i)
-    outputs[i] = reinterpret_cast<vx_value *>(results[i].detach());
+    give(std::move(results[i]), &outputs[i]);
   return okStatus();
 }
 
 // With a vx_call, whose submitted runs come first.
-Status runCall(CallObject &call, size_t inputCount, vx_value *const *inputs, size_t outputCount, vx_value **outputs,
-               std::span<const ResultPlace> places = {}) {
-  Status status = runCall(call.idleState(), inputCount, inputs, outputCount, outputs, call.function(), places);
+Status runCall(CallObject &call, RunArguments arguments, size_t outputCount, vx_value **outputs) {
+  const CallUse use(call);
+  VX_RETURN_IF_ERROR(use.check());
+  Status status = runCall(call.idleState(), arguments, outputCount, outputs, call.function());
   if (status.code() == VX_OUT_OF_MEMORY && call.pending)
     call.pending->dropIdleMemory();
   return status;
 }
 
-std::vector<ResultPlace> placesOf(size_t count, const vx_result_place *places) {
-  std::vector<ResultPlace> given;
-  for (size_t i = 0; i < count; ++i)
-    given.push_back({places[i].data, places[i].size, unwrap(places[i].value)});
-  return given;
+// Does something with the state of a call that no run uses.
+template <typename F>
+Status withIdleState(const vx_call *call, F &&body) {
+  Ref<CallObject> object;
+  VX_RETURN_IF_ERROR(take(call, "call", object));
+  const CallUse use(*object);
+  VX_RETURN_IF_ERROR(use.check());
+  return body(object->idleState());
+}
+
+// The same for a function without a status: what is wrong is told to the log.
+template <typename F>
+void withIdleStateQuietly(vx_call *call, const char *name, F &&body) {
+  if (!call)
+    return;
+  const Status status = withIdleState(call, [&](CallState &state) {
+    body(state);
+    return okStatus();
+  });
+  if (!status.ok())
+    log(VX_LOG_ERROR, "{}: {}", name, status.message());
 }
 
 // A copy of `options`, where there are any. A caller built against an older header gives a smaller struct; what it
@@ -224,7 +357,7 @@ vx_status vx_module_load(const char *path, vx_module **out_module) {
     VX_RETURN_IF_ERROR(checkPointer(path, "path"));
     Ref<Module> module;
     VX_RETURN_IF_ERROR(Module::load(path, module));
-    *out_module = reinterpret_cast<vx_module *>(module.detach());
+    give(std::move(module), out_module);
     return okStatus();
   });
 }
@@ -240,16 +373,13 @@ vx_status vx_module_load_bytes(const void *bytes, size_t size, const char *name,
     Ref<Module> module;
     VX_RETURN_IF_ERROR(
         Module::fromMemory(name ? name : "module in memory", {static_cast<const uint8_t *>(bytes), size}, module));
-    *out_module = reinterpret_cast<vx_module *>(module.detach());
+    give(std::move(module), out_module);
     return okStatus();
   });
 }
 
-void vx_module_retain(vx_module *module) { retainUnlessNull(unwrap(module)); }
-void vx_module_release(vx_module *module) {
-  if (module)
-    unwrap(module)->release();
-}
+void vx_module_retain(vx_module *module) { retain(module, "vx_module_retain"); }
+void vx_module_release(vx_module *module) { release(module, "vx_module_release"); }
 
 const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count) {
   return tableOf(module, &SignatureTables::functions, out_count);
@@ -261,8 +391,8 @@ const vx_variable_info *vx_module_variables(const vx_module *module, size_t *out
 
 const vx_alias_info *vx_module_aliases(const vx_module *module, size_t function, size_t *out_count) {
   const std::vector<vx_alias_info> *found = nullptr;
-  if (module && function < unwrap(module)->signature().aliases.size())
-    found = &unwrap(module)->signature().aliases[function];
+  if (const Ref<Module> object = objectOf(module); object && function < object->signature().aliases.size())
+    found = &object->signature().aliases[function];
   if (out_count)
     *out_count = found ? found->size() : 0;
   return found ? found->data() : nullptr;
@@ -285,24 +415,25 @@ const vx_constant_info *vx_module_constants(const vx_module *module, size_t *out
 }
 
 const vx_training_info *vx_module_training(const vx_module *module) {
-  if (!module || !unwrap(module)->signature().training)
-    return nullptr;
-  return &*unwrap(module)->signature().training;
+  const Ref<Module> object = objectOf(module);
+  return object && object->signature().training ? &*object->signature().training : nullptr;
 }
 
 vx_status vx_module_describe(const vx_module *module, char **out_json) {
   return guarded("vx_module_describe", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
-    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
-    return copyString(unwrap(module)->describe(), out_json);
+    Ref<Module> object;
+    VX_RETURN_IF_ERROR(take(module, "module", object));
+    return copyString(object->describe(), out_json);
   });
 }
 
 vx_status vx_module_verify(const vx_module *module) {
   return guarded("vx_module_verify", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(module, "module"));
-    for (uint32_t i = 0; i < unwrap(module)->data().sections.size(); ++i)
-      VX_RETURN_IF_ERROR(unwrap(module)->verifySection(i));
+    Ref<Module> object;
+    VX_RETURN_IF_ERROR(take(module, "module", object));
+    for (uint32_t i = 0; i < object->data().sections.size(); ++i)
+      VX_RETURN_IF_ERROR(object->verifySection(i));
     return okStatus();
   });
 }
@@ -329,7 +460,8 @@ static Status copySymbols(size_t count, const vx_symbol_value *symbols, std::vec
 // `isLoaded`: see InstanceSetup.
 static Status makeInstance(vx_module *module, const vx_instance_options *options, bool isLoaded,
                            Ref<Instance> &instance) {
-  VX_RETURN_IF_ERROR(checkPointer(module, "module"));
+  Ref<Module> object;
+  VX_RETURN_IF_ERROR(take(module, "module", object));
   vx_instance_options given;
   VX_RETURN_IF_ERROR(copyOptions(options, given));
   DeviceRequest request;
@@ -342,7 +474,8 @@ static Status makeInstance(vx_module *module, const vx_instance_options *options
   setup.seed = given.seed;
   setup.memoryLimit = given.memory_limit;
   setup.isLoaded = isLoaded;
-  setup.share = Ref<Instance>(unwrap(given.share));
+  if (given.share)
+    VX_RETURN_IF_ERROR(take(given.share, "options.share", setup.share));
   if (given.share && (given.device || given.device_order || given.no_fallback || given.threads || given.variant ||
                       given.wait_limit_ms))
     return failure(VX_INVALID_ARGUMENT, "options choose a device and an instance to share with, which has its own");
@@ -351,7 +484,7 @@ static Status makeInstance(vx_module *module, const vx_instance_options *options
                    "options set a memory limit of {} bytes and an instance to share with, which has its own",
                    given.memory_limit);
   VX_RETURN_IF_ERROR(copySymbols(given.symbol_count, given.symbols, setup.symbols));
-  return Instance::create(Ref<Module>(unwrap(module)), request, allDrivers(), instance, setup);
+  return Instance::create(std::move(object), request, allDrivers(), instance, setup);
 }
 
 vx_status vx_instance_create(vx_module *module, const vx_instance_options *options, vx_instance **out_instance) {
@@ -359,22 +492,20 @@ vx_status vx_instance_create(vx_module *module, const vx_instance_options *optio
     VX_RETURN_IF_ERROR(clearPlace(out_instance, "out_instance"));
     Ref<Instance> instance;
     VX_RETURN_IF_ERROR(makeInstance(module, options, /*isLoaded=*/true, instance));
-    *out_instance = reinterpret_cast<vx_instance *>(instance.detach());
+    give(std::move(instance), out_instance);
     return okStatus();
   });
 }
 
-void vx_instance_retain(vx_instance *instance) { retainUnlessNull(unwrap(instance)); }
-void vx_instance_release(vx_instance *instance) {
-  if (instance)
-    unwrap(instance)->release();
-}
+void vx_instance_retain(vx_instance *instance) { retain(instance, "vx_instance_retain"); }
+void vx_instance_release(vx_instance *instance) { release(instance, "vx_instance_release"); }
 
 vx_status vx_instance_report(const vx_instance *instance, vx_report_format format, char **out_report) {
   return guarded("vx_instance_report", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_report, "out_report"));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
-    const DeviceReport &report = unwrap(instance)->report();
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    const DeviceReport &report = object->report();
     switch (format) {
     case VX_REPORT_TEXT:
       return copyString(report.text(), out_report);
@@ -413,8 +544,9 @@ vx_status vx_instance_estimate_memory(const vx_instance *instance, const char *f
                                       const vx_symbol_value *symbols, vx_memory_estimate *out_estimate) {
   return guarded("vx_instance_estimate_memory", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearEstimate(out_estimate));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
-    return estimateFunction(*unwrap(instance), function, symbol_count, symbols, out_estimate);
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    return estimateFunction(*object, function, symbol_count, symbols, out_estimate);
   });
 }
 
@@ -439,7 +571,7 @@ vx_status vx_tensor_create(vx_element_type type, uint32_t rank, const int64_t *d
     VX_RETURN_IF_ERROR(dimsOf(rank, dims, shape));
     Ref<Value> value;
     VX_RETURN_IF_ERROR(Value::copyTensor(type, shape, data, size, value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
@@ -452,7 +584,7 @@ vx_status vx_tensor_wrap(vx_element_type type, uint32_t rank, const int64_t *dim
     VX_RETURN_IF_ERROR(dimsOf(rank, dims, shape));
     Ref<Value> value;
     VX_RETURN_IF_ERROR(Value::wrapTensor(type, shape, data, size, release, user, value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
@@ -463,7 +595,7 @@ vx_status vx_tensor_from_dlpack(DLManagedTensorVersioned *tensor, vx_value **out
     VX_RETURN_IF_ERROR(checkPointer(tensor, "tensor"));
     Ref<Value> value;
     VX_RETURN_IF_ERROR(valueFromDlpack(*tensor, value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
@@ -471,22 +603,30 @@ vx_status vx_tensor_from_dlpack(DLManagedTensorVersioned *tensor, vx_value **out
 vx_status vx_tensor_to_dlpack(vx_value *value, DLManagedTensorVersioned **out_tensor) {
   return guarded("vx_tensor_to_dlpack", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_tensor, "out_tensor"));
-    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
-    return valueToDlpack(Ref<Value>(unwrap(value)), *out_tensor);
+    Ref<Value> object;
+    VX_RETURN_IF_ERROR(take(value, "value", object));
+    return valueToDlpack(object, /*inPlace=*/false, *out_tensor);
+  });
+}
+
+vx_status vx_tensor_to_dlpack_in_place(vx_value *value, DLManagedTensorVersioned **out_tensor) {
+  return guarded("vx_tensor_to_dlpack_in_place", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_tensor, "out_tensor"));
+    Ref<Value> object;
+    VX_RETURN_IF_ERROR(take(value, "value", object));
+    return valueToDlpack(object, /*inPlace=*/true, *out_tensor);
   });
 }
 
 vx_status vx_sequence_create(vx_element_type type, size_t count, vx_value *const *elements, vx_value **out_value) {
   return guarded("vx_sequence_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
-    if (count)
-      VX_RETURN_IF_ERROR(checkPointer(elements, "elements"));
     std::vector<Ref<Value>> parts;
-    for (size_t i = 0; i < count; ++i)
-      parts.emplace_back(unwrap(elements[i]));
+    std::vector<Value *> pointers;
+    VX_RETURN_IF_ERROR(valuesOf(count, elements, "elements", parts, pointers));
     Ref<Value> value;
     VX_RETURN_IF_ERROR(Value::list(VX_SEQUENCE, type, std::move(parts), value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
@@ -496,25 +636,22 @@ vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value *
     VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
     std::vector<Ref<Value>> parts;
     if (element)
-      parts.emplace_back(unwrap(element));
+      VX_RETURN_IF_ERROR(take(element, "element", parts.emplace_back()));
     Ref<Value> value;
     VX_RETURN_IF_ERROR(Value::list(VX_OPTIONAL, type, std::move(parts), value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
 
-void vx_value_retain(vx_value *value) { retainUnlessNull(unwrap(value)); }
-void vx_value_release(vx_value *value) {
-  if (value)
-    unwrap(value)->release();
-}
+void vx_value_retain(vx_value *value) { retain(value, "vx_value_retain"); }
+void vx_value_release(vx_value *value) { release(value, "vx_value_release"); }
 
 vx_value_info vx_value_get_info(const vx_value *value) {
   vx_value_info info = {};
-  if (!value)
+  if (!value || handleOf(value)->isReleased())
     return info;
-  const Value &object = *unwrap(value);
+  const Value &object = *handleOf(value)->object();
   info.kind = object.kind();
   info.element_type = object.elementType();
   info.rank = static_cast<uint32_t>(object.dims().size());
@@ -527,13 +664,13 @@ vx_value_info vx_value_get_info(const vx_value *value) {
 vx_status vx_value_element(const vx_value *value, size_t index, vx_value **out_element) {
   return guarded("vx_value_element", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_element, "out_element"));
-    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
-    const Value &object = *unwrap(value);
-    if (object.kind() == VX_TENSOR)
-      return failure(VX_INVALID_ARGUMENT, "want a sequence or an optional, got {}", object.typeString());
-    if (index >= object.elements().size())
-      return failure(VX_INVALID_ARGUMENT, "element {} does not exist, there are {}", index, object.elements().size());
-    *out_element = reinterpret_cast<vx_value *>(Ref<Value>(object.elements()[index]).detach());
+    Ref<Value> object;
+    VX_RETURN_IF_ERROR(take(value, "value", object));
+    if (object->kind() == VX_TENSOR)
+      return failure(VX_INVALID_ARGUMENT, "want a sequence or an optional, got {}", object->typeString());
+    if (index >= object->elements().size())
+      return failure(VX_INVALID_ARGUMENT, "element {} does not exist, there are {}", index, object->elements().size());
+    give(Ref<Value>(object->elements()[index]), out_element);
     return okStatus();
   });
 }
@@ -542,8 +679,9 @@ vx_status vx_tensor_data(const vx_value *value, const void **out_data) {
   return guarded("vx_tensor_data", [&]() -> Status {
     VX_RETURN_IF_ERROR(checkPointer(out_data, "out_data"));
     *out_data = nullptr;
-    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
-    return unwrap(value)->hostBytes(*out_data);
+    Ref<Value> object;
+    VX_RETURN_IF_ERROR(take(value, "value", object));
+    return object->hostBytes(*out_data);
   });
 }
 
@@ -552,27 +690,31 @@ vx_status vx_tensor_data(const vx_value *value, const void **out_data) {
 vx_status vx_instance_read_variable(vx_instance *instance, const char *name, vx_value **out_value) {
   return guarded("vx_instance_read_variable", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
     VX_RETURN_IF_ERROR(checkPointer(name, "name"));
     Ref<Value> value;
-    VX_RETURN_IF_ERROR(unwrap(instance)->readVariable(name, value));
-    *out_value = reinterpret_cast<vx_value *>(value.detach());
+    VX_RETURN_IF_ERROR(object->readVariable(name, value));
+    give(std::move(value), out_value);
     return okStatus();
   });
 }
 
 vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx_value *value) {
   return guarded("vx_instance_write_variable", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
     VX_RETURN_IF_ERROR(checkPointer(name, "name"));
-    VX_RETURN_IF_ERROR(checkPointer(value, "value"));
-    return unwrap(instance)->writeVariable(name, *unwrap(value));
+    Ref<Value> source;
+    VX_RETURN_IF_ERROR(take(value, "value", source));
+    return object->writeVariable(name, *source);
   });
 }
 
 const vx_variable_info *vx_instance_variables(const vx_instance *instance, size_t *out_count) {
+  const Ref<Instance> object = objectOf(instance);
   const std::span<const vx_variable_info> table =
-      instance ? unwrap(instance)->variableTable() : std::span<const vx_variable_info>();
+      object ? object->variableTable() : std::span<const vx_variable_info>();
   if (out_count)
     *out_count = table.size();
   return table.data();
@@ -582,13 +724,14 @@ vx_status vx_instance_read_variables(vx_instance *instance, size_t count, const 
                                      vx_value **out_values) {
   return guarded("vx_instance_read_variables", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearOutputs(count, out_values, "out_values"));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
     std::vector<std::string_view> wanted;
     VX_RETURN_IF_ERROR(namesOf(count, names, wanted));
     std::vector<Ref<Value>> values;
-    VX_RETURN_IF_ERROR(unwrap(instance)->readVariables(wanted, values));
+    VX_RETURN_IF_ERROR(object->readVariables(wanted, values));
     for (size_t i = 0; i < count; ++i)
-      out_values[i] = reinterpret_cast<vx_value *>(values[i].detach());
+      give(std::move(values[i]), &out_values[i]);
     return okStatus();
   });
 }
@@ -596,17 +739,16 @@ vx_status vx_instance_read_variables(vx_instance *instance, size_t count, const 
 vx_status vx_instance_write_variables(vx_instance *instance, size_t count, const char *const *names,
                                       vx_value *const *values) {
   return guarded("vx_instance_write_variables", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
     std::vector<std::string_view> wanted;
     VX_RETURN_IF_ERROR(namesOf(count, names, wanted));
-    if (count)
-      VX_RETURN_IF_ERROR(checkPointer(values, "values"));
-    std::vector<const Value *> given;
-    for (size_t i = 0; i < count; ++i) {
-      VX_RETURN_IF_ERROR(checkPointer(values[i], "values[]"));
-      given.push_back(unwrap(values[i]));
-    }
-    return unwrap(instance)->writeVariables(wanted, given);
+    std::vector<Ref<Value>> kept;
+    std::vector<Value *> given;
+    VX_RETURN_IF_ERROR(valuesOf(count, values, "values", kept, given));
+    for (const Value *value : given)
+      VX_RETURN_IF_ERROR(checkPointer(value, "values[]"));
+    return object->writeVariables(wanted, {given.begin(), given.end()});
   });
 }
 
@@ -615,29 +757,30 @@ vx_status vx_instance_write_variables(vx_instance *instance, size_t count, const
 vx_status vx_call_create(vx_instance *instance, const char *function, vx_call **out_call) {
   return guarded("vx_call_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_call, "out_call"));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
     uint32_t index = 0;
-    VX_RETURN_IF_ERROR(unwrap(instance)->findFunction(function, index));
+    VX_RETURN_IF_ERROR(object->findFunction(function, index));
     auto call = makeRef<CallObject>();
-    call->instance = Ref<Instance>(unwrap(instance));
+    call->instance = std::move(object);
     VX_RETURN_IF_ERROR(call->instance->takeCall(index, call->state));
-    *out_call = reinterpret_cast<vx_call *>(call.detach());
+    give(std::move(call), out_call);
     return okStatus();
   });
 }
 
-void vx_call_retain(vx_call *call) { retainUnlessNull(unwrap(call)); }
-void vx_call_release(vx_call *call) {
-  if (call)
-    unwrap(call)->release();
-}
+void vx_call_retain(vx_call *call) { retain(call, "vx_call_retain"); }
+void vx_call_release(vx_call *call) { release(call, "vx_call_release"); }
 
 vx_status vx_call_run(vx_call *call, size_t input_count, vx_value *const *inputs, size_t output_count,
                       vx_value **out_outputs) {
   return guarded("vx_call_run", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    return runCall(*unwrap(call), input_count, inputs, output_count, out_outputs);
+    Ref<CallObject> object;
+    VX_RETURN_IF_ERROR(take(call, "call", object));
+    RunArguments arguments;
+    VX_RETURN_IF_ERROR(arguments.take(input_count, inputs));
+    return runCall(*object, std::move(arguments), output_count, out_outputs);
   });
 }
 
@@ -645,10 +788,13 @@ vx_status vx_call_run_into(vx_call *call, size_t input_count, vx_value *const *i
                            const vx_result_place *places, vx_value **out_outputs) {
   return guarded("vx_call_run_into", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
+    Ref<CallObject> object;
+    VX_RETURN_IF_ERROR(take(call, "call", object));
     if (output_count)
       VX_RETURN_IF_ERROR(checkPointer(places, "places"));
-    return runCall(*unwrap(call), input_count, inputs, output_count, out_outputs, placesOf(output_count, places));
+    RunArguments arguments;
+    VX_RETURN_IF_ERROR(arguments.take(input_count, inputs, output_count, places));
+    return runCall(*object, std::move(arguments), output_count, out_outputs);
   });
 }
 
@@ -656,46 +802,48 @@ vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inp
                          vx_pending **out_pending) {
   return guarded("vx_call_submit", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_pending, "out_pending"));
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    if (input_count)
-      VX_RETURN_IF_ERROR(checkPointer(inputs, "inputs"));
+    Ref<CallObject> object;
+    VX_RETURN_IF_ERROR(take(call, "call", object));
     vx_submit_options given;
     VX_RETURN_IF_ERROR(copyOptions(options, given));
-    CallObject &object = *unwrap(call);
     if (given.place_count) {
       VX_RETURN_IF_ERROR(checkPointer(given.places, "options.places"));
-      VX_RETURN_IF_ERROR(checkOutputCount(object.function(), given.place_count));
+      VX_RETURN_IF_ERROR(checkOutputCount(object->function(), given.place_count));
     }
-    if (!object.pending)
-      object.pending = std::make_unique<PendingRuns>(*object.instance, *object.state);
+    RunArguments arguments;
+    VX_RETURN_IF_ERROR(arguments.take(input_count, inputs, given.place_count, given.places));
+    const CallUse use(*object);
+    VX_RETURN_IF_ERROR(use.check());
+    if (!object->pending)
+      object->pending = std::make_unique<PendingRuns>(*object->instance, *object->state);
     auto pending = makeRef<PendingObject>();
-    pending->call = Ref<CallObject>(&object);
+    pending->call = object;
     pending->run.deadline = given.deadline_ms;
-    VX_RETURN_IF_ERROR(object.pending->submit({reinterpret_cast<Value *const *>(inputs), input_count},
-                                              placesOf(given.place_count, given.places), given.hold != 0,
-                                              pending->run));
-    *out_pending = reinterpret_cast<vx_pending *>(pending.detach());
+    VX_RETURN_IF_ERROR(
+        object->pending->submit(arguments.inputs, std::move(arguments.places), given.hold != 0, pending->run));
+    give(std::move(pending), out_pending);
     return okStatus();
   });
 }
 
 vx_status vx_call_start(vx_pending *pending) {
   return guarded("vx_call_start", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
-    return unwrap(pending)->call->pending->start(unwrap(pending)->run);
+    Ref<PendingObject> object;
+    VX_RETURN_IF_ERROR(take(pending, "pending", object));
+    return object->call->pending->start(object->run);
   });
 }
 
 template <typename F>
 static vx::Status waitFor(vx_pending *pending, size_t count, vx_value **places, F wait) {
   VX_RETURN_IF_ERROR(clearOutputs(count, places));
-  VX_RETURN_IF_ERROR(checkPointer(pending, "pending"));
-  PendingObject &object = *unwrap(pending);
-  VX_RETURN_IF_ERROR(checkOutputCount(object.call->function(), count));
+  Ref<PendingObject> object;
+  VX_RETURN_IF_ERROR(take(pending, "pending", object));
+  VX_RETURN_IF_ERROR(checkOutputCount(object->call->function(), count));
   std::vector<Ref<Value>> outputs;
-  VX_RETURN_IF_ERROR(wait(object, outputs));
+  VX_RETURN_IF_ERROR(wait(*object, outputs));
   for (size_t i = 0; i < count; ++i)
-    places[i] = reinterpret_cast<vx_value *>(outputs[i].detach());
+    give(std::move(outputs[i]), &places[i]);
   return okStatus();
 }
 
@@ -716,67 +864,69 @@ vx_status vx_call_wait_for(vx_pending *pending, uint32_t timeout_ms, size_t outp
 }
 
 void vx_call_cancel(vx_pending *pending) {
-  if (pending)
-    unwrap(pending)->call->pending->cancel(unwrap(pending)->run);
+  if (const Ref<PendingObject> object = objectOf(pending))
+    object->call->pending->cancel(object->run);
 }
 
-void vx_pending_retain(vx_pending *pending) { retainUnlessNull(unwrap(pending)); }
-void vx_pending_release(vx_pending *pending) {
-  if (pending)
-    unwrap(pending)->release();
-}
+void vx_pending_retain(vx_pending *pending) { retain(pending, "vx_pending_retain"); }
+void vx_pending_release(vx_pending *pending) { release(pending, "vx_pending_release"); }
 
 void vx_call_set_profile(vx_call *call, int on) {
-  if (call)
-    unwrap(call)->idleState().setProfile(on != 0);
+  withIdleStateQuietly(call, "vx_call_set_profile", [&](CallState &state) { state.setProfile(on != 0); });
 }
 
 void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *user) {
-  if (call)
-    unwrap(call)->idleState().setObserver(observer, user);
+  withIdleStateQuietly(call, "vx_call_set_observer", [&](CallState &state) {
+    if (!observer)
+      return state.setObserver(nullptr);
+    state.setObserver([observer, user](vx_dispatch_info info, std::span<const Ref<Value>> outputs) {
+      std::vector<vx_value *> handles(outputs.size());
+      for (size_t i = 0; i < outputs.size(); ++i)
+        give(outputs[i], &handles[i]);
+      info.outputs = handles.data();
+      observer(user, &info);
+      for (vx_value *handle : handles)
+        vx_value_release(handle);
+    });
+  });
 }
 
 vx_status vx_call_set_stream(vx_call *call, void *stream) {
-  return guarded("vx_call_set_stream", [&]() -> Status {
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    return unwrap(call)->idleState().setStream(stream);
+  return guarded("vx_call_set_stream",
+                 [&] { return withIdleState(call, [&](CallState &state) { return state.setStream(stream); }); });
+}
+
+static Status giveText(const vx_call *call, char **place, Status (CallState::*make)(std::string &text) const) {
+  VX_RETURN_IF_ERROR(clearPlace(place, "out_json"));
+  return withIdleState(call, [&](CallState &state) -> Status {
+    std::string text;
+    VX_RETURN_IF_ERROR((state.*make)(text));
+    return copyString(text, place);
   });
 }
 
 vx_status vx_call_report(const vx_call *call, char **out_json) {
-  return guarded("vx_call_report", [&]() -> Status {
-    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    std::string json;
-    CallObject &object = const_cast<CallObject &>(*unwrap(call));
-    VX_RETURN_IF_ERROR(object.idleState().report(json));
-    return copyString(json, out_json);
-  });
+  return guarded("vx_call_report", [&] { return giveText(call, out_json, &CallState::report); });
 }
 
 vx_status vx_call_trace(const vx_call *call, char **out_json) {
-  return guarded("vx_call_trace", [&]() -> Status {
-    VX_RETURN_IF_ERROR(clearPlace(out_json, "out_json"));
-    VX_RETURN_IF_ERROR(checkPointer(call, "call"));
-    std::string json;
-    CallObject &object = const_cast<CallObject &>(*unwrap(call));
-    VX_RETURN_IF_ERROR(object.idleState().trace(json));
-    return copyString(json, out_json);
-  });
+  return guarded("vx_call_trace", [&] { return giveText(call, out_json, &CallState::trace); });
 }
 
 vx_status vx_instance_call(vx_instance *instance, const char *function, size_t input_count, vx_value *const *inputs,
                            size_t output_count, vx_value **out_outputs) {
   return guarded("vx_instance_call", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearOutputs(output_count, out_outputs));
-    VX_RETURN_IF_ERROR(checkPointer(instance, "instance"));
-    Instance &object = *unwrap(instance);
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    RunArguments arguments;
+    VX_RETURN_IF_ERROR(arguments.take(input_count, inputs));
     uint32_t index = 0;
-    VX_RETURN_IF_ERROR(object.findFunction(function, index));
+    VX_RETURN_IF_ERROR(object->findFunction(function, index));
     std::unique_ptr<CallState> state;
-    VX_RETURN_IF_ERROR(object.takeCall(index, state));
-    Status status = runCall(*state, input_count, inputs, output_count, out_outputs, object.data().functions[index]);
-    object.returnCall(std::move(state));
+    VX_RETURN_IF_ERROR(object->takeCall(index, state));
+    Status status = runCall(*state, arguments, output_count, out_outputs, object->data().functions[index]);
+    object->returnCall(std::move(state));
     return status;
   });
 }

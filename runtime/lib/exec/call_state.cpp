@@ -48,7 +48,7 @@ Status CallState::setStream(void *handle) {
 
 bool CallState::reset() {
   setProfile(false);
-  setObserver(nullptr, nullptr);
+  setObserver(nullptr);
   isCallersStream = false;
   return stream->useCallerStream(nullptr).ok();
 }
@@ -129,9 +129,10 @@ Status CallState::placeResults(const Program &program, ProgramState &state, std:
     BufferRegister *input = alias ? &inputRegister(state, *alias) : nullptr;
     if (const Value *value = places[i].value) {
       // Where another value reads the memory too, or this device does not, the result is as without a place.
-      if (input->view.memory != value->memory().get() || input->view.offset != 0 || !value->memory()->unique())
+      if (input->view.memory != value->memory().get() || input->view.offset != 0 || !value->memory()->unique() ||
+          value->memory()->isForeign())
         continue;
-      given = {value->memory(), /*isCallers=*/false};
+      given = {value->memory(), /*isCallers=*/false, /*overwritesInput=*/true};
     } else {
       VX_RETURN_IF_ERROR(loaded.device().importHostForWriting(places[i].data, places[i].size, given.memory));
       // One name for what is one memory.
@@ -139,6 +140,7 @@ Status CallState::placeResults(const Program &program, ProgramState &state, std:
       if (!bytes || static_cast<const uint8_t *>(bytes) + input->view.offset != places[i].data)
         continue;
       input->view = {given.memory.get(), 0, inputs[*alias]->size()};
+      given.overwritesInput = true;
     }
     if (check)
       input->origin = check->hold(input->view);
@@ -217,10 +219,10 @@ Status CallState::deriveAnew(size_t index) {
     names.push_back(loaded.data().variables[variable].name);
   // It is no part of what the caller asked to see.
   const bool profiled = std::exchange(profile, false);
-  const vx_dispatch_observer observed = std::exchange(observer, nullptr);
+  Observer observed = std::exchange(observer, nullptr);
   Status status = derive(derived, derivedPrograms[index], value.buffer);
   profile = profiled;
-  observer = observed;
+  observer = std::move(observed);
   if (!status.ok())
     return std::move(status).addContext(fmt::format("'{}', derived from '{}'", derived.name, fmt::join(names, "', '")));
   instance->noteComputed(value);
@@ -271,6 +273,7 @@ Status CallState::runStaged(StagedInputs &staged, VariableAccesses::Ticket &tick
   stop = &request;
   status = finish(staged, /*arePlaced=*/true, begin, std::move(status), derived, outputs, places);
   stop = nullptr;
+  stream->endWhere(nullptr);
   return status;
 }
 

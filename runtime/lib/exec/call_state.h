@@ -2,13 +2,14 @@
 #ifndef VX_RUNTIME_EXEC_CALL_STATE_H
 #define VX_RUNTIME_EXEC_CALL_STATE_H
 
+#include "base/stop_request.h"
 #include "exec/instance.h"
 #include "exec/registers.h"
 #include "exec/schedule_check.h"
 #include "exec/staged_inputs.h"
-#include "exec/stop_request.h"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -41,10 +42,9 @@ public:
   Status deriveAtLoad(const Derived &derived, KeptBuffer &result);
 
   void setProfile(bool on) { profile = on; }
-  void setObserver(vx_dispatch_observer function, void *user) {
-    observer = function;
-    observerUser = user;
-  }
+  // Is shown each dispatch: `info` without its outputs, and these.
+  using Observer = std::function<void(const vx_dispatch_info &info, std::span<const Ref<Value>> outputs)>;
+  void setObserver(Observer function) { observer = std::move(function); }
 
   // See vx_call_set_stream.
   Status setStream(void *handle);
@@ -82,6 +82,7 @@ private:
     struct Given {
       Ref<hal::Memory> memory;
       bool isCallers = true;
+      bool overwritesInput = false;
     };
     std::vector<Given> given; // by buffer register; empty: there is none
   };
@@ -159,8 +160,7 @@ private:
   std::vector<Ref<hal::Memory>> oldArenas; // outgrown in this run
   Retired retired;
   bool profile = false;
-  vx_dispatch_observer observer = nullptr;
-  void *observerUser = nullptr;
+  Observer observer;
   Statistics statistics;
   std::unique_ptr<ScheduleCheck> check = ScheduleCheck::fromEnvironment();
 };

@@ -1,5 +1,6 @@
 #include "exec/device_module.h"
 
+#include "base/forks.h"
 #include "exec/call_state.h"
 
 #include <fmt/ranges.h>
@@ -14,7 +15,7 @@ namespace vx {
 namespace {
 
 // What decides which code and constants are on a device, and how calls run there.
-using Request = std::tuple<const Module *, const hal::Driver *, uint32_t, uint32_t, uint32_t, std::string>;
+using Request = std::tuple<const Module *, const hal::Driver *, uint32_t, uint32_t, uint32_t, std::string, uint32_t>;
 
 } // namespace
 
@@ -61,7 +62,7 @@ Status DeviceModule::get(const Ref<Module> &module, hal::Driver &driver, uint32_
   std::shared_ptr<Slot> slot;
   {
     std::lock_guard lock(table.mutex);
-    const Request key(module.get(), &driver, index, request.threads, request.waitLimitMs, request.variant);
+    const Request key(module.get(), &driver, index, request.threads, request.waitLimitMs, request.variant, forkCount());
     auto [place, isNew] = table.slots.try_emplace(key);
     if (isNew) {
       place->second = std::make_shared<Slot>();

@@ -369,7 +369,9 @@ Status Interpreter::fillCommand(const Command &command, hal::CommandArguments &a
   return okStatus();
 }
 
-bool Interpreter::writesVariables(const Instruction &instruction) const {
+bool Interpreter::overwritesWhatWas(const Instruction &instruction) const {
+  if (std::ranges::any_of(state.given, &CallState::ProgramState::Given::overwritesInput))
+    return true;
   auto isOfVariable = [&](uint32_t index) {
     const BufferRegister &buffer = registers.buffers[index];
     return buffer.writable && buffer.view.memory && std::ranges::any_of(program.stores, [&](uint32_t variable) {
@@ -382,9 +384,10 @@ bool Interpreter::writesVariables(const Instruction &instruction) const {
 }
 
 Status Interpreter::runSegment(const Instruction &instruction) {
-  if (call.stop && !hasWrittenVariables) [[unlikely]] {
+  if (call.stop && !mustGoOn) [[unlikely]] {
     VX_RETURN_IF_ERROR(call.stop->check());
-    hasWrittenVariables = writesVariables(instruction);
+    mustGoOn = overwritesWhatWas(instruction);
+    call.stream->endWhere(mustGoOn ? nullptr : call.stop);
   }
   CallState::RecordedSegment &segment = state.segments[instruction.segment];
   if (!segment.list) [[unlikely]]

@@ -36,8 +36,8 @@ private:
   Status runBufferOp(const Instruction &instruction);
   Status runListOp(const Instruction &instruction);
   Status runSegment(const Instruction &instruction);
-  // Whether a command writes bytes of a variable.
-  bool writesVariables(const Instruction &instruction) const;
+  // Whether a command writes bytes of a variable, or one may write those of an input.
+  bool overwritesWhatWas(const Instruction &instruction) const;
   // Replays the commands one at a time and shows each dispatch to the call's observer.
   Status replayObserved(const Instruction &instruction, CallState::RecordedSegment &segment);
   Status observe(const Command &command, const hal::CommandArguments &arguments);
@@ -79,7 +79,7 @@ private:
     uint32_t site;
     int64_t iterations;
   };
-  bool hasWrittenVariables = false; // of runs that may be ended: from then on they are not
+  bool mustGoOn = false;            // of runs that may be ended: variables or inputs have been overwritten
   std::vector<Committed> committed; // in the order in which the loops began
 };
 

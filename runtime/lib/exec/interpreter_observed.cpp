@@ -43,12 +43,9 @@ Status Interpreter::observe(const Command &command, const hal::CommandArguments 
   std::vector<const char *> nodes;
   for (uint32_t node : command.nodes)
     nodes.push_back(loaded.data().sourceNodes[node].c_str());
-  std::vector<vx_value *> handles;
-  for (const Ref<Value> &output : outputs)
-    handles.push_back(reinterpret_cast<vx_value *>(output.get()));
-  const vx_dispatch_info info = {kernel.name.c_str(), nodes.size(),   nodes.data(),
-                                 handles.size(),      handles.data(), layouts.data()};
-  call.observer(call.observerUser, &info);
+  const vx_dispatch_info info = {kernel.name.c_str(), nodes.size(), nodes.data(),
+                                 outputs.size(),      nullptr,      layouts.data()};
+  call.observer(info, outputs);
   return okStatus();
 }
 

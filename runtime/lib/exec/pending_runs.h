@@ -2,8 +2,8 @@
 #ifndef VX_RUNTIME_EXEC_PENDING_RUNS_H
 #define VX_RUNTIME_EXEC_PENDING_RUNS_H
 
+#include "base/stop_request.h"
 #include "exec/call_state.h"
-#include "exec/stop_request.h"
 
 #include <array>
 #include <condition_variable>

@@ -25,9 +25,11 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
   hal::Device &device = instance.device();
   place.writable = false;
   place.owner = nullptr;
-  if (value.context() && &value.context()->device() == &device) {
+  const hal::AddressSpace space = device.info().addressSpace;
+  const bool isInSpace = value.context() && space.isShared() && value.context()->device().info().addressSpace == space;
+  if (isInSpace || (value.context() && &value.context()->device() == &device)) {
     place.view = {value.memory().get(), value.offset(), value.size()};
-    // A kernel's buffers are aligned; a result that is a slice may not be.
+    // A kernel's buffers are aligned; a result that is a slice, or what somebody else gives, may not be.
     if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
       return okStatus();
   }
@@ -36,8 +38,9 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
     return okStatus();
   }
   const void *bytes = nullptr;
-  VX_RETURN_IF_ERROR(value.hostBytes(bytes));
-  if (reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
+  if (!isInSpace)
+    VX_RETURN_IF_ERROR(value.hostBytes(bytes));
+  if (bytes && reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0) {
     Ref<hal::Memory> imported;
     VX_RETURN_IF_ERROR(device.importHost(bytes, value.size(), imported));
     if (imported) {
@@ -59,7 +62,8 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
   }
   place.view = {copy.get(), 0, value.size()};
   memory.push_back(std::move(copy));
-  return stream.upload(place.view, bytes);
+  return isInSpace ? stream.copy({value.memory().get(), value.offset(), value.size()}, place.view)
+                   : stream.upload(place.view, bytes);
 }
 
 Status StagedInputs::place(Instance &instance, uint32_t index, hal::Stream &stream) {

@@ -1,5 +1,6 @@
 #include "exec/value.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -107,6 +108,11 @@ std::string Value::typeString() const {
   default:
     return tensorTypeString(type, shape);
   }
+}
+
+bool Value::isOnHost() const {
+  const bool isHeld = valueKind != VX_TENSOR || !deviceMemory || deviceMemory->host() || knownHostBytes();
+  return isHeld && std::all_of(parts.begin(), parts.end(), [](const Ref<Value> &part) { return part->isOnHost(); });
 }
 
 Status Value::hostBytes(const void *&bytes) const {

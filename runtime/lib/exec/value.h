@@ -42,6 +42,9 @@ public:
     return host;
   }
 
+  // Whether its bytes are in host memory by now, those of its elements too: no device is needed to read them.
+  bool isOnHost() const;
+
   // The device that holds the tensor, if any, and where.
   DeviceContext *context() const { return deviceContext.get(); }
   const Ref<hal::Memory> &memory() const { return deviceMemory; }

@@ -8,8 +8,10 @@
 
 #include "base/ref.h"
 #include "base/status.h"
+#include "base/stop_request.h"
 #include "vx/abi/kernel.h"
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,6 +20,17 @@
 #include <vector>
 
 namespace vx::hal {
+
+// Whose addresses a device's memory has: devices of one space use one another's memory, since they are one GPU that was
+// opened several times, as do others in the process who know that GPU by the vendor's library.
+struct AddressSpace {
+  enum class Kind : int32_t { Own, Cuda, Rocm }; // Own: nobody else's
+  Kind kind = Kind::Own;
+  int32_t ordinal = 0; // the vendor's number of the GPU
+
+  bool isShared() const { return kind != Kind::Own; }
+  auto operator<=>(const AddressSpace &) const = default;
+};
 
 struct DeviceInfo {
   std::string name;
@@ -38,6 +51,7 @@ struct DeviceInfo {
   bool separatesBuffers = false;
   // `importHost` takes memory whose address is a multiple of VX_BUFFER_ALIGNMENT.
   bool readsHostMemory = false;
+  AddressSpace addressSpace;
 };
 
 enum class MemoryKind {
@@ -69,6 +83,8 @@ public:
   uint64_t size() const { return byteSize; }
   // Where the host sees the same bytes, coherently; null when it does not.
   void *host() const { return hostPointer; }
+  // Somebody else's, which is read only.
+  virtual bool isForeign() const { return false; }
 
 private:
   uint64_t deviceAddress;
@@ -173,6 +189,10 @@ public:
 
   // Waits for all queued work. After an error the stream is empty and usable again unless the device is lost.
   virtual Status wait() = 0;
+
+  // From now on `replay` ends with the request's status between two commands, where it asks for that; null: no more. A
+  // device that has the commands queued at once does them all.
+  virtual void endWhere(const StopRequest * /*request*/) {}
 
   // From now on work is queued in a stream of the caller's, an object of the device's own API that outlives its use
   // here; null: in the stream's own again. Waits for what is queued. VX_UNSUPPORTED on a device without such objects.

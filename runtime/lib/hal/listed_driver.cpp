@@ -1,10 +1,20 @@
 #include "hal/listed_driver.h"
 
+#include "base/forks.h"
+
 namespace vx::hal {
 
 const Refusal &ListedDriver::look() {
-  if (!looked)
+  if (!looked) {
     refusal = find(found);
+    forks = forkCount();
+  } else if (forks != forkCount()) {
+    found.clear();
+    refusal = {
+        RefusalCode::NoDevice,
+        fmt::format("the process was forked after it had looked for {} devices, which its copy can't use", name())};
+    forks = forkCount();
+  }
   looked = true;
   return refusal;
 }

@@ -21,11 +21,13 @@ protected:
   virtual Status openFound(uint32_t index, const DeviceOptions &options, Ref<Device> &device) = 0;
 
 private:
-  // Needs the mutex.
+  // Needs the mutex. In a copy of the process that has looked there is no device: what a vendor's library has opened
+  // does not work there.
   const Refusal &look();
 
   std::mutex mutex;
   bool looked = false;
+  uint32_t forks = 0; // where that was
   Refusal refusal;
   std::vector<DeviceInfo> found;
 };

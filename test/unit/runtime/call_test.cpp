@@ -533,14 +533,16 @@ struct Seen {
   std::vector<std::vector<int32_t>> outputs;
 };
 
-void see(void *user, const vx_dispatch_info *info) {
-  Seen &seen = static_cast<std::vector<Seen> *>(user)->emplace_back();
-  seen.kernel = info->kernel;
-  seen.nodes.assign(info->nodes, info->nodes + info->node_count);
-  for (size_t i = 0; i < info->output_count; ++i) {
-    EXPECT_STREQ(info->layouts[i], "");
-    seen.outputs.push_back(elementsOf(*reinterpret_cast<const Value *>(info->outputs[i])));
-  }
+CallState::Observer see(std::vector<Seen> &all) {
+  return [&all](const vx_dispatch_info &info, std::span<const Ref<Value>> outputs) {
+    Seen &seen = all.emplace_back();
+    seen.kernel = info.kernel;
+    seen.nodes.assign(info.nodes, info.nodes + info.node_count);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_STREQ(info.layouts[i], "");
+      seen.outputs.push_back(elementsOf(*outputs[i]));
+    }
+  };
 }
 
 } // namespace
@@ -561,7 +563,7 @@ TEST(Calls, observer) {
     std::unique_ptr<CallState> call;
     ASSERT_OK(instance->takeCall(0, call));
     std::vector<Seen> seen;
-    call->setObserver(see, &seen);
+    call->setObserver(see(seen));
     Ref<Value> x = vectorValue({1, 2, 3});
     Value *inputs[] = {x.get()};
     std::vector<Ref<Value>> outputs;
@@ -578,12 +580,12 @@ TEST(Calls, observer) {
       EXPECT_EQ(seen[1].outputs, (isReal ? List{{13, 19, 25}} : List{{0, 0, 0}}));
       EXPECT_EQ(elementsOf(*outputs[0]), (isReal ? List{{10, 13, 16}} : List{{0, 0, 0}})[0]);
     }
-    call->setObserver(nullptr, nullptr);
+    call->setObserver(nullptr);
     seen.clear();
     ASSERT_OK(call->run(inputs, outputs));
     EXPECT_TRUE(seen.empty());
     // Whoever gets the place next is not observed.
-    call->setObserver(see, &seen);
+    call->setObserver(see(seen));
     instance->returnCall(std::move(call));
     ASSERT_OK(runMain(*instance, {x}, outputs));
     EXPECT_TRUE(seen.empty());

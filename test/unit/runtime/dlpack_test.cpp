@@ -2,7 +2,8 @@
 #include "api/dlpack.h"
 #include "vx/runtime/vx.h"
 
-#include <gtest/gtest.h>
+#include "programs.h"
+#include "runtime_test.h"
 
 #include <atomic>
 #include <numeric>
@@ -116,12 +117,12 @@ TEST(Dlpack, whatIsRefusedStaysTheCallers) {
   backward.strides[1] = -1;
   EXPECT_EQ(backward.refusal(VX_UNSUPPORTED), name + "dimension 1 has the stride -1, want 1: row-major without gaps");
   Foreign elsewhere;
-  elsewhere.tensor.dl_tensor.device = {2, 1};
+  elsewhere.tensor.dl_tensor.device = {8, 1};
   EXPECT_EQ(elsewhere.refusal(VX_UNSUPPORTED),
-            name + "the tensor is in memory of CUDA device 1, want memory of the host");
+            name + "the tensor is in memory of Metal device 1, want memory of the host, of CUDA or of ROCm");
   elsewhere.tensor.dl_tensor.device = {99, 0};
   EXPECT_EQ(elsewhere.refusal(VX_UNSUPPORTED),
-            name + "the tensor is in memory of DLPack's device type 99, want memory of the host");
+            name + "the tensor is in memory of DLPack's device type 99, want memory of the host, of CUDA or of ROCm");
   Foreign complex;
   complex.tensor.dl_tensor.dtype = {5, 64, 1};
   EXPECT_EQ(complex.refusal(VX_UNSUPPORTED),
@@ -195,6 +196,210 @@ TEST(Dlpack, whatCannotBeGiven) {
   vx_status_release(status);
   vx_value_release(list);
   vx_value_release(four);
+}
+
+// Tensors that stay in the memory of a GPU.
+class DlpackOfDevice : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (const std::string missing = missingLibrary(GetParam()); !missing.empty())
+      GTEST_SKIP() << missing;
+    first = instanceOf("first.vxm", GetParam());
+    second = instanceOf("second.vxm", GetParam());
+    const int64_t dims[] = {3};
+    const int32_t numbers[] = {1, 2, 3};
+    ASSERT_EQ(vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x), nullptr);
+  }
+  void TearDown() override {
+    vx_value_release(x);
+    vx_instance_release(first);
+    vx_instance_release(second);
+  }
+  // 3 x + 7, each in a module of its own.
+  static vx_instance *instanceOf(const char *name, const char *device) {
+    ModuleBuilder builder;
+    addAffine(builder, 64);
+    builder.module.functions[0]->aliases.emplace_back(0, 0);
+    builder.addCpuTarget();
+    builder.addVulkanTarget();
+    for (const char *backend : {"cuda", "rocm"})
+      builder.addStandInTarget(backend);
+    Ref<Instance> instance;
+    EXPECT_OK(makeInstance(builder.write(name), device, instance));
+    return instance ? giveHandle<vx_instance>(std::move(instance)) : nullptr;
+  }
+  static vx_value *run(vx_instance *instance, vx_value *input) {
+    vx_value *output = nullptr;
+    vx_status status = vx_instance_call(instance, nullptr, 1, &input, 1, &output);
+    EXPECT_EQ(status, nullptr) << vx_status_message(status);
+    vx_status_release(status);
+    return output;
+  }
+  static std::vector<int32_t> numbersOf(vx_value *value) { return elementsOf(objectOf<Value>(value)); }
+  static DLManagedTensorVersioned *inPlace(vx_value *value) {
+    DLManagedTensorVersioned *tensor = nullptr;
+    vx_status status = vx_tensor_to_dlpack_in_place(value, &tensor);
+    EXPECT_EQ(status, nullptr) << vx_status_message(status);
+    vx_status_release(status);
+    return tensor;
+  }
+  static int32_t deviceType() { return std::string_view(GetParam()) == "cuda" ? 2 : 10; }
+
+  vx_instance *first = nullptr, *second = nullptr;
+  vx_value *x = nullptr;
+};
+
+// Out of one module and into another one without a copy to the host; the bytes live as long as somebody reads them.
+TEST_P(DlpackOfDevice, goesFromModuleToModuleInPlace) {
+  vx_value *y = run(first, x);
+  DLManagedTensorVersioned *given = inPlace(y);
+  ASSERT_NE(given, nullptr);
+  EXPECT_EQ(given->dl_tensor.device.device_type, deviceType());
+  EXPECT_EQ(given->dl_tensor.device.device_id, 0);
+  EXPECT_EQ(given->flags, 1u); // read only
+  const void *data = given->dl_tensor.data;
+  EXPECT_EQ(reinterpret_cast<uint64_t>(data), objectOf<Value>(y).memory()->address() + objectOf<Value>(y).offset());
+  vx_value *taken = nullptr;
+  ASSERT_EQ(vx_tensor_from_dlpack(given, &taken), nullptr);
+  vx_value_release(y);
+  vx_instance_release(std::exchange(first, nullptr));
+  vx_value *z = run(second, taken);
+  EXPECT_EQ(objectOf<Value>(taken).knownHostBytes(), nullptr); // nobody asked for them there
+  DLManagedTensorVersioned *again = inPlace(taken);
+  EXPECT_EQ(again->dl_tensor.data, data);
+  again->deleter(again);
+  EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{37, 46, 55}));
+  EXPECT_EQ(numbersOf(taken), (std::vector<int32_t>{10, 13, 16}));
+  vx_value_release(z);
+  // On another device, by way of the host.
+  vx_instance *cpu = instanceOf("third.vxm", "cpu");
+  z = run(cpu, taken);
+  EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{37, 46, 55}));
+  vx_value_release(z);
+  vx_value_release(taken);
+  vx_instance_release(cpu);
+}
+
+// A value itself, too, is read in place by another module on its GPU.
+TEST_P(DlpackOfDevice, soDoValues) {
+  vx_value *y = run(first, x), *z = run(second, y);
+  EXPECT_EQ(objectOf<Value>(y).knownHostBytes(), nullptr);
+  EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{37, 46, 55}));
+  vx_value_release(y);
+  vx_value_release(z);
+}
+
+// What does not begin where kernels want it is copied on the device.
+TEST_P(DlpackOfDevice, isCopiedThereWhereItIsNotAligned) {
+  vx_value *y = run(first, x);
+  DLManagedTensorVersioned *given = inPlace(y);
+  struct Part {
+    DLManagedTensorVersioned tensor, *whole;
+    int64_t shape[1];
+  } part = {*given, given, {2}};
+  part.tensor.manager_ctx = &part;
+  part.tensor.deleter = [](DLManagedTensorVersioned *self) {
+    Part &mine = *static_cast<Part *>(self->manager_ctx);
+    mine.whole->deleter(std::exchange(mine.whole, nullptr));
+  };
+  part.tensor.dl_tensor.shape = part.shape;
+  part.tensor.dl_tensor.byte_offset = 4;
+  vx_value *taken = nullptr;
+  ASSERT_EQ(vx_tensor_from_dlpack(&part.tensor, &taken), nullptr);
+  vx_value *z = run(second, taken);
+  EXPECT_EQ(objectOf<Value>(taken).knownHostBytes(), nullptr);
+  EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{46, 55}));
+  EXPECT_NE(part.whole, nullptr);
+  vx_value_release(taken);
+  EXPECT_EQ(part.whole, nullptr) << "it was not given back";
+  vx_value_release(y);
+  vx_value_release(z);
+}
+
+// A result takes over the memory of a value that is the runtime's own, and never that of somebody else's.
+TEST_P(DlpackOfDevice, isNeverOverwritten) {
+  vx_call *call = nullptr;
+  ASSERT_EQ(vx_call_create(second, nullptr, &call), nullptr);
+  for (const bool isForeign : {false, true}) {
+    vx_value *y = run(first, x), *taken = nullptr, *z = nullptr;
+    DLManagedTensorVersioned *given = inPlace(y);
+    const void *data = given->dl_tensor.data;
+    if (isForeign) {
+      ASSERT_EQ(vx_tensor_from_dlpack(given, &taken), nullptr);
+    } else {
+      given->deleter(given);
+      taken = std::exchange(y, nullptr);
+    }
+    const vx_result_place places[] = {{nullptr, 0, taken}};
+    ASSERT_EQ(vx_call_run_into(call, 1, &taken, 1, places, &z), nullptr);
+    DLManagedTensorVersioned *result = inPlace(z);
+    EXPECT_EQ(result->dl_tensor.data == data, !isForeign);
+    result->deleter(result);
+    EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{37, 46, 55}));
+    if (isForeign)
+      EXPECT_EQ(numbersOf(y), (std::vector<int32_t>{10, 13, 16}));
+    for (vx_value *value : {y, taken, z})
+      vx_value_release(value);
+  }
+  vx_call_release(call);
+}
+
+TEST_P(DlpackOfDevice, ofAGpuThatIsNotThere) {
+  Foreign foreign;
+  foreign.tensor.dl_tensor.device = {deviceType(), 77};
+  const std::string text = std::string_view(GetParam()) == "cuda" ? "CUDA" : "ROCm";
+  EXPECT_EQ(
+      foreign.refusal(VX_NO_DEVICE)
+          .find("vx_tensor_from_dlpack: the tensor is in memory of " + text + " device 77, which is not one of the "),
+      0u);
+  foreign.tensor.dl_tensor.device.device_id = 0;
+  foreign.tensor.dl_tensor.data = nullptr;
+  EXPECT_EQ(foreign.refusal(VX_INVALID_ARGUMENT),
+            "vx_tensor_from_dlpack: the tensor has no data, and its shape 24 bytes");
+}
+INSTANTIATE_TEST_SUITE_P(Devices, DlpackOfDevice, testing::Values("cuda", "rocm"),
+                         [](const auto &info) { return std::string(info.param); });
+
+// Memory of the host is given as it is, that of Vulkan is not.
+TEST(Dlpack, inPlace) {
+  const int64_t dims[] = {3};
+  const int32_t numbers[] = {1, 2, 3};
+  vx_value *x = nullptr;
+  ASSERT_EQ(vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x), nullptr);
+  for (const char *device : {"cpu", "vulkan"}) {
+    ModuleBuilder builder;
+    addAffine(builder, 64);
+    builder.addCpuTarget();
+    const bool hasCode = builder.addVulkanTarget();
+    Ref<Instance> made;
+    if (std::string_view(device) == "vulkan" && (!hasCode || !makeInstance(builder.write(), device, made).ok()))
+      continue;
+    if (!made)
+      ASSERT_OK(makeInstance(builder.write(), device, made));
+    vx_instance *instance = giveHandle<vx_instance>(std::move(made));
+    vx_value *y = nullptr;
+    ASSERT_EQ(vx_instance_call(instance, nullptr, 1, &x, 1, &y), nullptr);
+    DLManagedTensorVersioned *tensor = nullptr;
+    vx_status status = vx_tensor_to_dlpack_in_place(y, &tensor);
+    if (std::string_view(device) == "cpu") {
+      ASSERT_EQ(status, nullptr);
+      EXPECT_EQ(tensor->dl_tensor.device.device_type, 1);
+      EXPECT_EQ(static_cast<const int32_t *>(tensor->dl_tensor.data)[2], 16);
+      tensor->deleter(tensor);
+    } else if (!objectOf<Value>(y).memory()->host()) {
+      EXPECT_EQ(vx_status_code(status), VX_UNSUPPORTED);
+      EXPECT_NE(std::string(vx_status_message(status))
+                    .find("which has no addresses for others; vx_tensor_to_dlpack copies it to the host"),
+                std::string::npos)
+          << vx_status_message(status);
+    } else if (tensor) {
+      tensor->deleter(tensor);
+    }
+    vx_status_release(status);
+    vx_value_release(y);
+    vx_instance_release(instance);
+  }
+  vx_value_release(x);
 }
 
 } // namespace vx::test

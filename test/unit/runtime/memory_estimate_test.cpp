@@ -45,8 +45,9 @@ static vx_memory_estimate planned(const Ref<Module> &module, const char *device,
   options.memory_limit = limit;
   vx_memory_estimate estimate = {};
   estimate.struct_size = sizeof(estimate);
-  vx_status status = vx_module_estimate_memory(reinterpret_cast<vx_module *>(module.get()), &options, function,
-                                               sizes.size(), sizes.data(), &estimate);
+  vx_module *handle = giveHandle<vx_module>(module);
+  vx_status status = vx_module_estimate_memory(handle, &options, function, sizes.size(), sizes.data(), &estimate);
+  vx_module_release(handle);
   EXPECT_FALSE(status) << vx_status_message(status);
   vx_status_release(status);
   return estimate;

@@ -1,5 +1,6 @@
-// Every function of vx.h with a null pointer in each place where it takes a pointer, one at a time: it names the
-// argument, or does what the header says about NULL there. The functions are counted in the header itself.
+// Every function of vx.h with a null pointer in each place where it takes a pointer, one at a time, and with a released
+// object where it takes one: it names the argument, or does what the header says there. The functions are counted in
+// the header itself.
 #include "vx/runtime/vx.h"
 
 #include "programs.h"
@@ -49,6 +50,18 @@ T nullIf(bool wanted, T argument) {
   return argument;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool knowsReleased = false; // there what is released is freed
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool knowsReleased = false;
+#else
+constexpr bool knowsReleased = true;
+#endif
+#else
+constexpr bool knowsReleased = true;
+#endif
+
 class NullArguments : public testing::Test {
 protected:
   using Parameters = std::vector<std::string>;
@@ -67,6 +80,26 @@ protected:
     ASSERT_EQ(vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &x), nullptr);
     ASSERT_EQ(vx_sequence_create(VX_I32, 1, &x, &list), nullptr);
     ASSERT_EQ(vx_call_run(call, 1, &x, 1, &y), nullptr);
+    makeReleased();
+  }
+  // One of each kind that has been released, and one that a library under test has not.
+  void makeReleased() {
+    vx_instance_options options = {};
+    options.struct_size = sizeof(options);
+    options.device = "cpu";
+    vx_submit_options submit = {};
+    submit.struct_size = sizeof(submit);
+    submit.hold = 1;
+    ASSERT_EQ(vx_module_load(path.c_str(), &released.module), nullptr);
+    ASSERT_EQ(vx_instance_create(released.module, &options, &released.instance), nullptr);
+    ASSERT_EQ(vx_call_create(released.instance, nullptr, &released.call), nullptr);
+    ASSERT_EQ(vx_tensor_create(VX_I32, 1, dims, numbers, sizeof(numbers), &released.value), nullptr);
+    ASSERT_EQ(vx_call_submit(released.call, 1, &released.value, &submit, &released.pending), nullptr);
+    vx_pending_release(released.pending);
+    vx_value_release(released.value);
+    vx_call_release(released.call);
+    vx_instance_release(released.instance);
+    vx_module_release(released.module);
   }
   void TearDown() override {
     for (vx_value *value : {x, y, list})
@@ -96,7 +129,37 @@ protected:
       }
       vx_status_release(status);
       giveBack();
+      at = 0;
+      std::tuple<Wanted...> others{releasedIf<Wanted>(at++ == place, given)...};
+      if (!knowsReleased || others == std::tuple<Wanted...>{given...})
+        return;
+      status = std::apply(function, others);
+      EXPECT_EQ(vx_status_code(status), VX_INVALID_ARGUMENT) << name << " with " << parameter << " released";
+      EXPECT_EQ(std::string(vx_status_message(status)).find(name + ": argument '" + parameter + "' has been released"),
+                0)
+          << vx_status_message(status);
+      vx_status_release(status);
+      ++releasedCount;
+      giveBack();
     });
+  }
+  // An object is taken by a pointer to its type.
+  template <typename T>
+  T releasedIf(bool wanted, T argument) {
+    using Type = std::remove_const_t<std::remove_pointer_t<T>>;
+    if (wanted && std::is_pointer_v<T>) {
+      if constexpr (std::is_same_v<Type, vx_module>)
+        return released.module;
+      if constexpr (std::is_same_v<Type, vx_instance>)
+        return released.instance;
+      if constexpr (std::is_same_v<Type, vx_call>)
+        return released.call;
+      if constexpr (std::is_same_v<Type, vx_value>)
+        return released.value;
+      if constexpr (std::is_same_v<Type, vx_pending>)
+        return released.pending;
+    }
+    return argument;
   }
   // A function without a status: `without(place)` calls it with a null in that place.
   void checkQuiet(const std::string &name, size_t count, const std::function<void(size_t)> &without) {
@@ -139,6 +202,15 @@ protected:
   vx_call *call = nullptr;
   vx_value *x = nullptr, *y = nullptr, *list = nullptr;
 
+  struct {
+    vx_module *module = nullptr;
+    vx_instance *instance = nullptr;
+    vx_call *call = nullptr;
+    vx_value *value = nullptr;
+    vx_pending *pending = nullptr;
+  } released;
+  size_t releasedCount = 0;
+
   vx_module *madeModule = nullptr;
   vx_instance *madeInstance = nullptr;
   vx_call *madeCall = nullptr;
@@ -179,6 +251,8 @@ TEST_F(NullArguments, areNamed) {
   DLManagedTensorVersioned *given = nullptr;
   check("vx_tensor_to_dlpack", vx_tensor_to_dlpack, {}, x, &given);
   ASSERT_EQ(vx_tensor_to_dlpack(x, &given), nullptr);
+  DLManagedTensorVersioned *inPlace = nullptr;
+  check("vx_tensor_to_dlpack_in_place", vx_tensor_to_dlpack_in_place, {}, x, &inPlace);
   check("vx_tensor_from_dlpack", vx_tensor_from_dlpack, {}, given, &madeValue);
   ASSERT_EQ(vx_tensor_from_dlpack(given, &madeValue), nullptr); // which ends it
   vx_value_release(madeValue);
@@ -280,7 +354,79 @@ TEST_F(NullArguments, areNamed) {
   checkQuiet("vx_call_set_observer", 3,
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
+  // Each of the functions with a status that takes an object.
+  EXPECT_EQ(releasedCount, knowsReleased ? 27u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";
+}
+
+// Functions without a status do as for NULL, and tell the log where something is changed.
+TEST_F(NullArguments, areQuietWhereReleased) {
+  if (!knowsReleased)
+    GTEST_SKIP() << "the address sanitizer finds it";
+  std::vector<std::string> told;
+  vx_set_log([](void *user, vx_log_level,
+                const char *message) { static_cast<std::vector<std::string> *>(user)->push_back(message); },
+             &told, VX_LOG_ERROR);
+  size_t count = 7;
+  EXPECT_EQ(vx_module_functions(released.module, &count), nullptr);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(vx_module_variables(released.module, nullptr), nullptr);
+  EXPECT_EQ(vx_module_symbols(released.module, nullptr), nullptr);
+  EXPECT_EQ(vx_module_assets(released.module, nullptr), nullptr);
+  EXPECT_EQ(vx_module_constants(released.module, nullptr), nullptr);
+  EXPECT_EQ(vx_module_training(released.module), nullptr);
+  EXPECT_EQ(vx_module_aliases(released.module, 0, nullptr), nullptr);
+  EXPECT_EQ(vx_instance_variables(released.instance, nullptr), nullptr);
+  EXPECT_EQ(vx_value_get_info(released.value).dims, nullptr);
+  vx_call_cancel(released.pending);
+  EXPECT_TRUE(told.empty()) << told[0];
+  vx_call_set_profile(released.call, 1);
+  vx_call_set_observer(released.call, nullptr, nullptr);
+  vx_module_release(released.module);
+  vx_instance_release(released.instance);
+  vx_call_release(released.call);
+  vx_value_release(released.value);
+  vx_pending_release(released.pending);
+  vx_module_retain(released.module);
+  vx_instance_retain(released.instance);
+  vx_call_retain(released.call);
+  vx_value_retain(released.value);
+  vx_pending_retain(released.pending);
+  vx_set_log(nullptr, nullptr, VX_LOG_INFO);
+  ASSERT_EQ(told.size(), 12u);
+  EXPECT_EQ(told[0], "vx_call_set_profile: argument 'call' has been released");
+  EXPECT_EQ(told[5], "vx_value_release: the object has been released before");
+  EXPECT_EQ(told[10], "vx_value_retain: the object has been released before");
+}
+
+// Arrays of objects, and objects within structs.
+TEST_F(NullArguments, areFoundInArraysWhereReleased) {
+  if (!knowsReleased)
+    GTEST_SKIP() << "the address sanitizer finds it";
+  auto expect = [](vx_status status, const char *message) {
+    EXPECT_EQ(vx_status_code(status), VX_INVALID_ARGUMENT);
+    EXPECT_STREQ(vx_status_message(status), message);
+    vx_status_release(status);
+  };
+  expect(vx_call_run(call, 1, &released.value, 1, &madeValue), "vx_call_run: argument 'inputs[0]' has been released");
+  expect(vx_instance_call(instance, nullptr, 1, &released.value, 1, &madeValue),
+         "vx_instance_call: argument 'inputs[0]' has been released");
+  expect(vx_call_submit(call, 1, &released.value, nullptr, &madePending),
+         "vx_call_submit: argument 'inputs[0]' has been released");
+  const vx_result_place places[] = {{nullptr, 0, released.value}};
+  expect(vx_call_run_into(call, 1, &x, 1, places, &madeValue),
+         "vx_call_run_into: argument 'places[0].value' has been released");
+  vx_value *const elements[] = {x, released.value};
+  expect(vx_sequence_create(VX_I32, 2, elements, &madeValue),
+         "vx_sequence_create: argument 'elements[1]' has been released");
+  const char *const names[] = {"total"};
+  expect(vx_instance_write_variables(instance, 1, names, &released.value),
+         "vx_instance_write_variables: argument 'values[0]' has been released");
+  vx_instance_options options = {};
+  options.struct_size = sizeof(options);
+  options.share = released.instance;
+  expect(vx_instance_create(module, &options, &madeInstance),
+         "vx_instance_create: argument 'options.share' has been released");
 }

@@ -282,10 +282,11 @@ TEST_P(Pending, whatIsHeldRunsOnlyWhenItIsStarted) {
 // A call that somebody uses is idle.
 TEST_P(Pending, whatUsesTheCallWaitsForItsRuns) {
   vx_call *call = nullptr;
-  ASSERT_EQ(vx_call_create(reinterpret_cast<vx_instance *>(instance.get()), "add_weight", &call), nullptr);
+  vx_instance *owner = giveHandle<vx_instance>(instance);
+  ASSERT_EQ(vx_call_create(owner, "add_weight", &call), nullptr);
   VariableAccesses::Ticket other = instance->takeVariables(AddWeight);
   const Ref<Value> one = vectorValue(all(1));
-  vx_value *x = reinterpret_cast<vx_value *>(one.get()), *y = nullptr;
+  vx_value *x = giveHandle<vx_value>(one), *y = nullptr;
   vx_pending *pending = nullptr;
   ASSERT_EQ(vx_call_submit(call, 1, &x, nullptr, &pending), nullptr);
   std::future<std::string> report = std::async(std::launch::async, [&] {
@@ -300,8 +301,10 @@ TEST_P(Pending, whatUsesTheCallWaitsForItsRuns) {
   other = {};
   EXPECT_NE(report.get().find("\"function\":\"add_weight\""), std::string::npos);
   ASSERT_EQ(vx_call_run(call, 1, &x, 1, &y), nullptr);
-  EXPECT_EQ(elementsOf(*reinterpret_cast<Value *>(y)), all(2));
+  EXPECT_EQ(elementsOf(objectOf<Value>(y)), all(2));
+  vx_value_release(x);
   vx_value_release(y);
+  vx_instance_release(owner);
   vx_pending_release(pending);
   vx_call_release(call);
 }

@@ -119,7 +119,7 @@ TEST(RandomStart, optionsOfTheCInterface) {
     options.struct_size = size;
     vx_instance *instance = nullptr;
     ASSERT_EQ(vx_instance_create(module, &options, &instance), nullptr);
-    EXPECT_EQ(bytesOf(*reinterpret_cast<Instance *>(instance), "pool"), wanted("pool", static_cast<uint64_t>(seed)));
+    EXPECT_EQ(bytesOf(objectOf<Instance>(instance), "pool"), wanted("pool", static_cast<uint64_t>(seed)));
     vx_instance_release(instance);
   }
   char *description = nullptr;

@@ -3,6 +3,7 @@
 #define VX_TEST_UNIT_RUNTIME_RUNTIME_TEST_H
 
 #include "api/drivers.h"
+#include "api/handle.h"
 #include "exec/call_state.h"
 #include "exec/instance.h"
 #include "module/module.h"
@@ -36,6 +37,16 @@ inline std::string missingLibrary(std::string_view driver) {
     return {};
   hal::Refusal refusal = findDriver(allDrivers(), driver)->enumerate(devices);
   return devices.empty() ? refusal.reason : std::string();
+}
+
+// A reference of the C interface to what a test has, for its release function; and the other way.
+template <typename C, typename T>
+C *giveHandle(Ref<T> object) {
+  return reinterpret_cast<C *>(Handle<T>::make(std::move(object)));
+}
+template <typename T, typename C>
+T &objectOf(C *handle) {
+  return *reinterpret_cast<Handle<T> *>(handle)->object();
 }
 
 // An i32 vector.

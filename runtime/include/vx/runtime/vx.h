@@ -15,7 +15,18 @@
  *
  * Threads. Three words are used below. `Thread-safe`: any number of threads at once. `Thread-compatible`: one thread at
  * a time on one object, different objects at once. `Immutable`: nothing changes after creation, so reading needs no
- * care. Retaining and releasing are thread-safe for every object.
+ * care. Retaining and releasing are thread-safe for every object, and an object that is released while a function uses
+ * it stays until this returns. A second thread in a function of a call that is in use gets VX_INVALID_ARGUMENT.
+ *
+ * Released. An object whose last reference has been given back is known as such: a function with a status returns
+ * VX_INVALID_ARGUMENT, one without does as for NULL, and releasing or retaining it again changes nothing and is told to
+ * the log as an error. That holds until its memory is that of a new object, which is when a few hundred more of its
+ * kind have been released.
+ *
+ * Fork. What a process has made before it forks, its copy does not use: instances, calls, runs and values whose bytes
+ * are not in host memory are VX_UNSUPPORTED there, and releasing them does nothing. Modules, and values in host memory,
+ * go on being usable, and instances can be made of them, on a GPU only where nobody had looked for one of its kind
+ * before the fork. No other thread may be in a function of this library while the process forks.
  *
  * Strings that come in are UTF-8 and end with 0. Strings that are returned as `const char *` belong to the object they
  * came from. Strings in `char **out_` arguments are the caller's, given back with vx_string_release.
@@ -540,16 +551,17 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_wrap(vx_element_type type, uint32_t ran
 /* A tensor of DLPack 1 (dlpack.h), which NumPy, PyTorch, JAX and others give and take. */
 struct DLManagedTensorVersioned;
 
-/* Makes a tensor that reads another library's in place, as vx_tensor_wrap does. What writes its bytes must be done, and
- * they must not change while the value is used; of streams nothing is known here.
+/* Makes a tensor that reads another library's in place, as vx_tensor_wrap does. Its bytes must not change while the
+ * value is used, and what writes them must be done: no stream comes with a tensor. Where it is only queued, in a stream
+ * of the GPU's, the call that reads it works in that stream too (vx_call_set_stream).
  *
- * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost), row-major without gaps. When this succeeds
- * the value owns it, and its deleter is called once, when the last user of the value is done, on any thread; when it
- * fails it stays the caller's.
- *
-eturns VX_UNSUPPORTED for memory of a device, for other strides, for a type without a vx_element_type of its own or
- *          with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a
- *          size below 0; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
+ * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost) or of a GPU (kDLCUDA, kDLCUDAManaged,
+ * kDLROCM), row-major without gaps. A call on that GPU reads it there; one on another device, and vx_tensor_data, a
+ * copy in the host's memory. When this succeeds the value owns it, and its deleter is called once, when the last user
+ * of the value is done, on any thread; when it fails it stays the caller's.
+ * \returns VX_UNSUPPORTED for memory of other devices, for other strides, for a type without a vx_element_type of its
+ * own or with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a size
+ * below 0; VX_NO_DEVICE for a GPU that this process does not see; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersioned *tensor, vx_value **out_value);
 
 /* Gives a tensor to another library: its bytes in memory of the host, row-major, flagged as read-only. A tensor on
@@ -557,10 +569,17 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersi
  *
  * \param value       Borrowed; what is given keeps it alive until its deleter is called, on any thread.
  * \param out_tensor  On success a tensor of the caller's, to be ended by its deleter; on failure NULL.
- *
-eturns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not (those
- *          of 8-bit floats and of 4 and 2 bits); VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
+ * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not
+ * (those of 8-bit floats and of 4 and 2 bits); VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLManagedTensorVersioned **out_tensor);
+
+/* The same without a copy to the host: a tensor on a GPU of cuda or rocm is given where it is, as kDLCUDA or kDLROCM
+ * with the number that the vendor's library has for the GPU. It is there when this returns, so no stream need be waited
+ * for. A tensor in memory of the host is given as by vx_tensor_to_dlpack.
+ * \returns as vx_tensor_to_dlpack; VX_UNSUPPORTED also for memory of vulkan, which has no addresses for others.
+ * Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack_in_place(vx_value *value,
+                                                            struct DLManagedTensorVersioned **out_tensor);
 
 /* Makes a sequence of `count` tensors of one element type. Their ranks and sizes may differ. `count` 0 is legal.
  *
@@ -740,7 +759,8 @@ typedef struct vx_submit_options {
  * VX_OUT_OF_MEMORY for the inputs, or when the system starts no thread; VX_UNSUPPORTED for a call with a stream of the
  * caller's; VX_DEVICE_LOST. What happens while it runs, vx_call_wait returns.
  *
- * Thread-compatible, together with all functions that take the call. These wait until its started runs are done. */
+ * Thread-compatible, together with all functions that take the call. These wait until its started runs are done; those
+ * that take the vx_pending do not use it. */
 VX_API VX_MUST_CHECK vx_status vx_call_submit(vx_call *call, size_t input_count, vx_value *const *inputs,
                                               const vx_submit_options *options, vx_pending **out_pending);
 
@@ -762,12 +782,12 @@ VX_API VX_MUST_CHECK vx_status vx_call_wait(vx_pending *pending, size_t output_c
 VX_API VX_MUST_CHECK vx_status vx_call_wait_for(vx_pending *pending, uint32_t timeout_ms, size_t output_count,
                                                 vx_value **out_outputs);
 
-/* Asks a run to end. One that is held, or waits behind others, does nothing any more. One that goes on ends before the
- * next part of its program that is handed to the device, as long as none has been that writes a variable: what is on
- * the device is done first, and a program of one part, as that of most networks, is done whole. vx_call_wait returns
- * VX_CANCELLED then; variables are as they were, and the bytes of result places may be anything. A run that is done, or
- * writes variables already, is not cancelled, and ends as it would have.
- * Does not wait. NULL does nothing. Thread-safe. */
+/* Asks a run to end. One that is held, or waits behind others, does nothing any more. One that goes on ends where
+ * it can: on a CPU before the next kernel, on a GPU before the next part of its program that is handed to the device,
+ * which is done whole, as most networks are one; and only while nothing has been handed over that writes a variable or
+ * an input. vx_call_wait returns VX_CANCELLED then; variables and inputs are as they were, and the bytes of other
+ * result places may be anything. A run that is done, or that can't end any more, ends as it would have. Does not wait.
+ * NULL does nothing. Thread-safe. */
 VX_API void vx_call_cancel(vx_pending *pending);
 
 /* The last release of a run that has been started waits until it is done, since it reads its inputs until then. One

@@ -141,6 +141,12 @@ public:
     check(vx_tensor_to_dlpack(object, &tensor));
     return tensor;
   }
+  // Where it is: on a GPU of cuda or rocm in its memory.
+  DLManagedTensorVersioned *toDlpackInPlace() const {
+    DLManagedTensorVersioned *tensor = nullptr;
+    check(vx_tensor_to_dlpack_in_place(object, &tensor));
+    return tensor;
+  }
   static Value sequence(vx_element_type type, std::span<const Value> elements) {
     std::vector<vx_value *> pointers;
     for (const Value &element : elements)

@@ -23,6 +23,7 @@ struct Vendor : api::Flags {
   using PhysicalDevice = cuda::PhysicalDevice;
 
   static constexpr const char *text = "the CUDA driver";
+  static constexpr hal::AddressSpace::Kind addresses = hal::AddressSpace::Kind::Cuda; // of the primary contexts
   // The first whose graphs can switch a node off (cuGraphNodeSetEnabled).
   static constexpr int minVersion = 11060;
   // `version` is 1000 * major + 10 * minor.

@@ -18,6 +18,7 @@ struct Vendor : api::Flags {
   using PhysicalDevice = hal::gpu::GpuFacts;
 
   static constexpr const char *text = "the HIP runtime";
+  static constexpr hal::AddressSpace::Kind addresses = hal::AddressSpace::Kind::Rocm;
   // The first that loads code objects of version 5, and whose graphs can switch a node off.
   static constexpr int minVersion = 50500000;
   // `version` is 10,000,000 * major + 100,000 * minor + patch.

@@ -161,6 +161,7 @@ public:
     return okStatus();
   }
   Status wait() override { return okStatus(); }
+  void endWhere(const StopRequest *request) override { stop = request; }
 
 private:
   // One dispatch on a device that guards its memory by pages.
@@ -172,6 +173,7 @@ private:
   }
 
   Ref<HostDevice> device;
+  const StopRequest *stop = nullptr;
   alignas(VX_BUFFER_ALIGNMENT) vx_fault_record fault = {};
 };
 
@@ -255,6 +257,8 @@ Status HostStream::replay(hal::CommandList &list, std::span<const hal::CommandAr
   for (size_t i = 0; i < recorded.commands.size(); ++i) {
     const HostCommandList::Recorded &command = recorded.commands[i];
     const hal::CommandArguments &argument = arguments[i];
+    if (stop && i > 0) [[unlikely]]
+      VX_RETURN_IF_ERROR(stop->check());
     std::chrono::steady_clock::time_point begin;
     if (timings)
       begin = std::chrono::steady_clock::now();

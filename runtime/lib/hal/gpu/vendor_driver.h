@@ -42,6 +42,7 @@ protected:
         reasons += fmt::format("{}device {}: {}", reasons.empty() ? "" : "; ", ordinal, reason);
         continue;
       }
+      device.info.addressSpace = {Vendor::addresses, ordinal};
       devices.push_back(device.info);
       physicalDevices.push_back(std::move(device));
     }
