@@ -184,10 +184,18 @@ static void addLayers(Graph &g) {
         ARGS(Tensor<f32, 2, 4, "n", 5>));
   LAYER("conv2d_plain", ARGS(Conv2d<4, 6, 2, ConvOptions{.dilation = 2, .bias = false}>), layer,
         ARGS(Tensor<f32, "n", 4, 6, 5>));
+  LAYER("conv2d_window",
+        ARGS(Conv2d<2, 3, Window(3, 2), ConvOptions{.stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 3}}>), layer,
+        ARGS(Tensor<f32, "n", 2, 7, 6>));
+  LAYER("conv3d_window", ARGS(Conv3d<2, 3, Window(1, 2, 3), ConvOptions{.padding = {0, 1, 2}}>), layer,
+        ARGS(Tensor<f32, "n", 2, 3, 4, 5>));
   LAYER("conv3d", ARGS(Conv3d<2, 3, 2>), layer, ARGS(Tensor<f32, "n", 2, 3, 4, 5>));
   LAYER("conv_transpose",
         ARGS(ConvTranspose<2, 4, 6, 3, ConvTransposeOptions{.stride = 2, .padding = 1, .output_padding = 1}>), layer,
         ARGS(Tensor<f32, "n", 4, 3, 5>));
+  LAYER("conv_transpose_window",
+        ARGS(ConvTranspose<2, 4, 3, Window(2, 3), ConvTransposeOptions{.stride = {1, 2}, .output_padding = {0, 1}}>),
+        layer, ARGS(Tensor<f32, "n", 4, 3, 5>));
   LAYER("embedding", ARGS(Embedding<6, 4>), layer, ARGS(Tensor<i64, "n", 3>));
   LAYER("layer_norm", ARGS(LayerNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>));
   LAYER("rms_norm", ARGS(RmsNorm<6>), layer, ARGS(Tensor<f32, "n", 3, 6>));
@@ -222,6 +230,8 @@ static void addLayers(Graph &g) {
                return layer(x, h, c);
              });
   LAYER("max_pool", ARGS(MaxPool<2, 2>), layer, ARGS(Tensor<f32, "n", 2, 6, 5>));
+  LAYER("max_pool_window", ARGS(MaxPool<2, Window(1, 3), PoolOptions{.padding = {0, 1}}>), layer,
+        ARGS(Tensor<f32, "n", 2, 4, 8>));
   LAYER("max_pool_padded", ARGS(MaxPool<1, 3, PoolOptions{.stride = 2, .padding = 1}>), layer,
         ARGS(Tensor<f32, 2, 2, "n">));
   LAYER("avg_pool", ARGS(AvgPool<2, 3, PoolOptions{.stride = 2, .padding = 1}>), layer,

@@ -80,12 +80,13 @@ FUNCTIONS = {
 
 
 def windows(x, sizes, stride, padding, fill, dilation=1):
-    """The windows of the last dimensions, as dimensions behind them."""
+    """The windows of the last dimensions, as dimensions behind them. Numbers are for all dimensions, or one each."""
     n = len(sizes)
-    x = np.pad(x, [(0, 0)] * (x.ndim - n) + [(padding, padding)] * n, constant_values=fill)
-    full = [dilation * (k - 1) + 1 for k in sizes]
+    stride, padding, dilation = (np.broadcast_to(numbers, n).tolist() for numbers in (stride, padding, dilation))
+    x = np.pad(x, [(0, 0)] * (x.ndim - n) + [(p, p) for p in padding], constant_values=fill)
+    full = [d * (k - 1) + 1 for d, k in zip(dilation, sizes)]
     x = np.lib.stride_tricks.sliding_window_view(x, full, tuple(range(x.ndim - n, x.ndim)))
-    return x[(Ellipsis, *[slice(None, None, stride)] * n, *[slice(None, None, dilation)] * n)]
+    return x[(Ellipsis, *[slice(None, None, s) for s in stride], *[slice(None, None, d) for d in dilation])]
 
 
 def conv(x, w, b=None, stride=1, padding=0, groups=1, dilation=1):
@@ -98,12 +99,13 @@ def conv(x, w, b=None, stride=1, padding=0, groups=1, dilation=1):
 
 
 def conv_transpose(x, w, b, stride, padding, output_padding):
-    rows, columns, k = x.shape[2], x.shape[3], w.shape[2]
-    out = np.zeros((len(x), w.shape[1], (rows - 1) * stride + k + output_padding, (columns - 1) * stride + k + output_padding))
+    rows, columns, k, m = *x.shape[2:], *w.shape[2:]
+    (down, right), (top, left), (below, beside) = (np.broadcast_to(numbers, 2) for numbers in (stride, padding, output_padding))
+    out = np.zeros((len(x), w.shape[1], (rows - 1) * down + k + below, (columns - 1) * right + m + beside))
     for i in range(rows):
         for j in range(columns):
-            out[:, :, i * stride:i * stride + k, j * stride:j * stride + k] += np.tensordot(x[:, :, i, j], w, 1)
-    return out[:, :, padding:out.shape[2] - padding, padding:out.shape[3] - padding] + b.reshape(-1, 1, 1)
+            out[:, :, i * down:i * down + k, j * right:j * right + m] += np.tensordot(x[:, :, i, j], w, 1)
+    return out[:, :, top:out.shape[2] - top, left:out.shape[3] - left] + b.reshape(-1, 1, 1)
 
 
 def attention(x, p, heads, key_heads=None, causal=False, window=0, theta=0):
@@ -198,6 +200,10 @@ LAYERS = {
     "linear": linear, "linear_rows": linear, "linear_any": linear, "linear_plain": linear,
     "conv1d": lambda x, p: conv(x, p["weight"], p["bias"], 2, 1), "conv2d": lambda x, p: conv(x, p["weight"], p["bias"], 1, 1, 2),
     "conv2d_plain": lambda x, p: conv(x, p["weight"], dilation=2), "conv3d": lambda x, p: conv(x, p["weight"], p["bias"]),
+    "conv2d_window": lambda x, p: conv(x, p["weight"], p["bias"], (2, 1), (1, 0), 1, (1, 3)),
+    "conv3d_window": lambda x, p: conv(x, p["weight"], p["bias"], 1, (0, 1, 2)),
+    "conv_transpose_window": lambda x, p: conv_transpose(x, p["weight"], p["bias"], (1, 2), 0, (0, 1)),
+    "max_pool_window": lambda x, p: windows(x, (1, 3), (1, 3), (0, 1), -np.inf).max((-2, -1)),
     "conv_transpose": lambda x, p: conv_transpose(x, p["weight"], p["bias"], 2, 1, 1), "embedding": lambda i, p: p["weight"][i],
     "layer_norm": lambda x, p: norm(x, (-1,), 1e-5) * p["weight"] + p["bias"],
     "rms_norm": lambda x, p: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * p["weight"],

@@ -12,6 +12,36 @@
 
 namespace vx::build {
 
+/// A number for each dimension of a window: one for all, as in `Conv2d<3, 8, 3>`, or one each, as in `Conv2d<3, 8,
+/// Window(3, 5)>`.
+struct Window {
+  int sizes[3]{};
+  int count = 0; // 1: one for all
+
+  constexpr Window(int all) : sizes{all}, count(1) {}
+  constexpr Window(int first, int second) : sizes{first, second}, count(2) {}
+  constexpr Window(int first, int second, int third) : sizes{first, second, third}, count(3) {}
+
+  constexpr int operator[](size_t dim) const { return sizes[count == 1 ? 0 : dim]; }
+  /// Whether there is one for each of so many dimensions.
+  constexpr bool fits(size_t dims) const { return count == 1 || count == static_cast<int>(dims); }
+  friend constexpr Message &operator<<(Message &message, const Window &window) {
+    if (window.count == 1)
+      return message << int64_t(window.sizes[0]);
+    message << "Window(";
+    for (int i = 0; i < window.count; ++i)
+      message << (i > 0 ? ", " : "") << int64_t(window.sizes[i]);
+    return message << ")";
+  }
+  /// As an attribute for `dims` dimensions, `times` over.
+  std::vector<int64_t> list(size_t dims, size_t times = 1) const {
+    std::vector<int64_t> made;
+    for (size_t i = 0; i < dims * times; ++i)
+      made.push_back((*this)[i % dims]);
+    return made;
+  }
+};
+
 namespace detail {
 
 template <class D, Dim... S>
@@ -32,7 +62,54 @@ constexpr Dim windowsOf(Dim size, int kernel, int stride, int padding, int dilat
   const int64_t room = size.size + 2 * padding - dilation * (kernel - 1) - 1;
   return room < 0 ? Dim(0) : Dim(room / stride + 1);
 }
-inline std::vector<int64_t> repeat(int64_t number, size_t count) { return std::vector<int64_t>(count, number); }
+
+/// The weight and the bias of a convolution in either direction, over N dimensions: [First, Second, Kernel...] and
+/// [Out].
+template <size_t N, int First, int Second, int Out, Window Kernel>
+struct Filter {
+  static constexpr auto dims = [] {
+    auto made = anyDims<N + 2>();
+    made[0] = First;
+    made[1] = Second;
+    for (size_t i = 0; i < N; ++i)
+      made[i + 2] = Dim(Kernel[i]);
+    return made;
+  }();
+  TensorOf<f32, dims> weight;
+  Tensor<f32, Out> bias;
+
+protected:
+  // Second and the window are what PyTorch counts as a place's inputs, backwards too.
+  Filter(Scope scope, bool hasBias, Init init, Loc where) : scope(scope) {
+    std::vector<int64_t> sizes;
+    for (const Dim &dim : dims)
+      sizes.push_back(dim.size);
+    int64_t inputs = 1;
+    for (size_t i = 1; i < sizes.size(); ++i)
+      inputs *= sizes[i];
+    const Init wanted = init.isGiven ? init : kaiming_uniform(inputs);
+    weight = [&]<size_t... I>(std::index_sequence<I...>) {
+      return scope.parameter<f32, dims[I]...>("weight", sizes, wanted, where);
+    }(std::make_index_sequence<N + 2>());
+    if (hasBias)
+      bias = scope.parameter<f32, Out>("bias", init.isGiven ? Init{} : wanted, where);
+  }
+
+  /// The op over it, up to what the directions have of their own.
+  template <class O>
+  Node begin(const char *layer, const char *op, const Ref &x, const O &options, Loc where) const {
+    Node node(op, x, scope.place(layer, where));
+    node.in(weight.ref());
+    if (options.bias)
+      node.in(bias.ref());
+    node.set("kernel_shape", Kernel.list(N))
+        .set("strides", options.stride.list(N))
+        .set("pads", options.padding.list(N, 2));
+    return std::move(node.set("dilations", options.dilation.list(N)).set("group", int64_t(options.groups)));
+  }
+
+  Scope scope;
+};
 
 /// x w^T + b, w [out, in]
 template <Dim Out, Dim... S>
@@ -96,37 +173,22 @@ private:
 };
 
 struct ConvOptions {
-  int stride = 1, padding = 0, dilation = 1, groups = 1;
+  Window stride = 1, padding = 0, dilation = 1;
+  int groups = 1;
   bool bias = true;
 };
 
 /// A convolution over N dimensions: x [batch, In, ...], weight [Out, In / groups, Kernel...].
-template <size_t N, int In, int Out, int Kernel, ConvOptions O = ConvOptions{}>
-struct Conv {
+template <size_t N, int In, int Out, Window Kernel, ConvOptions O = ConvOptions{}>
+struct Conv : detail::Filter<N, Out, In / std::max(O.groups, 1), Out, Kernel> {
   static_assert(N >= 1 && N <= 3, "vx: Conv: want 1 to 3 dimensions");
   static_assert(O.groups >= 1 && In % O.groups == 0 && Out % O.groups == 0,
                 "vx: Conv: the groups must divide the channels of input and output");
-  static constexpr auto filterDims = [] {
-    auto made = detail::anyDims<N + 2>();
-    made.fill(Dim(Kernel));
-    made[0] = Out;
-    made[1] = In / O.groups;
-    return made;
-  }();
-  TensorOf<f32, filterDims> weight;
-  Tensor<f32, Out> bias;
+  static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N) && O.dilation.fits(N),
+                "vx: Conv: want one number for all dimensions of a window, or one for each");
 
-  explicit Conv(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current()) : scope(scope) {
-    int64_t inputs = In / O.groups;
-    std::vector<int64_t> sizes = {Out, In / O.groups};
-    for (size_t i = 0; i < N; ++i) {
-      inputs *= Kernel;
-      sizes.push_back(Kernel);
-    }
-    weight = makeWeight(std::make_index_sequence<N + 2>(), sizes, init.isGiven ? init : kaiming_uniform(inputs), where);
-    if (O.bias)
-      bias = scope.parameter<f32, Out>("bias", init.isGiven ? Init{} : kaiming_uniform(inputs), where);
-  }
+  explicit Conv(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current())
+      : detail::Filter<N, Out, In / std::max(O.groups, 1), Out, Kernel>(scope, O.bias, init, where) {}
 
   template <Dim... S>
   auto operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
@@ -137,70 +199,38 @@ struct Conv {
     constexpr auto out = [] {
       auto made = Tensor<f32, S...>::dims();
       made[1] = Out;
-      for (size_t i = 2; i < made.size(); ++i)
-        made[i] = detail::windowsOf(made[i], Kernel, O.stride, O.padding, O.dilation);
+      for (size_t i = 0; i < N; ++i)
+        made[i + 2] = detail::windowsOf(made[i + 2], Kernel[i], O.stride[i], O.padding[i], O.dilation[i]);
       return made;
     }();
-    const detail::Place place = scope.place("Conv", where);
-    detail::Node node("Conv", x.ref(), place);
-    node.in(weight.ref());
-    if (O.bias)
-      node.in(bias.ref());
-    return TensorOf<f32, out>(node.set("kernel_shape", detail::repeat(Kernel, N))
-                                  .set("strides", detail::repeat(O.stride, N))
-                                  .set("pads", detail::repeat(O.padding, 2 * N))
-                                  .set("dilations", detail::repeat(O.dilation, N))
-                                  .set("group", int64_t(O.groups))
-                                  .out());
+    return TensorOf<f32, out>(this->begin("Conv", "Conv", x.ref(), O, where).out());
   }
-
-private:
-  template <size_t... I>
-  auto makeWeight(std::index_sequence<I...>, const std::vector<int64_t> &sizes, Init init, Loc where) const {
-    return scope.parameter<f32, filterDims[I]...>("weight", sizes, init, where);
-  }
-
-  Scope scope;
 };
-template <int In, int Out, int Kernel, ConvOptions O = ConvOptions{}>
+template <int In, int Out, Window Kernel, ConvOptions O = ConvOptions{}>
 using Conv1d = Conv<1, In, Out, Kernel, O>;
-template <int In, int Out, int Kernel, ConvOptions O = ConvOptions{}>
+template <int In, int Out, Window Kernel, ConvOptions O = ConvOptions{}>
 using Conv2d = Conv<2, In, Out, Kernel, O>;
-template <int In, int Out, int Kernel, ConvOptions O = ConvOptions{}>
+template <int In, int Out, Window Kernel, ConvOptions O = ConvOptions{}>
 using Conv3d = Conv<3, In, Out, Kernel, O>;
 
 struct ConvTransposeOptions {
-  int stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1;
+  Window stride = 1, padding = 0, output_padding = 0, dilation = 1;
+  int groups = 1;
   bool bias = true;
 };
 
 /// A convolution backwards, with weight [In, Out / groups, Kernel...].
-template <size_t N, int In, int Out, int Kernel, ConvTransposeOptions O = ConvTransposeOptions{}>
-struct ConvTranspose {
+template <size_t N, int In, int Out, Window Kernel, ConvTransposeOptions O = ConvTransposeOptions{}>
+struct ConvTranspose : detail::Filter<N, In, Out / std::max(O.groups, 1), Out, Kernel> {
   static_assert(N >= 1 && N <= 3, "vx: ConvTranspose: want 1 to 3 dimensions");
   static_assert(O.groups >= 1 && In % O.groups == 0 && Out % O.groups == 0,
                 "vx: ConvTranspose: the groups must divide the channels of input and output");
-  static constexpr auto filterDims = [] {
-    auto made = detail::anyDims<N + 2>();
-    made.fill(Dim(Kernel));
-    made[0] = In;
-    made[1] = Out / O.groups;
-    return made;
-  }();
-  TensorOf<f32, filterDims> weight;
-  Tensor<f32, Out> bias;
+  static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N) && O.output_padding.fits(N) &&
+                    O.dilation.fits(N),
+                "vx: ConvTranspose: want one number for all dimensions of a window, or one for each");
 
-  explicit ConvTranspose(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current()) : scope(scope) {
-    int64_t inputs = Out / O.groups; // as PyTorch counts them
-    std::vector<int64_t> sizes = {In, Out / O.groups};
-    for (size_t i = 0; i < N; ++i) {
-      inputs *= Kernel;
-      sizes.push_back(Kernel);
-    }
-    weight = makeWeight(std::make_index_sequence<N + 2>(), sizes, init.isGiven ? init : kaiming_uniform(inputs), where);
-    if (O.bias)
-      bias = scope.parameter<f32, Out>("bias", init.isGiven ? Init{} : kaiming_uniform(inputs), where);
-  }
+  explicit ConvTranspose(Scope scope, Init init = {.isGiven = false}, Loc where = Loc::current())
+      : detail::Filter<N, In, Out / std::max(O.groups, 1), Out, Kernel>(scope, O.bias, init, where) {}
 
   template <Dim... S>
   auto operator()(const Tensor<f32, S...> &x, Loc where = Loc::current()) const {
@@ -211,34 +241,16 @@ struct ConvTranspose {
     constexpr auto out = [] {
       auto made = Tensor<f32, S...>::dims();
       made[1] = Out;
-      for (size_t i = 2; i < made.size(); ++i)
-        made[i] =
-            made[i].isNumber()
-                ? Dim((made[i].size - 1) * O.stride - 2 * O.padding + O.dilation * (Kernel - 1) + O.output_padding + 1)
-                : any;
+      for (size_t i = 0; i < N; ++i)
+        made[i + 2] = made[i + 2].isNumber() ? Dim((made[i + 2].size - 1) * O.stride[i] - 2 * O.padding[i] +
+                                                   O.dilation[i] * (Kernel[i] - 1) + O.output_padding[i] + 1)
+                                             : any;
       return made;
     }();
-    const detail::Place place = scope.place("ConvTranspose", where);
-    detail::Node node("ConvTranspose", x.ref(), place);
-    node.in(weight.ref());
-    if (O.bias)
-      node.in(bias.ref());
-    return TensorOf<f32, out>(node.set("kernel_shape", detail::repeat(Kernel, N))
-                                  .set("strides", detail::repeat(O.stride, N))
-                                  .set("pads", detail::repeat(O.padding, 2 * N))
-                                  .set("dilations", detail::repeat(O.dilation, N))
-                                  .set("output_padding", detail::repeat(O.output_padding, N))
-                                  .set("group", int64_t(O.groups))
+    return TensorOf<f32, out>(this->begin("ConvTranspose", "ConvTranspose", x.ref(), O, where)
+                                  .set("output_padding", O.output_padding.list(N))
                                   .out());
   }
-
-private:
-  template <size_t... I>
-  auto makeWeight(std::index_sequence<I...>, const std::vector<int64_t> &sizes, Init init, Loc where) const {
-    return scope.parameter<f32, filterDims[I]...>("weight", sizes, init, where);
-  }
-
-  Scope scope;
 };
 
 /// Rows of a table by their numbers.
@@ -659,32 +671,32 @@ struct LSTM : detail::Recurrent<4, In, Hidden> {
 //===-- Windows -------------------------------------------------------------------------------===//
 
 struct PoolOptions {
-  int stride = 0; // 0: the window's size
-  int padding = 0;
+  Window stride = 0; // 0: the window's size
+  Window padding = 0;
 };
 
 namespace detail {
-template <size_t N, int Kernel, PoolOptions O, Dim... S>
+template <size_t N, Window Kernel, PoolOptions O, Dim... S>
 auto pool(const char *op, const Tensor<f32, S...> &x, const Place &place) {
   static_assert(sizeof...(S) == N + 2, "vx: pool: want a batch, channels, and N dimensions");
-  constexpr int stride = O.stride > 0 ? O.stride : Kernel;
+  static_assert(Kernel.fits(N) && O.stride.fits(N) && O.padding.fits(N),
+                "vx: pool: want one number for all dimensions of a window, or one for each");
+  static constexpr Window stride = O.stride[0] > 0 ? O.stride : Kernel;
   constexpr auto out = [] {
     auto made = Tensor<f32, S...>::dims();
-    for (size_t i = 2; i < made.size(); ++i)
-      made[i] = windowsOf(made[i], Kernel, stride, O.padding, 1);
+    for (size_t i = 0; i < N; ++i)
+      made[i + 2] = windowsOf(made[i + 2], Kernel[i], stride[i], O.padding[i], 1);
     return made;
   }();
   Node node(op, x.ref(), place);
   if (op == std::string_view("AveragePool"))
     node.set("count_include_pad", 1);
-  return TensorOf<f32, out>(node.set("kernel_shape", repeat(Kernel, N))
-                                .set("strides", repeat(stride, N))
-                                .set("pads", repeat(O.padding, 2 * N))
-                                .out());
+  return TensorOf<f32, out>(
+      node.set("kernel_shape", Kernel.list(N)).set("strides", stride.list(N)).set("pads", O.padding.list(N, 2)).out());
 }
 } // namespace detail
 
-template <size_t N, int Kernel, PoolOptions O = PoolOptions{}>
+template <size_t N, Window Kernel, PoolOptions O = PoolOptions{}>
 struct MaxPool {
   MaxPool() = default;
   explicit MaxPool(Scope) {}
@@ -694,7 +706,7 @@ struct MaxPool {
   }
 };
 /// Padding counts as zeros.
-template <size_t N, int Kernel, PoolOptions O = PoolOptions{}>
+template <size_t N, Window Kernel, PoolOptions O = PoolOptions{}>
 struct AvgPool {
   AvgPool() = default;
   explicit AvgPool(Scope) {}
