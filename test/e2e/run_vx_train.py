@@ -131,6 +131,9 @@ class Tests:
             print(f"FAILED {title}: {reason}")
 
     def run(self, tool, *arguments, code=0):
+        """With one thread where nothing else is said: more wait for one another between the kernels of so small a network."""
+        if tool == "vx-train" and not any(str(argument).startswith("--threads") for argument in arguments):
+            arguments = [*arguments, "--threads=1"]
         done = subprocess.run([os.path.join(self.tools, tool), *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
         self.check(f"{tool} {' '.join(map(str, arguments))}", done.returncode == code, f"exit code {done.returncode}, want {code}: {done.stderr}")
         return done
@@ -229,7 +232,7 @@ def check_device(tests, device, want, losses):
         tests.run("vx-train", *usual, "--resume", folder, "--save", f"{folder}.safetensors")
         tests.check(f"{device}: goes on from step {stop}", tests.bytes_of(f"{folder}.safetensors") == tests.bytes_of(whole), "other bytes")
     if device == "cpu":
-        for threads in (1, 2):
+        for threads in (0, 2):
             tests.run("vx-train", *usual, "--threads", threads, "--save", "threads.safetensors")
             tests.check(f"{threads} threads", tests.bytes_of("threads.safetensors") == tests.bytes_of(whole), "other bytes")
 
@@ -276,8 +279,8 @@ def check_forms(tests):
     tests.run("vx-train", *usual, "--checkpoint=forms-run", "--max-steps", 15)
     tests.run("vx-train", *usual, "--resume=forms-run", "--save=resumed")
     tests.check("random numbers go on from step 15", tests.bytes_of("forms") == tests.bytes_of("resumed"), "other bytes")
-    tests.run("vx-train", *usual, "--threads=1", "--save=one")
-    tests.check("random numbers with one thread", tests.bytes_of("forms") == tests.bytes_of("one"), "other bytes")
+    tests.run("vx-train", *usual, "--threads=2", "--save=two")
+    tests.check("random numbers with two threads", tests.bytes_of("forms") == tests.bytes_of("two"), "other bytes")
     tensors, _ = read_tensors(os.path.join(tests.folder, "forms"))
     tests.check("collected statistics", abs(tensors["bn.mean"]).min() > 1e-4 and abs(tensors["bn.variance"] - 1).min() > 1e-4, f"{tensors['bn.mean']}, {tensors['bn.variance']}")
     exported = {value.name: numpy_helper.to_array(value) for value in onnx.load(os.path.join(tests.folder, "trained.onnx")).graph.initializer}
