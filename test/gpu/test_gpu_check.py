@@ -79,6 +79,7 @@ def whole_script(test):
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="null")
     test.check("which fails where it is taken for one", code == 1 and "ok      a null device that is hardware" in text, text)
     test.check("nor do its functions pass", re.search(r"^FAILED  1\d\d functions and layers of the builder on null ", text, re.M), text)
+    test.check("nor tensors that stay in its memory", "FAILED  tensors stay in the memory of null" in text, text)
     passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
     test.check("and none of its networks or large tensors passes", not passed, passed)
     os.makedirs(test.inside)
