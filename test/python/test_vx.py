@@ -480,6 +480,8 @@ class Whole(unittest.TestCase):
         with self.assertRaisesRegex(vx.Error, "not done after its deadline of 30 ms") as raised:
             late.wait(timeout=20)
         self.assertEqual(raised.exception.code, "cancelled")
+        dropped = [model.submit("main", FOREVER, x, deadline_ms=300)]
+        self.assertGreater(count_during(dropped.clear), 10)  # who drops it waits, and others go on
         self.assertEqual(model.read_variable("kept").tolist(), [0, 0])  # as if they had not been
         done = model.submit("main", np.array(3), x=x, deadline_ms=60000)
         self.assertEqual(done.wait(60)["y"].tolist(), [4, 8])
