@@ -396,7 +396,8 @@ void CompilerCall::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) {
 
 vxc_result CompilerCall::compile(StringRef modelName, LoadFunction loadModel, CompileFunction run) {
   DialectRegistry registry;
-  getTargets().registerDialects(registry);
+  for (const std::string &target : compilation.targets)
+    getTargets().registerDialects(registry, target);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   return compileIn(context, modelName, loadModel, run);

@@ -47,10 +47,19 @@ std::vector<std::string> TargetRegistry::names() const {
   return result;
 }
 
-void TargetRegistry::registerDialects(DialectRegistry &registry) const {
+static void registerOwnDialects(DialectRegistry &registry) {
   registry.insert<VXDialect, vxk::VXKDialect, vxrt::VXRTDialect, func::FuncDialect>();
+}
+
+void TargetRegistry::registerDialects(DialectRegistry &registry) const {
+  registerOwnDialects(registry);
   for (auto &[name, entry] : entries)
     entry.registerDialects(registry);
+}
+
+void TargetRegistry::registerDialects(DialectRegistry &registry, StringRef target) const {
+  registerOwnDialects(registry);
+  entries.at(target.str()).registerDialects(registry);
 }
 
 //===-- Phases --------------------------------------------------------------------------------===//
@@ -510,7 +519,7 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
 Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vector<TargetSpec> &specs,
                                     TargetContents &contents, std::string &text) {
   DialectRegistry dialects;
-  registry.registerDialects(dialects);
+  registry.registerDialects(dialects, backend.name());
   std::vector<KernelJob> jobs;
   llvm::StringMap<KernelUse> uses;
   for (const ScheduledModule &schedule : llvm::reverse(contents.schedules)) // the general one decides

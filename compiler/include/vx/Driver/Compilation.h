@@ -29,6 +29,8 @@ public:
   std::vector<std::string> names() const;
   /// Dialects that any backend's pipeline needs.
   void registerDialects(mlir::DialectRegistry &registry) const;
+  /// Those that one target needs. Loading those of all takes longer than compiling many a kernel.
+  void registerDialects(mlir::DialectRegistry &registry, llvm::StringRef target) const;
 
 private:
   struct Entry {
