@@ -68,7 +68,11 @@ struct ManagedHead {
   uint32_t major, minor;
   void *context;
   void (*deleter)(DLManagedTensorVersioned *self);
+  uint64_t flags;
+  void *data;
+  int32_t deviceType, deviceId;
 };
+constexpr int32_t HostMemory = 1;
 
 /// The tensor of a capsule, which is used up.
 vx::Value fromCapsule(nb::capsule capsule) {
@@ -80,11 +84,36 @@ vx::Value fromCapsule(nb::capsule capsule) {
   return value;
 }
 
-nb::capsule toCapsule(const vx::Value &value) {
+/// Where the tensor is, if its device's memory has addresses for others; else it is copied to the host.
+DLManagedTensorVersioned *giveInPlace(const vx::Value &value) {
+  try {
+    return value.toDlpackInPlace();
+  } catch (const vx::Error &error) {
+    if (error.code() != VX_UNSUPPORTED)
+      throw;
+  }
+  return value.toDlpack();
+}
+
+nb::tuple deviceOf(const vx::Value &value) {
+  DLManagedTensorVersioned *tensor = nullptr;
+  try {
+    tensor = value.toDlpackInPlace();
+  } catch (const vx::Error &error) {
+    if (error.code() != VX_UNSUPPORTED)
+      throw;
+    return nb::make_tuple(HostMemory, 0);
+  }
+  const ManagedHead head = *reinterpret_cast<ManagedHead *>(tensor);
+  head.deleter(tensor);
+  return nb::make_tuple(head.deviceType, head.deviceId);
+}
+
+nb::capsule toCapsule(const vx::Value &value, bool isForHost) {
   DLManagedTensorVersioned *tensor = nullptr;
   {
-    nb::gil_scoped_release unlocked; // a device's is copied to the host
-    tensor = value.toDlpack();
+    nb::gil_scoped_release unlocked; // a device's may be copied to the host
+    tensor = isForHost ? value.toDlpack() : giveInPlace(value);
   }
   PyObject *capsule = PyCapsule_New(tensor, Versioned, [](PyObject *self) {
     if (PyCapsule_IsValid(self, Versioned)) { // nobody has taken it
@@ -538,11 +567,15 @@ NB_MODULE(_runtime, m) {
   nb::handle(errorClass).attr("report") = nb::none();
   nb::register_exception_translator(translate);
 
-  nb::class_<vx::Value>(m, "Tensor", "A tensor of the runtime, in host memory. DLPack takes it without a copy.")
+  nb::class_<vx::Value>(m, "Tensor",
+                        "A tensor of the runtime, in host memory or that of a GPU. DLPack takes it without a copy.")
       .def_static("from_capsule", fromCapsule)
       .def("__dlpack__",
-           [](const vx::Value &self, nb::kwargs) { return toCapsule(self); }) // of the newest version always
-      .def("__dlpack_device__", [](const vx::Value &) { return nb::make_tuple(1, 0); })
+           [](const vx::Value &self, nb::kwargs given) { // of the newest version always; nothing is queued any more
+             const bool isPlaced = given.contains("dl_device") && !nb::object(given["dl_device"]).is_none();
+             return toCapsule(self, isPlaced && nb::cast<int>(given["dl_device"][0]) == HostMemory);
+           })
+      .def("__dlpack_device__", deviceOf)
       .def_prop_ro("shape", shapeOf)
       .def_prop_ro("dtype", [](const vx::Value &self) { return vx_element_type_name(self.info().element_type); })
       .def("__repr__", [](const vx::Value &self) {

@@ -84,14 +84,30 @@ def _to_tensor(array):
             array = array.astype(array.dtype.newbyteorder("="))
         if not array.flags.c_contiguous:
             array = numpy.array(array, order="C") # keeps its rank, which ascontiguousarray does not
-    return Tensor.from_capsule(array.__dlpack__(max_version=(1, 0)))
+    # What is still queued for an array of CUDA's is waited for by the default stream, and so by the runtime.
+    device = getattr(array, "__dlpack_device__", None)
+    stream = {"stream": 1} if device and device()[0] == 2 else {}
+    return Tensor.from_capsule(array.__dlpack__(max_version=(1, 0), **stream))
+
+
+class _OnHost:
+    """A tensor, in memory of the host."""
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self._tensor.__dlpack__(dl_device=(1, 0))
+
+    def __dlpack_device__(self):
+        return 1, 0
 
 
 def _to_array(tensor):
     if tensor.dtype == "bf16":
         return tensor
     import numpy
-    return numpy.from_dlpack(tensor)
+    return numpy.from_dlpack(_OnHost(tensor))
 
 
 class Module:
@@ -203,6 +219,12 @@ class Instance:
         """The results by name. Inputs by place, by name, or both."""
         inputs, outputs = self._arguments(function, arrays, named)
         return {name: _to_array(result) for name, result in zip(outputs, self._own.run(function, inputs))}
+
+    def run_tensors(self, function, /, *arrays, **named):
+        """The results as vx.Tensor, which stay where they are: in a GPU's memory they go into the next call, of another module too, and by DLPack into another library
+        (torch.from_dlpack(...)) without a copy. `numpy.from_dlpack(tensor, device="cpu")` fetches one."""
+        inputs, outputs = self._arguments(function, arrays, named)
+        return dict(zip(outputs, self._own.run(function, inputs)))
 
     def submit(self, function, /, *arrays, deadline_ms=0, **named):
         """Starts a run, whose results Pending.wait gives. Arrays that are read where they lie must stay as they are until it is done. With `deadline_ms`, a run that is not done so

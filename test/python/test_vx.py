@@ -186,6 +186,33 @@ class Whole(unittest.TestCase):
         again = self.model.run("half", doubled)["y"]
         self.assertEqual(again.shape, (4,))
 
+    def test_results_that_stay_where_they_are(self):
+        module = vx.Module(vx.compile_bytes(self.text.encode(), "add.mlir", targets="cpu,vulkan"))
+        x = np.arange(15, dtype=np.float32).reshape(5, 3)
+        for device in ("cpu", "vulkan"):
+            model = vx.Instance(module, device=device, fallback=False)
+            first = model.run_tensors("main", x, x)["sum"]
+            self.assertIsInstance(first, vx.Tensor)
+            second = model.run_tensors("main", first, first)["sum"]
+            np.testing.assert_array_equal(np.from_dlpack(second, device="cpu"), 4 * x)
+            np.testing.assert_array_equal(self.model(first, second)["sum"], 6 * x)  # on another device
+        # In memory of the host they are given where they are.
+        tensor = self.model.run_tensors("main", x, x)["sum"]
+        self.assertEqual(tensor.__dlpack_device__(), (1, 0))
+        self.assertEqual(np.from_dlpack(tensor).ctypes.data, np.from_dlpack(tensor).ctypes.data)
+
+        class OfCuda:  # whose work is made to end before what the default stream does
+            def __dlpack_device__(self):
+                return 2, 0
+
+            def __dlpack__(self, **options):
+                self.options = options
+                return vx.Tensor.__dlpack__(tensor)
+
+        array = OfCuda()
+        np.testing.assert_array_equal(self.model(array, x)["sum"], 3 * x)
+        self.assertEqual(array.options, {"max_version": (1, 0), "stream": 1})
+
     def test_results_outlive_what_made_them(self):
         model = vx.Instance(vx.Module(vx.compile_bytes(self.text.encode(), "add.mlir")), device="cpu")
         a = np.ones((100000, 3), np.float32)

@@ -26,10 +26,11 @@ struct SpacePair {
   int32_t type;
   hal::AddressSpace::Kind kind;
   const char *driver, *text;
+  uintptr_t defaultStream; // its name, CU_STREAM_LEGACY; 0: none
 };
-constexpr SpacePair kSpaces[] = {{2, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA"},
-                                 {13, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA"},
-                                 {10, hal::AddressSpace::Kind::Rocm, "rocm", "ROCm"}};
+constexpr SpacePair kSpaces[] = {{2, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA", 1},
+                                 {13, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA", 1},
+                                 {10, hal::AddressSpace::Kind::Rocm, "rocm", "ROCm", 0}};
 
 constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6;
 
@@ -64,15 +65,22 @@ protected:
   }
 };
 
-// The GPU, opened for what nobody's instance does: reading a tensor that has come from elsewhere. It stays open.
+// A GPU, opened for what nobody's instance does: reading a tensor that has come from elsewhere.
+struct OpenedSpace {
+  Ref<DeviceContext> context;
+  Ref<hal::Stream> defaultStream; // none: there is no name for it
+};
+
+// It stays open. What is queued in its default stream is done when this returns.
 Status openSpace(const SpacePair &pair, int32_t ordinal, Ref<DeviceContext> &context) {
   using Key = std::tuple<hal::AddressSpace, uint32_t>;
   static std::mutex mutex;
-  static auto *opened = new std::map<Key, Ref<DeviceContext>>; // values may go at the very end of the process
+  static auto *opened = new std::map<Key, OpenedSpace>; // values may go at the very end of the process
   const hal::AddressSpace space = {pair.kind, ordinal};
   std::lock_guard lock(mutex);
-  Ref<DeviceContext> &place = (*opened)[{space, forkCount()}];
-  if (!place || place->isLost()) {
+  OpenedSpace &place = (*opened)[{space, forkCount()}];
+  if (!place.context || place.context->isLost()) {
+    place = {};
     hal::Driver *driver = findDriver(allDrivers(), pair.driver);
     std::vector<hal::DeviceInfo> devices;
     const hal::Refusal refusal = driver->enumerate(devices);
@@ -86,9 +94,17 @@ Status openSpace(const SpacePair &pair, int32_t ordinal, Ref<DeviceContext> &con
                      pair.text, ordinal, devices.size());
     Ref<hal::Device> device;
     VX_RETURN_IF_ERROR(driver->open(index, {}, device));
-    VX_RETURN_IF_ERROR(DeviceContext::create(std::move(device), place));
+    Ref<hal::Stream> stream;
+    if (pair.defaultStream)
+      VX_RETURN_IF_ERROR(device->createStream(stream));
+    VX_RETURN_IF_ERROR(DeviceContext::create(std::move(device), place.context));
+    place.defaultStream = std::move(stream);
   }
-  context = place;
+  if (place.defaultStream) {
+    VX_RETURN_IF_ERROR(place.defaultStream->useCallerStream(reinterpret_cast<void *>(pair.defaultStream)));
+    VX_RETURN_IF_ERROR(place.context->noted(place.defaultStream->wait()));
+  }
+  context = place.context;
   return okStatus();
 }
 

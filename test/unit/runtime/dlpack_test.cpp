@@ -6,7 +6,10 @@
 #include "runtime_test.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
+
+#include <dlfcn.h>
 
 namespace vx::test {
 
@@ -342,6 +345,40 @@ TEST_P(DlpackOfDevice, isNeverOverwritten) {
       vx_value_release(value);
   }
   vx_call_release(call);
+}
+
+// What the default stream still has to write is there when the tensor is taken.
+TEST_P(DlpackOfDevice, waitsForTheDefaultStream) {
+  if (std::string_view(GetParam()) != "cuda")
+    return; // the default stream of others has no name
+  const char *path = std::getenv("VX_CUDA_LIBRARY");
+  void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto call = [&]<typename... A>(const char *name, A... arguments) {
+    auto function = reinterpret_cast<int (*)(A...)>(dlsym(library, name));
+    return function ? function(arguments...) : -1;
+  };
+  int device = 0;
+  void *context = nullptr;
+  ASSERT_EQ(call("cuDeviceGet", &device, 0), 0);
+  ASSERT_EQ(call("cuDevicePrimaryCtxRetain", &context, device), 0);
+  ASSERT_EQ(call("cuCtxPushCurrent_v2", context), 0);
+  vx_value *y = run(first, x), *more = run(second, y);
+  DLManagedTensorVersioned *late = inPlace(y), *source = inPlace(more);
+  const auto address = [](DLManagedTensorVersioned *tensor) {
+    return reinterpret_cast<uint64_t>(tensor->dl_tensor.data);
+  };
+  void *const defaultStream = reinterpret_cast<void *>(uintptr_t(1));
+  ASSERT_EQ(call("cuMemcpyAsync", address(late), address(source), size_t(12), defaultStream), 0);
+  vx_value *taken = nullptr;
+  ASSERT_EQ(vx_tensor_from_dlpack(late, &taken), nullptr);
+  vx_value *z = run(second, taken);
+  EXPECT_EQ(numbersOf(z), (std::vector<int32_t>{118, 145, 172})); // of 37, 46, 55
+  source->deleter(source);
+  for (vx_value *value : {y, more, taken, z})
+    vx_value_release(value);
+  EXPECT_EQ(call("cuCtxPopCurrent_v2", &context), 0);
+  EXPECT_EQ(call("cuDevicePrimaryCtxRelease_v2", device), 0);
 }
 
 TEST_P(DlpackOfDevice, ofAGpuThatIsNotThere) {

@@ -552,8 +552,10 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_wrap(vx_element_type type, uint32_t ran
 struct DLManagedTensorVersioned;
 
 /* Makes a tensor that reads another library's in place, as vx_tensor_wrap does. Its bytes must not change while the
- * value is used, and what writes them must be done: no stream comes with a tensor. Where it is only queued, in a stream
- * of the GPU's, the call that reads it works in that stream too (vx_call_set_stream).
+ * value is used, and what writes them must be done: no stream comes with a tensor. Of memory of CUDA, what has been
+ * queued in the default stream is waited for here, and so what other streams have been made to wait for there, as
+ * DLPack's Python interface does for stream 1. Where it is queued elsewhere, the call that reads it works in that
+ * stream too (vx_call_set_stream).
  *
  * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost) or of a GPU (kDLCUDA, kDLCUDAManaged,
  * kDLROCM), row-major without gaps. A call on that GPU reads it there; one on another device, and vx_tensor_data, a

@@ -119,6 +119,7 @@ Status GpuStream::useCallerStream(void *handle) {
     return failure(status.code() == VX_DEVICE_LOST ? VX_DEVICE_LOST : VX_INVALID_ARGUMENT,
                    "it does not take the caller's stream: {}", status.message());
   stream = handle;
+  isIdle = false; // the caller may have queued work
   return okStatus();
 }
 
