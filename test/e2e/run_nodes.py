@@ -143,6 +143,58 @@ def recurrent():
         yield make("of functions with their own numbers", given="b", activations=["Elu", "HardSigmoid", "Tanh"][:count])
 
 
+def attention():
+    """Heads that serve several of the query's, caches, masks of each rank, and what shows of the steps between; embeddings turned by place."""
+    random = np.random.default_rng(17)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    batch, length, keys, past, depth = 3, 5, 7, 2, 6
+
+    def make(title, heads=(4, 2), flat=False, mask=None, cached=False, types=np.float32, opset=23, outputs=1, **attributes):
+        size = lambda heads, length, depth: (batch, length, heads * depth) if flat else (batch, heads, length, depth)
+        arrays = {"q": normal(*size(heads[0], length, depth)), "k": normal(*size(heads[1], keys, depth)), "v": normal(*size(heads[1], keys, depth + 3)),
+                  "m": mask if mask is None or mask.dtype == bool else mask.astype(types), "pk": None, "pv": None}
+        if cached:
+            arrays |= {"pk": normal(batch, heads[1], past, depth), "pv": normal(batch, heads[1], past, depth + 3)}
+        arrays = {name: array if array is None or name == "m" else array.astype(types) for name, array in arrays.items()}
+        while list(arrays.values())[-1] is None:
+            arrays.popitem()
+        if flat:
+            attributes |= {"q_num_heads": heads[0], "kv_num_heads": heads[1]}
+        terms = (keys + depth) * (1 if types == np.float32 else 2**13)  # in units of the last place of f32
+        return Node(f"attention {title}", "Attention", arrays, terms=terms, opset=opset, outputs=outputs, **attributes)
+
+    # Each query has a key that takes part.
+    chosen = random.integers(0, 2, (batch, 4, length, keys)).astype(bool) | (np.arange(keys) < 2)
+    for flat in (False, True):
+        kind = "of 3 dimensions" if flat else "of 4 dimensions"
+        yield make(f"{kind}", flat=flat)
+        yield make(f"{kind}, one head for all, with a scale", (3, 1), flat, scale=0.3)
+        yield make(f"{kind}, causal", (3, 3), flat, is_causal=1)
+        yield make(f"{kind}, causal behind a cache", (4, 2), flat, cached=True, outputs=3, is_causal=1)
+        yield make(f"{kind}, with a mask of numbers and a cap", (4, 2), flat, normal(length, keys), softcap=0.7)
+        yield make(f"{kind}, with a mask of bools", (4, 2), flat, chosen)
+        yield make(f"{kind}, with a mask for each of the batch", (4, 2), flat, chosen[:, :1])
+        yield make(f"{kind}, with a mask behind a cache", (4, 2), flat, normal(batch, 4, length, keys + past), cached=True, outputs=3)
+    yield make("of f16", types=np.float16, mask=normal(length, keys))
+    for interleaved in (0, 1):
+        for turned in (0, 4):
+            rows = (turned or 6) // 2
+            for places in (None, random.integers(0, 11, (batch, length))):
+                caches = {name: normal(*((batch, length) if places is None else (11,)), rows) for name in "cs"}
+                title = f"rotary embedding, {'neighbours' if interleaved else 'halves'}{' of 4' if turned else ''}{', at places' if places is not None else ''}"
+                given = caches | ({} if places is None else {"p": places})
+                # ONNX Runtime asks for the heads where a part turns.
+                yield Node(title, "RotaryEmbedding", {"x": normal(batch, 4, length, 6)} | given, opset=23, interleaved=interleaved, rotary_embedding_dim=turned,
+                           **({"num_heads": 4} if turned else {}))
+                yield Node(f"{title}, flat", "RotaryEmbedding", {"x": normal(batch, length, 24)} | given, opset=23, interleaved=interleaved,
+                           rotary_embedding_dim=turned, num_heads=4)
+    for axis in (-1, 1):
+        x = normal(3, 5, 7)
+        yield Node(f"layer normalization with statistics from axis {axis}", "LayerNormalization", {"x": x, "s": normal(*x.shape[axis:]), "b": normal(*x.shape[axis:])},
+                   terms=35, outputs=3, axis=axis, epsilon=0.01)
+    yield Node("rms normalization without an epsilon", "RMSNormalization", {"x": normal(3, 5, 7), "s": normal(7)}, terms=7, opset=23, epsilon=0.0)
+
+
 def merge(group):
     """One model of all nodes of a group, whose names are those of each with its prefix."""
     parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
@@ -183,7 +235,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *recurrent()) if options.filter in node.title), key=lambda node: node.opset)
+        wanted = sorted((node for node in (*nodes(), *loops(), *recurrent(), *attention()) if options.filter in node.title), key=lambda node: node.opset)
         for _, same in itertools.groupby(wanted, key=lambda node: node.opset):
             same = list(same)
             for begin in range(0, len(same), SHARED):

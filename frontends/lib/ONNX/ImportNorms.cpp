@@ -23,11 +23,23 @@ static void importSoftmax(NodeImporter &n) { importSoftmaxAs(n, false); }
 static void importLogSoftmax(NodeImporter &n) { importSoftmaxAs(n, true); }
 
 /// `epsilon` as an attribute, and the check that it is what the vx op takes.
-static APFloat getEpsilon(NodeImporter &n, bool mayBeZero) {
+static APFloat getEpsilon(NodeImporter &n) {
   float epsilon = n.getFloat("epsilon", 1e-5f);
-  if (!std::isfinite(epsilon) || epsilon < 0 || (epsilon == 0 && !mayBeZero))
-    throwUnsupported("expects 'epsilon' above 0, got " + std::to_string(epsilon));
+  if (!std::isfinite(epsilon) || epsilon < 0)
+    throwUnsupported("expects 'epsilon' to be at least 0, got " + std::to_string(epsilon));
   return APFloat(epsilon);
+}
+
+/// The element type of what a normalisation found out about its rows. All is computed in f32 or wider, whatever that
+/// is.
+static Type getStatisticsType(NodeImporter &n) {
+  int64_t type = n.getInt("stash_type", TensorProto::FLOAT);
+  if (type == TensorProto::FLOAT)
+    return n.builder.getF32Type();
+  if (type == TensorProto::BFLOAT16)
+    return n.builder.getBF16Type();
+  throwInvalid("expects 'stash_type' to be the type of floats that the mean and the deviation have (1 or 16), got " +
+               Twine(type));
 }
 
 static void importLayerNormalization(NodeImporter &n) {
@@ -37,8 +49,24 @@ static void importLayerNormalization(NodeImporter &n) {
   ArrayRef<DimAttr> trailing = ArrayRef<DimAttr>(dims).drop_front(axis);
   Value scale = n.broadcast(n.getTensor(1), trailing);
   Value bias = n.hasInput(2) ? n.broadcast(n.getTensor(2), trailing) : n.splatLike(0, scale);
-  n.refuseOutputs(1, "the mean and the deviation are not imported");
-  n.setOutput(0, n.emit<LayerNormOp>(input, scale, bias, axis, getEpsilon(n, true)));
+  APFloat epsilon = getEpsilon(n);
+  n.setOutput(0, n.emit<LayerNormOp>(input, scale, bias, axis, epsilon));
+  if (!n.wantsOutput(1) && !n.wantsOutput(2))
+    return;
+  Type statistics = getStatisticsType(n);
+  Dims kept = dims;
+  std::fill(kept.begin() + axis, kept.end(), n.dim(1));
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, dims.size()));
+  Value wide = n.widen(input), mean = n.mean(wide, axes);
+  if (n.wantsOutput(1))
+    n.setOutput(1, n.reshape(n.cast(mean, statistics), kept));
+  if (!n.wantsOutput(2))
+    return;
+  Value centred = n.emit<SubOp>(wide, n.broadcastAlong(mean, dims, axes));
+  Value variance = n.mean(n.emit<MulOp>(centred, centred), axes);
+  Value deviation = n.emit<SqrtOp>(n.emit<AddOp>(variance, n.splatLike(epsilon.convertToFloat(), variance)));
+  Value inverse = n.emit<DivOp>(n.splatLike(1, deviation), deviation);
+  n.setOutput(2, n.reshape(n.cast(inverse, statistics), kept));
 }
 
 static void importRMSNormalization(NodeImporter &n) {
@@ -47,13 +75,27 @@ static void importRMSNormalization(NodeImporter &n) {
   int64_t axis = n.getAxis("axis", -1, dims.size());
   ArrayRef<DimAttr> all = dims;
   Value scale = n.broadcast(n.getTensor(1), all.drop_front(axis));
+  Type type = elementOf(input), resultType = elementOf(scale);
+  if (!isa<FloatType>(type) || !isa<FloatType>(resultType))
+    throwInvalid("expects floats, got " + describe(input.getType()) + " and " + describe(n.getTensorType(1)));
+  APFloat epsilon = getEpsilon(n);
+  if (epsilon.isZero()) { // vx.rms_norm wants one above 0
+    auto axes = llvm::to_vector(llvm::seq<int64_t>(axis, dims.size()));
+    Value wide = n.widen(input);
+    Value root = n.emit<SqrtOp>(n.mean(n.emit<MulOp>(wide, wide), axes));
+    Value normalized = n.emit<DivOp>(wide, n.broadcastAlong(root, dims, axes));
+    scale = n.broadcast(n.cast(scale, elementOf(wide)), dims);
+    return n.setOutput(0, n.cast(n.emit<MulOp>(normalized, scale), resultType));
+  }
   // vx normalises the innermost dimension: those from `axis` on become one.
   DimAttr width = productOf(n.context, all.drop_front(axis));
   Dims flat(all.take_front(axis));
   flat.push_back(width);
-  Value result = n.emit<RmsNormOp>(n.reshape(input, flat), n.reshape(n.cast(scale, elementOf(input)), width),
-                                   getEpsilon(n, false));
-  n.setOutput(0, n.reshape(result, dims));
+  if (type != resultType) // both fit into the wider one
+    type = type.isF64() || resultType.isF64() ? Type(n.builder.getF64Type()) : n.builder.getF32Type();
+  Value result =
+      n.emit<RmsNormOp>(n.reshape(n.cast(input, type), flat), n.reshape(n.cast(scale, type), width), epsilon);
+  n.setOutput(0, n.cast(n.reshape(result, dims), resultType));
 }
 
 /// A value for each channel, repeated over the other dimensions.
@@ -110,7 +152,7 @@ static void importInstanceNormalization(NodeImporter &n) {
   if (dims.size() < 3)
     throwInvalid("expects an input of 3 or more dimensions, got " + describe(input.getType()));
   RankedTensorType rowType = makeTensorType(ArrayRef<DimAttr>(dims).drop_front(2), elementOf(input));
-  Value normalized = n.emit<LayerNormOp>(input, n.splat(1, rowType), n.splat(0, rowType), 2, getEpsilon(n, true));
+  Value normalized = n.emit<LayerNormOp>(input, n.splat(1, rowType), n.splat(0, rowType), 2, getEpsilon(n));
   Value scaled = n.emit<MulOp>(normalized, spreadChannels(n, n.getTensor(1), input));
   n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, n.getTensor(2), input)));
 }
