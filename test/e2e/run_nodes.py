@@ -101,6 +101,63 @@ def loops():
                    outputs=3, captured="x", body=ends)
 
 
+def losses():
+    """Of one class too and of several dimensions of space; some targets are those that are ignored, which need be no classes."""
+    random = np.random.default_rng(17)
+    for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
+        for shape in ((7, 5), (3, 4, 5), (2, 3, 5, 1, 3)):
+            x, w = random.standard_normal(shape).astype(np.float32), random.random(shape[1]).astype(np.float32)
+            for reduction in ("none", "sum", "mean"):
+                for ignored, kind, weighs in ((None, np.int64, False), (-7, np.int32, True), (1, np.int64, False), (None, np.int32, True)):
+                    t = random.integers(0, shape[1], shape[:1] + shape[2:]).astype(kind)
+                    if ignored is not None:
+                        t[0] = ignored
+                    yield Node(f"{op} of {shape}, {reduction}, {ignored} ignored, {'weighed' if weighs else 'not weighed'}", op,
+                               {"x": x, "t": t} | ({"w": w} if weighs else {}), terms=3 * x.size, opset=13, reduction=reduction,
+                               outputs=2 if op[0] == "S" else 1, **({} if ignored is None else {"ignore_index": ignored}))
+
+
+def places():
+    """Ops whose elements depend on their places."""
+    random = np.random.default_rng(19)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    number = lambda value: np.array(value, np.int64)
+    for upper in (0, 1):
+        for k in (-9, -2, 0, 1, 7):
+            yield Node(f"{'upper' if upper else 'lower'} triangle from {k}", "Trilu", {"x": normal(2, 5, 7), "k": number(k)}, upper=upper)
+        yield Node(f"{'upper' if upper else 'lower'} triangle of a known diagonal", "Trilu", {"x": normal(7, 3), "k": number(-1)}, constants=("k",), upper=upper)
+    for k in (-2, 0, 3):
+        yield Node(f"ones on diagonal {k}", "EyeLike", {"x": normal(5, 7)}, k=k)
+    for exclusive, reverse in itertools.product((0, 1), (0, 1)):
+        for size, axis in ((3, 0), (64, 1), (65, -1), (150, 1)):
+            x = normal(3, size, 2) if axis != -1 else normal(2, 3, size)
+            yield Node(f"sums before each of {size} along {axis}{', exclusive' * exclusive}{', reverse' * reverse}", "CumSum", {"x": x, "a": number(axis)}, terms=size,
+                       constants=("a",) if size % 2 else (), exclusive=exclusive, reverse=reverse)
+    for op, periodic, size in itertools.product(("HannWindow", "HammingWindow", "BlackmanWindow"), (0, 1), (5, 17)):
+        yield Node(f"{op} of {size}{', periodic' * periodic}", op, {"n": number(size)}, periodic=periodic)
+    for axis in (0, 1, -1):
+        yield Node(f"Hardmax along {axis}", "Hardmax", {"x": np.round(normal(3, 5, 7))}, axis=axis)
+        yield Node(f"Hardmax along {axis}, opset 11", "Hardmax", {"x": np.round(normal(3, 5, 7))}, opset=11, axis=axis)
+        for p in (1, 2):
+            yield Node(f"norm {p} to 1 along {axis}", "LpNormalization", {"x": normal(3, 5, 7)}, terms=7, axis=axis, p=p)
+    yield Node("mean to 0, variance to 1", "MeanVarianceNormalization", {"x": normal(2, 3, 5, 7)}, terms=80)
+    for p, options in ((1, {}), (2, {"pads": [1, 0, 2, 1]}), (3, {"strides": [2, 1]}), (2, {"auto_pad": "SAME_UPPER", "strides": [2, 2]})):
+        yield Node(f"pool of norm {p}, {options}", "LpPool", {"x": normal(2, 3, 9, 7)}, terms=12, p=p, kernel_shape=[3, 2], **options)
+        yield Node(f"norm {p} of all places", "GlobalLpPool", {"x": normal(2, 3, 9, 7)}, terms=70, p=p)
+    for kind, direction in itertools.product((np.uint8, np.uint32, np.uint64), ("LEFT", "RIGHT")):
+        bits = np.iinfo(kind).bits
+        x, y = random.integers(0, np.iinfo(kind).max, 37, dtype=kind, endpoint=True), (np.arange(37) % bits).astype(kind)
+        yield Node(f"bits of {kind.__name__} moved {direction}", "BitShift", {"x": x, "y": y}, direction=direction)
+    yield Node("quantized as it comes", "DynamicQuantizeLinear", {"x": 5 * normal(3, 7) + 2}, outputs=3)
+    yield Node("quantized as it comes, above 0", "DynamicQuantizeLinear", {"x": 1 + abs(normal(3, 7))}, outputs=3)
+    for sizes in ([4, 11], [8, 2], [5, 7]):
+        yield Node(f"center of {sizes}", "CenterCropPad", {"x": normal(5, 3, 7), "s": number(sizes)}, opset=18, constants=("s",), axes=[0, -1])
+    for mode, pads in itertools.product(("reflect", "edge", "wrap"), ([2, 0, 1, 3], [0, 4, 3, 0])):
+        yield Node(f"pad of mode {mode} by {pads}", "Pad", {"x": normal(4, 5), "p": number(pads)}, opset=19, constants=("p",), mode=mode)
+    for start, limit, delta in ((0, 5, 0.5), (3, -2, -0.75), (1, 0, 1)):
+        yield Node(f"range from {start} to {limit} by {delta}", "Range", {name: np.float32(value) for name, value in zip("abc", (start, limit, delta))})
+
+
 RECURRENT = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}  # gates, functions
 # The numbers of those that have some: ONNX Runtime takes 0 where the text has the default of the op of the name.
 NUMBERS = {"HardSigmoid": (0.3, 0.4), "Elu": (0.7,), "ScaledTanh": (0.9, 0.6), "Affine": (0.4, 0.1), "LeakyRelu": (0.3,), "ThresholdedRelu": (0.1,)}
@@ -195,6 +252,31 @@ def attention():
     yield Node("rms normalization without an epsilon", "RMSNormalization", {"x": normal(3, 5, 7), "s": normal(7)}, terms=7, opset=23, epsilon=0.0)
 
 
+def element_places():
+    """Elements and slices whose places data tells, from the end too, several times the same one, and none."""
+    random = np.random.default_rng(23)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    for axis, rows in ((0, (5, 3, 2)), (1, (3, 9, 2)), (-1, (2, 2, 7))):
+        x = normal(3, 5, 7) if axis else normal(4, 3, 7)
+        for kind in (np.int32, np.int64):
+            size = x.shape[axis]
+            indices = random.integers(-size, size, rows).astype(kind)
+            yield Node(f"elements along {axis} at {kind.__name__}", "GatherElements", {"x": x, "i": indices}, axis=axis)
+            # Of several elements for one place ONNX Runtime leaves the last, too.
+            yield Node(f"elements set along {axis} at {kind.__name__}", "ScatterElements", {"x": x, "i": indices, "u": normal(*rows)}, opset=18, axis=axis)
+            yield Node(f"elements added along {axis} at {kind.__name__}", "ScatterElements", {"x": x, "i": indices, "u": normal(*rows)}, terms=16, opset=18,
+                       axis=axis, reduction="add")
+    for axis in (0, 1, -1):
+        yield Node(f"one hot along {axis}", "OneHot", {"x": random.integers(-9, 9, (3, 5)), "d": np.array(7, np.int64), "v": np.array([-2, 3], np.float32)},
+                   opset=11, axis=axis)
+        yield Node(f"one hot of a known depth along {axis}", "OneHot", {"x": np.round(normal(3, 5) * 4), "d": np.array([6], np.float32), "v": np.array([1, 9], np.float32)},
+                   constants=("d",), opset=11, axis=axis)
+    for title, kept in (("some", [0, 1, 1, 0, 1]), ("all", [1] * 5), ("none", [0] * 5), ("fewer", [0, 1, 1])):
+        yield Node(f"compress, {title} kept", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, opset=11, axis=1)
+        yield Node(f"compress, {title} kept, as the file says", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, constants=("c",), opset=11, axis=-2)
+        yield Node(f"compress of all elements, {title} kept", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, opset=11)
+
+
 def merge(group):
     """One model of all nodes of a group, whose names are those of each with its prefix."""
     parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
@@ -235,7 +317,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *recurrent(), *attention()) if options.filter in node.title), key=lambda node: node.opset)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *recurrent(), *attention(), *element_places()) if options.filter in node.title), key=lambda node: node.opset)
         for _, same in itertools.groupby(wanted, key=lambda node: node.opset):
             same = list(same)
             for begin in range(0, len(same), SHARED):

@@ -204,6 +204,28 @@ static void importAnd(NodeImporter &n) { importBinary<AndOp>(n); }
 static void importOr(NodeImporter &n) { importBinary<OrOp>(n); }
 static void importXor(NodeImporter &n) { importBinary<XorOp>(n); }
 
+static void importBitShift(NodeImporter &n) {
+  std::string direction = n.getString("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    throwInvalid("expects 'direction' to be LEFT or RIGHT, got '" + direction + "'");
+  auto [value, amount] = getPair(n);
+  auto type = dyn_cast<IntegerType>(elementOf(value));
+  if (!type || !type.isUnsigned() || elementOf(amount) != type)
+    throwInvalid("expects unsigned integers of one type, got " + describe(n.getTensorType(0)) + " and " +
+                 describe(n.getTensorType(1)));
+  // 2^amount: of each bit of the amount that is set, 2^(that bit's number).
+  Value power = n.splatLike(1, value), zero = n.splatLike(0, value);
+  for (unsigned bit = 1; bit < type.getWidth(); bit *= 2) {
+    Value isSet = n.emit<CompareOp>(ComparePredicate::ne, n.emit<AndOp>(amount, n.splatLike(bit, amount)), zero);
+    Value factor = n.emit<SelectOp>(isSet, n.splatLike(std::ldexp(1.0, int(bit)), power), n.splatLike(1, power));
+    power = n.emit<MulOp>(power, factor);
+  }
+  Value shifted = direction == "LEFT" ? n.emit<MulOp>(value, power) : n.emit<DivOp>(value, power);
+  // All bits are shifted out by the type's width or more.
+  Value isLess = n.emit<CompareOp>(ComparePredicate::lt, amount, n.splatLike(type.getWidth(), amount));
+  n.setOutput(0, n.emit<SelectOp>(isLess, shifted, zero));
+}
+
 static void importNot(NodeImporter &n) {
   std::optional<Dims> contents = n.getContents(0);
   if (contents && n.getTensorType(0).getElementType().isInteger(1) && n.getTensorType(0).getRank() <= 1) {
@@ -350,6 +372,7 @@ static void importDropout(NodeImporter &n) {
 static constexpr OpTableEntry arithmeticTable[] = {
     {"Add", 1, newestOpset, importAdd, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
     {"And", 1, newestOpset, importAnd, "axis@1-6 broadcast@1-6"},
+    {"BitShift", 11, newestOpset, importBitShift, "direction"},
     {"BitwiseAnd", 18, newestOpset, importAnd, ""},
     {"BitwiseNot", 18, newestOpset, importNot, ""},
     {"BitwiseOr", 18, newestOpset, importOr, ""},

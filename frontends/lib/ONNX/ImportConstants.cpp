@@ -86,6 +86,19 @@ static int64_t countFloats(NodeImporter &n, double start, double limit, double d
   return count > 0 ? int64_t(count) : 0;
 }
 
+/// The same of floats that the call gives, computed by the program and read back. A range without an end has a number
+/// below 0, which fails the call.
+static DimAttr bindFloatCount(NodeImporter &n) {
+  auto scalar = [&](unsigned index) { return n.widen(n.reshape(n.getTensor(index), {})); };
+  Value distance = n.emit<SubOp>(scalar(1), scalar(0));
+  Value count = n.cast(n.emit<CeilOp>(n.emit<DivOp>(distance, scalar(2))), n.builder.getI64Type());
+  Value zero = n.splatLike(0, scalar(2));
+  Value hasEnd = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ne, scalar(2), zero),
+                               n.emit<CompareOp>(ComparePredicate::le, count, n.splatLike(double(maxElements), count)));
+  count = n.emit<SelectOp>(hasEnd, n.emit<MaxOp>(count, n.splatLike(0, count)), n.splatLike(-1, count));
+  return n.bindSymbol(count, "(" + n.proto.input(1) + " - " + n.proto.input(0) + ") / " + n.proto.input(2));
+}
+
 static void importRange(NodeImporter &n) {
   Type elementType = n.getTensorType(0).getElementType();
   for (unsigned i = 0; i < 3; ++i)
@@ -112,9 +125,8 @@ static void importRange(NodeImporter &n) {
     throwInvalid("expects 'delta' that is not 0");
   } else if (isa<FloatType>(elementType)) {
     auto first = n.getConstantNumbers(0), last = n.getConstantNumbers(1), by = n.getConstantNumbers(2);
-    if (!first || !last || !by || first->size() != 1 || last->size() != 1 || by->size() != 1)
-      throwUnsupported("ranges of floats that are known at run time only are not imported");
-    count = n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0]));
+    bool areKnown = first && last && by && first->size() == 1 && last->size() == 1 && by->size() == 1;
+    count = areKnown ? n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0])) : bindFloatCount(n);
   } else {
     // max(0, ceil((limit - start) / delta)). The program computes the distance and the step, which are read back; a
     // distance that i64 does not hold wraps to below 0.

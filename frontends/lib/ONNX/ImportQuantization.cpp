@@ -153,8 +153,28 @@ static void importDequantizeLinear(NodeImporter &n) {
   n.setOutput(0, n.cast(result, type));
 }
 
+static void importDynamicQuantizeLinear(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Type type = elementOf(input);
+  if (!type.isF32())
+    throwInvalid("expects f32 to quantise, got " + describe(input.getType()));
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(input).getRank()));
+  Value zero = n.emitScalar(0, type), low = n.emit<MinOp>(n.reduce(ReduceKind::min, input, all), zero);
+  Value high = n.emit<MaxOp>(n.reduce(ReduceKind::max, input, all), zero);
+  Value scale = n.emit<DivOp>(n.emit<SubOp>(high, low), n.emitScalar(255, type));
+  IntegerType integer = IntegerType::get(n.context, 8, IntegerType::Unsigned);
+  Quantization quantization(n, integer);
+  Value zeroPoint = quantization.emit(n.emit<DivOp>(n.emit<NegOp>(low), scale), Value());
+  Dims dims = vx::getDims(typeOf(input));
+  Value quotient = n.emit<DivOp>(input, n.broadcastInDim(scale, dims, {}));
+  n.setOutput(0, quantization.emit(quotient, n.broadcastInDim(n.cast(zeroPoint, type), dims, {})));
+  n.setOutput(1, scale);
+  n.setOutput(2, zeroPoint);
+}
+
 static constexpr OpTableEntry quantizationTable[] = {
     {"DequantizeLinear", 10, newestOpset, importDequantizeLinear, "axis@13 block_size@21 output_dtype@23"},
+    {"DynamicQuantizeLinear", 11, newestOpset, importDynamicQuantizeLinear, ""},
     {"QuantizeLinear", 10, newestOpset, importQuantizeLinear,
      "axis@13 block_size@21 output_dtype@21 precision@23 saturate@19"},
 };

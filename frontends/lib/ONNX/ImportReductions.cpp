@@ -1,4 +1,4 @@
-// Reductions over dimensions.
+// Reductions over dimensions, and what divides by them.
 #include "OpFunctions.h"
 
 using namespace mlir;
@@ -139,6 +139,64 @@ static void importArg(NodeImporter &n, ReduceKind kind) {
 static void importArgMax(NodeImporter &n) { importArg(n, ReduceKind::max); }
 static void importArgMin(NodeImporter &n) { importArg(n, ReduceKind::min); }
 
+static void importHardmax(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input)), shape = dims;
+  int64_t axis = n.getAxis("axis", n.version >= 13 ? -1 : 1, dims.size());
+  if (n.version < 13) {
+    // All dimensions from `axis` on are one.
+    ArrayRef<DimAttr> all = dims;
+    shape = {productOf(n.context, all.take_front(axis)), productOf(n.context, all.drop_front(axis))};
+    axis = 1;
+    input = n.reshape(input, shape);
+  }
+  Value greatest = n.broadcastAlong(n.emit<ArgReduceOp>(ReduceKind::max, input, axis, false), shape, axis);
+  Value places = n.emitAs<IotaOp>(makeTensorType(shape, n.builder.getI64Type()), axis);
+  Value isGreatest = n.emit<CompareOp>(ComparePredicate::eq, places, greatest);
+  n.setOutput(0, n.reshape(n.cast(isGreatest, elementOf(input)), dims));
+}
+
+/// The sum of the powers |x|^p.
+static Value sumOfPowers(NodeImporter &n, Value value, int64_t p, ArrayRef<int64_t> axes) {
+  Value size = n.emit<AbsOp>(value);
+  if (p != 1)
+    size = p == 2 ? n.emit<MulOp>(value, value) : n.emit<PowOp>(size, n.splatLike(double(p), size));
+  return n.reduce(ReduceKind::sum, size, axes);
+}
+Value emitRootOfPowers(NodeImporter &n, Value sum, int64_t p) {
+  if (p == 1)
+    return sum;
+  return p == 2 ? n.emit<SqrtOp>(sum) : n.emit<PowOp>(sum, n.splatLike(1 / double(p), sum));
+}
+int64_t getNormPower(NodeImporter &n) {
+  int64_t p = n.getInt("p", 2);
+  if (p < 1)
+    throwInvalid("expects 'p' of at least 1, got " + Twine(p));
+  return p;
+}
+
+static void importLpNormalization(NodeImporter &n) {
+  Value original = n.getTensor(0), input = n.widen(original);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", -1, dims.size()), p = getNormPower(n);
+  Value norm = n.broadcastAlong(emitRootOfPowers(n, sumOfPowers(n, input, p, axis), p), dims, axis);
+  // Where all are 0, the quotient is 0 too.
+  Value none = n.splatLike(0, norm), isNone = n.emit<CompareOp>(ComparePredicate::eq, norm, none);
+  Value divisor = n.emit<SelectOp>(isNone, n.splatLike(1, norm), norm);
+  n.setOutput(0, n.cast(n.emit<SelectOp>(isNone, none, n.emit<DivOp>(input, divisor)), elementOf(original)));
+}
+
+static void importMeanVarianceNormalization(NodeImporter &n) {
+  Value original = n.getTensor(0), input = n.widen(original);
+  Dims dims = vx::getDims(typeOf(input));
+  SmallVector<int64_t> axes =
+      n.normalizeAxes(n.getInts("axes").value_or(SmallVector<int64_t>{0, 2, 3}), dims.size(), "axes");
+  Value centered = n.emit<SubOp>(input, n.broadcastAlong(n.mean(input, axes), dims, axes));
+  Value deviation = n.emit<SqrtOp>(n.mean(n.emit<MulOp>(centered, centered), axes));
+  deviation = n.emit<AddOp>(deviation, n.splatLike(1e-9, deviation));
+  n.setOutput(0, n.cast(n.emit<DivOp>(centered, n.broadcastAlong(deviation, dims, axes)), elementOf(original)));
+}
+
 static SmallVector<int64_t> getSpatialAxes(NodeImporter &n) {
   int64_t rank = n.getTensorType(0).getRank();
   if (rank < 3)
@@ -161,11 +219,23 @@ static void importGlobalMaxPool(NodeImporter &n) {
   n.setOutput(0, n.reshape(n.emit<ReduceOp>(ReduceKind::max, n.getTensor(0), axes), getPooledShape(n)));
 }
 
+static void importGlobalLpPool(NodeImporter &n) {
+  SmallVector<int64_t> axes = getSpatialAxes(n);
+  Value input = n.getTensor(0);
+  int64_t p = getNormPower(n);
+  Value norm = emitRootOfPowers(n, sumOfPowers(n, n.widen(input), p, axes), p);
+  n.setOutput(0, n.reshape(n.cast(norm, elementOf(input)), getPooledShape(n)));
+}
+
 static constexpr OpTableEntry reductionsTable[] = {
     {"ArgMax", 1, newestOpset, importArgMax, "axis keepdims select_last_index@12"},
     {"ArgMin", 1, newestOpset, importArgMin, "axis keepdims select_last_index@12"},
     {"GlobalAveragePool", 1, newestOpset, importGlobalAveragePool, ""},
+    {"GlobalLpPool", 2, newestOpset, importGlobalLpPool, "p"},
     {"GlobalMaxPool", 1, newestOpset, importGlobalMaxPool, ""},
+    {"Hardmax", 1, newestOpset, importHardmax, "axis"},
+    {"LpNormalization", 1, newestOpset, importLpNormalization, "axis p"},
+    {"MeanVarianceNormalization", 9, newestOpset, importMeanVarianceNormalization, "axes"},
     {"ReduceL1", 1, newestOpset, importReduceL1, "axes@1-17 keepdims noop_with_empty_axes@18"},
     {"ReduceL2", 1, newestOpset, importReduceL2, "axes@1-17 keepdims noop_with_empty_axes@18"},
     {"ReduceLogSum", 1, newestOpset, importReduceLogSum, "axes@1-17 keepdims noop_with_empty_axes@18"},

@@ -157,13 +157,36 @@ static void importSlice(NodeImporter &n) {
   n.setOutput(0, n.slice(n.getTensor(0), offsets, results, strides));
 }
 
+/// Pads one dimension by elements that it has: the last one at each side (edge), or those at the places that count on
+/// from the other end (wrap) or back again (reflect).
+static Value padFromInside(NodeImporter &n, Value value, int64_t axis, DimAttr low, DimAttr high, StringRef mode) {
+  Type i64 = n.builder.getI64Type();
+  DimAttr size = vx::getDim(typeOf(value), axis), result = addDims(addDims(size, low), high);
+  RankedTensorType listType = makeTensorType(result, i64);
+  auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), result, {}); };
+  Value places = n.emit<SubOp>(n.emitAs<IotaOp>(listType, 0), spread(low)), last = spread(subDims(size, n.dim(1)));
+  if (mode == "edge") {
+    places = n.emit<MaxOp>(n.emit<MinOp>(places, last), n.splatLike(0, places));
+  } else {
+    DimAttr period = size;
+    if (mode == "reflect") // of a single element all are that one
+      period = maxDims(subDims(mulDims(size, n.dim(2)), n.dim(2)), n.dim(1));
+    Value every = spread(period);
+    places = n.emit<RemOp>(n.emit<AddOp>(n.emit<RemOp>(places, every), every), every);
+    if (mode == "reflect")
+      places = n.emit<SubOp>(last, n.emit<AbsOp>(n.emit<SubOp>(last, places)));
+  }
+  // Of a dimension without elements every place is a fault, which names the node.
+  return n.emit<GatherOp>(value, places, axis, IntegerAttr());
+}
+
 static void importPad(NodeImporter &n) {
   Value input = n.getTensor(0);
   Type elementType = elementOf(input);
   int64_t rank = typeOf(input).getRank();
   std::string mode = n.getString("mode", "constant");
-  if (mode != "constant")
-    throwUnsupported("padding of mode '" + mode + "' is not imported, want 'constant'");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    throwInvalid("expects 'mode' to be constant, reflect, edge or wrap, got '" + mode + "'");
   Dims pads, cuts;
   bool isRunTime = false;
   Value value;
@@ -199,6 +222,17 @@ static void importPad(NodeImporter &n) {
     low[place] = pads[index];
     high[place] = pads[index + axes.size()];
   }
+  if (mode != "constant") {
+    for (size_t index = 0; index < cuts.size(); ++index) {
+      int64_t place = n.normalizeAxis(axes[index % axes.size()], rank, "axes");
+      DimAttr &amount = index < axes.size() ? low[place] : high[place];
+      amount = subDims(amount, cuts[index]);
+    }
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (low[axis].asConstant() != 0 || high[axis].asConstant() != 0)
+        input = padFromInside(n, input, axis, low[axis], high[axis], mode);
+    return n.setOutput(0, input);
+  }
   Value padded = n.emit<PadOp>(input, value, n.toArray(low), n.toArray(high));
   if (!cuts.empty()) {
     Dims starts(rank, n.dim(0)), sizes = vx::getDims(typeOf(padded));
@@ -212,7 +246,32 @@ static void importPad(NodeImporter &n) {
   n.setOutput(0, padded);
 }
 
+static void importCenterCropPad(NodeImporter &n) {
+  Value value = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(value)), sizes = n.getIntegers(1), result = dims;
+  int64_t rank = dims.size();
+  auto axes = n.getInts("axes").value_or(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  (void)n.normalizeAxes(axes, rank, "axes");
+  if (sizes.size() != axes.size())
+    throwInvalid("expects one size for each of " + Twine(axes.size()) + " axes as input 1, got " + Twine(sizes.size()));
+  DimAttr zero = n.dim(0);
+  Dims low(rank, zero), high(rank, zero), starts(rank, zero);
+  for (auto [axis, size] : llvm::zip(axes, sizes)) {
+    int64_t place = n.normalizeAxis(axis, rank, "axes");
+    if (size.asConstant() && *size.asConstant() < 0)
+      throwInvalid("expects sizes of at least 0 as input 1, got " + Twine(*size.asConstant()));
+    // An odd element more is added, or left out, at the end.
+    DimAttr added = maxDims(subDims(size, dims[place]), zero), removed = maxDims(subDims(dims[place], size), zero);
+    low[place] = floorDivDims(added, n.dim(2));
+    high[place] = subDims(added, low[place]);
+    starts[place] = floorDivDims(removed, n.dim(2));
+    result[place] = size;
+  }
+  n.setOutput(0, n.slice(n.pad(value, low, high), starts, result, SmallVector<int64_t>(rank, 1)));
+}
+
 static constexpr OpTableEntry slicesTable[] = {
+    {"CenterCropPad", 18, newestOpset, importCenterCropPad, "axes"},
     {"Pad", 1, newestOpset, importPad, "mode paddings@1-1 pads@2-10 value@1-10"},
     {"Slice", 1, newestOpset, importSlice, "axes@1-9 ends@1-9 starts@1-9"},
 };

@@ -264,12 +264,30 @@ static void importAveragePool(NodeImporter &n) {
   n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
 }
 
+static void importLpPool(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  if (!isa<FloatType>(elementOf(input)))
+    throwInvalid("expects floats, got " + describe(input.getType()));
+  int64_t p = getNormPower(n);
+  Dims spatial = getSpatial(n);
+  Window window = getPoolWindow(n, spatial);
+  for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
+    high = addDims(high, extra);
+  Value power = n.emit<AbsOp>(n.widen(input));
+  if (p != 1)
+    power = p == 2 ? n.emit<MulOp>(power, power) : n.emit<PowOp>(power, n.splatLike(double(p), power));
+  power = applyPads(n, power, window, 0);
+  Value sum = emitReduceWindow(n, ReduceKind::sum, power, window);
+  n.setOutput(0, n.cast(emitRootOfPowers(n, sum, p), elementOf(input)));
+}
+
 static constexpr OpTableEntry windowsTable[] = {
     {"AveragePool", 1, newestOpset, importAveragePool,
      "auto_pad ceil_mode@10 count_include_pad@7 dilations@19 kernel_shape pads strides"},
     {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
     {"ConvTranspose", 1, newestOpset, importConvTranspose,
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
+    {"LpPool", 2, newestOpset, importLpPool, "auto_pad ceil_mode@18 dilations@18 kernel_shape p pads strides"},
     {"MaxPool", 1, newestOpset, importMaxPool,
      "auto_pad ceil_mode@10 dilations@10 kernel_shape pads storage_order@8 strides"},
 };

@@ -31,6 +31,11 @@ TEST(ImportArithmetic, Reasons) {
   expectInvalid(one(node("Dropout", {"a", "ratio", "training"}, {"y"}), {f32({4})},
                     {bools("training", {}, {1}), floats("ratio", {}, {1})}),
                 "expects 'ratio' to be at least 0 and below 1, got 1.000000");
+  TypeProto bytes = tensorType(TensorProto::UINT8, {4});
+  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}), {bytes, bytes}),
+                "expects 'direction' to be LEFT or RIGHT, got ''");
+  expectInvalid(one(node("BitShift", {"a", "b"}, {"y"}, {attribute("direction", "LEFT")}), {i64({4}), i64({4})}),
+                "expects unsigned integers of one type, got 'i64[4]' and 'i64[4]'");
   expectInvalid(one(node("Add", {"a", "b"}, {"y"}), {f32({4}), f32({3})}),
                 "expects shapes that broadcast together, but the sizes 4 and 3 differ");
 }
@@ -157,8 +162,6 @@ TEST(ImportConstants, ReasonsOfRange) {
                 "expects scalars of one element type, got 'i64[]' as input 1");
   expectUnsupported(range(integer("start", 0), integer("limit", 1), integer("delta", INT64_MIN)),
                     "expects a 'delta' above -9223372036854775808");
-  expectUnsupported(one(node("Range", {"a", "b", "c"}, {"y"}), {f32({}), f32({}), f32({})}),
-                    "ranges of floats that are known at run time only are not imported");
 }
 
 TEST(ImportContractions, Reasons) {
@@ -280,6 +283,67 @@ TEST(ImportNorms, ReasonsOfOutputsThatAreRead) {
                     "imported");
 }
 
+TEST(ImportCumulative, Reasons) {
+  for (const char *op : {"CumProd", "CumSum"}) {
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({2, 3}), f32({})}, {}, 26),
+                  "expects one integer as input 1, got 'f32[]'");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({2, 3}), i64({2})}, {}, 26),
+                  "expects one integer as input 1, got 'i64[2]'");
+    expectInvalid(one(node(op, {"a", "axis"}, {"y"}), {f32({2, 3})}, {integers("axis", {}, {2})}, 26),
+                  "expects 'axis' from -2 to 1, got 2");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({}), i64({})}, {}, 26),
+                  "expects a tensor of 1 or more dimensions, got 'f32[]'");
+  }
+}
+
+TEST(ImportDiagonals, Reasons) {
+  expectInvalid(one(node("Trilu", {"a"}, {"y"}), {f32({4})}), "expects a tensor of 2 or more dimensions, got 'f32[4]'");
+  expectInvalid(one(node("Trilu", {"a", "b"}, {"y"}), {f32({4, 5}), i64({2})}),
+                "expects one integer as input 1, got 'i64[2]'");
+  expectInvalid(one(node("Trilu", {"a", "b"}, {"y"}), {f32({4, 5}), f32({})}),
+                "expects one integer as input 1, got 'f32[]'");
+  expectInvalid(one(node("EyeLike", {"a"}, {"y"}), {f32({2, 3, 4})}), "expects a matrix, got 'f32[2,3,4]'");
+}
+
+TEST(ImportLosses, Reasons) {
+  for (const char *op : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) {
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({4}), i64({})}),
+                  "expects an input of 2 or more dimensions, got 'f32[4]'");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {i64({4, 5}), i64({4})}),
+                  "expects floats as input 0, got 'i64[4,5]'");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({4, 5}), f32({4})}),
+                  "expects targets of i32 or i64 as input 1, got 'f32[4]'");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({4, 5, 6}), i64({4, 5})}),
+                  "expects a target for each place of 'f32[4,5,6]' without dimension 1, got 'i64[4,5]'");
+    expectInvalid(one(node(op, {"a", "b", "c"}, {"y"}), {f32({4, 5}), i64({4}), f32({4})}),
+                  "expects one weight for each of 5 classes as input 2, got 'f32[4]'");
+    expectInvalid(one(node(op, {"a", "b"}, {"y"}, {attribute("reduction", "max")}), {f32({4, 5}), i64({4})}),
+                  "expects 'reduction' to be none, sum or mean, got 'max'");
+  }
+}
+
+TEST(ImportWindowFunctions, Reasons) {
+  for (const char *op : {"BlackmanWindow", "HammingWindow", "HannWindow"}) {
+    expectInvalid(one(node(op, {"a"}, {"y"}, {attribute("output_datatype", int64_t(BOOL))}), {i64({})}),
+                  "expects 'output_datatype' to be a type of numbers, got 'bool'");
+    expectInvalid(one(node(op, {"a"}, {"y"}), {i64({2})}), "expects one number as input 0, got 'i64[2]'");
+    expectInvalid(one(node(op, {"size"}, {"y"}), {}, {integers("size", {}, {-1})}),
+                  "expects a size of at least 0, got -1");
+  }
+}
+
+TEST(ImportReductions, ReasonsOfNorms) {
+  for (const char *op : {"GlobalLpPool", "LpNormalization"})
+    expectInvalid(one(node(op, {"a"}, {"y"}, {attribute("p", int64_t(0))}), {f32({1, 3, 4})}),
+                  "expects 'p' of at least 1, got 0");
+  AttributeProto kernel = attribute("kernel_shape", std::vector<int64_t>{2});
+  expectInvalid(one(node("LpPool", {"a"}, {"y"}, {kernel, attribute("p", int64_t(-1))}), {f32({1, 3, 4})}),
+                "expects 'p' of at least 1, got -1");
+  expectInvalid(one(node("LpPool", {"a"}, {"y"}, {kernel}), {i64({1, 3, 4})}), "expects floats, got 'i64[1,3,4]'");
+  expectInvalid(one(node("MeanVarianceNormalization", {"a"}, {"y"}), {f32({2, 3, 4})}),
+                "expects 'axes' from -3 to 2, got 3");
+}
+
 TEST(ImportReductions, Reasons) {
   for (const char *op : {"GlobalAveragePool", "GlobalMaxPool"})
     expectInvalid(one(node(op, {"a"}, {"y"}), {f32({1, 3})}),
@@ -384,10 +448,17 @@ TEST(ImportSlices, ReasonsOfSlice) {
       "expects input 3 ('b') to be constant integers");
 }
 
+TEST(ImportSlices, ReasonsOfCenterCropPad) {
+  expectInvalid(one(node("CenterCropPad", {"a", "sizes"}, {"y"}), {f32({2, 3})}, {integers("sizes", {1}, {4})}),
+                "expects one size for each of 2 axes as input 1, got 1");
+  expectInvalid(one(node("CenterCropPad", {"a", "sizes"}, {"y"}), {f32({2})}, {integers("sizes", {1}, {-4})}),
+                "expects sizes of at least 0 as input 1, got -4");
+}
+
 TEST(ImportSlices, ReasonsOfPad) {
-  expectUnsupported(one(node("Pad", {"a", "pads"}, {"y"}, {attribute("mode", "reflect")}), {f32({4})},
-                        {integers("pads", {2}, {1, 1})}),
-                    "padding of mode 'reflect' is not imported, want 'constant'");
+  expectInvalid(one(node("Pad", {"a", "pads"}, {"y"}, {attribute("mode", "mirror")}), {f32({4})},
+                    {integers("pads", {2}, {1, 1})}),
+                "expects 'mode' to be constant, reflect, edge or wrap, got 'mirror'");
   expectInvalid(one(node("Pad", {"a"}, {"y"}), {f32({4})}, {}, 10), "expects attribute 'pads', got none");
   expectInvalid(one(node("Pad", {"a", "pads"}, {"y"}), {f32({4})}, {integers("pads", {3}, {1, 1, 1})}),
                 "expects two pads for each of 1 axes, got 3");
@@ -403,6 +474,8 @@ TEST(ImportQuantization, Reasons) {
     return one(node("QuantizeLinear", {"a", "b"}, {"y"}, attributes), {a, scale});
   };
   expectUnsupported(quantize(i64({2, 3}), f32({})), "expects floats to quantise, got 'i64[2,3]'");
+  expectInvalid(one(node("DynamicQuantizeLinear", {"a"}, {"y", "s", "z"}), {i64({4})}),
+                "expects f32 to quantise, got 'i64[4]'");
   expectUnsupported(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(3))}),
                     "quantisation in blocks is not imported");
   expectUnsupported(quantize(input, f32({}), {attribute("output_dtype", int64_t(TensorProto::INT8))}),
