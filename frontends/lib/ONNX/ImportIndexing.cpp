@@ -53,15 +53,19 @@ static void importGatherND(NodeImporter &n) {
       0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), 0, n.model.builder.getI64IntegerAttr(size)));
 }
 
-static void importScatterND(NodeImporter &n) {
-  int64_t size = getTupleSize(n);
+static ScatterKind getScatterKind(NodeImporter &n) {
   std::string reduction = n.getString("reduction", "none");
   if (reduction != "none" && reduction != "add")
     throwUnsupported("expects 'reduction' to be none or add, got '" + Twine(reduction) + "'");
+  return reduction == "add" ? ScatterKind::add : ScatterKind::set;
+}
+
+static void importScatterND(NodeImporter &n) {
+  int64_t size = getTupleSize(n);
+  ScatterKind kind = getScatterKind(n);
   Dims dims = n.getDims(0);
   SmallVector<Attribute> sizes(dims.begin(), dims.begin() + size);
   Value places = n.emit<CheckIndicesOp>(toIndices(n, n.getTensor(1)), n.model.builder.getArrayAttr(sizes));
-  auto kind = reduction == "add" ? ScatterKind::add : ScatterKind::set;
   n.setOutput(
       0, n.emit<ScatterOp>(kind, n.getTensor(0), places, n.getTensor(2), llvm::to_vector(llvm::seq<int64_t>(0, size))));
 }
@@ -77,10 +81,105 @@ static void importNonZero(NodeImporter &n) {
   n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.builder.getI64Type()), input));
 }
 
+/// Tuples that name each element of `indices` its place in the first input: that of its own, but for `axis`, where the
+/// index counts.
+static Value readElementPlaces(NodeImporter &n, int64_t axis) {
+  Dims dims = n.getDims(0), indexDims = n.getDims(1);
+  if (dims.size() != indexDims.size())
+    throwInvalid("expects indices of " + Twine(dims.size()) + " dimensions, got " + describe(n.getTensorType(1)));
+  Value indices = toIndices(n, n.getTensor(1));
+  RankedTensorType type = typeOf(indices);
+  Dims single = indexDims;
+  single.push_back(n.dim(1));
+  SmallVector<Value> members;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (d != axis)
+      n.require(ConstraintKind::at_least, dims[d], indexDims[d]);
+    members.push_back(n.reshape(d == axis ? indices : n.emitAs<IotaOp>(type, d), single));
+  }
+  return members.size() == 1 ? members.front() : n.emit<ConcatOp>(ValueRange(members), type.getRank());
+}
+
+static void importGatherElements(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  int64_t rank = typeOf(input).getRank();
+  Value places = readElementPlaces(n, n.getAxis("axis", 0, rank));
+  n.setOutput(0, n.emit<GatherOp>(input, places, 0, n.builder.getI64IntegerAttr(rank)));
+}
+
+static void importScatterElements(NodeImporter &n) {
+  ScatterKind kind = getScatterKind(n);
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t rank = dims.size();
+  Value places = n.emit<CheckIndicesOp>(readElementPlaces(n, n.getAxis("axis", 0, rank)), n.toArray(dims));
+  n.setOutput(0, n.emit<ScatterOp>(kind, input, places, n.getTensor(2), llvm::to_vector(llvm::seq<int64_t>(0, rank))));
+}
+
+static void importOneHot(NodeImporter &n) {
+  Type i64 = n.builder.getI64Type();
+  Value indices = n.cast(n.getTensor(0), i64);
+  RankedTensorType depthType = n.getTensorType(1), valuesType = n.getTensorType(2);
+  if (depthType.getRank() > 1 || (depthType.getRank() == 1 && !mayBeEqual(vx::getDims(depthType)[0], n.dim(1))))
+    throwInvalid("expects one depth, got " + describe(depthType));
+  if (valuesType.getRank() != 1 || !mayBeEqual(vx::getDims(valuesType)[0], n.dim(2)))
+    throwInvalid("expects the value off and the value on, got " + describe(valuesType));
+  n.require(ConstraintKind::equal, vx::getDims(valuesType)[0], n.dim(2));
+  DimAttr depth;
+  if (std::optional<Dims> contents = n.getContents(1))
+    depth = contents->front();
+  else if (std::optional<SmallVector<double>> numbers = n.getConstantNumbers(1))
+    depth = n.dim(int64_t(numbers->front()));
+  else
+    depth = n.bindSymbol(n.getTensor(1), n.proto.input(1));
+
+  Dims dims = vx::getDims(typeOf(indices));
+  int64_t axis = n.getAxis("axis", -1, dims.size() + 1);
+  if (n.version >= 11) { // an index may count from the end
+    Value fromEnd = n.emit<AddOp>(indices, n.broadcastInDim(n.emitDim(depth, i64), dims, {}));
+    Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, indices, n.splatLike(0, indices));
+    indices = n.emit<SelectOp>(isNegative, fromEnd, indices);
+  }
+  dims.insert(dims.begin() + axis, depth);
+  Value place = n.emitAs<IotaOp>(n.makeType(dims, i64), axis);
+  Value isOn = n.emit<CompareOp>(ComparePredicate::eq, place, n.broadcastAlong(indices, dims, axis));
+  auto take = [&](int64_t which) {
+    return n.broadcastInDim(n.reshape(n.slice(n.getTensor(2), n.dim(which), n.dim(1), 1), {}), dims, {});
+  };
+  n.setOutput(0, n.emit<SelectOp>(isOn, take(1), take(0)));
+}
+
+/// The places in a list of bools that are true, as a list as long as the data wants.
+static Value findTrue(NodeImporter &n, unsigned index) {
+  Value condition = n.getTensor(index);
+  if (typeOf(condition).getRank() != 1 || !elementOf(condition).isInteger(1))
+    throwInvalid("expects a list of bools as input " + Twine(index) + ", got " + describe(condition.getType()));
+  Type i64 = n.builder.getI64Type();
+  Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, i64), condition);
+  DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + ".count");
+  return n.reshape(n.emitAs<NonzeroOp>(makeTensorType({n.dim(1), symbol}, i64), condition), symbol);
+}
+
+static void importCompress(NodeImporter &n) {
+  Value input = n.getTensor(0), places = findTrue(n, 1);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = 0;
+  if (n.hasAttribute("axis"))
+    axis = n.getAxis("axis", std::nullopt, dims.size());
+  else
+    input = n.reshape(input, productOf(n.context, dims));
+  n.setOutput(0, n.emit<GatherOp>(input, places, axis, IntegerAttr()));
+}
+
 static constexpr OpTableEntry indexingTable[] = {
+    {"Compress", 9, newestOpset, importCompress, "axis"},
     {"Gather", 1, newestOpset, importGather, "axis"},
+    {"GatherElements", 11, newestOpset, importGatherElements, "axis"},
     {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
     {"NonZero", 9, newestOpset, importNonZero, ""},
+    {"OneHot", 9, newestOpset, importOneHot, "axis"},
+    {"Scatter", 9, newestOpset, importScatterElements, "axis"},
+    {"ScatterElements", 11, newestOpset, importScatterElements, "axis reduction@16"},
     {"ScatterND", 11, newestOpset, importScatterND, "reduction@16"},
 };
 const llvm::ArrayRef<OpTableEntry> indexingOps = indexingTable;

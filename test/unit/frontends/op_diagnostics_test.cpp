@@ -40,11 +40,6 @@ TEST(ImportArithmetic, Reasons) {
                 "expects shapes that broadcast together, but the sizes 4 and 3 differ");
 }
 
-TEST(ModelImporter, NodesWithoutOutputs) {
-  for (const char *op : {"SequenceAt", "Range", "Loop", "If", "Relu"})
-    expectInvalid(model(graph({value("a", f32({4}))}, {node(op, {"a"}, {})}, {value("a")})),
-                  "expects at least 1 output, got 0");
-}
 ModelProto attention(const std::vector<TypeProto> &types, const std::vector<AttributeProto> &attributes = {},
                      Names inputs = {}) {
   for (size_t i = inputs.size(); i < types.size(); ++i)
@@ -124,6 +119,11 @@ TEST(ImportAttention, ReasonsOfRotaryEmbedding) {
   expectInvalid(rotary({f32({2, 3, 5, -1}), f32({}), f32({})}), "expects 2 or 3 dimensions as input 1, got 'f32[]'");
 }
 
+TEST(ModelImporter, NodesWithoutOutputs) {
+  for (const char *op : {"SequenceAt", "Range", "Loop", "If", "Relu"})
+    expectInvalid(model(graph({value("a", f32({4}))}, {node(op, {"a"}, {})}, {value("a")})),
+                  "expects at least 1 output, got 0");
+}
 
 TEST(OpTable, AttributesOfTheVersion) {
   AttributeProto axes = attribute("axes", std::vector<int64_t>{0});
@@ -248,6 +248,26 @@ TEST(ImportIndexing, Reasons) {
   };
   expectUnsupported(scatter(i64({4, 1}), f32({4, 3}), "max"), "expects 'reduction' to be none or add, got 'max'");
   expectUnsupported(scatter(i64({4, 3}), f32({4}), "add"), "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
+  auto elements = [](const char *op, const TypeProto &indices, std::vector<AttributeProto> attributes = {}) {
+    Names inputs = {"a", "b"};
+    if (llvm::StringRef(op) == "ScatterElements")
+      inputs.push_back("b");
+    return one(node(op, inputs, {"y"}, attributes), {i64({2, 3}), indices});
+  };
+  expectInvalid(elements("GatherElements", i64({2})), "expects indices of 2 dimensions, got 'i64[2]'");
+  expectInvalid(elements("GatherElements", i64({3, 1}), {attribute("axis", int64_t(1))}),
+                "wants size '2' to be at least '3', got 2 and 3");
+  expectInvalid(elements("ScatterElements", i64({2})), "expects indices of 2 dimensions, got 'i64[2]'");
+  expectUnsupported(elements("ScatterElements", i64({2, 3}), {attribute("reduction", "mul")}),
+                    "expects 'reduction' to be none or add, got 'mul'");
+  expectInvalid(one(node("OneHot", {"a", "depth", "values"}, {"y"}), {i64({4})},
+                    {integers("depth", {2}, {3, 4}), floats("values", {2}, {0, 1})}),
+                "expects one depth, got 'i64[2]'");
+  expectInvalid(one(node("OneHot", {"a", "depth", "values"}, {"y"}), {i64({4})},
+                    {integers("depth", {}, {3}), floats("values", {3}, {0, 1, 2})}),
+                "expects the value off and the value on, got 'f32[3]'");
+  expectInvalid(one(node("Compress", {"a", "b"}, {"y"}), {f32({4}), i64({4})}),
+                "expects a list of bools as input 1, got 'i64[4]'");
   expectInvalid(scatter(i64({}), f32({3}), "none"),
                 "expects tensors of 1 or more dimensions, got 'f32[2,3]' and 'i64[]'");
   expectInvalid(scatter(i64({4, 1}), f32({4, 2}), "none"), "expects 'updates' of type 'f32[4,3]', got 'f32[4,2]'");
@@ -271,6 +291,11 @@ TEST(ImportNorms, Reasons) {
                 "expects an input of 3 or more dimensions, got 'f32[1,3]'");
   expectInvalid(one(node("LayerNormalization", {"a", "b"}, {"y"}), {f32({2, 4}), f32({2, 4})}),
                 "expects a shape that broadcasts to 1 dimensions, got 'f32[2,4]'");
+  expectInvalid(one(node("RMSNormalization", {"a", "b"}, {"y"}), {f32({2, 4}), i64({4})}, {}, 23),
+                "expects floats, got 'f32[2,4]' and 'i64[4]'");
+  expectInvalid(one(node("LayerNormalization", {"a", "b"}, {"y", "mean"}, {attribute("stash_type", int64_t(11))}),
+                    {f32({2, 4}), f32({4})}),
+                "expects 'stash_type' to be the type of floats that the mean and the deviation have (1 or 16), got 11");
 }
 
 TEST(ImportNorms, ReasonsOfOutputsThatAreRead) {
@@ -349,11 +374,6 @@ TEST(ImportReductions, Reasons) {
     expectInvalid(one(node(op, {"a"}, {"y"}), {f32({1, 3})}),
                   "expects an input of 3 or more dimensions, got 'f32[1,3]'");
 }
-  expectInvalid(one(node("RMSNormalization", {"a", "b"}, {"y"}), {f32({2, 4}), i64({4})}, {}, 23),
-                "expects floats, got 'f32[2,4]' and 'i64[4]'");
-  expectInvalid(one(node("LayerNormalization", {"a", "b"}, {"y", "mean"}, {attribute("stash_type", int64_t(11))}),
-                    {f32({2, 4}), f32({4})}),
-                "expects 'stash_type' to be the type of floats that the mean and the deviation have (1 or 16), got 11");
 
 TEST(ImportSequences, Reasons) {
   expectInvalid(one(node("SequenceLength", {"a"}, {"y"}), {f32({4})}), "expects a sequence as input 0, got 'f32[4]'");
