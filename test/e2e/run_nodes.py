@@ -25,7 +25,7 @@ class Node:
 
     def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), **attributes):
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
-        self.outputs, self.captured = ["y", "y1", "y2"][:outputs], captured
+        self.outputs, self.captured = ["y", "y1", "y2", "y3"][:outputs], captured
 
     def model(self, prefix=""):
         """`prefix` stands in front of the names of sizes."""
@@ -233,6 +233,11 @@ def attention():
         yield make(f"{kind}, with a mask for each of the batch", (4, 2), flat, chosen[:, :1])
         yield make(f"{kind}, with a mask behind a cache", (4, 2), flat, normal(batch, 4, length, keys + past), cached=True, outputs=3)
     yield make("of f16", types=np.float16, mask=normal(length, keys))
+    for mode in range(4):
+        yield make(f"with scores of mode {mode}", mask=normal(length, keys + past), cached=True, outputs=4, softcap=0.7, qk_matmul_output_mode=mode)
+        if mode != 2:  # ONNX Runtime shows a large number where the text has the infinity
+            yield make(f"with scores of mode {mode} behind a diagonal", (4, 4), True, cached=True, outputs=4, is_causal=1, qk_matmul_output_mode=mode)
+    yield make("with a softmax of f64", softmax_precision=TensorProto.DOUBLE)
     for interleaved in (0, 1):
         for turned in (0, 4):
             rows = (turned or 6) // 2
