@@ -158,6 +158,31 @@ def places():
         yield Node(f"range from {start} to {limit} by {delta}", "Range", {name: np.float32(value) for name, value in zip("abc", (start, limit, delta))})
 
 
+def samples():
+    """Images at points, also outside of them, and blocks and letters."""
+    random = np.random.default_rng(23)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    number = lambda *values: np.array(values, np.int64)
+    for mode, padding, aligned in itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (0, 1)):
+        yield Node(f"sample {mode} of {padding}{', aligned' * aligned}", "GridSample", {"x": normal(2, 3, 5, 7), "g": 1.2 * normal(2, 3, 9, 2)}, terms=16, opset=16,
+                   mode=mode, padding_mode=padding, align_corners=aligned)
+    for mode, padding in itertools.product(("linear", "nearest"), ("zeros", "border", "reflection")):
+        yield Node(f"sample {mode} of {padding} in space", "GridSample", {"x": normal(2, 3, 4, 5, 7), "g": 1.2 * normal(2, 3, 2, 5, 3)}, terms=16, opset=20, mode=mode,
+                   padding_mode=padding)
+    for aligned, size in itertools.product((0, 1), ((2, 3, 5, 7), (2, 1, 3, 5, 2))):
+        yield Node(f"grid of {size}{', aligned' * aligned}", "AffineGrid", {"t": normal(2, len(size) - 2, len(size) - 1), "s": number(*size)}, constants=("s",),
+                   opset=20, align_corners=aligned)
+    for equation, *shapes in (("ij,jk->ik", (3, 5), (5, 2)), ("bij, bjk -> bki", (2, 3, 5), (2, 5, 4)), ("ij,kj", (3, 5), (4, 5)), ("ii->i", (5, 5)), ("iij", (3, 3, 4)),
+                              ("i,j,k->kji", (2,), (3,), (4,)), ("...ij,...jk->...ik", (2, 1, 3, 5), (1, 4, 5, 2)), ("bhid,bhjd->bhij", (2, 3, 5, 4), (2, 3, 7, 4)),
+                              ("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5)), ("ij,ij->", (3, 5), (3, 5)), ("ijk->ki", (2, 3, 4)), ("bA,Ab->", (3, 2), (2, 3))):
+        yield Node(f"sum of products {equation}", "Einsum", {f"x{i}": normal(*shape) for i, shape in enumerate(shapes)}, terms=20, equation=equation)
+    for title, image, block, blocks, options in (("plain", (5, 7), (1, 7), 5, {}), ("that overlap", (5, 7), (2, 3), 20, {}),
+                                                 ("with pads", (5, 6), (2, 3), 42, {"pads": [1, 2, 1, 1]}), ("spread", (6, 7), (2, 3), 9, {"dilations": [3, 2], "strides": [1, 1]}),
+                                                 ("far apart", (6, 7), (2, 3), 9, {"strides": [2, 2]}), ("of a row", (9,), (3,), 4, {"strides": [2]})):
+        yield Node(f"blocks {title}", "Col2Im", {"x": normal(2, 3 * int(np.prod(block)), blocks), "i": number(*image), "b": number(*block)}, terms=8,
+                   constants=("i", "b"), opset=18, **options)
+
+
 RECURRENT = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}  # gates, functions
 # The numbers of those that have some: ONNX Runtime takes 0 where the text has the default of the op of the name.
 NUMBERS = {"HardSigmoid": (0.3, 0.4), "Elu": (0.7,), "ScaledTanh": (0.9, 0.6), "Affine": (0.4, 0.1), "LeakyRelu": (0.3,), "ThresholdedRelu": (0.1,)}
@@ -322,7 +347,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *recurrent(), *attention(), *element_places()) if options.filter in node.title), key=lambda node: node.opset)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places()) if options.filter in node.title), key=lambda node: node.opset)
         for _, same in itertools.groupby(wanted, key=lambda node: node.opset):
             same = list(same)
             for begin in range(0, len(same), SHARED):

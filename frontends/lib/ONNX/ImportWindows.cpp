@@ -281,9 +281,70 @@ static void importLpPool(NodeImporter &n) {
   n.setOutput(0, n.cast(emitRootOfPowers(n, sum, p), elementOf(input)));
 }
 
+/// Adds the elements of blocks to where they stand in the image that they were taken from.
+static void importCol2Im(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input)), image = n.getIntegers(1), block = n.getIntegers(2);
+  size_t count = image.size();
+  if (dims.size() != 3)
+    throwInvalid("expects an input of 3 dimensions, got " + describe(input.getType()));
+  if (count < 1 || block.size() != count)
+    throwInvalid("expects as many sizes of blocks as of the image, got " + Twine(block.size()) + " and " +
+                 Twine(count));
+  SmallVector<int64_t> strides = getWindowList(n, "strides", count, 1, 1),
+                       dilations = getWindowList(n, "dilations", count, 1, 1),
+                       pads = getWindowList(n, "pads", 2 * count, 0, 0);
+  DimAttr elements = productOf(n.context, block);
+  if (elements.asConstant() && *elements.asConstant() < 1)
+    throwInvalid("expects blocks of at least one element, got " + elements.str());
+  DimAttr channels = floorDivDims(dims[1], elements);
+  n.require(ConstraintKind::equal, mulDims(channels, elements), dims[1]);
+  // The places of the elements of each block, along each dimension: [block..., blocks..., dimension].
+  Dims blocks, spread(block);
+  for (size_t d = 0; d < count; ++d) {
+    DimAttr reach = addDims(mulDims(subDims(block[d], n.dim(1)), n.dim(dilations[d])), n.dim(1));
+    DimAttr room = subDims(addDims(image[d], n.dim(pads[d] + pads[d + count])), reach);
+    blocks.push_back(addDims(floorDivDims(room, n.dim(strides[d])), n.dim(1)));
+  }
+  DimAttr all = productOf(n.context, blocks);
+  if (!mayBeEqual(all, dims[2]))
+    throwInvalid("expects " + all.str() + " blocks, got " + describe(input.getType()));
+  n.require(ConstraintKind::equal, all, dims[2]);
+  spread.append(blocks);
+  Type i64 = n.builder.getI64Type();
+  Dims column = spread;
+  column.push_back(n.dim(1));
+  SmallVector<Value> places;
+  for (size_t d = 0; d < count; ++d) {
+    RankedTensorType type = makeTensorType({block[d], blocks[d]}, i64);
+    auto times = [&](int64_t axis, int64_t factor) {
+      return n.emit<MulOp>(n.emitAs<IotaOp>(type, axis), n.splat(double(factor), type));
+    };
+    Value sum = n.emit<AddOp>(times(0, dilations[d]), times(1, strides[d]));
+    sum = n.emit<SubOp>(sum, n.splat(double(pads[d]), type));
+    places.push_back(n.broadcastInDim(sum, column, {int64_t(d), int64_t(d + count)}));
+  }
+  Dims split = {dims[0], channels};
+  split.append(spread);
+  SmallVector<int64_t> order, axes;
+  for (size_t d = 0; d < 2 * count; ++d)
+    order.push_back(d + 2);
+  for (size_t d = 0; d < count; ++d)
+    axes.push_back(d + 2);
+  order.append({0, 1});
+  Value updates = n.transpose(n.reshape(input, split), order);
+  Dims result = {dims[0], channels};
+  result.append(image);
+  Value zeros = n.splat(0, makeTensorType(result, elementOf(input)));
+  // What stands in a pad has a place outside of the image, and is left out.
+  Value tuples = places.size() == 1 ? places[0] : n.emit<ConcatOp>(ValueRange(places), int64_t(2 * count));
+  n.setOutput(0, n.emit<ScatterOp>(ScatterKind::add, zeros, tuples, updates, axes));
+}
+
 static constexpr OpTableEntry windowsTable[] = {
     {"AveragePool", 1, newestOpset, importAveragePool,
      "auto_pad ceil_mode@10 count_include_pad@7 dilations@19 kernel_shape pads strides"},
+    {"Col2Im", 18, newestOpset, importCol2Im, "dilations pads strides"},
     {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
     {"ConvTranspose", 1, newestOpset, importConvTranspose,
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},

@@ -7,10 +7,10 @@
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
-    &activationsOps, &arithmeticOps, &attentionOps, &constantsOps,    &contractionsOps,
-    &controlFlowOps, &indexingOps,   &normsOps,     &quantizationOps, &recurrentOps,
-    &reductionsOps,  &resizeOps,     &sequencesOps, &shapesOps,       &slicesOps,
-    &windowsOps,     &cumulativeOps, &diagonalsOps, &lossesOps,       &windowFunctionsOps};
+    &activationsOps, &arithmeticOps, &attentionOps,    &constantsOps,      &contractionsOps, &controlFlowOps,
+    &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,      &reductionsOps,   &resizeOps,
+    &sequencesOps,   &shapesOps,     &slicesOps,       &windowsOps,        &cumulativeOps,   &diagonalsOps,
+    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
 

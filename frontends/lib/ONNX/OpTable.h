@@ -34,7 +34,8 @@ struct OpTableEntry {
 // The tables that stand at the ends of the files Import*.cpp.
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attentionOps, constantsOps, contractionsOps,
     controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
-    shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, lossesOps, windowFunctionsOps, trainingOps,
+    shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
+    windowFunctionsOps, trainingOps,
     recordedOps; // the last two of the domains of what trains and is recorded, the others of the default one
 
 struct OpLookup {

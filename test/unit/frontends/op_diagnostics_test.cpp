@@ -330,6 +330,58 @@ TEST(ImportDiagonals, Reasons) {
   expectInvalid(one(node("EyeLike", {"a"}, {"y"}), {f32({2, 3, 4})}), "expects a matrix, got 'f32[2,3,4]'");
 }
 
+TEST(ImportEinsum, Reasons) {
+  auto einsum = [](const char *equation, const Dims &a, const Dims &b) {
+    return one(node("Einsum", {"a", "b"}, {"y"}, {attribute("equation", equation)}), {f32(a), f32(b)});
+  };
+  expectInvalid(einsum("ij", {2, 3}, {3}), "expects a term of 'equation' for each of 2 inputs, got 1");
+  expectInvalid(einsum("ij,j", {2, 3}, {3, 4}),
+                "expects 'j' to have a letter for each dimension of input 1, got 'f32[3,4]'");
+  expectInvalid(einsum("ij,1", {2, 3}, {3}), "expects letters and ellipses in 'equation', got '1'");
+  expectInvalid(einsum("ij,j->ii", {2, 3}, {3}),
+                "expects each letter of the result once, and in a term, but 'i' is there twice");
+  expectInvalid(einsum("ij,j->k", {2, 3}, {3}),
+                "expects each letter of the result once, and in a term, but 'k' is in none");
+  expectInvalid(einsum("ij,j", {2, 3}, {4}), "expects dimensions of one letter to have one size, got 3 and 4");
+  expectInvalid(einsum("ii,j", {2, 3}, {4}), "expects dimensions of one letter to have one size, got 2 and 3");
+}
+
+TEST(ImportSampling, Reasons) {
+  auto grid = [](const Dims &theta, const std::vector<int64_t> &size) {
+    return one(node("AffineGrid", {"a", "size"}, {"y"}), {f32(theta)},
+               {integers("size", {static_cast<int64_t>(size.size())}, size)});
+  };
+  expectInvalid(grid({2, 3}, {1, 1, 4, 4}), "expects matrices of floats as input 0, got 'f32[2,3]'");
+  expectInvalid(grid({1, 2, 3}, {1, 1, 4}), "expects 4 or 5 sizes as input 1, got 3");
+  expectInvalid(grid({1, 2, 3}, {2, 1, 4, 4}), "expects a matrix of 2 x 3 for each of 2 images, got 'f32[1,2,3]'");
+  auto sample = [](const Dims &image, const Dims &points, std::vector<AttributeProto> attributes = {}) {
+    return one(node("GridSample", {"a", "b"}, {"y"}, attributes), {f32(image), f32(points)});
+  };
+  expectInvalid(sample({1, 2, 3, 4}, {1, 5, 2}), "expects an image and a grid of floats, of one rank from 3 on, got "
+                                                 "'f32[1,2,3,4]' and 'f32[1,5,2]'");
+  expectInvalid(sample({1, 2, 3, 4}, {1, 5, 5, 3}),
+                "expects a grid of 2 coordinates for each of 1 images, got 'f32[1,5,5,3]'");
+  expectUnsupported(sample({1, 1, 2, 2, 2, 2}, {1, 2, 2, 2, 2, 4}), "expects at most 3 dimensions of space, got 4");
+  expectInvalid(sample({1, 2, 3, 4}, {1, 5, 5, 2}, {attribute("mode", "bilinear")}),
+                "expects 'mode' to be nearest, linear or cubic, got 'bilinear'");
+  expectUnsupported(sample({1, 2, 3}, {1, 5, 1}, {attribute("mode", "cubic")}),
+                    "expects 'mode' cubic only of 2 dimensions of space, got 1");
+  expectInvalid(sample({1, 2, 3, 4}, {1, 5, 5, 2}, {attribute("padding_mode", "wrap")}),
+                "expects 'padding_mode' to be zeros, border or reflection, got 'wrap'");
+}
+
+TEST(ImportWindows, ReasonsOfCol2Im) {
+  auto join = [](const Dims &dims, const std::vector<int64_t> &image, const std::vector<int64_t> &block) {
+    return one(node("Col2Im", {"a", "image", "block"}, {"y"}), {f32(dims)},
+               {integers("image", {static_cast<int64_t>(image.size())}, image),
+                integers("block", {static_cast<int64_t>(block.size())}, block)});
+  };
+  expectInvalid(join({4, 5}, {5, 5}, {1, 5}), "expects an input of 3 dimensions, got 'f32[4,5]'");
+  expectInvalid(join({1, 5, 5}, {5, 5}, {5}), "expects as many sizes of blocks as of the image, got 1 and 2");
+  expectInvalid(join({1, 5, 5}, {5, 5}, {0, 5}), "expects blocks of at least one element, got 0");
+  expectInvalid(join({1, 5, 4}, {5, 5}, {1, 5}), "expects 5 blocks, got 'f32[1,5,4]'");
+}
+
 TEST(ImportLosses, Reasons) {
   for (const char *op : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}) {
     expectInvalid(one(node(op, {"a", "b"}, {"y"}), {f32({4}), i64({})}),
