@@ -296,6 +296,17 @@ def element_places():
             yield Node(f"elements set along {axis} at {kind.__name__}", "ScatterElements", {"x": x, "i": indices, "u": normal(*rows)}, opset=18, axis=axis)
             yield Node(f"elements added along {axis} at {kind.__name__}", "ScatterElements", {"x": x, "i": indices, "u": normal(*rows)}, terms=16, opset=18,
                        axis=axis, reduction="add")
+        for reduction in ("mul", "max", "min"):
+            yield Node(f"elements along {axis} with {reduction}", "ScatterElements", {"x": x, "i": indices, "u": normal(*rows)}, terms=16, opset=18, axis=axis,
+                       reduction=reduction)
+    for reduction in ("none", "add", "mul", "max", "min"):
+        for tuples in (np.array([[[1], [-1]], [[2], [2]], [[0], [1]]]), random.integers(-3, 3, (2, 11, 2))):
+            size = tuples.shape[-1]
+            # Of several slices for one place ONNX Runtime leaves any.
+            tuples = tuples if reduction != "none" else tuples[:1, :2]
+            tuples = np.array([[[1, 2], [0, -1]]]) if reduction == "none" and size == 2 else tuples
+            yield Node(f"slices at tuples of {size} with {reduction}", "ScatterND", {"x": normal(3, 5, 7), "i": tuples, "u": normal(*tuples.shape[:-1], *(3, 5, 7)[size:])},
+                       terms=32, constants=("i",), opset=18, reduction=reduction)
     for axis in (0, 1, -1):
         yield Node(f"one hot along {axis}", "OneHot", {"x": random.integers(-9, 9, (3, 5)), "d": np.array(7, np.int64), "v": np.array([-2, 3], np.float32)},
                    opset=11, axis=axis)

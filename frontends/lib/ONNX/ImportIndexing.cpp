@@ -53,21 +53,88 @@ static void importGatherND(NodeImporter &n) {
       0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), 0, n.model.builder.getI64IntegerAttr(size)));
 }
 
-static ScatterKind getScatterKind(NodeImporter &n) {
+/// What several updates of one place and what was there become; nothing where the last one takes the place.
+static std::optional<ReduceKind> getScatterReduction(NodeImporter &n) {
   std::string reduction = n.getString("reduction", "none");
-  if (reduction != "none" && reduction != "add")
-    throwUnsupported("expects 'reduction' to be none or add, got '" + Twine(reduction) + "'");
-  return reduction == "add" ? ScatterKind::add : ScatterKind::set;
+  if (reduction == "none")
+    return std::nullopt;
+  if (reduction == "add")
+    return ReduceKind::sum;
+  if (reduction == "mul")
+    return ReduceKind::prod;
+  if (reduction == "max")
+    return ReduceKind::max;
+  if (reduction == "min")
+    return ReduceKind::min;
+  throwInvalid("expects 'reduction' to be none, add, mul, max or min, got '" + Twine(reduction) + "'");
+}
+
+/// Each of `updates` as the reduction of those along `axis` that have its number in `numbers`, whose dimensions are the
+/// first of `updates`. Each is held against each.
+static Value reduceEqual(NodeImporter &n, ReduceKind kind, Value numbers, Value updates, int64_t axis) {
+  auto pair = [&](Value value) {
+    Dims dims = vx::getDims(typeOf(value));
+    dims.insert(dims.begin() + axis, dims[axis]);
+    Value theirs = n.broadcastAlong(value, dims, axis + 1), own = n.broadcastAlong(value, dims, axis);
+    return std::pair(theirs, own);
+  };
+  auto [theirNumbers, ownNumbers] = pair(numbers);
+  auto [theirs, own] = pair(updates);
+  Value isEqual = n.emit<CompareOp>(ComparePredicate::eq, theirNumbers, ownNumbers);
+  isEqual = n.broadcastInDim(isEqual, vx::getDims(typeOf(theirs)),
+                             llvm::to_vector(llvm::seq<int64_t>(0, typeOf(isEqual).getRank())));
+  Value others = kind == ReduceKind::prod ? n.splatLike(1, own) : own; // changes nothing
+  return n.reduce(kind, n.emit<SelectOp>(isEqual, theirs, others), axis);
+}
+
+/// Writes `updates` at the tuples `places`, which are in range. `numbers` gives what is written to one place along
+/// `axis` one number; it is asked for where updates are reduced before they are written.
+static Value scatter(NodeImporter &n, std::optional<ReduceKind> reduction, Value input, Value places, Value updates,
+                     llvm::function_ref<Value()> numbers, int64_t axis) {
+  int64_t size = *vx::getDims(typeOf(places)).back().asConstant();
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, size));
+  if (reduction && *reduction != ReduceKind::sum) {
+    updates = reduceEqual(n, *reduction, numbers(), updates, axis);
+    Value before = n.emit<GatherOp>(input, places, 0, n.builder.getI64IntegerAttr(size));
+    if (*reduction == ReduceKind::prod)
+      updates = n.emit<MulOp>(before, updates);
+    else if (*reduction == ReduceKind::max)
+      updates = n.emit<MaxOp>(before, updates);
+    else
+      updates = n.emit<MinOp>(before, updates);
+  }
+  auto kind = reduction == ReduceKind::sum ? ScatterKind::add : ScatterKind::set;
+  return n.emit<ScatterOp>(kind, input, places, updates, axes);
 }
 
 static void importScatterND(NodeImporter &n) {
   int64_t size = getTupleSize(n);
-  ScatterKind kind = getScatterKind(n);
-  Dims dims = n.getDims(0);
-  SmallVector<Attribute> sizes(dims.begin(), dims.begin() + size);
-  Value places = n.emit<CheckIndicesOp>(toIndices(n, n.getTensor(1)), n.model.builder.getArrayAttr(sizes));
-  n.setOutput(
-      0, n.emit<ScatterOp>(kind, n.getTensor(0), places, n.getTensor(2), llvm::to_vector(llvm::seq<int64_t>(0, size))));
+  std::optional<ReduceKind> reduction = getScatterReduction(n);
+  Value input = n.getTensor(0), updates = n.getTensor(2);
+  Dims dims = vx::getDims(typeOf(input));
+  ArrayRef<DimAttr> sizes = ArrayRef<DimAttr>(dims).take_front(size);
+  Value places = n.emit<CheckIndicesOp>(toIndices(n, n.getTensor(1)), n.toArray(sizes));
+  if (reduction && *reduction != ReduceKind::sum) { // one list of tuples
+    Dims flat = vx::getDims(typeOf(places)), written = vx::getDims(typeOf(updates));
+    ArrayRef<DimAttr> list = ArrayRef<DimAttr>(flat).drop_back();
+    if (written.size() < list.size())
+      throwInvalid("expects updates of " + Twine(list.size()) + " or more dimensions, got " +
+                   describe(updates.getType()));
+    DimAttr count = productOf(n.context, list);
+    written.erase(written.begin(), written.begin() + list.size());
+    written.insert(written.begin(), count);
+    updates = n.reshape(updates, written);
+    places = n.reshape(places, {count, n.dim(size)});
+  }
+  auto numbers = [&] {
+    Dims strides;
+    for (int64_t d = 0; d < size; ++d)
+      strides.push_back(productOf(n.context, sizes.drop_front(d + 1)));
+    Value wide = n.cast(places, n.builder.getI64Type());
+    Value parts = n.emit<MulOp>(wide, n.broadcast(n.emitList(strides), vx::getDims(typeOf(wide))));
+    return n.reduce(ReduceKind::sum, parts, int64_t(1));
+  };
+  n.setOutput(0, scatter(n, reduction, input, places, updates, numbers, 0));
 }
 
 static void importNonZero(NodeImporter &n) {
@@ -108,12 +175,19 @@ static void importGatherElements(NodeImporter &n) {
 }
 
 static void importScatterElements(NodeImporter &n) {
-  ScatterKind kind = getScatterKind(n);
+  std::optional<ReduceKind> reduction = getScatterReduction(n);
   Value input = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(input));
-  int64_t rank = dims.size();
-  Value places = n.emit<CheckIndicesOp>(readElementPlaces(n, n.getAxis("axis", 0, rank)), n.toArray(dims));
-  n.setOutput(0, n.emit<ScatterOp>(kind, input, places, n.getTensor(2), llvm::to_vector(llvm::seq<int64_t>(0, rank))));
+  Dims dims = vx::getDims(typeOf(input)), indexDims = n.getDims(1);
+  int64_t rank = dims.size(), axis = n.getAxis("axis", 0, rank);
+  Value places = n.emit<CheckIndicesOp>(readElementPlaces(n, axis), n.toArray(dims));
+  // Only along the axis do updates meet.
+  auto numbers = [&] {
+    Dims starts(rank, n.dim(0)), sizes = indexDims;
+    starts.push_back(n.dim(axis));
+    sizes.push_back(n.dim(1));
+    return n.reshape(n.slice(places, starts, sizes, SmallVector<int64_t>(rank + 1, 1)), indexDims);
+  };
+  n.setOutput(0, scatter(n, reduction, input, places, n.getTensor(2), numbers, axis));
 }
 
 static void importOneHot(NodeImporter &n) {

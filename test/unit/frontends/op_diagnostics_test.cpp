@@ -246,7 +246,9 @@ TEST(ImportIndexing, Reasons) {
     return one(node("ScatterND", {"a", "b", "c"}, {"y"}, {attribute("reduction", reduction)}),
                {f32({2, 3}), indices, updates});
   };
-  expectUnsupported(scatter(i64({4, 1}), f32({4, 3}), "max"), "expects 'reduction' to be none or add, got 'max'");
+  expectInvalid(scatter(i64({4, 1}), f32({4, 3}), "mean"),
+                "expects 'reduction' to be none, add, mul, max or min, got 'mean'");
+  expectInvalid(scatter(i64({4, 2, 1}), f32({4}), "max"), "expects updates of 2 or more dimensions, got 'f32[4]'");
   expectUnsupported(scatter(i64({4, 3}), f32({4}), "add"), "expects tuples of 1 to 2 indices, got 'i64[4,3]'");
   auto elements = [](const char *op, const TypeProto &indices, std::vector<AttributeProto> attributes = {}) {
     Names inputs = {"a", "b"};
@@ -258,8 +260,8 @@ TEST(ImportIndexing, Reasons) {
   expectInvalid(elements("GatherElements", i64({3, 1}), {attribute("axis", int64_t(1))}),
                 "wants size '2' to be at least '3', got 2 and 3");
   expectInvalid(elements("ScatterElements", i64({2})), "expects indices of 2 dimensions, got 'i64[2]'");
-  expectUnsupported(elements("ScatterElements", i64({2, 3}), {attribute("reduction", "mul")}),
-                    "expects 'reduction' to be none or add, got 'mul'");
+  expectInvalid(elements("ScatterElements", i64({2, 3}), {attribute("reduction", "mean")}),
+                "expects 'reduction' to be none, add, mul, max or min, got 'mean'");
   expectInvalid(one(node("OneHot", {"a", "depth", "values"}, {"y"}), {i64({4})},
                     {integers("depth", {2}, {3, 4}), floats("values", {2}, {0, 1})}),
                 "expects one depth, got 'i64[2]'");
