@@ -147,13 +147,19 @@ def places():
     for kind, direction in itertools.product((np.uint8, np.uint32, np.uint64), ("LEFT", "RIGHT")):
         bits = np.iinfo(kind).bits
         x, y = random.integers(0, np.iinfo(kind).max, 37, dtype=kind, endpoint=True), (np.arange(37) % bits).astype(kind)
-        yield Node(f"bits of {kind.__name__} moved {direction}", "BitShift", {"x": x, "y": y}, direction=direction)
+        yield Node(f"bits of {kind.__name__} moved {direction}", "BitShift", {"x": x, "n": y}, direction=direction)
     yield Node("quantized as it comes", "DynamicQuantizeLinear", {"x": 5 * normal(3, 7) + 2}, outputs=3)
     yield Node("quantized as it comes, above 0", "DynamicQuantizeLinear", {"x": 1 + abs(normal(3, 7))}, outputs=3)
     for sizes in ([4, 11], [8, 2], [5, 7]):
         yield Node(f"center of {sizes}", "CenterCropPad", {"x": normal(5, 3, 7), "s": number(sizes)}, opset=18, constants=("s",), axes=[0, -1])
     for mode, pads in itertools.product(("reflect", "edge", "wrap"), ([2, 0, 1, 3], [0, 4, 3, 0])):
         yield Node(f"pad of mode {mode} by {pads}", "Pad", {"x": normal(4, 5), "p": number(pads)}, opset=19, constants=("p",), mode=mode)
+    for mode in ("DCR", "CRD"):
+        yield Node(f"depth to space {mode}", "DepthToSpace", {"x": normal(2, 12, 3, 5)}, blocksize=2, mode=mode)
+    yield Node("space to depth", "SpaceToDepth", {"x": normal(2, 3, 6, 9)}, blocksize=3)
+    for size in (1, 3, 9):
+        yield Node(f"normalized over {size} channels", "LRN", {"x": normal(2, 7, 3, 5)}, terms=size + 4, size=size, alpha=0.3, beta=0.6, bias=1.5)
+    yield Node("shrunk", "Shrink", {"x": normal(5, 7)}, lambd=0.7, bias=0.3)
     for start, limit, delta in ((0, 5, 0.5), (3, -2, -0.75), (1, 0, 1)):
         yield Node(f"range from {start} to {limit} by {delta}", "Range", {name: np.float32(value) for name, value in zip("abc", (start, limit, delta))})
 

@@ -119,6 +119,18 @@ static void importGelu(NodeImporter &n) {
   n.setOutput(0, n.emit<MulOp>(emitScaled(n, x, 0.5), emitShifted(n, inner, 1)));
 }
 
+static void importShrink(NodeImporter &n) {
+  Value x = n.getTensor(0);
+  Type type = elementOf(x);
+  if (!isa<FloatType>(type)) // the numbers may be fractions
+    x = n.cast(x, n.builder.getF32Type());
+  float limit = n.getFloat("lambd", 0.5f), bias = n.getFloat("bias", 0.0f);
+  Value isLow = n.emit<CompareOp>(ComparePredicate::lt, x, n.splatLike(-limit, x));
+  Value isHigh = n.emit<CompareOp>(ComparePredicate::gt, x, n.splatLike(limit, x));
+  Value high = n.emit<SelectOp>(isHigh, emitShifted(n, x, -bias), n.splatLike(0, x));
+  n.setOutput(0, n.cast(n.emit<SelectOp>(isLow, emitShifted(n, x, bias), high), type));
+}
+
 static constexpr OpTableEntry activationsTable[] = {
     {"Abs", 6, newestOpset, importAbs, ""},
     {"Ceil", 6, newestOpset, importCeil, ""},
@@ -142,6 +154,7 @@ static constexpr OpTableEntry activationsTable[] = {
     {"Relu", 6, newestOpset, importRelu, ""},
     {"Round", 11, newestOpset, importRound, ""},
     {"Selu", 6, newestOpset, importSelu, "alpha gamma"},
+    {"Shrink", 9, newestOpset, importShrink, "bias lambd"},
     {"Sigmoid", 6, newestOpset, importSigmoid, ""},
     {"Sign", 9, newestOpset, importSign, ""},
     {"Sin", 7, newestOpset, importSin, ""},

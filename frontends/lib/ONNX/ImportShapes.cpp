@@ -274,11 +274,57 @@ static void importSplit(NodeImporter &n) {
   }
 }
 
+/// The size of the blocks that are moved between channels and space.
+static int64_t getBlockSize(NodeImporter &n) {
+  int64_t block = n.getInt("blocksize");
+  if (block < 1 || block > INT32_MAX)
+    throwInvalid("expects 'blocksize' from 1 to " + Twine(INT32_MAX) + ", got " + Twine(block));
+  if (n.getTensorType(0).getRank() != 4)
+    throwInvalid("expects an input of 4 dimensions, got " + describe(n.getTensorType(0)));
+  return block;
+}
+
+/// The size as a multiple of `factor`, which the call is to keep to.
+static DimAttr divideExactly(NodeImporter &n, DimAttr size, int64_t factor) {
+  DimAttr quotient = floorDivDims(size, n.dim(factor)), product = mulDims(quotient, n.dim(factor));
+  if (!mayBeEqual(product, size))
+    throwInvalid("expects a size that 'blocksize' divides, got " + size.str() + " for parts of " + Twine(factor));
+  n.require(ConstraintKind::equal, product, size);
+  return quotient;
+}
+
+static void importDepthToSpace(NodeImporter &n) {
+  int64_t size = getBlockSize(n);
+  std::string mode = n.getString("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    throwInvalid("expects 'mode' to be DCR or CRD, got '" + mode + "'");
+  Dims dims = n.getDims(0);
+  DimAttr block = n.dim(size), channels = divideExactly(n, dims[1], size * size);
+  bool isDepthFirst = mode == "DCR";
+  Dims split = isDepthFirst ? Dims{dims[0], block, block, channels, dims[2], dims[3]}
+                            : Dims{dims[0], channels, block, block, dims[2], dims[3]};
+  SmallVector<int64_t> order =
+      isDepthFirst ? SmallVector<int64_t>{0, 3, 4, 1, 5, 2} : SmallVector<int64_t>{0, 1, 4, 2, 5, 3};
+  Value moved = n.transpose(n.reshape(n.getTensor(0), split), order);
+  n.setOutput(0, n.reshape(moved, {dims[0], channels, mulDims(dims[2], block), mulDims(dims[3], block)}));
+}
+
+static void importSpaceToDepth(NodeImporter &n) {
+  int64_t size = getBlockSize(n);
+  Dims dims = n.getDims(0);
+  DimAttr block = n.dim(size), rows = divideExactly(n, dims[2], size), columns = divideExactly(n, dims[3], size);
+  Value split = n.reshape(n.getTensor(0), {dims[0], dims[1], rows, block, columns, block});
+  Value moved = n.transpose(split, {0, 3, 5, 1, 2, 4});
+  n.setOutput(0, n.reshape(moved, {dims[0], mulDims(dims[1], n.dim(size * size)), rows, columns}));
+}
+
 static constexpr OpTableEntry shapesTable[] = {
     {"Concat", 1, newestOpset, importConcat, "axis"},
+    {"DepthToSpace", 1, newestOpset, importDepthToSpace, "blocksize mode@11"},
     {"Expand", 8, newestOpset, importExpand, ""},
     {"Flatten", 1, newestOpset, importFlatten, "axis"},
     {"Reshape", 1, newestOpset, importReshape, "allowzero@14 consumed_inputs@1-4 shape@1-4"},
+    {"SpaceToDepth", 1, newestOpset, importSpaceToDepth, "blocksize"},
     {"Split", 2, newestOpset, importSplit, "axis num_outputs@18 split@2-12"},
     {"Squeeze", 1, newestOpset, importSqueeze, "axes@1-12"},
     {"Tile", 6, newestOpset, importTile, ""},

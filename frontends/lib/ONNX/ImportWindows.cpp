@@ -264,6 +264,25 @@ static void importAveragePool(NodeImporter &n) {
   n.setOutput(0, n.emit<DivOp>(sum, n.broadcast(counts, vx::getDims(typeOf(sum)))));
 }
 
+/// Divides by a power of the sum of squares over some channels around each.
+static void importLRN(NodeImporter &n) {
+  Value input = n.getTensor(0), x = n.widen(input);
+  int64_t rank = typeOf(x).getRank(), size = n.getInt("size");
+  if (rank < 2 || !isa<FloatType>(elementOf(x)))
+    throwInvalid("expects floats of 2 or more dimensions, got " + describe(input.getType()));
+  if (size < 1 || size > maxWindow)
+    throwInvalid("expects 'size' from 1 to " + Twine(maxWindow) + ", got " + Twine(size));
+  SmallVector<int64_t> window(rank, 1), ones(rank, 1), low(rank, 0), high(rank, 0);
+  window[1] = size;
+  low[1] = (size - 1) / 2;
+  high[1] = size - 1 - low[1];
+  Value sum = n.emit<ReduceWindowOp>(ReduceKind::sum, n.emit<MulOp>(x, x), window, ones, ones, low, high);
+  Value scaled = n.emit<MulOp>(sum, n.splatLike(double(n.getFloat("alpha", 1e-4f)) / double(size), sum));
+  Value base = n.emit<AddOp>(scaled, n.splatLike(n.getFloat("bias", 1.0f), scaled));
+  Value power = n.emit<PowOp>(base, n.splatLike(n.getFloat("beta", 0.75f), base));
+  n.setOutput(0, n.cast(n.emit<DivOp>(x, power), elementOf(input)));
+}
+
 static void importLpPool(NodeImporter &n) {
   Value input = n.getTensor(0);
   if (!isa<FloatType>(elementOf(input)))
@@ -348,6 +367,7 @@ static constexpr OpTableEntry windowsTable[] = {
     {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
     {"ConvTranspose", 1, newestOpset, importConvTranspose,
      "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
+    {"LRN", 1, newestOpset, importLRN, "alpha beta bias size"},
     {"LpPool", 2, newestOpset, importLpPool, "auto_pad ceil_mode@18 dilations@18 kernel_shape p pads strides"},
     {"MaxPool", 1, newestOpset, importMaxPool,
      "auto_pad ceil_mode@10 dilations@10 kernel_shape pads storage_order@8 strides"},

@@ -372,6 +372,30 @@ TEST(ImportSampling, Reasons) {
                 "expects 'padding_mode' to be zeros, border or reflection, got 'wrap'");
 }
 
+TEST(ImportShapes, ReasonsOfBlocks) {
+  auto move = [](const char *op, const Dims &dims, std::vector<AttributeProto> attributes) {
+    return one(node(op, {"a"}, {"y"}, attributes), {f32(dims)});
+  };
+  AttributeProto two = attribute("blocksize", int64_t(2)), none = attribute("blocksize", int64_t(0));
+  for (const char *op : {"DepthToSpace", "SpaceToDepth"}) {
+    expectInvalid(move(op, {1, 4, 4, 4}, {none}), "expects 'blocksize' from 1 to 2147483647, got 0");
+    expectInvalid(move(op, {4, 4, 4}, {two}), "expects an input of 4 dimensions, got 'f32[4,4,4]'");
+  }
+  expectInvalid(move("DepthToSpace", {1, 6, 4, 4}, {two}),
+                "expects a size that 'blocksize' divides, got 6 for parts of 4");
+  expectInvalid(move("SpaceToDepth", {1, 6, 4, 5}, {two}),
+                "expects a size that 'blocksize' divides, got 5 for parts of 2");
+  expectInvalid(move("DepthToSpace", {1, 4, 4, 4}, {two, attribute("mode", "RCD")}),
+                "expects 'mode' to be DCR or CRD, got 'RCD'");
+}
+
+TEST(ImportWindows, ReasonsOfLRN) {
+  AttributeProto three = attribute("size", int64_t(3)), none = attribute("size", int64_t(0));
+  expectInvalid(one(node("LRN", {"a"}, {"y"}, {three}), {f32({4})}),
+                "expects floats of 2 or more dimensions, got 'f32[4]'");
+  expectInvalid(one(node("LRN", {"a"}, {"y"}, {none}), {f32({4, 5})}), "expects 'size' from 1 to 2147483648, got 0");
+}
+
 TEST(ImportWindows, ReasonsOfCol2Im) {
   auto join = [](const Dims &dims, const std::vector<int64_t> &image, const std::vector<int64_t> &block) {
     return one(node("Col2Im", {"a", "image", "block"}, {"y"}), {f32(dims)},
