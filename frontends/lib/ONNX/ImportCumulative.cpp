@@ -37,11 +37,12 @@ static Value cumulateDirectly(NodeImporter &n, Value value, int64_t axis, const 
 }
 
 /// Of [outer, n, inner], along the middle. More elements than a block has are cumulated in blocks, each then with the
-/// sum of all blocks before it.
-static Value cumulate(NodeImporter &n, Value value, const Cumulation &how) {
-  constexpr int64_t block = 64;
+/// sum of all blocks before it, which are cumulated the same way. Two levels of blocks keep what is looked at near to
+/// `block` times the elements up to millions of them.
+static Value cumulate(NodeImporter &n, Value value, const Cumulation &how, int levels = 2) {
+  constexpr int64_t block = 32;
   Dims dims = vx::getDims(typeOf(value));
-  if (std::optional<int64_t> size = dims[1].asConstant(); size && *size <= block)
+  if (std::optional<int64_t> size = dims[1].asConstant(); levels == 0 || (size && *size <= block))
     return cumulateDirectly(n, value, 1, how);
   DimAttr blocks = ceilDivDims(dims[1], n.dim(block)), padded = mulDims(blocks, n.dim(block));
   Dims low = {n.dim(0), n.dim(0), n.dim(0)}, high = {n.dim(0), subDims(padded, dims[1]), n.dim(0)};
@@ -49,7 +50,7 @@ static Value cumulate(NodeImporter &n, Value value, const Cumulation &how) {
   Dims split = {dims[0], blocks, n.dim(block), dims[2]};
   value = n.reshape(value, split);
   Value whole = n.reduce(how.kind, value, 2);
-  Value before = n.broadcastAlong(cumulateDirectly(n, whole, 1, {how.kind, true, how.reverse}), split, 2);
+  Value before = n.broadcastAlong(cumulate(n, whole, {how.kind, true, how.reverse}, levels - 1), split, 2);
   Value inside = cumulateDirectly(n, value, 2, how);
   Value joined = how.kind == ReduceKind::prod ? n.emit<MulOp>(inside, before) : n.emit<AddOp>(inside, before);
   return n.slice(n.reshape(joined, {dims[0], padded, dims[2]}), low, dims, {1, 1, 1});
