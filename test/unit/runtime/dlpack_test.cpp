@@ -201,6 +201,16 @@ TEST(Dlpack, whatCannotBeGiven) {
   vx_value_release(four);
 }
 
+// A function of a vendor's library, by types that are the vendor's but for their names.
+template <typename... A>
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+int callOf(void *library, const char *name, A... arguments) {
+  auto function = reinterpret_cast<int (*)(A...)>(dlsym(library, name));
+  return function ? function(arguments...) : -1;
+}
+
 // Tensors that stay in the memory of a GPU.
 class DlpackOfDevice : public testing::TestWithParam<const char *> {
 protected:
@@ -354,10 +364,7 @@ TEST_P(DlpackOfDevice, waitsForTheDefaultStream) {
   const char *path = std::getenv("VX_CUDA_LIBRARY");
   void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
-  auto call = [&]<typename... A>(const char *name, A... arguments) {
-    auto function = reinterpret_cast<int (*)(A...)>(dlsym(library, name));
-    return function ? function(arguments...) : -1;
-  };
+  auto call = [&]<typename... A>(const char *name, A... arguments) { return callOf(library, name, arguments...); };
   int device = 0;
   void *context = nullptr;
   ASSERT_EQ(call("cuDeviceGet", &device, 0), 0);
