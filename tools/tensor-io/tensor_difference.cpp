@@ -24,7 +24,7 @@ static double defaultTolerance(vx_element_type type) {
   }
 }
 
-static std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &dims) {
+std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &dims) {
   std::vector<int64_t> place(dims.size());
   for (size_t i = dims.size(); i-- > 0;) {
     place[i] = static_cast<int64_t>(index % static_cast<uint64_t>(dims[i]));
@@ -33,9 +33,9 @@ static std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &
   return place;
 }
 
-static double largestMagnitude(const Tensor &tensor, uint64_t count) {
+double largestMagnitude(const Tensor &tensor) {
   double largest = 0;
-  for (uint64_t i = 0; i < count; ++i)
+  for (uint64_t i = 0, count = elementCount(tensor.type, tensor.dims).value_or(0); i < count; ++i)
     if (const double value = std::fabs(elementAsDouble(tensor, i)); std::isfinite(value))
       largest = std::max(largest, value);
   return largest;
@@ -55,8 +55,8 @@ TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::
   if (first.bytes == second.bytes && !isReal)
     return result;
   if (isReal)
-    result.allowed = tolerance.value_or(defaultTolerance(first.type)) *
-                     std::max(largestMagnitude(first, result.elements), largestMagnitude(second, result.elements));
+    result.allowed =
+        tolerance.value_or(defaultTolerance(first.type)) * std::max(largestMagnitude(first), largestMagnitude(second));
 
   std::optional<uint64_t> furthest;
   double most = 0; // an infinity against a number is further than any number

@@ -32,6 +32,11 @@ struct TensorDifference {
 // other types must be equal.
 TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::optional<double> tolerance);
 
+// Of an element by its number in row-major order, in a tensor of these sizes.
+std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &dims);
+// Of the finite elements; 0 where there is none.
+double largestMagnitude(const Tensor &tensor);
+
 } // namespace vx::tools
 
 #endif

@@ -1,5 +1,7 @@
 #include "output_comparison.h"
 
+#include "tensor_difference.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,23 +33,6 @@ static Tolerance toleranceOf(vx_element_type type) {
 }
 
 static uint64_t sizeOf(const Tensor &tensor) { return elementCount(tensor.type, tensor.dims).value_or(0); }
-
-static double largestMagnitude(const Tensor &tensor) {
-  double largest = 0;
-  for (uint64_t i = 0, count = sizeOf(tensor); i < count; ++i)
-    if (const double value = std::fabs(elementAsDouble(tensor, i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  return largest;
-}
-
-static std::vector<int64_t> placeOf(uint64_t index, const std::vector<int64_t> &dims) {
-  std::vector<int64_t> place(dims.size());
-  for (size_t i = dims.size(); i-- > 0;) {
-    place[i] = static_cast<int64_t>(index % static_cast<uint64_t>(dims[i]));
-    index /= static_cast<uint64_t>(dims[i]);
-  }
-  return place;
-}
 
 static std::optional<std::string> tensorTypeDifference(const Tensor &got, const Tensor &want) {
   if (got.type == want.type && got.dims == want.dims)

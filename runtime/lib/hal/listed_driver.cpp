@@ -8,7 +8,7 @@ const Refusal &ListedDriver::look() {
   if (!looked) {
     refusal = find(found);
     forks = forkCount();
-  } else if (forks != forkCount()) {
+  } else if (!found.empty() && forks != forkCount()) {
     found.clear();
     refusal = {
         RefusalCode::NoDevice,

@@ -174,6 +174,14 @@ TEST_F(Misuse, forked) {
   ASSERT_NO_FATAL_FAILURE(make("vulkan", gpu)); // the CPU where there is none
   char *report = nullptr;
   ASSERT_EQ(vx_instance_report(gpu, VX_REPORT_TEXT, &report), nullptr);
+  auto listed = [] {
+    char *json = nullptr;
+    EXPECT_EQ(vx_list_devices(&json), nullptr);
+    const std::string text = json;
+    vx_string_release(json);
+    return text;
+  };
+  const bool hasCuda = listed().find("\"cuda:0\"") != std::string::npos;
   const bool hasGpu = std::string(report).find("vulkan:") != std::string::npos;
   vx_string_release(report);
   vx_pending *pending = nullptr;
@@ -210,6 +218,8 @@ TEST_F(Misuse, forked) {
       expect(std::string(report).find(
                  "the process was forked after it had looked for vulkan devices, which its copy can't use") !=
              std::string::npos);
+    // Why there was none before is what it was.
+    expect((listed().find("it had looked for cuda devices") != std::string::npos) == hasCuda);
     expect(vx_instance_call(mine, nullptr, 1, &x, 1, &z) == nullptr);
     expect(numbersOf(z) == wanted);
     vx_value_release(z);

@@ -50,14 +50,8 @@ T nullIf(bool wanted, T argument) {
   return argument;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool knowsReleased = false; // there what is released is freed
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool knowsReleased = false;
-#else
-constexpr bool knowsReleased = true;
-#endif
+#ifdef VX_HANDLES_ARE_FREED
+constexpr bool knowsReleased = false; // the sanitizer does
 #else
 constexpr bool knowsReleased = true;
 #endif
