@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <memory>
 
-struct pthreadpool;
-
 namespace vx {
 
-// Workers spin briefly for the next dispatch and then sleep. Thread-safe: a thread that finds the pool busy with
-// somebody else's work does its own alone, so calls side by side do not wait for each other.
+// Workers look for the next dispatch for a moment and then sleep. Who asks waits for the items that a worker has taken,
+// never for a worker that the system has not come to run: it does that one's share itself. Thread-safe: a thread that
+// finds the pool busy with somebody else's work does its own alone, so calls side by side do not wait for each other.
 class ThreadPool {
 public:
   // `threads` counts the asking thread; 0 means one per core that this process may run on.
@@ -22,15 +21,16 @@ public:
   uint32_t threads() const { return threadCount; }
 
   // Calls function(context, i) for each i in [0, count), in any order and on any thread, and returns when all are done.
+  // A thread begins with the same part of the range each time, so that what it left in its caches is there for it.
   void run(uint64_t count, void (*function)(void *context, size_t index), void *context);
 
 private:
-  ThreadPool(pthreadpool *pool, uint32_t threads);
+  struct Workers;
+  ThreadPool(std::unique_ptr<Workers> workers, uint32_t threads);
 
-  struct Busy;
-  pthreadpool *pool;
+  // None for one thread.
+  std::unique_ptr<Workers> workers;
   uint32_t threadCount;
-  std::unique_ptr<Busy> busy;
 };
 
 // Cores that this process may run on, at least 1.

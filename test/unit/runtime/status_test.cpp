@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <cmath>
+#include <ctime>
 #include <thread>
+
+#include <sched.h>
 
 namespace vx::test {
 
@@ -199,6 +202,32 @@ TEST(ThreadPool, servesSeveralThreadsAtOnce) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(sum, 4u * 50u * 4950u);
+}
+
+// Four threads on one core: whoever asks does the work itself, sooner than the system has run the others in turn.
+TEST(ThreadPool, waitsForNobodyWhoHasNoCore) {
+  std::thread([] {
+    cpu_set_t usable, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && !CPU_COUNT(&one); ++core)
+      if (CPU_ISSET(core, &usable))
+        CPU_SET(core, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    std::unique_ptr<ThreadPool> pool;
+    ASSERT_OK(ThreadPool::create(4, pool));
+    auto seconds = [] {
+      timespec time;
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+      return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    const double start = seconds();
+    std::atomic<int> done = 0;
+    for (int turn = 0; turn < 2000; ++turn)
+      pool->run(8, [](void *context, size_t) { ++*static_cast<std::atomic<int> *>(context); }, &done);
+    EXPECT_EQ(done, 16000);
+    EXPECT_LT(seconds() - start, 1);
+  }).join();
 }
 
 TEST(ThreadPool, refusesAnAbsurdNumber) {
