@@ -23,14 +23,14 @@ class Node:
     """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum, `outputs` how many there are, and `captured`
     the names of the inputs that only a graph inside of the node reads."""
 
-    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), **attributes):
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), domain="", **attributes):
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
-        self.outputs, self.captured = ["y", "y1", "y2", "y3"][:outputs], captured
+        self.outputs, self.captured, self.domain = ["y", "y1", "y2", "y3"][:outputs], captured, domain
 
     def model(self, prefix=""):
         """`prefix` stands in front of the names of sizes."""
         names = [name if array is not None else "" for name, array in self.inputs.items() if name not in self.captured]
-        node = helper.make_node(self.op, names, self.outputs, name="n", **self.attributes)
+        node = helper.make_node(self.op, names, self.outputs, name="n", domain=self.domain, **self.attributes)
         values, weights = [], []
         for name, array in self.inputs.items():
             if array is None:
@@ -41,7 +41,7 @@ class Node:
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
             values.append(helper.make_tensor_value_info(name, kind, [f"{prefix}{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
         graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid(self.domain, self.opset)], ir_version=10)
 
 
 def nodes():
@@ -324,6 +324,76 @@ def element_places():
         yield Node(f"compress of all elements, {title} kept", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, opset=11)
 
 
+def features():
+    """What learns without networks, and counts of n-grams."""
+    random = np.random.default_rng(23)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    x = normal(5, 7)
+    x[3, 0], x[4, 6] = np.inf, 0
+    yield Node("binarizer", "Binarizer", {"x": x}, domain="ai.onnx.ml", opset=1, threshold=0.0)
+    yield Node("binarizer of no threshold", "Binarizer", {"x": normal(2, 3, 1, 5)}, domain="ai.onnx.ml", opset=1)
+    for title, data in (("rows", normal(5, 7)), ("a vector", normal(7)), ("boxes", normal(2, 3, 7)), ("integers", random.integers(-9, 9, (3, 7)))):
+        yield Node(f"features of {title}", "ArrayFeatureExtractor", {"x": data, "i": np.array([[6, 0, 0, 3]])}, domain="ai.onnx.ml", opset=1)
+    integers, floats = random.permutation(300), np.append(normal(33), np.nan).astype(np.float32)
+    for keys in (3, 100):
+        yield Node(f"labels of {keys} integers", "LabelEncoder", {"x": random.integers(-5, 300, (3, 1, 50))}, domain="ai.onnx.ml", opset=2,
+                   keys_int64s=integers[:keys].tolist(), values_floats=normal(keys).tolist(), default_float=-7.5)
+    yield Node("labels of floats", "LabelEncoder", {"x": np.append(random.choice(floats, 40), np.float32(9))}, domain="ai.onnx.ml", opset=4,
+               keys_floats=floats.tolist(), values_int64s=list(range(34)))
+    yield Node("labels in tensors", "LabelEncoder", {"x": random.integers(0, 9, (4, 5)).astype(np.float64)}, domain="ai.onnx.ml", opset=4,
+               keys_tensor=numpy_helper.from_array(np.arange(2.0, 7)), values_tensor=numpy_helper.from_array(normal(5).astype(np.float64)),
+               default_tensor=numpy_helper.from_array(np.array([0.25])))
+    grams = [1, 3, 0, 2, 2, 1, 3, 3, 0, 0, 1, 2, 3, 3, 1, 2, 2, 2]  # two of one number, four of two, two of three, one behind
+    counts = dict(ngram_counts=[0, 2, 12 - 2], pool_int64s=grams[:16])
+    for kind in (np.int32, np.int64):
+        for shape in ((3, 23), (23,), (2, 1), (1, 2)):
+            for least, most, skips in ((1, 3, 0), (1, 3, 4), (2, 2, 1), (3, 3, 40), (1, 1, 5)):
+                data = random.integers(0, 4, shape).astype(kind)
+                yield Node(f"n-grams of {least} to {most}, {skips} skipped, of {shape} {kind.__name__}", "TfIdfVectorizer", {"x": data}, mode="TF", min_gram_length=least,
+                           max_gram_length=most, max_skip_count=skips, ngram_indexes=[7, 0, 2, 4, 6, 5, 1, 3], **counts)
+    for mode in ("TF", "IDF", "TFIDF"):
+        yield Node(f"n-grams with weights, {mode}", "TfIdfVectorizer", {"x": random.integers(0, 4, (3, 17))}, mode=mode, min_gram_length=1, max_gram_length=3, max_skip_count=1,
+                   ngram_indexes=list(range(8)), weights=normal(8).tolist(), **counts)
+    yield from trees(random)
+
+
+def trees(random):
+    """Ensembles of random trees of every mode. Of `post_transform` ONNX Runtime takes 1 for LOGISTIC and 2 for SOFTMAX, so none is here."""
+    for title, kind, features, targets, trees, modes, options in (
+            ("one mode", np.float32, 5, 1, 3, [0], {}), ("all comparisons", np.float32, 3, 4, 7, range(6), {}), ("of doubles", np.float64, 3, 2, 2, [0, 3], {}),
+            ("that follow NaN", np.float32, 2, 2, 4, [0, 1], {"nodes_missing_value_tracks_true": True}), ("averaged", np.float32, 3, 3, 5, [0], {"aggregate_function": 0}),
+            ("least", np.float32, 3, 1, 5, [1], {"aggregate_function": 2}), ("greatest", np.float32, 3, 1, 5, [2], {"aggregate_function": 3})):
+        nodes, leaves, roots = [], [], []
+
+        def grow(depth):
+            """The number of a new tree, and whether it is a leaf."""
+            if depth == 0 or (nodes and random.random() < 0.2):
+                leaves.append((random.standard_normal(), int(random.integers(targets))))
+                return len(leaves) - 1, 1
+            at = len(nodes)
+            nodes.append(None)
+            nodes[at] = (int(random.integers(features)), int(random.choice(list(modes))), float(random.integers(-2, 3)) / 2, *grow(depth - 1), *grow(depth - 1))
+            return at, 0
+
+        for _ in range(trees):
+            while True:
+                marks = len(nodes), len(leaves)
+                root, is_leaf = grow(int(random.integers(1, 6)))
+                if not is_leaf:
+                    break
+                del nodes[marks[0]:], leaves[marks[1]:]
+            roots.append(root)
+        fields = list(zip(*nodes))
+        if options.pop("nodes_missing_value_tracks_true", False):
+            options["nodes_missing_value_tracks_true"] = random.integers(0, 2, len(nodes)).tolist()
+        data = (random.integers(-2, 3, (11, features)) / 2).astype(kind)
+        data[0, 0] = np.nan
+        yield Node(f"trees {title}", "TreeEnsemble", {"x": data}, domain="ai.onnx.ml", opset=5, terms=16, n_targets=targets, tree_roots=roots,
+                   nodes_featureids=fields[0], nodes_modes=numpy_helper.from_array(np.array(fields[1], np.uint8)), nodes_splits=numpy_helper.from_array(np.array(fields[2], kind)),
+                   nodes_truenodeids=fields[3], nodes_trueleafs=fields[4], nodes_falsenodeids=fields[5], nodes_falseleafs=fields[6],
+                   leaf_weights=numpy_helper.from_array(np.array([weight for weight, _ in leaves], kind)), leaf_targetids=[target for _, target in leaves], **options)
+
+
 def merge(group):
     """One model of all nodes of a group, whose names are those of each with its prefix."""
     parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
@@ -355,6 +425,10 @@ def run(bench, nodes, devices):
             compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], array, node.terms)
 
 
+def domain_version(node):
+    return node.domain, node.opset
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -364,8 +438,8 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places()) if options.filter in node.title), key=lambda node: node.opset)
-        for _, same in itertools.groupby(wanted, key=lambda node: node.opset):
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features()) if options.filter in node.title), key=domain_version)
+        for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
             for begin in range(0, len(same), SHARED):
                 run(bench, same[begin:begin + SHARED], devices)

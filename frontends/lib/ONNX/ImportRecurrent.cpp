@@ -159,7 +159,7 @@ private:
         llvm::append_range(names, cell.activations);
     if (names.size() != directions * count)
       throwInvalid("expects " + Twine(directions * count) + " 'activations', got " + Twine(names.size()));
-    SmallVector<float> alphas = getFloats("activation_alpha"), betas = getFloats("activation_beta");
+    SmallVector<float> alphas = n.getFloats("activation_alpha"), betas = n.getFloats("activation_beta");
     size_t nextAlpha = 0, nextBeta = 0;
     // A number is taken by the next function that has one of the kind.
     auto take = [](ArrayRef<float> given, size_t &next, std::optional<double> otherwise) {
@@ -177,13 +177,6 @@ private:
       activation.beta = take(betas, nextBeta, known->beta);
       activations.push_back(activation);
     }
-  }
-
-  SmallVector<float> getFloats(StringRef name) {
-    const AttributeProto *attribute = n.findAttribute(name, AttributeProto::FLOATS);
-    if (!attribute)
-      return {};
-    return SmallVector<float>(attribute->floats().begin(), attribute->floats().end());
   }
 
   void readShapes() {

@@ -394,7 +394,7 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
     if (opset == scope->opsets->end())
       throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
     if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
-      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + trainingDomain +
+      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" + trainingDomain +
                        "' or a function of the model");
     op = findOp(domain, node.op_type(), opset->second);
     if (!op.function && op.isKnown)

@@ -222,6 +222,20 @@ std::optional<SmallVector<int64_t>> NodeImporter::getInts(StringRef name) const 
   return SmallVector<int64_t>(attribute->ints().begin(), attribute->ints().end());
 }
 
+SmallVector<float> NodeImporter::getFloats(StringRef name) const {
+  const AttributeProto *attribute = findAttribute(name, AttributeProto::FLOATS);
+  if (!attribute)
+    return {};
+  return SmallVector<float>(attribute->floats().begin(), attribute->floats().end());
+}
+
+std::optional<DenseElementsAttr> NodeImporter::getTensorAttribute(StringRef name) const {
+  const AttributeProto *attribute = findAttribute(name, AttributeProto::TENSOR);
+  if (!attribute)
+    return std::nullopt;
+  return model.tensors.readInline(attribute->t(), name);
+}
+
 SmallVector<StringRef> NodeImporter::getStrings(StringRef name) const {
   const AttributeProto *attribute = findAttribute(name, AttributeProto::STRINGS);
   if (!attribute)

@@ -51,7 +51,10 @@ public:
   std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   std::optional<llvm::SmallVector<int64_t>> getInts(llvm::StringRef name) const;
   /// Empty when there is none.
+  llvm::SmallVector<float> getFloats(llvm::StringRef name) const;
   llvm::SmallVector<llvm::StringRef> getStrings(llvm::StringRef name) const;
+  /// The elements of an attribute that is a tensor; nothing when there is none.
+  std::optional<mlir::DenseElementsAttr> getTensorAttribute(llvm::StringRef name) const;
   const GraphProto &getGraph(llvm::StringRef name) const;
   /// An axis from attribute `name`, counted from the end when negative.
   int64_t getAxis(llvm::StringRef name, std::optional<int64_t> otherwise, int64_t rank) const;

@@ -7,10 +7,11 @@
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
-    &activationsOps, &arithmeticOps, &attentionOps,    &constantsOps,      &contractionsOps, &controlFlowOps,
-    &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,      &reductionsOps,   &resizeOps,
-    &sequencesOps,   &shapesOps,     &slicesOps,       &windowsOps,        &cumulativeOps,   &diagonalsOps,
-    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps};
+    &activationsOps, &arithmeticOps, &attentionOps,    &constantsOps,       &contractionsOps, &controlFlowOps,
+    &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,       &reductionsOps,   &resizeOps,
+    &sequencesOps,   &shapesOps,     &slicesOps,       &windowsOps,         &cumulativeOps,   &diagonalsOps,
+    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps, &ngramsOps};
+static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &treesOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
 
@@ -30,13 +31,15 @@ static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled,
 }
 
 bool isKnownDomain(llvm::StringRef domain) {
-  return domain.empty() || domain == trainingDomain || domain == builderDomain;
+  return domain.empty() || domain == mlDomain || domain == trainingDomain || domain == builderDomain;
 }
 
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
   OpLookup lookup;
   llvm::ArrayRef<const llvm::ArrayRef<OpTableEntry> *> ofDomain = tables;
-  if (domain == trainingDomain)
+  if (domain == mlDomain)
+    ofDomain = mlTables;
+  else if (domain == trainingDomain)
     ofDomain = trainingTables;
   else if (domain == builderDomain)
     ofDomain = builderTables;

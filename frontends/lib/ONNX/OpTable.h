@@ -12,6 +12,9 @@ namespace vx::onnx {
 /// The domain of what trains, and its newest version that is known here.
 constexpr llvm::StringLiteral trainingDomain = "ai.onnx.preview.training";
 constexpr int64_t newestTrainingOpset = 1;
+/// The domain of learning by other means than networks, and its newest version that is known here.
+constexpr llvm::StringLiteral mlDomain = "ai.onnx.ml";
+constexpr int64_t newestMlOpset = 5;
 /// The domain of what recorded graphs have and ONNX has not (ImportRecorded.cpp); no file's.
 constexpr llvm::StringLiteral builderDomain = "vx.builder";
 constexpr int64_t newestBuilderOpset = 1;
@@ -35,8 +38,9 @@ struct OpTableEntry {
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attentionOps, constantsOps, contractionsOps,
     controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
     shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
-    windowFunctionsOps, trainingOps,
-    recordedOps; // the last two of the domains of what trains and is recorded, the others of the default one
+    windowFunctionsOps, ngramsOps;
+// Those of other domains: of learning by other means, of what trains, and of what is recorded.
+extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, trainingOps, recordedOps;
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.
@@ -48,7 +52,7 @@ struct OpLookup {
   llvm::SmallVector<llvm::StringRef> attributes;
 };
 
-/// True for the default domain, which is empty, that of what trains, and that of recorded graphs.
+/// True for the default domain, which is empty, and for those above.
 bool isKnownDomain(llvm::StringRef domain);
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version);
 

@@ -277,6 +277,11 @@ TensorReader::Bytes TensorReader::readExternal(const TensorProto &tensor, String
   return readExternal(tensor, name, getByteSize(type.getElementType(), type.getNumElements()));
 }
 
+DenseElementsAttr TensorReader::readInline(const TensorProto &tensor, StringRef name) {
+  RankedTensorType type = readType(tensor, name);
+  return makeInline(type, readBytes(tensor, name, type.getElementType(), type.getNumElements()).data);
+}
+
 ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
   RankedTensorType type = readType(tensor, name);
   Type elementType = type.getElementType();

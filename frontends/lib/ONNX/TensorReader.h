@@ -28,6 +28,8 @@ public:
 
   /// The elements of `tensor`; `name` names it in messages and names its resource. Throws ImportError.
   mlir::ElementsAttr read(const TensorProto &tensor, llvm::StringRef name);
+  /// The same for elements that the importer looks at, of any number.
+  mlir::DenseElementsAttr readInline(const TensorProto &tensor, llvm::StringRef name);
 
   struct Bytes {
     llvm::ArrayRef<char> data;

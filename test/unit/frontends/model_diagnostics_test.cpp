@@ -93,8 +93,9 @@ TEST(ModelImporter, ReasonsOfVersions) {
   auto *domain = proto.add_opset_import();
   domain->set_domain("own");
   domain->set_version(1);
-  expectUnsupported(proto,
-                    "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.preview.training' or a function of the model");
+  expectUnsupported(
+      proto,
+      "domain 'own' is not known, want 'ai.onnx', 'ai.onnx.ml', 'ai.onnx.preview.training' or a function of the model");
   expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", "FLOAT")}), {i64({4})}, {}, 5),
                     "version 5 of the op is not imported, want 6 to 27");
 }
