@@ -20,6 +20,7 @@ import numpy as np
 from weight_recipe import place_of
 
 MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
+CASES = "abs,relu,matmul_*,softmax_axis_*"
 
 
 class Test:
@@ -63,26 +64,33 @@ def named(*words):
 
 def whole_script(test):
     code, text = test.run(test.script, "--pack", test.pack, "--models", MODEL, "--precisions", "f32,f16", "--ops", OPS, "--programs", "0:8", "--training", STEPS, "--gradients", "mlp", "--op-gradients", "24",
-                          "--targets", "vulkan")
-    test.check("pack", code == 0, text)
+                          "--targets", "vulkan", "--cases", CASES)
+    test.check("pack", code == 0 and re.search(r"^\d+ compiled, 0 failed, \d+ unsupported, .* on vulkan$", text, re.M), text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="vulkan")
     counts = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.M)
     compared = sum(map(int, re.findall(r"; (\d+) results of \d+ elements compared", text)))
     test.check("a right device passes", code == 0 and counts and int(counts[-1][0]) > 75 and compared > 400 and counts[-1][1] == "0", text)
     test.check("among it functions of the builder", re.search(r"^ok      1\d\d functions and layers of the builder on vulkan ", text, re.M), text)
     test.check("among it gradients of a network", "ok      gradients on vulkan: mlp\n" in text, text)
+    test.check("among it ONNX's tests", re.search(r"^ONNX's tests on vulkan: [1-9]\d passed, 0 failed, ", text, re.M), text)
     test.check("among it steps of training", all(f"ok      steps of training on vulkan: {name}\n" in text for name in STEPS.split(",")), text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="vulkan")
     test.check("a software driver is no GPU", code == 1 and "FAILED  a vulkan device that is hardware" in text and "\n1 passed, 1 failed, " in text, text)
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_DEVICES="null")
     test.check("nor is a device that computes nothing", code == 1 and "FAILED  a null device that is hardware" in text, text)
+    cases = os.path.join(test.inside, "cases")
+    os.makedirs(cases)
+    test.run("tar", "-C", cases, "-xJf", os.path.join(test.pack, "conformance-vulkan.tar.xz"))
+    for module in glob.glob(os.path.join(cases, "*", "*.vulkan.vxm")):
+        os.rename(module, module.replace(".vulkan.vxm", ".null.vxm"))
+    test.run("tar", "-C", cases, "-cJf", os.path.join(test.pack, "conformance-null.tar.xz"), ".")
     code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="null")
     test.check("which fails where it is taken for one", code == 1 and "ok      a null device that is hardware" in text, text)
     test.check("nor do its functions pass", re.search(r"^FAILED  1\d\d functions and layers of the builder on null ", text, re.M), text)
+    test.check("nor does one of ONNX's tests", re.search(r"^ONNX's tests on null: 0 passed, [1-9]\d+ failed, ", text, re.M), text)
     test.check("nor tensors that stay in its memory", "FAILED  tensors stay in the memory of null" in text, text)
     passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
     test.check("and none of its networks or large tensors passes", not passed, passed)
-    os.makedirs(test.inside)
     test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, "pack.tar.xz"))
 
 

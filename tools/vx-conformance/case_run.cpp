@@ -1,12 +1,12 @@
 #include "case_run.h"
 
 #include "call_inputs.h"
+#include "case_compiler.h"
 #include "command_line.h"
 #include "expected_outputs.h"
+#include "packed_cases.h"
 #include "signature.h"
 #include "tensor_file.h"
-
-#include "vx/compiler/vxc.h"
 
 #include <chrono>
 #include <memory>
@@ -17,17 +17,6 @@ namespace vx::tools {
 using Clock = std::chrono::steady_clock;
 
 namespace {
-
-struct ReleaseModule {
-  void operator()(vxc_module *module) const { vxc_module_release(module); }
-};
-using ModuleBytes = std::unique_ptr<vxc_module, ReleaseModule>;
-
-struct Compiled {
-  vxc_result result = VXC_DONE;
-  std::string errors; // "; " between them
-  ModuleBytes bytes;
-};
 
 // What ends the work on a target before its outputs are right.
 struct Stopped {
@@ -41,42 +30,9 @@ static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-static Compiled compileModel(const CaseRequest &request, const std::string &model,
-                             const std::vector<std::string> &targets, const char *stopAfter) {
-  Compiled compiled;
-  std::string list;
-  std::vector<const char *> variants;
-  for (const std::string &target : targets) {
-    list += (list.empty() ? "" : ",") + target;
-    for (const std::string &variant : request.variants)
-      if (variant.starts_with(target + "="))
-        variants.push_back(variant.c_str());
-  }
-  vxc_options options = {};
-  options.struct_size = sizeof(options);
-  options.targets = list.c_str();
-  options.variants = variants.data();
-  options.num_variants = variants.size();
-  options.threads = 1; // the other processors have cases of their own
-  options.stop_after = stopAfter;
-  options.data_folder = request.folder.path.c_str();
-  options.user_data = &compiled.errors;
-  options.on_message = [](void *data, vxc_severity severity, const char *message) {
-    std::string &errors = *static_cast<std::string *>(data);
-    if (severity == VXC_ERROR)
-      errors += (errors.empty() ? "" : "; ") + std::string(message);
-  };
-  vxc_module *bytes = nullptr;
-  compiled.result = vxc_compile_bytes(model.data(), model.size(), "model.onnx", &options, &bytes);
-  compiled.bytes.reset(bytes);
-  return compiled;
-}
-
-static Stopped refusal(const Compiled &compiled) {
-  if (compiled.result == VXC_UNSUPPORTED && !compiled.errors.empty())
-    return {Outcome::Unsupported, compiled.errors};
-  return {Outcome::CompileError, fmt::format("the compiler ends with {}: {}", static_cast<int>(compiled.result),
-                                             compiled.errors.empty() ? "it says no reason" : compiled.errors)};
+static Stopped refusal(const CompiledCase &compiled) {
+  return {compiled.result == CompiledCase::Result::Unsupported ? Outcome::Unsupported : Outcome::CompileError,
+          compiled.errors};
 }
 
 // What a failed call of the runtime means. A device that has not what the code wants is none for this case.
@@ -114,11 +70,9 @@ static std::optional<Stopped> runSet(vx::Call &call, const vx_function_info &fun
   return std::nullopt;
 }
 
-static std::optional<Stopped> runOn(const std::string &target, const Compiled &compiled, Mode mode,
+static std::optional<Stopped> runOn(const std::string &target, const CompiledCase &compiled, Mode mode,
                                     const CaseData &data, const ExpectedOutputs &expected) try {
-  const std::span bytes(static_cast<const std::byte *>(vxc_module_data(compiled.bytes.get())),
-                        vxc_module_size(compiled.bytes.get()));
-  const vx::Module module(bytes, "model");
+  const vx::Module module = compiled.file.empty() ? vx::Module(compiled.bytes, "model") : vx::Module(compiled.file);
   vx::InstanceOptions options;
   options.device = target;
   options.noFallback = true;
@@ -144,40 +98,59 @@ static std::optional<Stopped> runOn(const std::string &target, const Compiled &c
   return Stopped{Outcome::RunFailure, error.what()};
 }
 
-static void runCompiled(const CaseRequest &request, const std::vector<std::string> &targets, const Compiled &compiled,
-                        double compileSeconds, const CaseData &data,
-                        const std::function<void(const TargetOutcome &)> &tell) {
+// What comes of a case once it is compiled: it is run, or packed.
+static void finish(const CaseRequest &request, const std::vector<std::string> &targets, const CompiledCase &compiled,
+                   double compileSeconds, const CaseData &data,
+                   const std::function<void(const TargetOutcome &)> &tell) {
   const ExpectedOutputs expected(data, request.folder.name);
   for (const std::string &target : targets) {
     const Clock::time_point begin = Clock::now();
+    TargetOutcome outcome{target, Outcome::Passed, "", 0};
     std::optional<Stopped> stopped;
-    if (compiled.result != VXC_DONE)
+    if (!request.packInto.empty()) {
+      packCompiled(request.packInto, request.folder.name, request.mode, target, compiled);
+      outcome.outcome = Outcome::Compiled;
+    }
+    if (compiled.result != CompiledCase::Result::Done)
       stopped = refusal(compiled);
-    else
+    else if (request.packInto.empty())
       stopped = runOn(target, compiled, request.mode, data, expected);
-    TargetOutcome outcome{target, Outcome::Passed, "", compileSeconds + secondsSince(begin)};
     if (stopped) {
       outcome.outcome = stopped->outcome;
       outcome.message = std::move(stopped->message);
     }
+    outcome.seconds = compileSeconds + secondsSince(begin);
     tell(outcome);
   }
 }
 
-static void compileAndRun(const CaseRequest &request, const std::function<void(const TargetOutcome &)> &tell) {
+static void compileAndFinish(const CaseRequest &request, const std::function<void(const TargetOutcome &)> &tell) {
   const CaseData data(request.folder.path);
-  const std::string model = data.modelFor(request.mode);
   Clock::time_point begin = Clock::now();
-  Compiled compiled = compileModel(request, model, request.targets, nullptr);
-  if (compiled.result == VXC_DONE || request.targets.size() == 1)
-    return runCompiled(request, request.targets, compiled, secondsSince(begin), data, tell);
+  if (request.isPacked) {
+    for (const std::string &target : request.targets) {
+      begin = Clock::now();
+      const CompiledCase compiled = unpackCompiled(request.folder, request.mode, target);
+      finish(request, {target}, compiled, secondsSince(begin), data, tell);
+    }
+    return;
+  }
+  const std::string model = data.modelFor(request.mode);
+  CompiledCase compiled;
+  // In a pack each target has a module of its own.
+  if (request.packInto.empty() || request.targets.size() == 1) {
+    compiled = compileCase(request, model, request.targets, nullptr);
+    if (compiled.result == CompiledCase::Result::Done || request.targets.size() == 1)
+      return finish(request, request.targets, compiled, secondsSince(begin), data, tell);
+  }
   // What cannot even be imported has no code for any target; else each target says for itself.
-  if (Compiled imported = compileModel(request, model, request.targets, "import"); imported.result != VXC_DONE)
-    return runCompiled(request, request.targets, imported, secondsSince(begin), data, tell);
+  compiled = compileCase(request, model, request.targets, "import");
+  if (compiled.result != CompiledCase::Result::Done)
+    return finish(request, request.targets, compiled, secondsSince(begin), data, tell);
   for (const std::string &target : request.targets) {
     begin = Clock::now();
-    compiled = compileModel(request, model, {target}, nullptr);
-    runCompiled(request, {target}, compiled, secondsSince(begin), data, tell);
+    compiled = compileCase(request, model, {target}, nullptr);
+    finish(request, {target}, compiled, secondsSince(begin), data, tell);
   }
 }
 
@@ -188,7 +161,7 @@ void runCase(const CaseRequest &request, const std::function<void(const TargetOu
     tell(outcome);
   };
   try {
-    compileAndRun(request, count);
+    compileAndFinish(request, count);
   } catch (const ToolError &error) {
     for (; told < request.targets.size(); ++told)
       tell({request.targets[told], Outcome::Unreadable, error.what(), 0});

@@ -15,6 +15,8 @@ struct CaseRequest {
   Mode mode = Mode::Static;
   std::vector<std::string> targets;
   std::vector<std::string> variants; // "cpu=avx512"
+  std::string packInto;              // a folder for modules, in place of a run
+  bool isPacked = false;             // its modules are there
 };
 
 // Calls `tell` once for each target, as soon as it is known what came of it.

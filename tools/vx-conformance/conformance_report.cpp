@@ -9,6 +9,16 @@ namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
 
+Json toJson(const CaseResult &result) {
+  return {{"name", result.name},
+          {"op", result.op},
+          {"mode", modeName(result.mode)},
+          {"target", result.outcome.target},
+          {"outcome", outcomeName(result.outcome.outcome)},
+          {"message", result.outcome.message},
+          {"seconds", result.outcome.seconds}};
+}
+
 void ConformanceReport::add(CaseResult result) {
   ++counts[static_cast<size_t>(result.outcome.outcome)];
   results.push_back(std::move(result));
@@ -16,7 +26,8 @@ void ConformanceReport::add(CaseResult result) {
 
 // What no list excuses.
 static bool alwaysFails(Outcome outcome) {
-  return outcome != Outcome::Passed && outcome != Outcome::Unsupported && outcome != Outcome::Skipped;
+  return outcome != Outcome::Passed && outcome != Outcome::Compiled && outcome != Outcome::Unsupported &&
+         outcome != Outcome::Skipped;
 }
 
 void ConformanceReport::judge(const ExpectedList *list) {
@@ -37,7 +48,7 @@ void ConformanceReport::judge(const ExpectedList *list) {
       failures.push_back(isListed ? fmt::format("{}: it is listed, but {}", title, cause)
                                   : fmt::format("{}: it passes and is not listed; --write-expected adds it", title));
       onlyFilesFail = false;
-    } else if (!list && outcome != Outcome::Passed) {
+    } else if (!list && outcome != Outcome::Passed && outcome != Outcome::Compiled) {
       refusals.push_back(fmt::format("{}: {}", title, cause));
     }
   }
@@ -50,11 +61,12 @@ ExitCode ConformanceReport::exitCode() const {
 }
 
 std::string ConformanceReport::countsText() const {
-  static constexpr std::string_view titles[OutcomeCount] = {"passed",       "unsupported", "compile errors",
-                                                            "run failures", "wrong",       "crashes",
-                                                            "timeouts",     "unreadable",  "skipped"};
-  std::string text = fmt::format("{} passed, {} failed", count(Outcome::Passed), failures.size());
-  for (size_t i = 1; i < OutcomeCount; ++i)
+  static constexpr std::string_view titles[OutcomeCount] = {"passed",  "unsupported", "compile errors", "run failures",
+                                                            "wrong",   "crashes",     "timeouts",       "unreadable",
+                                                            "skipped", "compiled"};
+  const Outcome good = count(Outcome::Compiled) ? Outcome::Compiled : Outcome::Passed; // a run has one of them
+  std::string text = fmt::format("{} {}, {} failed", count(good), outcomeName(good), failures.size());
+  for (size_t i = 1; i < static_cast<size_t>(Outcome::Compiled); ++i)
     text += fmt::format(", {} {}", counts[i], titles[i]);
   return text + " on " + joinWords(targets, "and");
 }
@@ -76,13 +88,7 @@ Json ConformanceReport::json() const {
   document["failures"] = failures;
   Json &cases = document["cases"] = Json::array();
   for (const CaseResult &result : results)
-    cases.push_back({{"name", result.name},
-                     {"op", result.op},
-                     {"mode", modeName(result.mode)},
-                     {"target", result.outcome.target},
-                     {"outcome", outcomeName(result.outcome.outcome)},
-                     {"message", result.outcome.message},
-                     {"seconds", result.outcome.seconds}});
+    cases.push_back(toJson(result));
   return document;
 }
 

@@ -23,6 +23,8 @@ struct CaseResult {
   bool isLeftOut = false;
 };
 
+nlohmann::ordered_json toJson(const CaseResult &result);
+
 class ConformanceReport {
 public:
   std::vector<std::string> targets;

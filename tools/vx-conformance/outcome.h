@@ -27,11 +27,13 @@ enum class Outcome {
   Crash,        // the process that worked on it ended
   Timeout,      // it came to no end
   Unreadable,   // a file of the case is missing or damaged
-  Skipped       // there is no device for it, or it has its turn in another mode
+  Skipped,      // there is no device for it, or it has its turn in another mode
+  Compiled      // it is not to run here
 };
 
-inline constexpr std::string_view OutcomeNames[] = {"passed", "unsupported", "compile_error", "run_failure", "wrong",
-                                                    "crash",  "timeout",     "unreadable",    "skipped"};
+inline constexpr std::string_view OutcomeNames[] = {"passed",  "unsupported", "compile_error", "run_failure",
+                                                    "wrong",   "crash",       "timeout",       "unreadable",
+                                                    "skipped", "compiled"};
 inline constexpr size_t OutcomeCount = std::size(OutcomeNames);
 inline std::string_view outcomeName(Outcome outcome) { return OutcomeNames[static_cast<size_t>(outcome)]; }
 

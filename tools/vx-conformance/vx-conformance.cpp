@@ -1,14 +1,15 @@
 // vx-conformance: runs ONNX's backend tests, and whatever is laid out as they are, by the compiler and the runtime.
+#include "case_compiler.h"
 #include "case_folder.h"
 #include "command_line.h"
 #include "conformance_report.h"
 #include "expected_list.h"
 #include "file_checks.h"
+#include "journal.h"
 #include "output_file.h"
+#include "packed_cases.h"
 #include "worker.h"
 #include "worker_pool.h"
-
-#include "vx/compiler/vxc.h"
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +29,8 @@ Examples:
             vx-conformance onnx/backend/test/data/node --target=vulkan --part=0/8
   Targets:  vx-conformance cases --target=cpu --cpu=x86-64-v3
   Work:     vx-conformance cases --target=cpu --jobs 4 --timeout=10
+  Machines: vx-conformance cases --target=cuda --compile-only packed
+            vx-conformance --run packed --target=cuda --journal done.jsonl
   Results:  vx-conformance cases --target=cpu --json results.json
             vx-conformance cases --target=cpu --expected=passing.txt
             vx-conformance cases --target=cpu --expected=passing.txt --write-expected
@@ -46,6 +49,7 @@ struct Options {
   std::map<std::string, std::string> variants; // target -> list
   size_t jobs = 0;
   double timeout = 120;
+  std::string compileOnly, run, journal;
   std::string expected, json;
   bool writeExpected = false;
 };
@@ -88,7 +92,7 @@ static void parsePart(Options &options) {
 }
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
-  const std::vector<std::string> built = splitList(vxc_targets());
+  const std::vector<std::string> built = compilerTargets();
   CLI::App app(
       "Runs folders laid out as the backend tests of ONNX, model.onnx and test_data_set_N/{input,output}_K.pb.");
   app.add_option("folders", options.folders, "Folders of cases, at any depth");
@@ -103,7 +107,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_flag("--turns", options.turns,
                "On GPUs a case that is expected to pass as static and as dynamic runs in one of the two")
       ->group("Cases");
-  app.add_option("--target", options.targetList, "Targets, of " + joinWords(built, "and"))->group("Targets");
+  app.add_option("--target", options.targetList, built.empty() ? "Targets" : "Targets, of " + joinWords(built, "and"))
+      ->group("Targets");
   for (const std::string &target : built)
     app.add_option("--" + target, options.variants[target],
                    target == "cpu"
@@ -116,6 +121,15 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--timeout", options.timeout, "Seconds until a case is given up, 120 by default")
       ->check(numberAbove(0))
       ->group("Work");
+  app.add_option("--compile-only", options.compileOnly,
+                 "New folder for the modules of the cases, each with its model and data, in place of a run")
+      ->group("Machines");
+  app.add_option("--run", options.run, "Folder that --compile-only has filled: the compiler is not needed")
+      ->group("Machines");
+  app.add_option(
+         "--journal", options.journal,
+         "File that gets a line of JSON as soon as something is known of a case; what it has already is not run again")
+      ->group("Results");
   app.add_option(
          "--expected", options.expected,
          "File of what must pass, a line 'NAME MODE TARGET,TARGET' each: what is listed and does not pass fails, "
@@ -124,15 +138,25 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_flag("--write-expected", options.writeExpected, "Bring the file of --expected up to what passes")
       ->group("Results");
   app.add_option("--json", options.json, "File to write the results of all cases to, or '-'")->group("Results");
-  if (!parseCommandLine(app, name, Examples, argc, argv, std::string(vxc_version()) + "\n"))
+  if (!parseCommandLine(app, name, Examples, argc, argv, compilerVersion()))
     return false;
 
-  if (options.folders.empty())
+  if (options.run.empty() && built.empty())
+    throw usageError("this {} was built without the compiler: want --run and a folder that one with it has filled by "
+                     "--compile-only",
+                     name);
+  if (options.run.empty() && options.folders.empty())
     throw usageError("want a folder of cases; see --help");
+  if (!options.run.empty() && !options.folders.empty())
+    throw usageError("--run: want no folder of cases beside that of --run");
+  if (!options.run.empty() && !options.compileOnly.empty())
+    throw usageError("--compile-only: want one of --compile-only and --run, got both");
+  if (!options.compileOnly.empty() && !options.expected.empty())
+    throw usageError("--expected: nothing passes with --compile-only");
   options.targets = parseNames("--target", options.targetList);
   for (const std::string &target : options.targets)
-    if (std::find(built.begin(), built.end(), target) == built.end())
-      throw usageError("--target: want one or more of {}, got '{}'", vxc_targets(), target);
+    if (options.run.empty() && std::find(built.begin(), built.end(), target) == built.end())
+      throw usageError("--target: want one or more of {}, got '{}'", joinWords(built, "and"), target);
   for (const std::string &mode : parseNames("--mode", options.modeList)) {
     const std::optional<Mode> known = valueOf<Mode>(ModeNames, mode);
     if (!known)
@@ -231,8 +255,13 @@ public:
   Run(const Options &options, std::vector<Case> cases, const ExpectedList &listed)
       : options(options), cases(std::move(cases)), listed(listed), pool(options.jobs, options.timeout) {
     report.targets = options.targets;
+    if (!options.journal.empty())
+      for (CaseResult &result : journal.open(options.journal))
+        known.emplace(std::tuple(result.name, result.mode, result.outcome.target), std::move(result));
     std::set<std::string> features;
     missing = missingDevices(pool.devices(), options.targets, features);
+    if (!options.compileOnly.empty())
+      missing.clear();
     processorVariants = cpuVariants(options, features);
   }
 
@@ -285,6 +314,10 @@ private:
         skip(index, mode, target, fmt::format("no device '{}': {}", target, none->second));
       else if (isOthersTurn(index, mode, target))
         skip(index, mode, target, "its turn is in the other mode");
+      else if (!options.run.empty() && !isPacked(job.request.folder, mode, target))
+        skip(index, mode, target, "the folder has no module of it");
+      else if (const auto found = known.find({job.request.folder.name, mode, target}); found != known.end())
+        record(index, found->second);
       else
         job.request.targets.push_back(target);
     }
@@ -295,17 +328,25 @@ private:
         job.request.variants.push_back(target + "=" + list);
     if (!processorVariants.empty())
       job.request.variants.push_back("cpu=" + processorVariants[static_cast<size_t>(mode) % processorVariants.size()]);
+    job.request.packInto = options.compileOnly;
+    job.request.isPacked = !options.run.empty();
     all += job.request.targets.size();
     jobs.push_back(std::move(job));
+  }
+
+  void record(size_t index, CaseResult result) {
+    if (result.outcome.outcome != Outcome::Passed && result.outcome.outcome != Outcome::Compiled)
+      notPassed.insert(index);
+    report.add(std::move(result));
   }
 
   void work(std::deque<WorkerPool::Job> jobs) {
     pool.run(std::move(jobs), [&](size_t number, const TargetOutcome &outcome) {
       const size_t index = number / ModeCount;
       const auto mode = static_cast<Mode>(number % ModeCount);
-      report.add({cases[index].folder.name, cases[index].op, mode, outcome});
-      if (outcome.outcome != Outcome::Passed)
-        notPassed.insert(index);
+      CaseResult result{cases[index].folder.name, cases[index].op, mode, outcome};
+      journal.add(result);
+      record(index, std::move(result));
       progress.show(++done, all, report.count(Outcome::Passed));
     });
   }
@@ -317,6 +358,8 @@ private:
   std::map<std::string, std::string> missing;
   std::vector<std::string> processorVariants;
   std::set<size_t> notPassed;
+  Journal journal;
+  std::map<std::tuple<std::string, Mode, std::string>, CaseResult> known; // of the journal: name, mode, target
   size_t all = 0, done = 0;
   Progress progress;
 };
@@ -366,7 +409,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!options.expected.empty() && !(options.writeExpected && ::access(options.expected.c_str(), F_OK) != 0))
     list = ExpectedList(options.expected);
 
-  const std::vector<CaseFolder> found = findCases(options.folders);
+  const std::vector<CaseFolder> found = findCases(options.run.empty() ? options.folders : std::vector{options.run});
   const std::vector<std::string> patterns = splitList(options.filter);
   std::vector<CaseFolder> chosen;
   for (size_t i = options.partNumber; i < found.size(); i += options.partCount)
@@ -376,6 +419,8 @@ static int run(const char *name, int argc, char **argv) {
     throw usageError("no case to run: --filter='{}' and --part={} leave none of {}", options.filter, options.part,
                      found.size());
 
+  if (!options.compileOnly.empty())
+    packCases(chosen, options.compileOnly);
   Run cases(options, describe(chosen), list);
   cases.runAll();
   if (!options.expected.empty())

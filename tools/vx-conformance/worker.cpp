@@ -1,7 +1,7 @@
 #include "worker.h"
 
-#include "memory_failure.h"
-#include "vx/compiler/vxc.h"
+#include "case_compiler.h"
+
 #include "vx/runtime/vx.hpp"
 
 #include <csignal>
@@ -18,11 +18,9 @@ using nlohmann::json;
 json devicesRequest() { return {{"devices", true}}; }
 
 json caseRequest(const CaseRequest &request) {
-  return {{"name", request.folder.name},
-          {"path", request.folder.path},
-          {"mode", modeName(request.mode)},
-          {"targets", request.targets},
-          {"variants", request.variants}};
+  return {{"name", request.folder.name},  {"path", request.folder.path},  {"mode", modeName(request.mode)},
+          {"targets", request.targets},   {"variants", request.variants}, {"pack_into", request.packInto},
+          {"is_packed", request.isPacked}};
 }
 
 static CaseRequest readRequest(const json &request) {
@@ -31,6 +29,8 @@ static CaseRequest readRequest(const json &request) {
   result.mode = valueOf<Mode>(ModeNames, request.at("mode").get<std::string>()).value();
   result.targets = request.at("targets");
   result.variants = request.at("variants");
+  result.packInto = request.at("pack_into");
+  result.isPacked = request.at("is_packed");
   return result;
 }
 
@@ -49,12 +49,7 @@ int runWorker() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit noCore = {0, 0};
   ::setrlimit(RLIMIT_CORE, &noCore);
-  vxc_end_on_failure([](int isOutOfMemory, const char *reason) {
-    if (isOutOfMemory)
-      writeOutOfMemory("vx-conformance");
-    else
-      writeInternalError("vx-conformance", reason);
-  });
+  endOnCompilerFailure();
   // What a library prints is no answer.
   FILE *answers = ::fdopen(::dup(STDOUT_FILENO), "w");
   if (!answers || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)

@@ -1,0 +1,18 @@
+// In a build without the compiler.
+#include "case_compiler.h"
+
+#include "command_line.h"
+
+namespace vx::tools {
+
+std::vector<std::string> compilerTargets() { return {}; }
+
+std::string compilerVersion() { return versionText(); }
+
+void endOnCompilerFailure() {}
+
+CompiledCase compileCase(const CaseRequest &, const std::string &, const std::vector<std::string> &, const char *) {
+  throw workError("nothing is compiled in a build without the compiler");
+}
+
+} // namespace vx::tools
