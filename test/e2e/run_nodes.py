@@ -20,10 +20,11 @@ SHARED = 16  # nodes of one module
 
 
 class Node:
-    """`inputs` are arrays; those that `constants` names are initializers. `terms` is the length of the longest sum, `outputs` how many there are, and `captured`
-    the names of the inputs that only a graph inside of the node reads."""
+    """`inputs` are arrays; those that `constants` names are initializers, and those that `fixed` names have sizes that the model says. `terms` is the length of the
+    longest sum, `outputs` how many there are, and `captured` the names of the inputs that only a graph inside of the node reads."""
 
-    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), domain="", **attributes):
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), fixed=(), domain="", **attributes):
+        self.fixed = fixed
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
         self.outputs, self.captured, self.domain = ["y", "y1", "y2", "y3"][:outputs], captured, domain
 
@@ -39,7 +40,7 @@ class Node:
                 weights.append(numpy_helper.from_array(array, name))
                 continue
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-            values.append(helper.make_tensor_value_info(name, kind, [f"{prefix}{name}{d}" if d != 1 else size for d, size in enumerate(array.shape)]))
+            values.append(helper.make_tensor_value_info(name, kind, [size if size == 1 or name in self.fixed else f"{prefix}{name}{d}" for d, size in enumerate(array.shape)]))
         graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid(self.domain, self.opset)], ir_version=10)
 
@@ -394,6 +395,36 @@ def trees(random):
                    leaf_weights=numpy_helper.from_array(np.array([weight for weight, _ in leaves], kind)), leaf_targetids=[target for _, target in leaves], **options)
 
 
+def lists_of_the_call():
+    """Axes and what belongs to them that only the call knows, also how many they are where the rank of the result does not depend on that."""
+    random = np.random.default_rng(37)
+    x = random.standard_normal((2, 3, 5, 7)).astype(np.float32)
+    number = lambda *values: np.array(values, np.int64)
+    for op in ("ReduceSum", "ReduceMax", "ReduceMean", "ReduceLogSumExp", "ReduceL2"):
+        for axes, keep in (([1], 0), ([-1, 0], 1), ([3, -3], 0), ([2, 0, 3, 1], 0), ([2, 1, 3], 1), ([], 1)):
+            yield Node(f"{op} over {axes} of the call{', kept' * keep}", op, {"x": x, "a": number(*axes)}, terms=210, opset=18, fixed=() if keep else ("a",), keepdims=keep)
+        yield Node(f"{op} over no axes, all kept", op, {"x": x, "a": number()}, opset=18, noop_with_empty_axes=1)
+    yield Node("ReduceSum over no elements", "ReduceSum", {"x": x[:, :0], "a": number(1, 3)}, opset=18, fixed=("a",), keepdims=0)
+    single = x[:1, :, :1]
+    for axes in ([0], [-2], [2, 0]):
+        yield Node(f"squeezed at {axes}", "Squeeze", {"x": single, "a": number(*axes)}, fixed=("a",))
+    for axes in ([0], [-1], [2, -6, 4]):
+        yield Node(f"unsqueezed at {axes}", "Unsqueeze", {"x": x[0], "a": number(*axes)}, fixed=("a",))
+    for starts, ends, axes, steps in (([1, -2], [3, 9], [0, 3], [1, 1]), ([-1], [-9], [3], [-2]), ([2**40, 0], [-2**40, 3], [2, 1], [-1, 2]), ([4], [1], [2], [1]),
+                                      ([0], [9], [2], [2**40]), ([3, 1], [-8, 2], [-1, -3], [-3, 1])):
+        lists = {"s": number(*starts), "e": number(*ends), "a": number(*axes), "t": number(*steps)}
+        for title, fixed, constants in (("of the call", (), ()), ("with known axes", ("s", "e", "t"), ("a",)), ("with known steps", ("s", "e", "a"), ("t",)),
+                                        ("with known axes and steps", ("s", "e"), ("a", "t"))):
+            yield Node(f"slice {starts} {ends} {axes} {steps} {title}", "Slice", {"x": x, **lists}, fixed=fixed, constants=constants)
+    yield Node("slice of the first axes", "Slice", {"x": x, "s": number(1, 0, -3), "e": number(2, 2, 5)})
+    yield Node("slice of no elements backwards", "Slice", {"x": x[:, :0], "s": number(2), "e": number(-3), "a": number(1), "t": number(-1)})
+    for axes, pads in (([1], [2, 1]), ([-1, 0], [1, -1, -2, 2]), ([], [])):
+        for mode in ("constant", "edge"):
+            if mode == "constant" or min(pads, default=0) >= 0:
+                yield Node(f"pad {mode} of {axes} by {pads}", "Pad", {"x": x, "p": number(*pads), "v": None, "a": number(*axes)}, opset=18, mode=mode)
+    yield Node("tile as often as the call says", "Tile", {"x": x, "r": number(2, 1, 0, 3)})
+
+
 def merge(group):
     """One model of all nodes of a group, whose names are those of each with its prefix."""
     parts = [onnx.compose.add_prefix(node.model(prefix), prefix) for prefix, node in group.items()]
@@ -438,7 +469,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features()) if options.filter in node.title), key=domain_version)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
             for begin in range(0, len(same), SHARED):

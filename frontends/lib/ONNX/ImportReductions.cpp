@@ -1,5 +1,6 @@
 // Reductions over dimensions, and what divides by them.
 #include "OpFunctions.h"
+#include "RunTimeLists.h"
 
 using namespace mlir;
 
@@ -7,6 +8,8 @@ namespace vx::onnx {
 
 namespace {
 struct Reduction {
+  /// What is reduced: the input, or where only the call knows the axes, the input in another shape.
+  Value input;
   SmallVector<int64_t> axes; // empty: the input passes through the elementwise part
   Dims result;
   /// The reduced shape with size 1 where a dimension was, for broadcasting back.
@@ -14,19 +17,58 @@ struct Reduction {
 };
 } // namespace
 
+/// Axes that only the call knows. Each dimension of the input becomes two, one of its size and one of size 1: the first
+/// where it stays, the second where it is reduced, so that the axes of the reduction are known.
+static Reduction getRunTimeReduction(NodeImporter &n) {
+  Dims dims = n.getDims(0);
+  int64_t rank = dims.size();
+  bool keep = n.getFlag("keepdims", true);
+  Value list = n.getRunTimeList(1);
+  DimAttr count = vx::getDim(typeOf(list), 0);
+  std::optional<int64_t> known = count.asConstant();
+  if (!known && !keep)
+    throwUnsupported("expects input 1 ('" + n.proto.input(1) +
+                     "') to be a list of known length where dimensions are left out, got " + describe(list.getType()));
+  std::string name = n.proto.input(1);
+  Value isReduced = markAxes(n, checkAxes(n, list, rank, name), rank);
+  if (!known && !n.getFlag("noop_with_empty_axes", false)) {
+    Value number = n.emitDim(count, n.builder.getI64Type());
+    Value isEmpty = n.emit<CompareOp>(ComparePredicate::eq, number, n.splatLike(0, number));
+    isReduced = n.emit<OrOp>(isReduced, n.broadcastInDim(isEmpty, n.dim(rank), {}));
+  }
+  Reduction reduction;
+  Dims shape;
+  Value sizes = n.emitList(dims), ones = n.splatLike(1, sizes);
+  Dims left = n.bindElements(n.emit<SelectOp>(isReduced, ones, sizes), name + ".left");
+  Dims reduced = n.bindElements(n.emit<SelectOp>(isReduced, sizes, ones), name + ".reduced");
+  for (int64_t d = 0; d < rank; ++d) {
+    shape.append({left[d], reduced[d]});
+    reduction.axes.push_back(2 * d + 1);
+    reduction.kept.append({left[d], n.dim(1)});
+  }
+  reduction.input = n.reshape(n.getTensor(0), shape);
+  reduction.result =
+      keep ? left : n.bindElements(leaveOutMarked(n, sizes, isReduced, rank - *known), n.proto.output(0) + ".shape");
+  return reduction;
+}
+
 /// Axes are an attribute before version `inputSince`, and an input from there on.
 static Reduction getReduction(NodeImporter &n, int64_t inputSince) {
   Dims dims = n.getDims(0);
+  int64_t rank = dims.size();
   Reduction reduction;
   std::optional<SmallVector<int64_t>> listed;
-  if (n.version < inputSince)
+  if (n.version < inputSince) {
     listed = n.getInts("axes");
-  else if (n.hasInput(1))
+  } else if (n.hasInput(1)) {
     listed = n.getConstantIntegers(1);
+    if (!listed)
+      return getRunTimeReduction(n);
+  }
   if (listed && !listed->empty())
-    reduction.axes = n.normalizeAxes(*listed, dims.size(), "axes");
+    reduction.axes = n.normalizeAxes(*listed, rank, "axes");
   else if (n.version < inputSince || !n.getFlag("noop_with_empty_axes", false))
-    llvm::append_range(reduction.axes, llvm::seq<int64_t>(0, dims.size()));
+    llvm::append_range(reduction.axes, llvm::seq<int64_t>(0, rank));
   bool keep = n.getFlag("keepdims", true);
   for (auto [index, dim] : llvm::enumerate(dims)) {
     bool isReduced = llvm::is_contained(reduction.axes, index);
@@ -35,6 +77,10 @@ static Reduction getReduction(NodeImporter &n, int64_t inputSince) {
       reduction.result.push_back(reduction.kept.back());
   }
   return reduction;
+}
+
+static Value getInput(NodeImporter &n, const Reduction &reduction) {
+  return reduction.input ? reduction.input : n.getTensor(0);
 }
 
 static void finishReduction(NodeImporter &n, Value value, const Reduction &reduction) {
@@ -46,7 +92,7 @@ static bool followReduction(NodeImporter &n, const Reduction &reduction, DimAttr
                             llvm::function_ref<DimAttr(DimAttr, DimAttr)> combine) {
   std::optional<Dims> contents = n.getContents(0);
   RankedTensorType type = n.getTensorType(0);
-  if (!contents || type.getRank() != 1 || reduction.axes.empty() || (!start && contents->empty()))
+  if (!contents || type.getRank() != 1 || reduction.input || reduction.axes.empty() || (!start && contents->empty()))
     return false;
   DimAttr result = start ? start : contents->front();
   for (DimAttr dim : ArrayRef<DimAttr>(*contents).drop_front(start ? 0 : 1))
@@ -60,12 +106,12 @@ static bool followReduction(NodeImporter &n, const Reduction &reduction, DimAttr
 static void importReduceSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 13);
   if (!followReduction(n, reduction, n.dim(0), addDims))
-    finishReduction(n, n.reduce(ReduceKind::sum, n.getTensor(0), reduction.axes), reduction);
+    finishReduction(n, n.reduce(ReduceKind::sum, getInput(n, reduction), reduction.axes), reduction);
 }
 static void importReduceProd(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
   if (!followReduction(n, reduction, n.dim(1), mulDims))
-    finishReduction(n, n.reduce(ReduceKind::prod, n.getTensor(0), reduction.axes), reduction);
+    finishReduction(n, n.reduce(ReduceKind::prod, getInput(n, reduction), reduction.axes), reduction);
 }
 
 static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind,
@@ -73,7 +119,7 @@ static void importExtremum(NodeImporter &n, ReduceKind kind, ReduceKind boolKind
   Reduction reduction = getReduction(n, 18);
   if (followReduction(n, reduction, DimAttr(), combine))
     return;
-  Value input = n.getTensor(0);
+  Value input = getInput(n, reduction);
   finishReduction(n, n.reduce(elementOf(input).isInteger(1) ? boolKind : kind, input, reduction.axes), reduction);
 }
 static void importReduceMax(NodeImporter &n) { importExtremum(n, ReduceKind::max, ReduceKind::or_, maxDims); }
@@ -81,13 +127,13 @@ static void importReduceMin(NodeImporter &n) { importExtremum(n, ReduceKind::min
 
 static void importReduceMean(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value input = n.getTensor(0);
+  Value input = getInput(n, reduction);
   finishReduction(n, n.cast(n.mean(n.widen(input), reduction.axes), elementOf(input)), reduction);
 }
 
 static void importReduceL1(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  finishReduction(n, n.reduce(ReduceKind::sum, n.emit<AbsOp>(n.getTensor(0)), reduction.axes), reduction);
+  finishReduction(n, n.reduce(ReduceKind::sum, n.emit<AbsOp>(getInput(n, reduction)), reduction.axes), reduction);
 }
 
 static Value sumOfSquares(NodeImporter &n, Value value, const Reduction &reduction) {
@@ -95,7 +141,7 @@ static Value sumOfSquares(NodeImporter &n, Value value, const Reduction &reducti
 }
 static void importReduceL2(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value input = n.getTensor(0);
+  Value input = getInput(n, reduction);
   Type type = elementOf(input);
   // The root of an integer is rounded down to one.
   Value value = isa<FloatType>(type) ? n.widen(input) : n.cast(input, n.builder.getF64Type());
@@ -103,20 +149,20 @@ static void importReduceL2(NodeImporter &n) {
 }
 static void importReduceSumSquare(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value input = n.getTensor(0);
+  Value input = getInput(n, reduction);
   finishReduction(n, n.cast(sumOfSquares(n, n.widen(input), reduction), elementOf(input)), reduction);
 }
 
 static void importReduceLogSum(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value input = n.getTensor(0);
+  Value input = getInput(n, reduction);
   Value sum = n.reduce(ReduceKind::sum, n.widen(input), reduction.axes);
   finishReduction(n, n.cast(n.emit<LogOp>(sum), elementOf(input)), reduction);
 }
 
 static void importReduceLogSumExp(NodeImporter &n) {
   Reduction reduction = getReduction(n, 18);
-  Value original = n.getTensor(0), input = n.widen(original);
+  Value original = getInput(n, reduction), input = n.widen(original);
   if (reduction.axes.empty())
     return n.setOutput(0, original);
   // ln(sum of e^(x - m)) + m with m the greatest element, or 0 where that is infinite.

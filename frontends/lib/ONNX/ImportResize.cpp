@@ -121,7 +121,7 @@ static void importResize(NodeImporter &n) {
   std::optional<SmallVector<double>> scales;
   Dims sizes;
   if (hasSizes) {
-    sizes = n.getIntegers(3);
+    sizes = n.getIntegers(3, axes.size());
   } else if (n.hasInput(scalesInput)) {
     scales = n.getConstantNumbers(scalesInput);
     if (!scales)

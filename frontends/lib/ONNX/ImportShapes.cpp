@@ -1,5 +1,6 @@
 // Ops that give elements another shape or order.
 #include "OpFunctions.h"
+#include "RunTimeLists.h"
 
 using namespace mlir;
 
@@ -119,6 +120,7 @@ static void importFlatten(NodeImporter &n) {
 }
 
 /// Axes are an attribute before version 13, and an input from there on.
+static bool hasRunTimeAxes(NodeImporter &n) { return n.version >= 13 && n.hasInput(1) && !n.getConstantIntegers(1); }
 static std::optional<SmallVector<int64_t>> getAxesBefore13(NodeImporter &n) {
   if (n.version < 13)
     return n.getInts("axes");
@@ -127,7 +129,23 @@ static std::optional<SmallVector<int64_t>> getAxesBefore13(NodeImporter &n) {
   return std::nullopt;
 }
 
+/// Squeeze by axes that only the call knows. There are as many as dimensions are left out.
+static void squeezeAtRunTime(NodeImporter &n) {
+  Dims input = n.getDims(0);
+  int64_t rank = input.size();
+  std::string name = n.proto.input(1);
+  Value list = n.getRunTimeIntegers(1);
+  Value isSqueezed = markAxes(n, checkAxes(n, list, rank, name), rank), sizes = n.emitList(input);
+  for (DimAttr size : n.bindElements(n.emit<SelectOp>(isSqueezed, sizes, n.splatLike(1, sizes)), name + ".squeezed"))
+    n.require(ConstraintKind::equal, size, n.dim(1));
+  Dims result = n.bindElements(leaveOutMarked(n, sizes, isSqueezed, rank - typeOf(list).getNumElements()),
+                               n.proto.output(0) + ".shape");
+  n.setOutput(0, n.reshape(n.getTensor(0), result));
+}
+
 static void importSqueeze(NodeImporter &n) {
+  if (hasRunTimeAxes(n))
+    return squeezeAtRunTime(n);
   Dims input = n.getDims(0), dims;
   std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
   SmallVector<int64_t> axes;
@@ -147,14 +165,26 @@ static void importSqueeze(NodeImporter &n) {
   reshapeOutput(n, dims);
 }
 
+static int64_t getUnsqueezedRank(NodeImporter &n, size_t axes) {
+  size_t rank = n.getDims(0).size() + axes;
+  if (rank > maxRank)
+    throwUnsupported("expects at most " + Twine(maxRank) + " dimensions, got " + Twine(rank));
+  return rank;
+}
+
 static void importUnsqueeze(NodeImporter &n) {
   Dims input = n.getDims(0), dims;
+  if (hasRunTimeAxes(n)) {
+    Value list = n.getRunTimeIntegers(1);
+    int64_t rank = getUnsqueezedRank(n, typeOf(list).getNumElements());
+    Value isNew = markAxes(n, checkAxes(n, list, rank, n.proto.input(1)), rank);
+    dims = n.bindElements(fillUnmarked(n, n.emitList(input), isNew, 1), n.proto.output(0) + ".shape");
+    return n.setOutput(0, n.reshape(n.getTensor(0), dims));
+  }
   std::optional<SmallVector<int64_t>> listed = getAxesBefore13(n);
   if (!listed)
     throwInvalid("expects 'axes', got none");
-  if (input.size() + listed->size() > maxRank)
-    throwUnsupported("expects at most " + Twine(maxRank) + " dimensions, got " + Twine(input.size() + listed->size()));
-  int64_t rank = input.size() + listed->size();
+  int64_t rank = getUnsqueezedRank(n, listed->size());
   SmallVector<int64_t> axes = n.normalizeAxes(*listed, rank, "axes");
   size_t next = 0;
   for (int64_t i = 0; i < rank; ++i)
@@ -189,7 +219,7 @@ static void importExpand(NodeImporter &n) {
 }
 
 static void importTile(NodeImporter &n) {
-  Dims input = n.getDims(0), repeats = n.getIntegers(1);
+  Dims input = n.getDims(0), repeats = n.getIntegers(1, input.size());
   if (repeats.size() != input.size())
     throwInvalid("expects one entry of 'repeats' for each of the " + Twine(input.size()) + " dimensions, got " +
                  Twine(repeats.size()));
@@ -237,7 +267,7 @@ static void importSplit(NodeImporter &n) {
   DimAttr size = dims[axis];
   Dims sizes;
   if (n.version >= 13 && n.hasInput(1)) {
-    sizes = n.getIntegers(1);
+    sizes = n.getIntegers(1, count);
   } else if (std::optional<SmallVector<int64_t>> listed = n.version < 13 ? n.getInts("split") : std::nullopt) {
     for (int64_t part : *listed)
       sizes.push_back(n.dim(part));

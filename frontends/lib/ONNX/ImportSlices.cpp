@@ -1,5 +1,6 @@
 // Slices and padding, with bounds that may be expressions.
 #include "OpFunctions.h"
+#include "RunTimeLists.h"
 
 using namespace mlir;
 
@@ -58,13 +59,11 @@ static Range clampRange(DimAttr start, DimAttr end, int64_t step, DimAttr size) 
 }
 
 /// A slice bound that only the data knows: counted from the end and clamped by the program, then read back.
-static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> steps) {
+static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes) {
   RankedTensorType type = n.getTensorType(index);
   if (type.getRank() != 1 || !type.hasStaticShape() || type.getNumElements() != static_cast<int64_t>(sizes.size()))
     throwUnsupported("expects input " + Twine(index) + " to be a list of " + Twine(sizes.size()) + " integers, got " +
                      describe(type));
-  if (llvm::any_of(steps, [](int64_t step) { return step < 0; }))
-    throwUnsupported("slices backwards between bounds that are known at run time only are not imported");
   Type i64 = n.builder.getI64Type();
   Value list = n.cast(n.getTensor(index), i64), zero = n.emitScalar(0, i64);
   Dims bounds;
@@ -77,6 +76,104 @@ static Dims bindBounds(NodeImporter &n, unsigned index, ArrayRef<DimAttr> sizes,
     bounds.push_back(n.bindSymbol(bound, n.proto.input(index) + "[" + Twine(i) + "]"));
   }
   return bounds;
+}
+
+static void normalizeSlicedAxes(NodeImporter &n, MutableArrayRef<int64_t> axes, int64_t rank) {
+  (void)n.normalizeAxes(axes, rank, "axes");
+  for (int64_t &axis : axes)
+    axis = n.normalizeAxis(axis, rank, "axes");
+}
+
+static void limitSteps(MutableArrayRef<int64_t> steps) {
+  for (int64_t &step : steps) {
+    if (step == 0 || step < -INT32_MAX)
+      throwInvalid("expects 'steps' that are not 0 and above -2147483648, got " + Twine(step));
+    // A longer step takes one element all the same.
+    step = std::min<int64_t>(step, INT32_MAX);
+  }
+}
+
+/// A slice whose axes or steps only the call knows, or one backwards between bounds that it knows: the program finds
+/// the first place and the number of places in each dimension.
+static void sliceAtRunTime(NodeImporter &n, std::optional<SmallVector<int64_t>> knownAxes,
+                           std::optional<SmallVector<int64_t>> knownSteps) {
+  Dims input = n.getDims(0);
+  int64_t rank = input.size();
+  if (knownAxes)
+    normalizeSlicedAxes(n, *knownAxes, rank);
+  if (knownSteps)
+    limitSteps(*knownSteps);
+  DimAttr count = knownAxes ? n.dim(knownAxes->size()) : n.getDims(1)[0];
+  auto getList = [&](unsigned index) {
+    Value list = n.getRunTimeList(index);
+    DimAttr have = vx::getDim(typeOf(list), 0);
+    n.require(ConstraintKind::equal, have, count);
+    return n.reshape(list, count);
+  };
+  Value starts = getList(1), ends = getList(2), steps = n.hasInput(4) ? getList(4) : n.splatLike(1, starts);
+  if (!knownSteps) {
+    if (std::optional<int64_t> known = count.asConstant(); known && *known <= maxRank) {
+      (void)n.bindElements(n.emit<AbsOp>(steps), n.proto.input(4), 1); // 0 is none
+    } else {
+      Value isNone = n.emit<CompareOp>(ComparePredicate::eq, steps, n.splatLike(0, steps));
+      Value nones = n.reduce(ReduceKind::sum, n.cast(isNone, n.builder.getI64Type()), int64_t(0));
+      n.require(ConstraintKind::equal, n.bindSymbol(nones, n.proto.input(4) + ".zeros"), n.dim(0));
+    }
+  }
+  // One longer than any dimension takes one element all the same.
+  steps = n.emit<MaxOp>(n.emit<MinOp>(steps, n.splatLike(INT32_MAX, steps)), n.splatLike(-INT32_MAX, steps));
+
+  SmallVector<int64_t> places; // the dimensions that may be sliced
+  if (knownAxes)
+    llvm::append_range(places, *knownAxes);
+  else
+    llvm::append_range(places, llvm::seq<int64_t>(0, rank));
+  Dims sliced;
+  for (int64_t place : places)
+    sliced.push_back(input[place]);
+  Value sizes = n.emitList(sliced), zero = n.splatLike(0, sizes), one = n.splatLike(1, sizes);
+  if (!knownAxes) {
+    Value axes = n.hasInput(3) ? getList(3) : n.emitAs<IotaOp>(typeOf(starts), 0);
+    axes = checkAxes(n, axes, rank, n.hasInput(3) ? n.proto.input(3) : n.proto.input(1));
+    starts = spreadOverAxes(n, starts, axes, zero);
+    ends = spreadOverAxes(n, ends, axes, sizes);
+    steps = spreadOverAxes(n, steps, axes, one);
+  }
+  auto select = [&](Value condition, Value then, Value otherwise) {
+    return n.emit<SelectOp>(condition, then, otherwise);
+  };
+  auto isBelow = [&](Value lhs, Value rhs) { return n.emit<CompareOp>(ComparePredicate::lt, lhs, rhs); };
+  auto fromStart = [&](Value bound) { return select(isBelow(bound, zero), n.emit<AddOp>(bound, sizes), bound); };
+  Value isBackwards = isBelow(steps, zero), strides = n.emit<MaxOp>(n.emit<AbsOp>(steps), one);
+  // Forwards from [0, size] to [0, size], backwards from [0, last] to [-1, last]; of no elements the last is -1.
+  Value high = select(isBackwards, n.emit<SubOp>(sizes, one), sizes);
+  Value from = n.emit<MinOp>(n.emit<MaxOp>(fromStart(starts), zero), high);
+  Value low = select(isBackwards, n.emit<NegOp>(one), zero);
+  Value to = n.emit<MaxOp>(n.emit<MinOp>(fromStart(ends), high), low);
+  Value distance = select(isBackwards, n.emit<SubOp>(from, to), n.emit<SubOp>(to, from));
+  distance = n.emit<MaxOp>(distance, zero);
+  Value counts = n.emit<DivOp>(n.emit<SubOp>(n.emit<AddOp>(distance, strides), one), strides);
+
+  Dims results = n.bindElements(counts, n.proto.output(0) + ".shape");
+  Value value = n.getTensor(0);
+  if (knownSteps && llvm::all_of(*knownSteps, [](int64_t step) { return step == 1; })) {
+    Dims bound = n.bindElements(from, n.proto.output(0) + ".start"), offsets(rank, n.dim(0)), all = input;
+    for (auto [i, place] : llvm::enumerate(places)) {
+      offsets[place] = bound[i];
+      all[place] = results[i];
+    }
+    return n.setOutput(0, n.slice(value, offsets, all, SmallVector<int64_t>(rank, 1)));
+  }
+  for (auto [i, place] : llvm::enumerate(places)) {
+    RankedTensorType type = makeTensorType(results[i], n.builder.getI64Type());
+    auto spread = [&](Value list) {
+      return n.broadcastInDim(n.slice(list, n.dim(i), n.dim(1), 1), results[i], int64_t(0));
+    };
+    Value indices = n.emit<MulOp>(n.emitAs<IotaOp>(type, 0), spread(steps));
+    indices = n.emit<AddOp>(indices, spread(from));
+    value = n.emit<GatherOp>(value, indices, place, IntegerAttr(), /*in_range=*/true);
+  }
+  n.setOutput(0, value);
 }
 
 static void importSlice(NodeImporter &n) {
@@ -99,45 +196,45 @@ static void importSlice(NodeImporter &n) {
     starts = toDims(*from);
     ends = toDims(*to);
     count = starts.size();
-    if (auto listed = n.getInts("axes"))
-      axes = *listed;
+    axes = n.getInts("axes").value_or(llvm::to_vector(llvm::seq<int64_t>(0, std::min<int64_t>(count, maxRank))));
   } else {
     RankedTensorType listType = n.getTensorType(1);
-    if (listType.getRank() != 1 || !listType.hasStaticShape() || !isa<IntegerType>(listType.getElementType()))
-      throwUnsupported("expects 'starts' to be a list of known length, got " + describe(listType));
-    count = listType.getNumElements();
+    if (listType.getRank() != 1 || !isa<IntegerType>(listType.getElementType()))
+      throwInvalid("expects 'starts' to be a list of integers, got " + describe(listType));
+    std::optional<SmallVector<int64_t>> knownAxes, knownSteps = SmallVector<int64_t>();
     if (n.hasInput(3))
-      axes = n.getConstantIntegers(3);
+      knownAxes = n.getConstantIntegers(3);
+    else if (listType.hasStaticShape())
+      knownAxes = llvm::to_vector(llvm::seq<int64_t>(0, std::min<int64_t>(listType.getNumElements(), maxRank)));
     if (n.hasInput(4))
-      steps = n.getConstantIntegers(4);
+      knownSteps = n.getConstantIntegers(4);
     startsKnown = n.getContents(1).has_value();
     endsKnown = n.getContents(2).has_value();
+    bool isBackwards = knownSteps && llvm::any_of(*knownSteps, [](int64_t step) { return step < 0; });
+    if (!listType.hasStaticShape() || !knownAxes || !knownSteps || (isBackwards && !(startsKnown && endsKnown)))
+      return sliceAtRunTime(n, std::move(knownAxes), std::move(knownSteps));
+    count = listType.getNumElements();
+    axes = *knownAxes;
+    steps = *knownSteps;
     if (startsKnown)
       starts = *n.getContents(1);
     if (endsKnown)
       ends = *n.getContents(2);
   }
-  if (axes.empty() && !(n.version >= 10 && n.hasInput(3)))
-    llvm::append_range(axes, llvm::seq<int64_t>(0, std::min<int64_t>(count, maxRank)));
   if (steps.empty())
     steps.assign(axes.size(), 1);
   if (axes.size() != count || steps.size() != count || (startsKnown && starts.size() != count) ||
       (endsKnown && ends.size() != count))
     throwInvalid("expects as many 'ends', 'axes' and 'steps' as 'starts', of which there are " + Twine(count));
-  (void)n.normalizeAxes(axes, rank, "axes");
+  normalizeSlicedAxes(n, axes, rank);
+  limitSteps(steps);
   Dims sizes;
-  for (auto [axis, step] : llvm::zip(axes, steps)) {
-    axis = n.normalizeAxis(axis, rank, "axes");
+  for (int64_t axis : axes)
     sizes.push_back(input[axis]);
-    if (step == 0 || step < -INT32_MAX)
-      throwInvalid("expects 'steps' that are not 0 and above -2147483648, got " + Twine(step));
-    // A longer step takes one element all the same.
-    step = std::min<int64_t>(step, INT32_MAX);
-  }
   if (!startsKnown)
-    starts = bindBounds(n, 1, sizes, steps);
+    starts = bindBounds(n, 1, sizes);
   if (!endsKnown)
-    ends = bindBounds(n, 2, sizes, steps);
+    ends = bindBounds(n, 2, sizes);
 
   Dims offsets(rank, n.dim(0)), results = input;
   SmallVector<int64_t> strides(rank, 1);
@@ -180,6 +277,19 @@ static Value padFromInside(NodeImporter &n, Value value, int64_t axis, DimAttr l
   return n.emit<GatherOp>(value, places, axis, IntegerAttr());
 }
 
+/// The pads of all dimensions where only the call knows to which axes those of the node belong.
+static Value spreadPads(NodeImporter &n, int64_t rank) {
+  Value list = n.getRunTimeList(1), axes = n.getRunTimeList(3);
+  DimAttr count = vx::getDim(typeOf(axes), 0), pads = mulDims(count, n.dim(2));
+  n.require(ConstraintKind::equal, vx::getDim(typeOf(list), 0), pads);
+  list = n.reshape(list, pads);
+  axes = checkAxes(n, axes, rank, n.proto.input(3));
+  Value none = n.splat(0, makeTensorType(n.dim(rank), n.builder.getI64Type()));
+  Value low = spreadOverAxes(n, n.slice(list, n.dim(0), count, 1), axes, none);
+  Value high = spreadOverAxes(n, n.slice(list, count, count, 1), axes, none);
+  return n.emit<ConcatOp>(ValueRange{low, high}, 0);
+}
+
 static void importPad(NodeImporter &n) {
   Value input = n.getTensor(0);
   Type elementType = elementOf(input);
@@ -188,7 +298,7 @@ static void importPad(NodeImporter &n) {
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     throwInvalid("expects 'mode' to be constant, reflect, edge or wrap, got '" + mode + "'");
   Dims pads, cuts;
-  bool isRunTime = false;
+  bool isRunTime = false, isSpread = false; // over axes that only the call knows
   Value value;
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   if (n.version < 11) {
@@ -204,13 +314,17 @@ static void importPad(NodeImporter &n) {
       pads = *n.getContents(1);
     value = n.hasInput(2) ? n.reshape(n.getTensor(2), {}) : n.emitScalar(0, elementType);
     if (n.hasInput(3)) {
-      axes = n.getConstantIntegers(3);
-      (void)n.normalizeAxes(axes, rank, "axes");
+      std::optional<SmallVector<int64_t>> listed = n.getConstantIntegers(3);
+      isSpread = !listed;
+      if (listed) {
+        axes = *listed;
+        (void)n.normalizeAxes(axes, rank, "axes");
+      }
     }
   }
-  if (isRunTime) {
+  if (isRunTime || isSpread) {
     // A negative amount cuts off.
-    Value list = n.getRunTimeIntegers(1), zero = n.splatLike(0, list);
+    Value list = isSpread ? spreadPads(n, rank) : n.getRunTimeIntegers(1, 2 * axes.size()), zero = n.splatLike(0, list);
     pads = n.bindElements(n.emit<MaxOp>(list, zero), n.proto.input(1));
     cuts = n.bindElements(n.emit<MaxOp>(n.emit<NegOp>(list), zero), n.proto.input(1) + "_cut");
   }
@@ -248,9 +362,10 @@ static void importPad(NodeImporter &n) {
 
 static void importCenterCropPad(NodeImporter &n) {
   Value value = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(value)), sizes = n.getIntegers(1), result = dims;
+  Dims dims = vx::getDims(typeOf(value)), result = dims;
   int64_t rank = dims.size();
   auto axes = n.getInts("axes").value_or(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+  Dims sizes = n.getIntegers(1, axes.size());
   (void)n.normalizeAxes(axes, rank, "axes");
   if (sizes.size() != axes.size())
     throwInvalid("expects one size for each of " + Twine(axes.size()) + " axes as input 1, got " + Twine(sizes.size()));

@@ -61,13 +61,13 @@ std::optional<Dims> NodeImporter::getContents(Entry &entry) {
   return entry.contents;
 }
 
-Dims NodeImporter::getIntegers(unsigned index) {
+Dims NodeImporter::getIntegers(unsigned index, std::optional<int64_t> count) {
   RankedTensorType type = getTensorType(index);
   if (type.getRank() > 1 || !isa<IntegerType>(type.getElementType()))
     throwInvalid("expects a list of integers as input " + Twine(index) + ", got " + describe(type));
   if (std::optional<Dims> contents = getContents(index))
     return *contents;
-  Dims symbols = bindElements(getRunTimeIntegers(index), proto.input(index));
+  Dims symbols = bindElements(getRunTimeIntegers(index, count), proto.input(index));
   Entry &entry = getEntry(index);
   if (model.builder.getInsertionBlock() == entry.block) {
     entry.contents = symbols;
@@ -76,22 +76,30 @@ Dims NodeImporter::getIntegers(unsigned index) {
   return symbols;
 }
 
-Value NodeImporter::getRunTimeIntegers(unsigned index) {
+Value NodeImporter::getRunTimeIntegers(unsigned index, std::optional<int64_t> count) {
   RankedTensorType type = getTensorType(index);
-  if (!type.hasStaticShape())
+  if (type.hasStaticShape())
+    count = type.getNumElements();
+  if (!count)
     throwUnsupported("expects input " + Twine(index) + " ('" + proto.input(index) +
                      "') to be a list of known length, got " + describe(type));
-  int64_t count = type.getNumElements();
-  if (count > maxRank)
+  if (*count > maxRank)
     throwUnsupported("expects at most " + Twine(maxRank) + " values that are known at run time only in input " +
-                     Twine(index) + ", got " + Twine(count));
-  return cast(reshape(getTensor(index), dim(count)), model.builder.getI64Type());
+                     Twine(index) + ", got " + Twine(*count));
+  return cast(reshape(getTensor(index), dim(*count)), model.builder.getI64Type());
 }
 
-Dims NodeImporter::bindElements(Value list, const Twine &name) {
+Value NodeImporter::getRunTimeList(unsigned index) {
+  RankedTensorType type = getTensorType(index);
+  if (type.getRank() > 1 || !isa<IntegerType>(type.getElementType()))
+    throwInvalid("expects a list of integers as input " + Twine(index) + ", got " + describe(type));
+  return cast(type.getRank() == 0 ? reshape(getTensor(index), dim(1)) : getTensor(index), model.builder.getI64Type());
+}
+
+Dims NodeImporter::bindElements(Value list, const Twine &name, int64_t min) {
   Dims symbols;
   for (int64_t i = 0; i < typeOf(list).getNumElements(); ++i)
-    symbols.push_back(bindSymbol(reshape(slice(list, dim(i), dim(1), 1), {}), name + "[" + Twine(i) + "]"));
+    symbols.push_back(bindSymbol(reshape(slice(list, dim(i), dim(1), 1), {}), name + "[" + Twine(i) + "]", min));
   return symbols;
 }
 
@@ -101,15 +109,21 @@ Value NodeImporter::emitList(ArrayRef<DimAttr> values) {
   return model.materialize(entry);
 }
 
-SmallVector<int64_t> NodeImporter::getConstantIntegers(unsigned index) {
-  std::optional<Dims> contents = getContents(index);
+std::optional<SmallVector<int64_t>> NodeImporter::getConstantIntegers(unsigned index) {
+  RankedTensorType type = getTensorType(index);
+  if (!isa<IntegerType>(type.getElementType()) || type.getRank() > 1)
+    throwInvalid("expects a list of integers as input " + Twine(index) + ", got " + describe(type));
   SmallVector<int64_t> values;
-  if (contents)
-    for (DimAttr dim : *contents)
-      if (std::optional<int64_t> value = dim.asConstant())
-        values.push_back(*value);
-  if (!contents || values.size() != contents->size())
-    throwUnsupported("expects input " + Twine(index) + " ('" + proto.input(index) + "') to be constant integers");
+  if (type.hasStaticShape() && type.getNumElements() == 0)
+    return values;
+  std::optional<Dims> contents = getContents(index);
+  if (!contents)
+    return std::nullopt;
+  for (DimAttr dim : *contents) {
+    if (!dim.asConstant())
+      return std::nullopt;
+    values.push_back(*dim.asConstant());
+  }
   return values;
 }
 

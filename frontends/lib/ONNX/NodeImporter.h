@@ -33,12 +33,15 @@ public:
   /// The elements of an integer input where they are known as expressions.
   std::optional<Dims> getContents(unsigned index) { return getContents(getEntry(index)); }
   static std::optional<Dims> getContents(Entry &entry);
-  /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols.
-  Dims getIntegers(unsigned index);
+  /// The elements of a 1-D (or scalar) integer input as expressions; data is read back and bound to new symbols. With
+  /// `count` a list of a length that the call decides is to have as many elements; without it there is no such list.
+  Dims getIntegers(unsigned index, std::optional<int64_t> count = std::nullopt);
   /// The same list as an i64 tensor of rank 1, where it is known at run time only.
-  mlir::Value getRunTimeIntegers(unsigned index);
-  /// As `getIntegers`, but throws unless they are constants.
-  llvm::SmallVector<int64_t> getConstantIntegers(unsigned index);
+  mlir::Value getRunTimeIntegers(unsigned index, std::optional<int64_t> count = std::nullopt);
+  /// The same, of any length that the call decides.
+  mlir::Value getRunTimeList(unsigned index);
+  /// The same elements where they are constants, or there are none.
+  std::optional<llvm::SmallVector<int64_t>> getConstantIntegers(unsigned index);
   /// The elements of a constant input as numbers; nothing when it is not a constant of at most `maxContents` elements.
   std::optional<llvm::SmallVector<double>> getConstantNumbers(unsigned index);
 
@@ -75,7 +78,7 @@ public:
   /// Reads a scalar of an integer type back and binds it to a new symbol. A value below `min` fails the call.
   DimAttr bindSymbol(mlir::Value scalar, const llvm::Twine &name, int64_t min = 0);
   /// The same for each element of a list of static length.
-  Dims bindElements(mlir::Value list, const llvm::Twine &name);
+  Dims bindElements(mlir::Value list, const llvm::Twine &name, int64_t min = 0);
   /// An i64 tensor of rank 1 with these elements.
   mlir::Value emitList(llvm::ArrayRef<DimAttr> values);
 

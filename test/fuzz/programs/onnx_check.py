@@ -73,7 +73,7 @@ class OnnxBatch(Batch):
     def bad_calls(self):
         yield from super().bad_calls()
         for index, program in enumerate(self.programs):
-            lists = {id(op.operands[place]) for op in program.all_ops() for place in onnx_ops.LISTS.get(op.kind, ())}
+            lists = {id(value) for op in program.all_ops() for value in onnx_ops.operands_at(op, onnx_ops.LISTS)}
             for value in program.inputs:
                 if id(value) in lists and not value.constant:
                     array = value.array(program.seed, program.runs[0])

@@ -10,7 +10,8 @@ from program import ACCUMULATOR, EPSILON, FLOATS, Input, Op, Region, Value, plus
 from vx_ops import SIZES, Generator, limits, window_size
 
 OPSET = 18
-LISTS = {"Reshape": (1,), "Expand": (1,), "Slice": (1, 2)}  # operands that may be known at run time only
+REDUCTIONS = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceSumSquare")
+LISTS = {"Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Squeeze": (1,), "Unsqueeze": (1,), **dict.fromkeys(REDUCTIONS, (1,))}  # operands that may be known at run time only
 KNOWN = {**LISTS, "Conv": (1,), "ConvTranspose": (1,)}  # operands whose sizes the model says
 GENERATORS = {}
 ONNX_TYPE = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "f64": TensorProto.DOUBLE, "i1": TensorProto.BOOL, "i32": TensorProto.INT32,
@@ -25,6 +26,11 @@ def generates(*names, weight=1.0):
     return register
 
 
+def operands_at(op, places):
+    """The operands of `op` at its kind's `places`, those that it has."""
+    return [op.operands[place] for place in places.get(op.kind, ()) if place < len(op.operands)]
+
+
 class OnnxGenerator(Generator):
     MANY_SYMBOLS = 0  # a matter of planning, which is the same for all frontends
 
@@ -35,7 +41,7 @@ class OnnxGenerator(Generator):
         program = super().program()
         if program is not None and self.chance(0.5):
             # The sizes of a filter and the length of a list are known, so those of what they are made of are, too.
-            known = sources(program, [op.operands[place] for op in program.all_ops() for place in KNOWN.get(op.kind, ())])
+            known = sources(program, [value for op in program.all_ops() for value in operands_at(op, KNOWN)])
             for value in program.inputs:
                 if value.constant or value.binds or id(value) in known:
                     continue
@@ -59,8 +65,7 @@ class OnnxGenerator(Generator):
                 operand = value
             values.append(operand)
         for place in LISTS.get(kind, ()):
-            # Slices backwards between bounds of the run are refused.
-            if values[place].fixed and not (kind == "Slice" and values[-1].low < 0) and self.chance(0.3):
+            if place < len(values) and values[place].fixed and self.chance(0.3):
                 values[place].constant = values[place].fixed = False
         result = self.emit(kind, values, dtype, dims, attributes, low, high, exact, special, inner, outer)
         return result

@@ -534,16 +534,23 @@ TEST(ImportSlices, ReasonsOfSlice) {
                 "expects 'steps' that are not 0 and above -2147483648, got 0");
   expectInvalid(slice({4}, {list("starts", {0}), list("ends", {1}), list("axes", {1}), list("steps", {1})}),
                 "expects 'axes' from -1 to 0, got 1");
-  expectUnsupported(one(node("Slice", {"a", "b", "c"}, {"y"}), {f32({4}), i64({"n"}), i64({"n"})}),
-                    "expects 'starts' to be a list of known length, got 'i64[n]'");
+  expectInvalid(one(node("Slice", {"a", "b", "b"}, {"y"}), {f32({4}), f32({1})}),
+                "expects 'starts' to be a list of integers, got 'f32[1]'");
   expectUnsupported(one(node("Slice", {"a", "starts", "b"}, {"y"}), {f32({4}), i64({2})}, {list("starts", {0})}),
                     "expects input 2 to be a list of 1 integers, got 'i64[2]'");
-  expectUnsupported(one(node("Slice", {"a", "b", "b", "axes", "steps"}, {"y"}), {f32({4}), i64({1})},
-                        {list("axes", {0}), list("steps", {-1})}),
-                    "slices backwards between bounds that are known at run time only are not imported");
+  expectInvalid(one(node("Slice", {"a", "b", "b", "", "b"}, {"y"}), {f32({4}), i64({2})}),
+                "expects 'axes' from -1 to 0, got 1");
+}
+
+TEST(RunTimeLists, Reasons) {
+  expectInvalid(one(node("Unsqueeze", {"a", "b"}, {"y"}), {f32({4}), f32({1})}),
+                "expects a list of integers as input 1, got 'f32[1]'");
+  expectInvalid(one(node("ReduceSum", {"a", "b"}, {"y"}), {f32({4}), i64({2})}), "expects at most 1 axes, got 2");
   expectUnsupported(
-      one(node("Slice", {"a", "starts", "starts", "b"}, {"y"}), {f32({4}), i64({1})}, {list("starts", {0})}),
-      "expects input 3 ('b') to be constant integers");
+      one(node("ReduceSum", {"a", "b"}, {"y"}, {attribute("keepdims", int64_t(0))}), {f32({4}), i64({"n"})}),
+      "expects input 1 ('b') to be a list of known length where dimensions are left out, got 'i64[n]'");
+  expectUnsupported(one(node("Squeeze", {"a", "b"}, {"y"}), {f32({4}), i64({"n"})}),
+                    "expects input 1 ('b') to be a list of known length, got 'i64[n]'");
 }
 
 TEST(ImportSlices, ReasonsOfCenterCropPad) {
