@@ -115,6 +115,7 @@ CALLS = [
     Call("Slice", {"x": ones(5, 2), "s": (i64(0, 1), ["K"]), "e": (i64(3), ["L"])}, equal("L", "K", (1, 2)), code=2),
     Call("Pad", {"x": ones(5, 2), "p": (i64(0, 1, 2), ["K"]), "v": None, "a": i64(1)}, equal("K", 2, (3, 2)), code=2),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": None, "t": i64(1, 1, -2, 4)}, size("t[2]", -2), mode="nearest"),
+    Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": np.array([1, 1, 0, 2], np.float32)}, equal("s.above_0", 4, (3, 4)), mode="linear"),
     # Sizes that a node before it decided: by the tensor's name and axis.
     Call("Add", {"c": np.array(True), "x": (ones(5), ["N"]), "w": (ones(3), ["M"])}, equal("M", "picked.shape[0]", (3, 5), or_one=True),
          before=[helper.make_node("If", ["c"], ["picked"], then_branch=branch(helper.make_node("Identity", ["x"], ["t"])),

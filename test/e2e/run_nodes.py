@@ -61,6 +61,7 @@ def nodes():
         yield Node(f"resize nearest {rounding}", "Resize", {"x": x, "r": None, "s": np.array([1, 1, 2, 0.5], np.float32)}, constants=("s",), mode="nearest",
                    nearest_mode=rounding)
     yield Node("resize of two axes", "Resize", {"x": x, "r": None, "s": np.array([2, 2], np.float32)}, constants=("s",), opset=18, mode="linear", axes=[2, 3])
+    yield from resized()
     yield Node("resize, opset 10", "Resize", {"x": x, "s": np.array([1, 1, 2, 2], np.float32)}, constants=("s",), opset=10, mode="nearest")
     for title, channels, filters, kernel, options in (
             ("plain", 3, 4, (3, 3), {}), ("strided", 3, 4, (2, 2), {"strides": [2, 2]}), ("wide stride", 3, 2, (2, 3), {"strides": [3, 4]}),
@@ -393,6 +394,41 @@ def trees(random):
                    nodes_featureids=fields[0], nodes_modes=numpy_helper.from_array(np.array(fields[1], np.uint8)), nodes_splits=numpy_helper.from_array(np.array(fields[2], kind)),
                    nodes_truenodeids=fields[3], nodes_trueleafs=fields[4], nodes_falsenodeids=fields[5], nodes_falseleafs=fields[6],
                    leaf_weights=numpy_helper.from_array(np.array([weight for weight, _ in leaves], kind)), leaf_targetids=[target for _, target in leaves], **options)
+
+
+def resized():
+    """Cubic and with an antialiasing filter, cut to a roi, in one proportion, of integers, and by scales that the call gives."""
+    random = np.random.default_rng(41)
+    x = random.standard_normal((1, 1, 7, 9)).astype(np.float32)
+    floats, whole = lambda *values: np.array(values, np.float32), lambda *values: np.array(values, np.int64)
+    for coordinates in ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"):
+        for scales in ([2, 1.5], [0.5, 0.8], [3, 0.3]):
+            for outside in (0, 1):
+                yield Node(f"resize cubic {coordinates} by {scales}{', inside' * outside}", "Resize", {"x": x, "r": None, "s": floats(1, 1, *scales)}, terms=16, opset=19, fixed=("t", "s"),
+                           constants=("s",) if outside else (), mode="cubic", coordinate_transformation_mode=coordinates, exclude_outside=outside, cubic_coeff_a=-0.6)
+            for mode in ("nearest", "linear"):
+                yield Node(f"resize {mode} {coordinates} by {scales} of the call", "Resize", {"x": x, "r": None, "s": floats(1, 1, *scales)}, opset=19, fixed=("t", "s"), mode=mode,
+                           coordinate_transformation_mode=coordinates)
+    for mode in ("linear", "cubic"):
+        for sizes in ([3, 4], [5, 20], [2, 1]):
+            for title, constants in (("", ("t",)), (" of the call", ())):
+                yield Node(f"resize {mode} to {sizes}{title} with a filter", "Resize", {"x": x, "r": None, "s": None, "t": whole(1, 1, *sizes)}, terms=40, opset=19, fixed=("t", "s"),
+                           constants=constants, mode=mode, antialias=1, exclude_outside=1)
+        for scales in ([0.4, 0.7], [0.3, 2]):
+            for title, constants in (("", ("s",)), (" of the call", ())):
+                yield Node(f"resize {mode} by {scales}{title} with a filter", "Resize", {"x": x, "r": None, "s": floats(1, 1, *scales)}, terms=40, opset=19, fixed=("t", "s"),
+                           constants=constants, mode=mode, antialias=1, exclude_outside=1)
+    for policy, mode, sizes in itertools.product(("not_larger", "not_smaller"), ("nearest", "linear"), ([3, 8], [14, 11], [10, 4])):
+        yield Node(f"resize {mode} to {sizes}, {policy}", "Resize", {"x": x, "r": None, "s": None, "t": whole(*sizes)}, opset=19, fixed=("t", "s"), constants=("t",) if sizes[0] == 3 else (),
+                   mode=mode, keep_aspect_ratio_policy=policy, axes=[2, 3])
+    for mode, roi in itertools.product(("nearest", "linear"), ([0.2, 0.1, 0.7, 0.9], [0.9, -0.3, 0.1, 1.2])):
+        yield Node(f"resize {mode} of {roi}", "Resize", {"x": x, "r": floats(0, 0, *roi[:2], 1, 1, *roi[2:]), "s": None, "t": whole(1, 1, 5, 4)}, opset=19, fixed=("t", "s"), mode=mode,
+                   coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-3.5)
+    for kind in (np.uint8, np.int8, np.int32):
+        data = random.integers(0, 100, (1, 1, 5, 4)).astype(kind)
+        yield Node(f"resize nearest of {kind.__name__}", "Resize", {"x": data, "r": None, "s": floats(1, 1, 1.7, 2)}, opset=19, fixed=("t", "s"), mode="nearest")
+    for mode in ("nearest", "linear"):
+        yield Node(f"upsample {mode}", "Upsample", {"x": x, "s": floats(1, 1, 2, 3)}, opset=9, mode=mode)
 
 
 def lists_of_the_call():

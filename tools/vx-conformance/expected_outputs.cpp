@@ -26,9 +26,12 @@ struct TextValue {
 
 // Resize has, for align_corners, x_original = x_resized * (length_original - 1) / (length_resized - 1), where
 // length_resized is "the length of the resized tensor", floor(0.6 * 4) = 2: corners meet, and the last element is 4.
-// The file's values divide by 0.6 * 4 - 1, the length before it is rounded down, and end with 3.142857.
+// The file's values divide by 0.6 * 4 - 1, the length before it is rounded down, and end with 3.142857. So it is with
+// three of four places, 0, 1.5 and 3, between which a cubic gives the middle of what rises evenly.
 static const std::vector<TextValue> &textValues() {
-  static const std::vector<TextValue> values = {{"resize_downsample_scales_linear_align_corners", "Y", {1, 4}}};
+  static const std::vector<TextValue> values = {
+      {"resize_downsample_scales_linear_align_corners", "Y", {1, 4}},
+      {"resize_downsample_scales_cubic_align_corners", "Y", {1, 2.5, 4, 7, 8.5, 10, 13, 14.5, 16}}};
   return values;
 }
 

@@ -58,7 +58,8 @@ Value leaveOutMarked(NodeImporter &n, Value list, Value isMarked, int64_t count)
 }
 
 Value fillUnmarked(NodeImporter &n, Value list, Value isMarked, int64_t other) {
-  Value places = countUnmarkedBefore(n, isMarked), isTaken = holdAgainst(n, ComparePredicate::eq, number(n, list), places);
+  Value places = countUnmarkedBefore(n, isMarked),
+        isTaken = holdAgainst(n, ComparePredicate::eq, number(n, list), places);
   Value rows = n.broadcastInDim(list, vx::getDims(typeOf(isTaken)), {0});
   Value taken = n.reduce(ReduceKind::sum, n.emit<SelectOp>(isTaken, rows, n.splatLike(0, rows)), alongList);
   return n.emit<SelectOp>(isMarked, n.splatLike(double(other), taken), taken);

@@ -628,16 +628,21 @@ TEST(ImportResize, Reasons) {
                {floats("scales", {int64_t(scales.size())}, scales)});
   };
   std::vector<float> twice = {1, 1, 2, 2};
-  expectUnsupported(resize(i64({1, 2, 8, 8}), twice), "expects floats to resize, got 'i64[1,2,8,8]'");
-  expectUnsupported(resize(input, twice, {attribute("mode", "cubic")}),
-                    "expects 'mode' to be nearest or linear, got 'cubic'");
-  expectUnsupported(resize(input, twice, {attribute("antialias", int64_t(1))}),
-                    "'antialias' and 'keep_aspect_ratio_policy' are not imported");
-  expectUnsupported(resize(input, twice, {attribute("exclude_outside", int64_t(1))}),
-                    "'exclude_outside' is not imported");
-  expectUnsupported(resize(input, twice, {attribute("coordinate_transformation_mode", "tf_crop_and_resize")}),
-                    "expects 'coordinate_transformation_mode' to be half_pixel, pytorch_half_pixel, align_corners or "
-                    "asymmetric, got 'tf_crop_and_resize'");
+  expectInvalid(resize(input, twice, {attribute("mode", "quadratic")}),
+                "expects 'mode' to be nearest, linear or cubic, got 'quadratic'");
+  expectInvalid(resize(tensorType(BOOL, {1, 2, 8, 8}), twice, {attribute("mode", "linear")}),
+                "expects numbers to take means of, got elements of 'bool'");
+  expectInvalid(resize(input, twice, {attribute("coordinate_transformation_mode", "corners")}),
+                "expects 'coordinate_transformation_mode' to be half_pixel, half_pixel_symmetric, pytorch_half_pixel, "
+                "align_corners, asymmetric or tf_crop_and_resize, got 'corners'");
+  expectInvalid(resize(input, twice, {attribute("keep_aspect_ratio_policy", "larger")}),
+                "expects 'keep_aspect_ratio_policy' to be stretch, not_larger or not_smaller, got 'larger'");
+  expectInvalid(one(node("Resize", {"a", "b", "scales"}, {"y"},
+                         {attribute("coordinate_transformation_mode", "tf_crop_and_resize")}),
+                    {input, f32({4})}, {floats("scales", {4}, twice)}),
+                "expects 'roi' to be a list of 8 floats, got 'f32[4]'");
+  expectUnsupported(resize(input, {1, 1, 1e-10f, 1}, {attribute("mode", "linear"), attribute("antialias", int64_t(1))}),
+                    "expects 'scales' of at least 2^-31 where 'antialias' is set, got 0.000000");
   expectInvalid(resize(input, twice, {attribute("nearest_mode", "middle")}),
                 "expects 'nearest_mode' to be round_prefer_floor, round_prefer_ceil, floor or ceil, got 'middle'");
   expectInvalid(resize(input, {2, 2}), "expects one entry of 'scales' for each of the 4 axes, got 2");
@@ -645,7 +650,12 @@ TEST(ImportResize, Reasons) {
   expectUnsupported(resize(input, {1, 1, 1e20f, 2}),
                     "expects 'scales' between 2^-30 and 2^30, got 100000002004087734272.000000");
   expectInvalid(one(node("Resize", {"a"}, {"y"}), {input}), "expects 'scales' or 'sizes', got neither");
-  expectUnsupported(one(node("Resize", {"a", "", "b"}, {"y"}), {input, f32({4})}), "expects 'scales' to be constant");
+  expectInvalid(one(node("Resize", {"a", "", "b"}, {"y"}), {input, i64({4})}),
+                "expects 'scales' to be a list of floats, got 'i64[4]'");
+  expectInvalid(one(node("Resize", {"a", "", "b"}, {"y"}), {input, f32({3})}),
+                "expects one entry of 'scales' for each of the 4 axes, got 3");
+  expectInvalid(one(node("Resize", {"a", "", "", "b"}, {"y"}), {input, i64({3})}),
+                "expects one entry of 'sizes' for each of the 4 axes, got 3");
 }
 
 TEST(ImportWindows, ReasonsOfConv) {
