@@ -88,6 +88,9 @@ CALLS = [
     Call("GatherND", {"x": (ones(4, 3), ["N", "C"]), "i": (i64([-1], [7]), ["M", 1])}, "index at [1, 0] is 7, allowed is [-4, 4)"),
     Call("ScatterND", {"x": ones(4, 3), "i": i64([1], [4]), "u": ones(2, 3)}, "index at [1, 0] is 4, allowed is [-4, 4)"),
     Call("ScatterND", {"x": (ones(4, 3), ["N", "C"]), "i": (i64([-1, 2], [0, -4]), ["M", 2]), "u": (ones(2), ["M"])}, "index at [1, 1] is -4, allowed is [-3, 3)"),
+    Call("GatherND", {"x": ones(2, 4, 3), "i": np.array([[1], [4]])}, "index at [1, 1] is 4, allowed is [-4, 4)", batch_dims=1),
+    Call("ReverseSequence", {"x": ones(4, 2), "n": i64(4, 5)}, "index at [1] is 5, allowed is [0, 5)"),
+    Call("TensorScatter", {"x": ones(2, 4, 3), "u": ones(2, 2, 3), "i": i64(1, 3)}, "index at [1, 1, 1] is 4, allowed is [0, 4)", opset=24),
     # Lists and scalars of the data.
     Call("Reshape", {"x": ones(2, 3), "s": i64(4, 5)}, equal(6, "s[0] * s[1]", (6, 20))),
     Call("Reshape", {"x": ones(2, 3), "s": i64(-1, 4)}, equal(6, "s[0] * s[1]", (6, 4))),
@@ -114,6 +117,8 @@ CALLS = [
     Call("Slice", {"x": ones(5, 2), "s": i64(0, 1), "e": i64(3, 2), "a": i64(1, 1)}, equal("a.different", 2, (1, 2))),
     Call("Slice", {"x": ones(5, 2), "s": (i64(0, 1), ["K"]), "e": (i64(3), ["L"])}, equal("L", "K", (1, 2)), code=2),
     Call("Pad", {"x": ones(5, 2), "p": (i64(0, 1, 2), ["K"]), "v": None, "a": i64(1)}, equal("K", 2, (3, 2)), code=2),
+    Call("SplitToSequence", {"x": (ones(6), ["N"]), "s": scalar(0)}, at_least("s[0]", 1, 0)),
+    Call("Dropout", {"x": ones(6), "r": np.array(1, np.float32), "t": np.array(True)}, equal("r.from_0_below_1", 1, (0, 1)), seed=5),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": None, "t": i64(1, 1, -2, 4)}, size("t[2]", -2), mode="nearest"),
     Call("Resize", {"x": ones(1, 1, 2, 2), "r": None, "s": np.array([1, 1, 0, 2], np.float32)}, equal("s.above_0", 4, (3, 4)), mode="linear"),
     # Sizes that a node before it decided: by the tensor's name and axis.

@@ -142,6 +142,9 @@ def places():
         yield Node(f"Hardmax along {axis}, opset 11", "Hardmax", {"x": np.round(normal(3, 5, 7))}, opset=11, axis=axis)
         for p in (1, 2):
             yield Node(f"norm {p} to 1 along {axis}", "LpNormalization", {"x": normal(3, 5, 7)}, terms=7, axis=axis, p=p)
+    for groups in (1, 3, 6):
+        yield Node(f"normalized in {groups} groups", "GroupNormalization", {"x": normal(2, 6, 5, 7), "s": normal(6), "b": normal(6)}, terms=230, opset=21, num_groups=groups,
+                   epsilon=1e-3)
     yield Node("mean to 0, variance to 1", "MeanVarianceNormalization", {"x": normal(2, 3, 5, 7)}, terms=80)
     for p, options in ((1, {}), (2, {"pads": [1, 0, 2, 1]}), (3, {"strides": [2, 1]}), (2, {"auto_pad": "SAME_UPPER", "strides": [2, 2]})):
         yield Node(f"pool of norm {p}, {options}", "LpPool", {"x": normal(2, 3, 9, 7)}, terms=12, p=p, kernel_shape=[3, 2], **options)
@@ -320,6 +323,19 @@ def element_places():
                    opset=11, axis=axis)
         yield Node(f"one hot of a known depth along {axis}", "OneHot", {"x": np.round(normal(3, 5) * 4), "d": np.array([6], np.float32), "v": np.array([1, 9], np.float32)},
                    constants=("d",), opset=11, axis=axis)
+    for batches in (1, 2):
+        for size in range(1, 4 - batches):
+            tuples = random.integers(-3, 3, (2, 3)[:batches] + (4, size))
+            yield Node(f"slices at tuples of {size} in {batches} batch dimensions", "GatherND", {"x": normal(2, 3, 5, 7), "i": tuples}, fixed=("i",), batch_dims=batches)
+    for lengths, axes in (([3, 0, 5, 1, 2], (0, 1)), ([7, 7, 1], (1, 0))):
+        batch, time = axes
+        yield Node(f"reversed up to {lengths}", "ReverseSequence", {"x": normal(*((5, 6) if batch == 0 else (9, 3)), 2, 3), "n": np.array(lengths)}, opset=10,
+                   batch_axis=batch, time_axis=time)
+    for mode, starts in (("linear", [5, 0, 3]), ("circular", [8, 1, 6])):
+        for axis in (1, -1):
+            update = (3, 4, 2, 5) if axis == 1 else (3, 9, 2, 4)
+            yield Node(f"cache written {mode} along {axis}", "TensorScatter", {"x": normal(3, 9, 2, 9 if axis == -1 else 5), "u": normal(*update), "i": np.array(starts)},
+                       opset=24, mode=mode, axis=axis)
     for title, kept in (("some", [0, 1, 1, 0, 1]), ("all", [1] * 5), ("none", [0] * 5), ("fewer", [0, 1, 1])):
         yield Node(f"compress, {title} kept", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, opset=11, axis=1)
         yield Node(f"compress, {title} kept, as the file says", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, constants=("c",), opset=11, axis=-2)

@@ -316,12 +316,52 @@ static bool dropsByItself(NodeImporter &n) {
   if (!n.hasInput(2))
     return false;
   std::optional<Dims> isTraining = n.getContents(2);
-  std::optional<int64_t> constant =
-      isTraining && isTraining->size() == 1 ? (*isTraining)[0].asConstant() : std::nullopt;
-  if (!constant)
-    throwUnsupported("expects 'training_mode' to be one constant, got " + describe(n.getTensorType(2)) +
-                     " that a call decides");
-  return *constant != 0;
+  return !isTraining || isTraining->size() != 1 || (*isTraining)[0].asConstant() != 0;
+}
+
+/// True where a call says whether, or how many, elements are dropped.
+static bool dropsAtRunTime(NodeImporter &n) {
+  std::optional<Dims> isTraining = n.getContents(2);
+  bool isKnown = isTraining && isTraining->size() == 1 && (*isTraining)[0].asConstant();
+  return !isKnown || (n.hasInput(1) && !n.getConstantNumbers(1));
+}
+
+static Value getDropoutKey(NodeImporter &n) {
+  if (!n.hasAttribute("seed"))
+    throwUnsupported("dropout in training draws random numbers: want an attribute 'seed', or a model that is "
+                     "trained (--train)");
+  return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, n.builder.getI64Type()), n.getInt("seed")));
+}
+
+/// As vx.dropout, with a ratio and a mode that the call gives.
+static void dropAtRunTime(NodeImporter &n) {
+  Value input = n.getTensor(0), key = getDropoutKey(n);
+  Dims dims = vx::getDims(typeOf(input));
+  Type i64 = n.builder.getI64Type(), i1 = n.builder.getI1Type();
+  Value drops = n.cast(n.reshape(n.getTensor(2), {}), i1);
+  Value ratio = n.hasInput(1) ? n.reshape(n.getTensor(1), {}) : n.emitScalar(0.5, n.builder.getF32Type());
+  if (!isa<FloatType>(elementOf(ratio)))
+    throwInvalid("expects 'ratio' to be a float, got " + describe(ratio.getType()));
+  ratio = n.widen(ratio);
+  Value one = n.splatLike(1, ratio);
+  if (n.hasInput(1)) {
+    Value isRatio = n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, ratio, n.splatLike(0, ratio)),
+                                  n.emit<CompareOp>(ComparePredicate::lt, ratio, one));
+    Value isRight = n.cast(n.emit<OrOp>(isRatio, n.emit<NotOp>(drops)), i64);
+    n.require(ConstraintKind::equal, n.bindSymbol(isRight, n.proto.input(1) + ".from_0_below_1"), n.dim(1));
+  }
+  Value bits =
+      n.emitAs<RandomBitsOp>(makeTensorType(dims, IntegerType::get(n.context, 32, IntegerType::Unsigned)), key, 0);
+  Value limit = n.emit<RoundOp>(n.emit<MulOp>(ratio, n.splatLike(std::ldexp(1, 32), ratio)));
+  limit = n.emit<MinOp>(n.cast(limit, i64), n.emitScalar(std::ldexp(1, 32) - 1, i64));
+  Value isKept = n.emit<CompareOp>(ComparePredicate::ge, n.cast(bits, i64), n.broadcastInDim(limit, dims, {}));
+  Value scale = n.cast(n.emit<DivOp>(one, n.emit<SubOp>(one, ratio)), elementOf(input));
+  Value scaled = n.emit<MulOp>(input, n.broadcastInDim(scale, dims, {}));
+  Value dropped = n.emit<SelectOp>(isKept, scaled, n.splatLike(0, input));
+  Value isDropping = n.broadcastInDim(drops, dims, {});
+  n.setOutput(0, n.emit<SelectOp>(isDropping, dropped, input));
+  if (n.wantsOutput(1))
+    n.setOutput(1, n.emit<OrOp>(isKept, n.emit<NotOp>(isDropping)));
 }
 
 static double getDropoutRatio(NodeImporter &n) {
@@ -343,14 +383,10 @@ static double getDropoutRatio(NodeImporter &n) {
 static void importDropout(NodeImporter &n) {
   Value value = n.getTensor(0);
   bool mayDrop = n.model.options.trains || dropsByItself(n);
+  if (mayDrop && !n.model.options.trains && n.version >= 12 && dropsAtRunTime(n))
+    return dropAtRunTime(n);
   if (double ratio = mayDrop ? getDropoutRatio(n) : 0; ratio > 0) {
-    Value key;
-    if (!n.model.options.trains) {
-      if (!n.hasAttribute("seed"))
-        throwUnsupported("dropout in training draws random numbers: want an attribute 'seed', or a model that is "
-                         "trained (--train)");
-      key = n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, n.builder.getI64Type()), n.getInt("seed")));
-    }
+    Value key = n.model.options.trains ? Value() : getDropoutKey(n);
     OperationState state(n.location, DropoutOp::getOperationName());
     DropoutOp::build(n.builder, state, value, key, n.builder.getF64FloatAttr(ratio), n.builder.getI64IntegerAttr(0));
     auto dropout = llvm::cast<DropoutOp>(n.finish(state));

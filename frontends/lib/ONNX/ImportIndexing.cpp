@@ -33,24 +33,134 @@ static void importGather(NodeImporter &n) {
   n.setOutput(0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), axis, IntegerAttr()));
 }
 
-/// How many dimensions of the first input the tuples along the last dimension of the second one index.
-static int64_t getTupleSize(NodeImporter &n) {
+/// How many dimensions of the first input, from `first` on, the tuples along the last dimension of the second one
+/// index.
+static int64_t getTupleSize(NodeImporter &n, int64_t first, std::optional<int64_t> otherwise = std::nullopt) {
   Dims dims = n.getDims(0), indexDims = n.getDims(1);
   Type input = n.getTensor(0).getType(), indices = n.getTensor(1).getType();
   if (dims.empty() || indexDims.empty())
     throwInvalid("expects tensors of 1 or more dimensions, got " + describe(input) + " and " + describe(indices));
+  int64_t most = dims.size() - first;
   std::optional<int64_t> size = indexDims.back().asConstant();
-  if (!size || *size < 1 || *size > static_cast<int64_t>(dims.size()))
-    throwUnsupported("expects tuples of 1 to " + Twine(dims.size()) + " indices, got " + describe(indices));
+  if (!size)
+    size = otherwise;
+  if (!size || *size < 1 || *size > most)
+    throwUnsupported("expects tuples of 1 to " + Twine(most) + " indices, got " + describe(indices));
   return *size;
 }
 
+static Value gatherTuples(NodeImporter &n, Value input, Value tuples, int64_t size, bool areChecked = false) {
+  return n.emit<GatherOp>(input, tuples, 0, n.builder.getI64IntegerAttr(size), areChecked);
+}
+
+/// Tuples of one index of each of `members`, which have one shape.
+static Value joinIndices(NodeImporter &n, ArrayRef<Value> members) {
+  Dims dims = vx::getDims(typeOf(members.front()));
+  dims.push_back(n.dim(1));
+  SmallVector<Value> columns;
+  for (Value member : members)
+    columns.push_back(n.reshape(member, dims));
+  return columns.size() == 1 ? columns.front() : n.emit<ConcatOp>(ValueRange(columns), int64_t(dims.size() - 1));
+}
+
 static void importGatherND(NodeImporter &n) {
-  if (n.getInt("batch_dims", 0) != 0)
-    throwUnsupported("expects 'batch_dims' to be 0, got " + Twine(n.getInt("batch_dims", 0)));
-  int64_t size = getTupleSize(n);
-  n.setOutput(
-      0, n.emit<GatherOp>(n.getTensor(0), toIndices(n, n.getTensor(1)), 0, n.model.builder.getI64IntegerAttr(size)));
+  Dims dims = n.getDims(0), indexDims = n.getDims(1);
+  int64_t batches = n.getInt("batch_dims", 0), most = std::min(dims.size(), indexDims.size());
+  if (batches < 0 || (batches > 0 && batches >= most))
+    throwInvalid("expects 'batch_dims' from 0 to " + Twine(std::max<int64_t>(most - 1, 0)) + ", got " + Twine(batches));
+  int64_t size = getTupleSize(n, batches);
+  Value input = n.getTensor(0), indices = toIndices(n, n.getTensor(1));
+  if (batches == 0)
+    return n.setOutput(0, gatherTuples(n, input, indices, size));
+  // All batches are one dimension, whose place comes first in each tuple.
+  ArrayRef<DimAttr> all = dims, allIndices = indexDims;
+  for (int64_t d = 0; d < batches; ++d) {
+    if (!mayBeEqual(dims[d], indexDims[d]))
+      throwInvalid("expects 'batch_dims' dimensions that are equal, got " + describe(input.getType()) + " and " +
+                   describe(indices.getType()));
+    n.require(ConstraintKind::equal, dims[d], indexDims[d]);
+  }
+  DimAttr count = productOf(n.context, all.take_front(batches));
+  Dims flat = {count}, flatIndices = {count};
+  flat.append(all.drop_front(batches).begin(), all.end());
+  flatIndices.append(allIndices.drop_front(batches).begin(), allIndices.end());
+  indices = n.reshape(indices, flatIndices);
+  flatIndices.back() = n.dim(1);
+  Value number = n.emitAs<IotaOp>(makeTensorType(flatIndices, elementOf(indices)), 0);
+  Value tuples = n.emit<ConcatOp>(ValueRange{number, indices}, int64_t(flatIndices.size() - 1));
+  Dims result(allIndices.drop_back());
+  result.append(all.drop_front(batches + size).begin(), all.end());
+  n.setOutput(0, n.reshape(gatherTuples(n, n.reshape(input, flat), tuples, size + 1), result));
+}
+
+/// Reverses the first elements along the time of each batch, of which there are as many as a list says.
+static void importReverseSequence(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t batchAxis = n.getInt("batch_axis", 1), timeAxis = n.getInt("time_axis", 0);
+  if (dims.size() < 2)
+    throwInvalid("expects an input of 2 or more dimensions, got " + describe(input.getType()));
+  if (batchAxis + timeAxis != 1 || batchAxis < 0 || timeAxis < 0)
+    throwInvalid("expects 0 and 1 as 'batch_axis' and 'time_axis', got " + Twine(batchAxis) + " and " +
+                 Twine(timeAxis));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, dims.size()));
+  std::swap(order[0], order[batchAxis]);
+  DimAttr batch = dims[batchAxis], time = dims[timeAxis];
+  RankedTensorType lengthsType = n.getTensorType(1);
+  if (lengthsType.getRank() != 1 || !isa<IntegerType>(lengthsType.getElementType()) ||
+      !mayBeEqual(vx::getDim(lengthsType, 0), batch))
+    throwInvalid("expects a list of " + batch.str() + " integers as input 1, got " + describe(lengthsType));
+  RankedTensorType type = makeTensorType({batch, time}, n.builder.getI64Type());
+  Value lengths = n.cast(n.reshape(n.getTensor(1), batch), type.getElementType());
+  lengths = n.emit<CheckIndicesOp>(lengths, n.toArray(addDims(time, n.dim(1))), /*from_start=*/true);
+  lengths = n.broadcastInDim(lengths, {batch, time}, {0});
+  Value place = n.emitAs<IotaOp>(type, 1), isReversed = n.emit<CompareOp>(ComparePredicate::lt, place, lengths);
+  Value reversed = n.emit<SubOp>(n.emit<SubOp>(lengths, place), n.splat(1, type));
+  Value tuples = joinIndices(n, {n.emitAs<IotaOp>(type, 0), n.emit<SelectOp>(isReversed, reversed, place)});
+  Value result = gatherTuples(n, n.transpose(input, order), tuples, 2, /*areChecked=*/true);
+  n.setOutput(0, n.transpose(result, order));
+}
+
+/// Writes what is new into a cache, for each batch from a place on that a list says.
+static void importTensorScatter(NodeImporter &n) {
+  Value cache = n.getTensor(0), update = n.getTensor(1);
+  Dims dims = vx::getDims(typeOf(cache)), updateDims = vx::getDims(typeOf(update));
+  int64_t rank = dims.size(), axis = n.getAxis("axis", -2, rank);
+  std::string mode = n.getString("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    throwInvalid("expects 'mode' to be linear or circular, got '" + mode + "'");
+  if (axis == 0)
+    throwInvalid("expects 'axis' behind that of the batch, got " + Twine(n.getInt("axis", -2)));
+  bool isAlike = static_cast<int64_t>(updateDims.size()) == rank && elementOf(cache) == elementOf(update);
+  for (int64_t d = 0; isAlike && d < rank; ++d)
+    isAlike = d == axis || mayBeEqual(dims[d], updateDims[d]);
+  if (!isAlike)
+    throwInvalid("expects an update like the cache but for dimension " + Twine(axis) + ", got " +
+                 describe(update.getType()) + " for " + describe(cache.getType()));
+  for (int64_t d = 0; d < rank; ++d)
+    n.require(d == axis ? ConstraintKind::at_least : ConstraintKind::equal, dims[d], updateDims[d]);
+  updateDims[0] = dims[0];
+  Dims shape = {dims[0], updateDims[axis]};
+  RankedTensorType type = makeTensorType(shape, n.builder.getI64Type());
+  Value place = n.emitAs<IotaOp>(type, 1);
+  if (n.hasInput(2)) {
+    if (n.getTensorType(2).getRank() != 1 || !isa<IntegerType>(n.getTensorType(2).getElementType()) ||
+        !mayBeEqual(n.getDims(2)[0], dims[0]))
+      throwInvalid("expects a list of " + dims[0].str() + " integers as input 2, got " + describe(n.getTensorType(2)));
+    Value starts = n.cast(n.reshape(n.getTensor(2), dims[0]), type.getElementType());
+    place = n.emit<AddOp>(place, n.broadcastInDim(starts, shape, {0}));
+  }
+  if (mode == "circular") {
+    Value length = n.broadcastInDim(n.emitDim(dims[axis], type.getElementType()), shape, {});
+    place = n.emit<RemOp>(n.emit<AddOp>(n.emit<RemOp>(place, length), length), length);
+  }
+  Value tuples = n.emit<CheckIndicesOp>(joinIndices(n, {n.emitAs<IotaOp>(type, 0), place}),
+                                        n.toArray({dims[0], dims[axis]}), /*from_start=*/true);
+  SmallVector<int64_t> order = {0, axis}, axes = {0, axis};
+  for (int64_t d = 1; d < rank; ++d)
+    if (d != axis)
+      order.push_back(d);
+  n.setOutput(0, n.emit<ScatterOp>(ScatterKind::set, cache, tuples, n.transpose(update, order), axes));
 }
 
 /// What several updates of one place and what was there become; nothing where the last one takes the place.
@@ -95,7 +205,7 @@ static Value scatter(NodeImporter &n, std::optional<ReduceKind> reduction, Value
   auto axes = llvm::to_vector(llvm::seq<int64_t>(0, size));
   if (reduction && *reduction != ReduceKind::sum) {
     updates = reduceEqual(n, *reduction, numbers(), updates, axis);
-    Value before = n.emit<GatherOp>(input, places, 0, n.builder.getI64IntegerAttr(size));
+    Value before = gatherTuples(n, input, places, size);
     if (*reduction == ReduceKind::prod)
       updates = n.emit<MulOp>(before, updates);
     else if (*reduction == ReduceKind::max)
@@ -108,12 +218,15 @@ static Value scatter(NodeImporter &n, std::optional<ReduceKind> reduction, Value
 }
 
 static void importScatterND(NodeImporter &n) {
-  int64_t size = getTupleSize(n);
   std::optional<ReduceKind> reduction = getScatterReduction(n);
   Value input = n.getTensor(0), updates = n.getTensor(2);
-  Dims dims = vx::getDims(typeOf(input));
+  Dims dims = vx::getDims(typeOf(input)), indexDims = n.getDims(1);
+  // The dimensions of the updates tell it too: those of the indices but the last, and those that no index replaces.
+  int64_t ofUpdates = int64_t(indexDims.size()) - 1 + int64_t(dims.size()) - typeOf(updates).getRank();
+  int64_t size = getTupleSize(n, 0, ofUpdates);
   ArrayRef<DimAttr> sizes = ArrayRef<DimAttr>(dims).take_front(size);
-  Value places = n.emit<CheckIndicesOp>(toIndices(n, n.getTensor(1)), n.toArray(sizes));
+  indexDims.back() = n.dim(size);
+  Value places = n.emit<CheckIndicesOp>(n.reshape(toIndices(n, n.getTensor(1)), indexDims), n.toArray(sizes));
   if (reduction && *reduction != ReduceKind::sum) { // one list of tuples
     Dims flat = vx::getDims(typeOf(places)), written = vx::getDims(typeOf(updates));
     ArrayRef<DimAttr> list = ArrayRef<DimAttr>(flat).drop_back();
@@ -156,22 +269,20 @@ static Value readElementPlaces(NodeImporter &n, int64_t axis) {
     throwInvalid("expects indices of " + Twine(dims.size()) + " dimensions, got " + describe(n.getTensorType(1)));
   Value indices = toIndices(n, n.getTensor(1));
   RankedTensorType type = typeOf(indices);
-  Dims single = indexDims;
-  single.push_back(n.dim(1));
   SmallVector<Value> members;
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (d != axis)
       n.require(ConstraintKind::at_least, dims[d], indexDims[d]);
-    members.push_back(n.reshape(d == axis ? indices : n.emitAs<IotaOp>(type, d), single));
+    members.push_back(d == axis ? indices : n.emitAs<IotaOp>(type, d));
   }
-  return members.size() == 1 ? members.front() : n.emit<ConcatOp>(ValueRange(members), type.getRank());
+  return joinIndices(n, members);
 }
 
 static void importGatherElements(NodeImporter &n) {
   Value input = n.getTensor(0);
   int64_t rank = typeOf(input).getRank();
   Value places = readElementPlaces(n, n.getAxis("axis", 0, rank));
-  n.setOutput(0, n.emit<GatherOp>(input, places, 0, n.builder.getI64IntegerAttr(rank)));
+  n.setOutput(0, gatherTuples(n, input, places, rank));
 }
 
 static void importScatterElements(NodeImporter &n) {
@@ -252,9 +363,11 @@ static constexpr OpTableEntry indexingTable[] = {
     {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
     {"NonZero", 9, newestOpset, importNonZero, ""},
     {"OneHot", 9, newestOpset, importOneHot, "axis"},
+    {"ReverseSequence", 10, newestOpset, importReverseSequence, "batch_axis time_axis"},
     {"Scatter", 9, newestOpset, importScatterElements, "axis"},
     {"ScatterElements", 11, newestOpset, importScatterElements, "axis reduction@16"},
     {"ScatterND", 11, newestOpset, importScatterND, "reduction@16"},
+    {"TensorScatter", 24, newestOpset, importTensorScatter, "axis mode"},
 };
 const llvm::ArrayRef<OpTableEntry> indexingOps = indexingTable;
 

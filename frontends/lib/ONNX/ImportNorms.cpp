@@ -157,9 +157,43 @@ static void importInstanceNormalization(NodeImporter &n) {
   n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, n.getTensor(2), input)));
 }
 
+static void importGroupNormalization(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  if (dims.size() < 2)
+    throwInvalid("expects an input of 2 or more dimensions, got " + describe(input.getType()));
+  int64_t groups = n.getInt("num_groups");
+  std::optional<int64_t> channels = dims[1].asConstant();
+  if (groups < 1 || (channels && *channels % groups != 0))
+    throwInvalid("expects 'num_groups' to divide the " + dims[1].str() + " channels, got " + Twine(groups));
+  n.require(ConstraintKind::multiple, dims[1], n.dim(groups));
+  DimAttr ofGroup = floorDivDims(dims[1], n.dim(groups));
+  auto getChannels = [&](unsigned index) {
+    if (n.version >= 21) {
+      checkChannels(n, index, index);
+      return n.getTensor(index);
+    }
+    // One value for each group.
+    Dims shape = n.getDims(index);
+    if (shape.size() != 1 || !mayBeEqual(shape[0], n.dim(groups)))
+      throwInvalid("expects one value for each of " + Twine(groups) + " groups as input " + Twine(index) + ", got " +
+                   describe(n.getTensorType(index)));
+    Value values = n.reshape(n.getTensor(index), n.dim(groups));
+    return n.reshape(n.broadcastInDim(values, {n.dim(groups), ofGroup}, {0}), dims[1]);
+  };
+  DimAttr width = mulDims(ofGroup, productOf(n.context, ArrayRef<DimAttr>(dims).drop_front(2)));
+  RankedTensorType rowType = makeTensorType(width, elementOf(input));
+  Value normalized = n.emit<LayerNormOp>(n.reshape(input, {dims[0], n.dim(groups), width}), n.splat(1, rowType),
+                                         n.splat(0, rowType), 2, getEpsilon(n));
+  normalized = n.reshape(normalized, dims);
+  Value scaled = n.emit<MulOp>(normalized, spreadChannels(n, getChannels(1), input));
+  n.setOutput(0, n.emit<AddOp>(scaled, spreadChannels(n, getChannels(2), input)));
+}
+
 static constexpr OpTableEntry normsTable[] = {
     {"BatchNormalization", 1, newestOpset, importBatchNormalization,
      "consumed_inputs@1-5 epsilon is_test@1-6 momentum spatial@1-8 training_mode@14"},
+    {"GroupNormalization", 18, newestOpset, importGroupNormalization, "epsilon num_groups stash_type@21"},
     {"InstanceNormalization", 6, newestOpset, importInstanceNormalization, "epsilon"},
     {"LayerNormalization", 17, newestOpset, importLayerNormalization, "axis epsilon stash_type"},
     {"LogSoftmax", 1, newestOpset, importLogSoftmax, "axis"},

@@ -93,6 +93,103 @@ static void importSequenceLength(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, n.builder.getI64Type()), n.getInput(0)));
 }
 
+namespace {
+/// A tensor that is split along a dimension.
+struct Split {
+  Value input;
+  int64_t axis;
+  /// Parts keep the dimension; else each is of one place in it.
+  bool keepsAxis;
+
+  Dims getDims() const { return vx::getDims(typeOf(input)); }
+};
+} // namespace
+
+static Value takePart(NodeImporter &n, const Split &split, DimAttr start, DimAttr size) {
+  Dims dims = split.getDims(), starts(dims.size(), n.dim(0));
+  starts[split.axis] = start;
+  dims[split.axis] = size;
+  Value part = n.slice(split.input, starts, dims, SmallVector<int64_t>(dims.size(), 1));
+  if (!split.keepsAxis)
+    dims.erase(dims.begin() + split.axis);
+  return n.reshape(part, dims);
+}
+
+static Value splitIntoParts(NodeImporter &n, const Split &split, ArrayRef<DimAttr> sizes) {
+  SmallVector<Value> parts;
+  TensorType elementType;
+  DimAttr start = n.dim(0);
+  for (DimAttr size : sizes) {
+    parts.push_back(takePart(n, split, start, size));
+    start = addDims(start, size);
+    TensorType type = typeOf(parts.back());
+    elementType = joinElementTypes(elementType ? elementType : type, type);
+  }
+  return n.emitAs<SequenceConstructOp>(SequenceType::get(n.context, elementType), ValueRange(parts));
+}
+
+/// Parts of one size, but for a smaller one at the end; how many, only the call knows.
+static Value splitInLoop(NodeImporter &n, const Split &split, DimAttr chunk) {
+  Dims dims = split.getDims();
+  SmallVector<int64_t> shape;
+  for (auto [d, dim] : llvm::enumerate(dims))
+    if (static_cast<int64_t>(d) != split.axis)
+      shape.push_back(dim.asConstant().value_or(ShapedType::kDynamic));
+    else if (split.keepsAxis)
+      shape.push_back(ShapedType::kDynamic);
+  auto type = SequenceType::get(n.context, RankedTensorType::get(shape, elementOf(split.input)));
+  DimAttr size = dims[split.axis];
+  Value count = n.emitDim(ceilDivDims(size, chunk), n.builder.getI64Type());
+  Value empty = n.emitAs<SequenceConstructOp>(type, ValueRange());
+  DimAttr iteration = n.model.declareSymbol(n.proto.output(0) + ".part", /*isDataDependent=*/true);
+  OperationState state(n.location, LoopOp::getOperationName());
+  LoopOp::build(n.builder, state, TypeRange(type), count, Value(), empty, iteration.getSymbol().getValue());
+  {
+    OpBuilder::InsertionGuard guard(n.builder);
+    Block *body = n.builder.createBlock(state.regions[0].get());
+    Value sequence = body->addArgument(type, n.location);
+    DimAttr start = mulDims(iteration, chunk);
+    Value part = takePart(n, split, start, split.keepsAxis ? minDims(chunk, subDims(size, start)) : n.dim(1));
+    Value longer = n.emitAs<SequenceInsertOp>(type, sequence, part, Value());
+    OperationState yield(n.location, YieldOp::getOperationName());
+    YieldOp::build(n.builder, yield, {n.emitScalar(1, n.builder.getI1Type()), longer});
+    n.finish(yield);
+  }
+  return n.finish(state)->getResult(0);
+}
+
+static void importSplitToSequence(NodeImporter &n) {
+  Split split{n.getTensor(0), 0, n.hasInput(1) || n.getFlag("keepdims", true)};
+  Dims dims = split.getDims();
+  split.axis = n.getAxis("axis", 0, dims.size());
+  DimAttr size = dims[split.axis], chunk = n.dim(1);
+  if (n.hasInput(1)) {
+    Dims sizes = n.getIntegers(1);
+    for (DimAttr part : sizes)
+      if (part.asConstant() && *part.asConstant() < (n.getTensorType(1).getRank() == 0 ? 1 : 0))
+        throwInvalid("expects positive numbers as 'split', got " + part.str());
+    if (n.getTensorType(1).getRank() == 1) {
+      DimAttr sum = n.dim(0);
+      for (DimAttr part : sizes)
+        sum = addDims(sum, part);
+      if (sizes.empty() || !mayBeEqual(sum, size))
+        throwInvalid("expects parts that make up dimension " + Twine(split.axis) + ": want " + size.str() + ", got " +
+                     sum.str());
+      n.require(ConstraintKind::equal, sum, size);
+      return n.setOutput(0, splitIntoParts(n, split, sizes));
+    }
+    chunk = sizes.front();
+    n.require(ConstraintKind::at_least, chunk, n.dim(1));
+  }
+  std::optional<int64_t> whole = size.asConstant(), step = chunk.asConstant();
+  if (!whole || !step || *whole == 0 || *whole > int64_t(maxContents))
+    return n.setOutput(0, splitInLoop(n, split, chunk));
+  Dims sizes;
+  for (int64_t left = *whole; left > 0; left -= *step)
+    sizes.push_back(n.dim(std::min(left, *step)));
+  n.setOutput(0, splitIntoParts(n, split, sizes));
+}
+
 static constexpr OpTableEntry sequencesTable[] = {
     {"SequenceAt", 11, newestOpset, importSequenceAt, ""},
     {"SequenceConstruct", 11, newestOpset, importSequenceConstruct, ""},
@@ -100,6 +197,7 @@ static constexpr OpTableEntry sequencesTable[] = {
     {"SequenceErase", 11, newestOpset, importSequenceErase, ""},
     {"SequenceInsert", 11, newestOpset, importSequenceInsert, ""},
     {"SequenceLength", 11, newestOpset, importSequenceLength, ""},
+    {"SplitToSequence", 11, newestOpset, importSplitToSequence, "axis keepdims"},
 };
 const llvm::ArrayRef<OpTableEntry> sequencesOps = sequencesTable;
 

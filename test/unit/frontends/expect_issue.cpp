@@ -8,12 +8,12 @@
 namespace vx::onnx_test {
 
 static void expectIssue(const ModelProto &model, ImportIssue::Kind kind, const std::string &reason,
-                        const std::string &folder) {
+                        const std::string &folder, const ImportOptions &options = ImportOptions()) {
   SCOPED_TRACE(reason);
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   ImportReport report;
   std::string bytes = model.SerializeAsString();
-  EXPECT_FALSE(importOnnx(context, llvm::MemoryBufferRef(bytes, "model.onnx"), folder, ImportOptions(), report));
+  EXPECT_FALSE(importOnnx(context, llvm::MemoryBufferRef(bytes, "model.onnx"), folder, options, report));
   ASSERT_EQ(report.issues.size(), 1u);
   EXPECT_EQ(report.issues[0].reason, reason);
   EXPECT_EQ(report.issues[0].kind, kind);
@@ -25,6 +25,12 @@ void expectInvalid(const ModelProto &model, const std::string &reason, const std
 
 void expectUnsupported(const ModelProto &model, const std::string &reason, const std::string &folder) {
   expectIssue(model, ImportIssue::Kind::Unsupported, reason, folder);
+}
+
+void expectUnsupportedInTraining(const ModelProto &model, const std::string &reason) {
+  ImportOptions options;
+  options.trains = true;
+  expectIssue(model, ImportIssue::Kind::Unsupported, reason, "", options);
 }
 
 ModelProto one(const NodeProto &node, const std::vector<TypeProto> &types, const std::vector<Part> &parts,

@@ -9,6 +9,8 @@ namespace vx::onnx_test {
 /// The model's only issue is invalid, or unsupported, for this reason.
 void expectInvalid(const ModelProto &model, const std::string &reason, const std::string &folder = "");
 void expectUnsupported(const ModelProto &model, const std::string &reason, const std::string &folder = "");
+/// The same of a model that is to be trained.
+void expectUnsupportedInTraining(const ModelProto &model, const std::string &reason);
 
 /// A model of one node whose inputs "a", "b", ... have these types; `parts` are what else it reads.
 ModelProto one(const NodeProto &node, const std::vector<TypeProto> &types, const std::vector<Part> &parts = {},

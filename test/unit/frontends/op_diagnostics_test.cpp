@@ -24,10 +24,13 @@ TEST(ImportArithmetic, Reasons) {
                     "dropout in training draws random numbers: want an attribute 'seed', or a model that is trained "
                     "(--train)");
   expectUnsupported(one(node("Dropout", {"a", "", "b"}, {"y"}), {f32({4}), tensorType(TensorProto::BOOL, {})}),
-                    "expects 'training_mode' to be one constant, got 'bool[]' that a call decides");
-  expectUnsupported(
-      one(node("Dropout", {"a", "b", "training"}, {"y"}), {f32({4}), f32({})}, {bools("training", {}, {1})}),
-      "expects 'ratio' to be one constant where elements are dropped, got 'f32[]'");
+                    "dropout in training draws random numbers: want an attribute 'seed', or a model that is trained "
+                    "(--train)");
+  expectInvalid(one(node("Dropout", {"a", "b", "training"}, {"y"}, {attribute("seed", int64_t(1))}),
+                    {f32({4}), i64({})}, {bools("training", {}, {1})}),
+                "expects 'ratio' to be a float, got 'i64[]'");
+  expectUnsupportedInTraining(one(node("Dropout", {"a", "b"}, {"y"}), {f32({4}), f32({})}),
+                              "expects 'ratio' to be one constant where elements are dropped, got 'f32[]'");
   expectInvalid(one(node("Dropout", {"a", "ratio", "training"}, {"y"}), {f32({4})},
                     {bools("training", {}, {1}), floats("ratio", {}, {1})}),
                 "expects 'ratio' to be at least 0 and below 1, got 1.000000");
@@ -235,9 +238,6 @@ TEST(ImportIndexing, Reasons) {
   expectInvalid(
       one(node("Gather", {"list", "index"}, {"y"}), {}, {integers("list", {2}, {5, 6}), integers("index", {}, {2})}),
       "expects indices from -2 to 1, got 2");
-  expectUnsupported(
-      one(node("GatherND", {"a", "b"}, {"y"}, {attribute("batch_dims", int64_t(1))}), {f32({2, 3}), i64({2, 1})}),
-      "expects 'batch_dims' to be 0, got 1");
   expectInvalid(one(node("GatherND", {"a", "b"}, {"y"}), {f32({}), i64({1})}),
                 "expects tensors of 1 or more dimensions, got 'f32[]' and 'i64[1]'");
   expectUnsupported(one(node("GatherND", {"a", "b"}, {"y"}), {f32({2, 3}), i64({4, 3})}),
@@ -540,6 +540,53 @@ TEST(ImportSlices, ReasonsOfSlice) {
                     "expects input 2 to be a list of 1 integers, got 'i64[2]'");
   expectInvalid(one(node("Slice", {"a", "b", "b", "", "b"}, {"y"}), {f32({4}), i64({2})}),
                 "expects 'axes' from -1 to 0, got 1");
+}
+
+TEST(ImportIndexing, ReasonsOfBatches) {
+  auto number = [](const char *name, int64_t value) { return attribute(name, value); };
+  expectInvalid(one(node("GatherND", {"a", "b"}, {"y"}, {number("batch_dims", 2)}), {f32({2, 3}), i64({2, 1})}),
+                "expects 'batch_dims' from 0 to 1, got 2");
+  expectInvalid(one(node("GatherND", {"a", "b"}, {"y"}, {number("batch_dims", 1)}), {f32({2, 3}), i64({3, 1})}),
+                "expects 'batch_dims' dimensions that are equal, got 'f32[2,3]' and 'i64[3,1]'");
+  expectUnsupported(one(node("GatherND", {"a", "b"}, {"y"}), {f32({2, 3}), i64({3, "k"})}),
+                    "expects tuples of 1 to 2 indices, got 'i64[3,k]'");
+  expectInvalid(one(node("ReverseSequence", {"a", "b"}, {"y"}), {f32({4}), i64({4})}),
+                "expects an input of 2 or more dimensions, got 'f32[4]'");
+  expectInvalid(one(node("ReverseSequence", {"a", "b"}, {"y"}, {number("time_axis", 1)}), {f32({4, 3}), i64({3})}),
+                "expects 0 and 1 as 'batch_axis' and 'time_axis', got 1 and 1");
+  expectInvalid(one(node("ReverseSequence", {"a", "b"}, {"y"}), {f32({4, 3}), i64({4})}),
+                "expects a list of 3 integers as input 1, got 'i64[4]'");
+  auto scatter = [](const TypeProto &cache, const TypeProto &update, const TypeProto &places,
+                    std::vector<AttributeProto> attributes = {}) {
+    return one(node("TensorScatter", {"a", "b", "c"}, {"y"}, attributes), {cache, update, places}, {}, 24);
+  };
+  expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({2}), {attribute("mode", "round")}),
+                "expects 'mode' to be linear or circular, got 'round'");
+  expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({2}), {number("axis", -3)}),
+                "expects 'axis' behind that of the batch, got -3");
+  expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 5}), i64({2})),
+                "expects an update like the cache but for dimension 1, got 'f32[2,1,5]' for 'f32[2,4,3]'");
+  expectInvalid(scatter(f32({2, 4, 3}), f32({2, 1, 3}), i64({3})),
+                "expects a list of 2 integers as input 2, got 'i64[3]'");
+}
+
+TEST(ImportSequences, ReasonsOfSplits) {
+  auto split = [](const std::vector<int64_t> &dims, const std::vector<int64_t> &sizes) {
+    return one(node("SplitToSequence", {"a", "sizes"}, {"y"}), {f32({6})}, {integers("sizes", dims, sizes)});
+  };
+  expectInvalid(split({}, {0}), "expects positive numbers as 'split', got 0");
+  expectInvalid(split({2}, {2, 3}), "expects parts that make up dimension 0: want 6, got 5");
+}
+
+TEST(ImportNorms, ReasonsOfGroups) {
+  auto normalize = [](const Dims &dims, int64_t groups, const TypeProto &scale, int64_t opset = 21) {
+    return one(node("GroupNormalization", {"a", "b", "b"}, {"y"}, {attribute("num_groups", groups)}),
+               {f32(dims), scale}, {}, opset);
+  };
+  expectInvalid(normalize({4}, 2, f32({4})), "expects an input of 2 or more dimensions, got 'f32[4]'");
+  expectInvalid(normalize({2, 4}, 3, f32({4})), "expects 'num_groups' to divide the 4 channels, got 3");
+  expectInvalid(normalize({2, 4}, 2, f32({2})), "expects one value for each of 4 channels as input 1, got 'f32[2]'");
+  expectInvalid(normalize({2, 4}, 2, f32({4}), 18), "expects one value for each of 2 groups as input 1, got 'f32[4]'");
 }
 
 TEST(RunTimeLists, Reasons) {
