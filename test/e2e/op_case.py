@@ -8,12 +8,14 @@ FLOATS = ("f32", "f16", "bf16", "f64")
 SIGNED = ("i8", "i16", "i32", "i64")
 UNSIGNED = ("ui8", "ui16", "ui32", "ui64")
 INTEGERS = SIGNED + UNSIGNED
+PACKED = ("i4", "ui4", "i2", "ui2")  # of which some share a byte in memory
 
 # How arrays of each element type are kept here. A bf16 array holds its bits.
 NUMPY = {
     "f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64, "i1": np.bool_,
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
     "ui8": np.uint8, "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64,
+    "i4": np.int8, "ui4": np.uint8, "i2": np.int8, "ui2": np.uint8,
 }
 EPSILON = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
 # What sums are accumulated in.
@@ -153,12 +155,14 @@ def values(*given):
 def full_range(dtype):
     """Integers of all sizes, with both ends of the type in front."""
     info = np.iinfo(NUMPY[dtype])
-    special = [info.min, info.max, 0, 1, info.max - 1, info.min + 1]
+    unused = 8 - int(dtype[-1]) if dtype in PACKED else 0
+    low, high = info.min >> unused, info.max >> unused
+    special = [low, high, 0, 1, high - 1, low + 1]
 
     def make(rng, shape):
         count = int(np.prod(shape))
-        wide = rng.integers(info.min, info.max, count, dtype=NUMPY[dtype], endpoint=True)
-        small = rng.integers(max(info.min, -9), 9, count).astype(NUMPY[dtype])
+        wide = rng.integers(low, high, count, dtype=NUMPY[dtype], endpoint=True)
+        small = rng.integers(max(low, -9), min(high, 9), count).astype(NUMPY[dtype])
         mixed = np.where(rng.integers(0, 2, count) == 0, wide, small)
         head = min(len(special), count)
         mixed[:head] = np.array(special[:head], NUMPY[dtype])

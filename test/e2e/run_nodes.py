@@ -77,6 +77,24 @@ def nodes():
         yield Node(f"dequantize {kind.__name__}", "DequantizeLinear", {"x": whole, "s": np.float32(0.03), "z": kind(zero)}, constants=("s", "z"))
         yield Node(f"dequantize {kind.__name__} by channel", "DequantizeLinear", {"x": whole, "s": abs(normal(3)), "z": np.array([0, 1, 2], kind)},
                    constants=("s", "z"), axis=1)
+        column = np.array([3, 250, 128, 1], np.uint8).view(kind)
+        a, b = whole[0, 0, :3, :], random.integers(info.min, info.max, (7, 4), endpoint=True).astype(kind)
+        yield Node(f"quantized product of {kind.__name__}", "QLinearMatMul", {
+            "a": a, "as": np.float32(0.02), "az": kind(zero), "b": b, "bs": abs(normal(4)), "bz": column, "ys": np.float32(1.5), "yz": kind(3)},
+            constants=("as", "az", "bs", "bz", "ys", "yz"))
+        w = random.integers(info.min, info.max, (5, 3, 3, 2), endpoint=True).astype(kind)
+        yield Node(f"quantized convolution of {kind.__name__}", "QLinearConv", {
+            "x": whole, "xs": np.float32(0.03), "xz": kind(zero), "w": w, "ws": abs(normal(5)), "wz": np.full(5, kind(1)), "ys": np.float32(6), "yz": kind(3),
+            "b": random.integers(-3000, 3000, 5).astype(np.int32)}, constants=("xs", "xz", "w", "ws", "wz", "ys", "yz", "b"), pads=[1, 0, 1, 1], strides=[2, 1])
+        if kind is np.uint8:
+            yield Node("product of integers", "MatMulInteger", {"a": a, "b": b, "az": kind(zero), "bz": column}, constants=("az", "bz"))
+            yield Node("product of a batch of integers", "MatMulInteger", {"a": whole, "b": b, "az": kind(zero), "bz": kind(7)}, constants=("az", "bz"))
+            yield Node("convolution of integers", "ConvInteger", {"x": whole, "w": w, "xz": kind(zero), "wz": kind(5)}, constants=("w", "xz", "wz"),
+                       auto_pad="SAME_UPPER", strides=[2, 2])
+        yield Node(f"dequantize {kind.__name__} by blocks", "DequantizeLinear", {"x": whole, "s": abs(normal(2, 3, 3, 7)), "z": whole[:, :, :3]}, constants=("x", "s", "z"),
+                   opset=21, axis=2, block_size=2)
+        yield Node(f"quantize to {kind.__name__} by blocks", "QuantizeLinear", {"x": 40 * x, "s": 1 + abs(normal(2, 3, 5, 3)), "z": whole[..., :3]}, constants=("s", "z"),
+                   fixed=("x",), opset=21, axis=-1, block_size=3)
     # Halves go to the even neighbour.
     yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
 

@@ -1,4 +1,5 @@
 #include "vx/Analysis/JoinedParts.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/VariablePlaces.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +14,8 @@ std::optional<SmallVector<int64_t>> getPartOffsets(ConcatOp concat) {
   for (Value input : concat.getInputs()) {
     auto type = cast<RankedTensorType>(input.getType());
     // One before the other in memory, too.
-    if (!type.getElementType().isIntOrFloat() || !type.hasStaticShape() || offsets.back() % kVariableAlignment != 0 ||
+    if (!type.getElementType().isIntOrFloat() || isPacked(type.getElementType()) || !type.hasStaticShape() ||
+        offsets.back() % kVariableAlignment != 0 ||
         llvm::any_of(type.getShape().take_front(concat.getAxis()), [](int64_t size) { return size != 1; }))
       return std::nullopt;
     offsets.push_back(offsets.back() + type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8));

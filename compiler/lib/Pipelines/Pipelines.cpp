@@ -173,6 +173,7 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
 void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const TargetSpec &spec) {
   pm.addNestedPass<func::FuncOp>(
       createDecomposePass([&backend, spec](Operation *op) { return backend.decomposes(op, spec); }));
+  pm.addNestedPass<func::FuncOp>(createWidenElementsPass());
   pm.addPass(createCSEPass());
   LayoutPolicy layouts = backend.layouts(spec);
   if (layouts.channelsLast) {

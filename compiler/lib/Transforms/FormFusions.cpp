@@ -180,6 +180,14 @@ bool haveEqualDims(RankedTensorType a, RankedTensorType b) {
   return a.getShape() == b.getShape() && getDims(a) == getDims(b);
 }
 
+/// True where both are stored element for element: a kernel that makes packed bytes makes as many elements of each.
+bool haveEqualPlaces(RankedTensorType a, RankedTensorType b) {
+  auto bitsOf = [](RankedTensorType type) {
+    return isPacked(type.getElementType()) ? type.getElementTypeBitWidth() : 8;
+  };
+  return haveEqualDims(a, b) && bitsOf(a) == bitsOf(b);
+}
+
 class Group {
 public:
   /// What the groups of a block have in common.
@@ -489,7 +497,7 @@ private:
   bool mayLeave(Operation *op) const {
     RankedTensorType type = getOnlyType(op), own = getOnlyType(root);
     return mayBeMember(op) && !members.contains(op) && runsWithRoot(op) && members.size() < kMaxOps &&
-           leaving.size() < kMaxResults && type && own && haveEqualDims(type, own) && !mayFault(op) &&
+           leaving.size() < kMaxResults && type && own && haveEqualPlaces(type, own) && !mayFault(op) &&
            !op->hasTrait<OpTrait::Serial>() && !root->hasTrait<OpTrait::Serial>() &&
            !root->hasTrait<OpTrait::ScattersResult>() && !context.derivable.contains(op) &&
            !context.derivable.contains(root); // each is computed for itself

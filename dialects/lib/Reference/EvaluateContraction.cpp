@@ -39,6 +39,16 @@ static void setDot(HostTensor &result, int64_t at, llvm::ArrayRef<double> lhs, l
   result.setFloat(at, static_cast<double>(sum));
 }
 
+/// The same of integers, of which the low bits are kept.
+static void setIntDot(HostTensor &result, int64_t at, const HostTensor &lhs, const HostTensor &rhs,
+                      llvm::ArrayRef<int64_t> lhsOffsets, llvm::ArrayRef<int64_t> rhsOffsets, int64_t lhsBase,
+                      int64_t rhsBase) {
+  uint64_t sum = 0;
+  for (auto [l, r] : llvm::zip(lhsOffsets, rhsOffsets))
+    sum += static_cast<uint64_t>(lhs.getInt(lhsBase + l)) * static_cast<uint64_t>(rhs.getInt(rhsBase + r));
+  result.setInt(at, static_cast<int64_t>(sum));
+}
+
 static Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostTensor &rhs) {
   auto checkPairs = [&](llvm::ArrayRef<int64_t> lhsDims, llvm::ArrayRef<int64_t> rhsDims) -> llvm::Error {
     for (auto [l, r] : llvm::zip(lhsDims, rhsDims))
@@ -78,14 +88,10 @@ static Result evaluateContract(ContractOp op, const HostTensor &lhs, const HostT
     for (int64_t row : lhsRows)
       for (int64_t column : rhsColumns) {
         int64_t lhsBase = lhsBatches[batch] + row, rhsBase = rhsBatches[batch] + column;
-        if (asFloat) {
+        if (asFloat)
           setDot(result, at++, lhsFloats, rhsFloats, lhsSteps, rhsSteps, lhsBase, rhsBase);
-          continue;
-        }
-        uint64_t sum = 0;
-        for (auto [l, r] : llvm::zip(lhsSteps, rhsSteps))
-          sum += static_cast<uint64_t>(lhs.getInt(lhsBase + l)) * static_cast<uint64_t>(rhs.getInt(rhsBase + r));
-        result.setInt(at++, static_cast<int64_t>(sum));
+        else
+          setIntDot(result, at++, lhs, rhs, lhsSteps, rhsSteps, lhsBase, rhsBase);
       }
   return result;
 }
@@ -106,7 +112,12 @@ static Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor 
     shape[firstSpatial + d] = getWindowCount(inputShape[firstSpatial + d], filterShape[d + 2], op.getStrides()[d],
                                              op.getDilations()[d], op.getPadsLow()[d], op.getPadsHigh()[d]);
   HostTensor result(op.getSums() ? ElementType::F32 : input.getElementType(), shape);
-  std::vector<double> inputs = toFloats(input), weights = toFloats(filter);
+  bool asFloat = isFloat(input.getElementType());
+  std::vector<double> inputs, weights;
+  if (asFloat) {
+    inputs = toFloats(input);
+    weights = toFloats(filter);
+  }
   Shape inputStrides = getStrides(inputShape), filterStrides = getStrides(filterShape);
   IndexSpace kernel(filterShape.drop_front(2));
 
@@ -127,8 +138,12 @@ static Result evaluateConv(ConvOp op, const HostTensor &input, const HostTensor 
         filterOffsets.push_back(place + c * filterStrides[1]);
       }
     });
-    setDot(result, linear, inputs, weights, inputOffsets, filterOffsets,
-           out[0] * inputStrides[0] + group * channels * inputStrides[channelDim], out[channelDim] * filterStrides[0]);
+    int64_t inputBase = out[0] * inputStrides[0] + group * channels * inputStrides[channelDim],
+            filterBase = out[channelDim] * filterStrides[0];
+    if (asFloat)
+      setDot(result, linear, inputs, weights, inputOffsets, filterOffsets, inputBase, filterBase);
+    else
+      setIntDot(result, linear, input, filter, inputOffsets, filterOffsets, inputBase, filterBase);
   });
   return result;
 }

@@ -169,6 +169,11 @@ void compute(CastOp, llvm::ArrayRef<HostTensor> operands, int64_t i, HostTensor 
   }
 }
 
+void compute(BitcastOp, llvm::ArrayRef<HostTensor> operands, int64_t i, HostTensor &result) {
+  uint64_t bits = operands[0].getBits(i);
+  result.setBits(i, result.getElementType() == ElementType::Bool ? bits != 0 : bits);
+}
+
 void set(HostTensor &result, int64_t i, double value) { result.setFloat(i, value); }
 void set(HostTensor &result, int64_t i, int64_t value) { result.setInt(i, value); }
 void set(HostTensor &result, int64_t i, bool value) { result.setInt(i, value); }

@@ -283,10 +283,89 @@ static void importClip(NodeImporter &n) {
   n.setOutput(0, value);
 }
 
+CastRules getCastRules(NodeImporter &n) {
+  CastRules rules;
+  if (n.version >= 19)
+    rules.saturates = n.getFlag("saturate", true);
+  if (n.version >= 24) {
+    std::string mode = n.getString("round_mode", "up");
+    if (mode != "up" && mode != "down" && mode != "nearest")
+      throwInvalid("expects 'round_mode' to be up, down or nearest, got '" + mode + "'");
+    rules.roundMode = mode == "up" ? CastRules::Up : mode == "down" ? CastRules::Down : CastRules::Nearest;
+  }
+  return rules;
+}
+
+/// The powers of two that numbers are rounded to, as f32 or f64, by arithmetic on their bits: those of positive numbers
+/// are in order.
+static Value roundToPowers(NodeImporter &n, Value value, const CastRules &rules) {
+  bool isDouble = elementOf(value).isF64();
+  unsigned width = isDouble ? 64 : 32, mantissaBits = isDouble ? 52 : 23;
+  auto bitsOf = [](const llvm::fltSemantics &semantics, int exponent) -> int64_t {
+    return scalbn(APFloat(semantics, 1), exponent, APFloat::rmNearestTiesToEven).bitcastToAPInt().getSExtValue();
+  };
+  const llvm::fltSemantics &semantics = cast<FloatType>(elementOf(value)).getFloatSemantics();
+  int64_t least = bitsOf(semantics, -127), greatest = bitsOf(semantics, 127),
+          infinity = APFloat::getInf(semantics).bitcastToAPInt().getSExtValue(),
+          mantissa = (int64_t(1) << mantissaBits) - 1;
+  Type bitsType = n.builder.getIntegerType(width);
+  Dims dims = vx::getDims(typeOf(value));
+  auto number = [&](int64_t bits) {
+    auto elements = DenseElementsAttr::get(RankedTensorType::get({}, bitsType), APInt(width, bits, /*isSigned=*/true));
+    return n.broadcastInDim(n.emitConstant(elements), dims, {});
+  };
+  auto bitcast = [&](Value from, Type type) { return n.emitAs<BitcastOp>(makeTensorType(dims, type), from); };
+  Value bits = bitcast(value, bitsType);
+  auto holds = [&](ComparePredicate predicate, int64_t bound) {
+    return n.emit<CompareOp>(predicate, bits, number(bound));
+  };
+  if (rules.saturates) {
+    // What is below the least power is rounded to it; only NaN is above infinity.
+    Value isAbove = n.emit<AndOp>(holds(ComparePredicate::gt, greatest), holds(ComparePredicate::le, infinity));
+    bits = n.emit<SelectOp>(isAbove, number(greatest), bits);
+  } else {
+    Value isInside = n.emit<AndOp>(holds(ComparePredicate::ge, least), holds(ComparePredicate::le, greatest));
+    bits = n.emit<SelectOp>(isInside, bits, number(infinity + 1));
+  }
+  if (rules.roundMode != CastRules::Nearest) {
+    Value whole = rules.roundMode == CastRules::Up ? n.emit<AddOp>(bits, number(mantissa)) : bits;
+    whole = n.emit<AndOp>(whole, number(~mantissa));
+    Value isNumber = n.emit<AndOp>(holds(ComparePredicate::gt, least), holds(ComparePredicate::lt, infinity));
+    bits = n.emit<SelectOp>(isNumber, whole, bits);
+  }
+  return bitcast(bits, elementOf(value));
+}
+
+Value castTo(NodeImporter &n, Value value, Type elementType, const CastRules &rules) {
+  Type from = elementOf(value);
+  auto own = dyn_cast<FloatType>(from), type = dyn_cast<FloatType>(elementType);
+  unsigned width = elementType.getIntOrFloatBitWidth();
+  // What few bits do not hold the specification leaves open; ONNX's data have the low bits, and -0 for what is no
+  // number.
+  if (own && !type && width > 1 && width < 8)
+    return n.cast(n.cast(value, n.builder.getI32Type()), elementType);
+  if (own && type && width == 4 && from != elementType) {
+    value = n.widen(value);
+    return n.cast(n.emit<SelectOp>(n.emit<IsNanOp>(value), n.splatLike(-0.0, value), value), elementType);
+  }
+  if (!type || width != 8 || from == elementType)
+    return n.cast(value, elementType);
+  if (isa<Float8E8M0FNUType>(type)) {
+    bool isWide = own ? own.getWidth() == 64 : from.getIntOrFloatBitWidth() > 16;
+    value = n.cast(value, isWide ? Type(n.builder.getF64Type()) : n.builder.getF32Type());
+    return n.cast(roundToPowers(n, value, rules), elementType);
+  }
+  if (!own || own.getWidth() < 16)
+    value = n.cast(value, n.builder.getF32Type()); // exactly, or so much that any of these types is too small
+  if (rules.saturates) {
+    double greatest = APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+    value = n.emit<MaxOp>(n.emit<MinOp>(value, n.splatLike(greatest, value)), n.splatLike(-greatest, value));
+  }
+  return n.cast(value, elementType);
+}
+
 static void importCastTo(NodeImporter &n, Type elementType) {
   RankedTensorType type = n.getTensorType(0);
-  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() <= 8 && elementType != type.getElementType())
-    throwUnsupported("casts to floats of 8 bits or less are not imported");
   std::optional<Dims> contents = n.getContents(0);
   if (contents && isa<IntegerType>(elementType) && type.getRank() <= 1) {
     bool fits = true;
@@ -298,7 +377,15 @@ static void importCastTo(NodeImporter &n, Type elementType) {
     if (fits)
       return n.setContents(0, *contents, makeTensorType(vx::getDims(type), elementType));
   }
-  n.setOutput(0, n.cast(n.getTensor(0), elementType));
+  n.setOutput(0, castTo(n, n.getTensor(0), elementType, getCastRules(n)));
+}
+
+static void importBitCast(NodeImporter &n) {
+  Type elementType = getElementType(n.context, n.getInt("to"), "the result");
+  Value input = n.getTensor(0);
+  n.setOutput(0, elementOf(input) == elementType
+                     ? input
+                     : n.emitAs<BitcastOp>(makeTensorType(n.getDims(0), elementType), input));
 }
 
 static void importCast(NodeImporter &n) { importCastTo(n, getElementType(n.context, n.getInt("to"), "the result")); }
@@ -409,6 +496,7 @@ static constexpr OpTableEntry arithmeticTable[] = {
     {"Add", 1, newestOpset, importAdd, "axis@1-6 broadcast@1-6 consumed_inputs@1-5"},
     {"And", 1, newestOpset, importAnd, "axis@1-6 broadcast@1-6"},
     {"BitShift", 11, newestOpset, importBitShift, "direction"},
+    {"BitCast", 26, newestOpset, importBitCast, "to"},
     {"BitwiseAnd", 18, newestOpset, importAnd, ""},
     {"BitwiseNot", 18, newestOpset, importNot, ""},
     {"BitwiseOr", 18, newestOpset, importOr, ""},

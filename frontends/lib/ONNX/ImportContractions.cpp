@@ -5,8 +5,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-static void importMatMul(NodeImporter &n) {
-  Value lhs = n.getTensor(0), rhs = n.getTensor(1);
+Value emitMatMul(NodeImporter &n, Value lhs, Value rhs) {
   Dims left = vx::getDims(typeOf(lhs)), right = vx::getDims(typeOf(rhs));
   if (left.empty() || right.empty())
     throwInvalid("expects tensors of 1 or more dimensions, got " + describe(lhs.getType()) + " and " +
@@ -15,11 +14,10 @@ static void importMatMul(NodeImporter &n) {
   if (leftRank == 1 || rightRank <= 2) {
     // No batch dimension on the right, or a vector on the left.
     if (rightRank <= 2)
-      return n.setOutput(0, n.emit<ContractOp>(lhs, rhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                                               ArrayRef<int64_t>(leftRank - 1),
-                                               ArrayRef<int64_t>(rightRank == 1 ? 0 : rightRank - 2)));
-    return n.setOutput(0, n.emit<ContractOp>(rhs, lhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                                             ArrayRef<int64_t>(rightRank - 2), ArrayRef<int64_t>(0)));
+      return n.emit<ContractOp>(lhs, rhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>(leftRank - 1),
+                                ArrayRef<int64_t>(rightRank == 1 ? 0 : rightRank - 2));
+    return n.emit<ContractOp>(rhs, lhs, ArrayRef<int64_t>(), ArrayRef<int64_t>(), ArrayRef<int64_t>(rightRank - 2),
+                              ArrayRef<int64_t>(0));
   }
   Dims batch = n.broadcastShapes(ArrayRef<DimAttr>(left).drop_back(2), ArrayRef<DimAttr>(right).drop_back(2));
   auto spread = [&](Value value, ArrayRef<DimAttr> dims) {
@@ -31,9 +29,11 @@ static void importMatMul(NodeImporter &n) {
   rhs = spread(rhs, right);
   int64_t batchRank = batch.size();
   auto batchDims = llvm::to_vector(llvm::seq<int64_t>(0, batchRank));
-  n.setOutput(0, n.emit<ContractOp>(lhs, rhs, batchDims, batchDims, ArrayRef<int64_t>(batchRank + 1),
-                                    ArrayRef<int64_t>(batchRank)));
+  return n.emit<ContractOp>(lhs, rhs, batchDims, batchDims, ArrayRef<int64_t>(batchRank + 1),
+                            ArrayRef<int64_t>(batchRank));
 }
+
+static void importMatMul(NodeImporter &n) { n.setOutput(0, emitMatMul(n, n.getTensor(0), n.getTensor(1))); }
 
 static void importGemm(NodeImporter &n) {
   Value lhs = n.getTensor(0), rhs = n.getTensor(1);

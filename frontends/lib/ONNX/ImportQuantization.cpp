@@ -1,34 +1,61 @@
-// Quantisation to integers of 8 and 16 bits, and back.
+// Quantisation to integers and floats of few bits, and back; products of what is quantised.
 #include "OpFunctions.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
 
-/// A scale or zero point repeated to the shape of `like`: one number, or one for each place of dimension 'axis'.
+/// A scale or zero point repeated to the shape of `like`: one number, one for each place of dimension 'axis', or, with
+/// 'block_size', one for each block of places along it.
 static Value spreadParameter(NodeImporter &n, Value parameter, Value like, StringRef what) {
   Dims dims = vx::getDims(typeOf(like)), own = vx::getDims(typeOf(parameter));
-  if (n.version >= 21 && n.getInt("block_size", 0) != 0)
-    throwUnsupported("quantisation in blocks is not imported");
+  int64_t rank = dims.size(), blockSize = n.version >= 21 ? n.getInt("block_size", 0) : 0;
+  if (blockSize < 0)
+    throwInvalid("expects 'block_size' of at least 0, got " + Twine(blockSize));
   if (own.empty())
     return n.broadcastInDim(parameter, dims, {});
+  if (blockSize != 0 && own.size() == dims.size()) {
+    int64_t axis = n.getAxis("axis", 1, rank);
+    Dims split = own, repeated = dims, joined = dims, starts(rank, n.dim(0));
+    for (int64_t d = 0; d < rank; ++d)
+      n.require(ConstraintKind::equal, own[d], d == axis ? ceilDivDims(dims[d], n.dim(blockSize)) : dims[d]);
+    split.insert(split.begin() + axis + 1, n.dim(1));
+    repeated[axis] = own[axis];
+    repeated.insert(repeated.begin() + axis + 1, n.dim(blockSize));
+    joined[axis] = own[axis] * blockSize;
+    SmallVector<int64_t> dimensions = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+    Value blocks = n.reshape(n.broadcastInDim(n.reshape(parameter, split), repeated, dimensions), joined);
+    // The last block may have fewer places.
+    return n.slice(blocks, starts, dims, SmallVector<int64_t>(rank, 1));
+  }
   if (own.size() != 1)
-    throwInvalid("expects " + what + " with one number or one for each place of 'axis', got " +
-                 describe(parameter.getType()));
+    throwInvalid("expects " + what + " with one number or one for each place of 'axis'" +
+                 (blockSize != 0 ? ", or with the " + std::to_string(rank) + " dimensions of what is quantised" : "") +
+                 ", got " + describe(parameter.getType()));
   if (own[0].asConstant() == 1)
     return n.broadcastInDim(n.reshape(parameter, {}), dims, {});
-  int64_t axis = n.version >= 13 ? n.getAxis("axis", 1, dims.size()) : -1;
+  int64_t axis = n.version >= 13 ? n.getAxis("axis", 1, rank) : -1;
   if (axis < 0 || !mayBeEqual(own[0], dims[axis]))
     throwInvalid("expects " + what + " with one number or one for each of the " +
                  (axis < 0 ? "places" : dims[axis].str()) + " places of 'axis', got " + describe(parameter.getType()));
   return n.broadcastInDim(parameter, dims, axis);
 }
 
-static IntegerType checkQuantizedType(Type type, bool allowsWide) {
+/// Integers of at most 16 bits, for what is only read of 32 too, and floats of at most 8 bits that have a sign.
+static Type checkQuantizedType(Type type, bool allowsWide) {
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || (integer.getWidth() != 8 && integer.getWidth() != 16 && !(allowsWide && integer.getWidth() == 32)))
-    throwUnsupported("expects integers of 8 or 16 bits, got " + describe(type));
-  return integer;
+  bool isKnown = integer ? integer.getWidth() != 1 && integer.getWidth() <= (allowsWide ? 32 : 16) &&
+                               !(integer.getWidth() == 32 && integer.isUnsigned())
+                         : type.getIntOrFloatBitWidth() <= 8 && !isa<Float8E8M0FNUType>(type);
+  if (!isKnown)
+    throwUnsupported("expects integers of 2 to " + Twine(allowsWide ? 32 : 16) +
+                     " bits, or floats of 8 or 4 bits with a sign, got " + describe(type));
+  return type;
+}
+
+/// f64 where `type` is that, else f32, which holds every integer of 16 bits and its sum with another.
+static Type getComputedType(NodeImporter &n, Type type) {
+  return type.isF64() ? type : Type(Float32Type::get(n.context));
 }
 
 namespace {
@@ -118,34 +145,60 @@ static std::optional<Quantized> findQuantized(Value integers) {
   return Quantized{round.getInput(), add ? add.getRhs() : Value()};
 }
 
+/// The type of what is quantised: the zero point's, which 'output_dtype' may repeat.
+static Type getQuantizedType(NodeImporter &n) {
+  Type stated;
+  if (int64_t number = n.version >= 21 ? n.getInt("output_dtype", 0) : 0)
+    stated = getElementType(n.context, number, "the result");
+  if (!n.hasInput(2))
+    return stated ? stated : Type(IntegerType::get(n.context, 8, IntegerType::Unsigned));
+  Type type = elementOf(n.getTensor(2));
+  if (stated && stated != type)
+    throwInvalid("expects 'output_dtype' to be the zero point's type: want " + describe(type) + ", got " +
+                 describe(stated));
+  return type;
+}
+
 static void importQuantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
-  if (!isa<FloatType>(elementOf(input)))
-    throwUnsupported("expects floats to quantise, got " + describe(input.getType()));
-  Type type = IntegerType::get(n.context, 8, IntegerType::Unsigned);
-  if (n.hasInput(2))
-    type = elementOf(n.getTensor(2));
-  else if (n.version >= 21 && n.getInt("output_dtype", 0) != 0)
-    throwUnsupported("'output_dtype' without a zero point is not imported");
-  IntegerType integer = checkQuantizedType(type, false);
-  // Computed in f32, which holds every integer of 16 bits and its sum with another.
-  Type wide = elementOf(input).isF64() ? elementOf(input) : Type(Float32Type::get(n.context));
-  Value quotient = n.emit<DivOp>(n.cast(input, wide), spreadParameter(n, n.cast(scale, wide), input, "a scale"));
+  Type own = elementOf(input);
+  if (!isa<FloatType>(own) && !own.isSignlessInteger(32))
+    throwUnsupported("expects floats or i32 to quantise, got " + describe(input.getType()));
+  Type type = checkQuantizedType(getQuantizedType(n), false);
+  // The quotient is rounded to the scale's type, unless it is stated.
+  Type precision = isa<FloatType>(elementOf(scale)) && elementOf(scale).getIntOrFloatBitWidth() >= 16
+                       ? elementOf(scale)
+                       : getComputedType(n, own);
+  if (int64_t number = n.version >= 23 ? n.getInt("precision", 0) : 0)
+    precision = getElementType(n.context, number, "the quotient");
+  if (!isa<FloatType>(precision) || precision.getIntOrFloatBitWidth() < 16)
+    throwInvalid("expects 'precision' to be a float of 16 bits or more, got " + describe(precision));
+  Value quotient =
+      n.emit<DivOp>(n.cast(input, precision), spreadParameter(n, n.cast(scale, precision), input, "a scale"));
+  quotient = n.cast(quotient, getComputedType(n, precision));
   Value zeroPoint;
   if (n.hasInput(2))
-    zeroPoint = spreadParameter(n, n.cast(n.getTensor(2), wide), input, "a zero point");
-  n.setOutput(0, Quantization(n, integer).emit(quotient, zeroPoint));
+    zeroPoint = spreadParameter(n, n.cast(n.getTensor(2), elementOf(quotient)), input, "a zero point");
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return n.setOutput(0, Quantization(n, integer).emit(quotient, zeroPoint));
+  if (zeroPoint)
+    quotient = n.emit<AddOp>(quotient, zeroPoint);
+  n.setOutput(0, castTo(n, quotient, type, getCastRules(n)));
 }
 
 static void importDequantizeLinear(NodeImporter &n) {
   Value input = n.getTensor(0), scale = n.getTensor(1);
-  IntegerType integer = checkQuantizedType(elementOf(input), true);
-  Type type = elementOf(scale);
+  Type quantized = checkQuantizedType(elementOf(input), true), type = elementOf(scale);
+  if (int64_t stated = n.version >= 23 ? n.getInt("output_dtype", 0) : 0)
+    type = getElementType(n.context, stated, "the result");
+  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() < 16)
+    throwInvalid("expects a result of floats of 16 bits or more, got " + describe(type) +
+                 " of 'output_dtype' or the scale");
   // Both are whole numbers below 2^24, so their difference is exact; integers of 32 bits have no zero point.
   Value number = input;
-  if (std::optional<Quantized> quantized = findQuantized(input))
-    number = Quantization(n, integer).emitRoundTrip(quantized->quotient, quantized->zeroPoint);
-  number = n.cast(number, type.isF64() ? type : Type(Float32Type::get(n.context)));
+  if (std::optional<Quantized> found = findQuantized(input))
+    number = Quantization(n, cast<IntegerType>(quantized)).emitRoundTrip(found->quotient, found->zeroPoint);
+  number = n.cast(number, getComputedType(n, type));
   if (n.hasInput(2))
     number =
         n.emit<SubOp>(number, spreadParameter(n, n.cast(n.getTensor(2), elementOf(number)), input, "a zero point"));
@@ -172,9 +225,144 @@ static void importDynamicQuantizeLinear(NodeImporter &n) {
   n.setOutput(2, zeroPoint);
 }
 
+/// One number for all of a matrix, or one for each row of the left one or each column of the right one, as a tensor
+/// that broadcasts to `like`.
+static Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool isLeft, StringRef what) {
+  Dims dims = vx::getDims(typeOf(like)), own = vx::getDims(typeOf(parameter));
+  if (own.empty() || (own.size() == 1 && own[0].asConstant() == 1))
+    return n.reshape(parameter, {});
+  if (own.size() == 1) {
+    // A vector has a single row, or column.
+    DimAttr count = dims.size() < 2 ? n.dim(1) : dims[dims.size() - (isLeft ? 2 : 1)];
+    n.require(ConstraintKind::equal, own[0], count);
+    return isLeft && dims.size() >= 2 ? n.reshape(parameter, {own[0], n.dim(1)}) : parameter;
+  }
+  if (own.size() != dims.size())
+    throwInvalid("expects " + what + " with one number or one for each " + (isLeft ? "row" : "column") + " of " +
+                 describe(like.getType()) + ", got " + describe(parameter.getType()));
+  return parameter;
+}
+
+/// Integers or floats of 8 bits in a type in which their products are exact and summed.
+static Value widenFactor(NodeImporter &n, Value factor) {
+  Type type = elementOf(factor);
+  if (type.getIntOrFloatBitWidth() != 8)
+    throwUnsupported("expects factors of 8 bits, got " + describe(factor.getType()));
+  return n.cast(factor, isa<FloatType>(type) ? Type(n.builder.getF32Type()) : n.builder.getI32Type());
+}
+
+/// Input `index` less its zero point, which stands at `zeroIndex` where it is given.
+static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
+                       llvm::function_ref<Value(Value, Value)> align) {
+  Value factor = n.getTensor(index), wide = widenFactor(n, factor);
+  if (!n.hasInput(zeroIndex))
+    return wide;
+  Value zero = n.getTensor(zeroIndex);
+  if (elementOf(zero) != elementOf(factor))
+    throwInvalid("expects a zero point of the elements' type: want " + describe(elementOf(factor)) + ", got " +
+                 describe(zero.getType()));
+  Dims dims = vx::getDims(typeOf(wide));
+  return n.emit<SubOp>(wide, n.broadcast(align(n.cast(zero, elementOf(wide)), factor), dims));
+}
+
+/// `sums` by a factor, rounded to the type of the zero point, which is input `zeroIndex`.
+static void setQuantizedProduct(NodeImporter &n, Value sums, Value factor, unsigned zeroIndex) {
+  Type f32 = n.builder.getF32Type();
+  Dims dims = vx::getDims(typeOf(sums));
+  Value quotient = n.emit<MulOp>(n.cast(sums, f32), n.broadcast(n.cast(factor, f32), dims));
+  Value zero = n.getTensor(zeroIndex);
+  Type type = checkQuantizedType(elementOf(zero), false);
+  zero = n.cast(zero, f32);
+  if (typeOf(zero).getRank() == 1 && vx::getDims(typeOf(zero))[0].asConstant() == 1)
+    zero = n.reshape(zero, {});
+  zero = n.broadcast(zero, dims);
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return n.setOutput(0, Quantization(n, integer).emit(quotient, zero));
+  n.setOutput(0, castTo(n, n.emit<AddOp>(quotient, zero), type, CastRules()));
+}
+
+static void importMatMulInteger(NodeImporter &n) {
+  auto align = [&](bool isLeft) {
+    return [&n, isLeft](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
+  };
+  n.setOutput(0, emitMatMul(n, getFactor(n, 0, 2, align(true)), getFactor(n, 1, 3, align(false))));
+}
+
+static void importQLinearMatMul(NodeImporter &n) {
+  Value lhs, rhs, scales;
+  for (bool isLeft : {true, false}) {
+    unsigned first = isLeft ? 0 : 3;
+    auto align = [&](Value zero, Value like) { return alignWithMatrix(n, zero, like, isLeft, "a zero point"); };
+    (isLeft ? lhs : rhs) = getFactor(n, first, first + 2, align);
+    Value scale = alignWithMatrix(n, n.getTensor(first + 1), n.getTensor(first), isLeft, "a scale");
+    if (!scales) {
+      scales = scale;
+      continue;
+    }
+    Value both[] = {scales, scale};
+    n.broadcastTogether(both);
+    scales = n.emit<MulOp>(both[0], both[1]);
+  }
+  // The factor is rounded to the scales' type.
+  Value sums = emitMatMul(n, lhs, rhs);
+  Value divided[] = {scales, alignWithMatrix(n, n.getTensor(6), sums, /*isLeft=*/true, "a scale")};
+  n.broadcastTogether(divided);
+  setQuantizedProduct(n, sums, n.emit<DivOp>(divided[0], divided[1]), 7);
+}
+
+/// One number for all filters, or one for each, as a tensor that broadcasts to one of `rank` dimensions of which
+/// `filterDim` counts them.
+static Value alignWithFilters(NodeImporter &n, Value parameter, int64_t rank, int64_t filterDim, StringRef what) {
+  Dims own = vx::getDims(typeOf(parameter));
+  if (own.empty() || (own.size() == 1 && own[0].asConstant() == 1))
+    return n.reshape(parameter, {});
+  if (own.size() != 1)
+    throwInvalid("expects " + what + " with one number or one for each filter, got " + describe(parameter.getType()));
+  Dims dims(rank - filterDim, n.dim(1));
+  dims[0] = own[0];
+  return n.reshape(parameter, dims);
+}
+
+/// The sums of products of a convolution whose input is at `input` and whose filter is at `filter`.
+static Value emitIntegerConv(NodeImporter &n, unsigned input, unsigned inputZero, unsigned filter,
+                             unsigned filterZero) {
+  int64_t rank = n.getTensorType(filter).getRank();
+  auto alignInput = [&](Value zero, Value) {
+    Dims own = vx::getDims(typeOf(zero));
+    if (own.size() > 1 || (own.size() == 1 && own[0].asConstant() != 1))
+      throwInvalid("expects a zero point of the input with one number, got " + describe(zero.getType()));
+    return n.reshape(zero, {});
+  };
+  auto alignFilter = [&](Value zero, Value) { return alignWithFilters(n, zero, rank, 0, "a zero point"); };
+  return emitConv(n, getFactor(n, input, inputZero, alignInput), getFactor(n, filter, filterZero, alignFilter));
+}
+
+static void importConvInteger(NodeImporter &n) { n.setOutput(0, emitIntegerConv(n, 0, 2, 1, 3)); }
+
+static void importQLinearConv(NodeImporter &n) {
+  Value sums = emitIntegerConv(n, 0, 2, 3, 5);
+  Dims dims = vx::getDims(typeOf(sums));
+  if (n.hasInput(8)) {
+    Value bias = n.getTensor(8);
+    if (typeOf(bias).getRank() != 1 || elementOf(bias) != elementOf(sums))
+      throwInvalid("expects a bias of one i32 for each filter, got " + describe(bias.getType()));
+    n.require(ConstraintKind::equal, vx::getDim(typeOf(bias), 0), dims[1]); // one would be repeated
+    sums = n.emit<AddOp>(sums, n.broadcastInDim(bias, dims, 1));
+  }
+  Value scales[] = {alignWithFilters(n, n.getTensor(1), dims.size(), 1, "a scale"),
+                    alignWithFilters(n, n.getTensor(4), dims.size(), 1, "a scale"),
+                    alignWithFilters(n, n.getTensor(6), dims.size(), 1, "a scale")};
+  n.broadcastTogether(scales);
+  setQuantizedProduct(n, sums, n.emit<DivOp>(n.emit<MulOp>(scales[0], scales[1]), scales[2]), 7);
+}
+
 static constexpr OpTableEntry quantizationTable[] = {
+    {"ConvInteger", 10, newestOpset, importConvInteger, "auto_pad dilations group kernel_shape pads strides"},
     {"DequantizeLinear", 10, newestOpset, importDequantizeLinear, "axis@13 block_size@21 output_dtype@23"},
     {"DynamicQuantizeLinear", 11, newestOpset, importDynamicQuantizeLinear, ""},
+    {"MatMulInteger", 10, newestOpset, importMatMulInteger, ""},
+    {"QLinearConv", 10, newestOpset, importQLinearConv, "auto_pad dilations group kernel_shape pads strides"},
+    {"QLinearMatMul", 10, newestOpset, importQLinearMatMul, ""},
     {"QuantizeLinear", 10, newestOpset, importQuantizeLinear,
      "axis@13 block_size@21 output_dtype@21 precision@23 saturate@19"},
 };

@@ -97,9 +97,8 @@ static void setBiasedOutput(NodeImporter &n, Value result) {
   n.setOutput(0, result);
 }
 
-static void importConv(NodeImporter &n) {
-  Value input = n.getTensor(0), filter = n.getTensor(1);
-  Dims dims = n.getDims(0), filterDims = n.getDims(1);
+Value emitConv(NodeImporter &n, Value input, Value filter) {
+  Dims dims = vx::getDims(typeOf(input)), filterDims = vx::getDims(typeOf(filter));
   if (dims.size() < 3 || filterDims.size() != dims.size())
     throwInvalid("expects an input and a filter of one rank, 3 or more, got " + describe(input.getType()) + " and " +
                  describe(filter.getType()));
@@ -117,10 +116,11 @@ static void importConv(NodeImporter &n) {
   int64_t groups = n.getInt("group", 1);
   if (groups < 1)
     throwInvalid("expects 'group' of at least 1, got " + Twine(groups));
-  Value result = n.emit<ConvOp>(input, filter, window.strides, window.dilations, getConstants(window.low),
-                                getConstants(window.high), groups);
-  setBiasedOutput(n, result);
+  return n.emit<ConvOp>(input, filter, window.strides, window.dilations, getConstants(window.low),
+                        getConstants(window.high), groups);
 }
+
+static void importConv(NodeImporter &n) { setBiasedOutput(n, emitConv(n, n.getTensor(0), n.getTensor(1))); }
 
 static void importConvTranspose(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);

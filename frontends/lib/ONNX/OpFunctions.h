@@ -10,6 +10,18 @@ namespace vx::onnx {
 
 /// True when an element type can hold the value; an expression over symbols counts as one that fits any integer.
 bool fitsType(DimAttr value, mlir::Type elementType);
+/// How a cast to a float of 8 bits gives what the type does not hold.
+struct CastRules {
+  bool saturates = true;
+  enum RoundMode { Up, Down, Nearest } roundMode = Up; // of f8E8M0FNU, which has powers of two only
+};
+/// The attributes of a cast.
+CastRules getCastRules(NodeImporter &n);
+mlir::Value castTo(NodeImporter &n, mlir::Value value, mlir::Type elementType, const CastRules &rules);
+/// The matrix product of numpy, with f32's sums of narrower floats rounded to the elements' type.
+mlir::Value emitMatMul(NodeImporter &n, mlir::Value lhs, mlir::Value rhs);
+/// A convolution by the node's attributes.
+mlir::Value emitConv(NodeImporter &n, mlir::Value input, mlir::Value filter);
 /// `p`, the power of a norm's elements: 2 where the node does not say.
 int64_t getNormPower(NodeImporter &n);
 /// The norm of these sums of p-th powers.

@@ -1,10 +1,18 @@
 // RUN: vx-opt %s --split-input-file --vx-convert-to-linalg --verify-diagnostics
 
-// expected-error @+1 {{'vx.kernel' op expects elements of type bool, f16, bf16, f32, f64 or an integer of 8 to 64 bits in a kernel, got 'tensor<3xi4>'}}
-vx.kernel @packed "x" symbols [] workgroups <1> #vx.loops<tile = []> {
+vx.kernel @narrow "x" symbols [] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%a: tensor<3xi4>):
+  // expected-error @+1 {{'vx.add' op expects elements to compute with of 8 bits or more, floats of 16 or more, got 'tensor<3xi4>'}}
   %0 = vx.add %a, %a : tensor<3xi4>, tensor<3xi4>
   vx.yield %0 : tensor<3xi4>
+}
+
+// -----
+
+// expected-error @+1 {{'vx.kernel' op expects numbers or bools in a kernel, got 'tensor<3x!vx.string>'}}
+vx.kernel @strings "x" symbols [] workgroups <1> #vx.loops<tile = []> {
+^bb0(%a: tensor<3x!vx.string>, %b: tensor<3xf32>):
+  vx.yield %b : tensor<3xf32>
 }
 
 // -----

@@ -186,15 +186,18 @@ def convolutions():
             # The last dimension of the result is 1: no factor's, when loops of one step are gone.
             ("one_column", "f32", [2, 2, 9, 3], 1, [2, 3], [1, 1], [2, 1], [0, 0], [0, 0], 1),
             ("one_column_3d", "f32", [2, 2, 8, 8, 2], 1, [3, 2, 2], [1, 2, 1], [2, 2, 1], [2, 0, 0], [0, 0, 0], 1),
+            ("i32", "i32", [1, 4, 5, 5], 6, [3, 3], [1, 1], [1, 1], [1, 1], [1, 1], 2), ("ui8", "ui8", [2, 3, 5, 5], 3, [2, 3], [2, 1], [1, 1], [1, 1], [0, 1], 1),
             *random_convolutions(30)):
         channels = input_dims[1] // groups
         filter_dims = [filters, channels] + kernel
         result = [input_dims[0], filters] + [max(0, (size + a + b - ((k - 1) * d + 1)) // s + 1) for size, k, s, d, a, b in
                                              zip(input_dims[2:], kernel, strides, dilations, low, high)]
-        yield Case(f"conv_{name}", {"x": Input(dtype, input_dims, uniform()), "w": Input(dtype, filter_dims, uniform())},
+        make = uniform() if dtype in FLOATS else any_values(dtype)
+        rule = sum_of(channels * math.prod(kernel), dtype) if dtype in FLOATS else Exact()
+        yield Case(f"conv_{name}", {"x": Input(dtype, input_dims, make), "w": Input(dtype, filter_dims, make)},
                    f"  %r = vx.conv %x, %w strides = {strides} dilations = {dilations} pads = {low} x {high} groups = {groups} : "
                    f"{tensor_type(dtype, input_dims)}, {tensor_type(dtype, filter_dims)}",
-                   {"r": Result(dtype, result, sum_of(channels * math.prod(kernel), dtype))})
+                   {"r": Result(dtype, result, rule)})
     kind = "tensor<1x5x7x7xf32>"
     yield Case("conv_scale_relu", {"x": Input("f32", [1, 3, 7, 7], uniform()), "w": Input("f32", [5, 3, 3, 3], uniform()),
                                    "s": Input("f32", [5], uniform(0.5, 1.5)), "b": Input("f32", [5], uniform())}, f"""

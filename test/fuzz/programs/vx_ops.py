@@ -474,6 +474,14 @@ def conversion(g):
     return g.emit("cast", [x], dtype, x.dims, text, x.low, x.high)
 
 
+@generates("bitcast")
+def same_bits(g):
+    source, target = g.pick((("f32", "i32"), ("f32", "ui32"), ("f64", "i64"), ("f16", "ui16"), ("i8", "ui8"), ("ui16", "i16"), ("i1", "ui8"), ("ui8", "i1")))
+    # What is computed may have a zero of either sign, which its bits tell.
+    x = g.input(source, special=False) if source in FLOATS else g.find(lambda v: v.dtype == source, dtype=source)
+    return g.emit("bitcast", [x], target, x.dims, lambda c: f"{c.r[0]} = vx.bitcast {c.o[0]} : {c.t[0]} -> {c.rt[0]}", *limits(target))
+
+
 # Shapes.
 
 @generates("iota", "dim_value")

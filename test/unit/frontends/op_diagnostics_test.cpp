@@ -16,8 +16,12 @@ TEST(ImportArithmetic, Reasons) {
                 "expects integers when 'fmod' is 0, got 'f32[4]'");
   expectUnsupported(one(node("Pow", {"a", "b"}, {"y"}), {i64({4}), i64({4})}),
                     "powers of 'i64' are not exact, want integers of at most 32 bits or floats");
-  expectUnsupported(one(node("Cast", {"a"}, {"y"}, {attribute("to", int64_t(TensorProto::FLOAT8E4M3FN))}), {f32({4})}),
-                    "casts to floats of 8 bits or less are not imported");
+  expectInvalid(one(node("Cast", {"a"}, {"y"},
+                         {attribute("to", int64_t(TensorProto::FLOAT8E8M0)), attribute("round_mode", "even")}),
+                    {f32({4})}, {}, 25),
+                "expects 'round_mode' to be up, down or nearest, got 'even'");
+  expectInvalid(one(node("BitCast", {"a"}, {"y"}, {attribute("to", int64_t(TensorProto::INT64))}), {f32({4})}, {}, 26),
+                "'vx.bitcast' op expects elements of as many bits on both sides: want 32, got 64 of 'tensor<4xi64>'");
   expectUnsupported(one(node("Dropout", {"a"}, {"y", "mask"}), {f32({4})}, {}, 6),
                     "dropout in training is not imported");
   expectUnsupported(one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
@@ -625,13 +629,26 @@ TEST(ImportQuantization, Reasons) {
   auto quantize = [](const TypeProto &a, const TypeProto &scale, std::vector<AttributeProto> attributes = {}) {
     return one(node("QuantizeLinear", {"a", "b"}, {"y"}, attributes), {a, scale});
   };
-  expectUnsupported(quantize(i64({2, 3}), f32({})), "expects floats to quantise, got 'i64[2,3]'");
+  expectUnsupported(quantize(i64({2, 3}), f32({})), "expects floats or i32 to quantise, got 'i64[2,3]'");
   expectInvalid(one(node("DynamicQuantizeLinear", {"a"}, {"y", "s", "z"}), {i64({4})}),
                 "expects f32 to quantise, got 'i64[4]'");
-  expectUnsupported(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(3))}),
-                    "quantisation in blocks is not imported");
-  expectUnsupported(quantize(input, f32({}), {attribute("output_dtype", int64_t(TensorProto::INT8))}),
-                    "'output_dtype' without a zero point is not imported");
+  expectInvalid(quantize(input, f32({2, 1, 1}), {attribute("block_size", int64_t(3))}),
+                "expects a scale with one number or one for each place of 'axis', or with the 2 dimensions of what is "
+                "quantised, got 'f32[2,1,1]'");
+  expectInvalid(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(-3))}),
+                "expects 'block_size' of at least 0, got -3");
+  expectInvalid(quantize(input, f32({2, 2}), {attribute("block_size", int64_t(3))}), "wants 2 = 1, got 2 and 1");
+  expectInvalid(
+      one(node("QuantizeLinear", {"a", "b", "c"}, {"y"}, {attribute("output_dtype", int64_t(TensorProto::INT8))}),
+          {input, f32({}), tensorType(TensorProto::UINT8, {})}, {}, 25),
+      "expects 'output_dtype' to be the zero point's type: want 'ui8', got 'i8'");
+  expectInvalid(quantize(input, f32({}), {attribute("precision", int64_t(TensorProto::INT32))}),
+                "expects 'precision' to be a float of 16 bits or more, got 'i32'");
+  expectUnsupported(quantize(input, f32({}), {attribute("output_dtype", int64_t(TensorProto::INT32))}),
+                    "expects integers of 2 to 16 bits, or floats of 8 or 4 bits with a sign, got 'i32'");
+  expectInvalid(
+      one(node("DequantizeLinear", {"a", "b"}, {"y"}), {bytes, tensorType(TensorProto::FLOAT8E8M0, {})}, {}, 25),
+      "expects a result of floats of 16 bits or more, got 'f8E8M0FNU' of 'output_dtype' or the scale");
   expectInvalid(quantize(input, f32({2, 3})),
                 "expects a scale with one number or one for each place of 'axis', got 'f32[2,3]'");
   expectInvalid(quantize(input, f32({5})),
@@ -643,7 +660,33 @@ TEST(ImportQuantization, Reasons) {
       one(node("DequantizeLinear", {"a", "b", "c"}, {"y"}), {bytes, f32({}), tensorType(TensorProto::UINT8, {5})}),
       "expects a zero point with one number or one for each of the 3 places of 'axis', got 'f32[5]'");
   expectUnsupported(one(node("DequantizeLinear", {"a", "b"}, {"y"}), {i64({2, 3}), f32({})}),
-                    "expects integers of 8 or 16 bits, got 'i64'");
+                    "expects integers of 2 to 32 bits, or floats of 8 or 4 bits with a sign, got 'i64'");
+}
+
+TEST(ImportQuantization, ReasonsOfProducts) {
+  auto bytes = [](const Dims &dims) { return tensorType(TensorProto::UINT8, dims); };
+  auto product = [](const std::string &op, std::vector<TypeProto> types) {
+    Names inputs;
+    for (size_t i = 0; i < types.size(); ++i)
+      inputs.push_back(std::string(1, char('a' + i)));
+    return one(node(op, inputs, {"y"}), types);
+  };
+  expectUnsupported(product("MatMulInteger", {i64({2, 3}), bytes({3, 4})}),
+                    "expects factors of 8 bits, got 'i64[2,3]'");
+  expectInvalid(product("MatMulInteger", {bytes({2, 3}), bytes({3, 4}), tensorType(TensorProto::INT8, {})}),
+                "expects a zero point of the elements' type: want 'ui8', got 'i8[]'");
+  expectInvalid(product("MatMulInteger", {bytes({2, 3}), bytes({3, 4}), bytes({1, 2, 1})}),
+                "expects a zero point with one number or one for each row of 'ui8[2,3]', got 'i32[1,2,1]'");
+  expectInvalid(product("QLinearMatMul", {bytes({2, 3}), f32({}), bytes({}), bytes({3, 4}), f32({1, 1, 4}), bytes({}),
+                                          f32({}), bytes({})}),
+                "expects a scale with one number or one for each column of 'ui8[3,4]', got 'f32[1,1,4]'");
+  expectInvalid(product("ConvInteger", {bytes({1, 2, 5}), bytes({3, 2, 2}), bytes({2})}),
+                "expects a zero point of the input with one number, got 'i32[2]'");
+  expectInvalid(product("ConvInteger", {bytes({1, 2, 5}), bytes({3, 2, 2}), bytes({}), bytes({3, 1})}),
+                "expects a zero point with one number or one for each filter, got 'i32[3,1]'");
+  expectInvalid(product("QLinearConv", {bytes({1, 2, 5}), f32({}), bytes({}), bytes({3, 2, 2}), f32({}), bytes({}),
+                                        f32({}), bytes({}), f32({3})}),
+                "expects a bias of one i32 for each filter, got 'f32[3]'");
 }
 
 TEST(ImportRecurrent, Reasons) {

@@ -211,4 +211,18 @@ def HoistDerivedValuesPass : Pass<"vx-hoist-derived-values", "::mlir::ModuleOp">
   let dependentDialects = ["::vx::VXDialect", "::mlir::func::FuncDialect"];
 }
 
+def WidenElementsPass : Pass<"vx-widen-elements", "::mlir::func::FuncOp"> {
+  let summary = "Compute with narrow elements in wider ones";
+  let description = [{
+    Kernels move and convert floats of 8 bits and less, and integers of less than 8. What computes with them gets f32, or an integer of 8
+    bits, and its result is rounded, or keeps the low bits.
+
+        %r = vx.add %a, %b : tensor<8xf8E5M2>    ->    %r = cast(vx.add cast(%a), cast(%b) : tensor<8xf32>) : tensor<8xf8E5M2>
+
+    Leaves alone what takes elements as they are: moves, choices, casts of values and of bits, and the host's ops. Needs: nothing. Keeps: dynamic
+    shapes. Numerics: as the ops document for narrow elements, one rounding at the end.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 #endif

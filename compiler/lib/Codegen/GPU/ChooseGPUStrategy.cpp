@@ -548,12 +548,14 @@ StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec)
   MLIRContext *context = region.getContext();
   const SymbolRanges ranges(region->getParentOfType<ModuleOp>());
   Operation *anchor = region.getAnchor();
-  auto result = cast<RankedTensorType>(region.getResult(0).getType());
+  RankedTensorType result = getVisitedType(region.getBody().front());
   if (anchor && anchor->hasTrait<OpTrait::Serial>())
     return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(region.getBody().front(), 0))
     return updateStrategy(update, spec);
-  if (StrategyAttrInterface strategy = anchor ? anchorStrategy(ranges, anchor, result, spec) : StrategyAttrInterface())
+  // The strategies of anchors cut the result's own dimensions, not packed bytes.
+  bool isCut = anchor && !isPacked(getElementTypeOrSelf(region.getResult(0).getType()));
+  if (StrategyAttrInterface strategy = isCut ? anchorStrategy(ranges, anchor, result, spec) : StrategyAttrInterface())
     return strategy;
   if (result.getRank() > 0 && isElementwise(region))
     return elementwiseStrategy(ranges, context, result, spec);

@@ -91,10 +91,7 @@ LogicalResult checkLLVMGPUSupported(Operation *op, StringRef target) {
     if (!tensor)
       continue;
     Type element = tensor.getElementType();
-    bool known = element.isF16() || element.isBF16() || element.isF32() || element.isF64();
-    if (auto integer = dyn_cast<IntegerType>(element))
-      known |= integer.getWidth() == 1 || integer.getWidth() >= 8;
-    if (!known)
+    if (!element.isIntOrFloat())
       return op->emitOpError() << "of " << describeSource(op->getLoc()) << " expects element types that target '"
                                << target << "' knows, got " << element;
   }

@@ -11,6 +11,8 @@ using namespace mlir;
 namespace vx {
 
 Type getBodyType(Type vxElement) {
+  if (isNarrow(vxElement))
+    return IntegerType::get(vxElement.getContext(), 8);
   if (auto integer = dyn_cast<IntegerType>(vxElement))
     return IntegerType::get(vxElement.getContext(), integer.getWidth());
   return vxElement;
@@ -26,22 +28,27 @@ Type getAccumulatorType(Type type) {
   return type;
 }
 
-/// Code generation handles elements of whole bytes, and the floats that arith can compute with.
 static LogicalResult checkElementType(Operation *op, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return op->emitOpError() << "expects tensors in a kernel, got " << type;
-  Type element = tensor.getElementType();
-  bool known = element.isF16() || element.isBF16() || element.isF32() || element.isF64() || element.isInteger(1);
-  if (auto integer = dyn_cast<IntegerType>(element))
-    known |= integer.getWidth() >= 8;
-  if (!known)
-    return op->emitOpError() << "expects elements of type bool, f16, bf16, f32, f64 or an integer of 8 to 64 bits in a "
-                                "kernel, got "
-                             << type;
+  if (!tensor.getElementType().isIntOrFloat())
+    return op->emitOpError() << "expects numbers or bools in a kernel, got " << type;
   for (DimAttr dim : getDims(tensor))
     if (!dim)
       return op->emitOpError() << "expects a size for each dimension in a kernel, got " << type;
+  return success();
+}
+
+/// Narrow elements are moved and converted; `vx-widen-elements` gives wider ones to what computes with them.
+static LogicalResult checkComputedElements(Operation *op) {
+  if (op->hasTrait<OpTrait::Moves>() || isa<ConstantOp, SelectOp, CastOp, BitcastOp>(op))
+    return success();
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+    if (isNarrow(getElementTypeOrSelf(type)))
+      return op->emitOpError() << "expects elements to compute with of 8 bits or more, floats of 16 or more, got "
+                               << type;
   return success();
 }
 
@@ -158,9 +165,91 @@ void KernelLowering::markAnchor(Operation *op, Operation *lowered) const {
     lowered->setAttr(vxk::kAnchorAttr, UnitAttr::get(lowered->getContext()));
 }
 
+SmallVector<Value> KernelLowering::sizes(Location loc, RankedTensorType type) {
+  return llvm::map_to_vector(getDims(type), [&](DimAttr size) { return dim(loc, size); });
+}
+
+Value getFlatPlace(OpBuilder &builder, Location loc, ArrayRef<Value> sizes) {
+  Value place;
+  for (auto [d, size] : llvm::enumerate(sizes)) {
+    Value at = linalg::IndexOp::create(builder, loc, d);
+    if (place)
+      place = arith::MulIOp::create(builder, loc, place, size);
+    place = place ? arith::AddIOp::create(builder, loc, place, at).getResult() : at;
+  }
+  return place ? place : Value(arith::ConstantIndexOp::create(builder, loc, 0));
+}
+
+/// Element k of a byte is in its bits from k * width on.
+static Value bitsBefore(OpBuilder &builder, Location loc, Value elementOfByte, unsigned width) {
+  Value bits = arith::IndexCastOp::create(builder, loc, builder.getI8Type(), elementOfByte);
+  return arith::MulIOp::create(builder, loc, bits, constantScalar(builder, loc, bits.getType(), width));
+}
+
+Value KernelLowering::unpackBytes(Location loc, RankedTensorType type, Value bytes) {
+  Type element = type.getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  SmallVector<Value> extents = sizes(loc, type);
+  return elementwise(loc, type, builder.getI8Type(), {}, [&](OpBuilder &b, Location l, ValueRange) {
+    Value place = getFlatPlace(b, l, extents), perByte = arith::ConstantIndexOp::create(b, l, 8 / width);
+    Value byte = tensor::ExtractOp::create(b, l, bytes, {arith::DivUIOp::create(b, l, place, perByte).getResult()});
+    Value shift = bitsBefore(b, l, arith::RemUIOp::create(b, l, place, perByte), width);
+    return wrapPacked(b, l, arith::ShRUIOp::create(b, l, byte, shift), element);
+  });
+}
+
+Value KernelLowering::packBytes(Location loc, RankedTensorType type, Value elements) {
+  unsigned width = type.getElementTypeBitWidth();
+  RankedTensorType stored = getStoredForm(type);
+  SmallVector<Value> extents = sizes(loc, type);
+  DimAttr count = getNumElements(type);
+  Value end = dim(loc, count);
+  int64_t perByte = 8 / width;
+  std::optional<int64_t> known = count.asConstant();
+  bool isWhole = known && *known % perByte == 0;
+  Type i8 = builder.getI8Type();
+  // Each byte is made of all that it holds, so that no two workers write one.
+  return elementwise(loc, stored, i8, {}, [&](OpBuilder &b, Location l, ValueRange) {
+    Value first = linalg::IndexOp::create(b, l, 0);
+    first = arith::MulIOp::create(b, l, first, arith::ConstantIndexOp::create(b, l, perByte));
+    Value byte;
+    for (int64_t k = 0; k < perByte; ++k) {
+      Value place =
+          k == 0 ? first : arith::AddIOp::create(b, l, first, arith::ConstantIndexOp::create(b, l, k)).getResult();
+      SmallVector<Value, 1> conditions;
+      if (k > 0 && !isWhole)
+        conditions.push_back(arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, place, end));
+      Value code = guardedRead(
+          b, l, conditions,
+          [&](OpBuilder &inner) -> Value {
+            SmallVector<Value> at(extents.size());
+            Value rest = place;
+            for (size_t d = extents.size(); d-- > 1;) {
+              at[d] = arith::RemUIOp::create(inner, l, rest, extents[d]);
+              rest = arith::DivUIOp::create(inner, l, rest, extents[d]);
+            }
+            if (!at.empty())
+              at[0] = rest;
+            return tensor::ExtractOp::create(inner, l, elements, at);
+          },
+          [&](OpBuilder &inner) { return constantScalar(inner, l, i8, 0); }, i8);
+      auto constant = [&](int64_t value) { return constantScalar(b, l, i8, static_cast<double>(value)); };
+      code = arith::AndIOp::create(b, l, code, constant((1 << width) - 1));
+      if (k > 0)
+        code = arith::ShLIOp::create(b, l, code, constant(k * width));
+      byte = byte ? arith::OrIOp::create(b, l, byte, code).getResult() : code;
+    }
+    return byte;
+  });
+}
+
 void KernelLowering::write(Location loc, Value value, Value destination) {
   auto type = cast<RankedTensorType>(value.getType());
   Value tensor = get(value);
+  if (isPacked(type.getElementType())) {
+    tensor = packBytes(loc, type, tensor);
+    type = getStoredForm(type);
+  }
   if (type.getElementType().isInteger(1))
     tensor =
         elementwise(loc, type, builder.getI8Type(), tensor, [](OpBuilder &b, Location l, ValueRange args) -> Value {
@@ -191,6 +280,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
     if (failed(checkElementType(op, type)))
       return failure();
+  if (failed(checkComputedElements(op)))
+    return failure();
   if (OpLowering lowering = getLoweringTable().find(op->getName()))
     return lowering(*this, op);
   return op->emitOpError() << "has no lowering to linalg: it is not an op of kernels";
@@ -228,7 +319,8 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
   }
 
   int64_t bufferNumber = 0;
-  auto buffer = [&](RankedTensorType type, vxk::Access access) -> Value {
+  auto buffer = [&](RankedTensorType vxType, vxk::Access access) -> Value {
+    RankedTensorType type = getStoredForm(vxType);
     auto memref = MemRefType::get(type.getShape(), getStorageType(type.getElementType()));
     SmallVector<Value> sizes;
     for (int64_t d = 0; d < type.getRank(); ++d)
@@ -248,7 +340,8 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
 
   for (auto [argument, input] : llvm::zip(body.getArguments(), inputs)) {
     auto type = cast<RankedTensorType>(argument.getType());
-    auto stored = RankedTensorType::get(type.getShape(), getStorageType(type.getElementType()));
+    RankedTensorType form = getStoredForm(type);
+    auto stored = RankedTensorType::get(form.getShape(), getStorageType(form.getElementType()));
     Value tensor =
         bufferization::ToTensorOp::create(builder, loc, stored, input, /*restrict=*/true, /*writable=*/false);
     if (type.getElementType().isInteger(1))
@@ -257,6 +350,8 @@ LogicalResult KernelLowering::run(KernelOp kernel) {
             Value zero = arith::ConstantIntOp::create(b, l, 0, 8);
             return arith::CmpIOp::create(b, l, arith::CmpIPredicate::ne, args[0], zero);
           });
+    if (isPacked(type.getElementType()))
+      tensor = unpackBytes(loc, type, tensor);
     set(argument, tensor);
   }
   for (Operation &op : body.without_terminator())

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/OpFunctionTable.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
@@ -34,6 +35,7 @@ public:
   mlir::Value dim(mlir::Location loc, DimAttr dim);
   mlir::Value size(mlir::Location loc, mlir::Value vxValue, int64_t dimension);
   mlir::Value index(mlir::Location loc, int64_t value);
+  llvm::SmallVector<mlir::Value> sizes(mlir::Location loc, mlir::RankedTensorType type);
   /// The number of elements along `dimensions`, as an index.
   mlir::Value count(mlir::Location loc, mlir::Value vxValue, llvm::ArrayRef<int64_t> dimensions);
 
@@ -64,6 +66,9 @@ public:
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
+  /// A tensor of packed elements from its bytes, and back.
+  mlir::Value unpackBytes(mlir::Location loc, mlir::RankedTensorType type, mlir::Value bytes);
+  mlir::Value packBytes(mlir::Location loc, mlir::RankedTensorType type, mlir::Value elements);
 
   mlir::IRMapping values;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> symbols;
@@ -71,7 +76,8 @@ private:
   int64_t faultSites = 0;
 };
 
-/// The element type of lowered tensors: as in vx, but signless.
+/// The element type of lowered tensors: as in vx, but signless, and a byte for narrow elements: of floats the bits, of
+/// integers the number.
 mlir::Type getBodyType(mlir::Type vxElement);
 /// The element type of buffers: one byte for a bool.
 mlir::Type getStorageType(mlir::Type vxElement);
@@ -81,6 +87,9 @@ mlir::Type getAccumulatorType(mlir::Type type);
 /// Body helpers. A comparison, a conversion and so on of scalars of vx element types.
 mlir::Value convertScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type vxFrom,
                           mlir::Type vxTo);
+/// The same bits, of types that take as many of them in memory.
+mlir::Value bitcastScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type vxFrom,
+                          mlir::Type vxTo);
 mlir::Value compareScalars(mlir::OpBuilder &builder, mlir::Location loc, ComparePredicate predicate, mlir::Value lhs,
                            mlir::Value rhs, mlir::Type vxType);
 mlir::Value combineScalars(mlir::OpBuilder &builder, mlir::Location loc, ReduceKind kind, mlir::Value lhs,
@@ -88,6 +97,10 @@ mlir::Value combineScalars(mlir::OpBuilder &builder, mlir::Location loc, ReduceK
 /// The value of a reduction over no element, in the type `accumulator`.
 mlir::TypedAttr getIdentity(ReduceKind kind, mlir::Type vxType, mlir::Type accumulator);
 mlir::Value constantScalar(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, double value);
+/// The byte that stands for a packed element, of which `value` has the low bits.
+mlir::Value wrapPacked(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type vxType);
+/// The number of the element that an iteration of a `linalg.generic` is at, in a tensor of these sizes.
+mlir::Value getFlatPlace(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<mlir::Value> sizes);
 /// Extends a float narrower than f32; gives others back.
 mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 /// Rounds `value` to the float `type` when it is wider.
@@ -108,6 +121,11 @@ struct WindowDim {
 /// padLow. A window of one element has no `inWindow`. With pads, the place may lie outside: `conditions` gets its test.
 mlir::Value getWindowPlace(mlir::OpBuilder &builder, mlir::Location loc, const WindowDim &window, mlir::Value at,
                            mlir::Value inWindow, mlir::Value size, llvm::SmallVectorImpl<mlir::Value> &conditions);
+
+/// Floats of 8 bits and less, by their bits (NarrowFloats.cpp). The one as f32, which holds it.
+mlir::Value decodeNarrowFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value code, mlir::FloatType type);
+/// `value`, an f32 or f64, rounded once to `type`: as vx.cast says.
+mlir::Value encodeNarrowFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::FloatType type);
 
 using OpLowering = mlir::LogicalResult (*)(KernelLowering &lowering, mlir::Operation *op);
 

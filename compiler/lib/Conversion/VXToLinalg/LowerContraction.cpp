@@ -95,7 +95,7 @@ Value lowerConv(KernelLowering &lowering, ConvOp op) {
   std::fill(iterators.begin() + type.getRank(), iterators.end(), utils::IteratorType::reduction);
 
   Type vxElement = type.getElementType();
-  Type accumulator = getAccumulatorType(vxElement);
+  Type accumulator = getAccumulatorType(getBodyType(vxElement));
   Value init = lowering.filled(loc, type, getIdentity(ReduceKind::sum, vxElement, accumulator));
   Value input = lowering.get(op.getInput());
   int64_t groups = op.getGroups();

@@ -130,9 +130,14 @@ Value computeElement(CastOp op, const Element &e) {
   return convertScalar(e.b, e.loc, e.args[0], e.vxType, op.getResult().getType().getElementType());
 }
 
+Value computeElement(BitcastOp op, const Element &e) {
+  return bitcastScalar(e.b, e.loc, e.args[0], e.vxType, op.getResult().getType().getElementType());
+}
+
 /// What chooses or converts takes elements as they are.
 template <typename Op>
-constexpr bool kComputesWide = !std::is_same_v<Op, SelectOp> && !std::is_same_v<Op, CastOp>;
+constexpr bool kComputesWide =
+    !std::is_same_v<Op, SelectOp> && !std::is_same_v<Op, CastOp> && !std::is_same_v<Op, BitcastOp>;
 
 template <typename Op>
 Value lowerElementwise(KernelLowering &lowering, Op op) {

@@ -18,6 +18,21 @@ SmallVector<Value> loopIndices(OpBuilder &b, Location loc, int64_t rank) {
   return indices;
 }
 
+/// The elements of a constant as bodies have them.
+DenseElementsAttr toBodyType(DenseElementsAttr elements, Type bodyType) {
+  Type element = elements.getElementType();
+  if (element == bodyType)
+    return elements;
+  unsigned width = bodyType.getIntOrFloatBitWidth();
+  if (!isPacked(element))
+    return elements.bitcast(bodyType);
+  if (auto floats = dyn_cast<DenseFPElementsAttr>(elements))
+    return floats.mapValues(bodyType, [&](const APFloat &number) { return number.bitcastToAPInt().zext(width); });
+  return cast<DenseIntElementsAttr>(elements).mapValues(bodyType, [&](const APInt &number) {
+    return element.isUnsignedInteger() ? number.zext(width) : number.sext(width);
+  });
+}
+
 LogicalResult lowerConstant(KernelLowering &lowering, ConstantOp op) {
   auto type = typeOf(op.getResult());
   Type bodyType = getBodyType(type.getElementType());
@@ -32,8 +47,7 @@ LogicalResult lowerConstant(KernelLowering &lowering, ConstantOp op) {
   }
   if (!elements)
     return op.emitOpError() << "expects inline elements, or a resource of the type's size";
-  if (elements.getElementType() != bodyType)
-    elements = elements.bitcast(bodyType);
+  elements = toBodyType(elements, bodyType);
   elements = elements.isSplat() ? elements.resizeSplat(bodyTensor) : elements.reshape(bodyTensor);
   lowering.set(op.getResult(), arith::ConstantOp::create(lowering.builder, op.getLoc(), elements));
   return success();
@@ -333,19 +347,13 @@ Value drawWord(OpBuilder &b, Location loc, Value place, Value key, uint64_t stre
 Value lowerRandomBits(KernelLowering &lowering, RandomBitsOp op) {
   auto type = typeOf(op.getResult());
   Location loc = op.getLoc();
-  SmallVector<Value> sizes;
-  for (DimAttr dim : getDims(type))
-    sizes.push_back(lowering.dim(loc, dim));
-  return lowering.parallel(
-      loc, type, getBodyType(type.getElementType()), lowering.get(op.getKey()),
-      AffineMap::get(type.getRank(), 0, {}, op.getContext()), [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-        Value place = arith::ConstantIndexOp::create(b, l, 0);
-        for (auto [d, at] : llvm::enumerate(loopIndices(b, l, type.getRank())))
-          place =
-              d == 0 ? at : arith::AddIOp::create(b, l, arith::MulIOp::create(b, l, place, sizes[d]), at).getResult();
-        place = arith::IndexCastOp::create(b, l, b.getI64Type(), place);
-        return drawWord(b, l, place, args[0], op.getNumber());
-      });
+  SmallVector<Value> sizes = lowering.sizes(loc, type);
+  return lowering.parallel(loc, type, getBodyType(type.getElementType()), lowering.get(op.getKey()),
+                           AffineMap::get(type.getRank(), 0, {}, op.getContext()),
+                           [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+                             Value place = arith::IndexCastOp::create(b, l, b.getI64Type(), getFlatPlace(b, l, sizes));
+                             return drawWord(b, l, place, args[0], op.getNumber());
+                           });
 }
 
 Value lowerTranspose(KernelLowering &lowering, TransposeOp op) {

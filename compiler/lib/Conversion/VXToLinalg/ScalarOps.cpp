@@ -70,12 +70,21 @@ Value guardedRead(OpBuilder &builder, Location loc, ArrayRef<Value> conditions, 
   return branch.getResult(0);
 }
 
+Value wrapPacked(OpBuilder &builder, Location loc, Value value, Type vxType) {
+  int64_t unused = 8 - vxType.getIntOrFloatBitWidth();
+  if (vxType.isSignlessInteger()) {
+    Value shift = constantScalar(builder, loc, value.getType(), static_cast<double>(unused));
+    return arith::ShRSIOp::create(builder, loc, arith::ShLIOp::create(builder, loc, value, shift), shift);
+  }
+  return arith::AndIOp::create(builder, loc, value, constantScalar(builder, loc, value.getType(), 0xff >> unused));
+}
+
 static bool isUnsigned(Type vxType) { return vxType.isUnsignedInteger() || vxType.isInteger(1); }
 
 /// Truncates towards zero; what does not fit saturates, NaN gives 0. `value` is f32 or f64.
 static Value floatToInteger(OpBuilder &builder, Location loc, Value value, Type vxTo) {
   Type type = getBodyType(vxTo);
-  unsigned width = type.getIntOrFloatBitWidth();
+  unsigned width = vxTo.getIntOrFloatBitWidth(), bodyWidth = type.getIntOrFloatBitWidth();
   bool isSigned = !isUnsigned(vxTo);
   // Both bounds are powers of two or 0, so they are exact: the least value, and the first one above the greatest.
   double least = isSigned ? -std::ldexp(1.0, width - 1) : 0.0;
@@ -95,8 +104,9 @@ static Value floatToInteger(OpBuilder &builder, Location loc, Value value, Type 
   auto integer = [&](APInt bound) -> Value {
     return arith::ConstantOp::create(builder, loc, IntegerAttr::get(type, bound));
   };
-  Value min = integer(isSigned ? APInt::getSignedMinValue(width) : APInt(width, 0));
-  Value max = integer(isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width));
+  Value min = integer(isSigned ? APInt::getSignedMinValue(width).sext(bodyWidth) : APInt(bodyWidth, 0));
+  Value max =
+      integer(isSigned ? APInt::getSignedMaxValue(width).sext(bodyWidth) : APInt::getMaxValue(width).zext(bodyWidth));
   result = arith::SelectOp::create(builder, loc, isBelow, min, result);
   return arith::SelectOp::create(builder, loc, isAbove, max, result);
 }
@@ -106,6 +116,14 @@ Value convertScalar(OpBuilder &builder, Location loc, Value value, Type vxFrom, 
     return value;
   Type to = getBodyType(vxTo);
   bool fromFloat = isa<FloatType>(vxFrom), toFloat = isa<FloatType>(vxTo);
+  if (fromFloat && isNarrow(vxFrom))
+    return convertScalar(builder, loc, decodeNarrowFloat(builder, loc, value, cast<FloatType>(vxFrom)),
+                         builder.getF32Type(), vxTo);
+  if (toFloat && isNarrow(vxTo)) {
+    Value wide =
+        fromFloat ? widen(builder, loc, value) : convertScalar(builder, loc, value, vxFrom, builder.getF32Type());
+    return encodeNarrowFloat(builder, loc, wide, cast<FloatType>(vxTo));
+  }
   if (vxTo.isInteger(1)) {
     Value zero = constantScalar(builder, loc, value.getType(), 0);
     if (fromFloat)
@@ -128,12 +146,31 @@ Value convertScalar(OpBuilder &builder, Location loc, Value value, Type vxFrom, 
     return narrow(builder, loc, result, to);
   }
   unsigned fromWidth = value.getType().getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+  if (isPacked(vxTo)) {
+    if (fromWidth < toWidth) // a bool
+      value = arith::ExtUIOp::create(builder, loc, to, value);
+    else if (fromWidth > toWidth)
+      value = arith::TruncIOp::create(builder, loc, to, value);
+    return wrapPacked(builder, loc, value, vxTo);
+  }
   if (fromWidth == toWidth)
     return value;
   if (fromWidth > toWidth)
     return arith::TruncIOp::create(builder, loc, to, value);
   return isUnsigned(vxFrom) ? Value(arith::ExtUIOp::create(builder, loc, to, value))
                             : Value(arith::ExtSIOp::create(builder, loc, to, value));
+}
+
+Value bitcastScalar(OpBuilder &builder, Location loc, Value value, Type vxFrom, Type vxTo) {
+  if (vxFrom.isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, builder.getI8Type(), value);
+  if (isPacked(vxTo))
+    return wrapPacked(builder, loc, value, vxTo);
+  if (vxTo.isInteger(1))
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value,
+                                 constantScalar(builder, loc, value.getType(), 0));
+  Type to = getBodyType(vxTo);
+  return value.getType() == to ? value : Value(arith::BitcastOp::create(builder, loc, to, value));
 }
 
 Value compareScalars(OpBuilder &builder, Location loc, ComparePredicate predicate, Value lhs, Value rhs, Type vxType) {

@@ -263,10 +263,12 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
   if (UpdateOpInterface update = getUpdate(body, 0))
     return chooseUpdate(ranges, update);
 
-  if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor))
+  // The strategies of anchors cut the result's own dimensions, not packed bytes.
+  bool isCut = !isPacked(getElementTypeOrSelf(region.getResult(0).getType()));
+  if (auto attention = llvm::dyn_cast_or_null<AttentionOp>(anchor); attention && isCut)
     return chooseAttention(ranges, attention, result);
 
-  if (anchor && isPackedProduct(anchor)) {
+  if (anchor && isCut && isPackedProduct(anchor)) {
     StrategyAttrInterface strategy = llvm::TypeSwitch<Operation *, StrategyAttrInterface>(anchor)
                                          .Case([&](ContractOp op) { return chooseProduct(ranges, op, result); })
                                          .Case([&](ConvOp op) { return chooseConvolution(ranges, op, result); })

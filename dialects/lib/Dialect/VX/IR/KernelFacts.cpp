@@ -37,10 +37,34 @@ std::optional<int64_t> getUpdatedOperand(KernelOp kernel, int64_t result) {
 
 bool isUpdated(OpOperand &use) { return isa<UpdateOpInterface>(use.getOwner()) && use.getOperandNumber() == 0; }
 
+bool isPacked(Type element) {
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1);
+}
+
+bool isNarrow(Type element) {
+  return isPacked(element) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
+}
+
+Type getWideType(Type narrow) {
+  auto integer = dyn_cast<IntegerType>(narrow);
+  return integer ? Type(IntegerType::get(narrow.getContext(), 8, integer.getSignedness()))
+                 : Type(Float32Type::get(narrow.getContext()));
+}
+
+RankedTensorType getStoredForm(RankedTensorType type) {
+  Type element = type.getElementType();
+  DimAttr count = isPacked(element) ? getNumElements(type) : DimAttr();
+  if (!count)
+    return type;
+  MLIRContext *context = type.getContext();
+  DimAttr bytes = DimAttr::ceilDiv(count * element.getIntOrFloatBitWidth(), DimAttr::constant(context, 8));
+  return getTensorType(bytes, IntegerType::get(context, 8, IntegerType::Unsigned));
+}
+
 RankedTensorType getVisitedType(Block &body) {
   if (UpdateOpInterface update = getUpdate(body, 0))
     return update.getUpdates().getType();
-  return cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+  return getStoredForm(cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType()));
 }
 
 } // namespace vx

@@ -116,8 +116,8 @@ Value CastOp::getIdentity() {
   if (narrowInt && wideInt)
     return wideInt.getWidth() >= narrowInt.getWidth() && !wideInt.isInteger(1) ? Value(inner.getInput()) : Value();
   // f32 and f64 hold every number of the types below them.
-  bool holdsAll =
-      (narrow.isF32() && wide.isF64()) || (isa<Float16Type, BFloat16Type>(narrow) && (wide.isF32() || wide.isF64()));
+  bool holdsAll = (narrow.isF32() && wide.isF64()) ||
+                  (isa<FloatType>(narrow) && narrow.getIntOrFloatBitWidth() < 32 && (wide.isF32() || wide.isF64()));
   return holdsAll ? Value(inner.getInput()) : Value();
 }
 
@@ -127,6 +127,22 @@ LogicalResult CastOp::verify() {
     if (isa<StringType>(cast<TensorType>(type).getElementType()))
       return emitOpError() << "expects numbers or bools on both sides, got " << getInput().getType() << " to "
                            << getResult().getType();
+  return success();
+}
+
+// C2
+LogicalResult BitcastOp::verify() {
+  auto bitsOf = [](Value value) -> unsigned {
+    Type element = getElementTypeOrSelf(value.getType());
+    return element.isInteger(1) ? 8 : element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  };
+  unsigned from = bitsOf(getInput()), to = bitsOf(getResult());
+  if (from == 0 || to == 0)
+    return emitOpError() << "expects numbers or bools on both sides, got " << getInput().getType() << " to "
+                         << getResult().getType();
+  if (from != to)
+    return emitOpError() << "expects elements of as many bits on both sides: want " << from << ", got " << to << " of "
+                         << getResult().getType();
   return success();
 }
 

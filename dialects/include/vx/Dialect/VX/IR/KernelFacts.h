@@ -37,7 +37,21 @@ std::optional<int64_t> getUpdatedOperand(KernelOp kernel, int64_t result);
 /// Whether an op reads `use` as what it updates: the kernel's operand, and not its elements.
 bool isUpdated(mlir::OpOperand &use);
 
-/// The tensor whose elements the ops of a kernel's or a fusion's body visit: the first result, or the updates of it.
+/// True for elements that share bytes of memory, the first one in the low bits: integers of 4 and 2 bits, f4E2M1FN.
+bool isPacked(mlir::Type element);
+
+/// True for elements that kernels only move and convert: packed ones, and floats of 8 bits.
+bool isNarrow(mlir::Type element);
+
+/// The type in which kernels compute with narrow elements, which holds all of their numbers: f32, or an integer of 8
+/// bits.
+mlir::Type getWideType(mlir::Type narrow);
+
+/// A tensor as it lies in memory: of packed elements the bytes, which are the elements of another tensor then.
+mlir::RankedTensorType getStoredForm(mlir::RankedTensorType type);
+
+/// The tensor whose elements a kernel's or a fusion's body visits: the first result in its stored form, or the updates
+/// of it.
 mlir::RankedTensorType getVisitedType(mlir::Block &body);
 
 } // namespace vx

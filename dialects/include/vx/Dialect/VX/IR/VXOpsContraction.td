@@ -65,10 +65,10 @@ def VX_ConvOp : VX_InferredOp<"conv", [Pure, AllElementTypesMatch<["input", "fil
 
     Numerics: as `vx.contract`, with `sums` and `factors` too.
   }];
-  let arguments = (ins VX_FloatTensor:$input, VX_FloatTensor:$filter, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+  let arguments = (ins VX_NumberTensor:$input, VX_NumberTensor:$filter, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pads_low, DenseI64ArrayAttr:$pads_high, I64Attr:$groups,
                        UnitAttr:$channels_last, OptionalAttr<TypeAttr>:$sums, OptionalAttr<TypeAttr>:$factors);
-  let results = (outs VX_FloatTensor:$result);
+  let results = (outs VX_NumberTensor:$result);
   let assemblyFormat = [{
     $input `,` $filter `strides` `=` $strides `dilations` `=` $dilations `pads` `=` $pads_low `x` $pads_high `groups` `=` $groups
     (`channels_last` $channels_last^)? (`sums` `=` $sums^)? (`factors` `=` $factors^)? attr-dict `:` type($input) `,` type($filter)

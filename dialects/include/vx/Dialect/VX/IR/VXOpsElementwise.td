@@ -127,12 +127,32 @@ def VX_SelectOp : VX_ElementwiseOp<"select", [AllElementTypesMatch<["on_true", "
 def VX_CastOp : VX_Op<"cast", [Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface, VX_StatesResultType, VX_MayBeIdentity, VX_Differentiable]> {
   let summary = "conversion of the element type";
   let description = [{
-    Converts every element to the result's element type. Float to float rounds to nearest even. Float to integer truncates
+    Converts every element to the result's element type. Float to float rounds to nearest even; what is above the greatest finite number
+    gives an infinity where the type has one, else NaN, or in f4E2M1FN the greatest number, which NaN gives, too. f8E8M0FNU has powers of two
+    only: a tie rounds up, 0 gives the least power, and a negative number NaN. Float to integer truncates
     towards zero; what does not fit saturates, NaN gives 0. Integer to integer keeps the low bits or extends by the sign of the source
     type. To bool: not equal to 0 (NaN is true). From bool: 0 or 1.
 
     - C1: the operand and the result have the same shape.
     - C2: neither is a string tensor.
+  }];
+  let arguments = (ins VX_Tensor:$input);
+  let results = (outs VX_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def VX_BitcastOp : VX_Op<"bitcast", [Pure, VX_Pointwise, VX_Elementwise, VX_ConstrainedOpInterface, VX_StatesResultType, VX_NonDifferentiable]> {
+  let summary = "the same bits as elements of another type";
+  let description = [{
+    Reads the bits of every element as one of the result's element type. A bool is a byte of 0 or 1; a byte that is read as a
+    bool is true unless it is 0.
+
+    - C1: the operand and the result have the same shape.
+    - C2: an element of one takes as many bits of memory as an element of the other, and neither is a string.
+
+    Example: `vx.bitcast %x : tensor<4xf32> -> tensor<4xi32>` gives 1065353216 for 1.
   }];
   let arguments = (ins VX_Tensor:$input);
   let results = (outs VX_Tensor:$result);
