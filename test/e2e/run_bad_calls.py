@@ -139,6 +139,10 @@ CALLS = [
     Call("MatMul", {"a": (ones(2, 2, 3), ["B", "N", "K"]), "b": (ones(3, 3, 5), ["C", "K", "M"])}, equal("B", "C", (2, 3), or_one=True), code=2),
     Call("Gemm", {"a": (ones(2, 3), ["N", "K"]), "b": (ones(4, 5), ["L", "M"])}, equal("K", "L", (3, 4)), code=2),
     Call("Conv", {"a": (ones(1, 3, 2, 5), ["N", "C", "H", "W"]), "w": ones(2, 3, 3, 3)}, at_least("H", 3, 2), code=2),
+    Call("Conv", {"a": ones(1, 3, 4, 5), "w": (ones(2, 3, 1, 9), [2, 3, "K", "L"])}, equal("K", 3, (1, 3)), code=2, kernel_shape=[3, 3]),
+    Call("Conv", {"a": ones(1, 3, 4, 5), "w": (ones(2, 3, 3, 0), [2, 3, "K", "L"])}, at_least("L", 1, 0), code=2),
+    Call("ConvTranspose", {"a": (ones(1, 3, 4, 5), [1, "C", 4, 5]), "w": (ones(3, 3, 3, 2), ["C", 3, "K", "L"])}, "wants size 'C' to be a multiple of '2', got 3 and 2",
+         code=2, group=2),
     # One value is not one for each.
     Call("Conv", {"a": (ones(1, 3, 4, 5), ["N", "C", "H", "W"]), "w": (ones(2, 3, 3, 3), ["M", 3, 3, 3]), "b": ones(1)}, equal("M", 1, (2, 1)), code=2),
     Call("ConvTranspose", {"a": (ones(1, 3, 4, 5), ["N", 3, "H", "W"]), "w": ones(3, 2, 3, 3), "b": (ones(1), ["B"])}, equal(2, "B", (2, 1)), code=2),

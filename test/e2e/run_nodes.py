@@ -70,6 +70,21 @@ def nodes():
             ("same upper", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}), ("same lower", 3, 4, (3, 3), {"strides": [2, 2], "auto_pad": "SAME_LOWER"})):
         yield Node(f"transposed convolution, {title}", "ConvTranspose", {"x": normal(2, channels, 5, 6), "w": normal(channels, filters, *kernel), "b": normal(
             filters * options.get("group", 1))}, terms=channels * kernel[0] * kernel[1] + 1, constants=("w", "b"), **options)
+        yield Node(f"transposed convolution with a filter of the call, {title}", "ConvTranspose", {"x": normal(2, channels, 5, 6), "w": normal(channels, filters, *kernel)},
+                   terms=channels * kernel[0] * kernel[1], **options)
+    for size in ([10, 13], [11, 12]):
+        yield Node(f"transposed convolution to {size}", "ConvTranspose", {"x": normal(2, 3, 5, 6), "w": normal(3, 2, 3, 3)}, terms=27, strides=[2, 2], output_shape=size)
+    for title, channels, filter, options in (
+            ("plain", 3, (4, 3, 3, 2), {}), ("strided", 3, (4, 3, 3, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1]}), ("grouped", 4, (6, 2, 2, 3), {"group": 2}),
+            ("dilated", 3, (2, 3, 2, 3), {"dilations": [3, 2], "pads": [2, 1, 0, 1]}), ("stated", 3, (4, 3, 3, 2), {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"})):
+        yield Node(f"convolution with a filter of the call, {title}", "Conv", {"x": normal(2, channels, 9, 11), "w": normal(*filter), "b": normal(filter[0])}, terms=40,
+                   **options)
+    for title, options in (("plain", {}), ("padded", {"pads": [1, 0, 1, 1], "strides": [2, 2]}), ("dilated", {"dilations": [2, 3]}),
+                           ("by columns", {"storage_order": 1, "strides": [3, 1]}), ("to the end", {"ceil_mode": 1, "strides": [2, 3]}),
+                           ("same", {"auto_pad": "SAME_UPPER", "strides": [2, 2]})):
+        for kind in (np.float32, np.int8):
+            data = np.round(3 * normal(2, 3, 9, 10)).astype(kind)
+            yield Node(f"places of the greatest of {kind.__name__}, {title}", "MaxPool", {"x": data}, outputs=2, kernel_shape=[3, 2], **options)
     for kind, zero in ((np.uint8, 131), (np.int8, -7)):
         info = np.iinfo(kind)
         yield Node(f"quantize to {kind.__name__}", "QuantizeLinear", {"x": 40 * x, "s": np.float32(0.5), "z": kind(zero)}, constants=("s", "z"))

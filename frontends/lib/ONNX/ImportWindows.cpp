@@ -7,9 +7,11 @@ using namespace mlir;
 namespace vx::onnx {
 
 namespace {
-/// A window over the spatial dimensions. Pads that depend on a size known at run time only are expressions.
+/// A window over the spatial dimensions. A filter's sizes, and pads that depend on a size known at run time only, are
+/// expressions.
 struct Window {
-  SmallVector<int64_t> kernel, strides, dilations;
+  Dims kernel;
+  SmallVector<int64_t> strides, dilations;
   Dims low, high;
 };
 } // namespace
@@ -31,9 +33,14 @@ static SmallVector<int64_t> getWindowList(NodeImporter &n, StringRef name, size_
 }
 
 /// How far a window reaches: (kernel - 1) * dilation + 1.
-static int64_t getReach(const Window &window, size_t i) { return (window.kernel[i] - 1) * window.dilations[i] + 1; }
+static DimAttr getReach(NodeImporter &n, DimAttr kernel, int64_t dilation) {
+  return addDims(mulDims(subDims(kernel, n.dim(1)), n.dim(dilation)), n.dim(1));
+}
+static DimAttr getReach(NodeImporter &n, const Window &window, size_t i) {
+  return getReach(n, window.kernel[i], window.dilations[i]);
+}
 
-static Window getWindow(NodeImporter &n, ArrayRef<DimAttr> spatial, SmallVector<int64_t> kernel) {
+static Window getWindow(NodeImporter &n, ArrayRef<DimAttr> spatial, Dims kernel) {
   size_t count = spatial.size();
   Window window{
       std::move(kernel), getWindowList(n, "strides", count, 1, 1), getWindowList(n, "dilations", count, 1, 1), {}, {}};
@@ -50,7 +57,7 @@ static Window getWindow(NodeImporter &n, ArrayRef<DimAttr> spatial, SmallVector<
       // ceil(size / stride) places; an odd pad goes to the side of the name.
       DimAttr stride = n.dim(window.strides[i]);
       DimAttr places = ceilDivDims(spatial[i], stride);
-      DimAttr covered = addDims(mulDims(subDims(places, n.dim(1)), stride), n.dim(getReach(window, i)));
+      DimAttr covered = addDims(mulDims(subDims(places, n.dim(1)), stride), getReach(n, window, i));
       DimAttr total = maxDims(subDims(covered, spatial[i]), n.dim(0));
       DimAttr small = floorDivDims(total, n.dim(2)), large = subDims(total, small);
       window.low.push_back(autoPad == "SAME_UPPER" ? small : large);
@@ -85,6 +92,28 @@ static SmallVector<int64_t> getConstants(ArrayRef<DimAttr> dims) {
   return values;
 }
 
+/// The spatial sizes of a filter; only the call may know them. Where the node states them, the filter is one of these.
+static Dims takeKernel(NodeImporter &n, Value &filter) {
+  Dims dims = vx::getDims(typeOf(filter)), kernel(ArrayRef<DimAttr>(dims).drop_front(2));
+  for (DimAttr size : kernel)
+    if (size.asConstant() && (*size.asConstant() < 1 || *size.asConstant() > maxWindow))
+      throwInvalid("expects a filter with at least one element in each dimension, got " + describe(filter.getType()));
+  std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape");
+  if (stated && (stated->size() != kernel.size() || !llvm::all_of(llvm::zip(*stated, kernel), [&](auto pair) {
+                   return mayBeEqual(n.dim(std::get<0>(pair)), std::get<1>(pair));
+                 })))
+    throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
+  for (auto [d, size] : llvm::enumerate(kernel)) {
+    n.require(ConstraintKind::at_least, size, n.dim(1));
+    if (!stated)
+      continue;
+    n.require(ConstraintKind::equal, size, n.dim((*stated)[d]));
+    dims[d + 2] = size = n.dim((*stated)[d]);
+  }
+  filter = n.reshape(filter, dims);
+  return kernel;
+}
+
 static void setBiasedOutput(NodeImporter &n, Value result) {
   if (n.hasInput(2)) {
     Value bias = n.getTensor(2);
@@ -102,16 +131,7 @@ Value emitConv(NodeImporter &n, Value input, Value filter) {
   if (dims.size() < 3 || filterDims.size() != dims.size())
     throwInvalid("expects an input and a filter of one rank, 3 or more, got " + describe(input.getType()) + " and " +
                  describe(filter.getType()));
-  ArrayRef<DimAttr> filterSpatial = ArrayRef<DimAttr>(filterDims).drop_front(2);
-  if (!isConstant(filterSpatial))
-    throwUnsupported("expects a filter of known size, got " + describe(filter.getType()));
-  SmallVector<int64_t> kernel = getConstants(filterSpatial);
-  for (int64_t size : kernel)
-    if (size < 1 || size > maxWindow)
-      throwInvalid("expects a filter with at least one element in each dimension, got " + describe(filter.getType()));
-  if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape"); stated && *stated != kernel)
-    throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
-  Window window = getWindow(n, ArrayRef<DimAttr>(dims).drop_front(2), kernel);
+  Window window = getWindow(n, ArrayRef<DimAttr>(dims).drop_front(2), takeKernel(n, filter));
   input = applyPads(n, input, window, 0);
   int64_t groups = n.getInt("group", 1);
   if (groups < 1)
@@ -125,48 +145,45 @@ static void importConv(NodeImporter &n) { setBiasedOutput(n, emitConv(n, n.getTe
 static void importConvTranspose(NodeImporter &n) {
   Value input = n.getTensor(0), filter = n.getTensor(1);
   Dims dims = n.getDims(0), filterDims = n.getDims(1);
-  if (dims.size() < 3 || filterDims.size() != dims.size() || !isConstant(filterDims))
-    throwInvalid("expects an input and a filter of one rank, 3 or more, and known filter sizes, got " +
-                 describe(input.getType()) + " and " + describe(filter.getType()));
-  SmallVector<int64_t> kernel = getConstants(ArrayRef<DimAttr>(filterDims).drop_front(2));
-  if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape"); stated && *stated != kernel)
-    throwInvalid("expects 'kernel_shape' to be the filter's, which is " + describe(filter.getType()));
+  if (dims.size() < 3 || filterDims.size() != dims.size())
+    throwInvalid("expects an input and a filter of one rank, 3 or more, got " + describe(input.getType()) + " and " +
+                 describe(filter.getType()));
+  Dims kernel = takeKernel(n, filter);
   size_t count = kernel.size();
   SmallVector<int64_t> strides = getWindowList(n, "strides", count, 1, 1),
                        dilations = getWindowList(n, "dilations", count, 1, 1);
   SmallVector<int64_t> more = getWindowList(n, "output_padding", count, 0, 0),
                        pads = getWindowList(n, "pads", 2 * count, 0, -maxWindow);
   int64_t groups = n.getInt("group", 1);
-  if (groups < 1 || *filterDims[0].asConstant() % groups != 0)
+  std::optional<int64_t> channels = filterDims[0].asConstant();
+  if (groups < 1 || (channels && *channels % groups != 0))
     throwInvalid("expects 'group' to divide the " + filterDims[0].str() + " channels of the filter, got " +
                  Twine(groups));
+  n.require(ConstraintKind::multiple, filterDims[0], n.dim(groups));
   std::string autoPad = n.getString("auto_pad", "NOTSET");
   std::optional<SmallVector<int64_t>> wanted = n.getInts("output_shape");
   if (wanted && wanted->size() != count)
     throwInvalid("expects 'output_shape' with " + Twine(count) + " entries, got " + Twine(wanted->size()));
   if (autoPad != "NOTSET" && autoPad != "VALID" && autoPad != "SAME_UPPER" && autoPad != "SAME_LOWER")
     throwInvalid("expects 'auto_pad' to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got '" + autoPad + "'");
-  SmallVector<int64_t> low;
-  Dims sizes;
+  Dims low, sizes;
+  DimAttr zero = n.dim(0);
   for (size_t d = 0; d < count; ++d) {
-    int64_t reach = (kernel[d] - 1) * dilations[d], padLow = pads[d], padHigh = pads[d + count];
+    DimAttr padLow = n.dim(pads[d]), padHigh = n.dim(pads[d + count]), stride = n.dim(strides[d]);
     if (autoPad == "VALID")
-      padLow = padHigh = 0;
+      padLow = padHigh = zero;
+    DimAttr whole = addDims(mulDims(subDims(dims[d + 2], n.dim(1)), stride),
+                            addDims(getReach(n, kernel[d], dilations[d]), n.dim(more[d])));
     if (wanted || autoPad.starts_with("SAME")) {
       // What the result has too much is cut off at both ends.
-      DimAttr whole = addDims(mulDims(subDims(dims[d + 2], n.dim(1)), n.dim(strides[d])), n.dim(reach + 1 + more[d]));
-      DimAttr result = wanted ? n.dim((*wanted)[d]) : mulDims(dims[d + 2], n.dim(strides[d]));
-      std::optional<int64_t> total = subDims(whole, result).asConstant();
-      if (!total)
-        throwUnsupported("expects 'output_shape' only where the input's sizes are known");
+      DimAttr total = subDims(whole, wanted ? n.dim((*wanted)[d]) : mulDims(dims[d + 2], stride));
       // A negative total widens the result, at its end.
-      int64_t half = *total < 0 ? 0 : *total / 2;
-      padLow = autoPad == "SAME_UPPER" || *total < 0 ? half : *total - half;
-      padHigh = *total - padLow;
+      DimAttr cut = maxDims(total, zero), half = floorDivDims(cut, n.dim(2));
+      padLow = autoPad == "SAME_UPPER" ? half : subDims(cut, half);
+      padHigh = subDims(total, padLow);
     }
     low.push_back(padLow);
-    sizes.push_back(addDims(mulDims(subDims(dims[d + 2], n.dim(1)), n.dim(strides[d])),
-                            n.dim(reach + 1 + more[d] - padLow - padHigh)));
+    sizes.push_back(subDims(subDims(whole, padLow), padHigh));
   }
   Value result = emitTransposedConv(n, input, filter, sizes, strides, dilations, low, groups);
   setBiasedOutput(n, result);
@@ -177,7 +194,10 @@ static Window getPoolWindow(NodeImporter &n, ArrayRef<DimAttr> spatial) {
   std::optional<SmallVector<int64_t>> kernel = n.getInts("kernel_shape");
   if (!kernel)
     throwInvalid("expects attribute 'kernel_shape', got none");
-  return getWindow(n, spatial, getWindowList(n, "kernel_shape", spatial.size(), 1, 1));
+  Dims sizes;
+  for (int64_t size : getWindowList(n, "kernel_shape", spatial.size(), 1, 1))
+    sizes.push_back(n.dim(size));
+  return getWindow(n, spatial, std::move(sizes));
 }
 
 /// What `ceil_mode` adds at the end of each dimension: there are ceil((size - reach) / stride) + 1 places, less those
@@ -189,7 +209,7 @@ static Dims getCeilPads(NodeImporter &n, ArrayRef<DimAttr> spatial, const Window
       extra.push_back(n.dim(0));
       continue;
     }
-    DimAttr stride = n.dim(window.strides[i]), reach = n.dim(getReach(window, i));
+    DimAttr stride = n.dim(window.strides[i]), reach = getReach(n, window, i);
     DimAttr begin = addDims(spatial[i], window.low[i]), size = addDims(begin, window.high[i]);
     DimAttr places = addDims(ceilDivDims(subDims(size, reach), stride), n.dim(1));
     places = minDims(places, ceilDivDims(begin, stride));
@@ -204,7 +224,7 @@ static Value emitReduceWindow(NodeImporter &n, ReduceKind kind, Value input, con
     llvm::append_range(all, values);
     return all;
   };
-  return n.emit<ReduceWindowOp>(kind, input, withUnits(window.kernel, 1), withUnits(window.strides, 1),
+  return n.emit<ReduceWindowOp>(kind, input, withUnits(getConstants(window.kernel), 1), withUnits(window.strides, 1),
                                 withUnits(window.dilations, 1), withUnits(getConstants(window.low), 0),
                                 withUnits(getConstants(window.high), 0));
 }
@@ -216,18 +236,81 @@ static Dims getSpatial(NodeImporter &n) {
   return Dims(ArrayRef<DimAttr>(dims).drop_front(2));
 }
 
+/// For each window the place of its greatest element in the whole input, as all elements are numbered; the first of
+/// several. Pads are no places.
+static Value findGreatest(NodeImporter &n, Value input, Value greatest, const Window &window) {
+  Dims dims = vx::getDims(typeOf(input)), result = vx::getDims(typeOf(greatest));
+  int64_t rank = dims.size(), count = rank - 2;
+  Type i64 = n.builder.getI64Type();
+  auto spread = [&](DimAttr number, ArrayRef<DimAttr> shape) {
+    return n.broadcastInDim(n.emitDim(number, i64), shape, {});
+  };
+  auto times = [&](Value value, int64_t factor) { return n.emit<MulOp>(value, n.splatLike(double(factor), value)); };
+  // Dimension d of the windows is two: 2 * d of their places, and 2 * d + 1 of the places in them.
+  Value elements = input;
+  SmallVector<Value> inside;
+  for (int64_t d = 0; d < count; ++d) {
+    Dims shape = {result[d + 2], window.kernel[d]};
+    RankedTensorType type = makeTensorType(shape, i64);
+    Value place = n.emit<AddOp>(times(n.emitAs<IotaOp>(type, 0), window.strides[d]),
+                                times(n.emitAs<IotaOp>(type, 1), window.dilations[d]));
+    place = n.emit<SubOp>(place, spread(window.low[d], shape));
+    Value zero = n.splat(0, type), size = spread(dims[d + 2], shape);
+    inside.push_back(n.emit<AndOp>(n.emit<CompareOp>(ComparePredicate::ge, place, zero),
+                                   n.emit<CompareOp>(ComparePredicate::lt, place, size)));
+    place = n.emit<MaxOp>(n.emit<MinOp>(place, n.emit<SubOp>(size, n.splat(1, type))), zero);
+    elements = n.emit<GatherOp>(elements, place, 2 + 2 * d, IntegerAttr(), /*in_range=*/true);
+  }
+  Dims all = vx::getDims(typeOf(elements));
+  SmallVector<int64_t> places = {0, 1}, order;
+  for (int64_t d = 0; d < count; ++d)
+    places.push_back(2 + 2 * d);
+  order = places;
+  for (int64_t d = 0; d < count; ++d)
+    order.push_back(3 + 2 * d);
+  Value isGreatest = n.emit<CompareOp>(ComparePredicate::ge, elements, n.broadcastInDim(greatest, all, places));
+  if (isa<FloatType>(elementOf(elements)))
+    isGreatest = n.emit<OrOp>(isGreatest, n.emit<IsNanOp>(elements));
+  for (int64_t d = 0; d < count; ++d)
+    isGreatest = n.emit<AndOp>(isGreatest, n.broadcastInDim(inside[d], all, {2 + 2 * d, 3 + 2 * d}));
+  Dims flat = result;
+  flat.push_back(productOf(n.context, window.kernel));
+  Value found = n.reshape(n.transpose(n.cast(isGreatest, n.builder.getI32Type()), order), flat);
+  Value number = n.emit<ArgReduceOp>(ReduceKind::max, found, rank, /*last=*/false);
+
+  RankedTensorType type = makeTensorType(result, i64);
+  Value sum =
+      n.emit<AddOp>(n.emit<MulOp>(n.emitAs<IotaOp>(type, 0), spread(dims[1], result)), n.emitAs<IotaOp>(type, 1));
+  ArrayRef<DimAttr> spatial = ArrayRef<DimAttr>(dims).drop_front(2);
+  sum = n.emit<MulOp>(sum, spread(productOf(n.context, spatial), result));
+  bool isColumnMajor = n.getInt("storage_order", 0) != 0;
+  for (int64_t d = count - 1; d >= 0; --d) {
+    Value size = spread(window.kernel[d], result);
+    Value place = n.emit<AddOp>(times(n.emitAs<IotaOp>(type, d + 2), window.strides[d]),
+                                times(n.emit<RemOp>(number, size), window.dilations[d]));
+    place = n.emit<SubOp>(place, spread(window.low[d], result));
+    DimAttr step = productOf(n.context, isColumnMajor ? spatial.take_front(d) : spatial.drop_front(d + 1));
+    sum = n.emit<AddOp>(sum, n.emit<MulOp>(place, spread(step, result)));
+    number = n.emit<DivOp>(number, size);
+  }
+  return sum;
+}
+
 static void importMaxPool(NodeImporter &n) {
-  n.refuseOutputs(1, "the places of the greatest elements are not imported");
   Value input = n.getTensor(0);
   Dims spatial = getSpatial(n);
   Window window = getPoolWindow(n, spatial);
   for (auto [high, extra] : llvm::zip(window.high, getCeilPads(n, spatial, window)))
     high = addDims(high, extra);
   Type type = elementOf(input);
-  if (!isa<FloatType>(type) && !(isConstant(window.low) && isConstant(window.high)))
-    throwUnsupported("pooling of integers with pads that depend on a dynamic size is not imported");
   double least = -std::numeric_limits<double>::infinity();
-  n.setOutput(0, emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window));
+  if (auto integers = dyn_cast<IntegerType>(type))
+    least = integers.isUnsigned() ? 0 : -std::ldexp(1.0, integers.getWidth() - 1);
+  Window whole = window;
+  Value greatest = emitReduceWindow(n, ReduceKind::max, applyPads(n, input, window, least), window);
+  n.setOutput(0, greatest);
+  if (n.wantsOutput(1))
+    n.setOutput(1, findGreatest(n, input, greatest, whole));
 }
 
 static void importAveragePool(NodeImporter &n) {
@@ -255,7 +338,7 @@ static void importAveragePool(NodeImporter &n) {
   Value sum = emitReduceWindow(n, ReduceKind::sum, applyPads(n, input, window, 0), window);
   if (isWhole) {
     double count = 1;
-    for (int64_t size : window.kernel)
+    for (int64_t size : getConstants(window.kernel))
       count *= double(size);
     return n.setOutput(0, n.emit<DivOp>(sum, n.splatLike(count, sum)));
   }

@@ -63,6 +63,10 @@ void ContractOp::buildPullback(Pullback &p) {
     p.give(1u, contractWithOther(p.g, *this, p.of(), /*isLhs=*/false));
 }
 
+static SmallVector<DimAttr> toDims(GraphBuilder &g, ArrayRef<int64_t> numbers) {
+  return llvm::map_to_vector(numbers, [&](int64_t number) { return g.dim(number); });
+}
+
 void ConvOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
   int64_t rank = getInput().getType().getRank();
@@ -75,8 +79,8 @@ void ConvOp::buildPullback(Pullback &p) {
     SmallVector<DimAttr> sizes;
     for (int64_t d = 0; d < rank - 2; ++d)
       sizes.push_back(getDim(getInput().getType(), getSpatialDim(d)));
-    Value input =
-        emitTransposedConv(g, gradient, getFilter(), sizes, getStrides(), getDilations(), getPadsLow(), getGroups());
+    Value input = emitTransposedConv(g, gradient, getFilter(), sizes, getStrides(), getDilations(),
+                                     toDims(g, getPadsLow()), getGroups());
     p.give(0u, getChannelsLast() ? g.transpose(input, toChannelsLast(rank)) : input);
   }
   if (p.wants(1u)) {
@@ -113,7 +117,8 @@ void ConvFilterOp::buildPullback(Pullback &p) {
     Value gradient = getGradient();
     if (getChannelsLast())
       gradient = g.transpose(gradient, toChannelsFirst(rank));
-    give(0u, emitTransposedConv(g, gradient, filter, sizes, getStrides(), getDilations(), getPadsLow(), getGroups()));
+    give(0u, emitTransposedConv(g, gradient, filter, sizes, getStrides(), getDilations(), toDims(g, getPadsLow()),
+                                getGroups()));
   }
   if (p.wants(1u)) {
     SmallVector<int64_t> zeros(rank - 2, 0);

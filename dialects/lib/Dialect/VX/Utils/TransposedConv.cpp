@@ -22,7 +22,7 @@ static Value mirrorFilter(GraphBuilder &g, Value filter, int64_t groups) {
 }
 
 Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<DimAttr> sizes, ArrayRef<int64_t> strides,
-                         ArrayRef<int64_t> dilations, ArrayRef<int64_t> pads, int64_t groups) {
+                         ArrayRef<int64_t> dilations, ArrayRef<DimAttr> pads, int64_t groups) {
   RankedTensorType inputType = g.typeOf(input), filterType = g.typeOf(filter);
   if (!inputType || !filterType)
     return {};
@@ -32,7 +32,7 @@ Value emitTransposedConv(GraphBuilder &g, Value input, Value filter, ArrayRef<Di
   bool isStatic = true;
   for (auto [d, size] : llvm::enumerate(sizes)) {
     DimAttr reach = (getDim(filterType, d + 2) + (-1)) * dilations[d];
-    low.push_back(reach + (-pads[d]));
+    low.push_back(reach - pads[d]);
     // The zeros behind the last place are no part of the result.
     high.push_back(size + reach - low.back() - getDim(inputType, d + 2) * strides[d]);
     isStatic &= low.back().asConstant() && high.back().asConstant();

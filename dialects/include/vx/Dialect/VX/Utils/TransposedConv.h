@@ -15,7 +15,7 @@ namespace vx {
 /// respect to its input. `pads` are those before each dimension.
 mlir::Value emitTransposedConv(GraphBuilder &g, mlir::Value input, mlir::Value filter, llvm::ArrayRef<DimAttr> sizes,
                                llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> dilations,
-                               llvm::ArrayRef<int64_t> pads, int64_t groups);
+                               llvm::ArrayRef<DimAttr> pads, int64_t groups);
 
 } // namespace vx
 
