@@ -541,6 +541,51 @@ def run(bench, nodes, devices):
             compare(bench, f"{node.title}, {name.partition('_')[2]}, {device}", got[name], array, node.terms)
 
 
+# Two sizes that meet in a broadcast: equal, one of them 1, both, and none.
+MEETINGS = (3, 3), (1, 3), (3, 1), (1, 1), (0, 0), (0, 1), (1, 0)
+
+
+def meetings(bench, devices):
+    """What repeats operands to a common shape, of sizes that are symbols of their own: one model, called with each meeting along each dimension."""
+    random = np.random.default_rng(43)
+    info, node = helper.make_tensor_value_info, helper.make_node
+    kinds = {"f": FLOAT, "i": TensorProto.INT64, "u": UINT8, "b": TensorProto.BOOL}
+    values = [info(f"{kind}{operand}", kinds[kind], [f"n{operand}", 2, f"m{operand}"]) for kind in kinds for operand in "xy"]
+    values += [info(name, FLOAT, dims) for name, dims in (("g", ["nx", "k", 4]), ("h", ["ny", 4, "l"]), ("c", ["p", "q"]), ("s", ["k", 4]), ("t", [4, "l"]))]
+    nodes = [node(op, [f"{kind}x", f"{kind}y"], [f"{op}_{kind}"], **options) for kind, ops in (
+        ("f", ("Add", "Sub", "Mul", "Div", "Pow", "Less", "GreaterOrEqual", "Equal", "Max", "Min", "Sum", "Mean")), ("i", ("Add", "Mul", "Max", "Less", "Equal")),
+        ("u", ("BitwiseAnd", "BitwiseXor", "BitShift")), ("b", ("And", "Or", "Xor", "Equal"))) for op in ops for options in [{"direction": "LEFT"} if op == "BitShift" else {}]]
+    nodes += [node("Mod", ["fx", "fy"], ["Mod_f"], fmod=1), node("Where", ["bx", "fy", "fx"], ["Where_f"]), node("Where", ["bx", "iy", "one"], ["Where_i"]),
+              node("Max", ["fx", "fy", "fz"], ["Max_3"]), node("MatMul", ["g", "h"], ["MatMul_f"]), node("Shape", ["fx"], ["shape"]),
+              node("Expand", ["fy", "shape"], ["Expand_f"]), node("PRelu", ["fx", "slope"], ["PRelu_f"]), node("Gemm", ["s", "t", "c"], ["Gemm_f"])]
+    values += [info("fz", FLOAT, ["mz"]), info("slope", FLOAT, ["mx"])]
+    def save(path, nodes):
+        names = [name for each in nodes if each.op_type != "Shape" for name in each.output]
+        graph = helper.make_graph(nodes, "g", values, [helper.make_empty_tensor_value_info(name) for name in names], [numpy_helper.from_array(np.array(7), "one")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10), bench.path(path))
+        return names
+
+    outputs = save("meetings.onnx", nodes)
+    bench.compile(bench.path("meetings.onnx"), bench.path("meetings.vxm"))
+    # ONNX Runtime multiplies no 0 matrices by 1.
+    known = save("known.onnx", [each for each in nodes if each.op_type != "MatMul"])
+    session = reference(bench.path("known.onnx"))
+    for first, second in [*((one, (3, 3)) for one in MEETINGS), *(((3, 3), other) for other in MEETINGS[1:]), ((1, 3), (3, 1)), ((0, 1), (1, 3))]:
+        sizes = dict(zip(("nx", "ny", "mx", "my"), (*first, *second)), mz=max(second) if min(second) else 0, k=max(first) if min(first) else 0, l=second[1])
+        sizes |= {"p": first[0] if first[0] != 3 else sizes["k"], "q": 1 if second[0] == 1 else second[1]}
+        inputs = {}
+        for value in values:
+            shape = [sizes[dim.dim_param] if dim.dim_param else dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+            inputs[value.name] = (0.5 + abs(random.standard_normal(shape)) if dtype == np.float32 else random.integers(0, 2 if dtype == bool else 7, shape)).astype(dtype)
+        wants = dict(zip(known, session.run(known, inputs)), MatMul_f=inputs["g"] @ inputs["h"])
+        for device in devices:
+            gots = bench.run(bench.path("meetings.vxm"), device, inputs, outputs)[0]
+            wrong = [name for name, want in wants.items() if gots[name].dtype != want.dtype or gots[name].shape != want.shape or
+                     not np.allclose(gots[name].astype(np.float64), want.astype(np.float64), 1e-5)]
+            bench.check(f"sizes {first} and {second} meet, {device}", not wrong, f"wrong: {', '.join(wrong)}")
+
+
 def domain_version(node):
     return node.domain, node.opset
 
@@ -559,6 +604,8 @@ def main():
             same = list(same)
             for begin in range(0, len(same), SHARED):
                 run(bench, same[begin:begin + SHARED], devices)
+        if not options.filter or options.filter in "meetings":
+            meetings(bench, devices)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
     return 1 if bench.failed else 0
 
