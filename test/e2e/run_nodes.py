@@ -110,6 +110,10 @@ def nodes():
                    opset=21, axis=2, block_size=2)
         yield Node(f"quantize to {kind.__name__} by blocks", "QuantizeLinear", {"x": 40 * x, "s": 1 + abs(normal(2, 3, 5, 3)), "z": whole[..., :3]}, constants=("s", "z"),
                    fixed=("x",), opset=21, axis=-1, block_size=3)
+    whole = np.array([-3, -1, 0, 1, 2, 3, 10, 7, -2], np.int64)
+    for title, exponent in (("i64", np.array([3, 7, 0, 63, 62, 33, 15, 1, 61], np.int64)), ("i32", np.array([5, 200, 1, 200, 10, 31, 4, 18, 2], np.int32)),
+                            ("f32", np.array([2, 3, 0, 5, 0.5, 2.5, 12, 1.5, 4], np.float32))):
+        yield Node(f"powers of i64 by {title}", "Pow", {"x": whole, "e": exponent})
     # Halves go to the even neighbour.
     yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
 

@@ -245,7 +245,7 @@ def main():
         pack.plan("ops", pack_ops(options.bin, options.out, listed(options.ops), pack.targets))
     if options.ops and options.op_gradients:
         # What has no result of floats has no gradient.
-        families = [family for family in listed(options.ops) if family not in ("cast", "expressions", "precision")]
+        families = [family for family in listed(options.ops) if family not in ("cast", "expressions", "narrow", "precision")]
         pack.plan("op_gradients", pack_op_gradients(options.bin, options.out, families, options.op_gradients, pack.targets))
     if options.programs:
         first, count = map(int, options.programs.split(":"))

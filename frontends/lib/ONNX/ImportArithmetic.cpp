@@ -115,6 +115,41 @@ static void importMod(NodeImporter &n) {
   n.setOutput(0, n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
 }
 
+/// base^exponent of i64, which no float holds, by squaring; the low bits of what is too large. Of exponents that are no
+/// whole numbers f64 tells the power.
+static Value emitWidePower(NodeImporter &n, Value base, Value exponent) {
+  Type type = elementOf(base), own = elementOf(exponent), f64 = n.builder.getF64Type();
+  auto compare = [&](ComparePredicate predicate, Value value, double number) {
+    return n.emit<CompareOp>(predicate, value, n.splatLike(number, value));
+  };
+  Value whole = n.cast(exponent, type), result = n.splatLike(1, base), square = base;
+  // From 64 on only the powers of 0, 1 and -1 fit, which the lowest bit decides. An unsigned one may be below 0 here.
+  constexpr int mostBits = 6;
+  Value isNegative = compare(ComparePredicate::lt, whole, 0);
+  Value isFew = n.emit<AndOp>(compare(ComparePredicate::lt, whole, 1 << mostBits), n.emit<NotOp>(isNegative));
+  Value few = n.emit<AddOp>(n.splatLike((1 << mostBits) - 2, whole), n.emit<AndOp>(whole, n.splatLike(1, whole)));
+  Value bits = n.emit<SelectOp>(isFew, whole, few);
+  for (int bit = 0; bit < mostBits; ++bit) {
+    Value isSet = compare(ComparePredicate::ne, n.emit<AndOp>(bits, n.splatLike(1 << bit, bits)), 0);
+    result = n.emit<SelectOp>(isSet, n.emit<MulOp>(result, square), result);
+    if (bit + 1 < mostBits)
+      square = n.emit<MulOp>(square, square);
+  }
+  if (own.isUnsignedInteger())
+    return result;
+  if (isa<IntegerType>(own)) {
+    // A part of 1, unless it is 1 or -1.
+    Value isUnit = n.emit<OrOp>(compare(ComparePredicate::eq, base, 1), compare(ComparePredicate::eq, base, -1));
+    Value isZero = n.emit<AndOp>(isNegative, n.emit<NotOp>(isUnit));
+    return n.emit<SelectOp>(isZero, n.splatLike(0, result), result);
+  }
+  Value isWhole = n.emit<CompareOp>(ComparePredicate::eq, n.cast(whole, own), exponent);
+  isWhole = n.emit<AndOp>(isWhole, n.emit<AndOp>(compare(ComparePredicate::ge, exponent, 0),
+                                                 compare(ComparePredicate::lt, exponent, 0x1p63)));
+  Value other = n.cast(n.emit<PowOp>(n.cast(base, f64), n.cast(exponent, f64)), type);
+  return n.emit<SelectOp>(isWhole, result, other);
+}
+
 static void importPow(NodeImporter &n) {
   Value base = n.getTensor(0);
   Type elementType = elementOf(base);
@@ -128,9 +163,11 @@ static void importPow(NodeImporter &n) {
     n.broadcastTogether(values);
     return n.setOutput(0, n.emit<PowOp>(values[0], values[1]));
   }
-  if (elementType.getIntOrFloatBitWidth() > 32)
-    throwUnsupported("powers of " + describe(elementType) +
-                     " are not exact, want integers of at most 32 bits or floats");
+  if (elementType.getIntOrFloatBitWidth() > 32) {
+    Value values[] = {base, exponent};
+    n.broadcastTogether(values);
+    return n.setOutput(0, emitWidePower(n, values[0], values[1]));
+  }
   Type f64 = n.builder.getF64Type();
   Value values[] = {n.cast(base, f64), n.cast(exponent, f64)};
   n.broadcastTogether(values);

@@ -262,7 +262,7 @@ static Value getFactor(NodeImporter &n, unsigned index, unsigned zeroIndex,
     throwInvalid("expects a zero point of the elements' type: want " + describe(elementOf(factor)) + ", got " +
                  describe(zero.getType()));
   Dims dims = vx::getDims(typeOf(wide));
-  return n.emit<SubOp>(wide, n.broadcast(align(n.cast(zero, elementOf(wide)), factor), dims));
+  return n.emit<SubOp>(wide, n.broadcast(n.cast(align(zero, factor), elementOf(wide)), dims));
 }
 
 /// `sums` by a factor, rounded to the type of the zero point, which is input `zeroIndex`.

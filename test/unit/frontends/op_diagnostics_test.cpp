@@ -14,14 +14,12 @@ TEST(ImportActivations, Reasons) {
 TEST(ImportArithmetic, Reasons) {
   expectInvalid(one(node("Mod", {"a", "b"}, {"y"}), {f32({4}), f32({4})}),
                 "expects integers when 'fmod' is 0, got 'f32[4]'");
-  expectUnsupported(one(node("Pow", {"a", "b"}, {"y"}), {i64({4}), i64({4})}),
-                    "powers of 'i64' are not exact, want integers of at most 32 bits or floats");
   expectInvalid(one(node("Cast", {"a"}, {"y"},
                          {attribute("to", int64_t(TensorProto::FLOAT8E8M0)), attribute("round_mode", "even")}),
                     {f32({4})}, {}, 25),
                 "expects 'round_mode' to be up, down or nearest, got 'even'");
   expectInvalid(one(node("BitCast", {"a"}, {"y"}, {attribute("to", int64_t(TensorProto::INT64))}), {f32({4})}, {}, 26),
-                "'vx.bitcast' op expects elements of as many bits on both sides: want 32, got 64 of 'tensor<4xi64>'");
+                "expects elements of as many bits on both sides: want 32, got 64 of 'i64[4]'");
   expectUnsupported(one(node("Dropout", {"a"}, {"y", "mask"}), {f32({4})}, {}, 6),
                     "dropout in training is not imported");
   expectUnsupported(one(node("Dropout", {"a", "", "training"}, {"y"}), {f32({4})}, {bools("training", {}, {1})}),
@@ -637,12 +635,14 @@ TEST(ImportQuantization, Reasons) {
                 "quantised, got 'f32[2,1,1]'");
   expectInvalid(quantize(input, f32({2, 1}), {attribute("block_size", int64_t(-3))}),
                 "expects 'block_size' of at least 0, got -3");
-  expectInvalid(quantize(input, f32({2, 2}), {attribute("block_size", int64_t(3))}), "wants 2 = 1, got 2 and 1");
+  expectInvalid(quantize(input, f32({2, 2}), {attribute("block_size", int64_t(3))}),
+                "wants sizes '2' and '1' equal, got 2 and 1");
   expectInvalid(
       one(node("QuantizeLinear", {"a", "b", "c"}, {"y"}, {attribute("output_dtype", int64_t(TensorProto::INT8))}),
           {input, f32({}), tensorType(TensorProto::UINT8, {})}, {}, 25),
-      "expects 'output_dtype' to be the zero point's type: want 'ui8', got 'i8'");
-  expectInvalid(quantize(input, f32({}), {attribute("precision", int64_t(TensorProto::INT32))}),
+      "expects 'output_dtype' to be the zero point's type: want 'u8', got 'i8'");
+  expectInvalid(one(node("QuantizeLinear", {"a", "b"}, {"y"}, {attribute("precision", int64_t(TensorProto::INT32))}),
+                    {input, f32({})}, {}, 25),
                 "expects 'precision' to be a float of 16 bits or more, got 'i32'");
   expectUnsupported(quantize(input, f32({}), {attribute("output_dtype", int64_t(TensorProto::INT32))}),
                     "expects integers of 2 to 16 bits, or floats of 8 or 4 bits with a sign, got 'i32'");
@@ -674,16 +674,16 @@ TEST(ImportQuantization, ReasonsOfProducts) {
   expectUnsupported(product("MatMulInteger", {i64({2, 3}), bytes({3, 4})}),
                     "expects factors of 8 bits, got 'i64[2,3]'");
   expectInvalid(product("MatMulInteger", {bytes({2, 3}), bytes({3, 4}), tensorType(TensorProto::INT8, {})}),
-                "expects a zero point of the elements' type: want 'ui8', got 'i8[]'");
+                "expects a zero point of the elements' type: want 'u8', got 'i8[]'");
   expectInvalid(product("MatMulInteger", {bytes({2, 3}), bytes({3, 4}), bytes({1, 2, 1})}),
-                "expects a zero point with one number or one for each row of 'ui8[2,3]', got 'i32[1,2,1]'");
+                "expects a zero point with one number or one for each row of 'u8[2,3]', got 'u8[1,2,1]'");
   expectInvalid(product("QLinearMatMul", {bytes({2, 3}), f32({}), bytes({}), bytes({3, 4}), f32({1, 1, 4}), bytes({}),
                                           f32({}), bytes({})}),
-                "expects a scale with one number or one for each column of 'ui8[3,4]', got 'f32[1,1,4]'");
+                "expects a scale with one number or one for each column of 'u8[3,4]', got 'f32[1,1,4]'");
   expectInvalid(product("ConvInteger", {bytes({1, 2, 5}), bytes({3, 2, 2}), bytes({2})}),
-                "expects a zero point of the input with one number, got 'i32[2]'");
+                "expects a zero point of the input with one number, got 'u8[2]'");
   expectInvalid(product("ConvInteger", {bytes({1, 2, 5}), bytes({3, 2, 2}), bytes({}), bytes({3, 1})}),
-                "expects a zero point with one number or one for each filter, got 'i32[3,1]'");
+                "expects a zero point with one number or one for each filter, got 'u8[3,1]'");
   expectInvalid(product("QLinearConv", {bytes({1, 2, 5}), f32({}), bytes({}), bytes({3, 2, 2}), f32({}), bytes({}),
                                         f32({}), bytes({}), f32({3})}),
                 "expects a bias of one i32 for each filter, got 'f32[3]'");
