@@ -570,6 +570,15 @@ NB_MODULE(_runtime, m) {
   nb::class_<vx::Value>(m, "Tensor",
                         "A tensor of the runtime, in host memory or that of a GPU. DLPack takes it without a copy.")
       .def_static("from_capsule", fromCapsule)
+      .def_static("from_strings", [](const std::vector<std::string> &texts,
+                                     const std::vector<int64_t> &shape) { return vx::Value::strings(shape, texts); })
+      .def("strings",
+           [](const vx::Value &self) {
+             nb::list texts;
+             for (std::string_view text : self.strings())
+               texts.append(nb::str(text.data(), text.size()));
+             return texts;
+           })
       .def("__dlpack__",
            [](const vx::Value &self, nb::kwargs given) { // of the newest version always; nothing is queued any more
              const bool isPlaced = given.contains("dl_device") && !nb::object(given["dl_device"]).is_none();

@@ -80,6 +80,8 @@ def _to_tensor(array):
     if not hasattr(array, "__dlpack__") or type(array).__module__.partition(".")[0] == "numpy":
         import numpy
         array = numpy.asarray(array)
+        if array.dtype.kind in "OUT": # strings
+            return Tensor.from_strings(array.ravel().tolist(), array.shape)
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         if not array.flags.c_contiguous:
@@ -107,6 +109,10 @@ def _to_array(tensor):
     if tensor.dtype == "bf16":
         return tensor
     import numpy
+    if tensor.dtype == "string":
+        texts = numpy.empty(len(tensor.strings()), object)
+        texts[:] = tensor.strings()
+        return texts.reshape(tensor.shape)
     return numpy.from_dlpack(_OnHost(tensor))
 
 

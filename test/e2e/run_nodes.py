@@ -412,6 +412,46 @@ def features():
     yield from trees(random)
 
 
+def strings():
+    """What makes strings and reads them. The locale has no say but in ONNX Runtime, which wants one."""
+    words = np.array(["Monday", "", "tue sday", "MONDAY", "x", "a-b--c", " lead", "ünï", "monday", "12"], object)
+    other = np.array(["-", "", "b", "é", "Monday", "z", "x", "1", "monday", " "], object)
+    grid = words.reshape(2, 5)
+    for title, x, y in (("lists", words, other), ("rows", grid, other[:5]), ("one", words, other[:1]), ("none", words[:0], other[:0])):
+        yield Node(f"strings joined, {title}", "StringConcat", {"x": x, "b": y}, opset=20)
+        yield Node(f"strings compared, {title}", "Equal", {"x": x, "b": y[::-1]}, opset=19)
+    for title, attributes in (("white space", {}), ("a sign", {"delimiter": "-"}), ("two signs", {"delimiter": "--"}), ("a sign, once", {"delimiter": "-", "maxsplit": 1})):
+        yield Node(f"strings split at {title}", "StringSplit", {"x": words[words != ""]}, opset=20, outputs=2, **attributes)
+        yield Node(f"a grid of strings split at {title}", "StringSplit", {"x": np.where(grid == "", "q", grid).astype(object)}, opset=20, outputs=2, **attributes)
+    for pattern in ("[a-z]+", "(?i)monday|x", r"\d*", ".*-.*", r"\w+ \w+", "ün.", ""):
+        yield Node(f"strings that match {pattern}", "RegexFullMatch", {"x": grid}, opset=20, pattern=pattern)
+    ascii = np.array([word for word in words if word.isascii()], object)
+    for change in ("NONE", "LOWER", "UPPER"):
+        for sensitive in (0, 1):
+            for stops in (["monday", "x"], [], list(ascii)):
+                yield Node(f"strings without {len(stops)}, {change}, {sensitive}", "StringNormalizer", {"x": ascii}, opset=17, case_change_action=change,
+                           is_case_sensitive=sensitive, locale="C", **({"stopwords": stops} if stops else {}))
+        yield Node(f"a row of strings, {change}", "StringNormalizer", {"x": ascii[None]}, opset=17, case_change_action=change, locale="C", stopwords=["12"])
+    yield Node("labels of strings", "LabelEncoder", {"x": grid}, domain="ai.onnx.ml", opset=4, keys_strings=["x", "12", ""], values_int64s=[5, -6, 7])
+    yield Node("strings by labels", "LabelEncoder", {"x": np.array([[3, 1, 4], [1, 5, 9]])}, domain="ai.onnx.ml", opset=4, keys_int64s=[1, 9], values_strings=["one", "nine"],
+               default_string="none")
+    yield Node("strings by strings", "LabelEncoder", {"x": words}, domain="ai.onnx.ml", opset=4, keys_strings=["x", "12"], values_strings=["12", "q"])
+    yield Node("n-grams of strings", "TfIdfVectorizer", {"x": np.array([["a", "b", "a", "c"], ["b", "a", "b", "a"]], object)}, mode="TF", min_gram_length=1, max_gram_length=2,
+               max_skip_count=1, ngram_counts=[0, 2], ngram_indexes=[0, 1, 2, 3], pool_strings=["a", "z", "a", "b", "b", "c"])
+    yield Node("strings gathered", "Gather", {"x": grid, "i": np.array([[4, 0], [-1, 2]])}, axis=1)
+    yield Node("strings joined along an axis", "Concat", {"x": grid, "b": grid[:1]}, axis=0)
+    yield Node("strings chosen", "Where", {"c": np.array([True, False, True, False, False]), "x": grid, "b": other[:5]})
+    yield Node("strings in another order", "Transpose", {"x": grid}, perm=[1, 0])
+    yield Node("strings in another shape", "Reshape", {"x": grid, "s": np.array([5, -1])}, constants=("s",))
+    yield Node("strings repeated", "Expand", {"x": grid, "s": np.array([3, 2, 5])}, constants=("s",))
+    yield Node("a slice of strings", "Slice", {"x": grid, "b": np.array([1]), "e": np.array([5]), "a": np.array([1]), "s": np.array([2])}, constants=("b", "e", "a", "s"))
+    numbers = np.array(["1.5", "-2e-3", "NaN", "inf", "-INF", "7"], object)
+    yield Node("floats that are spelled", "Cast", {"x": numbers}, opset=19, to=FLOAT)
+    yield Node("integers that are spelled", "Cast", {"x": np.array(["12", "-7", "0"], object)}, opset=19, to=TensorProto.INT64)
+    yield Node("how integers are spelled", "Cast", {"x": np.array([[-(2**63), 0], [7, 2**63 - 1]])}, opset=19, to=TensorProto.STRING)
+    yield Node("how floats are spelled", "Cast", {"x": np.array([0.5, -3, np.nan, np.inf, -np.inf, 1024], np.float32)}, opset=19, to=TensorProto.STRING)
+
+
 def trees(random):
     """Ensembles of random trees of every mode. Of `post_transform` ONNX Runtime takes 1 for LOGISTIC and 2 for SOFTMAX, so none is here."""
     for title, kind, features, targets, trees, modes, options in (
@@ -532,7 +572,8 @@ def run(bench, nodes, devices):
             inputs |= {f"{prefix}{name}": array for name, array in own.items()}
         onnx.save(merge(group), bench.path("nodes.onnx"))
         bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"))
-        gots = {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants])[0] for device in devices}
+        texts = {name for name, array, _ in wants if array.dtype == object}
+        gots = {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants], strings=texts)[0] for device in devices}
     except RuntimeError as error:
         if len(nodes) == 1:
             bench.check(nodes[0].title, False, error)
@@ -603,7 +644,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features(), *strings(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
             for begin in range(0, len(same), SHARED):

@@ -54,6 +54,11 @@ int main(int argc, char **argv) {
   program.results.push_back(listResult(1));
   write("lists.vxm", lists);
 
+  ModuleBuilder words;
+  addHostCall(words, format::ElementType::String, format::ElementType::String,
+              hostFunction(format::HostFunctionKind::StringUpper, {format::ElementType::I32}));
+  write("words.vxm", words);
+
   // Two variables of one storage, one of which the instance sizes, and all that programs do not read.
   addAccumulate(training);
   training.module.symbols.push_back(symbol("pages", 1, 64));

@@ -164,6 +164,19 @@ class Whole(unittest.TestCase):
         self.assertEqual(results["same"].dtype, np.bool_)
         np.testing.assert_array_equal(results["same"], [True, False])
 
+    def test_strings(self):
+        source = vx.compile_bytes(b"""vx.symbol "n"
+            func.func @main(%x: tensor<?x2x!vx.string, #vx.enc<[n, 2]>> {vx.name = "x"}) -> (tensor<?x2x!vx.string, #vx.enc<[n, 2]>> {vx.name = "y"}) {
+              %0 = vx.host_function string_upper(%x) : (tensor<?x2x!vx.string, #vx.enc<[n, 2]>>) -> tensor<?x2x!vx.string, #vx.enc<[n, 2]>>
+              return %0 : tensor<?x2x!vx.string, #vx.enc<[n, 2]>>
+            }""", "words.mlir")
+        model = vx.Instance(vx.Module(source), device="cpu")
+        self.assertEqual(model(np.array([["a", "ünï"], ["", "b c"]]))["y"].tolist(), [["A", "ÜNÏ"], ["", "B C"]])
+        self.assertEqual(model(np.array([["a", "\0"]], object))["y"].tolist(), [["A", "\0"]])
+        self.assertEqual(model(np.empty((0, 2), object))["y"].shape, (0, 2))
+        with self.assertRaises(TypeError):
+            model(np.array([["a", 1]], object))
+
     def test_a_type_that_numpy_has_not(self):
         class Halves:  # as another library's tensor: of bf16, by DLPack
             def __init__(self, tensor):

@@ -55,19 +55,8 @@ static Fill fillAllowed(Tensor &tensor, const vx_function_info &function, const 
   return Fill::Random;
 }
 
-// Before anything is made of it: strings have no size, and no instance of the module can be made.
-static void refuseStrings(const vx_function_info &function, std::string_view direction,
-                          const vx_argument_info *arguments, size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    if (arguments[i].element_type == VX_STRING)
-      throw fileError("{} '{}' of function '{}' has strings, which this runtime does not support", direction,
-                      arguments[i].name, function.name);
-}
-
 std::vector<Value> makeInputs(const vx_function_info &function, const std::vector<std::string> &specifications,
                               uint64_t seed, SymbolValues &symbols, std::vector<std::string> *zeros) {
-  refuseStrings(function, "input", function.inputs, function.input_count);
-  refuseStrings(function, "output", function.outputs, function.output_count);
   std::vector<std::optional<Value>> given(function.input_count);
   for (const std::string &specification : specifications) {
     const auto [name, text] = splitAssignment("--input", specification);
@@ -101,6 +90,8 @@ std::string zerosNote(const std::vector<std::string> &zeros) {
 }
 
 static vx::Value tensorToRuntime(const Tensor &tensor) {
+  if (tensor.type == VX_STRING)
+    return vx::Value::strings(tensor.dims, tensor.strings);
   return vx::Value::raw(tensor.type, tensor.dims, tensor.bytes.data(), tensor.bytes.size());
 }
 
@@ -117,6 +108,10 @@ vx::Value toRuntime(const Value &value) {
 
 static Tensor tensorFromRuntime(const vx::Value &value) {
   const std::span<const int64_t> dims = value.dims();
+  if (value.info().element_type == VX_STRING) {
+    const std::vector<std::string_view> strings = value.strings();
+    return {VX_STRING, {dims.begin(), dims.end()}, {}, {strings.begin(), strings.end()}};
+  }
   const std::span<const std::byte> bytes = value.bytes();
   const auto *begin = reinterpret_cast<const uint8_t *>(bytes.data());
   return {value.info().element_type, {dims.begin(), dims.end()}, {begin, begin + bytes.size()}};

@@ -33,7 +33,9 @@ void fillRandom(Tensor &tensor, std::string_view input, uint64_t seed, int64_t l
   const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t random = mix(key + (i + 1) * Step);
-    if (isFloat(tensor.type))
+    if (tensor.type == VX_STRING)
+      tensor.strings[i] = std::string(1, static_cast<char>('a' + (random >> 32) % 26));
+    else if (isFloat(tensor.type))
       setElement(tensor, i, std::ldexp(static_cast<double>(random >> 40), -23) - 1);
     else if (tensor.type == VX_BOOL)
       setElement(tensor, i, static_cast<double>(random >> 63));
@@ -46,7 +48,10 @@ Tensor makeTensor(std::string_view input, vx_element_type type, std::vector<int6
   const std::optional<uint64_t> count = elementCount(type, dims);
   if (!count)
     throw usageError("input '{}': {} is negative or too large", input, typeText(type, dims));
-  return {type, std::move(dims), std::vector<uint8_t>(byteCount(type, *count))};
+  Tensor tensor = {type, std::move(dims), std::vector<uint8_t>(byteCount(type, *count))};
+  if (type == VX_STRING)
+    tensor.strings.resize(*count);
+  return tensor;
 }
 
 Tensor makeDescribedTensor(std::string_view input, std::string_view text, uint64_t seed) {

@@ -137,6 +137,8 @@ std::vector<uint8_t> formatNpy(const Tensor &tensor) {
   else if (!tensor.dims.empty())
     header.resize(header.size() - 2);
   header += "), }";
+  if (tensor.type == VX_STRING)
+    throw usageError("{} cannot be written as .npy, want a .pb file", typeText(tensor.type, tensor.dims));
   // The data begins at a multiple of 64.
   const size_t prefix = sizeof(Magic) + 2 + 4;
   header.resize((prefix + header.size() + 1 + 63) / 64 * 64 - prefix - 1, ' ');

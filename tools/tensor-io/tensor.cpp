@@ -1,7 +1,10 @@
 #include "tensor.h"
 
+#include "vx/base/printable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -147,6 +150,8 @@ static bool isSignedInteger(vx_element_type type) {
 // The element's bits, zero-extended.
 static uint64_t elementBits(const Tensor &tensor, uint64_t index) {
   const uint32_t bits = vx_element_type_bits(tensor.type);
+  if (tensor.type == VX_STRING)
+    return 0;
   if (bits >= 8) {
     uint64_t value = 0;
     std::memcpy(&value, tensor.bytes.data() + index * (bits / 8), bits / 8);
@@ -187,6 +192,8 @@ double elementAsDouble(const Tensor &tensor, uint64_t index) {
 }
 
 std::string elementText(const Tensor &tensor, uint64_t index) {
+  if (tensor.type == VX_STRING)
+    return printableLine(nlohmann::json(tensor.strings[index]).dump());
   const uint64_t bits = elementBits(tensor, index);
   if (tensor.type == VX_BOOL)
     return bits ? "true" : "false";

@@ -15,7 +15,8 @@ namespace vx::tools {
 struct Tensor {
   vx_element_type type = VX_ELEMENT_NONE;
   std::vector<int64_t> dims;
-  std::vector<uint8_t> bytes; // row-major; 4- and 2-bit elements packed low bits first
+  std::vector<uint8_t> bytes;            // row-major; 4- and 2-bit elements packed low bits first
+  std::vector<std::string> strings = {}; // in the place of bytes, of VX_STRING
 };
 
 // A tensor, or the elements of a sequence or optional.
@@ -25,7 +26,7 @@ struct Value {
   std::vector<Tensor> tensors; // one for a tensor
 };
 
-// "f32" -> VX_F32; nothing for another text. Strings have no tensors.
+// "f32" -> VX_F32; nothing for another text, that of strings included.
 std::optional<vx_element_type> elementTypeFromName(std::string_view name);
 
 // Product of the dims, or nothing when one is negative or the tensor's size overflows.
@@ -36,10 +37,11 @@ uint64_t byteCount(vx_element_type type, uint64_t count);
 
 bool isFloat(vx_element_type type);
 
-// One element as a double. 64-bit integers above 2^53 lose their last bits; use elementText for those.
+// One element as a double; 0 of strings. 64-bit integers above 2^53 lose their last bits; use elementText for those.
 double elementAsDouble(const Tensor &tensor, uint64_t index);
 
-// One element as text: the shortest that reads back as the same value; "nan", "inf", "true".
+// One element as text: the shortest that reads back as the same value; "nan", "inf", "true". A
+// string in quotes, as JSON has it.
 std::string elementText(const Tensor &tensor, uint64_t index);
 
 // Stores a value, rounded to the nearest that the type has.

@@ -52,7 +52,7 @@ TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::
   result.elements = elementCount(first.type, first.dims).value_or(0);
   // The same bytes, as most integers are, need no second look.
   const bool isReal = isFloat(first.type);
-  if (first.bytes == second.bytes && !isReal)
+  if (first.bytes == second.bytes && first.strings == second.strings && !isReal)
     return result;
   if (isReal)
     result.allowed =

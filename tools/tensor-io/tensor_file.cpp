@@ -15,10 +15,10 @@ namespace pb = vx::onnx;
 static constexpr struct {
   int number;
   vx_element_type type;
-} Types[] = {{1, VX_F32},   {2, VX_U8},        {3, VX_I8},          {4, VX_U16},     {5, VX_I16},         {6, VX_I32},
-             {7, VX_I64},   {9, VX_BOOL},      {10, VX_F16},        {11, VX_F64},    {12, VX_U32},        {13, VX_U64},
-             {16, VX_BF16}, {17, VX_F8E4M3FN}, {18, VX_F8E4M3FNUZ}, {19, VX_F8E5M2}, {20, VX_F8E5M2FNUZ}, {21, VX_U4},
-             {22, VX_I4},   {23, VX_F4E2M1},   {24, VX_F8E8M0},     {25, VX_U2},     {26, VX_I2}};
+} Types[] = {{1, VX_F32},  {2, VX_U8},     {3, VX_I8},        {4, VX_U16},         {5, VX_I16},     {6, VX_I32},
+             {7, VX_I64},  {8, VX_STRING}, {9, VX_BOOL},      {10, VX_F16},        {11, VX_F64},    {12, VX_U32},
+             {13, VX_U64}, {16, VX_BF16},  {17, VX_F8E4M3FN}, {18, VX_F8E4M3FNUZ}, {19, VX_F8E5M2}, {20, VX_F8E5M2FNUZ},
+             {21, VX_U4},  {22, VX_I4},    {23, VX_F4E2M1},   {24, VX_F8E8M0},     {25, VX_U2},     {26, VX_I2}};
 
 // SequenceProto and OptionalProto: their elements are tensors.
 static constexpr int ElementIsTensor = 1;
@@ -46,6 +46,13 @@ static Tensor toTensor(const std::string &path, const pb::TensorProto &proto) {
     throw fileError("{}: tensor '{}' of {} has a negative or too large size", path, proto.name(),
                     typeText(tensor.type, tensor.dims));
 
+  if (tensor.type == VX_STRING) {
+    tensor.strings.assign(proto.string_data().begin(), proto.string_data().end());
+    if (tensor.strings.size() != *count)
+      throw fileError("{}: tensor '{}' of {} wants {} strings, got {}", path, proto.name(),
+                      typeText(tensor.type, tensor.dims), *count, tensor.strings.size());
+    return tensor;
+  }
   const uint64_t wanted = byteCount(tensor.type, *count);
   const uint32_t bits = vx_element_type_bits(tensor.type);
   if (proto.has_raw_data()) {
@@ -115,7 +122,10 @@ static void fromTensor(const Tensor &tensor, pb::TensorProto &proto) {
   for (const auto &known : Types)
     if (known.type == tensor.type)
       proto.set_data_type(known.number);
-  proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
+  if (tensor.type == VX_STRING)
+    proto.mutable_string_data()->Assign(tensor.strings.begin(), tensor.strings.end());
+  else
+    proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
 }
 
 std::vector<uint8_t> formatTensorFile(const std::string &name, const Value &value) {

@@ -44,6 +44,10 @@ nlohmann::ordered_json tensorJson(const Tensor &tensor) {
   nlohmann::ordered_json values = nlohmann::ordered_json::array();
   const uint64_t count = elementCount(tensor.type, tensor.dims).value_or(0);
   for (uint64_t i = 0; i < count; ++i) {
+    if (tensor.type == VX_STRING) {
+      values.push_back(tensor.strings[i]);
+      continue;
+    }
     const double value = elementAsDouble(tensor, i);
     if (!std::isfinite(value))
       values.push_back(elementText(tensor, i));

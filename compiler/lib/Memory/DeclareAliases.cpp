@@ -40,11 +40,12 @@ public:
   }
 
 private:
-  /// Whether the memory of one holds the elements of the other, whatever the sizes.
+  /// Whether the memory of one holds the elements of the other, whatever the sizes. The caller's memory holds no
+  /// numbers of strings.
   bool haveOneType(unsigned input, unsigned result) {
     auto a = dyn_cast<RankedTensorType>(type.getInput(input)), b = dyn_cast<RankedTensorType>(type.getResult(result));
-    return a && b && a.getElementType() == b.getElementType() && llvm::equal(getDims(a), getDims(b)) &&
-           llvm::all_of(getDims(a), [](DimAttr dim) { return dim != nullptr; });
+    return a && b && a.getElementType() == b.getElementType() && !isa<StringType>(a.getElementType()) &&
+           llvm::equal(getDims(a), getDims(b)) && llvm::all_of(getDims(a), [](DimAttr dim) { return dim != nullptr; });
   }
 
   /// The commands that write the result, in order; none where something else may, or where one runs in a loop or

@@ -252,6 +252,10 @@ public:
       root.fault_sites.push_back(std::move(site));
     }
     root.source_nodes = shared.sourceNodes;
+    if (auto strings = first->getAttrOfType<ArrayAttr>(kStringsAttr))
+      for (StringRef text : strings.getAsValueRange<StringAttr>())
+        root.strings.push_back(text.str());
+    root.host_functions = std::move(shared.hostFunctions);
   }
 
   LogicalResult writeBytes(ModuleBytes &bytes) {

@@ -434,6 +434,16 @@ private:
           llvm::append_range(operands, registersOf(get.getDims()));
           emit(block, Op::ListGet, operands).site = getSite(op->getLoc(), "position");
         })
+        .Case<vxrt::HostCallOp>([&](vxrt::HostCallOp call) {
+          auto function = std::make_unique<format::HostFunctionT>();
+          function->kind = static_cast<format::HostFunctionKind>(*symbolizeHostFunctionKind(call.getFunction()));
+          function->text = call.getText().str();
+          function->limit = call.getLimit();
+          for (Type type : call.getElementTypes().getAsValueRange<TypeAttr>())
+            function->results.push_back(getElementType(type));
+          emit(block, Op::HostCall, {value(), registerOf(call.getList())}, shared.getHostFunction(std::move(function)))
+              .site = getSite(op->getLoc(), "string");
+        })
         .Case<vxrt::ReturnOp>([&](vxrt::ReturnOp ret) {
           ValueRange rest = ret.getValues();
           for (int64_t rank : ret.getRanks()) {

@@ -22,6 +22,8 @@ struct SharedTables {
   llvm::StringMap<uint32_t> faultSiteRuns;                     // where a run of sites begins, by its text
   std::vector<std::string> sourceNodes;
   llvm::StringMap<uint32_t> sourceNodeNumbers;
+  std::vector<std::unique_ptr<format::HostFunctionT>> hostFunctions;
+  llvm::StringMap<uint32_t> hostFunctionNumbers; // by what each is
 
   uint32_t getConstant(mlir::ElementsAttr value, mlir::ArrayAttr names = {}) {
     Constant &constant = constants.insert({value, {static_cast<uint32_t>(constants.size()), {}}}).first->second;
@@ -35,6 +37,17 @@ struct SharedTables {
     auto [it, isNew] = sourceNodeNumbers.try_emplace(node, static_cast<uint32_t>(sourceNodes.size()));
     if (isNew)
       sourceNodes.push_back(node.str());
+    return it->second;
+  }
+
+  uint32_t getHostFunction(std::unique_ptr<format::HostFunctionT> function) {
+    std::string text = std::to_string(static_cast<int>(function->kind)) + ' ' + std::to_string(function->limit);
+    for (format::ElementType type : function->results)
+      text += ' ' + std::to_string(static_cast<int>(type));
+    text += '\0' + function->text;
+    auto [it, isNew] = hostFunctionNumbers.try_emplace(text, static_cast<uint32_t>(hostFunctions.size()));
+    if (isNew)
+      hostFunctions.push_back(std::move(function));
     return it->second;
   }
 

@@ -110,6 +110,7 @@ static void train(OpPassManager &pm, const TrainingOptions &options) {
 
 void buildGraphPipeline(OpPassManager &pm, const GraphOptions &options) {
   pm.addPass(createVerifyImportPass());
+  pm.addPass(createNumberStringsPass());
   pm.addPass(createInlineCallsPass());
   if (options.training)
     train(pm, *options.training);

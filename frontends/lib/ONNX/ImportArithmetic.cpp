@@ -414,6 +414,8 @@ static void importCastTo(NodeImporter &n, Type elementType) {
     if (fits)
       return n.setContents(0, *contents, makeTensorType(vx::getDims(type), elementType));
   }
+  if (isString(elementType) || isString(elementOf(n.getTensor(0))))
+    return n.setOutput(0, castStrings(n, n.getTensor(0), elementType));
   n.setOutput(0, castTo(n, n.getTensor(0), elementType, getCastRules(n)));
 }
 

@@ -30,8 +30,12 @@ static void importConstant(NodeImporter &n) {
                                               ArrayRef<float>(list->floats().data(), list->floats_size())));
   if (std::optional<SmallVector<int64_t>> list = n.getInts("value_ints"))
     return n.setConstant(0, DenseElementsAttr::get(vectorType(list->size(), i64), ArrayRef<int64_t>(*list)));
-  if (n.hasAttribute("value_string") || n.hasAttribute("value_strings"))
-    throwUnsupported("string constants are not imported");
+  if (n.hasAttribute("value_string"))
+    return n.setOutput(0, emitStrings(n, {StringRef(n.getString("value_string", ""))}, {}));
+  if (n.hasAttribute("value_strings")) {
+    SmallVector<StringRef> texts = n.getStrings("value_strings");
+    return n.setOutput(0, emitStrings(n, texts, {int64_t(texts.size())}));
+  }
   if (n.hasAttribute("sparse_value"))
     throwUnsupported("sparse constants are not imported");
   throwInvalid("expects a constant with a value, got none");
@@ -43,8 +47,8 @@ static void importConstantOfShape(NodeImporter &n) {
   if (const AttributeProto *attribute = n.findAttribute("value", AttributeProto::TENSOR))
     value = n.model.tensors.read(attribute->t(), n.label);
   auto dense = dyn_cast<DenseElementsAttr>(value);
-  if (!dense || dense.getNumElements() != 1)
-    throwInvalid("expects 'value' to have one element, got " + describe(value.getType()));
+  if (!dense || dense.getNumElements() != 1 || isString(dense.getElementType()))
+    throwInvalid("expects 'value' to have one number or bool, got " + describe(value.getType()));
   Type elementType = dense.getElementType();
   RankedTensorType type = makeTensorType(dims, elementType);
   auto scalar = dense.reshape(RankedTensorType::get({}, elementType));

@@ -56,8 +56,8 @@ static DenseElementsAttr makeIntegerList(NodeImporter &n, ArrayRef<int64_t> valu
 static LabelList readLabels(NodeImporter &n, StringRef kind) {
   SmallVector<LabelList> found;
   auto name = [&](StringRef suffix) { return (kind + "_" + suffix).str(); };
-  if (n.hasAttribute(name("strings")))
-    throwUnsupported("'" + Twine(name("strings")) + "' are not imported, want labels that are numbers");
+  if (SmallVector<StringRef> texts = n.getStrings(name("strings")); n.hasAttribute(name("strings")))
+    found.push_back({"strings", makeStrings(n, texts, {int64_t(texts.size())})});
   if (n.hasAttribute(name("floats")))
     found.push_back({"floats", makeFloatList(n, n.getFloats(name("floats")))});
   if (std::optional<SmallVector<int64_t>> values = n.getInts(name("int64s")))
@@ -78,7 +78,11 @@ static Value readDefault(NodeImporter &n, const LabelList &values) {
     return n.emitConstant(makeFloatList(n, {n.getFloat("default_float", -0.0f)}));
   if (values.suffix == "int64s")
     return n.emitConstant(makeIntegerList(n, {n.getInt("default_int64", -1)}));
+  if (values.suffix == "strings")
+    return emitStrings(n, {StringRef(n.getString("default_string", "_Unused"))}, {1});
   std::optional<DenseElementsAttr> given = n.getTensorAttribute("default_tensor");
+  if (!given && isString(elementType))
+    return emitStrings(n, {"_Unused"}, {1});
   if (!given)
     return n.reshape(n.emitScalar(isa<FloatType>(elementType) ? -0.0 : -1.0, elementType), n.dim(1));
   if (given->getElementType() != elementType || given->getNumElements() != 1)

@@ -334,11 +334,7 @@ static void importOneHot(NodeImporter &n) {
   n.setOutput(0, n.emit<SelectOp>(isOn, take(1), take(0)));
 }
 
-/// The places in a list of bools that are true, as a list as long as the data wants.
-static Value findTrue(NodeImporter &n, unsigned index) {
-  Value condition = n.getTensor(index);
-  if (typeOf(condition).getRank() != 1 || !elementOf(condition).isInteger(1))
-    throwInvalid("expects a list of bools as input " + Twine(index) + ", got " + describe(condition.getType()));
+Value emitPlacesOfTrue(NodeImporter &n, Value condition) {
   Type i64 = n.builder.getI64Type();
   Value count = n.emitAs<CountNonzeroOp>(RankedTensorType::get({}, i64), condition);
   DimAttr symbol = n.bindSymbol(count, n.proto.output(0) + ".count");
@@ -346,7 +342,10 @@ static Value findTrue(NodeImporter &n, unsigned index) {
 }
 
 static void importCompress(NodeImporter &n) {
-  Value input = n.getTensor(0), places = findTrue(n, 1);
+  Value input = n.getTensor(0), condition = n.getTensor(1);
+  if (typeOf(condition).getRank() != 1 || !elementOf(condition).isInteger(1))
+    throwInvalid("expects a list of bools as input 1, got " + describe(condition.getType()));
+  Value places = emitPlacesOfTrue(n, condition);
   Dims dims = vx::getDims(typeOf(input));
   int64_t axis = 0;
   if (n.hasAttribute("axis"))

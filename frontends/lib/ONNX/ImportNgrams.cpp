@@ -15,6 +15,46 @@ struct Ngrams {
 
 } // namespace
 
+namespace {
+
+/// What the n-grams are made of: integers or strings.
+struct Pool {
+  SmallVector<int64_t> numbers;
+  SmallVector<StringRef> texts;
+  bool areStrings = false;
+
+  int64_t size() const { return static_cast<int64_t>(areStrings ? texts.size() : numbers.size()); }
+
+  /// Element `member` of each of `ngrams`.
+  Value emitMembers(NodeImporter &n, const Ngrams &ngrams, int64_t member, Type elementType) const {
+    auto take = [&](auto &all) {
+      std::decay_t<decltype(all)> members;
+      for (int64_t i = 0; i < ngrams.count; ++i)
+        members.push_back(all[ngrams.first + i * ngrams.length + member]);
+      return members;
+    };
+    if (areStrings)
+      return emitStrings(n, take(texts), {ngrams.count});
+    auto type = RankedTensorType::get({ngrams.count}, n.builder.getI64Type());
+    return n.cast(n.emitConstant(DenseElementsAttr::get(type, ArrayRef<int64_t>(take(numbers)))), elementType);
+  }
+};
+
+} // namespace
+
+static Pool readPool(NodeImporter &n) {
+  Pool pool;
+  pool.areStrings = n.hasAttribute("pool_strings");
+  pool.texts = n.getStrings("pool_strings");
+  std::optional<SmallVector<int64_t>> numbers = n.getInts("pool_int64s");
+  if (pool.areStrings == numbers.has_value())
+    throwInvalid("expects one of the attributes 'pool_int64s' and 'pool_strings', got " +
+                 Twine(pool.areStrings ? "both" : "none"));
+  if (numbers)
+    pool.numbers = std::move(*numbers);
+  return pool;
+}
+
 /// What the node counts of, of the lengths that it is asked to count, and how many n-grams the pool has in all.
 static SmallVector<Ngrams> readNgrams(NodeImporter &n, int64_t poolSize, int64_t &total) {
   int64_t shortest = n.getInt("min_gram_length"), longest = n.getInt("max_gram_length");
@@ -45,7 +85,7 @@ static SmallVector<Ngrams> readNgrams(NodeImporter &n, int64_t poolSize, int64_t
 
 /// How often each of `ngrams` is found in each row of `input`, as i32 [rows, count]. Their elements stand 1 to
 /// `skips` + 1 places from one another.
-static Value countNgrams(NodeImporter &n, Value input, ArrayRef<int64_t> pool, const Ngrams &ngrams, int64_t skips) {
+static Value countNgrams(NodeImporter &n, Value input, const Pool &pool, const Ngrams &ngrams, int64_t skips) {
   Dims dims = vx::getDims(typeOf(input));
   DimAttr rows = dims[0], places = dims[1], count = n.dim(ngrams.count);
   // Elements farther apart than the row is long are nowhere; those of one element have no distance.
@@ -56,12 +96,7 @@ static Value countNgrams(NodeImporter &n, Value input, ArrayRef<int64_t> pool, c
   Dims pairs = {rows, distances, places, count};
   Value size = n.broadcastInDim(n.emitDim(places, i64), {distances, places}, {}), place = first, isFound;
   for (int64_t member = 0; member < ngrams.length; ++member) {
-    SmallVector<int64_t> members;
-    for (int64_t i = 0; i < ngrams.count; ++i)
-      members.push_back(pool[ngrams.first + i * ngrams.length + member]);
-    Value wanted =
-        n.cast(n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({ngrams.count}, i64), ArrayRef(members))),
-               elementOf(input));
+    Value wanted = pool.emitMembers(n, ngrams, member, elementOf(input));
     Value elements = input;
     if (member == 0) {
       elements = n.broadcastInDim(input, pairs, {0, 2});
@@ -86,19 +121,20 @@ static void importTfIdfVectorizer(NodeImporter &n) {
   if (dims.empty() || dims.size() > 2)
     throwInvalid("expects a tensor of 1 or 2 dimensions, got " + describe(input.getType()));
   Type elementType = elementOf(input), f32 = n.builder.getF32Type(), i64 = n.builder.getI64Type();
-  if (n.hasAttribute("pool_strings"))
-    throwUnsupported("'pool_strings' are not imported, want 'pool_int64s'");
-  if (!elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(64))
-    throwInvalid("expects elements of i32 or i64, got " + describe(input.getType()));
-  std::optional<SmallVector<int64_t>> pool = n.getInts("pool_int64s"), columns = n.getInts("ngram_indexes");
-  if (!pool || !columns)
-    throwInvalid("expects attributes 'pool_int64s' and 'ngram_indexes', got none");
-  if (llvm::any_of(*pool, [](int64_t value) { return value != int32_t(value); }))
+  Pool pool = readPool(n);
+  if (pool.areStrings ? !isString(elementType)
+                      : !elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(64))
+    throwInvalid("expects elements of " + Twine(pool.areStrings ? "string" : "i32 or i64") + ", got " +
+                 describe(input.getType()));
+  std::optional<SmallVector<int64_t>> columns = n.getInts("ngram_indexes");
+  if (!columns)
+    throwInvalid("expects attribute 'ngram_indexes', got none");
+  if (llvm::any_of(pool.numbers, [](int64_t value) { return value != int32_t(value); }))
     input = n.cast(input, i64);
   int64_t total = 0, skips = n.getInt("max_skip_count");
   if (skips < 0 || skips >= maxElements)
     throwInvalid("expects a 'max_skip_count' from 0 to " + Twine(maxElements - 1) + ", got " + Twine(skips));
-  SmallVector<Ngrams> counted = readNgrams(n, pool->size(), total);
+  SmallVector<Ngrams> counted = readNgrams(n, pool.size(), total);
   if (total != static_cast<int64_t>(columns->size()) || columns->empty())
     throwInvalid("expects a place in 'ngram_indexes' for each of " + Twine(total) + " n-grams, got " +
                  Twine(columns->size()));
@@ -117,7 +153,7 @@ static void importTfIdfVectorizer(NodeImporter &n) {
   input = n.reshape(input, {rows, dims.back()});
   Value result = n.splat(0, makeTensorType({width, rows}, f32));
   for (const Ngrams &ngrams : counted) {
-    Value counts = countNgrams(n, input, *pool, ngrams, skips);
+    Value counts = countNgrams(n, input, pool, ngrams, skips);
     if (mode == "IDF")
       counts = n.emit<MinOp>(counts, n.splatLike(1, counts));
     counts = n.transpose(n.cast(counts, f32), {1, 0});

@@ -28,6 +28,15 @@ int64_t getNormPower(NodeImporter &n);
 mlir::Value emitRootOfPowers(NodeImporter &n, mlir::Value sum, int64_t p);
 /// The element type of a sequence that holds tensors of both types: dimensions that differ become unknown.
 mlir::TensorType joinElementTypes(mlir::TensorType lhs, mlir::TensorType rhs);
+/// The places in a list of bools that are true, as a list as long as the data wants.
+mlir::Value emitPlacesOfTrue(NodeImporter &n, mlir::Value condition);
+bool isString(mlir::Type elementType);
+/// Strings as constants have them. Throws for one that is no UTF-8.
+mlir::DenseElementsAttr makeStrings(NodeImporter &n, llvm::ArrayRef<llvm::StringRef> texts,
+                                    llvm::ArrayRef<int64_t> shape);
+mlir::Value emitStrings(NodeImporter &n, llvm::ArrayRef<llvm::StringRef> texts, llvm::ArrayRef<int64_t> shape);
+/// What strings spell, or how numbers are spelled.
+mlir::Value castStrings(NodeImporter &n, mlir::Value value, mlir::Type elementType);
 
 } // namespace vx::onnx
 

@@ -10,7 +10,7 @@ static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &activationsOps, &arithmeticOps, &attentionOps,    &constantsOps,       &contractionsOps, &controlFlowOps,
     &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,       &reductionsOps,   &resizeOps,
     &sequencesOps,   &shapesOps,     &slicesOps,       &windowsOps,         &cumulativeOps,   &diagonalsOps,
-    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps, &ngramsOps};
+    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps, &ngramsOps,       &stringsOps};
 static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &treesOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};

@@ -38,7 +38,7 @@ struct OpTableEntry {
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attentionOps, constantsOps, contractionsOps,
     controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
     shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
-    windowFunctionsOps, ngramsOps;
+    windowFunctionsOps, ngramsOps, stringsOps;
 // Those of other domains: of learning by other means, of what trains, and of what is recorded.
 extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, trainingOps, recordedOps;
 

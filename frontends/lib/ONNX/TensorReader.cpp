@@ -4,6 +4,8 @@
 #include "ImportError.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
+#include "vx/base/utf8.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -73,15 +75,18 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
   case TensorProto::INT2:
     return IntegerType::get(context, 2);
   case TensorProto::STRING:
+    return StringType::get(context);
   case TensorProto::COMPLEX64:
   case TensorProto::COMPLEX128:
-    throwUnsupported(what + " has " + getDataTypeName(dataType) + " elements, want numbers or bools");
+    throwUnsupported(what + " has " + getDataTypeName(dataType) + " elements, want numbers, bools or strings");
   default:
     throwInvalid(what + " has an unknown element type: want 1 to 26, got " + Twine(dataType));
   }
 }
 
 int32_t getDataType(Type elementType) {
+  if (isa<StringType>(elementType))
+    return TensorProto::STRING;
   constexpr int32_t floats[] = {TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::DOUBLE, TensorProto::BFLOAT16};
   constexpr int32_t integers[] = {TensorProto::UINT8,  TensorProto::INT8,   TensorProto::UINT16,
                                   TensorProto::INT16,  TensorProto::INT32,  TensorProto::INT64,
@@ -277,14 +282,31 @@ TensorReader::Bytes TensorReader::readExternal(const TensorProto &tensor, String
   return readExternal(tensor, name, getByteSize(type.getElementType(), type.getNumElements()));
 }
 
+static DenseElementsAttr readStrings(const TensorProto &tensor, StringRef name, RankedTensorType type) {
+  if (tensor.data_location() == TensorProto::EXTERNAL || tensor.has_raw_data())
+    throwInvalid("tensor '" + name + "': expects its strings in the model, as strings");
+  if (tensor.string_data_size() != type.getNumElements())
+    throwInvalid("tensor '" + name + "': expects " + Twine(type.getNumElements()) + " strings, got " +
+                 Twine(tensor.string_data_size()));
+  SmallVector<StringRef> texts(tensor.string_data().begin(), tensor.string_data().end());
+  for (auto [index, text] : llvm::enumerate(texts))
+    if (!isUtf8(text))
+      throwInvalid("tensor '" + name + "': string " + Twine(index) + " is no UTF-8");
+  return DenseStringElementsAttr::get(type, texts);
+}
+
 DenseElementsAttr TensorReader::readInline(const TensorProto &tensor, StringRef name) {
   RankedTensorType type = readType(tensor, name);
+  if (isa<StringType>(type.getElementType()))
+    return readStrings(tensor, name, type);
   return makeInline(type, readBytes(tensor, name, type.getElementType(), type.getNumElements()).data);
 }
 
 ElementsAttr TensorReader::read(const TensorProto &tensor, StringRef name) {
   RankedTensorType type = readType(tensor, name);
   Type elementType = type.getElementType();
+  if (isa<StringType>(elementType))
+    return readStrings(tensor, name, type);
   int64_t count = type.getNumElements();
   Bytes bytes = readBytes(tensor, name, elementType, count);
   if (count <= maxInlineElements)

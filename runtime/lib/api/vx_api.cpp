@@ -618,6 +618,50 @@ vx_status vx_tensor_to_dlpack_in_place(vx_value *value, DLManagedTensorVersioned
   });
 }
 
+vx_status vx_strings_create(uint32_t rank, const int64_t *dims, size_t count, const char *const *strings,
+                            const size_t *lengths, vx_value **out_value) {
+  return guarded("vx_strings_create", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    std::span<const int64_t> shape;
+    VX_RETURN_IF_ERROR(dimsOf(rank, dims, shape));
+    if (count) {
+      VX_RETURN_IF_ERROR(checkPointer(strings, "strings"));
+      VX_RETURN_IF_ERROR(checkPointer(lengths, "lengths"));
+    }
+    std::vector<std::string_view> texts(count);
+    for (size_t i = 0; i < count; ++i) {
+      if (!strings[i] && lengths[i])
+        return failure(VX_INVALID_ARGUMENT, "argument 'strings[{}]' is a null pointer", i);
+      if (strings[i])
+        texts[i] = {strings[i], lengths[i]};
+    }
+    Ref<Value> value;
+    VX_RETURN_IF_ERROR(Value::strings(shape, texts, value));
+    give(std::move(value), out_value);
+    return okStatus();
+  });
+}
+
+vx_status vx_strings_element(const vx_value *value, size_t index, const char **out_string, size_t *out_length) {
+  return guarded("vx_strings_element", [&]() -> Status {
+    VX_RETURN_IF_ERROR(checkPointer(out_string, "out_string"));
+    VX_RETURN_IF_ERROR(checkPointer(out_length, "out_length"));
+    *out_string = nullptr;
+    *out_length = 0;
+    Ref<Value> object;
+    VX_RETURN_IF_ERROR(take(value, "value", object));
+    if (object->kind() != VX_TENSOR || object->elementType() != VX_STRING)
+      return failure(VX_INVALID_ARGUMENT, "want a tensor of strings, got {}", object->typeString());
+    if (index >= object->stringCount())
+      return failure(VX_INVALID_ARGUMENT, "index is {}, {} has {} elements", index, object->typeString(),
+                     object->stringCount());
+    const std::string_view text = object->string(index);
+    *out_string = text.data();
+    *out_length = text.size();
+    return okStatus();
+  });
+}
+
 vx_status vx_sequence_create(vx_element_type type, size_t count, vx_value *const *elements, vx_value **out_value) {
   return guarded("vx_sequence_create", [&]() -> Status {
     VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
@@ -657,7 +701,7 @@ vx_value_info vx_value_get_info(const vx_value *value) {
   info.rank = static_cast<uint32_t>(object.dims().size());
   info.dims = object.dims().data();
   info.size = object.size();
-  info.count = object.elements().size();
+  info.count = object.elements().size() + object.stringCount();
   return info;
 }
 

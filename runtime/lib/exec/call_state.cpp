@@ -375,6 +375,7 @@ Status CallState::report(std::string &result) const {
   json.member("arena_bytes", arena ? arena->size() : uint64_t(0));
   json.member("memory_bytes", instance->usedMemory());
   json.member("dispatches", statistics.dispatches).member("replays", statistics.replays);
+  json.member("host_calls", statistics.hostCalls).member("host_bytes", statistics.hostBytes);
   json.member("derived", statistics.derived);
   auto orNull = [&](std::string_view name, const std::optional<int64_t> &value) {
     json.key(name);

@@ -108,6 +108,8 @@ private:
     double uploadMilliseconds = 0;
     uint64_t dispatches = 0;
     uint64_t replays = 0;
+    uint64_t hostCalls = 0; // tensors that went to the host and back, and their bytes
+    uint64_t hostBytes = 0;
     uint64_t derived = 0;                  // values computed before the program ran
     std::vector<KernelStatistics> kernels; // of a profiled run
     std::vector<DispatchTime> times;       // likewise
@@ -152,7 +154,7 @@ private:
   std::vector<ProgramState> programs;             // by entry of the target
   std::map<size_t, ProgramState> derivedPrograms; // by derived value, those that this place has computed
   StagedInputs ownInputs;                         // of runs that nobody staged
-  const StagedInputs *inputs = nullptr;           // of this run
+  StagedInputs *inputs = nullptr;                 // of this run
   const StopRequest *stop = nullptr;              // of this run; null: nobody can end it
   bool isCallersStream = false;
   Ref<hal::Memory> arena;

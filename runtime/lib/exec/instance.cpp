@@ -29,7 +29,6 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   instance->shared = setup.share;
   instance->isLoaded = setup.isLoaded;
   instance->seed = setup.seed;
-  VX_RETURN_IF_ERROR(instance->checkSignature());
   if (setup.share && setup.share->parsedModule.get() != instance->parsedModule.get())
     return failure(VX_INVALID_ARGUMENT, "{}: the instance to share with is of another module, '{}'",
                    instance->module().path(), setup.share->module().path());
@@ -68,22 +67,6 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
   return failure(VX_NO_DEVICE, "{}: no device for '{}': {}", instance->module().path(), request.device,
                  report.reasons())
       .attachReport(report.json());
-}
-
-Status Instance::checkSignature() const {
-  auto refuse = [&](const Function &function, const char *direction, const Argument &argument) {
-    return failure(VX_UNSUPPORTED, "{}: {} '{}' of function '{}' has strings, which this runtime does not support",
-                   module().path(), direction, argument.name, function.name);
-  };
-  for (const Function &function : data().functions) {
-    for (const Argument &input : function.inputs)
-      if (input.type.elementType == VX_STRING)
-        return refuse(function, "input", input);
-    for (const Argument &output : function.outputs)
-      if (output.type.elementType == VX_STRING)
-        return refuse(function, "output", output);
-  }
-  return okStatus();
 }
 
 // Only damage to the module is an error; every other failure is a refusal, and the next candidate is tried.

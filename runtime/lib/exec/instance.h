@@ -104,7 +104,6 @@ private:
   friend Ref<Instance> makeRef<Instance>();
   Instance();
 
-  Status checkSignature() const;
   Status bindSymbols(std::span<const BoundSymbol> given);
   Status placeVariables();
   Status sizeStorages();

@@ -77,6 +77,7 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
   case Op::ListErase:
   case Op::ListSize:
   case Op::ListGet:
+  case Op::HostCall:
     return runListOp(instruction);
   case Op::Add:
   case Op::Sub:

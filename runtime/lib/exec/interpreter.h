@@ -51,6 +51,7 @@ private:
   Status readInput(const Instruction &instruction);
   Status listInsert(const Instruction &instruction);
   Status listGet(const Instruction &instruction);
+  Status hostCall(const Instruction &instruction);
 
   int64_t &i64(uint32_t index) { return registers.i64[index]; }
   Status viewOf(uint32_t index, hal::BufferView &view) const;
@@ -66,6 +67,8 @@ private:
   Status faultAt(uint32_t site, std::string_view place, int64_t value, int64_t lower, int64_t upper) const;
   Status tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
                      Ref<Value> &value);
+  Status stringsValue(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
+                      uint64_t size, Ref<Value> &value);
   // The bytes of a result of these dims, which `buffer` must have.
   Status tensorSize(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
                     uint64_t &size);

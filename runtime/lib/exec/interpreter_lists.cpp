@@ -1,6 +1,8 @@
 // The interpreter's host objects: sequences and optionals, and the results of a program.
 #include "exec/interpreter.h"
 
+#include "exec/host_functions.h"
+
 namespace vx {
 
 Status Interpreter::keep(const BufferRegister &source, uint64_t size, BufferRegister &kept) {
@@ -51,6 +53,8 @@ Status Interpreter::runListOp(const Instruction &instruction) {
     result->tensors.erase(result->tensors.begin() + position);
     return setObject(operands[0], std::move(result));
   }
+  case Op::HostCall:
+    return hostCall(instruction);
   case Op::ListSize:
     VX_RETURN_IF_ERROR(listOf(operands[1], list));
     i64(operands[0]) = static_cast<int64_t>(list->tensors.size());
@@ -111,11 +115,45 @@ Status Interpreter::listGet(const Instruction &instruction) {
   return setBuffer(operands[0], std::move(buffer));
 }
 
+Status Interpreter::hostCall(const Instruction &instruction) {
+  const std::vector<uint32_t> &operands = instruction.operands;
+  List *list = nullptr;
+  VX_RETURN_IF_ERROR(listOf(operands[1], list));
+  VX_RETURN_IF_ERROR(checkFaults());
+  std::vector<HostTensor> inputs, results;
+  for (const ListTensor &tensor : list->tensors) {
+    HostTensor &input = inputs.emplace_back(HostTensor{list->elementType, tensor.dims, {}});
+    input.bytes.resize(tensor.buffer.view.size);
+    if (!input.bytes.empty())
+      VX_RETURN_IF_ERROR(call.stream->download(tensor.buffer.view, input.bytes.data()));
+    call.statistics.hostBytes += input.bytes.size();
+  }
+  ++call.statistics.hostCalls;
+  const HostFunction &function = loaded.data().hostFunctions[static_cast<size_t>(instruction.imm)];
+  Status status = computeHostFunction(function, inputs, call.inputs->strings(), results);
+  if (status.code() == VX_FAULT && instruction.site >= 0)
+    return std::move(status).addContext(loaded.data().faultSites[static_cast<size_t>(instruction.site)].node);
+  VX_RETURN_IF_ERROR(std::move(status));
+  Ref<List> result = makeRef<List>();
+  result->elementType = results.front().type;
+  for (HostTensor &tensor : results) {
+    ListTensor &made = result->tensors.emplace_back();
+    made.dims = std::move(tensor.dims);
+    made.buffer.writable = true;
+    VX_RETURN_IF_ERROR(call.allocate(tensor.bytes.size(), made.buffer.owner).addContext("what the host computes"));
+    made.buffer.view = {made.buffer.owner.get(), 0, tensor.bytes.size()};
+    if (!tensor.bytes.empty())
+      VX_RETURN_IF_ERROR(call.stream->upload(made.buffer.view, tensor.bytes.data()));
+    call.statistics.hostBytes += tensor.bytes.size();
+  }
+  return setObject(operands[0], std::move(result));
+}
+
 Status Interpreter::tensorSize(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
                                uint64_t &size) {
   if (call.check) [[unlikely]]
     VX_RETURN_IF_ERROR(call.check->read(program, buffer, "a result"));
-  VX_RETURN_IF_ERROR(tensorByteSize(output.type.elementType, dims, size));
+  VX_RETURN_IF_ERROR(tensorByteSize(storedType(output.type.elementType), dims, size));
   if (!buffer.view.memory)
     return failure(VX_INVALID_MODULE, "program '{}' leaves nothing for output '{}'", program.name, output.name);
   if (size > buffer.view.size)
@@ -124,10 +162,26 @@ Status Interpreter::tensorSize(const Argument &output, std::span<const int64_t> 
   return okStatus();
 }
 
+// A string of a result is a call's no longer.
+Status Interpreter::stringsValue(const Argument &output, std::span<const int64_t> dims, const BufferRegister &buffer,
+                                 uint64_t size, Ref<Value> &value) {
+  VX_RETURN_IF_ERROR(checkFaults());
+  std::vector<int32_t> numbers(size / sizeof(int32_t));
+  if (size)
+    VX_RETURN_IF_ERROR(call.stream->download({buffer.view.memory, buffer.view.offset, size}, numbers.data()));
+  std::vector<std::string_view> texts(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    VX_RETURN_IF_ERROR(
+        call.inputs->strings().text(numbers[i], texts[i]).addContext(fmt::format("output '{}'", output.name)));
+  return Value::strings(dims, texts, value);
+}
+
 Status Interpreter::tensorValue(const Argument &output, std::vector<int64_t> dims, const BufferRegister &buffer,
                                 Ref<Value> &value) {
   uint64_t size = 0;
   VX_RETURN_IF_ERROR(tensorSize(output, dims, buffer, size));
+  if (output.type.elementType == VX_STRING)
+    return stringsValue(output, dims, buffer, size, value);
   BufferRegister kept;
   VX_RETURN_IF_ERROR(keep(buffer, size, kept).addContext(fmt::format("output '{}'", output.name)));
   value = Value::deviceTensor(output.type.elementType, std::move(dims), size, loaded.context(), kept.owner,
@@ -188,7 +242,7 @@ Status Interpreter::result(const Argument &output, const Result &result, Ref<Val
   }
   List *list = nullptr;
   VX_RETURN_IF_ERROR(listOf(static_cast<uint32_t>(result.object), list));
-  if (list->elementType != output.type.elementType)
+  if (list->elementType != storedType(output.type.elementType))
     return failure(VX_INVALID_MODULE, "program '{}' gives a list of {} for output '{}', want {}", program.name,
                    elementTypeName(list->elementType), output.name, elementTypeName(output.type.elementType));
   if (output.type.kind == VX_OPTIONAL && list->tensors.size() > 1)

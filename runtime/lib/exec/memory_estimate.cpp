@@ -95,7 +95,7 @@ Status Estimator::sizeOf(const Argument &argument, uint64_t &size) {
   }
   if (!isKnown)
     return okStatus();
-  return tensorByteSize(argument.type.elementType, dims, size).addContext(argument.name);
+  return tensorByteSize(storedType(argument.type.elementType), dims, size).addContext(argument.name);
 }
 
 // What loops and branches allocate and compute is not the same in each call.

@@ -10,6 +10,7 @@ namespace vx {
 Status StagedInputs::bind(Instance &instance, uint32_t index, std::span<Value *const> inputs,
                           std::span<const ResultPlace> places) {
   clear();
+  pool.clear(instance.data());
   const Function &function = instance.data().functions[index];
   VX_RETURN_IF_ERROR(bindInputs(instance.data(), function, instance.symbols(), inputs, symbolValues));
   VX_RETURN_IF_ERROR(checkPlaces(function, symbolValues, inputs, places));
@@ -20,11 +21,43 @@ Status StagedInputs::bind(Instance &instance, uint32_t index, std::span<Value *c
   return okStatus();
 }
 
+Status StagedInputs::placeCopy(Instance &instance, uint64_t size, BufferRegister &place, Ref<hal::Memory> *cache) {
+  Ref<hal::Memory> copy;
+  const bool exact = instance.device().info().separatesBuffers;
+  if (cache && *cache && (exact ? (*cache)->size() == size : (*cache)->size() >= size)) {
+    copy = *cache;
+  } else {
+    if (cache)
+      *cache = nullptr; // makes room
+    VX_RETURN_IF_ERROR(instance.allocate(size, copy));
+    if (cache)
+      *cache = copy;
+  }
+  place.view = {copy.get(), 0, size};
+  memory.push_back(std::move(copy));
+  return okStatus();
+}
+
+Status StagedInputs::placeStrings(Instance &instance, const Value &value, BufferRegister &place,
+                                  Ref<hal::Memory> *cache, hal::Stream &stream) {
+  std::vector<int32_t> numbers(value.stringCount());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    VX_RETURN_IF_ERROR(pool.number(value.string(i), numbers[i]));
+  if (numbers.empty()) {
+    place.view = instance.loaded().emptyBuffer().view();
+    return okStatus();
+  }
+  VX_RETURN_IF_ERROR(placeCopy(instance, numbers.size() * sizeof(int32_t), place, cache));
+  return stream.upload(place.view, numbers.data());
+}
+
 Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,
                                  hal::Stream &stream) {
   hal::Device &device = instance.device();
   place.writable = false;
   place.owner = nullptr;
+  if (value.elementType() == VX_STRING)
+    return placeStrings(instance, value, place, cache, stream);
   const hal::AddressSpace space = device.info().addressSpace;
   const bool isInSpace = value.context() && space.isShared() && value.context()->device().info().addressSpace == space;
   if (isInSpace || (value.context() && &value.context()->device() == &device)) {
@@ -49,19 +82,7 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
       return okStatus();
     }
   }
-  Ref<hal::Memory> copy;
-  const bool exact = device.info().separatesBuffers;
-  if (cache && *cache && (exact ? (*cache)->size() == value.size() : (*cache)->size() >= value.size())) {
-    copy = *cache;
-  } else {
-    if (cache)
-      *cache = nullptr; // makes room
-    VX_RETURN_IF_ERROR(instance.allocate(value.size(), copy));
-    if (cache)
-      *cache = copy;
-  }
-  place.view = {copy.get(), 0, value.size()};
-  memory.push_back(std::move(copy));
+  VX_RETURN_IF_ERROR(placeCopy(instance, value.size(), place, cache));
   return isInSpace ? stream.copy({value.memory().get(), value.offset(), value.size()}, place.view)
                    : stream.upload(place.view, bytes);
 }
@@ -77,7 +98,7 @@ Status StagedInputs::place(Instance &instance, uint32_t index, hal::Stream &stre
       continue;
     }
     Ref<List> list = makeRef<List>();
-    list->elementType = values[i]->elementType();
+    list->elementType = storedType(values[i]->elementType());
     for (const Ref<Value> &element : values[i]->elements()) {
       ListTensor &tensor = list->tensors.emplace_back();
       tensor.dims.assign(element->dims().begin(), element->dims().end());

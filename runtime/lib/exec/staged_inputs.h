@@ -5,6 +5,7 @@
 #include "exec/instance.h"
 #include "exec/registers.h"
 #include "exec/result_places.h"
+#include "exec/string_pool.h"
 
 namespace vx {
 
@@ -25,6 +26,8 @@ public:
 
   size_t entry() const { return entryIndex; }
   std::span<const int64_t> symbols() const { return symbolValues; }
+  // Those of this run.
+  StringPool &strings() { return pool; }
   const Ref<Value> &value(size_t input) const { return values[input]; }
   std::span<Value *const> pointers() const { return valuePointers; }
   // What the registers of a program begin as.
@@ -34,6 +37,12 @@ private:
   Status placeTensor(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,
                      hal::Stream &stream);
 
+  // The numbers of strings.
+  Status placeStrings(Instance &instance, const Value &value, BufferRegister &place, Ref<hal::Memory> *cache,
+                      hal::Stream &stream);
+  // Memory for a copy of `size` bytes.
+  Status placeCopy(Instance &instance, uint64_t size, BufferRegister &place, Ref<hal::Memory> *cache);
+
   std::vector<Ref<Value>> values;
   std::vector<Value *> valuePointers;
   std::vector<int64_t> symbolValues;
@@ -41,6 +50,7 @@ private:
   std::vector<BufferRegister> buffers;  // of the tensors
   std::vector<Ref<List>> lists;         // of the sequences and optionals
   std::vector<Ref<hal::Memory>> memory; // of this run
+  StringPool pool;
   std::vector<Ref<hal::Memory>> copies; // per input: where host bytes are copied to, for the next run too
 };
 

@@ -1,5 +1,7 @@
 #include "exec/value.h"
 
+#include "vx/base/utf8.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +22,7 @@ static Status checkTensor(vx_element_type type, std::span<const int64_t> dims, c
   if (dims.size() > maxRank)
     return failure(VX_INVALID_ARGUMENT, "rank is {}, allowed are {}", dims.size(), maxRank);
   if (type == VX_STRING)
-    return failure(VX_UNSUPPORTED, "string tensors are not supported by this runtime");
+    return failure(VX_UNSUPPORTED, "a tensor of strings is made of strings, not of bytes");
   if (elementTypeBits(type) == 0)
     return failure(VX_INVALID_ARGUMENT, "element type has the unknown number {}", static_cast<int>(type));
   uint64_t needed = 0;
@@ -79,10 +81,38 @@ Ref<Value> Value::deviceTensor(vx_element_type type, std::vector<int64_t> dims, 
   return value;
 }
 
+Status Value::strings(std::span<const int64_t> dims, std::span<const std::string_view> texts, Ref<Value> &result) {
+  if (dims.size() > maxRank)
+    return failure(VX_INVALID_ARGUMENT, "rank is {}, allowed are {}", dims.size(), maxRank);
+  uint64_t needed = 0;
+  VX_RETURN_IF_ERROR(tensorByteSize(VX_U8, dims, needed));
+  if (needed != texts.size())
+    return failure(VX_INVALID_ARGUMENT, "{} needs {} strings, got {}", tensorTypeString(VX_STRING, dims), needed,
+                   texts.size());
+  uint64_t size = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    size += texts[i].size();
+    if (size > VX_MAX_STRING_BYTES)
+      return failure(VX_INVALID_ARGUMENT, "{} has more than {} bytes", tensorTypeString(VX_STRING, dims),
+                     uint64_t(VX_MAX_STRING_BYTES));
+    if (!isUtf8(texts[i]))
+      return failure(VX_INVALID_ARGUMENT, "string {} of {} is no UTF-8", i, tensorTypeString(VX_STRING, dims));
+  }
+  Ref<Value> value = makeRef<Value>();
+  value->type = VX_STRING;
+  value->shape.assign(dims.begin(), dims.end());
+  value->stringBytes.reserve(size);
+  value->stringEnds.reserve(texts.size());
+  for (std::string_view text : texts) {
+    value->stringBytes += text;
+    value->stringEnds.push_back(value->stringBytes.size());
+  }
+  result = std::move(value);
+  return okStatus();
+}
+
 Status Value::list(vx_value_kind kind, vx_element_type type, std::vector<Ref<Value>> elements, Ref<Value> &result) {
-  if (type == VX_STRING)
-    return failure(VX_UNSUPPORTED, "string tensors are not supported by this runtime");
-  if (elementTypeBits(type) == 0)
+  if (elementTypeBits(storedType(type)) == 0)
     return failure(VX_INVALID_ARGUMENT, "element type has the unknown number {}", static_cast<int>(type));
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!elements[i])
@@ -119,6 +149,8 @@ Status Value::hostBytes(const void *&bytes) const {
   bytes = nullptr;
   if (valueKind != VX_TENSOR)
     return failure(VX_INVALID_ARGUMENT, "want a tensor, got {}", typeString());
+  if (type == VX_STRING)
+    return failure(VX_INVALID_ARGUMENT, "want a tensor of numbers or bools, got {}", typeString());
   // Only a tensor without host bytes from the start changes them later.
   if (!deviceMemory || deviceMemory->host()) {
     bytes = host;

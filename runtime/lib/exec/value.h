@@ -23,6 +23,8 @@ public:
   // A tensor on a device; `size` is what type and dims need, from `offset` in `memory`.
   static Ref<Value> deviceTensor(vx_element_type type, std::vector<int64_t> dims, uint64_t size,
                                  Ref<DeviceContext> context, Ref<hal::Memory> memory, uint64_t offset);
+  // A tensor of strings, copied.
+  static Status strings(std::span<const int64_t> dims, std::span<const std::string_view> texts, Ref<Value> &value);
   static Status list(vx_value_kind kind, vx_element_type type, std::vector<Ref<Value>> elements, Ref<Value> &value);
 
   vx_value_kind kind() const { return valueKind; }
@@ -33,6 +35,13 @@ public:
 
   // "f32[2,3]", "sequence of f32"
   std::string typeString() const;
+
+  // Of a tensor of strings, which has no bytes: how many they are, and one of them.
+  size_t stringCount() const { return stringEnds.size(); }
+  std::string_view string(size_t index) const {
+    const size_t begin = index == 0 ? 0 : stringEnds[index - 1];
+    return std::string_view(stringBytes).substr(begin, stringEnds[index] - begin);
+  }
 
   // The tensor's bytes in host memory; a device tensor is fetched once.
   Status hostBytes(const void *&bytes) const;
@@ -62,6 +71,8 @@ private:
   std::vector<int64_t> shape;
   uint64_t byteSize = 0;
   std::vector<Ref<Value>> parts;
+  std::string stringBytes; // one behind the other
+  std::vector<size_t> stringEnds;
 
   mutable std::mutex fetchMutex;
   mutable const void *host = nullptr;

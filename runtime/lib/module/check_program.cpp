@@ -287,6 +287,12 @@ Status ProgramChecker::step(const Instruction &instruction) {
   case Op::ListErase:
     objects.set(operands[0], {true});
     return okStatus();
+  case Op::HostCall:
+    // What is derived has no strings: they are of calls.
+    if (!function)
+      return failure(VX_INVALID_MODULE, "the program of a derived value calls the host");
+    objects.set(operands[0], {true});
+    return okStatus();
   case Op::ListSize:
     number(operands[0], std::nullopt);
     return okStatus();
@@ -468,10 +474,7 @@ Status ProgramChecker::result(const Result &result, const Argument &output) cons
   std::vector<std::optional<int64_t>> dims;
   for (const Expression &dim : output.type.dims)
     dims.push_back(dim.asConstant());
-  // Strings are refused by name when an instance is made.
-  if (elementTypeBits(output.type.elementType) == 0)
-    return okStatus();
-  return tensorResult(result, of, output.type.elementType, dims);
+  return tensorResult(result, of, storedType(output.type.elementType), dims);
 }
 
 } // namespace

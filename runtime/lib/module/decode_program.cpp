@@ -147,6 +147,8 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
     return below("variable", data.variables.size());
   case Op::Error:
     return below("site", data.faultSites.size());
+  case Op::HostCall:
+    return below("function of the host", data.hostFunctions.size());
   case Op::Check:
     if (instruction.site < 0)
       return failure(VX_INVALID_MODULE, "there is no site, wanted is one");

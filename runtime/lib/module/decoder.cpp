@@ -1,5 +1,9 @@
 #include "module/decoder.h"
 
+#include "vx/base/utf8.h"
+
+#include <algorithm>
+
 namespace vx {
 
 Status Decoder::spend(uint64_t bytes) {
@@ -230,6 +234,61 @@ Status Decoder::constant(const format::Constant &source, Constant &result) {
   return okStatus();
 }
 
+Status Decoder::strings(const format::Module &module) {
+  if (!module.strings())
+    return okStatus();
+  if (module.strings()->size() > INT32_MAX)
+    return failure(VX_INVALID_MODULE, "there are {} strings, allowed are {}", module.strings()->size(), INT32_MAX);
+  data.strings.reserve(module.strings()->size()); // the views of them stay
+  for (const flatbuffers::String *source : *module.strings()) {
+    VX_RETURN_IF_ERROR(spend(sizeof(std::string) + source->size()));
+    const std::string_view text(source->c_str(), source->size());
+    const auto number = static_cast<int32_t>(data.strings.size());
+    if (!isUtf8(text))
+      return failure(VX_INVALID_MODULE, "string {} is no UTF-8", number);
+    if (text.empty() != (number == 0) || !data.stringNumbers.emplace(data.strings.emplace_back(text), number).second)
+      return failure(VX_INVALID_MODULE, "string {} is '{}', wanted are an empty one and then others, each once", number,
+                     text);
+  }
+  return okStatus();
+}
+
+Status Decoder::hostFunction(const format::HostFunction &source, HostFunction &result) {
+  if (static_cast<size_t>(source.kind()) >= hostFunctionKinds)
+    return failure(VX_INVALID_MODULE, "kind has the unknown number {}", static_cast<int>(source.kind()));
+  result.kind = static_cast<HostFunctionKind>(source.kind());
+  VX_RETURN_IF_ERROR(text(source.text(), result.text));
+  if (!isUtf8(result.text))
+    return failure(VX_INVALID_MODULE, "text is no UTF-8");
+  result.limit = source.limit();
+  for (uint32_t i = 0; source.results() && i < source.results()->size(); ++i)
+    VX_RETURN_IF_ERROR(
+        elementType(static_cast<format::ElementType>(source.results()->Get(i)), result.results.emplace_back()));
+  auto expect = [&](bool isRight) -> Status {
+    if (isRight)
+      return okStatus();
+    return failure(VX_INVALID_MODULE, "gives {} tensors, of other types than its kind {} does", result.results.size(),
+                   static_cast<int>(source.kind()));
+  };
+  auto wants = [&](std::initializer_list<vx_element_type> types) {
+    return expect(std::equal(types.begin(), types.end(), result.results.begin(), result.results.end()));
+  };
+  switch (result.kind) {
+  case HostFunctionKind::StringConcat:
+  case HostFunctionKind::StringUpper:
+  case HostFunctionKind::StringLower:
+  case HostFunctionKind::StringFormat:
+    return wants({VX_I32});
+  case HostFunctionKind::StringSplit:
+    return wants({VX_I32, VX_I64});
+  case HostFunctionKind::StringMatch:
+    return wants({VX_BOOL});
+  case HostFunctionKind::StringParse:
+    return expect(result.results.size() == 1 && isPlainNumber(result.results[0]));
+  }
+  return okStatus();
+}
+
 Status Decoder::decode(const format::Module &module) {
   VX_RETURN_IF_ERROR(text(module.producer(), data.producer));
   VX_RETURN_IF_ERROR(text(module.name(), data.name));
@@ -269,6 +328,13 @@ Status Decoder::decode(const format::Module &module) {
       VX_RETURN_IF_ERROR(spend(sizeof(std::string)));
       VX_RETURN_IF_ERROR(text(node, data.sourceNodes.emplace_back()));
     }
+  VX_RETURN_IF_ERROR(strings(module));
+  VX_RETURN_IF_ERROR(
+      decodeEach(module.host_functions(), data.hostFunctions,
+                 [&](const format::HostFunction &source, HostFunction &out, uint32_t i) -> Status {
+                   VX_RETURN_IF_ERROR(spend(sizeof(HostFunction)));
+                   return hostFunction(source, out).addContext(fmt::format("function {} of the host", i));
+                 }));
   VX_RETURN_IF_ERROR(
       decodeEach(module.programs(), data.programs, [&](const format::Program &source, Program &out, uint32_t i) {
         VX_RETURN_IF_ERROR(spend(sizeof(Program)));

@@ -31,6 +31,8 @@ private:
   Status arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source, const Function &owner,
                    std::string_view direction, std::vector<Argument> &result);
   Status alias(const format::Alias &source, const Function &owner, Alias &result);
+  Status strings(const format::Module &module);
+  Status hostFunction(const format::HostFunction &source, HostFunction &result);
   Status constant(const format::Constant &source, Constant &result);
   Status insideSection(uint32_t section, SectionKind kind, uint64_t offset, uint64_t size) const;
 

@@ -47,6 +47,8 @@ uint32_t elementTypeBits(vx_element_type type) {
   return number < typeCount ? facts[number].bits : 0;
 }
 
+bool isPlainNumber(vx_element_type type) { return type >= VX_I8 && type <= VX_F64; }
+
 Status tensorByteSize(vx_element_type type, std::span<const int64_t> dims, uint64_t &size) {
   uint32_t bits = elementTypeBits(type);
   if (bits == 0)

@@ -30,6 +30,12 @@ uint32_t elementTypeBits(vx_element_type type);
 // bytes.
 Status tensorByteSize(vx_element_type type, std::span<const int64_t> dims, uint64_t &size);
 
+// Whether elements are integers of a byte or more, or floats of two or more.
+bool isPlainNumber(vx_element_type type);
+
+// What a program has in the place of elements of a type: numbers of strings, else the elements themselves.
+inline vx_element_type storedType(vx_element_type type) { return type == VX_STRING ? VX_I32 : type; }
+
 // "f32[2,3]"
 std::string tensorTypeString(vx_element_type type, std::span<const int64_t> dims);
 

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace vx {
@@ -93,6 +94,25 @@ struct Constant {
   uint64_t offset = 0;
   uint64_t size = 0;
   ValueType type;
+};
+
+// What the host computes of the tensors of a list. The kinds are those of the file.
+enum class HostFunctionKind : uint8_t {
+  StringConcat,
+  StringUpper,
+  StringLower,
+  StringSplit,
+  StringMatch,
+  StringParse,
+  StringFormat
+};
+inline constexpr size_t hostFunctionKinds = 7;
+
+struct HostFunction {
+  HostFunctionKind kind = HostFunctionKind::StringConcat;
+  std::string text;
+  int64_t limit = -1;
+  std::vector<vx_element_type> results;
 };
 
 enum class Role : uint8_t { State, Parameter, Optimizer, Statistic, Counter, Gradient, Shadow, Cache };
@@ -258,6 +278,9 @@ struct ModuleData {
   std::optional<Training> training;
   std::vector<FaultSite> faultSites;
   std::vector<std::string> sourceNodes;
+  std::vector<std::string> strings;
+  std::unordered_map<std::string_view, int32_t> stringNumbers; // of `strings`
+  std::vector<HostFunction> hostFunctions;
   std::vector<Target> targets;
   std::vector<Program> programs;
 };

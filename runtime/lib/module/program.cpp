@@ -80,6 +80,8 @@ OpFacts opFacts(Op op) {
     return {"ListSize", "Io", 0, false};
   case Op::ListGet:
     return {"ListGet", "BoiI*", 0, false};
+  case Op::HostCall:
+    return {"HostCall", "Oo", 0, false};
   case Op::Error:
     return {"Error", "iii", 0, false};
   }
@@ -142,6 +144,7 @@ bool calculate(Op op, int64_t a, int64_t b, int64_t &result) {
   case Op::ListErase:
   case Op::ListSize:
   case Op::ListGet:
+  case Op::HostCall:
   case Op::Error:
     return false;
   }

@@ -51,6 +51,7 @@ enum class Op : uint8_t {
   ListErase = 53,
   ListSize = 54,
   ListGet = 55,
+  HostCall = 56,
   Error = 60
 };
 

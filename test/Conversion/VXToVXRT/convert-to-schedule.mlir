@@ -125,3 +125,20 @@ func.func @constraints(%x: tensor<?xf32, #vx.enc<[n]>>, %y: tensor<?xf32, #vx.en
   }
   return %x : tensor<?xf32, #vx.enc<[n]>>
 }
+
+// -----
+
+// The host is given a list and gives one, whose sizes bind what the result's type leaves open; to the caller numbers of strings are strings.
+// CHECK-LABEL: vxrt.program @words
+// CHECK:         %[[NONE:.+]] = vxrt.list_empty i32
+// CHECK:         %[[GIVEN:.+]] = vxrt.list_insert %[[NONE]]
+// CHECK:         %[[MADE:.+]] = vxrt.host_call "string_split"("-", -1) [i32, i64] %[[GIVEN]]
+// CHECK:         %{{.+}}, %[[SIZES:.+]]:2 = vxrt.list_get %[[MADE]]
+// CHECK:         %{{.+}}, %{{.+}} = vxrt.list_get %[[MADE]]
+// CHECK:         vxrt.return %{{.+}}, %{{.+}}, %[[SIZES]]#1
+// CHECK:         function_type = (tensor<2x!vx.string>) -> tensor<2x?x!vx.string, #vx.enc<[2, parts]>>
+vx.symbol data_dependent "parts"
+func.func @words(%x: tensor<2xi32> {vx.is_string}) -> (tensor<2x?xi32, #vx.enc<[2, parts]>> {vx.is_string}) {
+  %0:2 = vx.host_function string_split(%x) {text = "-"} : (tensor<2xi32>) -> (tensor<2x?xi32, #vx.enc<[2, parts]>>, tensor<2xi64>)
+  return %0#0 : tensor<2x?xi32, #vx.enc<[2, parts]>>
+}

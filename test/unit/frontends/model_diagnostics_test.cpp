@@ -53,7 +53,8 @@ TEST(ModelImporter, ReasonsOfTypes) {
   type.mutable_optional_type();
   expectUnsupported(passing(type), "'x' is an optional, want a tensor or a sequence");
   expectInvalid(passing(TypeProto()), "'x' has no type");
-  expectUnsupported(passing(tensorType(TensorProto::STRING, {4})), "'x' has string elements, want numbers or bools");
+  expectUnsupported(passing(tensorType(TensorProto::COMPLEX64, {4})),
+                    "'x' has complex64 elements, want numbers, bools or strings");
   expectInvalid(passing(tensorType(99, {4})), "'x' has an unknown element type: want 1 to 26, got 99");
 }
 

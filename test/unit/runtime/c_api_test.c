@@ -122,8 +122,8 @@ int main(int argc, char **argv) {
               "vx_value_element: want a sequence or an optional, got i32[3]") ||
       refused(vx_call_create(instance, "other", &none), VX_NOT_FOUND,
               "vx_call_create: function 'other' does not exist, there are: main") ||
-      refused(vx_sequence_create(VX_STRING, 0, NULL, &y), VX_UNSUPPORTED,
-              "vx_sequence_create: string tensors are not supported by this runtime") ||
+      refused(vx_tensor_create(VX_STRING, 0, NULL, NULL, 0, &y), VX_UNSUPPORTED,
+              "vx_tensor_create: a tensor of strings is made of strings, not of bytes") ||
       refused(vx_optional_create((vx_element_type)50, NULL, &y), VX_INVALID_ARGUMENT,
               "vx_optional_create: element type has the unknown number 50"))
     return 1;

@@ -29,6 +29,8 @@ int main(int argc, char **argv) {
     x = vx::Value::fromDlpack(x.toDlpack());
     std::vector<vx::Value> outputs = call.run({x});
     wrong += check(outputs.size() == 1 && outputs[0].data<int32_t>()[2] == 16, "result");
+    const vx::Value words = vx::Value::strings(std::vector<int64_t>{2}, std::vector<std::string>{"a", "\u00e4b"});
+    wrong += check(words.info().count == 2 && words.strings()[1] == "\u00e4b", "strings");
     wrong += check(vx::listDevices().starts_with("{\"version\":1,"), "devices");
     call.setStream(nullptr);
     try {

@@ -282,15 +282,6 @@ TEST_F(DeviceChoice, nullRunsAnyScheduleAndIsNeverChosenByItself) {
   EXPECT_EQ(choose("auto").code(), VX_NO_DEVICE);
 }
 
-TEST_F(DeviceChoice, stringsInTheSignatureAreRefused) {
-  builder.module.functions[0]->outputs[0]->type->element_type = format::ElementType::String;
-  EXPECT_FAILS(choose("cpu"), VX_UNSUPPORTED,
-               path + ": output 'y' of function 'main' has strings, which this runtime does not support");
-  builder.module.functions[0]->inputs[0]->type->element_type = format::ElementType::String;
-  EXPECT_FAILS(choose("cpu"), VX_UNSUPPORTED,
-               path + ": input 'x' of function 'main' has strings, which this runtime does not support");
-}
-
 TEST(DeviceList, namesEveryBackend) {
   const std::string json = listDevices(allDrivers());
   size_t place = 0;

@@ -13,6 +13,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <utility>
 
 using namespace vx;
 using namespace vx::test;
@@ -251,6 +252,16 @@ TEST_F(NullArguments, areNamed) {
   ASSERT_EQ(vx_tensor_from_dlpack(given, &madeValue), nullptr); // which ends it
   vx_value_release(madeValue);
   madeValue = nullptr;
+  const char *const texts[] = {"a"};
+  const size_t lengths[] = {1};
+  const int64_t one[] = {1};
+  check("vx_strings_create", vx_strings_create, {}, 1u, one, size_t(1), texts, lengths, &madeValue);
+  ASSERT_EQ(vx_strings_create(1, one, 1, texts, lengths, &madeValue), nullptr);
+  const char *element = nullptr;
+  size_t length = 0;
+  vx_value *strings = std::exchange(madeValue, nullptr);
+  check("vx_strings_element", vx_strings_element, {}, strings, size_t(0), &element, &length);
+  vx_value_release(strings);
   check("vx_sequence_create", vx_sequence_create, {}, VX_I32, size_t(1), &x, &madeValue);
   check("vx_optional_create", vx_optional_create, {"element"}, VX_I32, x, &madeValue);
   check("vx_value_element", vx_value_element, {}, list, size_t(0), &madeValue);
@@ -349,7 +360,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 27u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 28u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";

@@ -81,6 +81,37 @@ inline void addAccumulate(ModuleBuilder &builder, bool checked = false) {
   program.results.push_back(tensorResult(1, {0}));
 }
 
+inline std::unique_ptr<format::HostFunctionT> hostFunction(format::HostFunctionKind kind,
+                                                           std::vector<format::ElementType> results,
+                                                           std::string text = "", int64_t limit = -1) {
+  auto function = std::make_unique<format::HostFunctionT>();
+  function->kind = kind;
+  function->results = std::move(results);
+  function->text = std::move(text);
+  function->limit = limit;
+  return function;
+}
+
+// A program that gives what the host computes of its one input, a list of n elements.
+inline void addHostCall(ModuleBuilder &builder, format::ElementType input, format::ElementType output,
+                        std::unique_ptr<format::HostFunctionT> host) {
+  format::FunctionT &function = builder.function();
+  function.symbols.push_back(symbol("n"));
+  function.inputs.push_back(argument("x", input, symbolExpr(0)));
+  function.outputs.push_back(argument("y", output, symbolExpr(0)));
+  builder.module.fault_sites.push_back(std::make_unique<format::FaultSiteT>());
+  builder.module.fault_sites.back()->node = "node_0 (Words)";
+  builder.module.fault_sites.back()->what = "string";
+  const auto stored = static_cast<int64_t>(input == format::ElementType::String ? format::ElementType::I32 : input);
+  format::ProgramT &program =
+      builder.program("main", 3, 2, 2,
+                      block(instruction(Op::ListEmpty, {0}, stored), instruction(Op::ListInsert, {0, 0, 1, 0, 0}),
+                            instruction(Op::HostCall, {1, 0}, 0, 0), instruction(Op::ListGet, {1, 1, 1, 2})));
+  program.results.push_back(tensorResult(1, {2}));
+  builder.module.strings = {"", "a", "b"};
+  builder.module.host_functions.push_back(std::move(host));
+}
+
 } // namespace vx::test
 
 #endif

@@ -12,6 +12,13 @@ TEST(TensorDifference, otherTypesAndSizesDoNotCompare) {
   EXPECT_TRUE(compareTensors(pair, pair, {}).isComparable);
 }
 
+TEST(TensorDifference, stringsAreEqualOrNot) {
+  const Tensor first{VX_STRING, {2}, {}, {"a", "b"}}, second{VX_STRING, {2}, {}, {"a", "c"}};
+  EXPECT_EQ(compareTensors(first, first, {}).differing, 0u);
+  EXPECT_EQ(compareTensors(first, second, {}).text(),
+            "string[2]: 1 of 2 elements differ, the most at [1]: \"b\" and \"c\", allowed is a difference of 0");
+}
+
 // Integers that are one double are still two numbers.
 TEST(TensorDifference, wideIntegersAreExact) {
   Tensor first{VX_I64, {1}, std::vector<uint8_t>(8)}, second = first;

@@ -28,6 +28,18 @@ TEST(TensorFile, everyTypeRoundTrips) {
   }
 }
 
+TEST(TensorFile, strings) {
+  Value value{VX_TENSOR, VX_STRING, {{VX_STRING, {2, 1}, {}, {"a\"\n", std::string("\0ä", 3)}}}};
+  const std::vector<uint8_t> bytes = formatTensorFile("x", value);
+  const Value back = parseTensorFile("x.pb", bytes, VX_TENSOR);
+  EXPECT_EQ(back.type, VX_STRING);
+  EXPECT_EQ(back.tensors[0].dims, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(back.tensors[0].strings, value.tensors[0].strings);
+  EXPECT_EQ(elementText(back.tensors[0], 0), "\"a\\\"\\n\"");
+  EXPECT_EQ(elementText(back.tensors[0], 1), "\"\\u0000ä\"");
+  EXPECT_EQ(protoError({0x08, 2, 0x10, 8, 0x32, 1, 'a'}), "x.pb: tensor '' of string[2] wants 2 strings, got 1");
+}
+
 TEST(TensorFile, sequencesAndOptionals) {
   Value sequence{VX_SEQUENCE, VX_I8, {{VX_I8, {2}, {1, 2}}, {VX_I8, {0}, {}}}};
   Value back = parseTensorFile("x.pb", formatTensorFile("x", sequence), VX_SEQUENCE);
@@ -56,7 +68,7 @@ TEST(TensorFile, badFiles) {
   EXPECT_EQ(protoError({0xff, 0xff}), "x.pb: not a TensorProto of ONNX");
   EXPECT_EQ(protoError({0xff, 0xff}, VX_SEQUENCE), "x.pb: not a SequenceProto of ONNX");
   EXPECT_EQ(protoError({}), "x.pb: tensor '' has the element type 0, which is not supported");
-  EXPECT_EQ(protoError({0x10, 8}), "x.pb: tensor '' has the element type 8, which is not supported");
+  EXPECT_EQ(protoError({0x10, 14}), "x.pb: tensor '' has the element type 14, which is not supported");
   EXPECT_EQ(protoError({0x08, 2, 0x10, 1}), "x.pb: tensor '' of f32[2] wants 8 bytes of data, got 0");
   EXPECT_EQ(protoError({0x08, 2, 0x10, 1, 0x70, 1}),
             "x.pb: tensor '' has its data in another file, which is not supported here");

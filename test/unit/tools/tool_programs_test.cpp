@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sys/wait.h>
 
 namespace format = vx::format;
@@ -77,21 +78,25 @@ protected:
 
 } // namespace
 
-TEST_F(ToolPrograms, stringsAreRefusedByName) {
-  for (bool isInput : {true, false}) {
-    ModuleBuilder builder;
-    addAffine(builder);
-    auto &arguments = isInput ? builder.module.functions[0]->inputs : builder.module.functions[0]->outputs;
-    arguments[0]->type->element_type = format::ElementType::String;
-    builder.addCpuTarget();
-    writeFile("strings.vxm", builder.bytes());
-    const std::string message = fmt::format("error: {} of function 'main' has strings, which this runtime does not "
-                                            "support",
-                                            isInput ? "input 'x'" : "output 'y'");
-    expectError(vxRun("strings.vxm"), 3, "vx-run: " + message);
-    expectError(vxBench("strings.vxm --device=cpu"), 3, "vx-bench: " + message);
-    EXPECT_EQ(vxInfo("strings.vxm").code, 0);
-  }
+TEST_F(ToolPrograms, stringsArePrintedAndGoToFiles) {
+  // main(x: string[n]) -> x
+  ModuleBuilder builder;
+  format::FunctionT &function = builder.function();
+  function.symbols.push_back(symbol("n"));
+  function.inputs.push_back(argument("x", format::ElementType::String, symbolExpr(0)));
+  function.outputs.push_back(argument("y", format::ElementType::String, symbolExpr(0)));
+  builder.program("main", 1, 1, 0, block()).results.push_back(tensorResult(0, {0}));
+  builder.addCpuTarget();
+  writeFile("strings.vxm", builder.bytes());
+  const Outcome made = vxRun("strings.vxm --device=cpu --dim n=3 --print --output y=@y.pb");
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_TRUE(std::regex_match(made.out, std::regex("y: string\\[3\\]\n\\[\"[a-z]\", \"[a-z]\", \"[a-z]\"\\]\n")))
+      << made.out;
+  const Outcome read = vxRun("strings.vxm --device=cpu --input x=@y.pb --print");
+  EXPECT_EQ(read.out, made.out) << read.err;
+  expectError(vxRun("strings.vxm --device=cpu --dim n=3 --output y=@y.npy"), 2,
+              "vx-run: error: string[3] cannot be written as .npy, want a .pb file");
+  EXPECT_EQ(vxInfo("strings.vxm").code, 0);
 }
 
 TEST_F(ToolPrograms, runPrintsOutputs) {

@@ -271,6 +271,23 @@ def VerifyImportPass : Pass<"vx-verify-import", "::mlir::ModuleOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def NumberStringsPass : Pass<"vx-number-strings", "::mlir::ModuleOp"> {
+  let summary = "Turn tensors of strings into tensors of their numbers";
+  let description = [{
+    A tensor of strings becomes one of i32. What a number stands for, the call knows: 0 is the empty string, the strings of constants
+    follow, in `vx.strings` of the module, and behind them come those of the inputs and those that the host makes. Equal strings have
+    one number, so that to move, choose and compare strings is to do so with numbers, on any device. Inputs and results that are
+    strings to the caller are marked `vx.is_string`.
+
+        %0 = vx.constant dense<["a", "b"]> : tensor<2x!vx.string>
+    becomes
+        %0 = vx.constant dense<[1, 2]> : tensor<2xi32>              // of a module with vx.strings = ["", "a", "b"]
+
+    Refuses variables of strings, and an order of strings, by the source node. Needs: the import phase. Keeps: dynamic shapes.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def VerifyGraphPass : Pass<"vx-verify-graph", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the graph phase";
   let description = [{

@@ -45,6 +45,7 @@ public:
   LogicalResult buildOp(ConstraintOp op);
   LogicalResult buildOp(DimValueOp) { return success(); } // read where it is needed
   LogicalResult buildOp(DispatchOp op);
+  LogicalResult buildOp(HostFunctionOp op);
   LogicalResult buildOp(IfOp op);
   LogicalResult buildOp(LoopOp op);
   LogicalResult buildOp(ReshapeOp op);
@@ -103,6 +104,9 @@ private:
 
   Value getPosition(Value list, Value position, bool insert);
   Value insert(Value list, Value position, Value tensor);
+  /// Sets a tensor of a list that has the type of `result`, and binds the symbols of the type that nothing has bound so
+  /// far.
+  LogicalResult getElement(Value list, Value position, Value result);
   LogicalResult buildBlock(Block &block);
   /// What the ops in `root`, a function or a loop that commits, have stored.
   LogicalResult storeVariables(Operation *root);
@@ -500,11 +504,15 @@ LogicalResult ScheduleBuilder::buildOp(SequenceAtOp op) {
   Value position = getHostScalar(op.getPosition());
   if (!position)
     return failure();
-  RankedTensorType type = op.getResult().getType();
+  return getElement(list, getPosition(list, position, false), op.getResult());
+}
+
+LogicalResult ScheduleBuilder::getElement(Value list, Value position, Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
   SmallVector<Type> types = {vxrt::BufferType::get(context())};
   types.append(type.getRank(), builder.getI64Type());
-  auto get = vxrt::ListGetOp::create(builder, location, types, ValueRange{list, getPosition(list, position, false)});
-  setMemory(op.getResult(), get.getBuffer());
+  auto get = vxrt::ListGetOp::create(builder, location, types, ValueRange{list, position});
+  setMemory(result, get.getBuffer());
   for (auto [dim, value] : llvm::zip(getDims(type), get.getDims())) {
     StringAttr symbol = dim ? dim.asSymbol() : StringAttr();
     if (symbol && !lookup(&Scope::symbols, symbol)) {
@@ -741,6 +749,25 @@ LogicalResult ScheduleBuilder::buildOp(SequenceEraseOp op) {
   return success();
 }
 
+LogicalResult ScheduleBuilder::buildOp(HostFunctionOp op) {
+  Value list = vxrt::ListEmptyOp::create(builder, location, vxrt::ObjectType::get(context()),
+                                         getElementTypeOrSelf(op.getInputs()[0].getType()));
+  SmallVector<Attribute> elementTypes;
+  for (Value input : op.getInputs())
+    if (!(list = insert(list, vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list), input)))
+      return failure();
+  for (Type type : op.getResultTypes())
+    elementTypes.push_back(TypeAttr::get(getElementTypeOrSelf(type)));
+  endSegment();
+  list = vxrt::HostCallOp::create(builder, location, vxrt::ObjectType::get(context()),
+                                  stringifyHostFunctionKind(op.getKind()), op.getText(), op.getLimit(),
+                                  builder.getArrayAttr(elementTypes), list);
+  for (auto [index, result] : llvm::enumerate(op.getResults()))
+    if (failed(getElement(list, constant(index), result)))
+      return failure();
+  return success();
+}
+
 using BuildFunction = LogicalResult (*)(ScheduleBuilder &builder, Operation *op);
 
 template <typename... Ops>
@@ -752,8 +779,8 @@ OpFunctionTable<BuildFunction> makeBuildTable() {
 
 const OpFunctionTable<BuildFunction> &getBuildTable() {
   static const auto table =
-      makeBuildTable<BindSymbolOp, ConstantOp, ConstraintOp, DimValueOp, DispatchOp, IfOp, LoopOp, ReshapeOp,
-                     SequenceAtOp, SequenceConstructOp, SequenceEraseOp, SequenceInsertOp, SequenceLengthOp,
+      makeBuildTable<BindSymbolOp, ConstantOp, ConstraintOp, DimValueOp, DispatchOp, HostFunctionOp, IfOp, LoopOp,
+                     ReshapeOp, SequenceAtOp, SequenceConstructOp, SequenceEraseOp, SequenceInsertOp, SequenceLengthOp,
                      VariableLoadOp, VariableStoreOp, YieldOp, func::CallOp, func::ReturnOp>();
   return table;
 }
@@ -769,6 +796,24 @@ LogicalResult ScheduleBuilder::buildBlock(Block &block) {
       return failure();
   }
   return success();
+}
+
+/// The function's type with strings where the caller has them and the program has their numbers.
+static FunctionType getCallersType(func::FuncOp function) {
+  SmallVector<Type> inputs(function.getArgumentTypes()), results(function.getResultTypes());
+  auto string = StringType::get(function.getContext());
+  auto toStrings = [&](Type type) -> Type {
+    if (auto sequence = dyn_cast<SequenceType>(type))
+      return SequenceType::get(type.getContext(), sequence.getElementType().clone(string));
+    return cast<TensorType>(type).clone(string);
+  };
+  for (auto [index, type] : llvm::enumerate(inputs))
+    if (function.getArgAttr(index, kIsStringAttr))
+      type = toStrings(type);
+  for (auto [index, type] : llvm::enumerate(results))
+    if (function.getResultAttr(index, kIsStringAttr))
+      type = toStrings(type);
+  return FunctionType::get(function.getContext(), inputs, results);
 }
 
 LogicalResult ScheduleBuilder::build() {
@@ -805,7 +850,7 @@ LogicalResult ScheduleBuilder::build() {
   if (derived)
     program->setAttr(vxrt::kDerivedAttr, derived);
   // The module writer reads names and types of inputs and results from the program.
-  program->setAttr(vxrt::kFunctionTypeAttr, function.getFunctionTypeAttr());
+  program->setAttr(vxrt::kFunctionTypeAttr, TypeAttr::get(getCallersType(function)));
   auto names = [&](unsigned count, auto nameOf) {
     SmallVector<Attribute> list;
     for (unsigned i = 0; i < count; ++i)

@@ -12,5 +12,6 @@
 #define VX_MAX_COMMAND_REGISTERS 4096  /* buffers of one command; scalars of one command */
 #define VX_MAX_SECTIONS 65536          /* of one file */
 #define VX_MAX_METADATA_TABLES 4000000 /* FlatBuffers tables of one file */
+#define VX_MAX_STRING_BYTES 4294967295 /* of the strings of one value; of those of one call */
 
 #endif

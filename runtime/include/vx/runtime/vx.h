@@ -523,8 +523,8 @@ typedef struct vx_value_info {
   vx_element_type element_type;
   uint32_t rank;       /* of a tensor; else 0 */
   const int64_t *dims; /* of a tensor; belongs to the value */
-  uint64_t size;       /* bytes of a tensor; else 0 */
-  size_t count;        /* elements of a sequence; 0 or 1 for an optional; else 0 */
+  uint64_t size;       /* bytes of a tensor; of strings, and else, 0 */
+  size_t count;        /* elements of a sequence, or of a tensor of strings; 0 or 1 for an optional; else 0 */
 } vx_value_info;
 
 /* Makes a tensor from a copy of the caller's bytes, row-major.
@@ -533,7 +533,7 @@ typedef struct vx_value_info {
  * \param data       `size` bytes. May be NULL when `size` is 0.
  * \param size       Must be what the type and the dims need. 0 is legal.
  * \returns VX_INVALID_ARGUMENT for a negative dim, an unknown type or a wrong size, with both sizes; VX_UNSUPPORTED for
- *          VX_STRING; VX_OUT_OF_MEMORY.
+ *          VX_STRING, which vx_strings_create makes tensors of; VX_OUT_OF_MEMORY.
  * Thread-safe. Copies, and touches no device. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_create(vx_element_type type, uint32_t rank, const int64_t *dims,
                                                 const void *data, uint64_t size, vx_value **out_value);
@@ -583,6 +583,19 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLMan
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack_in_place(vx_value *value,
                                                             struct DLManagedTensorVersioned **out_tensor);
 
+/* Makes a tensor of strings from a copy of the caller's.
+ *
+ * \param dims     `rank` sizes, each 0 or more. NULL when `rank` is 0.
+ * \param count    Must be the number of elements that the dims need. 0 is legal.
+ * \param strings  `count` texts of UTF-8, row-major. May be NULL when `count` is 0; an element may be NULL when its
+ * length is 0.
+ * \param lengths  Their bytes. Zero bytes inside of a text are legal, and none is needed behind it.
+ * \returns VX_INVALID_ARGUMENT for a negative dim, a wrong count, with both, more than 4294967295 bytes in all, or a
+ * text that is no UTF-8, with its number; VX_OUT_OF_MEMORY. Thread-safe. Copies, and touches no device. */
+VX_API VX_MUST_CHECK vx_status vx_strings_create(uint32_t rank, const int64_t *dims, size_t count,
+                                                 const char *const *strings, const size_t *lengths,
+                                                 vx_value **out_value);
+
 /* Makes a sequence of `count` tensors of one element type. Their ranks and sizes may differ. `count` 0 is legal.
  *
  * \param elements  Borrowed; the sequence retains each.
@@ -606,8 +619,17 @@ VX_API VX_MUST_CHECK vx_status vx_value_element(const vx_value *value, size_t in
 
 /* The bytes of a tensor in host memory. They belong to the value and live as long as it. A tensor on another device is
  * copied to the host by the first caller, which blocks.
- * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
+ * \returns VX_INVALID_ARGUMENT for a sequence, an optional or strings; VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe.
+ */
 VX_API VX_MUST_CHECK vx_status vx_tensor_data(const vx_value *value, const void **out_data);
+
+/* Element `index`, row-major, of a tensor of strings.
+ *
+ * \param out_string  Its bytes, which belong to the value and live as long as it; no zero byte stands behind them.
+ * \param out_length  How many they are.
+ * \returns VX_INVALID_ARGUMENT for another value, or an index that is not below the number of elements. Thread-safe. */
+VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t index, const char **out_string,
+                                                  size_t *out_length);
 
 /* --- Variables ---------------------------------------------------------------------------------------------------- */
 
@@ -803,15 +825,16 @@ VX_API void vx_call_set_profile(vx_call *call, int on);
 
 /* Times of the last run, as JSON:
  * {"version":1,"function":"main","entry":0,"program":"main","total_ms":1.5,"upload_ms":0,
- * "arena_bytes":4096,"memory_bytes":12288,"dispatches":12,"replays":3,"derived":0,"flops":1000,"bytes":4096,
+ * "arena_bytes":4096,"memory_bytes":12288,"dispatches":12,"replays":3,"host_calls":0,"host_bytes":0,"derived":0,"flops":1000,"bytes":4096,
  * "kernels":[{"kernel":"conv_relu","key":"...","sources":["conv1
  * (Conv)"],"count":1,"total_ms":0.2,"flops":1000,"bytes":4096}]}. `memory_bytes` is what `memory_limit` of
- * vx_instance_options counts, at the time of the report. `derived` counts the values that the run computed
- * from variables before its program ran, since these had changed: weights packed again, for one; its time is part of
- * `total_ms`, and its dispatches are not counted. `kernels` is empty, and the sums of `flops` and
- * `bytes` over all dispatches are missing, unless profiling was on. A kernel's `total_ms` is null when the device
- * cannot time dispatches or the run was observed; its `flops` and `bytes` (of all its dispatches, at the sizes of this
- * run) are null when the module does not state them.
+ * vx_instance_options counts, at the time of the report. `host_calls` is how often functions of the host ran
+ * between kernels, as those of strings do, and `host_bytes` what their tensors moved from the device and to it.
+ * `derived` counts the values that the run computed from variables before its program ran, since these had changed:
+ * weights packed again, for one; its time is part of `total_ms`, and its dispatches are not counted. `kernels` is
+ * empty, and the sums of `flops` and `bytes` over all dispatches are missing, unless profiling was on. A kernel's
+ * `total_ms` is null when the device cannot time dispatches or the run was observed; its `flops` and `bytes` (of all
+ * its dispatches, at the sizes of this run) are null when the module does not state them.
  * \returns VX_INVALID_ARGUMENT when nothing has run yet. Thread-compatible. */
 VX_API VX_MUST_CHECK vx_status vx_call_report(const vx_call *call, char **out_json);
 

@@ -122,6 +122,19 @@ public:
     check(vx_tensor_create(type, static_cast<uint32_t>(dims.size()), dims.data(), data, size, &value.object));
     return value;
   }
+  // A tensor of strings of UTF-8, copied.
+  static Value strings(std::span<const int64_t> dims, std::span<const std::string> texts) {
+    std::vector<const char *> begins;
+    std::vector<size_t> lengths;
+    for (const std::string &text : texts) {
+      begins.push_back(text.data());
+      lengths.push_back(text.size());
+    }
+    Value value;
+    check(vx_strings_create(static_cast<uint32_t>(dims.size()), dims.data(), texts.size(), begins.data(),
+                            lengths.data(), &value.object));
+    return value;
+  }
   // A tensor that reads `data` in place; the bytes must outlive it.
   static Value wrap(vx_element_type type, std::span<const int64_t> dims, const void *data, uint64_t size) {
     Value value;
@@ -183,6 +196,17 @@ public:
     const void *data = nullptr;
     check(vx_tensor_data(object, &data));
     return {static_cast<const std::byte *>(data), static_cast<size_t>(info().size)};
+  }
+  // The elements of a tensor of strings; they live as long as the value.
+  std::vector<std::string_view> strings() const {
+    std::vector<std::string_view> texts(info().count);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const char *text = nullptr;
+      size_t length = 0;
+      check(vx_strings_element(object, i, &text, &length));
+      texts[i] = {text, length};
+    }
+    return texts;
   }
   // The elements; throws std::invalid_argument when the tensor has another element type.
   template <typename T>

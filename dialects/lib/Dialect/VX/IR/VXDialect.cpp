@@ -37,6 +37,7 @@ void VXDialect::initialize() {
   registerControlOps(*this);
   registerElementwiseOps(*this);
   registerGradientOps(*this);
+  registerHostOps(*this);
   registerIndexingOps(*this);
   registerNormOps(*this);
   registerReductionOps(*this);

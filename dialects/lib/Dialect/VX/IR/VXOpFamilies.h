@@ -12,6 +12,7 @@ void registerContractionOps(VXDialect &dialect);
 void registerControlOps(VXDialect &dialect);
 void registerElementwiseOps(VXDialect &dialect);
 void registerGradientOps(VXDialect &dialect);
+void registerHostOps(VXDialect &dialect);
 void registerIndexingOps(VXDialect &dialect);
 void registerNormOps(VXDialect &dialect);
 void registerReductionOps(VXDialect &dialect);

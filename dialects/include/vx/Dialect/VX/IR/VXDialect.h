@@ -110,6 +110,9 @@ inline constexpr llvm::StringLiteral kTrainingAttr = "vx.training";
 llvm::LogicalResult verifyTraining(mlir::Operation *module, TrainingAttr training);
 
 /// Unit attribute of the anchor of a `vx.fusion` or a `vx.kernel`.
+/// Of a module, the strings that its tensors of numbers of strings name; and of an input or result, that it is one of
+/// these.
+inline constexpr llvm::StringLiteral kStringsAttr = "vx.strings", kIsStringAttr = "vx.is_string";
 inline constexpr llvm::StringLiteral kAnchorAttr = "vx.anchor";
 /// The op of the body of a fusion or kernel that is marked as its anchor, or null.
 mlir::Operation *getAnchor(mlir::Block &body);

@@ -300,4 +300,17 @@ def VXRT_ListGetOp : VXRT_Op<"list_get", [Pure]> {
   let assemblyFormat = "$list `[` $position `]` attr-dict `:` type($list) `->` type($buffer) (`,` type($dims)^)?";
 }
 
+def VXRT_HostCallOp : VXRT_Op<"host_call"> {
+  let summary = "the list of what a function of the host gives for the tensors of a list";
+  let description = [{
+    Waits for the device and checks faults. `function` is a kind of `vx.host_function`, which says what the tensors, `text` and `limit` are;
+    `element_types` are those of the results.
+
+    Example: `%1 = vxrt.host_call "string_match"("[a-z]+", -1) [i1] %0 : !vxrt.object`
+  }];
+  let arguments = (ins StrAttr:$function, StrAttr:$text, I64Attr:$limit, TypeArrayAttr:$element_types, VXRT_ObjectType:$list);
+  let results = (outs VXRT_ObjectType:$result);
+  let assemblyFormat = "$function `(` $text `,` $limit `)` $element_types $list attr-dict `:` type($list)";
+}
+
 #endif

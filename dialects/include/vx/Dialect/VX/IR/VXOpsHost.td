@@ -1,0 +1,41 @@
+// Functions that only the host has.
+#ifndef VX_DIALECT_VX_IR_VXOPSHOST
+#define VX_DIALECT_VX_IR_VXOPSHOST
+
+include "vx/Dialect/VX/IR/VXBase.td"
+
+def VX_HostFunctionKind : I32EnumAttr<"HostFunctionKind", "a function of the host", [
+    I32EnumAttrCase<"string_concat", 0>, I32EnumAttrCase<"string_upper", 1>, I32EnumAttrCase<"string_lower", 2>,
+    I32EnumAttrCase<"string_split", 3>, I32EnumAttrCase<"string_match", 4>, I32EnumAttrCase<"string_parse", 5>,
+    I32EnumAttrCase<"string_format", 6>]> {
+  let cppNamespace = "::vx";
+}
+
+def VX_HostFunctionOp : VX_Op<"host_function", [VX_NonDifferentiable, VX_HostOp, VX_BindsResultSizes, VX_Unconstrained]> {
+  let summary = "what the host computes of strings";
+  let description = [{
+    The operands are brought to the host, and the results to the device. Before `vx-number-strings` strings are of the type `!vx.string`, behind it
+    they are i32 numbers of the strings of the call. Data-dependent symbols of the results' types are bound to their sizes.
+
+        string_concat  (s, s) -> s         one behind the other
+        string_upper   s -> s              each character by the simple mapping of Unicode to upper case
+        string_lower   s -> s              the same to lower case
+        string_split   s -> s, i64         the parts of each string between occurrences of `text`, or, where that is empty, between
+                                           runs of white space, which is no part's end or beginning; at most `limit`
+                                           cuts, from the left, where it is not negative. A last dimension holds the parts and is as long as
+                                           the most of them, filled with empty strings. The second result is their number
+        string_match   s -> bool           whether the regular expression `text` describes the whole string
+        string_parse   s -> number         the number that the string spells; another string fails the call
+        string_format  number or bool -> s how it is spelled: the least digits that read back as it, "NaN", "INF", "-INF", "1" and "0" of bools
+
+    - C1: the operands and results are as many, and of the element types, that the function has.
+    - C2: they have one shape, but for the last dimension of what is split.
+  }];
+  let arguments = (ins VX_HostFunctionKind:$kind, Variadic<VX_Tensor>:$inputs, DefaultValuedAttr<StrAttr, "\"\"">:$text,
+                       DefaultValuedAttr<I64Attr, "-1">:$limit);
+  let results = (outs Variadic<VX_Tensor>:$results);
+  let assemblyFormat = "$kind `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)";
+  let hasVerifier = 1;
+}
+
+#endif
