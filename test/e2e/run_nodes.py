@@ -114,6 +114,11 @@ def nodes():
     for title, exponent in (("i64", np.array([3, 7, 0, 63, 62, 33, 15, 1, 61], np.int64)), ("i32", np.array([5, 200, 1, 200, 10, 31, 4, 18, 2], np.int32)),
                             ("f32", np.array([2, 3, 0, 5, 0.5, 2.5, 12, 1.5, 4], np.float32))):
         yield Node(f"powers of i64 by {title}", "Pow", {"x": whole, "e": exponent})
+    for type, low, high in ((TensorProto.INT4, -8, 7), (TensorProto.UINT4, 0, 15)):
+        kind, name = helper.tensor_dtype_to_np_dtype(type), TensorProto.DataType.Name(type).lower()
+        weights = random.integers(low, high, (73, 35), endpoint=True).astype(kind)
+        yield Node(f"dequantize {name}, a constant by blocks", "DequantizeLinear", {"x": weights, "s": abs(normal(5, 35)), "z": weights[:5]}, constants=("x", "s", "z"),
+                   opset=21, axis=0, block_size=16)
     # Halves go to the even neighbour.
     yield Node("quantize halves", "QuantizeLinear", {"x": np.arange(-8, 8, dtype=np.float32) / 2, "s": np.float32(1), "z": np.int8(0)}, constants=("s", "z"))
 
