@@ -105,8 +105,11 @@ class _OnHost:
         return 1, 0
 
 
+_TYPES_OF_NUMPY = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "string")
+
+
 def _to_array(tensor):
-    if tensor.dtype == "bf16":
+    if tensor.dtype not in _TYPES_OF_NUMPY:
         return tensor
     import numpy
     if tensor.dtype == "string":

@@ -198,6 +198,22 @@ class Whole(unittest.TestCase):
         self.assertEqual(repr(doubled), "vx.Tensor(bf16, (4,))")
         again = self.model.run("half", doubled)["y"]
         self.assertEqual(again.shape, (4,))
+        # Of elements of 8 and 4 bits too.
+        source = vx.compile_bytes(b"""func.func @main(%x: tensor<3xf32> {vx.name = "x"}) -> (tensor<3xf8E5M2> {vx.name = "f"}, tensor<3xi4> {vx.name = "i"}) {
+              %0 = vx.cast %x : tensor<3xf32> -> tensor<3xf8E5M2>
+              %1 = vx.cast %x : tensor<3xf32> -> tensor<3xi4>
+              return %0, %1 : tensor<3xf8E5M2>, tensor<3xi4>
+            }
+            func.func @back(%f: tensor<3xf8E5M2> {vx.name = "f"}, %i: tensor<3xi4> {vx.name = "i"}) -> (tensor<3xf32> {vx.name = "y"}) {
+              %0 = vx.cast %f : tensor<3xf8E5M2> -> tensor<3xf32>
+              %1 = vx.cast %i : tensor<3xi4> -> tensor<3xf32>
+              %2 = vx.sub %0, %1 : tensor<3xf32>, tensor<3xf32>
+              return %2 : tensor<3xf32>
+            }""", "narrow.mlir")
+        narrow = vx.Instance(vx.Module(source), device="cpu")
+        small = narrow(np.array([1.25, -2.5, 9], np.float32))
+        self.assertEqual([repr(small[name]) for name in ("f", "i")], ["vx.Tensor(f8E5M2, (3,))", "vx.Tensor(i4, (3,))"])
+        np.testing.assert_array_equal(narrow.run("back", Halves(small["f"]), Halves(small["i"]))["y"], [0.25, -0.5, 1])
 
     def test_results_that_stay_where_they_are(self):
         module = vx.Module(vx.compile_bytes(self.text.encode(), "add.mlir", targets="cpu,vulkan"))

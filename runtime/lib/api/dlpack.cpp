@@ -13,8 +13,8 @@ namespace vx {
 
 namespace {
 
-constexpr uint32_t kMajor = 1, kMinor = 0;
-constexpr uint64_t kReadOnly = 1;
+constexpr uint32_t kMajor = 1, kMinor = 1;
+constexpr uint64_t kReadOnly = 1, kPadded = 4; // elements of less than a byte take one each
 
 // What memory of the host is called.
 constexpr int32_t kCpu = 1, kCudaHost = 3, kRocmHost = 11;
@@ -32,16 +32,36 @@ constexpr SpacePair kSpaces[] = {{2, hal::AddressSpace::Kind::Cuda, "cuda", "CUD
                                  {13, hal::AddressSpace::Kind::Cuda, "cuda", "CUDA", 1},
                                  {10, hal::AddressSpace::Kind::Rocm, "rocm", "ROCm", 0}};
 
-constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6;
+constexpr uint8_t kInt = 0, kUint = 1, kFloat = 2, kBfloat = 4, kBool = 6, kFloat8E4M3FN = 10, kFloat8E4M3FNUZ = 11,
+                  kFloat8E5M2 = 12, kFloat8E5M2FNUZ = 13, kFloat8E8M0FNU = 14, kFloat4E2M1FN = 17;
 
 struct TypePair {
   vx_element_type type;
   uint8_t code, bits;
 };
-constexpr TypePair kTypes[] = {{VX_BOOL, kBool, 8}, {VX_I8, kInt, 8},     {VX_I16, kInt, 16},     {VX_I32, kInt, 32},
-                               {VX_I64, kInt, 64},  {VX_U8, kUint, 8},    {VX_U16, kUint, 16},    {VX_U32, kUint, 32},
-                               {VX_U64, kUint, 64}, {VX_F16, kFloat, 16}, {VX_BF16, kBfloat, 16}, {VX_F32, kFloat, 32},
-                               {VX_F64, kFloat, 64}};
+constexpr TypePair kTypes[] = {{VX_BOOL, kBool, 8},
+                               {VX_I8, kInt, 8},
+                               {VX_I16, kInt, 16},
+                               {VX_I32, kInt, 32},
+                               {VX_I64, kInt, 64},
+                               {VX_U8, kUint, 8},
+                               {VX_U16, kUint, 16},
+                               {VX_U32, kUint, 32},
+                               {VX_U64, kUint, 64},
+                               {VX_F16, kFloat, 16},
+                               {VX_BF16, kBfloat, 16},
+                               {VX_F32, kFloat, 32},
+                               {VX_F64, kFloat, 64},
+                               {VX_F8E4M3FN, kFloat8E4M3FN, 8},
+                               {VX_F8E4M3FNUZ, kFloat8E4M3FNUZ, 8},
+                               {VX_F8E5M2, kFloat8E5M2, 8},
+                               {VX_F8E5M2FNUZ, kFloat8E5M2FNUZ, 8},
+                               {VX_F8E8M0, kFloat8E8M0FNU, 8},
+                               {VX_I4, kInt, 4},
+                               {VX_U4, kUint, 4},
+                               {VX_F4E2M1, kFloat4E2M1FN, 4},
+                               {VX_I2, kInt, 2},
+                               {VX_U2, kUint, 2}};
 
 // What a tensor that was given out is made of; it keeps the value.
 struct Given {
@@ -168,6 +188,8 @@ Status valueFromDlpack(DLManagedTensorVersioned &tensor, Ref<Value> &value) {
   VX_RETURN_IF_ERROR(checkDevice(inner.device));
   vx_element_type type = VX_ELEMENT_NONE;
   VX_RETURN_IF_ERROR(findType(inner.dtype, type));
+  if (elementTypeBits(type) < 8 && (tensor.flags & kPadded))
+    return failure(VX_UNSUPPORTED, "the tensor has a byte for each {}, want them packed", elementTypeName(type));
   if (inner.ndim < 0 || (inner.ndim > 0 && !inner.shape))
     return failure(VX_INVALID_ARGUMENT, "the tensor has {} dimensions and {}", inner.ndim,
                    inner.shape ? "their sizes" : "no sizes of them");

@@ -182,23 +182,51 @@ TEST(Dlpack, whatIsGivenKeepsItsValue) {
   EXPECT_EQ(Taken(*tensor).data(), numbers);
 }
 
+TEST(Dlpack, elementsOfFewBits) {
+  const std::tuple<vx_element_type, uint8_t, uint8_t> types[] = {
+      {VX_F8E4M3FN, 10, 8}, {VX_F8E4M3FNUZ, 11, 8}, {VX_F8E5M2, 12, 8}, {VX_F8E5M2FNUZ, 13, 8}, {VX_F8E8M0, 14, 8},
+      {VX_F4E2M1, 17, 4},   {VX_I4, 0, 4},          {VX_U4, 1, 4},      {VX_I2, 0, 2},          {VX_U2, 1, 2}};
+  const int64_t dims[] = {5};
+  const uint8_t bytes[] = {0x21, 0x43, 0x05, 0x76, 0x87};
+  for (auto [type, code, bits] : types) {
+    vx_value *value = nullptr;
+    const uint64_t size = (5 * bits + 7) / 8;
+    ASSERT_EQ(vx_tensor_create(type, 1, dims, bytes, size, &value), nullptr);
+    DLManagedTensorVersioned *tensor = nullptr;
+    ASSERT_EQ(vx_tensor_to_dlpack(value, &tensor), nullptr);
+    vx_value_release(value);
+    EXPECT_EQ(tensor->dl_tensor.dtype.code, code);
+    EXPECT_EQ(tensor->dl_tensor.dtype.bits, bits);
+    const Taken taken(*tensor);
+    EXPECT_EQ(vx_value_get_info(taken.value).element_type, type);
+    EXPECT_EQ(vx_value_get_info(taken.value).size, size);
+    EXPECT_EQ(memcmp(taken.data(), bytes, size), 0);
+  }
+  Foreign padded;
+  padded.tensor.dl_tensor.dtype = {1, 4, 1};
+  padded.tensor.flags = 4;
+  EXPECT_EQ(padded.refusal(VX_UNSUPPORTED),
+            "vx_tensor_from_dlpack: the tensor has a byte for each u4, want them packed");
+}
+
 TEST(Dlpack, whatCannotBeGiven) {
-  vx_value *four = nullptr;
-  const int64_t dims[] = {2};
-  const uint8_t byte = 0x21;
-  ASSERT_EQ(vx_tensor_create(VX_I4, 1, dims, &byte, 1, &four), nullptr);
+  vx_value *text = nullptr;
+  const int64_t dims[] = {1};
+  const char *texts[] = {"a"};
+  const size_t lengths[] = {1};
+  ASSERT_EQ(vx_strings_create(1, dims, 1, texts, lengths, &text), nullptr);
   DLManagedTensorVersioned *tensor = nullptr;
-  vx_status status = vx_tensor_to_dlpack(four, &tensor);
-  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: i4[2] is of a type that DLPack has not");
+  vx_status status = vx_tensor_to_dlpack(text, &tensor);
+  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: string[1] is of a type that DLPack has not");
   vx_status_release(status);
   vx_value *list = nullptr;
-  ASSERT_EQ(vx_sequence_create(VX_I4, 1, &four, &list), nullptr);
+  ASSERT_EQ(vx_sequence_create(VX_STRING, 1, &text, &list), nullptr);
   status = vx_tensor_to_dlpack(list, &tensor);
-  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: want a tensor, got sequence of i4");
+  EXPECT_STREQ(vx_status_message(status), "vx_tensor_to_dlpack: want a tensor, got sequence of string");
   EXPECT_EQ(tensor, nullptr);
   vx_status_release(status);
   vx_value_release(list);
-  vx_value_release(four);
+  vx_value_release(text);
 }
 
 // A function of a vendor's library, by types that are the vendor's but for their names.

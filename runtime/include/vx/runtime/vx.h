@@ -558,9 +558,9 @@ struct DLManagedTensorVersioned;
  * stream too (vx_call_set_stream).
  *
  * \param tensor  In memory of the host (kDLCPU, kDLCUDAHost, kDLROCMHost) or of a GPU (kDLCUDA, kDLCUDAManaged,
- * kDLROCM), row-major without gaps. A call on that GPU reads it there; one on another device, and vx_tensor_data, a
- * copy in the host's memory. When this succeeds the value owns it, and its deleter is called once, when the last user
- * of the value is done, on any thread; when it fails it stays the caller's.
+ * kDLROCM), row-major without gaps, of 4 and 2 bits packed. A call on that GPU reads it there; one on another device,
+ * and vx_tensor_data, a copy in the host's memory. When this succeeds the value owns it, and its deleter is called
+ * once, when the last user of the value is done, on any thread; when it fails it stays the caller's.
  * \returns VX_UNSUPPORTED for memory of other devices, for other strides, for a type without a vx_element_type of its
  * own or with several lanes, and for another major version than 1, each with what came; VX_INVALID_ARGUMENT for a size
  * below 0; VX_NO_DEVICE for a GPU that this process does not see; VX_OUT_OF_MEMORY. Thread-safe. Copies nothing. */
@@ -571,8 +571,8 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_from_dlpack(struct DLManagedTensorVersi
  *
  * \param value       Borrowed; what is given keeps it alive until its deleter is called, on any thread.
  * \param out_tensor  On success a tensor of the caller's, to be ended by its deleter; on failure NULL.
- * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for an element type that DLPack has not
- * (those of 8-bit floats and of 4 and 2 bits); VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
+ * \returns VX_INVALID_ARGUMENT for a sequence or optional; VX_UNSUPPORTED for strings, which DLPack has not;
+ * VX_OUT_OF_MEMORY, VX_DEVICE_LOST. Thread-safe. */
 VX_API VX_MUST_CHECK vx_status vx_tensor_to_dlpack(vx_value *value, struct DLManagedTensorVersioned **out_tensor);
 
 /* The same without a copy to the host: a tensor on a GPU of cuda or rocm is given where it is, as kDLCUDA or kDLROCM
