@@ -433,7 +433,7 @@ def strings():
     ascii = np.array([word for word in words if word.isascii()], object)
     for change in ("NONE", "LOWER", "UPPER"):
         for sensitive in (0, 1):
-            for stops in (["monday", "x"], [], list(ascii)):
+            for stops in (["MONDAY", "x"], [], list(ascii)):
                 yield Node(f"strings without {len(stops)}, {change}, {sensitive}", "StringNormalizer", {"x": ascii}, opset=17, case_change_action=change,
                            is_case_sensitive=sensitive, locale="C", **({"stopwords": stops} if stops else {}))
         yield Node(f"a row of strings, {change}", "StringNormalizer", {"x": ascii[None]}, opset=17, case_change_action=change, locale="C", stopwords=["12"])

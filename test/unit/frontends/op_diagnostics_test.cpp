@@ -141,8 +141,8 @@ TEST(OpTable, AttributesOfTheVersion) {
 }
 
 TEST(ImportConstants, Reasons) {
-  expectUnsupported(one(node("Constant", {}, {"y"}, {attribute("value_string", "text")}), {}),
-                    "string constants are not imported");
+  expectInvalid(one(node("Constant", {}, {"y"}, {attribute("value_string", "\xff")}), {}),
+                "expects strings of UTF-8, got '\xff'");
   AttributeProto sparse;
   sparse.set_name("sparse_value");
   sparse.set_type(AttributeProto::SPARSE_TENSOR);
@@ -150,7 +150,7 @@ TEST(ImportConstants, Reasons) {
   expectUnsupported(one(node("Constant", {}, {"y"}, {sparse}), {}), "sparse constants are not imported");
   expectInvalid(one(node("Constant", {}, {"y"}), {}), "expects a constant with a value, got none");
   expectInvalid(one(node("ConstantOfShape", {"a"}, {"y"}, {attribute("value", floats("", {2}, {1, 2}))}), {i64({1})}),
-                "expects 'value' to have one element, got 'f32[2]'");
+                "expects 'value' to have one number or bool, got 'f32[2]'");
 }
 
 TEST(ImportConstants, ReasonsOfRange) {
