@@ -187,6 +187,7 @@ def places():
     for groups in (1, 3, 6):
         yield Node(f"normalized in {groups} groups", "GroupNormalization", {"x": normal(2, 6, 5, 7), "s": normal(6), "b": normal(6)}, terms=230, opset=21, num_groups=groups,
                    epsilon=1e-3)
+    yield Node("normalized in 2 groups of one scale each", "GroupNormalization", {"x": normal(2, 6, 5), "s": normal(2), "b": normal(2)}, terms=230, opset=18, num_groups=2)
     yield Node("mean to 0, variance to 1", "MeanVarianceNormalization", {"x": normal(2, 3, 5, 7)}, terms=80)
     for p, options in ((1, {}), (2, {"pads": [1, 0, 2, 1]}), (3, {"strides": [2, 1]}), (2, {"auto_pad": "SAME_UPPER", "strides": [2, 2]})):
         yield Node(f"pool of norm {p}, {options}", "LpPool", {"x": normal(2, 3, 9, 7)}, terms=12, p=p, kernel_shape=[3, 2], **options)
@@ -519,9 +520,9 @@ def resized():
     for policy, mode, sizes in itertools.product(("not_larger", "not_smaller"), ("nearest", "linear"), ([3, 8], [14, 11], [10, 4])):
         yield Node(f"resize {mode} to {sizes}, {policy}", "Resize", {"x": x, "r": None, "s": None, "t": whole(*sizes)}, opset=19, fixed=("t", "s"), constants=("t",) if sizes[0] == 3 else (),
                    mode=mode, keep_aspect_ratio_policy=policy, axes=[2, 3])
-    for mode, roi in itertools.product(("nearest", "linear"), ([0.2, 0.1, 0.7, 0.9], [0.9, -0.3, 0.1, 1.2])):
-        yield Node(f"resize {mode} of {roi}", "Resize", {"x": x, "r": floats(0, 0, *roi[:2], 1, 1, *roi[2:]), "s": None, "t": whole(1, 1, 5, 4)}, opset=19, fixed=("t", "s"), mode=mode,
-                   coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-3.5)
+    for mode, roi, rows in itertools.product(("nearest", "linear"), ([0.2, 0.1, 0.7, 0.9], [0.9, -0.3, 0.1, 1.2]), (5, 1)):
+        yield Node(f"resize {mode} of {roi} to {rows} rows", "Resize", {"x": x, "r": floats(0, 0, *roi[:2], 1, 1, *roi[2:]), "s": None, "t": whole(1, 1, rows, 4)}, opset=19,
+                   fixed=("t", "s"), mode=mode, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-3.5)
     for kind in (np.uint8, np.int8, np.int32):
         data = random.integers(0, 100, (1, 1, 5, 4)).astype(kind)
         yield Node(f"resize nearest of {kind.__name__}", "Resize", {"x": data, "r": None, "s": floats(1, 1, 1.7, 2)}, opset=19, fixed=("t", "s"), mode="nearest")
