@@ -112,7 +112,7 @@ func.func @must_not_unbind(%x: tensor<?xf32, #vx.enc<[n]>>, %c: tensor<i1>, %p: 
     vx.yield %x : tensor<?xf32, #vx.enc<[n]>>
   }
   %s = vx.sequence_construct %x : (tensor<?xf32, #vx.enc<[n]>>) -> !vx.sequence<tensor<?xf32>>
-  %1 = vx.sequence_at %s, %p : <tensor<?xf32>> -> tensor<?xf32, #vx.enc<[z]>>
+  %1 = vx.sequence_at %s, %p : !vx.sequence<tensor<?xf32>> -> tensor<?xf32, #vx.enc<[z]>>
   %2 = vx.loop "i" trip_count(%p) inits(%x : tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[k]>> {
   ^bb0(%v: tensor<?xf32, #vx.enc<[k]>>):
     %w = vx.concat axis = 0 (%v, %v) : tensor<?xf32, #vx.enc<[k]>>, tensor<?xf32, #vx.enc<[k]>>

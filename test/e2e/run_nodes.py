@@ -385,6 +385,87 @@ def element_places():
         yield Node(f"compress of all elements, {title} kept", "Compress", {"x": normal(3, 5, 2), "c": np.array(kept, bool)}, opset=11)
 
 
+def scans():
+    """Scans along other axes and backwards, and of version 8 with a batch."""
+    random = np.random.default_rng(29)
+    info, node = helper.make_tensor_value_info, helper.make_node
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    body = helper.make_graph([node("Mul", ["own", "left"], ["next"]), node("Add", ["next", "right"], ["row"]), node("Identity", ["next"], ["same"])], "body",
+                             [info("own", FLOAT, [3]), info("left", FLOAT, [3]), info("right", FLOAT, [3])], [info("next", FLOAT, [3]), info("row", FLOAT, [3]), info("same", FLOAT, [3])])
+    for directions in ((0, 0), (1, 0), (0, 1)):
+        yield Node(f"scan in directions {directions}", "Scan", {"s": normal(3), "x": normal(5, 3), "z": normal(3, 5)}, terms=16, outputs=3, body=body, num_scan_inputs=2,
+                   scan_input_axes=[0, 1], scan_input_directions=directions, scan_output_axes=[1, -1], scan_output_directions=directions)
+
+
+def transforms():
+    """Fourier transforms: of lengths with and without factors, cut and padded, along several axes. ONNX Runtime's own errors grow with the length."""
+    random = np.random.default_rng(31)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    scalar = lambda value: np.array(value, np.int64)
+    for length in (1, 2, 5, 16, 67, 77, 96, 131, 300):
+        for inverse in (0, 1):
+            # The length is known, and transforms of long ones have several steps; or it is a symbol.
+            yield Node(f"transform of {length}, inverse {inverse}", "DFT", {"x": normal(2, length, 3, 2), "n": scalar(length), "a": scalar(1)}, terms=4 * length + 4,
+                       constants=("x", "n", "a"), opset=20, inverse=inverse)
+            yield Node(f"transform of a symbol, {length}, inverse {inverse}", "DFT", {"x": normal(2, length, 3, 2), "n": None, "a": scalar(1)}, terms=4 * length + 4,
+                       constants=("a",), opset=20, inverse=inverse)
+        yield Node(f"one-sided transform of {length}", "DFT", {"x": normal(3, length, 1), "n": None, "a": scalar(1)}, terms=4 * length + 4, constants=("a",), opset=20, onesided=1)
+    for length in (7, 20):
+        for axis in (0, 1):
+            yield Node(f"transform cut or padded to {length} along {axis}", "DFT", {"x": normal(11, 13, 1), "n": scalar(length), "a": scalar(axis)}, terms=24,
+                       constants=("n", "a"), opset=20)
+    for length, step, onesided in ((16, 8, 1), (9, 5, 0), (31, 31, 1)):
+        for window in (None, normal(length)):
+            yield Node(f"short transforms of {length} by {step}", "STFT", {"x": normal(2, 100, 1), "s": scalar(step), "w": window, "n": scalar(length)}, terms=4 * length + 4,
+                       constants=("s", "n"), opset=17, onesided=onesided)
+
+
+def sorts():
+    """Greatest and least elements with ties, different elements, and boxes that overlap no better one."""
+    random = np.random.default_rng(37)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    scalar = lambda value: np.array([value], np.int64)
+    few = lambda *shape: random.integers(-4, 4, shape)
+    for dtype in (np.float32, np.int64, np.int32):
+        for largest in (0, 1):
+            for axis, count in ((0, 4), (1, 1), (-1, 7), (-1, 0)):
+                yield Node(f"{count} of {dtype.__name__} along {axis}, largest {largest}", "TopK", {"x": few(4, 3, 7).astype(dtype), "k": scalar(count)}, opset=11, outputs=2,
+                           axis=axis, largest=largest)
+    yield Node("few of many", "TopK", {"x": np.round(normal(2, 5000), 1), "k": scalar(13)}, constants=("x", "k"), opset=11, outputs=2)
+    yield Node("few least of many", "TopK", {"x": np.round(normal(3, 2049), 1), "k": scalar(5)}, constants=("x", "k"), opset=11, outputs=2, largest=0)
+    yield Node("many of many", "TopK", {"x": normal(1, 1500), "k": scalar(1500)}, opset=11, outputs=2)
+    for ordered in (0, 1):
+        yield Node(f"different elements, sorted {ordered}", "Unique", {"x": few(5, 7)}, opset=11, outputs=4, sorted=ordered)
+        for axis in (0, 1, -1):
+            yield Node(f"different slices along {axis}, sorted {ordered}", "Unique", {"x": (few(5, 6, 2) > 2).astype(np.float32)}, opset=11, outputs=4, axis=axis, sorted=ordered)
+    corners = np.sort(random.random((2, 40, 2, 2)), 2).reshape(2, 40, 4).astype(np.float32)
+    for most, overlap, least in ((5, 0.3, 0.4), (40, 0.5, -1), (3, 0.0, 2), (0, 0.5, 0)):
+        yield Node(f"boxes, {most} of a class", "NonMaxSuppression", {"b": corners, "s": random.random((2, 3, 40)).astype(np.float32), "m": scalar(most),
+                   "o": np.array([overlap], np.float32), "t": np.array([least], np.float32)}, opset=11)
+
+
+def regions():
+    """Regions of images that are pooled, convolutions whose places move, elements put back, and determinants."""
+    random = np.random.default_rng(41)
+    normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
+    x = normal(2, 3, 9, 7)
+    rois = np.array([[0, 0, 6, 5], [1.5, -2, 9, 3.25], [2, 2, 2, 2], [5, 6, 1, 1]], np.float32)
+    for ratio in (0, 2):
+        for mode in ("half_pixel", "output_half_pixel"):
+            yield Node(f"regions by {ratio}, {mode}", "RoiAlign", {"x": x, "r": rois, "b": np.array([0, 1, 1, 0], np.int64)}, terms=32, opset=16, output_height=3, output_width=2,
+                       sampling_ratio=ratio, spatial_scale=0.75, coordinate_transformation_mode=mode)
+    for size in (0, 1, 2, 3, 5, 8):
+        yield Node(f"determinants of {size} x {size}", "Det", {"x": normal(3, 2, size, size)}, terms=8 * size + 4, opset=11)
+    yield Node("determinants of known sizes", "Det", {"x": normal(4, 3, 3)}, terms=16, constants=("x",), opset=11)
+    for op, low, high in (("Sinh", -20, 20), ("Cosh", -20, 20), ("Asinh", -1e5, 1e5), ("Acosh", 1, 1e5), ("Atanh", -1, 1), ("Asin", -1, 1), ("Acos", -1, 1), ("Atan", -50, 50)):
+        for scale in (1e-3, 1):
+            values = random.uniform(low, high, (5, 41)) * (scale if op != "Acosh" else 1)
+            yield Node(f"{op} up to {high * scale}", op, {"x": (1 + (values - 1) * scale if op == "Acosh" else values).astype(np.float32)}, opset=9)
+    for places, size in ((np.array([[[[1, 7], [23, 29]], [[30, 39], [44, 59]]]], np.int64), None), (np.array([[[[1, 7], [23, 29]], [[40, 51], [60, 79]]]], np.int64), [1, 2, 8, 5])):
+        inputs = {"x": normal(1, 2, 2, 2), "i": places} | ({"s": np.array(size, np.int64)} if size else {})
+        yield Node(f"elements put back, to {size}", "MaxUnpool", inputs, constants=("s",), opset=11, kernel_shape=[4, 3], strides=[2, 2])
+
+
 def features():
     """What learns without networks, and counts of n-grams."""
     random = np.random.default_rng(23)
@@ -650,7 +731,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *features(), *strings(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
             for begin in range(0, len(same), SHARED):

@@ -28,10 +28,27 @@ struct TextValue {
 // length_resized is "the length of the resized tensor", floor(0.6 * 4) = 2: corners meet, and the last element is 4.
 // The file's values divide by 0.6 * 4 - 1, the length before it is rounded down, and end with 3.142857. So it is with
 // three of four places, 0, 1.5 and 3, between which a cubic gives the middle of what rises evenly.
+//
+// MaxUnpool has places "computed considering the tensor as flattened 1-D tensor", up to the product of the result's
+// sizes. The file counts them in a tensor of 4 x 4, which no input tells, and puts that into the result of 5 x 5.
+//
+// RoiAlign computes "the value of the sampled locations ... directly through bilinear interpolation", of which `max`
+// takes the greatest. The file has the greatest of the four products of a neighbour with its weight.
 static const std::vector<TextValue> &textValues() {
   static const std::vector<TextValue> values = {
       {"resize_downsample_scales_linear_align_corners", "Y", {1, 4}},
-      {"resize_downsample_scales_cubic_align_corners", "Y", {1, 2.5, 4, 7, 8.5, 10, 13, 14.5, 16}}};
+      {"resize_downsample_scales_cubic_align_corners", "Y", {1, 2.5, 4, 7, 8.5, 10, 13, 14.5, 16}},
+      {"maxunpool_export_with_output_shape", "y", {0, 0, 0, 0, 0, 5, 0, 6, 0, 0, 0, 0, 0,
+                                                   7, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+      {"roialign_mode_max",
+       "Y",
+       {0.567097, 0.528231, 0.458193, 0.658131, 0.645943, 0.71473,  0.659712, 0.691999, 0.747613, 0.430442, 0.317436,
+        0.504527, 0.877421, 0.94425,  0.592368, 0.647628, 0.610975, 0.964691, 0.604312, 0.951241, 0.681665, 0.842267,
+        0.902588, 0.401373, 0.465001, 0.40978,  0.55994,  0.498324, 0.461884, 0.6751,   0.54906,  0.8477,   0.582292,
+        0.439188, 0.863244, 0.367628, 0.55638,  0.693448, 0.690144, 0.908872, 0.73854,  0.8511,   0.725,    0.9406,
+        0.9144,   0.65266,  0.690868, 0.714816, 0.708808, 0.638344, 0.272372, 0.38842,  0.54464,  0.7836,   0.8496,
+        0.451044, 0.511748, 0.82252,  0.9946,   0.98432,  0.595736, 0.599556, 0.664088, 0.90196,  0.970808, 0.63268,
+        0.3784,   0.318852, 0.44506,  0.52738,  0.516296, 0.44052,  0.34926,  0.46974,  0.31802}}};
   return values;
 }
 

@@ -118,6 +118,9 @@ double compute(ExpOp, Floats v) { return std::exp(v.x); }
 double compute(LogOp, Floats v) { return std::log(v.x); }
 double compute(SinOp, Floats v) { return std::sin(v.x); }
 double compute(CosOp, Floats v) { return std::cos(v.x); }
+double compute(AsinOp, Floats v) { return std::asin(v.x); }
+double compute(AcosOp, Floats v) { return std::acos(v.x); }
+double compute(AtanOp, Floats v) { return std::atan(v.x); }
 double compute(TanhOp, Floats v) { return std::tanh(v.x); }
 double compute(ErfOp, Floats v) { return std::erf(v.x); }
 int64_t compute(NotOp, Ints v) { return v.type == ElementType::Bool ? int64_t(v.x == 0) : ~v.x; }

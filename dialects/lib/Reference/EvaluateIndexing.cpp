@@ -1,5 +1,7 @@
 #include "OpEvaluators.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace vx::reference {
@@ -154,6 +156,46 @@ static Result evaluateNonzero(NonzeroOp op, const HostTensor &input, llvm::Array
   return result;
 }
 
+/// Whether key `lhs` stands before key `rhs` and is not equal to it; the numbers are those of their first members.
+static bool isBefore(const HostTensor &keys, int64_t members, int64_t lhs, int64_t rhs, bool descending) {
+  auto isLess = [&](int64_t a, int64_t b) {
+    if (!isFloat(keys.getElementType()))
+      return isSigned(keys.getElementType())
+                 ? keys.getInt(a) < keys.getInt(b)
+                 : static_cast<uint64_t>(keys.getInt(a)) < static_cast<uint64_t>(keys.getInt(b));
+    double x = keys.getFloat(a), y = keys.getFloat(b);
+    return x < y || (!std::isnan(x) && std::isnan(y));
+  };
+  for (int64_t member = 0; member < members; ++member) {
+    if (isLess(lhs + member, rhs + member))
+      return !descending;
+    if (isLess(rhs + member, lhs + member))
+      return descending;
+  }
+  return false;
+}
+
+static Result evaluateMergeRuns(MergeRunsOp op, const HostTensor &keys, const HostTensor &places,
+                                const HostTensor &level) {
+  HostTensor result = places;
+  int64_t rows = places.getShape()[0], length = places.getShape()[1], members = keys.getShape()[2];
+  if (level.getInt(0) < 0)
+    return callError(op, "expects a level of at least 0, got " + llvm::Twine(level.getInt(0)));
+  int64_t run = int64_t(1) << std::min<int64_t>(level.getInt(0), 60);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t first = 0; first < length; first += std::min(2 * run, length)) {
+      int64_t middle = std::min(first + run, length), end = std::min(first + 2 * run, length);
+      int64_t left = first, right = middle;
+      for (int64_t at = first; at < end; ++at) {
+        auto key = [&](int64_t index) { return (row * length + places.getInt(row * length + index)) * members; };
+        bool takesRight =
+            left == middle || (right < end && isBefore(keys, members, key(right), key(left), op.getDescending()));
+        result.setInt(row * length + at, places.getInt(row * length + (takesRight ? right++ : left++)));
+      }
+    }
+  return result;
+}
+
 void addIndexingEvaluators(EvaluatorTable &table) {
   table.add<evaluateGather>();
   table.add<evaluateCheckIndices>();
@@ -161,6 +203,7 @@ void addIndexingEvaluators(EvaluatorTable &table) {
   table.add<evaluateUpdateSlice>();
   table.add<evaluateCountNonzero>();
   table.add<evaluateNonzero>();
+  table.add<evaluateMergeRuns>();
 }
 
 } // namespace vx::reference

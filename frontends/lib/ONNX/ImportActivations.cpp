@@ -11,6 +11,9 @@ static void importUnary(NodeImporter &n) {
   n.setOutput(0, n.emit<Op>(n.getTensor(0)));
 }
 
+static void importAcos(NodeImporter &n) { importUnary<AcosOp>(n); }
+static void importAsin(NodeImporter &n) { importUnary<AsinOp>(n); }
+static void importAtan(NodeImporter &n) { importUnary<AtanOp>(n); }
 static void importAbs(NodeImporter &n) { importUnary<AbsOp>(n); }
 static void importCeil(NodeImporter &n) { importUnary<CeilOp>(n); }
 static void importCos(NodeImporter &n) { importUnary<CosOp>(n); }
@@ -133,6 +136,9 @@ static void importShrink(NodeImporter &n) {
 
 static constexpr OpTableEntry activationsTable[] = {
     {"Abs", 6, newestOpset, importAbs, ""},
+    {"Acos", 7, newestOpset, importAcos, ""},
+    {"Asin", 7, newestOpset, importAsin, ""},
+    {"Atan", 7, newestOpset, importAtan, ""},
     {"Ceil", 6, newestOpset, importCeil, ""},
     {"Celu", 12, newestOpset, importCelu, "alpha"},
     {"Cos", 7, newestOpset, importCos, ""},

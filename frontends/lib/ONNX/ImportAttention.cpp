@@ -1,5 +1,6 @@
 // Attention, and the turning of its queries and keys by their places.
 #include "OpFunctions.h"
+#include "Subgraph.h"
 
 #include <cmath>
 #include <limits>
@@ -232,6 +233,23 @@ static Value computeSteps(NodeImporter &n, Value q, Value k, Value v, const Mask
   return contractHeads(n, n.cast(weights, elementOf(v)), v, 2);
 }
 
+/// Attention of operands of one type, in which the result is, with the dimensions of the query. `past`: how many keys
+/// stand before the query's first place.
+static Value emitAttention(NodeImporter &n, const Heads &q, const Heads &k, const Heads &v, const Masks &masks,
+                           double scale, float softcap, bool isCausal, DimAttr past) {
+  enum Role { batch, heads, length, depth };
+  Dims dims(4);
+  for (Role role : {batch, heads, length, depth})
+    dims[q.dims[role]] = (role == depth ? v : q).size(role);
+  Builder &b = n.builder;
+  return n.emitAs<AttentionOp>(
+      makeTensorType(dims, elementOf(q.value)), Type(), q.value, k.value, v.value, masks.takesPart, masks.bias,
+      b.getF64FloatAttr(scale), softcap != 0 ? b.getF64FloatAttr(softcap) : FloatAttr(),
+      isCausal ? b.getUnitAttr() : UnitAttr(), IntegerAttr(), isCausal && past.asConstant() != 0 ? past : DimAttr(),
+      UnitAttr(), b.getDenseI64ArrayAttr(q.dims), b.getDenseI64ArrayAttr(k.dims), b.getDenseI64ArrayAttr(v.dims),
+      b.getDenseI64ArrayAttr(q.dims));
+}
+
 static void importAttention(NodeImporter &n) {
   checkAttentionTypes(n);
   Heads q = readHeads(n, AttentionInput::query, "q_num_heads"), k = readHeads(n, AttentionInput::key, "kv_num_heads"),
@@ -294,16 +312,7 @@ static void importAttention(NodeImporter &n) {
   } else {
     if (!scale) // the op has a number; the query is scaled in the width of the scores and rounded once
       q.value = n.cast(scaleBy(n, n.cast(q.value, wide), emitDefaultScale(n, queryDepth, wide)), computed);
-    Dims dims(4);
-    for (Role role : {batch, heads, length, depth})
-      dims[q.dims[role]] = (role == depth ? v : q).size(role);
-    Builder &b = n.builder;
-    result = n.emitAs<AttentionOp>(
-        makeTensorType(dims, computed), Type(), q.value, k.value, v.value, masks.takesPart, masks.bias,
-        b.getF64FloatAttr(scale.value_or(1)), softcap != 0 ? b.getF64FloatAttr(softcap) : FloatAttr(),
-        isCausal ? b.getUnitAttr() : UnitAttr(), IntegerAttr(), isCausal && past.asConstant() != 0 ? past : DimAttr(),
-        UnitAttr(), b.getDenseI64ArrayAttr(q.dims), b.getDenseI64ArrayAttr(k.dims), b.getDenseI64ArrayAttr(v.dims),
-        b.getDenseI64ArrayAttr(q.dims));
+    result = emitAttention(n, q, k, v, masks, scale.value_or(1), softcap, isCausal, past);
   }
   result = n.cast(result, resultType);
   if (isFlat) {
@@ -312,6 +321,215 @@ static void importAttention(NodeImporter &n) {
   }
   n.setOutput(AttentionOutput::result, result);
 }
+
+//===-- FlexAttention -------------------------------------------------------------------------===//
+
+/// What the graph in an attribute makes of `value`; the value itself where there is no such attribute.
+static Value modify(NodeImporter &n, StringRef attribute, Value value) {
+  if (!n.hasAttribute(attribute))
+    return value;
+  const GraphProto &graph = n.getGraph(attribute);
+  if (graph.input_size() != 1 || graph.output_size() != 1)
+    throwInvalid("expects a graph with 1 input and 1 output as '" + attribute + "', got " + Twine(graph.input_size()) +
+                 " and " + Twine(graph.output_size()));
+  Value result;
+  OpBuilder::InsertPoint end;
+  {
+    Subgraph inner(n.model, /*isInline=*/true);
+    Entry entry{value.getType(), n.location};
+    entry.value = value;
+    inner.define(graph.input(0), std::move(entry));
+    inner.import(graph);
+    result = inner.getOutput(graph, 0);
+    end = n.builder.saveInsertionPoint();
+  }
+  n.builder.restoreInsertionPoint(end);
+  Dims got = vx::getDims(typeOf(result)), want = vx::getDims(typeOf(value));
+  bool fits = got.size() == want.size() && elementOf(result) == elementOf(value);
+  for (size_t d = 0; fits && d < got.size(); ++d)
+    fits = mayBeEqual(got[d], want[d]);
+  if (!fits)
+    throwInvalid("expects '" + attribute + "' to keep the type of its input: want " + describe(value.getType()) +
+                 ", got " + describe(result.getType()));
+  for (auto [have, wanted] : llvm::zip(got, want))
+    n.require(ConstraintKind::equal, have, wanted);
+  return result;
+}
+
+static void importFlexAttention(NodeImporter &n) {
+  Heads q{n.getTensor(0)}, k{n.getTensor(1)}, v{n.getTensor(2)};
+  Type resultType = elementOf(q.value);
+  for (unsigned input : {0, 1, 2})
+    if (RankedTensorType type = n.getTensorType(input);
+        type.getRank() != 4 || !isa<FloatType>(type.getElementType()) || type.getElementType() != resultType)
+      throwInvalid("expects floats of one type in 4 dimensions, got " + describe(q.value.getType()) + " and " +
+                   describe(type));
+  FloatType wide = resultType.isF64() ? FloatType(n.builder.getF64Type()) : n.builder.getF32Type();
+  FloatType softmaxType = wide;
+  if (n.hasAttribute("softmax_precision")) {
+    auto stated = getElementType(n.context, n.getInt("softmax_precision"), "'softmax_precision'");
+    softmaxType = dyn_cast<FloatType>(stated);
+    if (!softmaxType || softmaxType.getWidth() < 16)
+      throwInvalid("expects 'softmax_precision' to be a type of floats (1, 10, 11 or 16), got " +
+                   Twine(n.getInt("softmax_precision")));
+  }
+  if (softmaxType.isF64())
+    wide = softmaxType;
+  DimAttr headSize = q.size(3);
+  std::optional<double> scale;
+  if (n.hasAttribute("scale"))
+    scale = n.getFloat("scale");
+  else if (std::optional<int64_t> known = headSize.asConstant())
+    scale = *known == 0 ? 1 : 1 / std::sqrt(double(*known));
+  if (scale && !std::isfinite(*scale))
+    throwInvalid("expects 'scale' to be finite, got " + std::to_string(*scale));
+  bool isPlain = !n.hasAttribute("score_mod") && !n.hasAttribute("prob_mod");
+  if (isPlain && scale && softmaxType.getWidth() >= 32 && (!softmaxType.isF64() || resultType.isF64())) {
+    n.setOutput(0, emitAttention(n, q, k, v, {}, *scale, 0, /*isCausal=*/false, n.dim(0)));
+    return;
+  }
+  for (Heads *heads : {&q, &k, &v})
+    heads->value = n.cast(heads->value, wide);
+  Value scores = contractHeads(n, q.value, k.value, 3);
+  scores = scale ? n.emit<MulOp>(scores, n.splatLike(*scale, scores))
+                 : scaleBy(n, scores, emitDefaultScale(n, headSize, wide));
+  scores = modify(n, "score_mod", n.cast(scores, softmaxType));
+  Value shares = modify(n, "prob_mod", n.emit<SoftmaxOp>(scores, 3, /*log=*/false));
+  n.setOutput(0, n.cast(contractHeads(n, n.cast(shares, wide), v.value, 2), resultType));
+}
+
+//===-- LinearAttention -----------------------------------------------------------------------===//
+
+namespace {
+
+class LinearAttention {
+public:
+  explicit LinearAttention(NodeImporter &n) : n(n) {}
+
+  void import() {
+    readRule();
+    readShapes();
+    Type queryType = n.getTensorType(query).getElementType(), stateType = queryType;
+    if (n.hasInput(pastState))
+      stateType = n.getTensorType(pastState).getElementType();
+    wide = queryType.isF64() || stateType.isF64() ? Type(n.builder.getF64Type()) : Type(n.builder.getF32Type());
+    Dims stateDims = {batch, n.dim(heads), keySize, valueSize};
+    if (n.hasInput(pastState))
+      n.requireShape(pastState, stateDims);
+    Value state =
+        n.hasInput(pastState) ? n.cast(n.getTensor(pastState), wide) : n.splat(0, makeTensorType(stateDims, wide));
+    Value output = n.splat(0, makeTensorType({batch, length, n.dim(heads), n.dim(group), valueSize}, wide));
+    SmallVector<Value> last = emitCountedLoop(n, length, {state, output}, [&](DimAttr place, ValueRange values) {
+      Value next = advance(place, values[0]);
+      Value read =
+          n.emit<ContractOp>(take(query, place, {n.dim(heads), n.dim(group), keySize}), next, ArrayRef<int64_t>{0, 1},
+                             ArrayRef<int64_t>{0, 1}, ArrayRef<int64_t>(3), ArrayRef<int64_t>(2));
+      read = n.reshape(scaled(read), {batch, n.dim(1), n.dim(heads), n.dim(group), valueSize});
+      Value rest = n.emit<UpdateSliceOp>(values[1], n.emitList({place}), read, ArrayRef<int64_t>(1));
+      return SmallVector<Value>{next, rest};
+    });
+    Value packed = n.reshape(last[1], {batch, length, mulDims(n.dim(heads * group), valueSize)});
+    n.setOutput(0, n.cast(packed, queryType));
+    n.setOutput(1, n.cast(last[0], stateType));
+  }
+
+private:
+  enum Input : unsigned { query, key, value, pastState, decay, rate };
+
+  void readRule() {
+    std::string rule = n.getString("update_rule", "gated_delta");
+    if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
+      throwInvalid("expects 'update_rule' to be linear, gated, delta or gated_delta, got '" + rule + "'");
+    decays = rule == "gated" || rule == "gated_delta";
+    corrects = rule == "delta" || rule == "gated_delta";
+    for (auto [input, name, wants] : {std::tuple(decay, "decay", decays), std::tuple(rate, "beta", corrects)})
+      if (n.hasInput(input) != wants)
+        throwInvalid(Twine("expects ") + (wants ? "" : "no ") + "input '" + name + "' with 'update_rule' " + rule +
+                     ", got " + (wants ? "none" : "one"));
+    heads = n.getInt("kv_num_heads");
+    int64_t queryHeads = n.getInt("q_num_heads");
+    if (heads < 1 || queryHeads < 1 || queryHeads % heads != 0 || queryHeads > maxElements)
+      throwInvalid("expects 'q_num_heads' to be a multiple of 'kv_num_heads', both at least 1, got " +
+                   Twine(queryHeads) + " and " + Twine(heads));
+    group = queryHeads / heads;
+  }
+
+  void readShapes() {
+    for (Input input : {query, key, value, decay, rate}) {
+      if (!n.hasInput(input))
+        continue;
+      RankedTensorType type = n.getTensorType(input);
+      if (type.getRank() != 3 || !isa<FloatType>(type.getElementType()) ||
+          type.getElementType() != n.getTensorType(query).getElementType())
+        throwInvalid("expects floats of one type in 3 dimensions, got " + describe(n.getTensorType(query)) + " and " +
+                     describe(type));
+    }
+    Dims dims = n.getDims(query);
+    batch = dims[0];
+    length = dims[1];
+    keySize = getHeadSize(n, n.getDims(key)[2], heads, "kv_num_heads");
+    valueSize = getHeadSize(n, n.getDims(value)[2], heads, "kv_num_heads");
+    n.requireShape(query, {batch, length, mulDims(n.dim(heads * group), keySize)});
+    for (Input input : {key, value, decay, rate})
+      if (n.hasInput(input))
+        n.requireShape(input, {batch, length, n.getDims(input)[2]});
+    if (decays) // a number for each head, or for each place of its keys
+      decaySize = getHeadSize(n, n.getDims(decay)[2], heads, "kv_num_heads");
+    double stated = n.getFloat("scale", 0.0f);
+    if (!std::isfinite(stated))
+      throwInvalid("expects 'scale' to be finite, got " + std::to_string(stated));
+    if (stated != 0)
+      scale = stated;
+    else if (std::optional<int64_t> known = keySize.asConstant())
+      scale = *known == 0 ? 1 : 1 / std::sqrt(double(*known));
+  }
+
+  /// What an input has at a place of the sequence, as [batch, sizes...].
+  Value take(Input input, DimAttr place, Dims sizes) {
+    Value tensor = n.getTensor(input);
+    Dims whole = vx::getDims(typeOf(tensor));
+    Value row = n.slice(tensor, {n.dim(0), place, n.dim(0)}, {batch, n.dim(1), whole[2]}, {1, 1, 1});
+    sizes.insert(sizes.begin(), batch);
+    return n.cast(n.reshape(row, sizes), wide);
+  }
+
+  Value scaled(Value read) {
+    return scale ? n.emit<MulOp>(read, n.splatLike(*scale, read))
+                 : scaleBy(n, read, emitDefaultScale(n, keySize, cast<FloatType>(wide)));
+  }
+
+  /// The state behind a place: [batch, heads, key size, value size].
+  Value advance(DimAttr place, Value state) {
+    Dims dims = vx::getDims(typeOf(state));
+    if (decays) {
+      Value share = n.emit<ExpOp>(take(decay, place, {n.dim(heads), decaySize, n.dim(1)}));
+      state = n.emit<MulOp>(state, n.broadcast(share, dims));
+    }
+    Value keys = take(key, place, {n.dim(heads), keySize}), values = take(value, place, {n.dim(heads), valueSize});
+    if (corrects) {
+      // What the state holds for the key already.
+      int64_t both[] = {0, 1};
+      Value held =
+          n.emit<ContractOp>(keys, state, ArrayRef(both), ArrayRef(both), ArrayRef<int64_t>(2), ArrayRef<int64_t>(2));
+      values = n.emit<SubOp>(values, held);
+      Value share = take(rate, place, {n.getDims(rate)[2], n.dim(1)});
+      values = n.emit<MulOp>(n.broadcast(share, vx::getDims(typeOf(values))), values);
+    }
+    Value product = n.emit<MulOp>(n.broadcastInDim(keys, dims, {0, 1, 2}), n.broadcastInDim(values, dims, {0, 1, 3}));
+    return n.emit<AddOp>(state, product);
+  }
+
+  NodeImporter &n;
+  bool decays = false, corrects = false;
+  int64_t heads = 0, group = 0; // of keys and values, and the heads of the query for each
+  DimAttr batch, length, keySize, valueSize, decaySize;
+  std::optional<double> scale; // nothing: of a size that only the call knows
+  Type wide;
+};
+
+} // namespace
+
+static void importLinearAttention(NodeImporter &n) { LinearAttention(n).import(); }
 
 //===-- RotaryEmbedding -----------------------------------------------------------------------===//
 
@@ -406,8 +624,15 @@ static void importRotaryEmbedding(NodeImporter &n) {
 static constexpr OpTableEntry attentionTable[] = {
     {"Attention", 23, newestOpset, importAttention,
      "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision"},
+    {"LinearAttention", 27, newestOpset, importLinearAttention,
+     "chunk_size kv_num_heads q_num_heads scale update_rule"},
     {"RotaryEmbedding", 23, newestOpset, importRotaryEmbedding, "interleaved num_heads rotary_embedding_dim"},
 };
 const llvm::ArrayRef<OpTableEntry> attentionOps = attentionTable;
+
+static constexpr OpTableEntry flexAttentionTable[] = {
+    {"FlexAttention", 1, newestPreviewOpset, importFlexAttention, "prob_mod scale score_mod softmax_precision"},
+};
+const llvm::ArrayRef<OpTableEntry> flexAttentionOps = flexAttentionTable;
 
 } // namespace vx::onnx

@@ -56,28 +56,33 @@ static Value cumulate(NodeImporter &n, Value value, const Cumulation &how, int l
   return n.slice(n.reshape(joined, {dims[0], padded, dims[2]}), low, dims, {1, 1, 1});
 }
 
-/// The numbers of elements before, along and behind the axis that only the data knows, computed by the program and read
-/// back. An axis that is none is below 0, which fails the call.
-static Dims bindAroundAxis(NodeImporter &n, ArrayRef<DimAttr> dims) {
+Value emitCumulativeSum(NodeImporter &n, Value list) {
+  DimAttr length = getDim(typeOf(list), 0);
+  Cumulation how{ReduceKind::sum, /*exclusive=*/false, /*reverse=*/false};
+  return n.reshape(cumulate(n, n.reshape(list, {n.dim(1), length, n.dim(1)}), how), length);
+}
+
+AroundAxis bindAroundAxis(NodeImporter &n, unsigned input, ArrayRef<DimAttr> dims) {
   Type i64 = n.builder.getI64Type();
   DimAttr rank = n.dim(dims.size());
   RankedTensorType listType = makeTensorType(rank, i64);
-  Value axis = n.reshape(n.cast(n.getTensor(1), i64), {}), zero = n.emitScalar(0, i64);
+  Value axis = n.reshape(n.cast(n.getTensor(input), i64), {}), zero = n.emitScalar(0, i64);
   Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, axis, zero);
   axis = n.emit<SelectOp>(isNegative, n.emit<AddOp>(axis, n.emitDim(rank, i64)), axis);
   // One that is too great is -1, as one that is too small is below 0.
   Value isTooGreat = n.emit<CompareOp>(ComparePredicate::ge, axis, n.emitDim(rank, i64));
   axis = n.emit<SelectOp>(isTooGreat, n.emitScalar(-1, i64), axis);
-  (void)n.bindSymbol(axis, n.proto.input(1));
+  std::string name = n.proto.input(input);
+  DimAttr place = n.bindSymbol(axis, name);
   Value places = n.emitAs<IotaOp>(listType, 0), list = n.emitList(dims), ones = n.splat(1, listType);
   Value spread = n.broadcastInDim(axis, rank, {});
   Dims around;
   for (auto [predicate, what] : {std::pair(ComparePredicate::lt, "before"), std::pair(ComparePredicate::eq, "along"),
                                  std::pair(ComparePredicate::gt, "behind")}) {
     Value counted = n.emit<SelectOp>(n.emit<CompareOp>(predicate, places, spread), list, ones);
-    around.push_back(n.bindSymbol(n.reduce(ReduceKind::prod, counted, 0), Twine(what) + "(" + n.proto.input(1) + ")"));
+    around.push_back(n.bindSymbol(n.reduce(ReduceKind::prod, counted, 0), Twine(what) + "(" + name + ")"));
   }
-  return around;
+  return {place, around[0], around[1], around[2]};
 }
 
 static void importCumulation(NodeImporter &n, ReduceKind kind) {
@@ -96,7 +101,8 @@ static void importCumulation(NodeImporter &n, ReduceKind kind) {
     ArrayRef<DimAttr> all = dims;
     around = {productOf(n.context, all.take_front(axis)), dims[axis], productOf(n.context, all.drop_front(axis + 1))};
   } else {
-    around = bindAroundAxis(n, dims);
+    AroundAxis bound = bindAroundAxis(n, 1, dims);
+    around = {bound.before, bound.along, bound.behind};
   }
   Cumulation how{kind, n.getFlag("exclusive", false), n.getFlag("reverse", false)};
   n.setOutput(0, n.reshape(cumulate(n, n.reshape(input, around), how), dims));

@@ -215,18 +215,8 @@ private:
   }
 
   void checkShape(unsigned input, ArrayRef<DimAttr> want) {
-    if (!n.hasInput(input))
-      return;
-    RankedTensorType type = n.getTensorType(input);
-    Dims got = vx::getDims(type);
-    bool fits = got.size() == want.size();
-    for (size_t d = 0; fits && d < got.size(); ++d)
-      fits = mayBeEqual(got[d], want[d]);
-    if (!fits)
-      throwInvalid("expects input " + Twine(input) + " of the shape " +
-                   describe(makeTensorType(want, type.getElementType())) + ", got " + describe(type));
-    for (auto [have, wanted] : llvm::zip(got, want))
-      n.require(ConstraintKind::equal, have, wanted);
+    if (n.hasInput(input))
+      n.requireShape(input, want);
   }
 
   /// One direction's part of an input, without that dimension; null for an input that is not there.
@@ -282,37 +272,21 @@ private:
     Value sequence;
     if (n.wantsOutput(0))
       sequence = n.splat(0, makeTensorType({length, batch, n.dim(hidden)}, elementOf(data)));
-    if (length.asConstant() == 1) {
-      advance(weights, projected, n.dim(0), states, sequence);
-      return sequence;
-    }
-
     SmallVector<Value> carried(states.begin(), states.end());
     if (sequence)
       carried.push_back(sequence);
-    SmallVector<Type> types(TypeRange{ValueRange(carried)});
-    DimAttr iteration = n.model.declareSymbol("iteration", true);
-    Value trips = n.emitDim(length, n.builder.getI64Type());
-    Region body;
-    {
-      OpBuilder::InsertionGuard guard(n.builder);
-      Block *block = n.builder.createBlock(&body, {}, types, SmallVector<Location>(types.size(), n.location));
-      SmallVector<Value> inner(block->args_begin(), block->args_begin() + cell.states);
-      Value all = sequence ? Value(block->getArguments().back()) : Value();
+    carried = emitCountedLoop(n, length, carried, [&](DimAttr iteration, ValueRange values) {
+      SmallVector<Value> inner(values.take_front(cell.states));
+      Value all = sequence ? values.back() : Value();
       advance(weights, projected, isReverse ? subDims(subDims(length, n.dim(1)), iteration) : iteration, inner, all);
-      SmallVector<Value> next = {n.emitScalar(1, n.builder.getI1Type())};
-      llvm::append_range(next, inner);
       if (all)
-        next.push_back(all);
-      YieldOp::create(n.builder, n.location, next);
-    }
-    OperationState state(n.location, LoopOp::getOperationName());
-    LoopOp::build(n.builder, state, TypeRange(types), trips, Value(), carried, iteration.getSymbol().getValue());
-    state.regions[0]->takeBody(body);
-    Operation *loop = n.finish(state);
-    for (auto [index, value] : llvm::enumerate(states))
-      value = loop->getResult(index);
-    return sequence ? Value(loop->getResults().back()) : Value();
+        inner.push_back(all);
+      return inner;
+    });
+    if (sequence)
+      sequence = carried.pop_back_val();
+    states.assign(carried.begin(), carried.end());
+    return sequence;
   }
 
   /// One place of the sequence.

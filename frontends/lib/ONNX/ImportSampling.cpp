@@ -1,5 +1,9 @@
-// Samples of images at points that data tells, and the grids of such points.
+// Samples of images at points that data tells, the grids of such points, and what is made of them: pooled regions, and
+// convolutions whose places move.
 #include "OpFunctions.h"
+#include "vx/Dialect/VX/Utils/Activations.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -60,15 +64,18 @@ public:
       : n(n), interpolation(interpolation), outside(outside), aligns(aligns) {}
 
   /// `image` is [batch, space..., channels], `coordinates` are of [batch, points], in places. Gives [batch, points,
-  /// channels], in the type of the coordinates.
-  Value sample(Value image, ArrayRef<Value> coordinates) {
+  /// channels], in the type of the coordinates. With `images`, i64 numbers from 0 on, each row of the coordinates is of
+  /// the image that its number says.
+  Value sample(Value image, ArrayRef<Value> coordinates, Value images = {}) {
     Dims dims = vx::getDims(typeOf(image));
     sizes = Dims(ArrayRef<DimAttr>(dims).drop_front().drop_back());
     pointDims = vx::getDims(typeOf(coordinates[0]));
     DimAttr places = productOf(n.context, sizes);
     rows = n.reshape(image, {mulDims(dims[0], places), dims.back()});
     Type i64 = n.builder.getI64Type();
-    first = n.emit<MulOp>(n.emitAs<IotaOp>(makeTensorType(pointDims, i64), 0), spread(places, i64));
+    Value number =
+        images ? n.broadcastInDim(images, pointDims, 0) : n.emitAs<IotaOp>(makeTensorType(pointDims, i64), 0);
+    first = n.emit<MulOp>(number, spread(places, i64));
     steps.resize(sizes.size());
     for (size_t d = 0; d < sizes.size(); ++d)
       steps[d] = getSteps(d, coordinates[d]);
@@ -245,9 +252,259 @@ static void importGridSample(NodeImporter &n) {
   n.setOutput(0, n.cast(n.reshape(n.transpose(samples, {0, 2, 1}), result), elementOf(image)));
 }
 
+//===-- RoiAlign ------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Regions of images, each cut into `bins` along both dimensions of space, of which a grid of points is sampled.
+class RegionPool {
+public:
+  explicit RegionPool(NodeImporter &n) : n(n) {}
+
+  void import() {
+    readInputs();
+    SmallVector<Value> coordinates;
+    for (int64_t d : {0, 1})
+      sides.push_back(getSide(d));
+    // [regions, bins, bins, points, points]
+    Dims grid = {regions, n.dim(bins[0]), n.dim(bins[1]), sides[0].points, sides[1].points};
+    Value isInside, isCounted;
+    auto both = [&](Value lhs, Value rhs) { return lhs ? n.emit<AndOp>(lhs, rhs) : rhs; };
+    DimAttr count = productOf(n.context, ArrayRef<DimAttr>(grid).drop_front());
+    for (int64_t d : {0, 1}) {
+      const Side &side = sides[d];
+      auto number = [&](int64_t axis) { return n.emitAs<IotaOp>(makeTensorType(grid, type), axis); };
+      auto ofRegions = [&](Value value) { return n.broadcastInDim(value, grid, 0); };
+      Value place = n.emit<DivOp>(emitShifted(n, number(3 + d), 0.5), ofRegions(side.counted));
+      place = n.emit<MulOp>(n.emit<AddOp>(number(1 + d), place), ofRegions(side.bin));
+      place = n.emit<AddOp>(ofRegions(side.start), place);
+      Value size = n.broadcastInDim(n.emitDim(space[d], type), grid, {});
+      isInside = both(isInside, n.emit<CompareOp>(ComparePredicate::ge, place, n.splatLike(-1, place)));
+      isInside = both(isInside, n.emit<CompareOp>(ComparePredicate::le, place, size));
+      isCounted = both(isCounted, n.emit<CompareOp>(ComparePredicate::lt, number(3 + d), ofRegions(side.counted)));
+      coordinates.push_back(n.reshape(place, {regions, count}));
+    }
+    Sampler sampler(n, Interpolation::Linear, Outside::Border, /*aligns=*/true);
+    Value samples = sampler.sample(n.transpose(n.getTensor(0), {0, 2, 3, 1}), coordinates, images);
+    grid.push_back(channels);
+    samples = n.reshape(samples, grid);
+    auto mask = [&](Value condition, double other) {
+      condition = n.broadcastInDim(condition, grid, {0, 1, 2, 3, 4});
+      samples = n.emit<SelectOp>(condition, samples, n.splatLike(other, samples));
+    };
+    mask(isInside, 0);
+    Value pooled, size = n.emit<MulOp>(sides[0].counted, sides[1].counted);
+    Value hasPoints = n.emit<CompareOp>(ComparePredicate::gt, size, n.splatLike(0, size));
+    if (isMax) {
+      mask(isCounted, -std::numeric_limits<double>::infinity());
+      pooled = n.reduce(ReduceKind::max, samples, {3, 4});
+    } else {
+      mask(isCounted, 0);
+      pooled = n.reduce(ReduceKind::sum, samples, {3, 4});
+      pooled = n.emit<DivOp>(pooled, n.broadcastInDim(size, vx::getDims(typeOf(pooled)), 0));
+    }
+    Dims dims = vx::getDims(typeOf(pooled));
+    pooled = n.emit<SelectOp>(n.broadcastInDim(hasPoints, dims, 0), pooled, n.splatLike(0, pooled));
+    n.setOutput(0, n.cast(n.transpose(pooled, {0, 3, 1, 2}), n.getTensorType(0).getElementType()));
+  }
+
+private:
+  /// A dimension of space of all regions: where they start, how long a bin is, and into how many points one is cut, of
+  /// each region and at most.
+  struct Side {
+    Value start, bin, counted;
+    DimAttr points;
+  };
+
+  void readInputs() {
+    RankedTensorType image = n.getTensorType(0), corners = n.getTensorType(1), numbers = n.getTensorType(2);
+    Type element = image.getElementType();
+    if (image.getRank() != 4 || !isa<FloatType>(element) || corners.getElementType() != element)
+      throwInvalid("expects images of 4 dimensions and regions, of floats of one type, got " + describe(image) +
+                   " and " + describe(corners));
+    if (numbers.getRank() != 1 || !numbers.getElementType().isSignlessInteger(64))
+      throwInvalid("expects a list of i64 as input 2, got " + describe(numbers));
+    regions = vx::getDim(numbers, 0);
+    n.requireShape(1, {regions, n.dim(4)});
+    channels = getDim(image, 1);
+    space = {getDim(image, 2), getDim(image, 3)};
+    std::string mode = n.getString("mode", "avg");
+    if (mode != "avg" && mode != "max")
+      throwInvalid("expects 'mode' to be avg or max, got '" + mode + "'");
+    isMax = mode == "max";
+    std::string transformation =
+        n.getString("coordinate_transformation_mode", n.version < 16 ? "output_half_pixel" : "half_pixel");
+    if (transformation != "half_pixel" && transformation != "output_half_pixel")
+      throwInvalid("expects 'coordinate_transformation_mode' to be half_pixel or output_half_pixel, got '" +
+                   transformation + "'");
+    isHalfPixel = transformation == "half_pixel";
+    for (StringRef name : {"output_height", "output_width"}) {
+      bins.push_back(n.getInt(name, 1));
+      if (bins.back() < 1)
+        throwInvalid("expects '" + name + "' to be at least 1, got " + Twine(bins.back()));
+    }
+    ratio = n.getInt("sampling_ratio", 0);
+    if (ratio < 0)
+      throwInvalid("expects 'sampling_ratio' to be at least 0, got " + Twine(ratio));
+    images = n.emit<CheckIndicesOp>(n.getTensor(2), n.toArray(getDim(image, 0)));
+    rois = emitScaled(n, n.widen(n.getTensor(1)), n.getFloat("spatial_scale", 1.0f));
+    type = elementOf(rois);
+    if (isHalfPixel)
+      rois = emitShifted(n, rois, -0.5);
+  }
+
+  Side getSide(int64_t d) {
+    // x of the first corner, y of it, and those of the last one.
+    auto column = [&](int64_t which) {
+      return n.reshape(n.slice(rois, {n.dim(0), n.dim(which)}, {regions, n.dim(1)}, {1, 1}), regions);
+    };
+    Side side;
+    side.start = column(1 - d);
+    Value length = n.emit<SubOp>(column(3 - d), side.start);
+    if (!isHalfPixel) // at least a place, as the older versions have it
+      length = n.emit<MaxOp>(length, n.splatLike(1, length));
+    side.bin = emitScaled(n, length, 1.0 / double(bins[d]));
+    if (ratio > 0) {
+      side.counted = n.splatLike(double(ratio), length);
+      side.points = n.dim(ratio);
+      return side;
+    }
+    side.counted = n.emit<CeilOp>(n.emit<DivOp>(length, n.splatLike(double(bins[d]), length)));
+    side.counted = n.emit<MaxOp>(side.counted, n.splatLike(0, side.counted));
+    Value most = n.reduce(ReduceKind::max, n.cast(side.counted, n.builder.getI64Type()), int64_t(0));
+    most = n.emit<MaxOp>(most, n.splatLike(0, most)); // of no region
+    side.points = n.bindSymbol(most, n.proto.output(0) + (d == 0 ? ".rows" : ".columns"));
+    return side;
+  }
+
+  NodeImporter &n;
+  DimAttr regions, channels;
+  SmallVector<DimAttr> space;
+  SmallVector<int64_t> bins;
+  SmallVector<Side> sides;
+  bool isMax = false, isHalfPixel = false;
+  int64_t ratio = 0;
+  Value rois, images;
+  Type type;
+};
+
+} // namespace
+
+static void importRoiAlign(NodeImporter &n) { RegionPool(n).import(); }
+
+//===-- DeformConv ----------------------------------------------------------------------------===//
+
+static void importDeformConv(NodeImporter &n) {
+  Value input = n.getTensor(0), filter = n.getTensor(1), offset = n.getTensor(2);
+  Dims dims = n.getDims(0), filterDims = n.getDims(1), offsetDims = n.getDims(2);
+  Type element = elementOf(input);
+  if (!isa<FloatType>(element) || elementOf(filter) != element || elementOf(offset) != element || dims.size() < 3 ||
+      filterDims.size() != dims.size() || offsetDims.size() != dims.size())
+    throwInvalid("expects an input, a filter and offsets of floats of one type and rank, 3 or more, got " +
+                 describe(input.getType()) + ", " + describe(filter.getType()) + " and " + describe(offset.getType()));
+  int64_t count = dims.size() - 2, groups = n.getInt("group", 1), parts = n.getInt("offset_group", 1);
+  if (groups < 1 || parts < 1)
+    throwInvalid("expects 'group' and 'offset_group' of at least 1, got " + Twine(groups) + " and " + Twine(parts));
+  ArrayRef<DimAttr> kernel = ArrayRef<DimAttr>(filterDims).drop_front(2), space = ArrayRef<DimAttr>(dims).drop_front(2),
+                    places = ArrayRef<DimAttr>(offsetDims).drop_front(2);
+  if (std::optional<SmallVector<int64_t>> stated = n.getInts("kernel_shape")) {
+    Dims want = {filterDims[0], filterDims[1]};
+    llvm::append_range(want, llvm::map_range(*stated, [&](int64_t size) { return n.dim(size); }));
+    n.requireShape(1, want);
+  }
+  SmallVector<int64_t> strides = getWindowList(n, "strides", count, 1, 1),
+                       dilations = getWindowList(n, "dilations", count, 1, 1),
+                       pads = getWindowList(n, "pads", 2 * count, 0, 0);
+  DimAttr batch = dims[0], taps = productOf(n.context, kernel), points = productOf(n.context, places);
+  DimAttr ofGroup = floorDivDims(dims[1], n.dim(groups)), ofPart = floorDivDims(dims[1], n.dim(parts)),
+          results = floorDivDims(filterDims[0], n.dim(groups));
+  for (auto [size, divisor] : {std::pair(dims[1], groups), std::pair(dims[1], parts), std::pair(filterDims[0], groups)})
+    n.require(ConstraintKind::multiple, size, n.dim(divisor));
+  Dims wantFilter = {filterDims[0], ofGroup}, wantOffset = {batch, mulDims(n.dim(parts * count), taps)};
+  llvm::append_range(wantFilter, kernel);
+  for (int64_t d = 0; d < count; ++d) {
+    DimAttr reach = addDims(mulDims(subDims(kernel[d], n.dim(1)), n.dim(dilations[d])), n.dim(1));
+    DimAttr room = subDims(addDims(space[d], n.dim(pads[d] + pads[count + d])), reach);
+    wantOffset.push_back(addDims(floorDivDims(room, n.dim(strides[d])), n.dim(1)));
+  }
+  n.requireShape(1, wantFilter);
+  n.requireShape(2, wantOffset);
+
+  // [batch, parts, kernel..., coordinates, places...]
+  Dims offsetParts = {batch, n.dim(parts)};
+  llvm::append_range(offsetParts, kernel);
+  offsetParts.push_back(n.dim(count));
+  llvm::append_range(offsetParts, places);
+  offset = n.reshape(n.widen(offset), offsetParts);
+  Type type = elementOf(offset);
+  Value mask;
+  if (n.hasInput(4)) {
+    Dims maskDims = {batch, mulDims(n.dim(parts), taps)};
+    llvm::append_range(maskDims, places);
+    n.requireShape(4, maskDims);
+    Dims split = {batch, n.dim(parts), taps, points};
+    mask = n.transpose(n.reshape(n.widen(n.getTensor(4)), split), {0, 3, 2, 1});
+  }
+  // Of the kernel's places at each of the result's: [batch, places..., kernel...].
+  Dims all = {batch};
+  llvm::append_range(all, places);
+  llvm::append_range(all, kernel);
+  auto last = llvm::to_vector(llvm::seq<int64_t>(0, count + 2));
+  std::rotate(last.begin() + 1, last.begin() + 2, last.end()); // channels to the end
+  Value image = n.transpose(input, last);
+  SmallVector<Value> columns;
+  for (int64_t part = 0; part < parts; ++part) {
+    SmallVector<Value> coordinates;
+    for (int64_t d = 0; d < count; ++d) {
+      Dims starts(offsetParts.size(), n.dim(0)), sizes = offsetParts, own = {batch};
+      starts[1] = n.dim(part);
+      starts[2 + count] = n.dim(d);
+      sizes[1] = sizes[2 + count] = n.dim(1);
+      llvm::append_range(own, kernel);
+      llvm::append_range(own, places);
+      Value moved = n.reshape(n.slice(offset, starts, sizes, SmallVector<int64_t>(sizes.size(), 1)), own);
+      auto order = llvm::to_vector(llvm::seq<int64_t>(1, 1 + 2 * count));
+      std::rotate(order.begin(), order.begin() + count, order.end());
+      order.insert(order.begin(), 0);
+      moved = n.transpose(moved, order);
+      RankedTensorType grid = makeTensorType(all, type);
+      Value place = emitShifted(n, emitScaled(n, n.emitAs<IotaOp>(grid, 1 + d), double(strides[d])), -double(pads[d]));
+      place = n.emit<AddOp>(place, emitScaled(n, n.emitAs<IotaOp>(grid, 1 + count + d), double(dilations[d])));
+      coordinates.push_back(n.reshape(n.emit<AddOp>(place, moved), {batch, mulDims(points, taps)}));
+    }
+    Dims starts(dims.size(), n.dim(0)), sizes = vx::getDims(typeOf(image));
+    starts.back() = mulDims(n.dim(part), ofPart);
+    sizes.back() = ofPart;
+    Value own = n.slice(image, starts, sizes, SmallVector<int64_t>(sizes.size(), 1));
+    Sampler sampler(n, Interpolation::Linear, Outside::Zeros, /*aligns=*/true);
+    Value column = n.reshape(sampler.sample(own, coordinates), {batch, points, taps, n.dim(1), ofPart});
+    columns.push_back(column);
+  }
+  Value column = columns.size() == 1 ? columns[0] : n.emit<ConcatOp>(ValueRange(columns), 3);
+  if (mask)
+    column = n.emit<MulOp>(column, n.broadcastInDim(mask, vx::getDims(typeOf(column)), {0, 1, 2, 3}));
+  column = n.reshape(column, {batch, points, taps, n.dim(groups), ofGroup});
+  Value factors = n.reshape(n.widen(filter), {n.dim(groups), results, ofGroup, taps});
+  int64_t summed[] = {2, 4}, factorSummed[] = {3, 2};
+  Value product = n.emit<ContractOp>(column, factors, ArrayRef<int64_t>(3), ArrayRef<int64_t>(0), ArrayRef(summed),
+                                     ArrayRef(factorSummed)); // [groups, batch, points, results]
+  product = n.transpose(product, {1, 0, 3, 2});
+  Dims result = {batch, filterDims[0]};
+  llvm::append_range(result, places);
+  product = n.reshape(product, result);
+  if (n.hasInput(3)) {
+    n.requireShape(3, filterDims[0]);
+    product = n.emit<AddOp>(product, n.broadcastInDim(n.widen(n.getTensor(3)), result, 1));
+  }
+  n.setOutput(0, n.cast(product, element));
+}
+
 static constexpr OpTableEntry samplingTable[] = {
     {"AffineGrid", 20, newestOpset, importAffineGrid, "align_corners"},
+    {"DeformConv", 19, newestOpset, importDeformConv, "dilations group kernel_shape offset_group pads strides"},
     {"GridSample", 16, newestOpset, importGridSample, "align_corners mode padding_mode"},
+    {"RoiAlign", 10, newestOpset, importRoiAlign,
+     "coordinate_transformation_mode@16 mode output_height output_width sampling_ratio spatial_scale"},
 };
 const llvm::ArrayRef<OpTableEntry> samplingOps = samplingTable;
 

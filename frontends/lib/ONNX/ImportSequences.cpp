@@ -70,16 +70,20 @@ static void importSequenceInsert(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceInsertOp>(type, sequence, value, position));
 }
 
-static void importSequenceAt(NodeImporter &n) {
-  SequenceType type = getSequenceType(n, 0);
-  auto element = dyn_cast<RankedTensorType>(type.getElementType());
+Value emitSequenceAt(NodeImporter &n, Value sequence, Value position, StringRef name) {
+  auto element = dyn_cast<RankedTensorType>(cast<SequenceType>(sequence.getType()).getElementType());
   if (!element)
-    throwUnsupported("expects a sequence whose tensors have one known rank, got " + describe(type));
-  Value position = getPosition(n, 1), sequence = n.getInput(0);
+    throwUnsupported("expects a sequence whose tensors have one known rank, got " + describe(sequence.getType()));
   Dims dims;
   for (int64_t i = 0; i < element.getRank(); ++i)
-    dims.push_back(element.isDynamicDim(i) ? n.model.declareSize(n.proto.output(0), i) : n.dim(element.getDimSize(i)));
-  n.setOutput(0, n.emitAs<SequenceAtOp>(makeTensorType(dims, element.getElementType()), sequence, position));
+    dims.push_back(element.isDynamicDim(i) ? n.model.declareSize(name, i) : n.dim(element.getDimSize(i)));
+  return n.emitAs<SequenceAtOp>(makeTensorType(dims, element.getElementType()), sequence, position);
+}
+
+static void importSequenceAt(NodeImporter &n) {
+  (void)getSequenceType(n, 0);
+  Value position = getPosition(n, 1);
+  n.setOutput(0, emitSequenceAt(n, n.getInput(0), position, n.proto.output(0)));
 }
 
 static void importSequenceErase(NodeImporter &n) {

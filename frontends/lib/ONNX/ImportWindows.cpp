@@ -19,8 +19,7 @@ struct Window {
 /// Strides, pads and the like of real models are far below this; the bound keeps products in 64 bits.
 static constexpr int64_t maxWindow = int64_t(1) << 31;
 
-static SmallVector<int64_t> getWindowList(NodeImporter &n, StringRef name, size_t count, int64_t otherwise,
-                                          int64_t least) {
+SmallVector<int64_t> getWindowList(NodeImporter &n, StringRef name, size_t count, int64_t otherwise, int64_t least) {
   std::optional<SmallVector<int64_t>> listed = n.getInts(name);
   if (!listed || listed->empty())
     return SmallVector<int64_t>(count, otherwise);

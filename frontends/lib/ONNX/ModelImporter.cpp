@@ -94,6 +94,8 @@ void ModelImporter::define(StringRef name, Entry entry) {
 Value ModelImporter::materialize(Entry &entry) {
   if (entry.value)
     return entry.value;
+  if (entry.isNone)
+    throwUnsupported("expects a value, got an optional without one");
   if (!entry.constant) {
     Value value = materializeContents(entry);
     if (builder.getInsertionBlock() == entry.block)
@@ -167,6 +169,18 @@ void ModelImporter::withdrawSymbols(size_t mark) {
     symbol.erase();
   }
   lastSymbol = freshSymbols.empty() ? nullptr : freshSymbols.back();
+}
+
+StringRef ModelImporter::declareCounter() {
+  if (!counter) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    counter = VariableOp::create(builder, module.getLoc(), builder.getStringAttr("random_draws"),
+                                 TypeAttr::get(RankedTensorType::get({}, builder.getI64Type())), ElementsAttr(),
+                                 VariableRoleAttr::get(context, VariableRole::counter), StringAttr(), InitAttr(),
+                                 FlatSymbolRefAttr(), IntegerAttr());
+  }
+  return counter.getSymName();
 }
 
 llvm::StringSet<> ModelImporter::getSymbolsAfter(size_t mark) const {
@@ -258,7 +272,9 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     return SequenceType::get(context, RankedTensorType::get(shape, elementType));
   }
   case TypeProto::kOptionalType:
-    throwUnsupported("'" + name + "' is an optional, want a tensor or a sequence");
+    if (type.optional_type().elem_type().value_case() != TypeProto::kTensorType)
+      throwUnsupported("'" + name + "' is an optional of what is not a tensor");
+    return OptionalType::get(context, importType(type.optional_type().elem_type(), name));
   case TypeProto::kMapType:
     throwUnsupported("'" + name + "' is a map, want a tensor or a sequence");
   case TypeProto::kSparseTensorType:

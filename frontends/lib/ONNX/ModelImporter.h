@@ -46,6 +46,8 @@ struct Entry {
   std::string constantName;
   /// A sequence that no tensor was inserted into: its element type is not binding yet.
   bool isEmptySequence = false;
+  /// An optional that holds nothing.
+  bool isNone = false;
   /// Why an output that its op may leave out is not made; the first to read it fails.
   std::string unavailable;
 
@@ -121,6 +123,8 @@ public:
   void withdrawSymbols(size_t mark);
   llvm::StringSet<> getSymbolsAfter(size_t mark) const;
   bool isDataDependent(mlir::StringAttr symbol) const { return dataDependent.contains(symbol.getValue()); }
+  /// The name of a variable of the module, an i64 that starts at 0; made when it is first asked for.
+  llvm::StringRef declareCounter();
 
   // Graphs.
   /// A function of the module without nodes: its inputs are entries of `top`, which becomes the current scope.
@@ -170,6 +174,7 @@ private:
   std::string fileName;
   ImportReport &report;
   mlir::ModuleOp module;
+  VariableOp counter; // null until asked for
   llvm::StringMap<int64_t> opsets;
   std::vector<std::string> diagnostics;
   llvm::DenseMap<mlir::Block *, mlir::Operation *> lastConstants;

@@ -34,6 +34,17 @@ RankedTensorType NodeImporter::getTensorType(unsigned index) {
   return type;
 }
 
+void NodeImporter::requireShape(unsigned index, ArrayRef<DimAttr> dims) {
+  RankedTensorType type = getTensorType(index);
+  Dims got = vx::getDims(type);
+  if (got.size() != dims.size() ||
+      !llvm::all_of(llvm::zip(got, dims), [](auto pair) { return mayBeEqual(std::get<0>(pair), std::get<1>(pair)); }))
+    throwInvalid("expects input " + Twine(index) + " of the shape " +
+                 describe(makeTensorType(dims, type.getElementType())) + ", got " + describe(type));
+  for (auto [have, wanted] : llvm::zip(got, dims))
+    require(ConstraintKind::equal, have, wanted);
+}
+
 Value NodeImporter::getTensor(unsigned index) {
   (void)getTensorType(index);
   return getInput(index);

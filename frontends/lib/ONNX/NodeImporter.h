@@ -30,6 +30,8 @@ public:
   mlir::Value getTensor(unsigned index);
   mlir::RankedTensorType getTensorType(unsigned index);
   Dims getDims(unsigned index) { return vx::getDims(getTensorType(index)); }
+  /// Throws for another shape, and has the call check what is known to it alone.
+  void requireShape(unsigned index, llvm::ArrayRef<DimAttr> dims);
   /// The elements of an integer input where they are known as expressions.
   std::optional<Dims> getContents(unsigned index) { return getContents(getEntry(index)); }
   static std::optional<Dims> getContents(Entry &entry);

@@ -28,6 +28,25 @@ int64_t getNormPower(NodeImporter &n);
 mlir::Value emitRootOfPowers(NodeImporter &n, mlir::Value sum, int64_t p);
 /// The element type of a sequence that holds tensors of both types: dimensions that differ become unknown.
 mlir::TensorType joinElementTypes(mlir::TensorType lhs, mlir::TensorType rhs);
+/// The `count` numbers of at least `least` in an attribute of windows, all of them `otherwise` where the node has none.
+llvm::SmallVector<int64_t> getWindowList(NodeImporter &n, llvm::StringRef name, size_t count, int64_t otherwise,
+                                         int64_t least);
+/// A tensor of a sequence; its sizes that the sequence's type does not know become symbols named after `name`.
+mlir::Value emitSequenceAt(NodeImporter &n, mlir::Value sequence, mlir::Value position, llvm::StringRef name);
+/// The sums of the elements of a list up to each one.
+mlir::Value emitCumulativeSum(NodeImporter &n, mlir::Value list);
+/// An axis that only the data knows, and the numbers of elements before, along and behind it.
+struct AroundAxis {
+  DimAttr axis, before, along, behind;
+};
+/// The axis in `input` of a tensor with these dimensions; all is computed by the program and read back. An axis that is
+/// none is below 0, which fails the call.
+AroundAxis bindAroundAxis(NodeImporter &n, unsigned input, llvm::ArrayRef<DimAttr> dims);
+/// The values behind `trips` iterations, which keep their types; without a loop where there is one iteration. `body`
+/// takes the number of the iteration and the values, and gives the next ones.
+llvm::SmallVector<mlir::Value>
+emitCountedLoop(NodeImporter &n, DimAttr trips, llvm::ArrayRef<mlir::Value> inits,
+                llvm::function_ref<llvm::SmallVector<mlir::Value>(DimAttr, mlir::ValueRange)> body);
 /// The places in a list of bools that are true, as a list as long as the data wants.
 mlir::Value emitPlacesOfTrue(NodeImporter &n, mlir::Value condition);
 bool isString(mlir::Type elementType);

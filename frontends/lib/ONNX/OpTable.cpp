@@ -7,12 +7,18 @@
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
-    &activationsOps, &arithmeticOps, &attentionOps,    &constantsOps,       &contractionsOps, &controlFlowOps,
-    &indexingOps,    &normsOps,      &quantizationOps, &recurrentOps,       &reductionsOps,   &resizeOps,
-    &sequencesOps,   &shapesOps,     &slicesOps,       &windowsOps,         &cumulativeOps,   &diagonalsOps,
-    &einsumOps,      &lossesOps,     &samplingOps,     &windowFunctionsOps, &ngramsOps,       &stringsOps};
+    &activationsOps,  &arithmeticOps,      &attentionOps,   &constantsOps,
+    &contractionsOps, &controlFlowOps,     &indexingOps,    &normsOps,
+    &quantizationOps, &recurrentOps,       &reductionsOps,  &resizeOps,
+    &sequencesOps,    &shapesOps,          &slicesOps,      &windowsOps,
+    &cumulativeOps,   &diagonalsOps,       &einsumOps,      &lossesOps,
+    &samplingOps,     &windowFunctionsOps, &ngramsOps,      &stringsOps,
+    &causalConvOps,   &fourierOps,         &hyperbolicsOps, &optionalsOps,
+    &randomsOps,      &determinantOps,     &unpoolingOps,   &nonMaxSuppressionOps,
+    &sortingOps};
 static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &treesOps};
-static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps};
+static const llvm::ArrayRef<OpTableEntry> *const previewTables[] = {&flexAttentionOps};
+static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps, &optimizersOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
 
 /// The names of a table entry's attributes in one version.
@@ -31,7 +37,8 @@ static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled,
 }
 
 bool isKnownDomain(llvm::StringRef domain) {
-  return domain.empty() || domain == mlDomain || domain == trainingDomain || domain == builderDomain;
+  return domain.empty() || domain == mlDomain || domain == previewDomain || domain == trainingDomain ||
+         domain == builderDomain;
 }
 
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
@@ -39,6 +46,8 @@ OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
   llvm::ArrayRef<const llvm::ArrayRef<OpTableEntry> *> ofDomain = tables;
   if (domain == mlDomain)
     ofDomain = mlTables;
+  else if (domain == previewDomain)
+    ofDomain = previewTables;
   else if (domain == trainingDomain)
     ofDomain = trainingTables;
   else if (domain == builderDomain)

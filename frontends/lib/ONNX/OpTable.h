@@ -15,6 +15,9 @@ constexpr int64_t newestTrainingOpset = 1;
 /// The domain of learning by other means than networks, and its newest version that is known here.
 constexpr llvm::StringLiteral mlDomain = "ai.onnx.ml";
 constexpr int64_t newestMlOpset = 5;
+/// The domain of what may become ONNX's, and its newest version that is known here.
+constexpr llvm::StringLiteral previewDomain = "ai.onnx.preview";
+constexpr int64_t newestPreviewOpset = 1;
 /// The domain of what recorded graphs have and ONNX has not (ImportRecorded.cpp); no file's.
 constexpr llvm::StringLiteral builderDomain = "vx.builder";
 constexpr int64_t newestBuilderOpset = 1;
@@ -38,9 +41,11 @@ struct OpTableEntry {
 extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attentionOps, constantsOps, contractionsOps,
     controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
     shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
-    windowFunctionsOps, ngramsOps, stringsOps;
-// Those of other domains: of learning by other means, of what trains, and of what is recorded.
-extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, trainingOps, recordedOps;
+    windowFunctionsOps, ngramsOps, stringsOps, causalConvOps, determinantOps, fourierOps, hyperbolicsOps, optionalsOps,
+    randomsOps, nonMaxSuppressionOps, sortingOps, unpoolingOps;
+// Those of other domains: of learning by other means, of what is new, of what trains, and of what is recorded.
+extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, flexAttentionOps, trainingOps, optimizersOps,
+    recordedOps;
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.

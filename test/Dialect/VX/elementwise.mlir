@@ -29,6 +29,12 @@ func.func @unary(%a: tensor<?x3xf32, #vx.enc<[n, 3]>>, %i: tensor<4xi32>, %b: te
   %11 = vx.tanh %10 : tensor<?x3xf32, #vx.enc<[n, 3]>>
   // CHECK: vx.erf
   %12 = vx.erf %11 : tensor<?x3xf32, #vx.enc<[n, 3]>>
+  // CHECK: vx.asin
+  %17 = vx.asin %12 : tensor<?x3xf32, #vx.enc<[n, 3]>>
+  // CHECK: vx.acos
+  %18 = vx.acos %17 : tensor<?x3xf32, #vx.enc<[n, 3]>>
+  // CHECK: vx.atan
+  %19 = vx.atan %18 : tensor<?x3xf32, #vx.enc<[n, 3]>>
   // CHECK: vx.not %{{.*}} : tensor<2xi1>
   %13 = vx.not %b : tensor<2xi1>
   // CHECK: vx.is_nan %{{.*}} : tensor<?x3xf32, #vx.enc<[n, 3]>>

@@ -70,6 +70,34 @@ def update_slice(name, dtype, dims, axes, index_type, part, low=0, high=None, **
     return update(name, "update_slice", dtype, dims, axes, index_type, [len(axes)], part, low, room, **more)
 
 
+def sort(name, dtype, dims, levels, make=None, descending=False, **more):
+    """Places that count from 0, in the order of their keys after as many levels as their number wants."""
+    kind, places, flag = tensor_type(dtype, dims), tensor_type("i64", dims[:2]), "descending " if descending else ""
+    text = f"  %p0 = vx.iota axis = 1 : {places}\n"
+    for level in range(levels):
+        text += f"  %l{level} = vx.constant dense<{level}> : tensor<i64>\n  %p{level + 1} = vx.merge_runs {flag}%x, %p{level} level(%l{level}) : {kind}, {places}\n"
+    return Case(name, {"x": Input(dtype, dims, make or any_values(dtype))}, text + f"  %z = vx.constant dense<0> : {tensor_type('i64', [])}\n"
+                f"  %b = vx.broadcast %z, [] : tensor<i64> -> {places}\n  %r = vx.add %p{levels}, %b : {places}, {places}", {"r": Result("i64", dims[:2], Exact())}, **more)
+
+
+def sorts():
+    for dtype in FLOATS + INTEGERS:
+        yield sort(f"merge_runs_{dtype}", dtype, [3, 37, 1], 6)
+    # Ties, NaN, tuples, one place and none, runs that are cut, many runs.
+    for descending in (False, True):
+        name = "descending" if descending else "ascending"
+        yield sort(f"merge_runs_ties_{name}", "i32", [2, 77, 1], 7, integers(0, 5), descending)
+        yield sort(f"merge_runs_special_{name}", "f32", [2, 65, 1], 7, special_floats(), descending)
+        yield sort(f"merge_runs_tuples_{name}", "i64", [2, 50, 3], 6, integers(0, 2), descending)
+        yield sort(f"merge_runs_one_level_{name}", "f32", [3, 33, 1], 1, uniform(), descending)
+    yield sort("merge_runs_one", "f32", [4, 1, 1], 1)
+    yield sort("merge_runs_none", "f32", [4, 0, 1], 1)
+    yield sort("merge_runs_no_member", "f32", [2, 9, 0], 2)
+    yield sort("merge_runs_large", "f32", [1, 5000, 1], 13, uniform())
+    yield sort("merge_runs_symbolic", "f32", ["r", "n", "m"], 7, integers(0, 9), header='vx.symbol "r"\nvx.symbol "n"\nvx.symbol "m"',
+               runs=[{"r": r, "n": n, "m": m} for r, n, m in ((1, 1, 1), (3, 17, 2), (2, 128, 1), (5, 0, 1), (4, 64, 5))])
+
+
 def updates():
     for kind, dtypes in (("set", FLOATS + INTEGERS + ("i1",)), ("add", FLOATS + INTEGERS)):
         for dtype in dtypes:
@@ -132,6 +160,7 @@ def nonzero(name, dtype, dims, make):
 
 def cases():
     yield from updates()
+    yield from sorts()
     for dtype in FLOATS + INTEGERS + ("i1",):
         yield gather(f"gather_{dtype}", dtype, [7, 3], "i64", [5], 0)
     for index_type in ("i32", "i64"):

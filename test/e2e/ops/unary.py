@@ -21,6 +21,9 @@ def cases():
             yield unary(op, dtype, [5, 7], special_floats(300.0), Ulp(0))
         for op in ("exp", "log", "sin", "cos", "tanh", "erf"):
             yield unary(op, dtype, [11, 13], special_floats(60.0, NEAR), Ulp(MATH[dtype]))
+        for op in ("asin", "acos"):
+            yield unary(op, dtype, [11, 13], special_floats(1.0, (0.5, -0.5, 1.0, -1.0, 0.99999, -0.99999, 1e-3, 0.4999, 0.5001)), Ulp(MATH[dtype]))
+        yield unary("atan", dtype, [11, 13], special_floats(4.0, (0.4375, 0.6875, 1.1875, 2.4375, 0.4374, 2.4376, 1e-3, 1e4, -1e4)), Ulp(MATH[dtype]))
         for op in ("is_nan", "is_inf"):
             yield unary(op, dtype, [17], special_floats(), Exact(), "i1")
     for dtype in INTEGERS:

@@ -4,7 +4,7 @@ import re
 import threading
 from collections import Counter
 
-ELEMENTWISE = """abs add and cast ceil compare cos div erf exp floor is_inf is_nan log max min mul neg not or pow rem round select sign sin sqrt sub tanh xor"""
+ELEMENTWISE = """abs acos add and asin atan cast ceil compare cos div erf exp floor is_inf is_nan log max min mul neg not or pow rem round select sign sin sqrt sub tanh xor"""
 MOVES = "broadcast concat gather iota pad random_bits slice transpose"
 # By target and strategy, the ops that may get it; "elementwise" is any such op that such a kernel begins or ends with.
 STRATEGIES = {

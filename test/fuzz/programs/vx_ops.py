@@ -312,16 +312,18 @@ def whole(g):
     return g.emit(op, [scaled], x.dtype, x.dims, same(op), -x.magnitude, x.magnitude)
 
 
-@generates("sqrt", "exp", "log", "sin", "cos", "tanh", "erf", weight=6)
+@generates("sqrt", "exp", "log", "sin", "cos", "tanh", "erf", "asin", "acos", "atan", weight=6)
 def transcendental(g):
-    op = g.pick(("sqrt", "exp", "log", "sin", "cos", "tanh", "erf"))
-    ranges = {"sqrt": (0, 1e6), "exp": (-30, 6), "log": (0.01, 1e6), "sin": (-60, 60), "cos": (-60, 60), "tanh": (-1e9, 1e9), "erf": (-1e9, 1e9)}
+    op = g.pick(("sqrt", "exp", "log", "sin", "cos", "tanh", "erf", "asin", "acos", "atan"))
+    ranges = {"sqrt": (0, 1e6), "exp": (-30, 6), "log": (0.01, 1e6), "sin": (-60, 60), "cos": (-60, 60), "tanh": (-1e9, 1e9), "erf": (-1e9, 1e9),
+              "asin": (-0.9, 0.9), "acos": (-0.9, 0.9), "atan": (-1e9, 1e9)}
     low, high = ranges[op]
-    own = {"sqrt": (0, 9), "log": (1, 9)}.get(op, (-4, 4))
+    own = {"sqrt": (0, 9), "log": (1, 9), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9)}.get(op, (-4, 4))
     x = g.find(lambda v: is_float(v) and low <= v.low and v.high <= high, low=own[0], high=own[1], dtype=g.pick(("f32",) * 5 + ("f16", "f64")))
     if op == "sqrt" and not x.exact and x.low < 0.01:
         return False  # an error of nearly 0 grows
-    span = {"sqrt": lambda: (math.sqrt(x.low), math.sqrt(x.high)), "exp": lambda: (0, math.exp(x.high)), "log": lambda: (math.log(x.low), math.log(x.high) + 0.01)}
+    span = {"sqrt": lambda: (math.sqrt(x.low), math.sqrt(x.high)), "exp": lambda: (0, math.exp(x.high)), "log": lambda: (math.log(x.low), math.log(x.high) + 0.01),
+            "asin": lambda: (-1.6, 1.6), "acos": lambda: (0, 3.2), "atan": lambda: (-1.6, 1.6)}
     lowest, highest = span.get(op, lambda: (-1, 1))()
     return g.emit(op, [x], x.dtype, x.dims, same(op), lowest, highest, False, inner=1, outer=3)
 
@@ -1148,6 +1150,20 @@ def updated_slice(g):
     return g.emit("update_slice", [x, start, u], x.dtype, x.dims,
                   lambda c: f"{c.r[0]} = vx.update_slice {c.o[0]}, {c.o[1]}, {c.o[2]} axes = [{axis}] : {c.t[0]}, {c.t[1]}, {c.t[2]}",
                   min(x.low, u.low), max(x.high, u.high), x.exact and u.exact, x.special or u.special)
+
+
+@generates("merge_runs")
+def merged(g):
+    """Places that some levels of a sort bring in order."""
+    keys = g.find(lambda v: len(v.dims) == 3 and g.known(v) and v.dtype in ("f32", "f16", "f64", "i32", "i64", "ui8") and v.exact, 0.6, exact=True)
+    if keys is None or len(keys.dims) != 3 or keys.dtype not in ("f32", "f16", "f64", "i32", "i64", "ui8"):
+        return False
+    dims, descending = keys.dims[:2], g.pick(("", "descending "))
+    places = g.emit("iota", [], "i64", dims, lambda c: f"{c.r[0]} = vx.iota axis = 1 : {c.rt[0]}", 0, 4 * ELEMENTS)
+    for level in range(g.random.randrange(1, 4)):
+        places = places and g.emit("merge_runs", [keys, places, g.splat("i64", [], level)], "i64", dims,
+                                   lambda c: f"{c.r[0]} = vx.merge_runs {descending}{c.o[0]}, {c.o[1]} level({c.o[2]}) : {c.t[0]}, {c.t[1]}", 0, 4 * ELEMENTS)
+    return places
 
 
 @generates("nonzero", "count_nonzero", "bind_symbol", weight=1.5)

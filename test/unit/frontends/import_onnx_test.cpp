@@ -135,7 +135,7 @@ TEST_F(ImportOnnx, ExternalDataComesFromTheModelsFolder) {
 
 TEST_F(ImportOnnx, ListsEveryNodeThatIsNotSupported) {
   NodeProto first = node("ImageDecoder", {"x"}, {"a"}), second = node("Unknown", {"a"}, {"b"}),
-            third = node("Det", {"x"}, {"c"});
+            third = node("Other", {"x"}, {"c"});
   first.set_name("first");
   second.set_name("");
   third.set_name("third");
@@ -152,7 +152,7 @@ TEST_F(ImportOnnx, ListsEveryNodeThatIsNotSupported) {
   report.print(stream);
   EXPECT_EQ(text, "model.onnx: node 'first' (ImageDecoder, ai.onnx 21) is not supported: the op is not imported\n"
                   "model.onnx: node 'Unknown_1' (Unknown, ai.onnx 21) is not supported: the op is not imported\n"
-                  "model.onnx: node 'third' (Det, ai.onnx 21) is not supported: the op is not imported\n"
+                  "model.onnx: node 'third' (Other, ai.onnx 21) is not supported: the op is not imported\n"
                   "model.onnx: 3 nodes are not supported\n");
 }
 

@@ -225,8 +225,6 @@ TEST(ImportControlFlow, ReasonsOfLoop) {
   expectInvalid(loop(f32({}), {}, {"x", "x"}), "expects a bool as output 0 of the body, got 'f32[]'");
   expectInvalid(loop(f32({4}), {node("SequenceConstruct", {"x"}, {"z"})}, {"go", "x", "z"}),
                 "expects tensors as scan outputs, got 'sequence of f32[4]'");
-  expectUnsupported(loop(f32({4}), {node("NonZero", {"x"}, {"z"})}, {"go", "x", "z"}),
-                    "expects scan outputs of one size in every iteration, got 'i64[1,z.shape[1]]'");
   expectInvalid(
       one(node("Loop", {"count"}, {"y"}, {attribute("body", branch("a"))}), {f32({4})}, {integers("count", {}, {3})}),
       "expects at least 2 inputs, got 1");

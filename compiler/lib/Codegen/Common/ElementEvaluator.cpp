@@ -828,6 +828,8 @@ bool ElementEvaluator::evaluateOp(Body &body, Operation &op) {
   }
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return evaluateIf(body, branch);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return evaluateFor(body, loop);
   if (isa<vxk::ReportFaultOp>(op))
     return reportFaults(body, op);
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
@@ -970,6 +972,49 @@ bool ElementEvaluator::evaluateIf(Body &body, scf::IfOp op) {
   }
   for (auto [result, value] : llvm::zip(op.getResults(), branch.getResults()))
     body.values[result] = {value, {}};
+  return true;
+}
+
+/// A loop that all lanes run as often.
+bool ElementEvaluator::evaluateFor(Body &body, scf::ForOp op) {
+  Location loc = op.getLoc();
+  SmallVector<Value> bounds, inits;
+  for (Value bound : {op.getLowerBound(), op.getUpperBound(), op.getStep()}) {
+    std::optional<LaneValue> value = lookup(body, bound);
+    if (!value)
+      return false;
+    if (value->isVarying())
+      return op.emitOpError() << "has bounds that differ from lane to lane", false;
+    bounds.push_back(value->index ? materialize(loc, *value->index) : value->value);
+  }
+  // What is carried is a vector as soon as lanes differ anywhere in this body.
+  auto toCarried = [&](Value value) { return body.isVarying ? toVector(loc, value) : value; };
+  auto toLanes = [&](Value value) -> LaneValue {
+    if (!getElementTypeOrSelf(value.getType()).isIndex())
+      return {value, {}};
+    return {{}, body.isVarying ? LaneIndex{{}, 0, value} : LaneIndex{value, 0, {}}};
+  };
+  for (Value init : op.getInitArgs()) {
+    std::optional<LaneValue> value = lookup(body, init);
+    if (!value)
+      return false;
+    inits.push_back(toCarried(value->index ? materialize(loc, *value->index) : value->value));
+  }
+  scf::ForOp loop = enterLoop(loc, bounds[0], bounds[1], bounds[2], inits);
+  SmallVector<Value> yielded;
+  {
+    llvm::SaveAndRestore<DenseMap<Value, LaneValue>> savedValues(body.values);
+    body.values[op.getInductionVar()] = {{}, LaneIndex{loop.getInductionVar(), 0, {}}};
+    for (auto [argument, value] : llvm::zip(op.getRegionIterArgs(), loop.getRegionIterArgs()))
+      body.values[argument] = toLanes(value);
+    if (!evaluateBlock(body, *op.getBody(), yielded))
+      return false;
+  }
+  for (Value &value : yielded)
+    value = toCarried(value);
+  leaveLoop(yielded);
+  for (auto [result, value] : llvm::zip(op.getResults(), loop.getResults()))
+    body.values[result] = toLanes(value);
   return true;
 }
 

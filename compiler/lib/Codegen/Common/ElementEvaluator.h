@@ -130,6 +130,7 @@ private:
   bool evaluateOp(Body &body, mlir::Operation &op);
   bool evaluateBlock(Body &body, mlir::Block &block, llvm::SmallVectorImpl<mlir::Value> &yielded);
   bool evaluateIf(Body &body, mlir::scf::IfOp op);
+  bool evaluateFor(Body &body, mlir::scf::ForOp op);
   bool evaluateIndexOp(Body &body, mlir::Operation &op);
   bool reportFaults(Body &body, mlir::Operation &op);
   std::optional<LaneValue> lookup(Body &body, mlir::Value value);

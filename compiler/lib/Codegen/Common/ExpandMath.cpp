@@ -87,6 +87,9 @@ void populateExpandMathPatterns(RewritePatternSet &patterns) {
   patterns.add<Expand<math::SinOp>>(context, unary<mathlib::sin>);
   patterns.add<Expand<math::CosOp>>(context, unary<mathlib::cos>);
   patterns.add<Expand<math::TanOp>>(context, unary<mathlib::tan>);
+  patterns.add<Expand<math::AsinOp>>(context, unary<mathlib::asin>);
+  patterns.add<Expand<math::AcosOp>>(context, unary<mathlib::acos>);
+  patterns.add<Expand<math::AtanOp>>(context, unary<mathlib::atan>);
   patterns.add<Expand<math::RsqrtOp>>(context, rsqrt);
 }
 

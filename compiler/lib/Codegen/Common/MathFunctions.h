@@ -21,6 +21,9 @@ Number erf(MathBuilder &m, Number x);
 Number sin(MathBuilder &m, Number x);
 Number cos(MathBuilder &m, Number x);
 Number tan(MathBuilder &m, Number x);
+Number asin(MathBuilder &m, Number x);
+Number acos(MathBuilder &m, Number x);
+Number atan(MathBuilder &m, Number x);
 
 } // namespace vx::mathlib
 

@@ -1,4 +1,5 @@
 // sin, cos, tan over the whole range: arguments are reduced with as many bits of 2/pi as they need (Payne and Hanek).
+// Their inverses, by a polynomial around 0 that the others are moved to.
 #include "MathCoefficients.h"
 #include "MathFunctions.h"
 #include <limits>
@@ -122,6 +123,68 @@ Number tan(MathBuilder &m, Number x) {
   Condition odd = (reduced.quadrant & 1) != 0;
   Number result = m.select(odd, -cosine, sine) / m.select(odd, sine, cosine);
   return m.select(m.copySign(m.number(1.0), x) < 0.0, -result, result);
+}
+
+namespace {
+
+/// What asin and acos have in common: asin(s) = s + s z A(z), z = s^2, for s of 0.5 at most. Above, s is the root of
+/// (1 - |x|) / 2, whose arc sine is half the arc cosine of |x|.
+struct Arc {
+  Number s, tail; // asin(s) = s + tail
+  Condition isLarge;
+};
+
+Arc getArc(MathBuilder &m, Number size) {
+  Condition isLarge = size > 0.5;
+  Number half = (1.0 - size) * 0.5;
+  Number z = m.select(isLarge, half, size * size);
+  Number s = m.select(isLarge, m.sqrt(half), size);
+  Number tail = s * (z * m.polynomial(z, VX_COEFFICIENTS(m, asinTail)));
+  // What the root was rounded by.
+  Number rest = m.fma(-s, s, half) / m.select(s == 0.0, m.number(1.0), s + s);
+  return {s, m.select(isLarge, tail + rest, tail), isLarge};
+}
+
+/// `factor` pi / 2 - (high + low), without a loss in the first difference.
+Number takeFromHalfPi(MathBuilder &m, double factor, Number high, Number low) {
+  Pair difference = m.sum(m.number(factor * halfPiHigh[m.isF64()]), -high);
+  return difference.high + (difference.low + (factor * halfPiLow[m.isF64()] - low));
+}
+
+} // namespace
+
+Number asin(MathBuilder &m, Number x) {
+  auto [s, tail, isLarge] = getArc(m, m.abs(x));
+  Number large = takeFromHalfPi(m, 1, s + s, tail + tail);
+  return m.copySign(m.select(isLarge, large, s + tail), x);
+}
+
+Number acos(MathBuilder &m, Number x) {
+  auto [s, tail, isLarge] = getArc(m, m.abs(x));
+  Condition isNegative = x < 0.0;
+  Number small = takeFromHalfPi(m, 1, m.copySign(s, x), m.copySign(tail, x));
+  Number twice = s + s, twiceTail = tail + tail;
+  Number large = m.select(isNegative, takeFromHalfPi(m, 2, twice, twiceTail), twice + twiceTail);
+  return m.select(isLarge, large, small);
+}
+
+Number atan(MathBuilder &m, Number x) {
+  // atan |x| = atan c + atan((|x| - c) / (1 + |x| c)), where c is 0, 1/2, 1, 3/2 or infinite.
+  constexpr double limits[] = {0x1.cp-2, 0x1.6p-1, 0x1.3p0, 0x1.38p1};
+  constexpr double centers[] = {0.5, 1.0, 1.5};
+  Number size = m.abs(x), numerator = size, denominator = m.number(1.0), high = m.number(0.0), low = m.number(0.0);
+  for (int i = 0; i < 4; ++i) {
+    Condition isAbove = size > limits[i];
+    Number nextNumerator = i == 3 ? m.number(-1.0) : size - centers[i];
+    Number nextDenominator = i == 3 ? size : m.fma(size, m.number(centers[i]), m.number(1.0));
+    numerator = m.select(isAbove, nextNumerator, numerator);
+    denominator = m.select(isAbove, nextDenominator, denominator);
+    high = m.select(isAbove, m.number(m.choose(atanHigh32[i], atanHigh64[i])), high);
+    low = m.select(isAbove, m.number(m.choose(atanLow32[i], atanLow64[i])), low);
+  }
+  Number u = numerator / denominator, z = u * u;
+  Number tail = m.fma(u * z, m.polynomial(z, VX_COEFFICIENTS(m, atanTail)), low);
+  return m.copySign(high + (u + tail), x);
 }
 
 } // namespace vx::mathlib

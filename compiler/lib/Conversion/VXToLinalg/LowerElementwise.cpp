@@ -72,6 +72,9 @@ Value computeElement(ExpOp, const Element &e) { return e.compute<math::ExpOp>();
 Value computeElement(LogOp, const Element &e) { return e.compute<math::LogOp>(); }
 Value computeElement(SinOp, const Element &e) { return e.compute<math::SinOp>(); }
 Value computeElement(CosOp, const Element &e) { return e.compute<math::CosOp>(); }
+Value computeElement(AsinOp, const Element &e) { return e.compute<math::AsinOp>(); }
+Value computeElement(AcosOp, const Element &e) { return e.compute<math::AcosOp>(); }
+Value computeElement(AtanOp, const Element &e) { return e.compute<math::AtanOp>(); }
 Value computeElement(TanhOp, const Element &e) { return e.compute<math::TanhOp>(); }
 Value computeElement(ErfOp, const Element &e) { return e.compute<math::ErfOp>(); }
 Value computeElement(NotOp, const Element &e) {

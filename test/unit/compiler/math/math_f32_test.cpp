@@ -40,7 +40,8 @@ const Case cases[] = {
     {"exp", std::exp, 1.25},  {"exp2", std::exp2, 1.25},  {"expm1", std::expm1, 2.0},     {"log", std::log, 1.0},
     {"log2", std::log2, 1.0}, {"log10", std::log10, 1.0}, {"log1p", std::log1p, 1.5},     {"sin", std::sin, 1.0},
     {"cos", std::cos, 1.0},   {"tan", std::tan, 2.5},     {"sinh", std::sinh, 2.0},       {"cosh", std::cosh, 2.0},
-    {"tanh", std::tanh, 1.5}, {"erf", std::erf, 1.5},     {"rsqrt", rsqrtReference, 1.5},
+    {"tanh", std::tanh, 1.5}, {"erf", std::erf, 1.5},     {"rsqrt", rsqrtReference, 1.5}, {"asin", std::asin, 1.0},
+    {"acos", std::acos, 1.0}, {"atan", std::atan, 1.0},
 };
 
 /// Every n-th of all 2^32 bit patterns. VX_MATH_STRIDE=1 tests all (minutes a function).

@@ -72,6 +72,9 @@ TEST(MathSpecial, unaryFunctions) {
   CHECK(sin);
   CHECK(cos);
   CHECK(tan);
+  CHECK(asin);
+  CHECK(acos);
+  CHECK(atan);
   CHECK(sinh);
   CHECK(cosh);
   CHECK(tanh);

@@ -50,6 +50,15 @@ void SinOp::buildPullback(Pullback &p) {
 void CosOp::buildPullback(Pullback &p) {
   giveUnary(p, [](auto g, auto x, auto) { return -(g * apply<SinOp>(x)); });
 }
+void AsinOp::buildPullback(Pullback &p) {
+  giveUnary(p, [](auto g, auto x, auto) { return g / apply<SqrtOp>((1 - x) * (x + 1)); });
+}
+void AcosOp::buildPullback(Pullback &p) {
+  giveUnary(p, [](auto g, auto x, auto) { return -(g / apply<SqrtOp>((1 - x) * (x + 1))); });
+}
+void AtanOp::buildPullback(Pullback &p) {
+  giveUnary(p, [](auto g, auto x, auto) { return g / (x * x + 1); });
+}
 void TanhOp::buildPullback(Pullback &p) {
   giveUnary(p, [](auto g, auto, auto y) { return g * (1 - y * y); });
 }

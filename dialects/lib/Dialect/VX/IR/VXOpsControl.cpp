@@ -267,10 +267,11 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return check(getResultTypes(), function.getResultTypes(), "result");
 }
 
-static LogicalResult verifyElement(Operation *op, SequenceType sequence, Type type) {
-  if (!areCompatibleTypes(sequence.getElementType(), type))
-    return op->emitOpError() << "expects tensors of the sequence's element type: want " << sequence.getElementType()
-                             << ", got " << type;
+static LogicalResult verifyElement(Operation *op, Type sequence, Type type) {
+  auto optional = dyn_cast<OptionalType>(sequence);
+  Type element = optional ? optional.getValueType() : cast<SequenceType>(sequence).getElementType();
+  if (!areCompatibleTypes(element, type))
+    return op->emitOpError() << "expects tensors of the sequence's element type: want " << element << ", got " << type;
   return success();
 }
 
@@ -284,7 +285,7 @@ LogicalResult SequenceInsertOp::verify() {
   if (!areCompatibleTypes(getSequence().getType(), getResult().getType()))
     return emitOpError() << "expects a result of the sequence's type: want " << getSequence().getType() << ", got "
                          << getResult().getType();
-  return verifyElement(*this, getSequence().getType(), getValue().getType()); // C1
+  return verifyElement(*this, getResult().getType(), getValue().getType()); // C1
 }
 LogicalResult SequenceAtOp::verify() {
   return verifyElement(*this, getSequence().getType(), getResult().getType()); // C1

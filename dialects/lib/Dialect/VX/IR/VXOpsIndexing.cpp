@@ -71,6 +71,26 @@ void CheckIndicesOp::collectConstraints(ConstraintCollector &collector) {
                         DimAttr::constant(getContext(), getSizes().size())); // C1
 }
 
+LogicalResult MergeRunsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto keys = cast<RankedTensorType>(adaptor.getKeys().getType()),
+       places = cast<RankedTensorType>(adaptor.getPlaces().getType());
+  bool fits = keys.getRank() == 3 && places.getRank() == 2;
+  for (int64_t d : {0, 1})
+    fits = fits && mayBeEqual(getDim(keys, d), getDim(places, d));
+  if (!fits) // C1
+    return emitOptionalError(location, "'", getOperationName(),
+                             "' op expects 'keys' of [rows, n, members] and 'places' of [rows, n], got ", keys, " and ",
+                             places);
+  types.push_back(places);
+  return success();
+}
+
+void MergeRunsOp::collectConstraints(ConstraintCollector &collector) {
+  for (int64_t d : {0, 1})
+    collector.wantEqual(getDim(getKeys().getType(), d), getDim(getPlaces().getType(), d)); // C1
+}
+
 /// Dimensions of `input` that indices stand for: C1 of the ops that update it.
 static LogicalResult checkUpdatedAxes(std::optional<Location> location, StringRef op, RankedTensorType input,
                                       ArrayRef<int64_t> axes) {

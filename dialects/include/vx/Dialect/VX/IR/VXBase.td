@@ -152,6 +152,8 @@ def VX_IndexTensor : RankedTensorOf<[I32, I64]>;
 def VX_I64Scalar : 0DTensorOf<[I64]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
+/// An optional is a sequence of one tensor at most.
+def VX_SequenceOrOptional : AnyTypeOf<[VX_SequenceType, VX_OptionalType]>;
 def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
 
 //===-- What an op says of itself ----------------------------------------------------------------------------------===//

@@ -247,7 +247,7 @@ def VX_SequenceInsertOp : VX_Op<"sequence_insert", [VX_Differentiable, Pure,
   let description = [{
     `position` lies in [-n, n] with n the length; without it the tensor is appended. Another position fails the call.
 
-    - C1: `value` has the sequence's element type.
+    - C1: `value` has the element type of the result, and so have the tensors of the sequence.
   }];
   let arguments = (ins VX_SequenceType:$sequence, VX_Tensor:$value, Optional<VX_I64Scalar>:$position);
   let results = (outs VX_SequenceType:$result);
@@ -259,11 +259,11 @@ def VX_SequenceAtOp : VX_Op<"sequence_at", [VX_Differentiable, VX_HostOp, VX_Hos
   let summary = "one tensor of a sequence";
   let description = [{
     `position` lies in [-n, n) with n the length; another fails the call. Data-dependent symbols of the result's type are bound to
-    the tensor's sizes.
+    the tensor's sizes. An optional is a sequence of one tensor at most.
 
     - C1: the result has the sequence's element type.
   }];
-  let arguments = (ins VX_SequenceType:$sequence, VX_I64Scalar:$position);
+  let arguments = (ins VX_SequenceOrOptional:$sequence, VX_I64Scalar:$position);
   let results = (outs VX_Tensor:$result);
   let assemblyFormat = "$sequence `,` $position attr-dict `:` type($sequence) `->` type($result)";
   let hasVerifier = 1;
@@ -280,7 +280,8 @@ def VX_SequenceEraseOp : VX_Op<"sequence_erase", [VX_Differentiable, Pure, AllTy
 
 def VX_SequenceLengthOp : VX_Op<"sequence_length", [VX_NonDifferentiable, Pure, VX_HostOp, VX_Unconstrained]> {
   let summary = "the number of tensors of a sequence";
-  let arguments = (ins VX_SequenceType:$sequence);
+  let description = [{ Of an optional 1 where it holds a tensor, else 0. }];
+  let arguments = (ins VX_SequenceOrOptional:$sequence);
   let results = (outs VX_I64Scalar:$result);
   let assemblyFormat = "$sequence attr-dict `:` type($sequence)";
 }

@@ -57,6 +57,11 @@ def VX_LogOp : VX_UnaryOp<"log", VX_FloatTensor, "natural logarithm",
     "`result = ln(input)`; 0 gives -inf, a negative number NaN.", [VX_Differentiable]>;
 def VX_SinOp : VX_UnaryOp<"sin", VX_FloatTensor, "sine", "`result = sin(input)`, radians; inf gives NaN.", [VX_Differentiable]>;
 def VX_CosOp : VX_UnaryOp<"cos", VX_FloatTensor, "cosine", "`result = cos(input)`, radians; inf gives NaN.", [VX_Differentiable]>;
+def VX_AsinOp : VX_UnaryOp<"asin", VX_FloatTensor, "arc sine",
+    "`result = arcsin(input)`, in radians from -pi/2 to pi/2; NaN beyond -1 and 1.", [VX_Differentiable]>;
+def VX_AcosOp : VX_UnaryOp<"acos", VX_FloatTensor, "arc cosine",
+    "`result = arccos(input)`, in radians from 0 to pi; NaN beyond -1 and 1.", [VX_Differentiable]>;
+def VX_AtanOp : VX_UnaryOp<"atan", VX_FloatTensor, "arc tangent", "`result = arctan(input)`, in radians from -pi/2 to pi/2.", [VX_Differentiable]>;
 def VX_TanhOp : VX_UnaryOp<"tanh", VX_FloatTensor, "hyperbolic tangent", "`result = tanh(input)`.", [VX_Differentiable]>;
 def VX_ErfOp : VX_UnaryOp<"erf", VX_FloatTensor, "error function",
     "`result = 2/sqrt(pi) * integral of e^(-t^2) for t from 0 to input`.", [VX_Differentiable]>;

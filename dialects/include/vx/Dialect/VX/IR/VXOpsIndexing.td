@@ -130,4 +130,29 @@ def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_NonDifferent
   let hasVerifier = 1;
 }
 
+def VX_MergeRunsOp : VX_InferredOp<"merge_runs", [Pure, VX_Anchor, VX_NonDifferentiable, VX_Constrained]> {
+  let summary = "a step of a sort: merges neighbouring runs of places that are in order";
+  let description = [{
+    A row of `places` names each place of a row of `keys` once. It consists of runs of 2^`level` places, the last of which may be shorter, each
+    in the order of its keys. The result has the runs 2 i and 2 i + 1 merged into one, for each i; of equal keys those of the first run come
+    first. So places that count from 0 are sorted, stably, by one op for each level from 0 to ceil(log2(n)) - 1.
+
+    A key is a tuple, in which the first member that differs counts. A NaN is greater than all other numbers, and equal to a NaN. With
+    `descending` the greatest key comes first.
+
+    Of places that are in no such order the result is some of them.
+
+    - C1: `keys` is [rows, n, members], and `places` is [rows, n].
+
+    Each place of the result is found by itself, in a number of steps that grows with `level`.
+
+    Example:
+
+        %r = vx.merge_runs descending %keys, %places level(%level) : tensor<4x100x1xf32>, tensor<4x100xi64>
+  }];
+  let arguments = (ins VX_NumberTensor:$keys, RankedTensorOf<[I64]>:$places, VX_I64Scalar:$level, UnitAttr:$descending);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "(`descending` $descending^)? $keys `,` $places `level` `(` $level `)` attr-dict `:` type($keys) `,` type($places)";
+}
+
 #endif

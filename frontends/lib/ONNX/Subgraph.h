@@ -1,0 +1,65 @@
+// A graph inside of a node, whose nodes become ops of a region or go where the node stands.
+#ifndef VX_FRONTEND_ONNX_SUBGRAPH_H
+#define VX_FRONTEND_ONNX_SUBGRAPH_H
+
+#include "NodeImporter.h"
+
+namespace vx::onnx {
+
+/// A subgraph in the making: a detached block, or the current one, with a scope inside of the current scope. Leaves the
+/// importer as it was when it goes, also by an exception.
+class Subgraph {
+public:
+  /// `isInline`: the nodes go to the insertion point.
+  Subgraph(ModelImporter &model, bool isInline)
+      : model(model), guard(model.builder), outer(model.scope), region(std::make_unique<mlir::Region>()) {
+    if (isInline) {
+      scope.block = model.builder.getInsertionBlock();
+    } else {
+      block = new mlir::Block();
+      region->push_back(block);
+      scope.block = block;
+      model.builder.setInsertionPointToStart(block);
+    }
+    scope.parent = outer;
+    scope.functionAttributes = outer->functionAttributes;
+    scope.opsets = outer->opsets;
+    scope.depth = outer->depth + 1;
+    model.scope = &scope;
+  }
+  ~Subgraph() {
+    model.scope = outer;
+    if (block)
+      model.forgetBlock(block); // no scope names its values any more, and what takes the region may erase it
+  }
+  Subgraph(const Subgraph &) = delete;
+  Subgraph &operator=(const Subgraph &) = delete;
+
+  void import(const GraphProto &graph) {
+    size_t issues = model.countIssues();
+    model.importInitializers(graph);
+    bool succeeded = model.importNodes(graph.node());
+    if (!succeeded || model.countIssues() != issues)
+      throw PoisonedInput();
+  }
+  mlir::Value getOutput(const GraphProto &graph, int index) {
+    return model.materialize(model.lookup(graph.output(index).name()));
+  }
+  void define(const ValueInfoProto &input, Entry entry) { model.define(input.name(), std::move(entry)); }
+  void yield(NodeImporter &n, mlir::ValueRange values) {
+    mlir::OperationState state(n.location, YieldOp::getOperationName());
+    YieldOp::build(model.builder, state, values);
+    n.finish(state);
+  }
+
+  ModelImporter &model;
+  mlir::OpBuilder::InsertionGuard guard;
+  Scope *outer;
+  Scope scope;
+  std::unique_ptr<mlir::Region> region;
+  mlir::Block *block = nullptr;
+};
+
+} // namespace vx::onnx
+
+#endif
