@@ -21,17 +21,18 @@ SHARED = 16  # nodes of one module
 
 class Node:
     """`inputs` are arrays; those that `constants` names are initializers, and those that `fixed` names have sizes that the model says. `terms` is the length of the
-    longest sum, `outputs` how many there are, and `captured` the names of the inputs that only a graph inside of the node reads."""
+    longest sum, `outputs` how many there are, and `captured` the names of the inputs that only a graph inside of the node reads. With nodes `after` it, these make the
+    outputs of what it makes, 'made'."""
 
-    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), fixed=(), domain="", **attributes):
-        self.fixed = fixed
+    def __init__(self, title, op, inputs, terms=4, constants=(), opset=17, outputs=1, captured=(), fixed=(), after=(), domain="", **attributes):
+        self.fixed, self.after = fixed, list(after)
         self.title, self.op, self.inputs, self.terms, self.constants, self.opset, self.attributes = title, op, inputs, terms, constants, opset, attributes
         self.outputs, self.captured, self.domain = ["y", "y1", "y2", "y3"][:outputs], captured, domain
 
     def model(self, prefix=""):
         """`prefix` stands in front of the names of sizes."""
         names = [name if array is not None else "" for name, array in self.inputs.items() if name not in self.captured]
-        node = helper.make_node(self.op, names, self.outputs, name="n", domain=self.domain, **self.attributes)
+        node = helper.make_node(self.op, names, ["made"] if self.after else self.outputs, name="n", domain=self.domain, **self.attributes)
         values, weights = [], []
         for name, array in self.inputs.items():
             if array is None:
@@ -41,7 +42,7 @@ class Node:
                 continue
             kind = helper.np_dtype_to_tensor_dtype(array.dtype)
             values.append(helper.make_tensor_value_info(name, kind, [size if size == 1 or name in self.fixed else f"{prefix}{name}{d}" for d, size in enumerate(array.shape)]))
-        graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
+        graph = helper.make_graph([node, *self.after], "g", values, [helper.make_empty_tensor_value_info(name) for name in self.outputs], weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid(self.domain, self.opset)], ir_version=10)
 
 
@@ -608,6 +609,7 @@ def resized():
         data = random.integers(0, 100, (1, 1, 5, 4)).astype(kind)
         yield Node(f"resize nearest of {kind.__name__}", "Resize", {"x": data, "r": None, "s": floats(1, 1, 1.7, 2)}, opset=19, fixed=("t", "s"), mode="nearest")
     for mode in ("nearest", "linear"):
+        yield Node(f"upsample {mode}, opset 7", "Upsample", {"x": x}, opset=7, mode=mode, scales=[1.0, 1.0, 2.5, 3.0])
         yield Node(f"upsample {mode}", "Upsample", {"x": x, "s": floats(1, 1, 2, 3)}, opset=9, mode=mode)
 
 
@@ -638,6 +640,11 @@ def lists_of_the_call():
         for mode in ("constant", "edge"):
             if mode == "constant" or min(pads, default=0) >= 0:
                 yield Node(f"pad {mode} of {axes} by {pads}", "Pad", {"x": x, "p": number(*pads), "v": None, "a": number(*axes)}, opset=18, mode=mode)
+    for parts, place in ((3, 1), (3, -1), (9, 0), ([2, 0, 5], 1), ([2, 0, 5], -1), (None, -2)):
+        for title, constants in (("", ()), (" that is known", ("s",))):
+            take = [helper.make_node("Constant", [], ["p"], value_int=place), helper.make_node("SequenceAt", ["made", "p"], ["y"])]
+            yield Node(f"part {place} of {parts}{title}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}), constants=constants, fixed=("s",),
+                       after=take, axis=-1, keepdims=int(parts is not None))  # else ONNX Runtime heeds it
     yield Node("tile as often as the call says", "Tile", {"x": x, "r": number(2, 1, 0, 3)})
 
 

@@ -15,6 +15,8 @@ struct Resizing {
   std::string coordinates, nearest;
   bool antialias = false, excludeOutside = false;
   double cubicA = -0.75;
+  /// Where they are an attribute.
+  std::optional<SmallVector<double>> scales;
   /// Where the input is cut out, as shares of it: the start of each axis, then the end of each; of tf_crop_and_resize.
   Value roi;
 };
@@ -198,19 +200,21 @@ void setReach(NodeImporter &n, Target &target, double scale) {
   target.twiceReach = n.dim(int64_t(std::ceil(2 * inverse)));
 }
 
-/// The sizes that a list of scales gives, which the call may decide. A roi cuts the input before.
+/// The sizes that a list of scales gives, which the node states or the call may decide. A roi cuts the input before.
 void setScales(NodeImporter &n, unsigned index, SmallVectorImpl<Target> &targets, const Resizing &resizing) {
-  RankedTensorType type = n.getTensorType(index);
-  if (type.getRank() != 1 || !isa<FloatType>(type.getElementType()))
+  std::optional<SmallVector<double>> known = resizing.scales;
+  RankedTensorType type = known ? RankedTensorType() : n.getTensorType(index);
+  if (type && (type.getRank() != 1 || !isa<FloatType>(type.getElementType())))
     throwInvalid("expects 'scales' to be a list of floats, got " + describe(type));
-  std::optional<SmallVector<double>> known = n.getConstantNumbers(index);
+  if (type)
+    known = n.getConstantNumbers(index);
   auto checkCount = [&](int64_t count) {
     if (count != static_cast<int64_t>(targets.size()))
       throwInvalid("expects one entry of 'scales' for each of the " + Twine(targets.size()) + " axes, got " +
                    Twine(count));
   };
   Type f32 = n.builder.getF32Type(), f64 = n.builder.getF64Type(), i64 = n.builder.getI64Type();
-  std::string name = n.proto.input(index);
+  std::string name = known ? "" : n.proto.input(index);
   Value list;
   if (known) {
     checkCount(known->size());
@@ -223,7 +227,7 @@ void setScales(NodeImporter &n, unsigned index, SmallVectorImpl<Target> &targets
     n.require(ConstraintKind::equal, n.bindSymbol(count, name + ".above_0"), n.dim(targets.size()));
   }
   for (auto [i, target] : llvm::enumerate(targets)) {
-    std::string element = (name + "[" + Twine(i) + "]").str();
+    std::string element = (known ? "scales" : name) + "[" + std::to_string(i) + "]";
     Value scale, cut = resizing.roi ? n.cast(n.emit<SubOp>(target.end, target.start), f64) : Value();
     if (known) {
       double value = (*known)[i];
@@ -428,6 +432,8 @@ static void importUpsample(NodeImporter &n) {
   resizing.mode = getMode(n);
   resizing.nearest = "floor";
   resizing.coordinates = "asymmetric";
+  if (n.version < 9)
+    resizing.scales = llvm::to_vector_of<double>(n.getFloats("scales"));
   resize(n, resizing, llvm::to_vector(llvm::seq<int64_t>(0, n.getDims(0).size())), 1, /*hasSizes=*/false);
 }
 
@@ -435,7 +441,7 @@ static constexpr OpTableEntry resizeTable[] = {
     {"Resize", 10, newestOpset, importResize,
      "antialias@18 axes@18 coordinate_transformation_mode@11 cubic_coeff_a@11 exclude_outside@11 "
      "extrapolation_value@11 keep_aspect_ratio_policy@18 mode nearest_mode@11"},
-    {"Upsample", 9, 9, importUpsample, "mode"},
+    {"Upsample", 7, 9, importUpsample, "mode scales@7-8"},
 };
 const llvm::ArrayRef<OpTableEntry> resizeOps = resizeTable;
 
