@@ -58,13 +58,20 @@ if(VX_BUILD_TESTS)
   endforeach()
 endif()
 if(VX_BUILD_TESTS)
-  # Made by a script each: from the importer's tables, and from the headers of the C interfaces.
-  foreach(pair onnx-ops:onnx-ops api-reference:api)
+  # Made by a script each: from the importer's tables, from the headers of the C interfaces, and from the list of ONNX's tests that pass.
+  foreach(pair onnx-ops:onnx-ops api-reference:api onnx-coverage:onnx-coverage)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 script)
     list(GET pair 1 name)
+    set(tool "")
+    if(script STREQUAL onnx-coverage)
+      if(NOT VX_BUILD_COMPILER)
+        continue() # the package of the tests is for builds with the compiler
+      endif()
+      set(tool " $<TARGET_FILE:vx-conformance>")
+    endif()
     add_test(NAME docs/${name}-is-current
-      COMMAND bash -o pipefail -c "scripts/${script} | diff - docs/${name}.md" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      COMMAND bash -o pipefail -c "scripts/${script}${tool} | diff - docs/${name}.md" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(docs/${name}-is-current PROPERTIES LABELS docs)
   endforeach()
 endif()

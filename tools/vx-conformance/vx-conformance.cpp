@@ -3,6 +3,7 @@
 #include "case_folder.h"
 #include "command_line.h"
 #include "conformance_report.h"
+#include "coverage_page.h"
 #include "expected_list.h"
 #include "file_checks.h"
 #include "journal.h"
@@ -34,6 +35,7 @@ Examples:
   Results:  vx-conformance cases --target=cpu --json results.json
             vx-conformance cases --target=cpu --expected=passing.txt
             vx-conformance cases --target=cpu --expected=passing.txt --write-expected
+            vx-conformance cases --target=cpu --mode=static,dynamic --expected=passing.txt --coverage=coverage.md
 )";
 
 namespace {
@@ -49,7 +51,7 @@ struct Options {
   std::map<std::string, std::string> variants; // target -> list
   size_t jobs = 0;
   double timeout = 120;
-  std::string compileOnly, run, journal;
+  std::string compileOnly, run, journal, coverage;
   std::string expected, json;
   bool writeExpected = false;
 };
@@ -102,10 +104,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option(
          "--mode", options.modeList,
          "Of static, the model as it is; dynamic, sizes of inputs as symbols; constant, all tensors but the first "
-         "input as constants, of cases that do not pass in another mode of the list")
+         "input as constants, of cases that have such")
       ->group("Cases");
-  app.add_flag("--turns", options.turns,
-               "On GPUs a case that is expected to pass as static and as dynamic runs in one of the two")
+  app.add_flag(
+         "--turns", options.turns,
+         "A case that is expected to pass in several modes runs in one of static and dynamic on GPUs, as static and "
+         "in one of the others on the CPU")
       ->group("Cases");
   app.add_option("--target", options.targetList, built.empty() ? "Targets" : "Targets, of " + joinWords(built, "and"))
       ->group("Targets");
@@ -136,6 +140,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
          "and what passes and is not listed")
       ->group("Results");
   app.add_flag("--write-expected", options.writeExpected, "Bring the file of --expected up to what passes")
+      ->group("Results");
+  app.add_option("--coverage", options.coverage,
+                 "File for a page of how many cases of each op the file of --expected has, or '-'; nothing is run")
       ->group("Results");
   app.add_option("--json", options.json, "File to write the results of all cases to, or '-'")->group("Results");
   if (!parseCommandLine(app, name, Examples, argc, argv, compilerVersion()))
@@ -169,6 +176,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("--{}: want '{}' among the targets, got --target={}", target, target, options.targetList);
   if (options.writeExpected && options.expected.empty())
     throw usageError("--write-expected goes with --expected");
+  if (!options.coverage.empty() && options.expected.empty())
+    throw usageError("--coverage goes with --expected");
   if (options.turns && options.expected.empty())
     throw usageError("--turns goes with --expected");
   parsePart(options);
@@ -266,24 +275,18 @@ public:
   }
 
   void runAll() {
-    std::vector<Mode> first;
-    for (Mode mode : options.modes)
-      if (mode != Mode::Constant || options.modes.size() == 1)
-        first.push_back(mode);
     std::deque<WorkerPool::Job> jobs;
-    for (Mode mode : first)
+    for (Mode mode : options.modes)
       for (size_t i = 0; i < cases.size(); ++i)
         if (mode != Mode::Constant || cases[i].hasConstants)
           addJob(jobs, i, mode);
-    work(std::move(jobs));
-    if (first.size() == options.modes.size())
-      return;
-    jobs.clear();
-    for (size_t i = 0; i < cases.size(); ++i)
-      if (cases[i].hasConstants &&
-          (notPassed.contains(i) || listed.entries().contains({cases[i].folder.name, Mode::Constant})))
-        addJob(jobs, i, Mode::Constant);
-    work(std::move(jobs));
+    pool.run(std::move(jobs), [&](size_t number, const TargetOutcome &outcome) {
+      const size_t index = number / ModeCount;
+      CaseResult result{cases[index].folder.name, cases[index].op, static_cast<Mode>(number % ModeCount), outcome};
+      journal.add(result);
+      report.add(std::move(result));
+      progress.show(++done, all, report.count(Outcome::Passed) + report.count(Outcome::Compiled));
+    });
   }
 
   const std::map<std::string, std::string> &missingTargets() const { return missing; }
@@ -291,13 +294,20 @@ public:
   ConformanceReport report;
 
 private:
-  // Whether a case that passes in two modes has its turn on a GPU in the other one.
+  // Whether a case that passes in several modes has its turn in another one: on GPUs in one of static and dynamic, on
+  // the CPU always as static and in one of the others.
   bool isOthersTurn(size_t index, Mode mode, const std::string &target) const {
-    if (!options.turns || target == "cpu" || mode == Mode::Constant)
-      return false;
     const std::string &name = cases[index].folder.name;
-    return listed.has(name, Mode::Static, target) && listed.has(name, Mode::Dynamic, target) &&
-           mode == (index % 2 == 0 ? Mode::Static : Mode::Dynamic);
+    if (!options.turns || !listed.has(name, mode, target))
+      return false;
+    const bool isCpu = target == "cpu";
+    if (mode == Mode::Constant && !isCpu)
+      return true;
+    const Mode first = isCpu ? Mode::Constant : Mode::Static;
+    if (mode != first && mode != Mode::Dynamic)
+      return false;
+    return listed.has(name, first, target) && listed.has(name, Mode::Dynamic, target) &&
+           mode != (index % 2 == 0 ? Mode::Dynamic : first);
   }
 
   void skip(size_t index, Mode mode, const std::string &target, std::string why) {
@@ -317,7 +327,7 @@ private:
       else if (!options.run.empty() && !isPacked(job.request.folder, mode, target))
         skip(index, mode, target, "the folder has no module of it");
       else if (const auto found = known.find({job.request.folder.name, mode, target}); found != known.end())
-        record(index, found->second);
+        report.add(found->second);
       else
         job.request.targets.push_back(target);
     }
@@ -334,30 +344,12 @@ private:
     jobs.push_back(std::move(job));
   }
 
-  void record(size_t index, CaseResult result) {
-    if (result.outcome.outcome != Outcome::Passed && result.outcome.outcome != Outcome::Compiled)
-      notPassed.insert(index);
-    report.add(std::move(result));
-  }
-
-  void work(std::deque<WorkerPool::Job> jobs) {
-    pool.run(std::move(jobs), [&](size_t number, const TargetOutcome &outcome) {
-      const size_t index = number / ModeCount;
-      const auto mode = static_cast<Mode>(number % ModeCount);
-      CaseResult result{cases[index].folder.name, cases[index].op, mode, outcome};
-      journal.add(result);
-      record(index, std::move(result));
-      progress.show(++done, all, report.count(Outcome::Passed));
-    });
-  }
-
   const Options &options;
   const std::vector<Case> cases;
   const ExpectedList &listed;
   WorkerPool pool;
   std::map<std::string, std::string> missing;
   std::vector<std::string> processorVariants;
-  std::set<size_t> notPassed;
   Journal journal;
   std::map<std::tuple<std::string, Mode, std::string>, CaseResult> known; // of the journal: name, mode, target
   size_t all = 0, done = 0;
@@ -382,6 +374,13 @@ static void checkEntries(const Options &options, const std::vector<CaseFolder> &
       report.addFailure(
           fmt::format("{}, {}: it is listed, but there is no such case", key.first, modeName(key.second)));
   }
+}
+
+static std::vector<CoveredCase> coveredCases(const std::vector<Case> &cases) {
+  std::vector<CoveredCase> covered;
+  for (const Case &one : cases)
+    covered.push_back({one.folder.name, one.op, one.hasConstants});
+  return covered;
 }
 
 static int run(const char *name, int argc, char **argv) {
@@ -419,6 +418,15 @@ static int run(const char *name, int argc, char **argv) {
     throw usageError("no case to run: --filter='{}' and --part={} leave none of {}", options.filter, options.part,
                      found.size());
 
+  if (!options.coverage.empty()) {
+    const std::string page = coveragePage(coveredCases(describe(chosen)), list, options.targets, options.modes);
+    if (isStandardOutput(options.coverage))
+      printText(page);
+    else
+      writeFile(options.coverage, page);
+    flushStandardOutput();
+    return 0;
+  }
   if (!options.compileOnly.empty())
     packCases(chosen, options.compileOnly);
   Run cases(options, describe(chosen), list);
