@@ -145,6 +145,7 @@ const std::vector<Case> cases = {
      "%0 = vx.sequence_insert %sequence, %m : !vx.sequence<!n>, !m -> !vx.sequence<!n>",
      {equal("n", "m")}},
     // The program compares the sizes of what it takes out itself.
+    {"host_function", "%0 = vx.host_function string_format(%n) : (!n) -> tensor<?x!vx.string, #vx.enc<[n]>>", {}},
     {"sequence_at", "%0 = vx.sequence_at %sequence, %place : !vx.sequence<!n> -> !m", {}},
     {"sequence_erase", "%0 = vx.sequence_erase %sequence : !vx.sequence<!n>", {}},
     {"sequence_length", "%0 = vx.sequence_length %sequence : !vx.sequence<!n>", {}},

@@ -119,6 +119,18 @@ TEST(Strings, wrongPatternsAreNamed) {
                "node_0 (Words): the regular expression '(a' is none at character 2: missing closing parenthesis");
 }
 
+TEST(Strings, matchesThatTakeTooLongAreFaults) {
+  using enum format::ElementType;
+  ModuleBuilder builder;
+  addHostCall(builder, String, Bool, hostFunction(format::HostFunctionKind::StringMatch, {Bool}, "(a+)+[bd]"));
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "cpu", instance, 1));
+  std::vector<Ref<Value>> outputs;
+  EXPECT_FAILS(runMain(*instance, {stringsValue({1}, {std::string(40, 'a') + "c"})}, outputs), VX_FAULT,
+               "node_0 (Words): element [0]: matching a string of 41 bytes: match limit exceeded");
+}
+
 TEST(Strings, valuesAreChecked) {
   Ref<Value> value;
   const int64_t two[] = {2};
