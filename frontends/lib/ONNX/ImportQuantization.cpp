@@ -46,7 +46,7 @@ static Type checkQuantizedType(Type type, bool allowsWide) {
   auto integer = dyn_cast<IntegerType>(type);
   bool isKnown = integer ? integer.getWidth() != 1 && integer.getWidth() <= (allowsWide ? 32 : 16) &&
                                !(integer.getWidth() == 32 && integer.isUnsigned())
-                         : type.getIntOrFloatBitWidth() <= 8 && !isa<Float8E8M0FNUType>(type);
+                         : isa<FloatType>(type) && type.getIntOrFloatBitWidth() <= 8 && !isa<Float8E8M0FNUType>(type);
   if (!isKnown)
     throwUnsupported("expects integers of 2 to " + Twine(allowsWide ? 32 : 16) +
                      " bits, or floats of 8 or 4 bits with a sign, got " + describe(type));
@@ -246,7 +246,7 @@ static Value alignWithMatrix(NodeImporter &n, Value parameter, Value like, bool 
 /// Integers or floats of 8 bits in a type in which their products are exact and summed.
 static Value widenFactor(NodeImporter &n, Value factor) {
   Type type = elementOf(factor);
-  if (type.getIntOrFloatBitWidth() != 8)
+  if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() != 8)
     throwUnsupported("expects factors of 8 bits, got " + describe(factor.getType()));
   return n.cast(factor, isa<FloatType>(type) ? Type(n.builder.getF32Type()) : n.builder.getI32Type());
 }

@@ -669,6 +669,10 @@ TEST(ImportQuantization, ReasonsOfProducts) {
       inputs.push_back(std::string(1, char('a' + i)));
     return one(node(op, inputs, {"y"}), types);
   };
+  expectUnsupported(product("MatMulInteger", {tensorType(TensorProto::STRING, {2, 3}), bytes({3, 4})}),
+                    "expects factors of 8 bits, got 'string[2,3]'");
+  expectUnsupported(product("QuantizeLinear", {f32({2}), f32({}), tensorType(TensorProto::STRING, {})}),
+                    "expects integers of 2 to 16 bits, or floats of 8 or 4 bits with a sign, got 'string'");
   expectUnsupported(product("MatMulInteger", {i64({2, 3}), bytes({3, 4})}),
                     "expects factors of 8 bits, got 'i64[2,3]'");
   expectInvalid(product("MatMulInteger", {bytes({2, 3}), bytes({3, 4}), tensorType(TensorProto::INT8, {})}),
