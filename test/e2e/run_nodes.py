@@ -458,10 +458,19 @@ def regions():
     for size in (0, 1, 2, 3, 5, 8):
         yield Node(f"determinants of {size} x {size}", "Det", {"x": normal(3, 2, size, size)}, terms=8 * size + 4, opset=11)
     yield Node("determinants of known sizes", "Det", {"x": normal(4, 3, 3)}, terms=16, constants=("x",), opset=11)
+    # Far from 0, and near to where exponentials and logarithms would cancel.
     for op, low, high in (("Sinh", -20, 20), ("Cosh", -20, 20), ("Asinh", -1e5, 1e5), ("Acosh", 1, 1e5), ("Atanh", -1, 1), ("Asin", -1, 1), ("Acos", -1, 1), ("Atan", -50, 50)):
-        for scale in (1e-3, 1):
-            values = random.uniform(low, high, (5, 41)) * (scale if op != "Acosh" else 1)
-            yield Node(f"{op} up to {high * scale}", op, {"x": (1 + (values - 1) * scale if op == "Acosh" else values).astype(np.float32)}, opset=9)
+        start = 1 if op == "Acosh" else 0
+        for reach in (1e-4, 0.3, 1):
+            if reach < high:
+                yield Node(f"{op} up to {start + reach}", op, {"x": random.uniform(start - reach * (low < 0), start + reach, (5, 41)).astype(np.float32)}, opset=9)
+        yield Node(f"{op} up to {high}", op, {"x": random.uniform(low, high, (5, 41)).astype(np.float32)}, opset=9)
+    x = normal(2, 6, 7, 8)
+    for strides, dilations, pads, groups, parts in (([1, 1], [1, 1], [0, 0, 0, 0], 1, 1), ([2, 1], [1, 2], [1, 0, 2, 3], 2, 3)):
+        places = [(7 + pads[0] + pads[2] - 2 * dilations[0] - 1) // strides[0] + 1, (8 + pads[1] + pads[3] - dilations[1] - 1) // strides[1] + 1]
+        yield Node(f"convolution whose places move, by {strides}", "DeformConv", {"x": x, "w": normal(4, 6 // groups, 3, 2), "o": normal(2, parts * 12, *places), "b": normal(4),
+                   "m": random.random((2, parts * 6, *places)).astype(np.float32)}, terms=64, constants=("w",), opset=19, strides=strides, dilations=dilations, pads=pads, group=groups,
+                   offset_group=parts, kernel_shape=[3, 2])
     for places, size in ((np.array([[[[1, 7], [23, 29]], [[30, 39], [44, 59]]]], np.int64), None), (np.array([[[[1, 7], [23, 29]], [[40, 51], [60, 79]]]], np.int64), [1, 2, 8, 5])):
         inputs = {"x": normal(1, 2, 2, 2), "i": places} | ({"s": np.array(size, np.int64)} if size else {})
         yield Node(f"elements put back, to {size}", "MaxUnpool", inputs, constants=("s",), opset=11, kernel_shape=[4, 3], strides=[2, 2])
@@ -725,6 +734,36 @@ def meetings(bench, devices):
             bench.check(f"sizes {first} and {second} meet, {device}", not wrong, f"wrong: {', '.join(wrong)}")
 
 
+def check_draws(bench, devices):
+    """Random numbers: of the distribution that is asked for, the same on each device where there is a seed, and other ones of each node without one."""
+    count, shares = 40000, np.array([0.1, 0.0, 0.6, 0.3], np.float32)
+    node = helper.make_node
+    nodes = [node("RandomUniform", [], ["u"], shape=[count], low=-2.0, high=3.0, seed=5.0), node("RandomNormal", [], ["n"], shape=[count], mean=4.0, scale=0.5, seed=6.0),
+             node("RandomUniform", [], ["o"], shape=[count]), node("RandomUniform", [], ["p"], shape=[count]), node("RandomUniform", [], ["d"], shape=[count], seed=5.0, dtype=TensorProto.DOUBLE),
+             node("Bernoulli", ["b"], ["c"], seed=7.0), node("Multinomial", ["m"], ["k"], sample_size=count, seed=8.0)]
+    values = [helper.make_tensor_value_info("b", FLOAT, ["size"]), helper.make_tensor_value_info("m", FLOAT, [1, 4])]
+    outputs = ["u", "n", "o", "p", "d", "c", "k"]
+    model = helper.make_model(helper.make_graph(nodes, "g", values, [helper.make_empty_tensor_value_info(name) for name in outputs]), opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    onnx.save(model, bench.path("draws.onnx"))
+    bench.compile(bench.path("draws.onnx"), bench.path("draws.vxm"))
+    with np.errstate(divide="ignore"):
+        inputs = {"b": np.full(count, 0.3, np.float32), "m": np.log(shares)[None]}
+    first = None
+    for device in devices:
+        got = bench.run(bench.path("draws.vxm"), device, inputs, outputs)[0]
+        first = first or got
+        near = lambda value, want, deviation: abs(value - want) < 5 * deviation / count**0.5
+        quarters = np.histogram(got["u"], 4, (-2, 3))[0] / count
+        counts = np.bincount(got["k"].ravel(), minlength=4) / count
+        bench.check(f"uniform numbers, {device}", got["u"].min() >= -2 and got["u"].max() <= 3 and all(near(part, 0.25, 0.44) for part in quarters), quarters)
+        bench.check(f"uniform numbers of f64, {device}", near(got["d"].mean(), 0.5, 0.29) and len(np.unique(got["d"])) == count, got["d"].mean())
+        bench.check(f"normal numbers, {device}", near(got["n"].mean(), 4, 0.5) and near(got["n"].var(), 0.25, 0.36) and near((got["n"] > 4.5).mean(), 0.1587, 0.37), got["n"].mean())
+        bench.check(f"ones of a share, {device}", near(got["c"].mean(), 0.3, 0.46) and set(np.unique(got["c"])) == {0, 1}, got["c"].mean())
+        bench.check(f"classes of shares, {device}", all(near(part, share, 0.5) for part, share in zip(counts, shares)) and counts[1] == 0, counts)
+        bench.check(f"draws without a seed, {device}", (got["o"] != got["p"]).mean() > 0.99 and abs(np.corrcoef(got["o"], got["p"])[0, 1]) < 0.03, "the same numbers")
+        bench.check(f"draws with a seed, {device}", all(np.array_equal(got[name], first[name]) for name in ("u", "d", "c", "k")), "other numbers")
+
+
 def domain_version(node):
     return node.domain, node.opset
 
@@ -745,6 +784,8 @@ def main():
                 run(bench, same[begin:begin + SHARED], devices)
         if not options.filter or options.filter in "meetings":
             meetings(bench, devices)
+        if options.filter in "draws":
+            check_draws(bench, devices)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
     return 1 if bench.failed else 0
 
