@@ -80,3 +80,23 @@ func.func @vector_index() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile 
   return
 }
 func.func private @f(index) -> index
+
+// -----
+
+func.func @bounds() attributes {vxk.kernel, vxk.strategy = #vx.loops<tile = [16]>} {
+  %r = vxk.buffer 1 write () : memref<16xindex>
+  %e = tensor.empty() : tensor<16xindex>
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %g = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<16xindex>) {
+  ^bb0(%o: index):
+    %i = linalg.index 0 : index
+    // expected-error @+1 {{'scf.for' op has bounds that differ from lane to lane}}
+    %y = scf.for %k = %zero to %i step %one iter_args(%s = %zero) -> (index) {
+      scf.yield %k : index
+    }
+    linalg.yield %y : index
+  } -> tensor<16xindex>
+  bufferization.materialize_in_destination %g in restrict writable %r : (tensor<16xindex>, memref<16xindex>) -> ()
+  return
+}

@@ -62,3 +62,19 @@ vx.kernel @nonzero "x" symbols ["s0", "s1"] workgroups <1> #vx.serial {
   %0 = vx.nonzero %a {vx.anchor} : tensor<?xf32, #vx.enc<[s0]>> -> tensor<1x?xi64, #vx.enc<[1, s1]>>
   vx.yield %0 : tensor<1x?xi64, #vx.enc<[1, s1]>>
 }
+
+// -----
+
+// Each place is searched for by itself: how many of those before it come from the left run. Of tuples the first member that differs counts.
+// CHECK-LABEL: func.func @merge_runs
+// CHECK:         linalg.generic
+// CHECK:           %[[LENGTH:.+]] = arith.shli %{{.+}}, %{{.+}} : index
+// CHECK:           scf.for %{{.+}} iter_args(%[[LOW:.+]] = %{{.+}}, %[[HIGH:.+]] = %{{.+}}) -> (index, index)
+// CHECK:             scf.for %{{.+}} -> (i1, i1)
+// CHECK:               arith.cmpf olt
+// CHECK:           arith.index_cast %{{.+}} : index to i64
+vx.kernel @merge_runs "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
+^bb0(%k: tensor<2x?x3xf32, #vx.enc<[2, s0, 3]>>, %p: tensor<2x?xi64, #vx.enc<[2, s0]>>, %l: tensor<i64>):
+  %0 = vx.merge_runs %k, %p level(%l) {vx.anchor} : tensor<2x?x3xf32, #vx.enc<[2, s0, 3]>>, tensor<2x?xi64, #vx.enc<[2, s0]>>
+  vx.yield %0 : tensor<2x?xi64, #vx.enc<[2, s0]>>
+}
