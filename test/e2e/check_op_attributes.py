@@ -29,7 +29,8 @@ def main():
     # A string that goes on in the next line is one string.
     text = re.sub(r'"\s*\n\s*"', "", text)
     table = re.findall(r'\{"(\w+)",\s*(\d+),\s*(newest\w*Opset),\s*\w+,\s*"([^"]*)"\}', text)
-    domains = {"newestOpset": ("", onnx.defs.onnx_opset_version()), "newestTrainingOpset": ("ai.onnx.preview.training", 1)}
+    domains = {"newestOpset": ("", onnx.defs.onnx_opset_version()), "newestMlOpset": ("ai.onnx.ml", 5), "newestPreviewOpset": ("ai.onnx.preview", 1),
+               "newestTrainingOpset": ("ai.onnx.preview.training", 1)}
     ours = "newestBuilderOpset"  # ops of recorded graphs, which no schema describes
     differ = 0
     for name, first, newest, spelled in table:
