@@ -23,7 +23,7 @@ def run(limit):
     if done.returncode == 0:
         return True
     # The dynamic linker names a library, or, where it has not even memory for that, nothing. No tool ends with this code.
-    if done.returncode == 127 and re.search(r"error while loading shared libraries|^out of memory$", done.stderr, re.M):
+    if done.returncode == 127 and re.search(r"error while loading shared libraries|^cannot allocate TLS data structures|^out of memory$", done.stderr, re.M):
         return None
     left = set(os.listdir(".")) - before
     fits = re.search(r"^[a-z-]+: error: .*(out of memory|asked for [0-9]+ bytes|no more memory|Cannot allocate memory|Resource temporarily unavailable)",
