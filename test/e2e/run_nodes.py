@@ -764,6 +764,44 @@ def check_draws(bench, devices):
         bench.check(f"draws with a seed, {device}", all(np.array_equal(got[name], first[name]) for name in ("u", "d", "c", "k")), "other numbers")
 
 
+def check_steps(bench, devices):
+    """Steps of optimizers, of which ONNX Runtime has none, against their formulas: of two tensors, at the first step and at a later one."""
+    random = np.random.default_rng(43)
+    x, g, h, v = (random.random((2, 5, 3)).astype(np.float32) + 0.1 for _ in range(4))
+    rate, decay, epsilon = np.float32(0.3), 0.2, 0.05
+    domain = "ai.onnx.preview.training"
+    for step in (0, 4):
+        wanted, nodes, outputs = [], [], []
+        regular = x.astype(np.float64) * decay + g
+        squares = h + regular**2
+        wanted.append((x - rate / (1 + step * 0.7) * regular / (np.sqrt(squares) + epsilon), squares))
+        nodes.append(("Adagrad", "h", {"norm_coefficient": decay, "decay_factor": 0.7, "epsilon": epsilon}))
+        momentum = 0.8 * v + (0.6 if step else 1) * regular
+        wanted += [(x - rate * momentum, momentum), (x - rate * (regular + 0.8 * momentum), momentum)]
+        nodes += [("Momentum", "v", {"norm_coefficient": decay, "alpha": 0.8, "beta": 0.6, "mode": mode}) for mode in ("standard", "nesterov")]
+        mean, squares = 0.9 * v + 0.1 * regular, 0.99 * h + 0.01 * regular**2
+        adjusted = rate * np.sqrt(1 - 0.99**step) / (1 - 0.9**step) if step else rate
+        wanted.append(((1 - 0.1) * (x - adjusted * mean / (np.sqrt(squares) + epsilon)), mean, squares))
+        nodes.append(("Adam", "vh", {"norm_coefficient": decay, "alpha": 0.9, "beta": 0.99, "epsilon": epsilon, "norm_coefficient_post": 0.1}))
+        made = []
+        for number, (op, states, attributes) in enumerate(nodes):
+            names = [f"{number}_{part}_{i}" for part in range(1 + len(states)) for i in (0, 1)]
+            outputs.append(names)
+            made.append(helper.make_node(op, ["r", "t", *(f"{part}{i}" for part in f"xg{states}" for i in (0, 1))], names, domain=domain, **attributes))
+        inputs = {"r": rate, "t": np.array(step, np.int64)} | {f"{name}{i}": array[i] for name, array in (("x", x), ("g", g), ("h", h), ("v", v)) for i in (0, 1)}
+        values = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), [f"{name}_{d}" for d in range(array.ndim)]) for name, array in inputs.items()]
+        every = [name for names in outputs for name in names]
+        model = helper.make_model(helper.make_graph(made, "g", values, [helper.make_empty_tensor_value_info(name) for name in every]), opset_imports=[helper.make_opsetid(domain, 1)], ir_version=10)
+        onnx.save(model, bench.path("steps.onnx"))
+        bench.compile(bench.path("steps.onnx"), bench.path("steps.vxm"))
+        for device in devices:
+            got = bench.run(bench.path("steps.vxm"), device, inputs, every)[0]
+            for (op, _, _), names, want in zip(nodes, outputs, wanted):
+                for name in names:
+                    _, part, i = map(int, name.split("_"))
+                    compare(bench, f"step {step} of {op}, {name}, {device}", got[name], want[part][i].astype(np.float32), 16)
+
+
 def domain_version(node):
     return node.domain, node.opset
 
@@ -784,8 +822,9 @@ def main():
                 run(bench, same[begin:begin + SHARED], devices)
         if not options.filter or options.filter in "meetings":
             meetings(bench, devices)
-        if options.filter in "draws":
-            check_draws(bench, devices)
+        for name, check in (("draws", check_draws), ("steps", check_steps)):
+            if options.filter in name:
+                check(bench, devices)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")
     return 1 if bench.failed else 0
 
