@@ -145,6 +145,11 @@ const std::vector<Case> cases = {
      "%0 = vx.sequence_insert %sequence, %m : !vx.sequence<!n>, !m -> !vx.sequence<!n>",
      {equal("n", "m")}},
     // The program compares the sizes of what it takes out itself.
+    {"merge_runs",
+     "%p = vx.iota axis = 0 : tensor<?x?xi64, #vx.enc<[k, l]>>\n"
+     "%0 = vx.merge_runs %image, %p level(%place) : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, tensor<?x?xi64, #vx.enc<[k, "
+     "l]>>",
+     {equal("l", "k"), equal("m", "l")}},
     {"host_function", "%0 = vx.host_function string_format(%n) : (!n) -> tensor<?x!vx.string, #vx.enc<[n]>>", {}},
     {"sequence_at", "%0 = vx.sequence_at %sequence, %place : !vx.sequence<!n> -> !m", {}},
     {"sequence_erase", "%0 = vx.sequence_erase %sequence : !vx.sequence<!n>", {}},
