@@ -144,6 +144,14 @@ def loops():
                            constants=constants, outputs=3, captured="x", body=goes_on)
         yield Node(f"loop to a count or a condition, {count}", "Loop", {"m": np.array(count, np.int64), "c": None, "start": start, "x": x}, terms=8,
                    outputs=3, captured="x", body=ends)
+    # Branches of two ranks, which what is broadcast to a third one need not tell apart.
+    branches = {"then_branch": helper.make_graph([node("ReduceMax", ["x"], ["t"], keepdims=0)], "then", [], [helper.make_empty_tensor_value_info("t")]),
+                "else_branch": helper.make_graph([node("Exp", ["x"], ["e"])], "else", [], [helper.make_empty_tensor_value_info("e")])}
+    more = [node("ReduceMin", ["x"], ["least"], keepdims=0), node("Sub", ["least", "made"], ["s"]), node("Mul", ["s", "made"], ["p"]), node("CastLike", ["w", "p"], ["l"]),
+            node("Add", ["p", "l"], ["y"])]
+    for first in (True, False):
+        for w in (start, np.stack([start, -start])):
+            yield Node(f"branches of two ranks, {first}, in {w.ndim}", "If", {"c": np.array(first), "x": start, "w": w}, captured=("x", "w"), after=more, **branches)
 
 
 def losses():

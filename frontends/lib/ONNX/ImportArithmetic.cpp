@@ -12,6 +12,8 @@ using DimFunction = llvm::function_ref<DimAttr(DimAttr, DimAttr)>;
 /// When both inputs are short integer lists that are known, gives the output as expressions. `combine` answers null
 /// where it does not know the result.
 static bool followIntegers(NodeImporter &n, Type resultElement, DimFunction combine) {
+  if (n.getEntry(0).leastRank || n.getEntry(1).leastRank)
+    return false;
   RankedTensorType lhsType = n.getTensorType(0), rhsType = n.getTensorType(1);
   if (lhsType.getRank() > 1 || rhsType.getRank() > 1)
     return false;
@@ -53,7 +55,7 @@ static Value alignLegacy(NodeImporter &n, Value lhs, Value rhs) {
 }
 
 static std::pair<Value, Value> getPair(NodeImporter &n) {
-  Value values[] = {n.getTensor(0), n.getTensor(1)};
+  Value values[] = {n.getBroadcastInput(0), n.getBroadcastInput(1)};
   values[1] = alignLegacy(n, values[0], values[1]);
   n.broadcastTogether(values);
   return {values[0], values[1]};
@@ -62,19 +64,19 @@ static std::pair<Value, Value> getPair(NodeImporter &n) {
 template <typename Op>
 static void importBinary(NodeImporter &n) {
   auto [lhs, rhs] = getPair(n);
-  n.setOutput(0, n.emit<Op>(lhs, rhs));
+  n.setBroadcastOutput(n.emit<Op>(lhs, rhs));
 }
 
 static void importAdd(NodeImporter &n) {
-  if (!followIntegers(n, n.getTensorType(0).getElementType(), addDims))
+  if (!followIntegers(n, n.getElementType(0), addDims))
     importBinary<AddOp>(n);
 }
 static void importSub(NodeImporter &n) {
-  if (!followIntegers(n, n.getTensorType(0).getElementType(), subDims))
+  if (!followIntegers(n, n.getElementType(0), subDims))
     importBinary<SubOp>(n);
 }
 static void importMul(NodeImporter &n) {
-  if (!followIntegers(n, n.getTensorType(0).getElementType(), mulDims))
+  if (!followIntegers(n, n.getElementType(0), mulDims))
     importBinary<MulOp>(n);
 }
 
@@ -86,7 +88,7 @@ static void importDiv(NodeImporter &n) {
       return *r == 0 || (*l == INT64_MIN && *r == -1) ? DimAttr() : DimAttr::constant(lhs.getContext(), *l / *r);
     return isNotNegative(lhs) && isNotNegative(rhs) && r != 0 ? floorDivDims(lhs, rhs) : DimAttr();
   };
-  if (!followIntegers(n, n.getTensorType(0).getElementType(), divide))
+  if (!followIntegers(n, n.getElementType(0), divide))
     importBinary<DivOp>(n);
 }
 
@@ -96,7 +98,7 @@ static void importMod(NodeImporter &n) {
     std::optional<int64_t> r = rhs.asConstant();
     return isNotNegative(lhs) && r && *r > 0 ? modDims(lhs, rhs) : DimAttr();
   };
-  Type elementType = n.getTensorType(0).getElementType();
+  Type elementType = n.getElementType(0);
   if (followIntegers(n, elementType, modulo))
     return;
   if (!isFmod && isa<FloatType>(elementType))
@@ -104,7 +106,7 @@ static void importMod(NodeImporter &n) {
   auto [lhs, rhs] = getPair(n);
   Value remainder = n.emit<RemOp>(lhs, rhs);
   if (isFmod || elementType.isUnsignedInteger())
-    return n.setOutput(0, remainder);
+    return n.setBroadcastOutput(remainder);
   // The remainder takes the sign of the divisor.
   Value zero = n.splatLike(0, remainder);
   Value isNegative = n.emit<CompareOp>(ComparePredicate::lt, remainder, zero);
@@ -112,7 +114,7 @@ static void importMod(NodeImporter &n) {
   Value differs = n.emit<XorOp>(isNegative, wantsNegative);
   Value isNotZero = n.emit<CompareOp>(ComparePredicate::ne, remainder, zero);
   Value moved = n.emit<AddOp>(remainder, rhs);
-  n.setOutput(0, n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
+  n.setBroadcastOutput(n.emit<SelectOp>(n.emit<AndOp>(differs, isNotZero), moved, remainder));
 }
 
 /// base^exponent of i64, which no float holds, by squaring; the low bits of what is too large. Of exponents that are no
@@ -189,11 +191,11 @@ static Value combineAll(NodeImporter &n) {
 }
 
 static void importMax(NodeImporter &n) {
-  if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), maxDims))
+  if (n.getNumInputs() != 2 || !followIntegers(n, n.getElementType(0), maxDims))
     n.setOutput(0, combineAll<MaxOp>(n));
 }
 static void importMin(NodeImporter &n) {
-  if (n.getNumInputs() != 2 || !followIntegers(n, n.getTensorType(0).getElementType(), minDims))
+  if (n.getNumInputs() != 2 || !followIntegers(n, n.getElementType(0), minDims))
     n.setOutput(0, combineAll<MinOp>(n));
 }
 static void importSum(NodeImporter &n) { n.setOutput(0, combineAll<AddOp>(n)); }
@@ -229,7 +231,7 @@ static void importComparison(NodeImporter &n) {
   if (followIntegers(n, n.builder.getI1Type(), compare))
     return;
   auto [lhs, rhs] = getPair(n);
-  n.setOutput(0, n.emit<CompareOp>(predicate, lhs, rhs));
+  n.setBroadcastOutput(n.emit<CompareOp>(predicate, lhs, rhs));
 }
 static void importEqual(NodeImporter &n) { importComparison<ComparePredicate::eq>(n); }
 static void importGreater(NodeImporter &n) { importComparison<ComparePredicate::gt>(n); }
@@ -260,7 +262,7 @@ static void importBitShift(NodeImporter &n) {
   Value shifted = direction == "LEFT" ? n.emit<MulOp>(value, power) : n.emit<DivOp>(value, power);
   // All bits are shifted out by the type's width or more.
   Value isLess = n.emit<CompareOp>(ComparePredicate::lt, amount, n.splatLike(type.getWidth(), amount));
-  n.setOutput(0, n.emit<SelectOp>(isLess, shifted, zero));
+  n.setBroadcastOutput(n.emit<SelectOp>(isLess, shifted, zero));
 }
 
 static void importNot(NodeImporter &n) {
@@ -428,7 +430,7 @@ static void importBitCast(NodeImporter &n) {
 }
 
 static void importCast(NodeImporter &n) { importCastTo(n, getElementType(n.context, n.getInt("to"), "the result")); }
-static void importCastLike(NodeImporter &n) { importCastTo(n, n.getTensorType(1).getElementType()); }
+static void importCastLike(NodeImporter &n) { importCastTo(n, n.getElementType(1)); }
 
 static void importIdentity(NodeImporter &n) {
   Entry entry = n.getEntry(0);

@@ -25,8 +25,6 @@ static Type joinBranchTypes(NodeImporter &n, unsigned output, Type lhs, Type rhs
                              joinElementTypes(leftSequence.getElementType(), rightSequence.getElementType()));
   if (!left || !right || left.getElementType() != right.getElementType())
     throwInvalid("expects branches that give the same types, got " + describe(lhs) + " and " + describe(rhs));
-  if (left.getRank() != right.getRank())
-    throwUnsupported("expects branches that give tensors of one rank, got " + describe(lhs) + " and " + describe(rhs));
   Dims dims;
   for (auto [l, r] : llvm::zip(vx::getDims(left), vx::getDims(right)))
     dims.push_back(l == r && !namesSymbolAfter(l, inner) ? l : n.model.declareSize(name, dims.size()));
@@ -46,6 +44,26 @@ static void importBranchInline(NodeImporter &n, const GraphProto &graph) {
   n.builder.restoreInsertionPoint(end);
   for (auto [index, result] : llvm::enumerate(results))
     n.setEntry(index, std::move(result));
+}
+
+/// Where two branches give tensors of two ranks, that of the smaller one gets dimensions of size 1 in front. Gives the
+/// smaller rank.
+static std::optional<int64_t> joinRanks(NodeImporter &n, unsigned output, MutableArrayRef<SmallVector<Type>> types,
+                                        ArrayRef<std::unique_ptr<Region>> regions) {
+  auto left = dyn_cast<RankedTensorType>(types[0][output]), right = dyn_cast<RankedTensorType>(types[1][output]);
+  if (!left || !right || left.getRank() == right.getRank())
+    return std::nullopt;
+  size_t smaller = left.getRank() < right.getRank() ? 0 : 1;
+  Dims dims = vx::getDims(smaller == 0 ? left : right);
+  int64_t least = dims.size();
+  dims.insert(dims.begin(), std::max(left.getRank(), right.getRank()) - least, n.dim(1));
+  OpBuilder::InsertionGuard guard(n.builder);
+  Operation *yield = regions[smaller]->front().getTerminator();
+  n.builder.setInsertionPoint(yield);
+  Value padded = n.reshape(yield->getOperand(output), dims);
+  yield->setOperand(output, padded);
+  types[smaller][output] = padded.getType();
+  return least;
 }
 
 static void importIf(NodeImporter &n) {
@@ -79,14 +97,21 @@ static void importIf(NodeImporter &n) {
   }
   llvm::StringSet<> inner = n.model.getSymbolsAfter(mark);
   SmallVector<Type> results;
-  for (auto [index, thenType] : llvm::enumerate(types[0]))
-    results.push_back(joinBranchTypes(n, index, thenType, types[1][index], inner));
+  SmallVector<std::optional<int64_t>> leastRanks;
+  for (size_t index = 0; index < types[0].size(); ++index) {
+    leastRanks.push_back(joinRanks(n, index, types, regions));
+    results.push_back(joinBranchTypes(n, index, types[0][index], types[1][index], inner));
+  }
   OperationState state(n.location, IfOp::getOperationName());
   IfOp::build(n.builder, state, TypeRange(results), condition);
   for (auto [region, body] : llvm::zip(state.regions, regions))
     region->takeBody(*body);
-  for (auto [index, result] : llvm::enumerate(n.finish(state)->getResults()))
-    n.setOutput(index, result);
+  for (auto [index, result] : llvm::enumerate(n.finish(state)->getResults())) {
+    Entry entry{result.getType(), n.location};
+    entry.value = result;
+    entry.leastRank = leastRanks[index];
+    n.setEntry(index, std::move(entry));
+  }
 }
 
 //===-- Loops ---------------------------------------------------------------------------------===//

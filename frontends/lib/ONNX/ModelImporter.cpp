@@ -91,7 +91,14 @@ void ModelImporter::define(StringRef name, Entry entry) {
     throwInvalid("expects each value to be made once, but '" + name + "' is made twice");
 }
 
+void checkRank(const Entry &entry) {
+  if (entry.leastRank)
+    throwUnsupported("expects a tensor of one rank, got one of " + Twine(*entry.leastRank) + " or " +
+                     Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as a branch decides");
+}
+
 Value ModelImporter::materialize(Entry &entry) {
+  checkRank(entry);
   if (entry.value)
     return entry.value;
   if (entry.isNone)

@@ -48,11 +48,17 @@ struct Entry {
   bool isEmptySequence = false;
   /// An optional that holds nothing.
   bool isNone = false;
+  /// Where a call decides between two ranks, as branches of an If may have: the smaller one. The value has the greater
+  /// one, with dimensions of size 1 in front; what broadcasts reads it, and nothing else.
+  std::optional<int64_t> leastRank;
   /// Why an output that its op may leave out is not made; the first to read it fails.
   std::string unavailable;
 
   bool isPoisoned() const { return !type; }
 };
+
+/// Throws for a tensor of one of two ranks.
+void checkRank(const Entry &entry);
 
 /// A node and its number in its graph, by which it is known where it has no name.
 struct NumberedNode {

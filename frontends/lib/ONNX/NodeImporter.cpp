@@ -24,6 +24,16 @@ Entry &NodeImporter::getEntry(unsigned index) {
   return model.lookup(proto.input(index));
 }
 
+Value NodeImporter::getBroadcastInput(unsigned index) {
+  Entry &entry = getEntry(index);
+  return entry.leastRank ? entry.value : getTensor(index);
+}
+
+Type NodeImporter::getElementType(unsigned index) {
+  Entry &entry = getEntry(index);
+  return entry.leastRank ? cast<RankedTensorType>(entry.type).getElementType() : getTensorType(index).getElementType();
+}
+
 Value NodeImporter::getInput(unsigned index) { return model.materialize(getEntry(index)); }
 
 RankedTensorType NodeImporter::getTensorType(unsigned index) {
@@ -31,6 +41,7 @@ RankedTensorType NodeImporter::getTensorType(unsigned index) {
   auto type = dyn_cast<RankedTensorType>(entry.type);
   if (!type)
     throwInvalid("expects a tensor as input " + Twine(index) + ", got " + describe(entry.type));
+  checkRank(entry);
   return type;
 }
 
@@ -310,6 +321,19 @@ void NodeImporter::setOutput(unsigned index, Value value) {
   Entry entry{value.getType(), location};
   entry.value = value;
   setEntry(index, std::move(entry));
+}
+
+void NodeImporter::setBroadcastOutput(Value value) {
+  Entry entry{value.getType(), location};
+  entry.value = value;
+  int64_t least = 0;
+  for (unsigned index = 0; index < getNumInputs(); ++index) {
+    Entry &input = getEntry(index);
+    least = std::max(least, input.leastRank.value_or(cast<RankedTensorType>(input.type).getRank()));
+  }
+  if (least < typeOf(value).getRank())
+    entry.leastRank = least;
+  setEntry(0, std::move(entry));
 }
 
 void NodeImporter::setContents(unsigned index, Dims contents, RankedTensorType type) {

@@ -26,9 +26,12 @@ public:
   bool hasInput(unsigned index) const;
   Entry &getEntry(unsigned index);
   mlir::Value getInput(unsigned index);
+  /// The input for what broadcasts it, which may be of one of two ranks (Entry::leastRank).
+  mlir::Value getBroadcastInput(unsigned index);
   /// The input as a tensor; throws for a sequence.
   mlir::Value getTensor(unsigned index);
   mlir::RankedTensorType getTensorType(unsigned index);
+  mlir::Type getElementType(unsigned index);
   Dims getDims(unsigned index) { return vx::getDims(getTensorType(index)); }
   /// Throws for another shape, and has the call check what is known to it alone.
   void requireShape(unsigned index, llvm::ArrayRef<DimAttr> dims);
@@ -70,6 +73,8 @@ public:
   // Outputs.
   bool wantsOutput(unsigned index) const;
   void setOutput(unsigned index, mlir::Value value);
+  /// Output 0 as what all inputs were broadcast to: of one of two ranks where they decide it.
+  void setBroadcastOutput(mlir::Value value);
   void setContents(unsigned index, Dims contents, mlir::RankedTensorType type);
   void setConstant(unsigned index, mlir::ElementsAttr constant);
   void setEntry(unsigned index, Entry entry);
