@@ -770,6 +770,25 @@ def check_draws(bench, devices):
         bench.check(f"draws with a seed, {device}", all(np.array_equal(got[name], first[name]) for name in ("u", "d", "c", "k")), "other numbers")
 
 
+def check_nan_order(bench, devices):
+    """Few elements of many, with infinities and NaN, which is the greatest; ONNX Runtime has no order of it."""
+    x = np.round(np.random.default_rng(47).standard_normal((2, 3000)), 1).astype(np.float32)
+    x[0, ::7], x[0, 1::5], x[1, 5::900], x[1, 64:96] = np.inf, -np.inf, np.nan, np.nan
+    for title, array, count in (("many", x, 20), ("few numbers", np.where(np.arange(3000) % 500 == 3, x, np.nan), 8), ("all", x[:, :60], 60)):
+        for largest in (0, 1):
+            node = Node("nan", "TopK", {"x": array, "k": np.array([count], np.int64)}, constants=("x", "k"), opset=11, outputs=2, largest=largest)
+            model = node.model()
+            model.graph.initializer.remove(next(tensor for tensor in model.graph.initializer if tensor.name == "x"))
+            model.graph.input.append(helper.make_tensor_value_info("x", FLOAT, array.shape))
+            onnx.save(model, bench.path("nan.onnx"))
+            bench.compile(bench.path("nan.onnx"), bench.path("nan.vxm"))
+            key = np.where(np.isnan(array), 2.0, np.arctan(array.astype(np.float64)))
+            want = np.argsort(-key if largest else key, axis=1, kind="stable")[:, :count]
+            for device in devices:
+                got = bench.run(bench.path("nan.vxm"), device, {"x": array}, ["y1"])[0]["y1"]
+                bench.check(f"order with NaN, {title}, largest {largest}, {device}", np.array_equal(got, want), f"got {got}, want {want}")
+
+
 def check_steps(bench, devices):
     """Steps of optimizers, of which ONNX Runtime has none, against their formulas: of two tensors, at the first step and at a later one."""
     random = np.random.default_rng(43)
@@ -828,7 +847,7 @@ def main():
                 run(bench, same[begin:begin + SHARED], devices)
         if not options.filter or options.filter in "meetings":
             meetings(bench, devices)
-        for name, check in (("draws", check_draws), ("steps", check_steps)):
+        for name, check in (("draws", check_draws), ("steps", check_steps), ("order with NaN", check_nan_order)):
             if options.filter in name:
                 check(bench, devices)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")

@@ -69,25 +69,48 @@ static Value emitLast(NodeImporter &n, Type type, bool descending) {
   return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, type), descending ? least : most));
 }
 
-/// A block of a long row. Of each block only as many places as are wanted of the row go on.
-static constexpr int64_t blockLength = 1024;
+/// The best element of each block of `parts`, [rows, blocks, places], as a key that orders the blocks.
+static Value emitBestKeys(NodeImporter &n, Value parts, bool descending) {
+  Dims keyDims = vx::getDims(typeOf(parts));
+  keyDims.back() = n.dim(1);
+  auto asMember = [&](Value value) { return n.reshape(value, keyDims); };
+  if (descending) // a NaN is the greatest to a reduction, too
+    return asMember(n.reduce(ReduceKind::max, parts, int64_t(2)));
+  if (!isa<FloatType>(elementOf(parts)))
+    return asMember(n.reduce(ReduceKind::min, parts, int64_t(2)));
+  // The least number, and whether there is none.
+  Value isNan = n.emit<IsNanOp>(parts);
+  Value numbers = n.emit<SelectOp>(isNan, n.splatLike(std::numeric_limits<double>::infinity(), parts), parts);
+  Value hasNone = n.cast(n.reduce(ReduceKind::and_, isNan, int64_t(2)), elementOf(parts));
+  return n.emit<ConcatOp>(ValueRange{asMember(n.reduce(ReduceKind::min, numbers, int64_t(2))), asMember(hasNone)}, 2);
+}
 
-/// The same, of long rows of which few places are wanted.
-static Value selectFewPlaces(NodeImporter &n, Value rows, int64_t count, bool descending) {
+/// The same, of long rows of which few places are wanted: those of as many blocks are sorted, the ones with the best
+/// elements. An element of another block has one before it in each of these.
+static Value selectFewPlaces(NodeImporter &n, Value rows, int64_t count, int64_t block, bool descending) {
   Dims dims = vx::getDims(typeOf(rows));
   Type i64 = n.builder.getI64Type();
-  DimAttr blocks = ceilDivDims(dims[1], n.dim(blockLength)), padded = mulDims(blocks, n.dim(blockLength));
+  DimAttr blocks = ceilDivDims(dims[1], n.dim(block)), padded = mulDims(blocks, n.dim(block));
   Dims none = {n.dim(0), n.dim(0)}, behind = {n.dim(0), subDims(padded, dims[1])};
   Value all = n.emit<PadOp>(rows, emitLast(n, elementOf(rows), descending), n.toArray(none), n.toArray(behind));
-  Dims split = {mulDims(dims[0], blocks), n.dim(blockLength)};
-  Value parts = n.reshape(all, split);
-  Value inBlock = selectPlaces(n, parts, n.dim(count), descending);
-  Dims candidateDims = {dims[0], mulDims(blocks, n.dim(count))}, blockDims = {dims[0], blocks, n.dim(count)};
-  Value candidates = n.reshape(takeInRows(n, parts, inBlock), candidateDims);
-  Value start = n.emitAs<IotaOp>(makeTensorType(blockDims, i64), 1);
-  start = n.emit<MulOp>(start, n.splatLike(double(blockLength), start));
-  Value places = n.reshape(n.emit<AddOp>(n.reshape(inBlock, blockDims), start), candidateDims);
-  return takeInRows(n, places, selectPlaces(n, candidates, n.dim(count), descending));
+  Value keys = emitBestKeys(n, n.reshape(all, {dims[0], blocks, n.dim(block)}), descending);
+  Value chosen = takeFirst(n, sortPlaces(n, keys, descending), n.dim(count));
+  // Equal elements stay in the order of their places.
+  chosen = takeInRows(n, chosen, selectPlaces(n, chosen, n.dim(count), /*descending=*/false));
+  Dims spread = {dims[0], n.dim(count), n.dim(block)};
+  Value first = n.emit<MulOp>(chosen, n.splatLike(double(block), chosen));
+  Value places =
+      n.emit<AddOp>(n.broadcastInDim(first, spread, {0, 1}), n.emitAs<IotaOp>(makeTensorType(spread, i64), 2));
+  places = n.reshape(places, {dims[0], n.dim(count * block)});
+  return takeInRows(n, places, selectPlaces(n, takeInRows(n, all, places), n.dim(count), descending));
+}
+
+/// The length of blocks by which few of many places are selected; 0 where all are sorted. The blocks are about as many
+/// as the elements of those that are chosen.
+static int64_t getBlockLength(std::optional<int64_t> count, std::optional<int64_t> size) {
+  if (!count || *count < 1 || !size || *size / *count < 64)
+    return 0;
+  return int64_t(1) << (llvm::Log2_64(*size / *count) / 2);
 }
 
 static void importTopK(NodeImporter &n) {
@@ -121,9 +144,9 @@ static void importTopK(NodeImporter &n) {
   Dims outer = vx::getDims(typeOf(moved));
   outer.pop_back();
   Value rows = n.reshape(moved, {productOf(n.context, outer), dims[axis]});
-  // Of a row that may be short nothing is gained by blocks.
-  bool areFew = known && *known > 0 && 8 * *known <= blockLength && size && *size >= 2 * blockLength;
-  Value places = areFew ? selectFewPlaces(n, rows, *known, isLargest) : selectPlaces(n, rows, count, isLargest);
+  int64_t block = getBlockLength(known, size);
+  Value places =
+      block > 0 ? selectFewPlaces(n, rows, *known, block, isLargest) : selectPlaces(n, rows, count, isLargest);
   Value values = takeInRows(n, rows, places);
   outer.push_back(count);
   SmallVector<int64_t> back = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
