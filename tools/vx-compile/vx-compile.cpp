@@ -32,6 +32,7 @@ Examples:
   Show:     vx-compile model.onnx --target=cpu --report=json
             vx-compile model.onnx --target=cpu --stop-after=graph -o -
             vx-compile model.onnx --target=cpu,vulkan --check
+            vx-compile model.onnx --target=vulkan --check --report=json
   Work:     vx-compile model.onnx --target=cpu --cache kernels --threads 2
 )";
 
@@ -196,7 +197,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "Print the IR of a phase instead: import, graph, grad, optimised, fused, kernels, schedule or target")
       ->group("Show");
   app.add_flag("--check", options.check,
-               "No code: list every node that some target cannot take, and with --grad those without a gradient")
+               "No code: list every node that some target cannot take, and with --grad those without a gradient; as "
+               "JSON with "
+               "--report=json")
       ->group("Show");
 
   app.add_option("--cache", options.cache, "Folder of compiled kernels")->group("Work");
@@ -317,7 +320,11 @@ static int run(const char *name, int argc, char **argv) {
     }
   };
   const vxc_result result = vxc_compile(options.model.c_str(), options.output.c_str(), &request);
-  if (result != VXC_DONE)
+  if (options.check) {
+    printText(sink.text);
+    flushStandardOutput();
+  }
+  if (result != VXC_DONE || options.check)
     return result;
   // The text of a phase goes to the output file when there is one; a report always to stdout.
   if (!options.stopAfter.empty() && !options.output.empty() && !isStandardOutput(options.output))

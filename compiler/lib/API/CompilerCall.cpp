@@ -13,6 +13,9 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cmath>
@@ -284,14 +287,49 @@ OwningOpRef<ModuleOp> CompilerCall::checkText(OwningOpRef<ModuleOp> module, Stri
 }
 
 /// One line for each fault.
-OwningOpRef<ModuleOp> CompilerCall::checkImport(OwningOpRef<ModuleOp> module, const ImportReport &report) const {
+OwningOpRef<ModuleOp> CompilerCall::checkImport(OwningOpRef<ModuleOp> module, const ImportReport &report) {
   if (!module) {
     std::string text;
     llvm::raw_string_ostream os(text);
     report.print(os);
     say(VXC_ERROR, StringRef(text).rtrim().str());
+    refused.issues = report.issues;
   }
   return module;
+}
+
+void CompilerCall::printRefusals(StringRef modelName) {
+  namespace json = llvm::json;
+  if (!options.check_only || !options.report || StringRef(options.report) != "json")
+    return;
+  json::Array reasons;
+  for (const ImportIssueGroup &group : refused.groups()) {
+    json::Object reason{{"kind", group.first.kind == ImportIssue::Kind::Unsupported ? "unsupported" : "invalid"},
+                        {"reason", json::fixUTF8(group.first.reason)}};
+    if (!group.first.opType.empty()) {
+      reason["op"] = json::fixUTF8(group.first.opType);
+      reason["domain"] = json::fixUTF8(group.first.domain);
+      if (group.first.version > 0)
+        reason["version"] = group.first.version;
+    }
+    reason["count"] = static_cast<int64_t>(group.places.size());
+    json::Array places;
+    for (const std::string &place : group.places)
+      if (!place.empty() && places.size() < 8)
+        places.push_back(json::fixUTF8(place));
+    if (!places.empty())
+      reason[group.first.node.empty() ? "tensors" : "nodes"] = std::move(places);
+    reasons.push_back(std::move(reason));
+  }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0:2}", json::Value(json::Object{{"version", 1},
+                                                        {"model", json::fixUTF8(modelName)},
+                                                        {"targets", json::Array(compilation.targets)},
+                                                        {"supported", refused.issues.empty()},
+                                                        {"reasons", std::move(reasons)}}))
+     << "\n";
+  print(text);
 }
 
 /// No output may be a file of the model. With `stop_after` the caller writes the text.
@@ -390,8 +428,27 @@ void CompilerCall::sayDiagnostic(Diagnostic &diagnostic, StringRef modelName) {
         message.erase(at, again.size());
   }
   const std::string line = printableLine(prefix + (isKnown ? "" : source + ": ") + message);
-  if (said.insert(line).second)
-    say(severity, line);
+  if (!said.insert(line).second)
+    return;
+  if (!options.check_only || severity != VXC_ERROR)
+    return say(severity, line);
+  // What is said of every node like it.
+  if (size_t at = message.find(" of " + source); !source.empty() && at != std::string::npos)
+    message.erase(at, source.size() + 4);
+  ImportIssue issue;
+  issue.kind = ImportIssue::Kind::Unsupported;
+  issue.node = source;
+  issue.reason = message;
+  refused.issues.push_back(std::move(issue));
+  auto [place, isNew] = waitingPlaces.try_emplace(prefix + message, waiting.size());
+  if (isNew)
+    waiting.push_back({line, {}});
+  waiting[place->second].nodes.push_back(source);
+}
+
+void CompilerCall::sayWaiting() {
+  for (const Waiting &kind : waiting)
+    say(VXC_ERROR, kind.message + describeMore(kind.nodes));
 }
 
 vxc_result CompilerCall::compile(StringRef modelName, LoadFunction loadModel, CompileFunction run) {
@@ -408,6 +465,10 @@ vxc_result CompilerCall::compileIn(MLIRContext &context, StringRef modelName, Lo
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     sayDiagnostic(diagnostic, modelName);
     return success();
+  });
+  auto sayAll = llvm::scope_exit([&] {
+    sayWaiting();
+    printRefusals(modelName);
   });
   vxc_result result = VXC_UNSUPPORTED;
   OwningOpRef<ModuleOp> module = loadModel(context, result);

@@ -8,6 +8,7 @@
 #include "vx/compiler/vxc.h"
 
 #include "vx/base/printable.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <cstring>
@@ -68,10 +69,14 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> checkText(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
                                               vxc_result &result) const;
   ImportOptions importOptions() const;
-  mlir::OwningOpRef<mlir::ModuleOp> checkImport(mlir::OwningOpRef<mlir::ModuleOp> module,
-                                                const ImportReport &report) const;
-  /// Once for a node, also where several functions have it.
+  mlir::OwningOpRef<mlir::ModuleOp> checkImport(mlir::OwningOpRef<mlir::ModuleOp> module, const ImportReport &report);
+  /// Once for a node, also where several functions have it; with `check_only` an error about a node waits for others of
+  /// its kind.
   void sayDiagnostic(mlir::Diagnostic &diagnostic, llvm::StringRef modelName);
+  /// With `check_only` the errors that waited, a line for each kind.
+  void sayWaiting();
+  /// With `check_only` and "json" as the report: all of them.
+  void printRefusals(llvm::StringRef modelName);
   vxc_result compile(llvm::StringRef modelName, LoadFunction load, CompileFunction run);
   vxc_result compileIn(mlir::MLIRContext &context, llvm::StringRef modelName, LoadFunction load, CompileFunction run);
   vxc_result checkFiles(const char *modelPath, llvm::StringRef outputPath,
@@ -85,6 +90,13 @@ private:
   bool hasExport = true;
   std::shared_ptr<OnnxSource> source; // of the model, where it is to be exported
   llvm::StringSet<> said;             // diagnostics
+  struct Waiting {
+    std::string message; // of the first node
+    std::vector<std::string> nodes;
+  };
+  std::vector<Waiting> waiting;
+  llvm::StringMap<size_t> waitingPlaces; // by what is said of a node
+  ImportReport refused;                  // what `check_only` finds
 };
 
 /// The options that a caller knows.

@@ -3,6 +3,7 @@
 #include "ExternalFiles.h"
 #include "ModelImporter.h"
 #include "vx/Dialect/VX/IR/UserText.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -19,11 +20,48 @@ std::string ImportIssue::str() const {
   return escapeControlCharacters(text + ")" + (kind == Kind::Unsupported ? " is not supported: " : ": ") + reason);
 }
 
+std::string describeMore(ArrayRef<std::string> places) {
+  constexpr size_t shown = 4;
+  if (places.size() < 2)
+    return "";
+  std::string text = " (and " + std::to_string(places.size() - 1) + " more: ";
+  for (size_t i = 1; i < std::min(places.size(), shown + 1); ++i)
+    text += (i > 1 ? ", '" : "'") + places[i] + "'";
+  return escapeControlCharacters(text + (places.size() > shown + 1 ? ", ...)" : ")"));
+}
+
+/// Of "tensor 'w': what is wrong" the tensor and what is wrong; of others only that.
+static std::pair<StringRef, StringRef> splitTensor(StringRef reason) {
+  StringRef name = reason;
+  if (!name.consume_front("tensor '"))
+    return {"", reason};
+  auto [tensor, rest] = name.split("': ");
+  return rest.empty() ? std::pair<StringRef, StringRef>("", reason) : std::pair(tensor, rest);
+}
+
+std::vector<ImportIssueGroup> ImportReport::groups() const {
+  std::vector<ImportIssueGroup> result;
+  llvm::StringMap<size_t> known;
+  for (const ImportIssue &issue : issues) {
+    // A node's reason may name a tensor of its own: two such are two reasons.
+    auto [tensor, reason] =
+        issue.node.empty() ? splitTensor(issue.reason) : std::pair(StringRef(), StringRef(issue.reason));
+    std::string key = std::to_string(static_cast<int>(issue.kind)) + (issue.node.empty() ? "t" : "n") + issue.opType +
+                      "\n" + issue.domain + "\n" + reason.str();
+    auto [place, isNew] = known.try_emplace(key, result.size());
+    if (isNew)
+      result.push_back({issue, {}});
+    result[place->second].places.push_back(issue.node.empty() ? tensor.str() : issue.node);
+  }
+  return result;
+}
+
 void ImportReport::print(llvm::raw_ostream &os) const {
   size_t unsupported = 0;
-  for (const ImportIssue &issue : issues) {
-    os << escapeControlCharacters(file) << ": " << issue.str() << "\n";
-    unsupported += issue.kind == ImportIssue::Kind::Unsupported && !issue.node.empty();
+  for (const ImportIssueGroup &group : groups()) {
+    os << escapeControlCharacters(file) << ": " << group.first.str() << describeMore(group.places) << "\n";
+    if (group.first.kind == ImportIssue::Kind::Unsupported && !group.first.node.empty())
+      unsupported += group.places.size();
   }
   if (unsupported > 0)
     os << escapeControlCharacters(file) << ": " << unsupported << (unsupported == 1 ? " node is" : " nodes are")

@@ -52,7 +52,7 @@ typedef struct vxc_options {
   const char *report;        // NULL, "text" or "json"
   const char *cache_folder;  // NULL: no cache
   uint32_t threads;          // 0: one for each processor
-  uint8_t check_only;        // find everything unsupported, of gradients too, make no code
+  uint8_t check_only;        // find everything unsupported, of gradients too, make no code; `report` "json" lists it
   uint8_t strict_math;       // keep every rounding step of the model
   uint8_t external_weights;  // OUT.weights beside OUT.vxm
   vxc_message_fn on_message; // may be NULL

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include <memory>
 #include <string>
@@ -50,6 +51,17 @@ struct ImportIssue {
   std::string str() const;
 };
 
+/// Issues that differ in nothing but the node or the tensor.
+struct ImportIssueGroup {
+  ImportIssue first;
+  /// The nodes' names, or the tensors': one for each issue.
+  std::vector<std::string> places;
+};
+
+/// What stands behind a message about the first of several places: " (and 3 more: 'b', 'c', 'd')", of many the first
+/// ones; empty for one place.
+std::string describeMore(llvm::ArrayRef<std::string> places);
+
 /// All issues of one import, in the order of the model.
 struct ImportReport {
   /// The file, as the caller named it.
@@ -60,7 +72,9 @@ struct ImportReport {
   /// The model, with `keepSource`.
   std::shared_ptr<OnnxSource> source;
 
-  /// Prints one line for each issue, "FILE: <issue>", and then how many nodes are not supported, if any.
+  std::vector<ImportIssueGroup> groups() const;
+
+  /// Prints one line for each group, "FILE: <issue>", and then how many nodes are not supported, if any.
   void print(llvm::raw_ostream &os) const;
 };
 
