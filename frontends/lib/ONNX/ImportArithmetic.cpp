@@ -165,6 +165,8 @@ static void importPow(NodeImporter &n) {
     n.broadcastTogether(values);
     return n.setOutput(0, n.emit<PowOp>(values[0], values[1]));
   }
+  if (!elementType.isIntOrFloat())
+    throwInvalid("expects numbers, got " + describe(base.getType()));
   if (elementType.getIntOrFloatBitWidth() > 32) {
     Value values[] = {base, exponent};
     n.broadcastTogether(values);

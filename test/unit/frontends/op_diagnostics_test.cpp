@@ -12,6 +12,8 @@ TEST(ImportActivations, Reasons) {
 }
 
 TEST(ImportArithmetic, Reasons) {
+  expectInvalid(one(node("Pow", {"a", "b"}, {"y"}), {tensorType(TensorProto::STRING, {2, 3}), f32({})}),
+                "expects numbers, got 'string[2,3]'");
   expectInvalid(one(node("Mod", {"a", "b"}, {"y"}), {f32({4}), f32({4})}),
                 "expects integers when 'fmod' is 0, got 'f32[4]'");
   expectInvalid(one(node("Cast", {"a"}, {"y"},
