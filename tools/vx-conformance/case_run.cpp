@@ -9,6 +9,7 @@
 #include "tensor_file.h"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <new>
 
@@ -17,6 +18,12 @@ namespace vx::tools {
 using Clock = std::chrono::steady_clock;
 
 namespace {
+
+// A use of a device, with the bytes that its module is in.
+struct LatestUse {
+  CompiledCase compiled;
+  vx::Instance instance;
+};
 
 // What ends the work on a target before its outputs are right.
 struct Stopped {
@@ -78,6 +85,9 @@ static std::optional<Stopped> runOn(const std::string &target, const CompiledCas
   options.noFallback = true;
   options.threads = 1;
   const vx::Instance instance(module, options);
+  // As long as somebody uses a device it stays open, and to open one takes longer than most cases.
+  static std::map<std::string, std::unique_ptr<LatestUse>> latest;
+  latest[target] = std::make_unique<LatestUse>(compiled, instance);
   const vx_function_info &function = findFunction(module, "");
   vx::Call call(instance, function);
   for (const CaseData::Set &set : data.sets()) {
