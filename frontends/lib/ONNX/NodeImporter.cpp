@@ -131,22 +131,27 @@ Value NodeImporter::emitList(ArrayRef<DimAttr> values) {
   return model.materialize(entry);
 }
 
+/// Contents that are numbers for all values of symbols.
+template <typename T>
+static std::optional<SmallVector<T>> numbersOf(std::optional<Dims> contents) {
+  if (!contents)
+    return std::nullopt;
+  SmallVector<T> values;
+  for (DimAttr dim : *contents) {
+    if (!dim.asConstant())
+      return std::nullopt;
+    values.push_back(static_cast<T>(*dim.asConstant()));
+  }
+  return values;
+}
+
 std::optional<SmallVector<int64_t>> NodeImporter::getConstantIntegers(unsigned index) {
   RankedTensorType type = getTensorType(index);
   if (!isa<IntegerType>(type.getElementType()) || type.getRank() > 1)
     throwInvalid("expects a list of integers as input " + Twine(index) + ", got " + describe(type));
-  SmallVector<int64_t> values;
   if (type.hasStaticShape() && type.getNumElements() == 0)
-    return values;
-  std::optional<Dims> contents = getContents(index);
-  if (!contents)
-    return std::nullopt;
-  for (DimAttr dim : *contents) {
-    if (!dim.asConstant())
-      return std::nullopt;
-    values.push_back(*dim.asConstant());
-  }
-  return values;
+    return SmallVector<int64_t>();
+  return numbersOf<int64_t>(getContents(index));
 }
 
 std::optional<SmallVector<double>> NodeImporter::getConstantNumbers(unsigned index) {
@@ -161,15 +166,7 @@ std::optional<SmallVector<double>> NodeImporter::getConstantNumbers(unsigned ind
     }
     return values;
   }
-  std::optional<Dims> contents = getContents(index);
-  if (!contents)
-    return std::nullopt;
-  for (DimAttr dim : *contents) {
-    if (!dim.asConstant())
-      return std::nullopt;
-    values.push_back(double(*dim.asConstant()));
-  }
-  return values;
+  return numbersOf<double>(getContents(index));
 }
 
 //===-- Attributes ----------------------------------------------------------------------------===//
