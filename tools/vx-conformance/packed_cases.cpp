@@ -23,7 +23,7 @@ void packCases(const std::vector<CaseFolder> &cases, const std::string &folder) 
     fs::create_directory(packed);
     // What belongs to a case: not what an earlier run has packed beside it.
     for (const fs::directory_entry &entry : fs::directory_iterator(one.path))
-      if (entry.is_directory() || entry.path().extension() != ".vxm")
+      if (entry.is_directory() || (entry.path().extension() != ".vxm" && entry.path().extension() != ".unsupported"))
         fs::copy(entry.path(), packed / entry.path().filename(), fs::copy_options::recursive);
   }
 } catch (const fs::filesystem_error &error) {
