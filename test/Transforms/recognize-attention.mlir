@@ -93,3 +93,34 @@ func.func @no_heads(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>) -> tensor<2x3x
   %r = vx.contract %p, %k batch = [0] x [0] contracting = [2] x [1] : tensor<2x3x5xf32>, tensor<2x5x8xf32>
   return %r : tensor<2x3x8xf32>
 }
+
+// Keys whose repeated heads go through a transposition of matrices, with heads and batch as one dimension in between.
+// CHECK-LABEL: func.func @grouped_through_views(
+// CHECK-SAME:    %[[Q:[^ :]+]]: {{[^,]+, [^)]+}}, %[[K:[^ :]+]]: tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>>)
+// CHECK-NEXT:    %[[R:.+]] = vx.attention %[[Q]], %[[K]], %[[K]] scale = 1.000000e+00 dims = [0, 1, 2, 3] x [0, 1, 2, 3] x [0, 1, 2, 3] -> [0, 1, 2, 3]
+// CHECK-NEXT:    return %[[R]]
+func.func @grouped_through_views(%q: tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, %k: tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>>) -> tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>> {
+  %k0 = vx.broadcast %k, [0, 1, 3, 4] : tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>> -> tensor<?x2x3x?x16xf32, #vx.enc<[b, 2, 3, n, 16]>>
+  %k1 = vx.reshape %k0 : tensor<?x2x3x?x16xf32, #vx.enc<[b, 2, 3, n, 16]>> -> tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  %k2 = vx.reshape %k1 : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>> -> tensor<?x?x16xf32, #vx.enc<[b * 6, n, 16]>>
+  %k3 = vx.transpose %k2, [0, 2, 1] : tensor<?x?x16xf32, #vx.enc<[b * 6, n, 16]>>
+  %k4 = vx.reshape %k3 : tensor<?x16x?xf32, #vx.enc<[b * 6, 16, n]>> -> tensor<?x6x16x?xf32, #vx.enc<[b, 6, 16, n]>>
+  %x = vx.contract %q, %k4 batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, tensor<?x6x16x?xf32, #vx.enc<[b, 6, 16, n]>>
+  %w = vx.softmax %x axis = 3 : tensor<?x6x?x?xf32, #vx.enc<[b, 6, n, n]>>
+  %r = vx.contract %w, %k1 batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<?x6x?x?xf32, #vx.enc<[b, 6, n, n]>>, tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  return %r : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+}
+
+// Values are repeated as heads are, keys in another order: both are taken as they are.
+// CHECK-LABEL: func.func @differently_repeated(
+// CHECK:         vx.attention %{{.+}}, %{{.+}}, %{{.+}} scale = 1.000000e+00 {{.*}} : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+func.func @differently_repeated(%q: tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, %k: tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>>) -> tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>> {
+  %k0 = vx.broadcast %k, [0, 2, 3, 4] : tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>> -> tensor<?x3x2x?x16xf32, #vx.enc<[b, 3, 2, n, 16]>>
+  %k1 = vx.reshape %k0 : tensor<?x3x2x?x16xf32, #vx.enc<[b, 3, 2, n, 16]>> -> tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  %v0 = vx.broadcast %k, [0, 1, 3, 4] : tensor<?x2x?x16xf32, #vx.enc<[b, 2, n, 16]>> -> tensor<?x2x3x?x16xf32, #vx.enc<[b, 2, 3, n, 16]>>
+  %v1 = vx.reshape %v0 : tensor<?x2x3x?x16xf32, #vx.enc<[b, 2, 3, n, 16]>> -> tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  %x = vx.contract %q, %k1 batch = [0, 1] x [0, 1] contracting = [3] x [3] : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>, tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  %w = vx.softmax %x axis = 3 : tensor<?x6x?x?xf32, #vx.enc<[b, 6, n, n]>>
+  %r = vx.contract %w, %v1 batch = [0, 1] x [0, 1] contracting = [3] x [2] : tensor<?x6x?x?xf32, #vx.enc<[b, 6, n, n]>>, tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+  return %r : tensor<?x6x?x16xf32, #vx.enc<[b, 6, n, 16]>>
+}

@@ -91,10 +91,22 @@ public:
     Location location = rewriter.getFusedLoc(locations);
     rewriter.setInsertionPoint(last);
     auto [query, queryDims] =
-        operand(dots.getLhs(), dots.getLhsBatch(), lhsLength, dots.getLhsContracting().front(), true);
-    auto [key, keyDims] = operand(dots.getRhs(), dots.getRhsBatch(), rhsLength, dots.getRhsContracting().front(), true);
-    auto [value, valueDims] =
-        operand(last.getRhs(), last.getRhsBatch(), last.getRhsContracting().front(), valueDepth, false);
+        operand(dots.getLhs(), dots.getLhsBatch(), lhsLength, dots.getLhsContracting().front(), true, false);
+    auto getKey = [&](bool takesRepeats) {
+      return operand(dots.getRhs(), dots.getRhsBatch(), rhsLength, dots.getRhsContracting().front(), true,
+                     takesRepeats);
+    };
+    auto getValue = [&](bool takesRepeats) {
+      return operand(last.getRhs(), last.getRhsBatch(), last.getRhsContracting().front(), valueDepth, false,
+                     takesRepeats);
+    };
+    auto [key, keyDims] = getKey(true);
+    auto [value, valueDims] = getValue(true);
+    // Keys may be repeated in a way that is not recognised, and values in one that is.
+    if (getDim(typeOf(key), keyDims[AttentionOp::Heads]) != getDim(typeOf(value), valueDims[AttentionOp::Heads])) {
+      std::tie(key, keyDims) = getKey(false);
+      std::tie(value, valueDims) = getValue(false);
+    }
 
     // [batch, heads, length, depth], or without those that the contraction does not have.
     auto resultType = last.getResult().getType();
@@ -415,72 +427,24 @@ private:
     return copy->getResult(0);
   }
 
-  /// reshape(broadcast(x)) that repeats each head: x with the heads that it has.
-  Value stripRepeatedHeads(Value value, ArrayRef<int64_t> roles) {
-    if (batches != 2)
+  /// A view of a broadcast that repeats each head: of what is repeated, with the heads that this has.
+  Value stripRepeatedHeads(Value value, int64_t heads) {
+    ViewChain chain = ViewChain::trace(value);
+    if (!chain.skipRepeats(heads))
       return value;
-    Operation *op = value.getDefiningOp();
-    if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
-      SmallVector<int64_t> inner;
-      for (int64_t role : roles)
-        inner.push_back(transpose.getPermutation()[role]);
-      Value stripped = stripRepeatedHeads(transpose.getInput(), inner);
-      if (stripped == transpose.getInput())
-        return value;
-      SmallVector<DimAttr> dims;
-      for (int64_t dim : transpose.getPermutation())
-        dims.push_back(getDim(typeOf(stripped), dim));
-      return TransposeOp::create(rewriter, transpose.getLoc(), getTensorType(dims, typeOf(stripped).getElementType()),
-                                 stripped, transpose.getPermutation());
-    }
-    auto reshape = dyn_cast_or_null<ReshapeOp>(op);
-    auto broadcast = reshape ? reshape.getInput().getDefiningOp<BroadcastOp>() : BroadcastOp();
-    if (!broadcast || llvm::is_contained(getDims(broadcast.getResult().getType()), DimAttr()))
-      return value;
-    // The dimensions that are not 1, and which of them are repeated.
-    SmallVector<std::pair<DimAttr, bool>> wide;
-    for (auto [d, dim] : llvm::enumerate(getDims(broadcast.getResult().getType()))) {
-      if (dim.asConstant() == 1)
-        continue;
-      const int64_t *place = llvm::find(broadcast.getDimensions(), static_cast<int64_t>(d));
-      bool repeats = place == broadcast.getDimensions().end();
-      if (!repeats)
-        repeats = getDim(broadcast.getInput().getType(), place - broadcast.getDimensions().begin()).asConstant() == 1;
-      wide.push_back({dim, repeats});
-    }
-    SmallVector<DimAttr> dims = getDims(reshape.getResult().getType());
-    size_t next = 0;
-    for (auto [d, dim] : llvm::enumerate(dims)) {
-      if (dim.asConstant() == 1)
-        continue;
-      if (next >= wide.size())
-        return value;
-      bool isHeads = static_cast<int64_t>(d) == roles[AttentionOp::Heads];
-      auto [size, repeats] = wide[next++];
-      if (isHeads && next < wide.size() && wide[next].second && !repeats && size * wide[next].first == dim) {
-        dim = size;
-        ++next;
-      } else if (isHeads && repeats && size == dim) {
-        dim = DimAttr::constant(context, 1);
-      } else if (repeats || size != dim) {
-        return value;
-      }
-    }
-    if (next != wide.size() || dims == getDims(reshape.getResult().getType()))
-      return value;
-    return ReshapeOp::create(rewriter, reshape.getLoc(), getTensorType(dims, typeOf(value).getElementType()),
-                             broadcast.getInput());
+    return chain.build(rewriter, value.getLoc(), getTensorType(chain.getDims(), typeOf(value).getElementType()));
   }
 
   /// Query, key or value as a tensor of rank 4, with the places of its batch, heads, length and depth.
   std::pair<Value, SmallVector<int64_t>> operand(Value value, ArrayRef<int64_t> batch, int64_t length, int64_t depth,
-                                                 bool takesFactors) {
+                                                 bool takesFactors, bool takesRepeats) {
     if (takesFactors)
       value = stripFactors(value);
     SmallVector<int64_t> roles(batch);
     roles.push_back(length);
     roles.push_back(depth);
-    value = stripRepeatedHeads(value, batches == 2 ? ArrayRef<int64_t>(roles) : ArrayRef<int64_t>());
+    if (batches == 2 && takesRepeats)
+      value = stripRepeatedHeads(value, roles[AttentionOp::Heads]);
     if (batches == 2) {
       ViewChain chain = ViewChain::trace(value);
       chain.joinFactors();

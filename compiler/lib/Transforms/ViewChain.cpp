@@ -1,5 +1,7 @@
 #include "ViewChain.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 using namespace mlir;
 
 namespace vx {
@@ -184,6 +186,56 @@ void ViewChain::joinFactors() {
         number -= number > i;
     }
   }
+}
+
+bool ViewChain::skipRepeats(unsigned group) {
+  auto broadcast = source.getDefiningOp<BroadcastOp>();
+  if (!broadcast || hasSlice() || !llvm::is_sorted(broadcast.getDimensions()))
+    return false;
+  // Which factors are of dimensions that the broadcast repeats.
+  SmallVector<DimAttr> input = vx::getDims(broadcast.getInput().getType());
+  llvm::SmallBitVector repeated(factors.size());
+  unsigned next = 0;
+  for (auto [d, size] : llvm::enumerate(vx::getDims(broadcast.getResult().getType()))) {
+    const int64_t *place = llvm::find(broadcast.getDimensions(), static_cast<int64_t>(d));
+    bool repeats = place == broadcast.getDimensions().end() || isOne(input[place - broadcast.getDimensions().begin()]);
+    for (DimAttr done = DimAttr::constant(source.getContext(), 1); done != size; ++next) {
+      if (next == factors.size())
+        return false;
+      done = done * factors[next].size;
+      repeated[next] = repeats;
+    }
+  }
+  SmallVector<unsigned> kept = groups[group];
+  while (!kept.empty() && repeated[kept.back()])
+    kept.pop_back();
+  if (next != factors.size() || repeated.none() || groups[group].size() - kept.size() != repeated.count())
+    return false;
+
+  SmallVector<Factor> left;
+  SmallVector<unsigned> newNumber(factors.size());
+  for (unsigned number = 0; number < factors.size(); ++number) {
+    newNumber[number] = left.size();
+    if (!repeated[number])
+      left.push_back(factors[number]);
+  }
+  factors = std::move(left);
+  groups[group] = std::move(kept);
+  for (SmallVector<unsigned> &numbers : groups)
+    for (unsigned &number : numbers)
+      number = newNumber[number];
+  source = broadcast.getInput();
+  return true;
+}
+
+SmallVector<DimAttr> ViewChain::getDims() const {
+  SmallVector<DimAttr> dims;
+  for (ArrayRef<unsigned> group : groups) {
+    dims.push_back(DimAttr::constant(source.getContext(), 1));
+    for (unsigned number : group)
+      dims.back() = dims.back() * factors[number].length;
+  }
+  return dims;
 }
 
 Value ViewChain::buildFactors(OpBuilder &builder, Location location, unsigned leadingOnes) const {

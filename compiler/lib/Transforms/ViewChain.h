@@ -36,11 +36,17 @@ public:
   /// Puts the value's dimensions into another order.
   void permute(llvm::ArrayRef<int64_t> permutation);
 
+  /// Makes the input of a broadcast the source, where that repeats elements along the innermost factors of `group`
+  /// alone, which the group loses. False, with nothing changed, for any other chain.
+  bool skipRepeats(unsigned group);
+
   /// The source with a dimension for each factor, sliced. One more dimension of size 1 is put in front where
   /// `leadingOnes` says so.
   mlir::Value buildFactors(mlir::OpBuilder &builder, mlir::Location location, unsigned leadingOnes = 0) const;
   /// The value anew, of type `type`.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location location, mlir::RankedTensorType type) const;
+  /// The sizes of the value's dimensions.
+  llvm::SmallVector<DimAttr> getDims() const;
 
 private:
   explicit ViewChain(mlir::Value value);

@@ -95,8 +95,8 @@ static void importDiv(NodeImporter &n) {
 static void importMod(NodeImporter &n) {
   bool isFmod = n.getFlag("fmod", false);
   auto modulo = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
-    std::optional<int64_t> r = rhs.asConstant();
-    return isNotNegative(lhs) && r && *r > 0 ? modDims(lhs, rhs) : DimAttr();
+    // As of a division, the sign of a negative divisor is not followed.
+    return isNotNegative(lhs) && isNotNegative(rhs) && rhs.asConstant() != 0 ? modDims(lhs, rhs) : DimAttr();
   };
   Type elementType = n.getElementType(0);
   if (followIntegers(n, elementType, modulo))
@@ -408,7 +408,7 @@ Value castTo(NodeImporter &n, Value value, Type elementType, const CastRules &ru
 static void importCastTo(NodeImporter &n, Type elementType) {
   RankedTensorType type = n.getTensorType(0);
   std::optional<Dims> contents = n.getContents(0);
-  if (contents && isa<IntegerType>(elementType) && type.getRank() <= 1) {
+  if (contents && isa<IntegerType>(elementType)) {
     bool fits = true;
     for (DimAttr &dim : *contents) {
       if (elementType.isInteger(1) && dim.asConstant())

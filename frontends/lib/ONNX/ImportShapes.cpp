@@ -1,6 +1,7 @@
 // Ops that give elements another shape or order.
 #include "OpFunctions.h"
 #include "RunTimeLists.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
@@ -83,8 +84,7 @@ static void importReshape(NodeImporter &n) {
       dims.push_back(dim);
     }
   }
-  DimAttr have = productOf(n.context, input), others = productOf(n.context, dims);
-  // Sizes on both sides cancel, which keeps the quotient simple; one that may be 0 makes both sides empty.
+  // Sizes on both sides cancel, which keeps the products simple; one that may be 0 makes both sides empty.
   Dims inputRest = input, dimsRest;
   for (DimAttr dim : dims) {
     auto same = dim.asConstant() == 0 ? inputRest.end() : llvm::find(inputRest, dim);
@@ -94,16 +94,18 @@ static void importReshape(NodeImporter &n) {
       inputRest.erase(same);
   }
   DimAttr haveRest = productOf(n.context, inputRest), otherRest = productOf(n.context, dimsRest);
+  auto have = [&] { return productOf(n.context, input); };
+  auto others = [&] { return productOf(n.context, dims); };
   if (inferred) {
-    std::optional<int64_t> haveSize = have.asConstant(), otherSize = others.asConstant();
+    std::optional<int64_t> haveSize = haveRest.asConstant(), otherSize = otherRest.asConstant();
     if (otherSize == 0)
       throwInvalid("expects sizes above 0 beside -1 in 'shape', got a 0");
     if (haveSize && otherSize && *haveSize % *otherSize != 0)
-      throwInvalid("expects a shape that holds the input's " + Twine(*haveSize) + " elements, got sizes of product " +
-                   Twine(*otherSize) + " beside -1");
+      throwInvalid("expects a shape that holds the input's " + have().str() + " elements, got sizes of product " +
+                   others().str() + " beside -1");
     dims[*inferred] = floorDivDims(haveRest, otherRest);
-  } else if (!mayBeEqual(have, others)) {
-    throwInvalid("expects a shape that holds the input's " + have.str() + " elements, got one of " + others.str());
+  } else if (!mayBeEqual(haveRest, otherRest) && !mayBeEqual(have(), others())) {
+    throwInvalid("expects a shape that holds the input's " + have().str() + " elements, got one of " + others().str());
   }
   reshapeOutput(n, dims);
 }
@@ -192,9 +194,18 @@ static void importUnsqueeze(NodeImporter &n) {
   reshapeOutput(n, dims);
 }
 
+Dims takeContents(ArrayRef<DimAttr> contents, ArrayRef<int64_t> shape, int64_t start, ArrayRef<int64_t> strides) {
+  Dims taken;
+  int64_t count = computeProduct(shape);
+  SmallVector<int64_t> own = computeStrides(shape);
+  for (int64_t i = 0; i < count; ++i)
+    taken.push_back(contents[start + linearize(delinearize(i, own), strides)]);
+  return taken;
+}
+
 static void importTranspose(NodeImporter &n) {
-  Value input = n.getTensor(0);
-  int64_t rank = typeOf(input).getRank();
+  RankedTensorType type = n.getTensorType(0);
+  int64_t rank = type.getRank();
   SmallVector<int64_t> permutation(llvm::reverse(llvm::seq<int64_t>(0, rank)));
   if (std::optional<SmallVector<int64_t>> listed = n.getInts("perm")) {
     permutation.clear();
@@ -203,7 +214,15 @@ static void importTranspose(NodeImporter &n) {
     if (static_cast<int64_t>(n.normalizeAxes(*listed, rank, "perm").size()) != rank)
       throwInvalid("expects 'perm' with " + Twine(rank) + " entries, got " + Twine(listed->size()));
   }
-  n.setOutput(0, n.transpose(input, permutation));
+  std::optional<Dims> contents = n.getContents(0);
+  if (!contents || !type.hasStaticShape())
+    return n.setOutput(0, n.transpose(n.getTensor(0), permutation));
+  SmallVector<int64_t> shape, strides = computeStrides(type.getShape()), permuted;
+  for (int64_t axis : permutation) {
+    shape.push_back(type.getDimSize(axis));
+    permuted.push_back(strides[axis]);
+  }
+  n.setContents(0, takeContents(*contents, shape, /*start=*/0, permuted), type.clone(shape));
 }
 
 static void importExpand(NodeImporter &n) {

@@ -1,6 +1,7 @@
 // Slices and padding, with bounds that may be expressions.
 #include "OpFunctions.h"
 #include "RunTimeLists.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
@@ -245,11 +246,17 @@ static void importSlice(NodeImporter &n) {
     strides[axes[i]] = range.step;
   }
   std::optional<Dims> contents = n.getContents(0);
-  if (contents && rank == 1 && offsets[0].asConstant() && results[0].asConstant()) {
-    Dims taken;
-    for (int64_t i = 0; i < *results[0].asConstant(); ++i)
-      taken.push_back((*contents)[*offsets[0].asConstant() + i * strides[0]]);
-    return n.setContents(0, taken, makeTensorType(results, n.getTensorType(0).getElementType()));
+  auto isConstant = [](DimAttr dim) { return dim.asConstant().has_value(); };
+  RankedTensorType type = n.getTensorType(0);
+  if (contents && type.hasStaticShape() && llvm::all_of(offsets, isConstant) && llvm::all_of(results, isConstant)) {
+    RankedTensorType resultType = makeTensorType(results, type.getElementType());
+    SmallVector<int64_t> places = computeStrides(type.getShape());
+    int64_t start = 0;
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      start += *offsets[axis].asConstant() * places[axis];
+      places[axis] *= strides[axis];
+    }
+    return n.setContents(0, takeContents(*contents, resultType.getShape(), start, places), resultType);
   }
   n.setOutput(0, n.slice(n.getTensor(0), offsets, results, strides));
 }

@@ -31,6 +31,9 @@ mlir::TensorType joinElementTypes(mlir::TensorType lhs, mlir::TensorType rhs);
 /// The `count` numbers of at least `least` in an attribute of windows, all of them `otherwise` where the node has none.
 llvm::SmallVector<int64_t> getWindowList(NodeImporter &n, llvm::StringRef name, size_t count, int64_t otherwise,
                                          int64_t least);
+/// Those elements of known contents that a view of this shape has: from place `start` on, `strides` apart.
+Dims takeContents(llvm::ArrayRef<DimAttr> contents, llvm::ArrayRef<int64_t> shape, int64_t start,
+                  llvm::ArrayRef<int64_t> strides);
 /// A tensor of a sequence; its sizes that the sequence's type does not know become symbols named after `name`.
 mlir::Value emitSequenceAt(NodeImporter &n, mlir::Value sequence, mlir::Value position, llvm::StringRef name);
 /// The sums of the elements of a list up to each one.

@@ -32,6 +32,34 @@ func.func private @division() attributes {
 
 // -----
 
+// Multiples of the divisor do not count in a remainder, and what a remainder is taken from or fills up is a quotient.
+// CHECK-LABEL: @remainders
+// CHECK-SAME:  a = #vx.dim<ceildiv(h, 4) * 4>
+// CHECK-SAME:  b = #vx.dim<mod(h * -1, 4)>
+// CHECK-SAME:  c = #vx.dim<n * floordiv(h, 4) * 4>
+// CHECK-SAME:  d = #vx.dim<mod(h, 6)>
+// CHECK-SAME:  e = #vx.dim<ceildiv(h, 4) * -1>
+// CHECK-SAME:  f = #vx.dim<h - mod(h, 4) * 2>
+// CHECK-SAME:  g = #vx.dim<0>
+// CHECK-SAME:  i = #vx.dim<h + mod(h + 1, n)>
+func.func private @remainders() attributes {
+  a = #vx.dim<h + mod(4 - mod(h, 4), 4)>, b = #vx.dim<mod(3 * h + 8, 4)>, c = #vx.dim<n * h - n * mod(h, 4)>,
+  d = #vx.dim<mod(mod(h, 12) + 18, 6)>, e = #vx.dim<floordiv(h * -1, 4)>, f = #vx.dim<h - 2 * mod(h, 4)>,
+  g = #vx.dim<max(0, mod(h, n) - n)>, i = #vx.dim<h + mod(h + 1, n)>}
+
+// -----
+
+// A sum divides what it is a factor of.
+// CHECK-LABEL: @quotients_of_sums
+// CHECK-SAME:  a = #vx.dim<1>
+// CHECK-SAME:  b = #vx.dim<b * 4 + 1>
+// CHECK-SAME:  c = #vx.dim<floordiv(past + step + 1, past + step)>
+func.func private @quotients_of_sums() attributes {
+  a = #vx.dim<floordiv(past + step, step + past)>, b = #vx.dim<floordiv((past + step) * (4 * b + 1), past + step)>,
+  c = #vx.dim<floordiv(past + step + 1, past + step)>}
+
+// -----
+
 // max and min give the operand that is known to win for symbols of at least 0.
 // CHECK-LABEL: @extremes
 // CHECK-SAME:  a = #vx.dim<n + 1>

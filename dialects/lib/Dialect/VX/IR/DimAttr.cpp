@@ -89,7 +89,14 @@ constexpr size_t kMostParts = 8;
 /// A max or min of more parts is kept as it is written: comparing all of them with each other would take too long.
 constexpr size_t kMostComparedParts = 32;
 
+bool foldRemainder(MLIRContext *context, Polynomial &polynomial);
+
 DimAttr fromPolynomial(MLIRContext *context, const Polynomial &polynomial) {
+  auto isRemainder = [](DimAttr factor) { return factor.getKind() == DimKind::Mod; };
+  if (polynomial.size() > 1 &&
+      llvm::any_of(polynomial, [&](const auto &term) { return llvm::any_of(term.first, isRemainder); }))
+    if (Polynomial folded = polynomial; foldRemainder(context, folded))
+      return fromPolynomial(context, folded);
   for (const auto &[monomial, coefficient] : polynomial) {
     if (polynomial.size() == 1 || coefficient != 1 || monomial.size() != 1 || monomial[0].getKind() != DimKind::Max)
       continue;
@@ -132,19 +139,6 @@ DimAttr getAtom(DimKind kind, DimAttr lhs, DimAttr rhs) {
 int64_t floorDivide(int64_t lhs, int64_t rhs) { return llvm::divideFloorSigned(lhs, rhs); }
 int64_t ceilDivide(int64_t lhs, int64_t rhs) { return llvm::divideCeilSigned(lhs, rhs); }
 
-/// lhs / divisor when every coefficient is a multiple of the divisor.
-DimAttr divideExactly(DimAttr lhs, int64_t divisor) {
-  Polynomial polynomial;
-  if (!toPolynomial(lhs, 1, polynomial))
-    return {};
-  for (auto &[monomial, coefficient] : polynomial) {
-    if (coefficient % divisor != 0)
-      return {};
-    coefficient /= divisor;
-  }
-  return fromPolynomial(lhs.getContext(), polynomial);
-}
-
 /// floor(dividend / divisor) for a divisor above 1, in a form that equal quotients share: multiples of the divisor
 /// stand outside, common factors are cancelled, a division of a division by constants is one, and what rounds up is a
 /// ceildiv. So the sizes that strided windows make of a symbol h are ceildiv(h, 2), ceildiv(h, 4)... Null where a
@@ -175,6 +169,14 @@ DimAttr divideByConstant(Polynomial dividend, int64_t divisor, MLIRContext *cont
     coefficient /= common;
 
   const auto &[factors, scale] = *rest.begin();
+  if (scale < 0) { // floor(-x / d) is -ceil(x / d)
+    Polynomial opposite;
+    for (const auto &[monomial, coefficient] : rest)
+      opposite[monomial] = -coefficient;
+    opposite[Monomial()] = divisor - 1 - offset;
+    DimAttr quotient = divideByConstant(opposite, divisor, context);
+    return quotient ? fromPolynomial(context, whole) - quotient : DimAttr();
+  }
   if (rest.size() == 1 && scale == 1 && factors.size() == 1 &&
       (factors[0].getKind() == DimKind::FloorDiv || factors[0].getKind() == DimKind::CeilDiv)) {
     DimAttr inner = factors[0].getOperands()[0];
@@ -208,28 +210,120 @@ DimAttr divideByConstant(DimAttr lhs, int64_t divisor, bool roundUp) {
   return divideByConstant(dividend, divisor, lhs.getContext());
 }
 
-/// lhs / rhs when rhs is one product that divides every term, e.g. (batch*seq*8) / (seq*4). Right for a divisor that is
-/// not 0, and a division by 0 is an error of the call wherever the quotient is used.
-DimAttr divideByProduct(DimAttr lhs, DimAttr rhs) {
-  Polynomial divisor, dividend;
-  if (!toPolynomial(rhs, 1, divisor) || !toPolynomial(lhs, 1, dividend) || divisor.size() != 1)
+std::optional<int64_t> getPositiveDivisor(DimAttr dim) {
+  std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
+  return divisor && *divisor > 0 ? divisor : std::nullopt;
+}
+
+/// The remainder of a division by a constant above 1, in a form that equal remainders share: multiples of the divisor,
+/// also those that remainders inside leave out, do not count. Null where a coefficient does not fit 64 bits.
+DimAttr getRemainder(DimAttr lhs, int64_t divisor) {
+  Polynomial polynomial, reduced;
+  if (!toPolynomial(lhs, 1, polynomial))
+    return {};
+  while (true) {
+    reduced.clear();
+    for (const auto &[monomial, coefficient] : polynomial) {
+      // From -divisor / 2 on, so that -h stays -h.
+      int64_t rest = coefficient - floorDivide(coefficient, divisor) * divisor;
+      if (rest > divisor / 2 && !monomial.empty())
+        rest -= divisor;
+      if (rest == 0)
+        continue;
+      bool isRemainder = monomial.size() == 1 && monomial[0].getKind() == DimKind::Mod;
+      std::optional<int64_t> inner = isRemainder ? getPositiveDivisor(monomial[0]) : std::nullopt;
+      bool isLeftOut = inner && *inner % divisor == 0;
+      if (isLeftOut ? !toPolynomial(monomial[0].getOperands()[0], rest, reduced) : !addTo(reduced, monomial, rest))
+        return {};
+    }
+    if (reduced == polynomial)
+      break;
+    polynomial.swap(reduced);
+  }
+  DimAttr rest = fromPolynomial(lhs.getContext(), polynomial);
+  if (std::optional<int64_t> value = rest.asConstant())
+    return DimAttr::constant(lhs.getContext(), *value - floorDivide(*value, divisor) * divisor);
+  return getAtom(DimKind::Mod, rest, DimAttr::constant(lhs.getContext(), divisor));
+}
+
+/// Writes the first x - mod(x, d) that it finds as floordiv(x, d) * d, so that h + mod(-h, 4), a size that is padded to
+/// fours, is ceildiv(h, 4) * 4. False where there is none.
+bool foldRemainder(MLIRContext *context, Polynomial &polynomial) {
+  for (const auto &[monomial, coefficient] : polynomial)
+    for (auto [place, factor] : llvm::enumerate(monomial)) {
+      std::optional<int64_t> divisor = factor.getKind() == DimKind::Mod ? getPositiveDivisor(factor) : std::nullopt;
+      Polynomial dividend, quotient, folded = polynomial;
+      int64_t times;
+      if (coefficient == 0 || !divisor || llvm::MulOverflow(coefficient, -*divisor, times) ||
+          !toPolynomial(factor.getOperands()[0], 1, dividend))
+        continue;
+      Monomial others = monomial;
+      others.erase(others.begin() + place);
+      auto multiply = [&](const Monomial &term) {
+        Monomial product = others;
+        llvm::append_range(product, term);
+        llvm::sort(product, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+        return product;
+      };
+      auto addProduct = [&](const std::pair<const Monomial, int64_t> &term, int64_t scale) {
+        int64_t value;
+        return !llvm::MulOverflow(term.second, scale, value) && addTo(folded, multiply(term.first), value);
+      };
+      // All of the dividend stands there too, but for its constant.
+      auto isCancelled = [&](const std::pair<const Monomial, int64_t> &term) {
+        return addProduct(term, coefficient) && (term.first.empty() || folded[multiply(term.first)] == 0);
+      };
+      if (!llvm::all_of(dividend, isCancelled))
+        continue;
+      DimAttr rounded = divideByConstant(dividend, *divisor, context);
+      folded.erase(monomial);
+      if (!rounded || !toPolynomial(rounded, 1, quotient) ||
+          !llvm::all_of(quotient, [&](const auto &term) { return addProduct(term, times); }))
+        continue;
+      polynomial = std::move(folded);
+      return true;
+    }
+  return false;
+}
+
+/// A polynomial of more terms is not divided.
+constexpr unsigned kMostQuotientTerms = 16;
+
+/// lhs / rhs when that is a polynomial, e.g. (batch*seq*8) / (seq*4) or (past*8 + seq*8) / (past + seq). Right for a
+/// divisor that is not 0, and a division by 0 is an error of the call wherever the quotient is used.
+DimAttr divideByPolynomial(DimAttr lhs, DimAttr rhs) {
+  Polynomial divisor, rest, quotient;
+  if (!toPolynomial(rhs, 1, divisor) || !toPolynomial(lhs, 1, rest))
+    return {};
+  auto isZero = [](const auto &term) { return term.second == 0; };
+  std::erase_if(divisor, isZero);
+  if (divisor.empty())
     return {};
   const auto &[factors, scale] = *divisor.begin();
   // A division of the least integer by -1 does not fit.
-  if (scale == 0 || scale == -1)
+  if (scale == -1)
     return {};
-  Polynomial quotient;
-  for (const auto &[monomial, coefficient] : dividend) {
-    if (coefficient % scale != 0)
+  for (std::erase_if(rest, isZero); !rest.empty(); std::erase_if(rest, isZero)) {
+    Monomial monomial = rest.begin()->first;
+    int64_t coefficient = rest.begin()->second;
+    if (coefficient % scale != 0 || quotient.size() == kMostQuotientTerms)
       return {};
-    Monomial rest = monomial;
     for (DimAttr factor : factors) {
-      auto it = llvm::find(rest, factor);
-      if (it == rest.end())
+      auto it = llvm::find(monomial, factor);
+      if (it == monomial.end())
         return {};
-      rest.erase(it);
+      monomial.erase(it);
     }
-    quotient[rest] += coefficient / scale;
+    int64_t times = coefficient / scale;
+    quotient[monomial] += times;
+    for (const auto &[others, count] : divisor) {
+      Monomial product = monomial;
+      llvm::append_range(product, others);
+      llvm::sort(product, [](DimAttr a, DimAttr b) { return compare(a, b) < 0; });
+      int64_t value;
+      if (llvm::MulOverflow(count, times, value) || value == INT64_MIN || !addTo(rest, product, -value))
+        return {};
+    }
   }
   return fromPolynomial(lhs.getContext(), quotient);
 }
@@ -302,7 +396,7 @@ DimAttr DimAttr::floorDiv(DimAttr lhs, DimAttr rhs) {
   if (r && *r > 1)
     if (DimAttr quotient = divideByConstant(lhs, *r, /*roundUp=*/false))
       return quotient;
-  if (DimAttr quotient = divideByProduct(lhs, rhs))
+  if (DimAttr quotient = divideByPolynomial(lhs, rhs))
     return quotient;
   return getAtom(DimKind::FloorDiv, lhs, rhs);
 }
@@ -316,7 +410,7 @@ DimAttr DimAttr::ceilDiv(DimAttr lhs, DimAttr rhs) {
   if (r && *r > 1)
     if (DimAttr quotient = divideByConstant(lhs, *r, /*roundUp=*/true))
       return quotient;
-  if (DimAttr quotient = divideByProduct(lhs, rhs))
+  if (DimAttr quotient = divideByPolynomial(lhs, rhs))
     return quotient;
   return getAtom(DimKind::CeilDiv, lhs, rhs);
 }
@@ -325,8 +419,11 @@ DimAttr DimAttr::mod(DimAttr lhs, DimAttr rhs) {
   auto l = lhs.asConstant(), r = rhs.asConstant();
   if (l && r && *r != 0 && !(*l == INT64_MIN && *r == -1))
     return constant(lhs.getContext(), *l - floorDivide(*l, *r) * *r);
-  if (r && *r > 0 && divideExactly(lhs, *r))
+  if (r == 1)
     return constant(lhs.getContext(), 0);
+  if (r && *r > 1)
+    if (DimAttr remainder = getRemainder(lhs, *r))
+      return remainder;
   return getAtom(DimKind::Mod, lhs, rhs);
 }
 
@@ -367,6 +464,9 @@ public:
       return true;
     if (isQuotientAtMost(lhs, rhs))
       return true;
+    // A remainder by 0 is an error of the call.
+    if (lhs.getKind() == DimKind::Mod && lhs.getOperands()[1] == rhs && isNotNegative(rhs))
+      return true;
     Polynomial difference;
     if (!toPolynomial(rhs, 1, difference) || !toPolynomial(lhs, -1, difference))
       return false;
@@ -386,29 +486,27 @@ private:
     return low && *low >= 0;
   }
 
-  static std::optional<int64_t> getPositiveDivisor(DimAttr dim) {
-    if (dim.getKind() != DimKind::FloorDiv && dim.getKind() != DimKind::CeilDiv)
-      return std::nullopt;
-    std::optional<int64_t> divisor = dim.getOperands()[1].asConstant();
-    return divisor && *divisor > 0 ? divisor : std::nullopt;
+  static std::optional<int64_t> getQuotientDivisor(DimAttr dim) {
+    bool isQuotient = dim.getKind() == DimKind::FloorDiv || dim.getKind() == DimKind::CeilDiv;
+    return isQuotient ? getPositiveDivisor(dim) : std::nullopt;
   }
 
   /// x / a <= y when 0 <= x <= y, x / a <= y / b when also b <= a, and ceildiv(x, a) <= ceildiv(y, b) * k when b <= a *
   /// k.
   bool isQuotientAtMost(DimAttr lhs, DimAttr rhs) {
-    std::optional<int64_t> divisor = getPositiveDivisor(lhs);
+    std::optional<int64_t> divisor = getQuotientDivisor(lhs);
     if (!divisor || !isNotNegative(lhs.getOperands()[0]))
       return false;
     if (lhs.getKind() == DimKind::CeilDiv && rhs.getKind() == DimKind::Product && rhs.getOperands().size() == 1 &&
         rhs.getOperands()[0].getKind() == DimKind::CeilDiv) {
       DimAttr quotient = rhs.getOperands()[0];
-      std::optional<int64_t> finer = getPositiveDivisor(quotient);
+      std::optional<int64_t> finer = getQuotientDivisor(quotient);
       int64_t scaled;
       if (finer && rhs.getValue() > 0 && !llvm::MulOverflow(*divisor, rhs.getValue(), scaled) && *finer <= scaled &&
           isAtMost(lhs.getOperands()[0], quotient.getOperands()[0]))
         return true;
     }
-    std::optional<int64_t> other = getPositiveDivisor(rhs);
+    std::optional<int64_t> other = getQuotientDivisor(rhs);
     bool roundsAlike = lhs.getKind() == DimKind::FloorDiv || rhs.getKind() == DimKind::CeilDiv;
     if (other && *other <= *divisor && roundsAlike && isAtMost(lhs.getOperands()[0], rhs.getOperands()[0]))
       return true;
@@ -520,7 +618,9 @@ private:
     }
     case DimKind::Mod: { // has the sign of the divisor
       Interval divisor = get(dim.getOperands()[1]);
-      return divisor.low && *divisor.low >= 0 ? Interval{0, divisor.high} : Interval{};
+      if (!divisor.low || *divisor.low < 0)
+        return {};
+      return {0, divisor.high && *divisor.high > 0 ? std::optional(*divisor.high - 1) : std::nullopt};
     }
     case DimKind::Max: {
       Interval a = get(dim.getOperands()[0]), b = get(dim.getOperands()[1]);
