@@ -228,6 +228,7 @@ CASES = [
     Case("size_minus_one", inputs={"x": np.ones((4, 3), np.float32)}),
     Case("split_sym_bad", dims={"N": 6}),
     Case("where_bad", dims={"P": 4, "Q": 4}),
+    *(Case("list_of_loop", dims={"a": a}, inputs={"n": i64(n)[0]}) for a, n in ((5, 4), (1, 1), (7, 7))),
     # And sizes that are not.
     Case("bc_NM_bad", dims={"N": 0, "M": 1}),
     unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), {"N": 3, "M": 5}),

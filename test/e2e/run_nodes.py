@@ -660,6 +660,11 @@ def lists_of_the_call():
             take = [helper.make_node("Constant", [], ["p"], value_int=place), helper.make_node("SequenceAt", ["made", "p"], ["y"])]
             yield Node(f"part {place} of {parts}{title}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}), constants=constants, fixed=("s",),
                        after=take, axis=-1, keepdims=int(parts is not None))  # else ONNX Runtime heeds it
+    for parts, axis, new in ((3, -1, 0), ([2, 0, 5], 3, 0), (None, 0, 0), (None, 0, 1), (None, -1, 1), (9, -1, 0)):
+        for title, constants in (("", ()), (" that are known", ("s",))):
+            join = [helper.make_node("ConcatFromSequence", ["made"], ["y"], axis=axis, new_axis=new)]
+            yield Node(f"parts {parts}{title} joined along {axis}{', a new one' * new}", "SplitToSequence", {"x": x} | ({} if parts is None else {"s": np.array(parts)}),
+                       constants=constants, fixed=("s",), after=join, axis=-1, keepdims=int(parts is not None))
     yield Node("tile as often as the call says", "Tile", {"x": x, "r": number(2, 1, 0, 3)})
 
 

@@ -123,6 +123,8 @@ struct Carried {
   Value init;
   Type type;
   SmallVector<bool> changes;
+  /// A sequence that nothing is in before the loop: the body says what it holds.
+  bool isEmptySequence = false;
 };
 
 /// What an iteration gives: whether there is another one, the carried values, and what the loop collects.
@@ -142,7 +144,7 @@ struct Collection {
 } // namespace
 
 static Carried carry(StringRef name, Value init, Type type) {
-  Carried carried{name.str(), init, type, {}};
+  Carried carried{name.str(), init, type, {}, false};
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     carried.changes.assign(tensor.getRank(), false);
   return carried;
@@ -156,7 +158,14 @@ static bool widen(NodeImporter &n, Carried &carried, Type yielded,
     if (!other || other.getElementType().getElementType() != sequence.getElementType().getElementType())
       throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(carried.type) +
                    ", got " + describe(yielded));
-    Type joined = SequenceType::get(n.context, joinElementTypes(sequence.getElementType(), other.getElementType()));
+    TensorType element = carried.isEmptySequence ? other.getElementType() : sequence.getElementType();
+    Type joined = SequenceType::get(n.context, joinElementTypes(element, other.getElementType()));
+    if (std::exchange(carried.isEmptySequence, false)) {
+      // What the body made of the argument counted on nothing in it.
+      carried.init = Value();
+      carried.type = joined;
+      return true;
+    }
     return joined != std::exchange(carried.type, joined);
   }
   auto have = cast<RankedTensorType>(carried.type);
@@ -244,7 +253,7 @@ private:
       argumentSymbols.insert(getDim(cast<RankedTensorType>(value->type), index).getSymbol().getValue());
     }
     fresh.clear();
-    // What is collected starts with nothing.
+    // What is collected starts with nothing, as what a sequence does whose type was not known.
     for (Carried &value : carried) {
       if (value.init)
         continue;
@@ -258,6 +267,7 @@ private:
     for (const Carried &value : carried) {
       entries.emplace_back(value.type, n.location);
       entries.back().value = loop.block->addArgument(value.type, n.location);
+      entries.back().isEmptySequence = value.isEmptySequence;
     }
     Iteration given = body(loop, iteration, ArrayRef<Entry>(entries).take_front(count));
 
@@ -403,6 +413,8 @@ static void importLoop(NodeImporter &n) {
       // Nothing is in the sequence yet: the body says what it holds.
       value.type = n.model.importType(declared, name);
       value.init = n.emitAs<SequenceConstructOp>(value.type, ValueRange());
+    } else {
+      value.isEmptySequence = entry.isEmptySequence;
     }
     carried.push_back(std::move(value));
   }

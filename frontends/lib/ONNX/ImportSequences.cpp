@@ -194,7 +194,67 @@ static void importSplitToSequence(NodeImporter &n) {
   n.setOutput(0, splitIntoParts(n, split, sizes));
 }
 
+/// The tensors of a sequence, how many only the call knows, behind one another along `axis`; with `isNew` each is of
+/// one place in it. They are written where they belong, one after the other.
+static Value joinInLoop(NodeImporter &n, Value sequence, int64_t axis, bool isNew) {
+  Type i64 = n.builder.getI64Type();
+  std::string name = n.proto.input(0);
+  auto take = [&](DimAttr place) {
+    Value part = emitSequenceAt(n, sequence, n.emitDim(place, i64), name);
+    Dims dims = vx::getDims(typeOf(part));
+    if (isNew)
+      dims.insert(dims.begin() + axis, n.dim(1));
+    return n.reshape(part, dims);
+  };
+  Value count = n.emitAs<SequenceLengthOp>(RankedTensorType::get({}, i64), sequence);
+  DimAttr length = n.bindSymbol(count, name + ".length");
+  Dims first = vx::getDims(typeOf(take(n.dim(0)))), dims = first;
+  auto getSize = [&](Value part) { return vx::getDim(typeOf(part), axis); };
+  bool isEven = first[axis].asConstant().has_value(); // by the sequence's type
+  if (isEven) {
+    dims[axis] = mulDims(length, first[axis]);
+  } else {
+    Value sum = emitCountedLoop(n, length, {n.emitScalar(0, i64)}, [&](DimAttr place, ValueRange values) {
+      return SmallVector<Value>{n.emit<AddOp>(values[0], n.emitDim(getSize(take(place)), i64))};
+    })[0];
+    dims[axis] = n.bindSymbol(sum, n.proto.output(0) + ".shape[" + Twine(axis) + "]");
+  }
+  Value joined =
+      n.splat(0, makeTensorType(dims, cast<SequenceType>(sequence.getType()).getElementType().getElementType()));
+  return emitCountedLoop(n, length, {joined, n.emitList({n.dim(0)})}, [&](DimAttr place, ValueRange values) {
+    Value part = take(place);
+    for (auto [d, size] : llvm::enumerate(vx::getDims(typeOf(part))))
+      if (static_cast<int64_t>(d) != axis)
+        n.require(ConstraintKind::equal, size, first[d]);
+    Value start = isEven ? n.emitList({mulDims(place, first[axis])}) : values[1];
+    Value next = isEven ? values[1] : n.emit<AddOp>(start, n.emitList({getSize(part)}));
+    return SmallVector<Value>{n.emit<UpdateSliceOp>(values[0], start, part, ArrayRef<int64_t>(axis)), next};
+  })[0];
+}
+
+static void importConcatFromSequence(NodeImporter &n) {
+  SequenceType type = getSequenceType(n, 0);
+  auto element = dyn_cast<RankedTensorType>(type.getElementType());
+  if (!element || isString(element.getElementType()))
+    throwUnsupported("expects a sequence whose tensors have one known rank and no strings, got " + describe(type));
+  bool isNew = n.getFlag("new_axis", false);
+  int64_t axis = n.getAxis("axis", std::nullopt, element.getRank() + isNew);
+  Value sequence = n.getInput(0);
+  auto construct = sequence.getDefiningOp<SequenceConstructOp>();
+  if (!construct || construct.getInputs().empty())
+    return n.setOutput(0, joinInLoop(n, sequence, axis, isNew));
+  SmallVector<Value> parts;
+  for (Value part : construct.getInputs()) {
+    Dims dims = vx::getDims(typeOf(part));
+    if (isNew)
+      dims.insert(dims.begin() + axis, n.dim(1));
+    parts.push_back(n.reshape(part, dims));
+  }
+  n.setOutput(0, parts.size() == 1 ? parts[0] : n.emit<ConcatOp>(ValueRange(parts), axis));
+}
+
 static constexpr OpTableEntry sequencesTable[] = {
+    {"ConcatFromSequence", 11, newestOpset, importConcatFromSequence, "axis new_axis"},
     {"SequenceAt", 11, newestOpset, importSequenceAt, ""},
     {"SequenceConstruct", 11, newestOpset, importSequenceConstruct, ""},
     {"SequenceEmpty", 11, newestOpset, importSequenceEmpty, "dtype"},
