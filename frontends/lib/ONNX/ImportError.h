@@ -8,19 +8,23 @@
 
 namespace vx::onnx {
 
+class NodeProto;
+
 struct ImportError {
   ImportIssue::Kind kind;
   std::string reason;
+  /// An If, where another import that takes one of its branches alone may succeed.
+  const NodeProto *undecided = nullptr;
 };
 
 /// The input of a node whose own import failed: the failure is in the report already.
 struct PoisonedInput {};
 
 [[noreturn]] inline void throwInvalid(const llvm::Twine &reason) {
-  throw ImportError{ImportIssue::Kind::Invalid, reason.str()};
+  throw ImportError{ImportIssue::Kind::Invalid, reason.str(), nullptr};
 }
-[[noreturn]] inline void throwUnsupported(const llvm::Twine &reason) {
-  throw ImportError{ImportIssue::Kind::Unsupported, reason.str()};
+[[noreturn]] inline void throwUnsupported(const llvm::Twine &reason, const NodeProto *undecided = nullptr) {
+  throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), undecided};
 }
 
 } // namespace vx::onnx

@@ -1,7 +1,7 @@
 #include "vx/Frontend/ONNX/ImportOnnx.h"
 
+#include "ChooseBranches.h"
 #include "ExternalFiles.h"
-#include "ModelImporter.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -100,9 +100,15 @@ OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, llvm::MemoryBufferRef byt
     report.source = std::make_shared<OnnxSource>(&context, model, folder);
     report.source->bytes = bytes.getBuffer();
   }
-  onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, report,
-                               report.source.get());
-  return importer.run();
+  auto import = [&](const onnx::BranchChoices &choices, ImportReport &issues, const onnx::NodeProto *&undecided) {
+    onnx::ModelImporter importer(&context, *model, model, bytes.getBufferIdentifier(), folder, options, issues,
+                                 report.source.get());
+    importer.choices = choices;
+    OwningOpRef<ModuleOp> module = importer.run();
+    undecided = importer.undecided;
+    return module;
+  };
+  return onnx::importChoosingBranches(import, report);
 }
 
 OwningOpRef<ModuleOp> importOnnx(MLIRContext &context, StringRef path, const ImportOptions &options,

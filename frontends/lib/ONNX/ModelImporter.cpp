@@ -61,6 +61,8 @@ bool ModelImporter::guard(const NodeProto *node, StringRef label, int64_t versio
     return true;
   } catch (const ImportError &error) {
     addIssue(error.kind, node, label, version, error.reason);
+    if (!undecided)
+      undecided = error.undecided;
   } catch (const PoisonedInput &) {
   }
   return false;
@@ -94,7 +96,8 @@ void ModelImporter::define(StringRef name, Entry entry) {
 void checkRank(const Entry &entry) {
   if (entry.leastRank)
     throwUnsupported("expects a tensor of one rank, got one of " + Twine(*entry.leastRank) + " or " +
-                     Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as a branch decides");
+                         Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as a branch decides",
+                     entry.decidedBy);
 }
 
 Value ModelImporter::materialize(Entry &entry) {

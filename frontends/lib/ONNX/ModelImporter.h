@@ -51,6 +51,10 @@ struct Entry {
   /// Where a call decides between two ranks, as branches of an If may have: the smaller one. The value has the greater
   /// one, with dimensions of size 1 in front; what broadcasts reads it, and nothing else.
   std::optional<int64_t> leastRank;
+  /// With `leastRank`, the If that decides.
+  const NodeProto *decidedBy = nullptr;
+  /// Of a bool that is one comparison: it is true where these are equal.
+  std::optional<std::pair<DimAttr, DimAttr>> equals;
   /// Why an output that its op may leave out is not made; the first to read it fails.
   std::string unavailable;
 
@@ -84,6 +88,9 @@ struct Scope {
   unsigned depth = 0;
 };
 
+/// Nodes, each an If, of which one branch is imported alone: whether that is the first.
+using BranchChoices = llvm::DenseMap<const NodeProto *, bool>;
+
 /// What a graph has that is recorded and not read from a file (GraphRecorder.h).
 struct Recording {
   /// Where a node was written.
@@ -108,6 +115,9 @@ public:
   TensorReader tensors;
   OnnxSource *source;                   // null where nobody keeps it
   const Recording *recording = nullptr; // null for models of files
+  BranchChoices choices;
+  /// The first If of which both branches are imported, where one alone would let a node succeed that has failed.
+  const NodeProto *undecided = nullptr;
   Scope *scope = nullptr;
 
   // Values.

@@ -327,6 +327,8 @@ void NodeImporter::setBroadcastOutput(Value value) {
   for (unsigned index = 0; index < getNumInputs(); ++index) {
     Entry &input = getEntry(index);
     least = std::max(least, input.leastRank.value_or(cast<RankedTensorType>(input.type).getRank()));
+    if (input.leastRank)
+      entry.decidedBy = input.decidedBy;
   }
   if (least < typeOf(value).getRank())
     entry.leastRank = least;
