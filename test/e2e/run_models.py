@@ -58,9 +58,11 @@ class Bench:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
 
-    def compile(self, model, module, *arguments):
-        self.tool("vx-compile", model, f"--target={','.join(self.targets)}", f"--precision={self.precision}", *self.variants, "--no-cache", "-o", module,
-                  *arguments)
+    def compile(self, model, module, *arguments, targets=None):
+        """For `targets`, all by default."""
+        targets = targets or self.targets
+        variants = [flag for flag in self.variants if flag.removeprefix("--").split("=")[0] in targets]
+        self.tool("vx-compile", model, f"--target={','.join(targets)}", f"--precision={self.precision}", *variants, "--no-cache", "-o", module, *arguments)
 
     def run(self, module, device, inputs, outputs, *arguments, strings=()):
         """The outputs as arrays, those in `strings` of strings, and the report."""

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Single ONNX nodes that the importer takes apart, against ONNX Runtime, on each device.
 
-  run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--filter TEXT]
+  run_nodes.py --bin BUILD/bin [--device cpu,vulkan] [--turns] [--filter TEXT]
 
 The sizes of the inputs are symbols, so each module is compiled before they are known, where the node allows it. Several nodes are one module, because starting
 processes is most of the work; one that does not compile or run is taken apart. Exit code: 0 all passed, 1 some failed, among them a device of those asked for that is
-not there.
+not there. With --turns every second node runs on the first device only.
 """
 import argparse
 import itertools
@@ -685,7 +685,7 @@ def run(bench, nodes, devices):
             wants += zip([f"{prefix}{name}" for name in node.outputs], reference(bench.path("node.onnx")).run(node.outputs, own), [node] * len(node.outputs))
             inputs |= {f"{prefix}{name}": array for name, array in own.items()}
         onnx.save(merge(group), bench.path("nodes.onnx"))
-        bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"))
+        bench.compile(bench.path("nodes.onnx"), bench.path("nodes.vxm"), targets=devices)
         texts = {name for name, array, _ in wants if array.dtype == object}
         gots = {device: bench.run(bench.path("nodes.vxm"), device, inputs, [name for name, _, _ in wants], strings=texts)[0] for device in devices}
     except RuntimeError as error:
@@ -840,6 +840,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
+    parser.add_argument("--turns", action="store_true")
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
     devices = required_devices(options.bin, options.device)
@@ -848,8 +849,9 @@ def main():
         wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
-            for begin in range(0, len(same), SHARED):
-                run(bench, same[begin:begin + SHARED], devices)
+            for some, where in ((same[::2], devices), (same[1::2], devices[:1])) if options.turns else ((same, devices),):
+                for begin in range(0, len(some), SHARED):
+                    run(bench, some[begin:begin + SHARED], where)
         if not options.filter or options.filter in "meetings":
             meetings(bench, devices)
         for name, check in (("draws", check_draws), ("steps", check_steps), ("order with NaN", check_nan_order)):

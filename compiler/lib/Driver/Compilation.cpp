@@ -16,6 +16,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/Threading.h"
@@ -324,7 +325,7 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
       buildKernelsPipeline(pm, backend);
     if (options.stopAfter > Phase::Kernels)
       buildSchedulePipeline(pm);
-    if (failed(runPasses(pm, *module)))
+    if (failed(runPasses(pm, *module, Verification::AtTheEnd)))
       return Outcome::Unsupported;
     if (options.stopAfter < Phase::Target) {
       text += "// target " + backend.name().str();
@@ -461,7 +462,36 @@ private:
   KernelReport &report;
 };
 
-void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry &dialects, KernelCache &cache,
+/// Contexts in which kernels are compiled, one at a time in each. To make one, with all dialects, takes longer than
+/// many a kernel, so it serves for the next one.
+class KernelContexts {
+public:
+  explicit KernelContexts(const DialectRegistry &dialects) : dialects(dialects) {}
+
+  std::unique_ptr<MLIRContext> take() {
+    {
+      std::lock_guard lock(mutex);
+      if (!idle.empty())
+        return idle.pop_back_val();
+    }
+    auto context = std::make_unique<MLIRContext>(dialects, MLIRContext::Threading::DISABLED);
+    context->loadAllAvailableDialects();
+    return context;
+  }
+
+  void giveBack(std::unique_ptr<MLIRContext> context) {
+    context->setRemarkEngine(nullptr); // it listens for the last kernel
+    std::lock_guard lock(mutex);
+    idle.push_back(std::move(context));
+  }
+
+private:
+  const DialectRegistry &dialects;
+  std::mutex mutex;
+  SmallVector<std::unique_ptr<MLIRContext>> idle;
+};
+
+void runJob(KernelJob &job, const TargetBackend &backend, KernelContexts &contexts, KernelCache &cache,
             bool stopAtTarget) {
   auto begin = std::chrono::steady_clock::now();
   auto finish = [&] {
@@ -478,8 +508,9 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
       job.report.fromCache = true;
       return finish();
     }
-  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  std::unique_ptr<MLIRContext> taken = contexts.take();
+  llvm::scope_exit back([&] { contexts.giveBack(std::move(taken)); });
+  MLIRContext &context = *taken;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
       std::string source =
@@ -498,7 +529,7 @@ void runJob(KernelJob &job, const TargetBackend &backend, const DialectRegistry 
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.bytecode, ParserConfig(&context));
   PassManager pm(&context);
   backend.buildPipeline(pm, *job.spec);
-  if (failed(runPasses(pm, *module)))
+  if (failed(runPasses(pm, *module, Verification::AtTheEnd)))
     return;
   if (stopAtTarget) {
     job.text = print(*module);
@@ -559,13 +590,14 @@ Outcome Compilation::compileKernels(const TargetBackend &backend, const std::vec
   std::atomic<size_t> done = 0;
   std::mutex progressMutex;
   {
+    KernelContexts contexts(dialects);
     llvm::DefaultThreadPool pool(options.threads ? llvm::hardware_concurrency(options.threads)
                                                  : llvm::hardware_concurrency());
     for (KernelJob &job : jobs)
       pool.async([&] {
         if (isCancelled())
           return;
-        runJob(job, backend, dialects, *cache, stopAtTarget);
+        runJob(job, backend, contexts, *cache, stopAtTarget);
         std::lock_guard lock(progressMutex);
         progress("compiled " + std::to_string(++done) + " of " + std::to_string(jobs.size()) + " kernels for " +
                  backend.name().str());

@@ -3,6 +3,7 @@
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include <atomic>
 #include <mutex>
@@ -38,7 +39,15 @@ private:
 
 } // namespace
 
-LogicalResult runPasses(PassManager &manager, ModuleOp module) {
+#ifdef NDEBUG
+static constexpr bool hasAssertions = false;
+#else
+static constexpr bool hasAssertions = true;
+#endif
+
+LogicalResult runPasses(PassManager &manager, ModuleOp module, Verification verification) {
+  const bool isVerifiedLast = verification == Verification::AtTheEnd && !hasAssertions;
+  manager.enableVerifier(!isVerifiedLast);
   std::optional<FailedPass> failedPass;
   manager.addInstrumentation(std::make_unique<FirstFailure>(failedPass));
   std::atomic<unsigned> errors = 0;
@@ -47,7 +56,7 @@ LogicalResult runPasses(PassManager &manager, ModuleOp module) {
     return failure(); // for the handlers before this one
   });
   if (succeeded(manager.run(module)))
-    return success();
+    return isVerifiedLast ? verify(module) : success();
   if (errors == 0) {
     Location location = failedPass ? failedPass->location : module.getLoc();
     emitError(location) << "pass '" << (failedPass ? failedPass->name : "unknown") << "' failed and gave no reason, at "
