@@ -6,13 +6,15 @@
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.
 # `runtime-api` is its like below: the C interface of the runtime and the table of its drivers. `train` is a user of it, as an
 # application is: vx.h, and none of the runtime's own headers.
-# `base` knows none of the others: files and text, for both halves.
+# `base` knows none of the others: files and text, for both halves. `image` is opened by the runtime at run time and linked by tests only; it
+# knows the interface between the two (vx/abi/image.h) and nothing else.
 
-set(VX_LAYERS abi runtime driver runtime-api train dialects frontend analysis transforms memory conversion codegen target
+set(VX_LAYERS abi image runtime driver runtime-api train dialects frontend analysis transforms memory conversion codegen target
               module pipelines compiler-driver api base tool test)
 
 set(VX_LAYER_abi "")
 set(VX_LAYER_base "")
+set(VX_LAYER_image abi image)
 set(VX_LAYER_runtime abi runtime base)
 set(VX_LAYER_driver abi runtime base)
 set(VX_LAYER_runtime-api abi runtime driver runtime-api base)
@@ -103,7 +105,7 @@ function(vx_check_layers)
                               "allowed are: ${VX_LAYER_${layer}}")
         endif()
         # Below the compiler nothing may see MLIR.
-        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|runtime|driver|runtime-api|train)$")
+        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|image|runtime|driver|runtime-api|train)$")
           message(FATAL_ERROR "layer check: '${library}' of layer '${layer}' links 'vx_mlir'")
         endif()
       endif()

@@ -1,6 +1,7 @@
 # What `cmake --install` puts where, as components, and the packages that cpack makes of these:
 #
 #   runtime, runtime-dev     libvx_runtime; vx.h, vx.hpp      libvx-runtime0, libvx-runtime-dev
+#   image                    libvx_image                      libvx-image0
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   tools                    vx-run, vx-info, vx-bench        vx-tools
@@ -54,6 +55,11 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/vxConfigVersion.cma
 install(FILES ${CMAKE_BINARY_DIR}/package/vxConfig.cmake ${CMAKE_BINARY_DIR}/package/vxConfigVersion.cmake
   DESTINATION ${vx_config_folder} COMPONENT runtime-dev)
 
+# The runtime opens it by its soname; nobody links it.
+if(TARGET vx_image)
+  install(TARGETS vx_image LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT image NAMELINK_SKIP)
+endif()
+
 vx_install_library(vx_train train)
 install(FILES ${vx_source}/runtime/include/vx/train.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
 install(DIRECTORY ${vx_source}/runtime/include/vx/train DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
@@ -87,22 +93,27 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev tools)
+if(TARGET vx_image)
+  list(APPEND CPACK_COMPONENTS_ALL image)
+endif()
 if(TARGET vx_compiler)
   list(APPEND CPACK_COMPONENTS_ALL compiler compiler-dev compiler-tools)
 endif()
-foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev train:libvx-train0 train-dev:libvx-train-dev
+foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-image0 train:libvx-train0 train-dev:libvx-train-dev
               compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev tools:vx-tools compiler-tools:vx-compiler)
   string(REPLACE ":" ";" entry ${entry})
   list(GET entry 0 component)
   list(GET entry 1 package)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
-  if(component MATCHES "^(runtime|train|compiler)$")
+  if(component MATCHES "^(runtime|image|train|compiler)$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
   elseif(component MATCHES "-dev$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libdevel)
   endif()
 endforeach()
+# What the runtime opens when a module wants it.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvx-image0, libpcre2-8-0")
 set(CPACK_COMPONENT_RUNTIME-DEV_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN-DEV_DEPENDS train runtime-dev)

@@ -56,6 +56,9 @@ def count_vulkan_devices():
 for tool in ("vx-opt", "vx-compile", "vx-run", "vx-info", "vx-bench", "vx-interpret"):
     if os.path.exists(os.path.join(config.vx_bin_dir, tool)):
         config.available_features.add(tool)
+# The library of images is built where those are that it links.
+if os.path.exists(os.path.join(config.vx_build_dir, "lib", "libvx_image.so.0")):
+    config.available_features.add("vx-image")
 # Checkers from elsewhere, used where they are present.
 for tool in ("ptxas", "spirv-val", "spirv-dis", "llvm-objdump", "llvm-readelf", "llvm-mca"):
     if shutil.which(tool, path=config.environment["PATH"]):

@@ -16,7 +16,8 @@ set(expected_library-links-tool "layer check: 'compiler' of layer 'api' links 'p
 set(expected_past-the-door "layer check: 'onnx' of layer 'frontend' links 'MLIRIR', only 'vx_mlir' may")
 set(expected_base-links-runtime "layer check: 'base' of layer 'base' links 'loader' of layer 'runtime', allowed are: ")
 set(expected_train-links-runtime "layer check: 'kit' of layer 'train' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;train;base")
-set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;runtime;")
+set(expected_runtime-links-image "layer check: 'loader' of layer 'runtime' links 'image' of layer 'image', allowed are: abi;runtime;base")
+set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;image;runtime;")
 
 if(NOT DEFINED expected_${CASE})
   message(FATAL_ERROR "no expectation for '${CASE}'")

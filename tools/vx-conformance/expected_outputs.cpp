@@ -1,5 +1,6 @@
 #include "expected_outputs.h"
 
+#include "lossy_image.h"
 #include "output_comparison.h"
 #include "tensor_file.h"
 #include "tool_error.h"
@@ -58,6 +59,8 @@ ExpectedOutputs::ExpectedOutputs(const CaseData &data, std::string name) : data(
                          [&](std::string_view op) { return ops.contains(std::string(op)); });
   if (ops.contains("Dropout") && data.graph().node_size() == 1)
     dropout = &data.graph().node(0);
+  if (ops.contains("ImageDecoder") && data.graph().node_size() == 1)
+    imageDecoder = &data.graph().node(0);
 }
 
 // What the node drops of, and how much, where it trains. Its inputs may be constants of the model, so the files say it.
@@ -78,9 +81,16 @@ std::optional<ExpectedOutputs::Drops> ExpectedOutputs::drops(const CaseData::Set
   return from ? std::optional(Drops{std::move(*from), scalar(1, 0.5)}) : std::nullopt;
 }
 
+bool ExpectedOutputs::readsLossyImage(const CaseData::Set &set) const {
+  const auto file =
+      imageDecoder && imageDecoder->input_size() ? set.inputs.find(imageDecoder->input(0)) : set.inputs.end();
+  return file != set.inputs.end() && isLossyImage(readTensorFile(file->second, VX_TENSOR).tensors.front().bytes);
+}
+
 std::optional<std::string> ExpectedOutputs::difference(const CaseData::Set &set,
                                                        const std::map<std::string, Value> &got) const {
   const std::optional<Drops> dropped = drops(set);
+  const double units = readsLossyImage(set) ? 1 : 0;
   for (const pb::ValueInfoProto &output : data.graph().output()) {
     const auto found = got.find(output.name());
     if (found == got.end())
@@ -97,7 +107,7 @@ std::optional<std::string> ExpectedOutputs::difference(const CaseData::Set &set,
     else if (dropped)
       difference = dropoutDifference(found->second, want, dropped->input, dropped->ratio);
     else
-      difference = outputDifference(found->second, want);
+      difference = outputDifference(found->second, want, units);
     if (difference)
       return fmt::format("output '{}': {}", output.name(), *difference);
   }

@@ -26,11 +26,13 @@ private:
     double ratio;
   };
   std::optional<Drops> drops(const CaseData::Set &set) const;
+  bool readsLossyImage(const CaseData::Set &set) const;
 
   const CaseData &data;
   const std::string name;
-  bool isRandom = false;                    // an op draws numbers
-  const onnx::NodeProto *dropout = nullptr; // the one node of the graph
+  bool isRandom = false; // an op draws numbers
+  // The one node of the graph.
+  const onnx::NodeProto *dropout = nullptr, *imageDecoder = nullptr;
 };
 
 } // namespace vx::tools

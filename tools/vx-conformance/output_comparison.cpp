@@ -40,7 +40,7 @@ static std::optional<std::string> tensorTypeDifference(const Tensor &got, const 
   return fmt::format("got {}, want {}", typeText(got.type, got.dims), typeText(want.type, want.dims));
 }
 
-static std::optional<std::string> tensorDifference(const Tensor &got, const Tensor &want) {
+static std::optional<std::string> tensorDifference(const Tensor &got, const Tensor &want, double units) {
   if (std::optional<std::string> difference = tensorTypeDifference(got, want))
     return difference;
   const bool isReal = isFloat(want.type);
@@ -56,6 +56,8 @@ static std::optional<std::string> tensorDifference(const Tensor &got, const Tens
       agrees =
           a == b || (std::isnan(a) && std::isnan(b)) ||
           (std::isfinite(a) && std::isfinite(b) && std::fabs(a - b) <= tolerance.ofElement * std::fabs(b) + allowed);
+    } else if (units > 0) {
+      agrees = std::fabs(elementAsDouble(got, i) - elementAsDouble(want, i)) <= units;
     } else {
       // As text, since 64-bit integers are no exact doubles.
       agrees = elementText(got, i) == elementText(want, i);
@@ -69,9 +71,8 @@ static std::optional<std::string> tensorDifference(const Tensor &got, const Tens
                      fmt::join(placeOf(first, want.dims), ","), elementText(got, first), elementText(want, first));
 }
 
-static std::optional<std::string> valueDifference(const Value &got, const Value &want,
-                                                  std::optional<std::string> (*compare)(const Tensor &,
-                                                                                        const Tensor &)) {
+template <typename Compare>
+static std::optional<std::string> valueDifference(const Value &got, const Value &want, Compare compare) {
   static constexpr std::string_view kinds[] = {"a tensor", "a sequence", "an optional"};
   if (got.kind != want.kind)
     return fmt::format("got {}, want {}", kinds[got.kind], kinds[want.kind]);
@@ -83,8 +84,9 @@ static std::optional<std::string> valueDifference(const Value &got, const Value 
   return std::nullopt;
 }
 
-std::optional<std::string> outputDifference(const Value &got, const Value &want) {
-  return valueDifference(got, want, tensorDifference);
+std::optional<std::string> outputDifference(const Value &got, const Value &want, double units) {
+  return valueDifference(got, want,
+                         [units](const Tensor &a, const Tensor &b) { return tensorDifference(a, b, units); });
 }
 
 std::optional<std::string> typeDifference(const Value &got, const Value &want) {

@@ -10,8 +10,9 @@
 namespace vx::tools {
 
 // What differs first, or nothing. Kinds, types, sizes, integers and booleans must be equal; floats may differ by a
-// share of the wanted element and of the largest one, and NaN is equal to NaN.
-std::optional<std::string> outputDifference(const Value &got, const Value &want);
+// share of the wanted element and of the largest one, and NaN is equal to NaN. Integers of up to 53 bits may differ by
+// `units`.
+std::optional<std::string> outputDifference(const Value &got, const Value &want, double units = 0);
 
 // The same for a tensor whose elements are random: types and sizes alone.
 std::optional<std::string> typeDifference(const Value &got, const Value &want);

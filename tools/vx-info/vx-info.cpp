@@ -143,6 +143,17 @@ static void printConstants(const Json &module) {
              sizeText(constant.value("size", uint64_t(0))));
 }
 
+static void printHostFunctions(const Json &module) {
+  if (module["host_functions"].empty())
+    return;
+  printOut("\nfunctions of the host\n");
+  for (const Json &function : module["host_functions"]) {
+    const std::string text = function.value("text", ""), library = function.value("library", "");
+    printOut("  {}{}{}\n", function.value("kind", ""), text.empty() ? "" : fmt::format(" '{}'", text),
+             library.empty() ? "" : fmt::format(", opens {}", library));
+  }
+}
+
 static void printTarget(const Json &target) {
   const std::string triple = target.value("triple", "");
   printOut("\ntarget {}{}\n", target.value("name", ""), triple.empty() ? "" : " (" + triple + ")");
@@ -187,6 +198,7 @@ static void printModule(const Json &module) {
   printVariables(module);
   printConstants(module);
   printTraining(module);
+  printHostFunctions(module);
   for (const Json &target : module["targets"])
     printTarget(target);
   printOut("\nsections\n");

@@ -376,6 +376,10 @@ static int checkGradient(const Options &options, const vx::Module &module, const
   return 0;
 }
 
+static void tellWarning(void *, vx_log_level, const char *message) {
+  fmt::print(stderr, "vx-run: note: {}\n", vx::printableLine(message));
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
@@ -427,6 +431,7 @@ static int run(const char *name, int argc, char **argv) {
   const vx::Instance instance(module, instanceOptions);
   if (options.device != "auto")
     tellFallback(name, options.device, instance);
+  vx_set_log(tellWarning, nullptr, VX_LOG_WARNING); // from here on: which device was taken is told
   vx::Call call(instance, function);
   const double instanceTime = millisecondsSince(instanceBegin);
   call.setProfile(options.profile || !options.trace.empty());

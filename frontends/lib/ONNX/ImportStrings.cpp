@@ -29,8 +29,8 @@ static Value getStrings(NodeImporter &n, unsigned index) {
   return value;
 }
 
-static ResultRange emitHost(NodeImporter &n, HostFunctionKind kind, ValueRange inputs, TypeRange results,
-                            StringRef text = "", int64_t limit = -1) {
+ResultRange emitHost(NodeImporter &n, HostFunctionKind kind, ValueRange inputs, TypeRange results, StringRef text,
+                     int64_t limit) {
   if (!isUtf8(text) || text.contains('\0'))
     throwInvalid("expects text of UTF-8 without a zero byte, got '" + text + "'");
   OperationState state(n.location, HostFunctionOp::getOperationName());

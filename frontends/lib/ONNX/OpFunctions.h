@@ -52,6 +52,9 @@ emitCountedLoop(NodeImporter &n, DimAttr trips, llvm::ArrayRef<mlir::Value> init
                 llvm::function_ref<llvm::SmallVector<mlir::Value>(DimAttr, mlir::ValueRange)> body);
 /// The places in a list of bools that are true, as a list as long as the data wants.
 mlir::Value emitPlacesOfTrue(NodeImporter &n, mlir::Value condition);
+/// What the host computes. Throws for text that is no UTF-8 or has a zero byte.
+mlir::ResultRange emitHost(NodeImporter &n, HostFunctionKind kind, mlir::ValueRange inputs, mlir::TypeRange results,
+                           llvm::StringRef text = "", int64_t limit = -1);
 bool isString(mlir::Type elementType);
 /// Strings as constants have them. Throws for one that is no UTF-8.
 mlir::DenseElementsAttr makeStrings(NodeImporter &n, llvm::ArrayRef<llvm::StringRef> texts,

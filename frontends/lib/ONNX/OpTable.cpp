@@ -15,7 +15,7 @@ static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &samplingOps,     &windowFunctionsOps, &ngramsOps,      &stringsOps,
     &causalConvOps,   &fourierOps,         &hyperbolicsOps, &optionalsOps,
     &randomsOps,      &determinantOps,     &unpoolingOps,   &nonMaxSuppressionOps,
-    &sortingOps};
+    &sortingOps,      &imagesOps};
 static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &treesOps};
 static const llvm::ArrayRef<OpTableEntry> *const previewTables[] = {&flexAttentionOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps, &optimizersOps};

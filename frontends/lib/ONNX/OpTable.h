@@ -42,7 +42,7 @@ extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attenti
     controlFlowOps, indexingOps, normsOps, quantizationOps, recurrentOps, reductionsOps, resizeOps, sequencesOps,
     shapesOps, slicesOps, windowsOps, cumulativeOps, diagonalsOps, einsumOps, lossesOps, samplingOps,
     windowFunctionsOps, ngramsOps, stringsOps, causalConvOps, determinantOps, fourierOps, hyperbolicsOps, optionalsOps,
-    randomsOps, nonMaxSuppressionOps, sortingOps, unpoolingOps;
+    randomsOps, nonMaxSuppressionOps, sortingOps, unpoolingOps, imagesOps;
 // Those of other domains: of learning by other means, of what is new, of what trains, and of what is recorded.
 extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, flexAttentionOps, trainingOps, optimizersOps,
     recordedOps;

@@ -1,5 +1,6 @@
 #include "exec/host_functions.h"
 
+#include "exec/image_library.h"
 #include "exec/regular_expression.h"
 #include "exec/rounding.h"
 #include "vx/base/string_functions.h"
@@ -18,8 +19,8 @@ namespace {
 class HostCall {
 public:
   HostCall(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
-           std::vector<HostTensor> &results)
-      : function(function), inputs(inputs), pool(pool), results(results) {}
+           std::vector<HostTensor> &results, std::string &damage)
+      : function(function), inputs(inputs), pool(pool), results(results), damage(damage) {}
 
   Status run();
 
@@ -46,6 +47,7 @@ private:
   Status match();
   Status parse();
   Status format();
+  Status decodeImage();
   template <typename T>
   Status parseAs(size_t index, std::string_view text);
   std::string formatElement(size_t index) const;
@@ -54,6 +56,7 @@ private:
   std::span<const HostTensor> inputs;
   StringPool &pool;
   std::vector<HostTensor> &results;
+  std::string &damage;
   uint64_t elements = 0;
 };
 
@@ -61,9 +64,18 @@ Status HostCall::check() const {
   const size_t wanted = function.kind == HostFunctionKind::StringConcat ? 2 : 1;
   if (inputs.size() != wanted)
     return failure(VX_INVALID_MODULE, "the host is given {} tensors, its function takes {}", inputs.size(), wanted);
-  const bool takesNumbers = function.kind == HostFunctionKind::StringFormat;
+  auto takes = [&](const HostTensor &input) {
+    switch (function.kind) {
+    case HostFunctionKind::StringFormat:
+      return input.type == VX_BOOL || isPlainNumber(input.type);
+    case HostFunctionKind::ImageDecode:
+      return input.type == VX_U8 && input.dims.size() == 1;
+    default:
+      return input.type == VX_I32;
+    }
+  };
   for (const HostTensor &input : inputs)
-    if (takesNumbers ? input.type != VX_BOOL && !isPlainNumber(input.type) : input.type != VX_I32)
+    if (!takes(input))
       return failure(VX_INVALID_MODULE, "the host is given {}, which its function does not take",
                      tensorTypeString(input.type, input.dims));
   if (inputs.back().dims != inputs.front().dims)
@@ -251,6 +263,12 @@ Status HostCall::format() {
   return okStatus();
 }
 
+Status HostCall::decodeImage() {
+  const ImageLibrary *library = nullptr;
+  VX_RETURN_IF_ERROR(ImageLibrary::get(library));
+  return library->decode(inputs[0].bytes, function.text, results.emplace_back(), damage);
+}
+
 Status HostCall::run() {
   VX_RETURN_IF_ERROR(check());
   elements = inputs[0].bytes.size() / (elementTypeBits(inputs[0].type) / 8);
@@ -269,6 +287,8 @@ Status HostCall::run() {
     return parse();
   case HostFunctionKind::StringFormat:
     return format();
+  case HostFunctionKind::ImageDecode:
+    return decodeImage();
   }
   return failure(VX_INTERNAL, "function {} of the host has no meaning", static_cast<int>(function.kind));
 }
@@ -276,8 +296,8 @@ Status HostCall::run() {
 } // namespace
 
 Status computeHostFunction(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
-                           std::vector<HostTensor> &results) {
-  return HostCall(function, inputs, pool, results).run();
+                           std::vector<HostTensor> &results, std::string &damage) {
+  return HostCall(function, inputs, pool, results, damage).run();
 }
 
 } // namespace vx

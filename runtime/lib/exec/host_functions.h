@@ -16,10 +16,11 @@ struct HostTensor {
   std::vector<uint8_t> bytes;
 };
 
-// What `function` gives for `inputs`. VX_FAULT where it has no result for an element, VX_INVALID_MODULE for tensors
-// that it does not take, VX_OUT_OF_MEMORY, VX_UNSUPPORTED where a library is missing.
+// What `function` gives for `inputs`, and in `damage` why that is nothing where it says so. VX_FAULT where it has no
+// result for an element, VX_INVALID_MODULE for tensors that it does not take, VX_OUT_OF_MEMORY, VX_UNSUPPORTED where a
+// library is missing.
 Status computeHostFunction(const HostFunction &function, std::span<const HostTensor> inputs, StringPool &pool,
-                           std::vector<HostTensor> &results);
+                           std::vector<HostTensor> &results, std::string &damage);
 
 } // namespace vx
 

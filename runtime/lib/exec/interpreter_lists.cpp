@@ -1,6 +1,7 @@
 // The interpreter's host objects: sequences and optionals, and the results of a program.
 #include "exec/interpreter.h"
 
+#include "base/log.h"
 #include "exec/host_functions.h"
 
 namespace vx {
@@ -130,10 +131,15 @@ Status Interpreter::hostCall(const Instruction &instruction) {
   }
   ++call.statistics.hostCalls;
   const HostFunction &function = loaded.data().hostFunctions[static_cast<size_t>(instruction.imm)];
-  Status status = computeHostFunction(function, inputs, call.inputs->strings(), results);
-  if (status.code() == VX_FAULT && instruction.site >= 0)
-    return std::move(status).addContext(loaded.data().faultSites[static_cast<size_t>(instruction.site)].node);
+  std::string damage;
+  Status status = computeHostFunction(function, inputs, call.inputs->strings(), results, damage);
+  const std::string node = instruction.site >= 0 ? loaded.data().faultSites[static_cast<size_t>(instruction.site)].node
+                                                 : std::string("HostCall");
+  if (status.code() == VX_FAULT)
+    return std::move(status).addContext(node);
   VX_RETURN_IF_ERROR(std::move(status));
+  if (!damage.empty())
+    log(VX_LOG_WARNING, "{}: {}", node, damage);
   Ref<List> result = makeRef<List>();
   result->elementType = results.front().type;
   for (HostTensor &tensor : results) {

@@ -285,6 +285,10 @@ Status Decoder::hostFunction(const format::HostFunction &source, HostFunction &r
     return wants({VX_BOOL});
   case HostFunctionKind::StringParse:
     return expect(result.results.size() == 1 && isPlainNumber(result.results[0]));
+  case HostFunctionKind::ImageDecode:
+    if (result.text != "RGB" && result.text != "BGR" && result.text != "Grayscale")
+      return failure(VX_INVALID_MODULE, "text is '{}', wanted is RGB, BGR or Grayscale", result.text);
+    return wants({VX_U8});
   }
   return okStatus();
 }

@@ -110,6 +110,28 @@ static void writeKernel(JsonWriter &json, const Kernel &kernel) {
   json.endArray().endObject();
 }
 
+const char *hostFunctionName(HostFunctionKind kind) {
+  static const char *const names[hostFunctionKinds] = {"string_concat", "string_upper", "string_lower",
+                                                       "string_split",  "string_match", "string_parse",
+                                                       "string_format", "image_decode"};
+  return names[static_cast<size_t>(kind)];
+}
+
+const char *hostFunctionLibrary(HostFunctionKind kind) {
+  return kind == HostFunctionKind::ImageDecode ? "libvx_image" : kind == HostFunctionKind::StringMatch ? "PCRE2" : "";
+}
+
+static void writeHostFunctions(JsonWriter &json, const std::vector<HostFunction> &functions) {
+  json.key("host_functions").beginArray();
+  for (const HostFunction &function : functions) {
+    json.beginObject().member("kind", hostFunctionName(function.kind)).member("text", function.text);
+    if (const char *library = hostFunctionLibrary(function.kind); *library)
+      json.member("library", library);
+    json.endObject();
+  }
+  json.endArray();
+}
+
 static void writeTarget(JsonWriter &json, const Target &target, const ModuleData &data) {
   json.beginObject().member("name", target.name).member("triple", target.triple).key("variants").beginArray();
   for (const Variant &variant : target.variants) {
@@ -265,6 +287,7 @@ std::string Module::describe() const {
         .member("size", asset.size)
         .endObject();
   json.endArray();
+  writeHostFunctions(json, contents.hostFunctions);
   if (contents.training)
     writeTraining(json, *contents.training, contents);
   json.endObject();

@@ -104,9 +104,14 @@ enum class HostFunctionKind : uint8_t {
   StringSplit,
   StringMatch,
   StringParse,
-  StringFormat
+  StringFormat,
+  ImageDecode
 };
-inline constexpr size_t hostFunctionKinds = 7;
+inline constexpr size_t hostFunctionKinds = 8;
+// "string_concat"
+const char *hostFunctionName(HostFunctionKind kind);
+// The library that is opened for it when it is called; empty: none.
+const char *hostFunctionLibrary(HostFunctionKind kind);
 
 struct HostFunction {
   HostFunctionKind kind = HostFunctionKind::StringConcat;

@@ -70,3 +70,49 @@ func.func @c2_parts(%s: tensor<2x!vx.string>) {
   %0:2 = vx.host_function string_split(%s) : (tensor<2x!vx.string>) -> (tensor<2x!vx.string>, tensor<2xi64>)
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @images(
+// CHECK: vx.host_function image_decode(%{{.+}}) {text = "BGR"} : (tensor<?xui8, #vx.enc<[n]>>) -> tensor<?x?x3xui8, #vx.enc<[h, w, 3]>>
+// CHECK: vx.host_function image_decode(%{{.+}}) {text = "Grayscale"} : (tensor<?xui8, #vx.enc<[n]>>) -> tensor<?x?x1xui8, #vx.enc<[h, w, 1]>>
+vx.symbol "n"
+vx.symbol data_dependent "h"
+vx.symbol data_dependent "w"
+func.func @images(%f: tensor<?xui8, #vx.enc<[n]>>) {
+  %0 = vx.host_function image_decode(%f) {text = "BGR"} : (tensor<?xui8, #vx.enc<[n]>>) -> tensor<?x?x3xui8, #vx.enc<[h, w, 3]>>
+  %1 = vx.host_function image_decode(%f) {text = "Grayscale"} : (tensor<?xui8, #vx.enc<[n]>>) -> tensor<?x?x1xui8, #vx.enc<[h, w, 1]>>
+  return
+}
+
+// -----
+
+func.func @c1_bytes(%f: tensor<9xi8>) {
+  // expected-error @+1 {{'vx.host_function' op expects u8s as operand 0 of 'image_decode', got 'tensor<9xi8>'}}
+  %0 = vx.host_function image_decode(%f) {text = "RGB"} : (tensor<9xi8>) -> tensor<2x2x3xui8>
+  return
+}
+
+// -----
+
+func.func @c2_samples(%f: tensor<9xui8>) {
+  // expected-error @+1 {{'vx.host_function' op expects bytes of one dimension and an image of [height, width, 1], got 'tensor<9xui8>' and 'tensor<2x2x3xui8>'}}
+  %0 = vx.host_function image_decode(%f) {text = "Grayscale"} : (tensor<9xui8>) -> tensor<2x2x3xui8>
+  return
+}
+
+// -----
+
+func.func @c2_file(%f: tensor<3x3xui8>) {
+  // expected-error @+1 {{'vx.host_function' op expects bytes of one dimension and an image of [height, width, 3], got 'tensor<3x3xui8>' and 'tensor<2x2x3xui8>'}}
+  %0 = vx.host_function image_decode(%f) {text = "RGB"} : (tensor<3x3xui8>) -> tensor<2x2x3xui8>
+  return
+}
+
+// -----
+
+func.func @c3_order(%f: tensor<9xui8>) {
+  // expected-error @+1 {{'vx.host_function' op expects 'text' to be RGB, BGR or Grayscale, got 'YUV'}}
+  %0 = vx.host_function image_decode(%f) {text = "YUV"} : (tensor<9xui8>) -> tensor<2x2x3xui8>
+  return
+}

@@ -97,11 +97,11 @@ TEST(ModuleLoader, header) {
   EXPECT_EQ(messageFor(withHeaderField<uint8_t>(0, 'v')), "is no vx module: it does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor({'P', 'K'}), "is no vx module: the file has 2 bytes and does not begin with 'VXMODULE'");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR + 1)),
-            "has the format version 4.2, this runtime reads 3.0 to 3.2");
+            "has the format version 4.3, this runtime reads 3.0 to 3.3");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_major), VX_MODULE_ABI_MAJOR - 1)),
-            "has the format version 2.2, this runtime reads 3.0 to 3.2");
+            "has the format version 2.3, this runtime reads 3.0 to 3.3");
   EXPECT_EQ(messageFor(withHeaderField<uint32_t>(offsetof(vx_module_header, abi_minor), VX_MODULE_ABI_MINOR + 1)),
-            "has the format version 3.3, this runtime reads 3.0 to 3.2");
+            "has the format version 3.4, this runtime reads 3.0 to 3.3");
   EXPECT_EQ(messageFor(withHeaderField<uint64_t>(offsetof(vx_module_header, reserved), 5)),
             "header: reserved words are 0x5 and 0x0, wanted are 0");
   vx_module_header header;

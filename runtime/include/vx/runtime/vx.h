@@ -91,7 +91,7 @@ VX_API const char *vx_version(void);
 typedef enum vx_log_level {
   VX_LOG_INFO = 0,    /* which device was taken, and why another one was not */
   VX_LOG_WARNING = 1, /* a device was taken that was not the one asked for; memory was short, and what was kept for
-                         later was dropped */
+                         later was dropped; an image could not be decoded, and is one of 0 x 0 pixels */
   VX_LOG_ERROR = 2,   /* a device was lost */
   VX_LOG_NONE = 3
 } vx_log_level;
@@ -339,7 +339,8 @@ typedef struct vx_training_info {
 VX_API const vx_training_info *vx_module_training(const vx_module *module);
 
 /* Everything that the metadata says, as one JSON document with a `version` field: signature, variables, constants,
- * sections with sizes, and per target its variants, kernels (name, key, source nodes, strategy) and entries.
+ * sections with sizes, functions of the host with the libraries that they need, and per target its variants, kernels
+ * (name, key, source nodes, strategy) and entries.
  *
  * \param out_json  The caller's string; on failure NULL.
  * \returns VX_OUT_OF_MEMORY.

@@ -11,7 +11,7 @@ namespace vx {
 
 namespace {
 
-enum class Element { string, number, boolean, count, any };
+enum class Element { string, number, boolean, count, any, byte };
 
 /// What a function takes and gives.
 struct HostSignature {
@@ -35,6 +35,8 @@ static HostSignature getSignature(HostFunctionKind kind) {
     return {{Element::string}, {Element::number}};
   case HostFunctionKind::string_format:
     return {{Element::any}, {Element::string}};
+  case HostFunctionKind::image_decode:
+    return {{Element::byte}, {Element::byte}};
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -50,6 +52,8 @@ static bool isElement(Element element, Type type) {
   case Element::number:
     return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
            (type.isInteger() && type.getIntOrFloatBitWidth() >= 8);
+  case Element::byte:
+    return type.isUnsignedInteger(8);
   case Element::any:
     return type.isInteger(1) || isElement(Element::number, type);
   }
@@ -60,12 +64,25 @@ static LogicalResult verifyElements(HostFunctionOp op, StringRef what, ArrayRef<
   if (want.size() != got.size()) // C1
     return op.emitOpError() << "expects " << want.size() << " " << what << "s of '"
                             << stringifyHostFunctionKind(op.getKind()) << "', got " << got.size();
-  static constexpr StringLiteral names[] = {"strings", "integers of a byte or more or floats of two", "bools", "i64s",
-                                            "integers of a byte or more, floats of two or bools"};
+  static constexpr StringLiteral names[] = {"strings", "integers of a byte or more or floats of two",        "bools",
+                                            "i64s",    "integers of a byte or more, floats of two or bools", "u8s"};
   for (auto [index, pair] : llvm::enumerate(llvm::zip(want, got)))
     if (auto [element, type] = pair; !isElement(element, cast<RankedTensorType>(type).getElementType()))
       return op.emitOpError() << "expects " << names[static_cast<size_t>(element)] << " as " << what << " " << index
                               << " of '" << stringifyHostFunctionKind(op.getKind()) << "', got " << type;
+  return success();
+}
+
+static LogicalResult verifyImage(HostFunctionOp op) {
+  StringRef order = op.getText();
+  if (order != "RGB" && order != "BGR" && order != "Grayscale") // C3
+    return op.emitOpError() << "expects 'text' to be RGB, BGR or Grayscale, got '" << order << "'";
+  const int64_t samples = order == "Grayscale" ? 1 : 3;
+  auto file = cast<RankedTensorType>(op.getInputs()[0].getType());
+  auto image = cast<RankedTensorType>(op.getResultTypes()[0]);
+  if (file.getRank() != 1 || image.getRank() != 3 || image.getDimSize(2) != samples) // C2
+    return op.emitOpError() << "expects bytes of one dimension and an image of [height, width, " << samples << "], got "
+                            << file << " and " << image;
   return success();
 }
 
@@ -74,6 +91,8 @@ LogicalResult HostFunctionOp::verify() {
   if (failed(verifyElements(*this, "operand", signature.inputs, getInputs().getTypes())) ||
       failed(verifyElements(*this, "result", signature.results, getResultTypes())))
     return failure();
+  if (getKind() == HostFunctionKind::image_decode)
+    return verifyImage(*this);
   auto shape = cast<RankedTensorType>(getInputs()[0].getType());
   auto check = [&](Type type, int64_t more) -> LogicalResult { // C2
     auto tensor = cast<RankedTensorType>(type);
