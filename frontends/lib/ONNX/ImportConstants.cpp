@@ -13,6 +13,12 @@ static void setRecorded(NodeImporter &n, const void *place, ElementsAttr element
 }
 
 static void importConstant(NodeImporter &n) {
+  SmallVector<StringRef> values;
+  for (const AttributeProto &attribute : n.proto.attribute())
+    if (StringRef(attribute.name()).starts_with("value") || attribute.name() == "sparse_value")
+      values.push_back(attribute.name());
+  if (values.size() > 1)
+    throwInvalid("expects a constant with one value, got '" + values[0] + "' and '" + values[1] + "'");
   MLIRContext *context = n.context;
   if (const AttributeProto *value = n.findAttribute("value", AttributeProto::TENSOR))
     return setRecorded(n, &value->t(),

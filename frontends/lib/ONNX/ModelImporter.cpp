@@ -1,11 +1,11 @@
 #include "ModelImporter.h"
 
 #include "NodeImporter.h"
-#include "OpTable.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
+#include "vx/base/utf8.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
@@ -16,10 +16,6 @@ namespace vx::onnx {
 std::string getNodeLabel(const NodeProto &node, int index) {
   return node.name().empty() ? node.op_type() + "_" + std::to_string(index) : node.name();
 }
-
-/// "ai.onnx" is a spelling of the default domain.
-static StringRef normalizeDomain(StringRef domain) { return domain == "ai.onnx" ? StringRef() : domain; }
-static StringRef spellDomain(StringRef domain) { return domain.empty() ? StringRef("ai.onnx") : domain; }
 
 ModelImporter::ModelImporter(MLIRContext *context, const ModelProto &model, std::shared_ptr<const void> owner,
                              StringRef file, StringRef folder, const ImportOptions &options, ImportReport &report,
@@ -89,6 +85,8 @@ void ModelImporter::define(StringRef name, Entry entry) {
     return;
   if (!entry.block)
     entry.block = builder.getInsertionBlock();
+  if (!isUtf8(name))
+    throwInvalid("expects names of values in UTF-8, got '" + llvm::toHex(name) + "' in hexadecimal digits");
   if (!scope->entries.try_emplace(name, std::move(entry)).second)
     throwInvalid("expects each value to be made once, but '" + name + "' is made twice");
 }
@@ -209,8 +207,7 @@ static DimAttr parseDim(MLIRContext *context, StringRef text) {
   return dim && !dim.asConstant() ? dim : DimAttr();
 }
 
-/// Some exporters write "?" where a size is not known: two of these are two sizes.
-static bool hasName(const TensorShapeProto::Dimension &dim) {
+bool hasName(const TensorShapeProto::Dimension &dim) {
   return dim.has_dim_param() && !dim.dim_param().empty() && dim.dim_param() != "?";
 }
 
@@ -235,6 +232,12 @@ DimAttr ModelImporter::importDim(const TensorShapeProto::Dimension &dim, StringR
   if (dim.has_dim_value() && dim.dim_value() >= 0)
     return DimAttr::constant(context, dim.dim_value());
   // Some exporters write -1 where a size is not known.
+  if (dim.has_dim_value() && dim.dim_value() < -1)
+    throwInvalid("'" + name + "': expects sizes of at least 0, or -1 where one is not known, got " +
+                 Twine(dim.dim_value()) + " in dimension " + Twine(index));
+  if (!isUtf8(dim.dim_param()))
+    throwInvalid("'" + name + "': expects names of dimensions in UTF-8, got '" + llvm::toHex(dim.dim_param()) +
+                 "' in hexadecimal digits");
   if (!hasName(dim))
     return declareSymbol(name + "_" + Twine(index), /*isDataDependent=*/false);
   DimAttr parsed = parseDim(context, dim.dim_param());
@@ -294,54 +297,6 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
   }
 }
 
-//===-- Order ---------------------------------------------------------------------------------===//
-
-void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
-  llvm::StringMap<int> producers;
-  for (auto [index, node] : llvm::enumerate(nodes))
-    for (const std::string &output : node.output())
-      if (!output.empty())
-        producers.try_emplace(output, index);
-  auto producerOf = [&](const std::string &name) {
-    auto found = producers.find(name);
-    return name.empty() || found == producers.end() ? -1 : found->second;
-  };
-  auto describeNode = [&](int index) {
-    return "'" + getNodeLabel(nodes[index], index) + "' (" + nodes[index].op_type() + ")";
-  };
-  for (int reader = 0; reader < nodes.size(); ++reader) {
-    for (const std::string &input : nodes[reader].input()) {
-      int producer = producerOf(input);
-      if (producer < reader)
-        continue;
-      // A walk from the producer to what it reads; it comes back to the reader when there is a cycle.
-      SmallVector<int> stack = {producer};
-      llvm::DenseMap<int, int> cameFrom = {{producer, reader}};
-      bool isCycle = producer == reader;
-      while (!stack.empty() && !isCycle) {
-        int node = stack.pop_back_val();
-        for (const std::string &name : nodes[node].input()) {
-          int next = producerOf(name);
-          if (next < 0 || !cameFrom.try_emplace(next, node).second)
-            continue;
-          isCycle |= next == reader;
-          stack.push_back(next);
-        }
-      }
-      if (!isCycle)
-        throwInvalid("expects nodes in the order of their values, but node " + describeNode(reader) + " reads '" +
-                     input + "' before node " + describeNode(producer) + " makes it");
-      std::string cycle = describeNode(reader);
-      constexpr int maxListed = 16;
-      int listed = 1;
-      for (int node = cameFrom.lookup(reader); node != reader && producer != reader; node = cameFrom.lookup(node))
-        if (++listed <= maxListed)
-          cycle = describeNode(node) + " -> " + cycle;
-      throwInvalid("expects a graph without cycles, but these nodes feed one another: " + cycle);
-    }
-  }
-}
-
 //===-- Nodes ---------------------------------------------------------------------------------===//
 
 void ModelImporter::poisonOutputs(const NodeProto &node) {
@@ -350,17 +305,13 @@ void ModelImporter::poisonOutputs(const NodeProto &node) {
       scope->entries.insert_or_assign(output, Entry{Type(), builder.getUnknownLoc()});
 }
 
-const FunctionProto *ModelImporter::findFunction(const NodeProto &node) const {
-  for (const FunctionProto &function : model.functions())
-    if (function.name() == node.op_type() && normalizeDomain(function.domain()) == normalizeDomain(node.domain()) &&
-        function.overload() == node.overload())
-      return &function;
-  return nullptr;
-}
-
 bool ModelImporter::importNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
-  if (!guard(nullptr, "", 0, [&] { checkOrder(nodes); }))
+  if (!guard(nullptr, "", 0, [&] { checkOrder(nodes); })) {
+    checkNodes(nodes, scope->depth);
+    for (const NodeProto &node : nodes)
+      poisonOutputs(node);
     return false;
+  }
   for (int index = 0; index < nodes.size(); ++index)
     scope->nodes.push_back({&nodes[index], index});
   return importScopeNodes();
@@ -394,141 +345,62 @@ bool ModelImporter::importNext(NumberedNode numbered) {
   StringRef domain = normalizeDomain(node.domain());
   auto opset = scope->opsets->find(domain);
   int64_t version = opset == scope->opsets->end() ? 0 : opset->second;
-  if (guard(&node, label, version, [&] { importNode(node, label); }))
+  if (guard(&node, label, version, [&] {
+        importNode(node, label);
+        for (const std::string &output : node.output())
+          for (const TypeProto *declared : scope->declaredTypes.lookup(output))
+            checkDeclared("'" + output + "'", *declared, scope->entries.find(output)->second);
+      }))
     return true;
   poisonOutputs(node);
   return false;
 }
 
-/// An attribute that the op does not have in this version would change nothing: what was meant by it would be lost.
-static void checkAttributes(const NodeProto &node, const OpLookup &op, int64_t version) {
-  for (const AttributeProto &attribute : node.attribute()) {
-    StringRef name = attribute.name();
-    if (name.starts_with("__") || llvm::is_contained(op.attributes, name)) // the former are some tool's own
-      continue;
-    std::string known = op.attributes.empty() ? "no attribute" : "no attributes but " + llvm::join(op.attributes, ", ");
-    throwInvalid("expects " + known + " in version " + Twine(version) + ", got '" + name + "'");
-  }
-}
-
 void ModelImporter::importNode(const NodeProto &node, StringRef label) {
-  StringRef domain = normalizeDomain(node.domain());
   const FunctionProto *function = findFunction(node);
-  auto opset = scope->opsets->find(domain);
   OpLookup op;
-  if (!function) {
-    if (opset == scope->opsets->end())
-      throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
-    if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
-      throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" + trainingDomain +
-                       "' or a function of the model");
-    op = findOp(domain, node.op_type(), opset->second);
-    if (!op.function && op.isKnown)
-      throwUnsupported("version " + Twine(opset->second) + " of the op is not imported, want " + Twine(op.first) +
-                       " to " + Twine(op.last));
-    if (!op.function)
-      throwUnsupported("the op is not imported");
-  }
   // What reads a failed node fails with it, silently; but its subgraphs are searched for more.
-  for (const std::string &input : node.input()) {
-    if (input.empty())
-      continue;
-    try {
-      (void)lookup(input);
-    } catch (const PoisonedInput &) {
-      for (const AttributeProto &attribute : node.attribute())
-        if (attribute.has_g())
-          findUnsupported(attribute.g(), scope->depth + 1);
-      throw;
-    }
+  try {
+    if (function)
+      checkCall(node, *function);
+    else
+      op = findNodeOp(node, label);
+    for (const std::string &input : node.input())
+      if (!input.empty())
+        (void)lookup(input);
+  } catch (...) {
+    checkSubgraphs(node, scope->depth + 1);
+    throw;
   }
   if (function)
     return importCall(node, *function, label);
-  checkAttributes(node, op, opset->second);
   if (node.output_size() == 0)
     throwInvalid("expects at least 1 output, got 0");
+  const StringRef domain = normalizeDomain(node.domain());
+  const int64_t version = scope->opsets->lookup(domain);
+  // What programs record may be of types that no version of ONNX has.
+  if (const OpSignature *signature = recording ? nullptr : findSignature(domain, node.op_type(), version)) {
+    SmallVector<InputType> types;
+    for (int index = 0; index < node.input_size(); ++index)
+      if (const std::string &input = node.input(index); !input.empty())
+        if (const Entry &entry = lookup(input); !entry.isNone && !entry.isEmptySequence)
+          types.push_back({static_cast<unsigned>(index), entry.type});
+    checkInputTypes(*signature, version, types);
+  }
   const Location location = recording ? recording->locate(node, label) : getLocation(label, node.op_type());
-  NodeImporter importer(*this, node, opset->second, location, label);
+  NodeImporter importer(*this, node, version, location, label);
   op.function(importer);
   for (const std::string &output : node.output())
     if (!output.empty() && !scope->entries.contains(output))
       throwUnsupported("output '" + output + "' is not imported");
 }
 
-void ModelImporter::findUnsupported(const GraphProto &graph, unsigned depth) {
-  if (depth > maxNesting)
-    return;
-  for (int index = 0; index < graph.node_size(); ++index) {
-    const NodeProto &node = graph.node(index);
-    StringRef domain = normalizeDomain(node.domain());
-    auto opset = scope->opsets->find(domain);
-    if (!findFunction(node) && opset != scope->opsets->end() &&
-        (!isKnownDomain(domain) || !findOp(domain, node.op_type(), opset->second).function))
-      addIssue(ImportIssue::Kind::Unsupported, &node, getNodeLabel(node, index), opset->second,
-               "the op is not imported");
-    for (const AttributeProto &attribute : node.attribute())
-      if (attribute.has_g())
-        findUnsupported(attribute.g(), depth + 1);
-  }
-}
-
-void ModelImporter::importCall(const NodeProto &node, const FunctionProto &function, StringRef label) {
-  std::string key = function.domain() + ":" + function.name() + ":" + function.overload();
-  if (activeFunctions[key]++ > 0) {
-    --activeFunctions[key];
-    throwInvalid("function '" + function.name() + "' calls itself");
-  }
-  llvm::StringMap<const AttributeProto *> attributes;
-  for (const AttributeProto &attribute : function.attribute_proto())
-    attributes[attribute.name()] = &attribute;
-  for (const AttributeProto &attribute : node.attribute()) {
-    const AttributeProto *value = &attribute;
-    if (!attribute.ref_attr_name().empty())
-      value = scope->functionAttributes ? scope->functionAttributes->lookup(attribute.ref_attr_name()) : nullptr;
-    if (value)
-      attributes[attribute.name()] = value;
-  }
-  llvm::StringMap<int64_t> versions;
-  for (const OperatorSetIdProto &opset : function.opset_import())
-    versions[normalizeDomain(opset.domain())] = opset.version();
-  // A function sees its parameters only.
-  Scope inner;
-  inner.block = builder.getInsertionBlock();
-  inner.functionAttributes = &attributes;
-  inner.opsets = &versions;
-  inner.depth = scope->depth + 1;
-  if (node.input_size() > function.input_size())
-    throwInvalid("function '" + function.name() + "' has " + Twine(function.input_size()) + " inputs, got " +
-                 Twine(node.input_size()));
-  for (int index = 0; index < node.input_size(); ++index)
-    if (!node.input(index).empty())
-      inner.entries.try_emplace(function.input(index), lookup(node.input(index)));
-  Scope *outer = std::exchange(scope, &inner);
-  bool succeeded = importNodes(function.node());
-  SmallVector<std::optional<Entry>> results;
-  std::string missing;
-  for (int index = 0; succeeded && index < node.output_size(); ++index) {
-    auto found = index < function.output_size() ? inner.entries.find(function.output(index)) : inner.entries.end();
-    if (found == inner.entries.end() || found->second.isPoisoned())
-      results.push_back(std::nullopt);
-    else
-      results.push_back(found->second);
-  }
-  scope = outer;
-  --activeFunctions[key];
-  if (!succeeded)
-    throw PoisonedInput();
-  for (auto [name, result] : llvm::zip(node.output(), results)) {
-    if (!result && !name.empty())
-      throwInvalid("function '" + function.name() + "' makes no value for output '" + name + "'");
-    if (result)
-      define(name, std::move(*result));
-  }
-}
-
 //===-- Graphs --------------------------------------------------------------------------------===//
 
 void ModelImporter::importInitializers(const GraphProto &graph) {
+  llvm::StringMap<const TypeProto *> inputs;
+  for (const ValueInfoProto &input : graph.input())
+    inputs.try_emplace(input.name(), &input.type());
   for (const TensorProto &tensor : graph.initializer()) {
     guard(nullptr, "", 0, [&] {
       if (tensor.name().empty())
@@ -539,6 +411,8 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
       Entry entry{elements.getType(), getLocation(tensor.name(), "Initializer")};
       entry.constant = elements;
       entry.constantName = tensor.name();
+      if (const TypeProto *declared = inputs.lookup(tensor.name()))
+        checkDeclared("input '" + tensor.name() + "'", *declared, entry);
       define(tensor.name(), std::move(entry));
     });
     if (!scope->entries.contains(tensor.name()))
@@ -550,7 +424,7 @@ void ModelImporter::importInitializers(const GraphProto &graph) {
     scope->entries.insert_or_assign(tensor.values().name(), Entry{Type(), builder.getUnknownLoc()});
   }
   for (const ValueInfoProto &info : graph.value_info())
-    scope->declaredTypes.try_emplace(info.name(), &info.type());
+    scope->declaredTypes[info.name()].push_back(&info.type());
 }
 
 void ModelImporter::importInputs(const GraphProto &graph) {
@@ -622,11 +496,13 @@ void ModelImporter::importGraph(const GraphProto &graph) {
     guard(nullptr, "", 0, [&] {
       if (!outputNames.insert(output.name()).second)
         throwInvalid("expects each output once, but '" + output.name() + "' is listed twice");
+      if (output.name().empty())
+        throwInvalid("expects each output to have a name");
       if (!top.entries.contains(output.name()))
         throwInvalid("expects a value for output '" + output.name() + "', but no node makes it");
-      Value value = materialize(lookup(output.name()));
-      checkDeclared(output, value.getType());
-      results.push_back(value);
+      Entry &entry = lookup(output.name());
+      results.push_back(materialize(entry));
+      checkDeclared("output '" + output.name() + "'", output.type(), entry);
     });
   }
   if (graph.output_size() == 0)
@@ -634,45 +510,6 @@ void ModelImporter::importGraph(const GraphProto &graph) {
   scope = nullptr;
   if (report.issues.empty())
     endFunction(graph, function, results);
-}
-
-void ModelImporter::checkDeclared(const ValueInfoProto &output, Type type) {
-  if (output.type().value_case() != TypeProto::kTensorType)
-    return;
-  const TypeProto::Tensor &declared = output.type().tensor_type();
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    throwInvalid("output '" + output.name() + "': expects the tensor that the graph states, got " + describe(type));
-  if (declared.elem_type() != TensorProto::UNDEFINED) {
-    Type want = getElementType(context, declared.elem_type(), "output '" + output.name() + "'");
-    if (want != tensor.getElementType())
-      throwInvalid("output '" + output.name() + "': expects the element type that the graph states: want " +
-                   describe(want) + ", got " + describe(type));
-  }
-}
-
-void ModelImporter::checkModel() {
-  if (model.ir_version() > newestIrVersion)
-    throwUnsupported("expects IR version 1 to " + Twine(newestIrVersion) + ", got " + Twine(model.ir_version()));
-  if (!model.has_graph())
-    throwInvalid("expects a model with a graph, got none");
-  for (const OperatorSetIdProto &opset : model.opset_import()) {
-    StringRef domain = normalizeDomain(opset.domain());
-    if (opset.version() < 1)
-      throwInvalid("expects versions of domain '" + spellDomain(domain) + "' from 1 on, got " + Twine(opset.version()));
-    if (domain.empty() && opset.version() > newestOpset)
-      throwUnsupported("expects version 1 to " + Twine(newestOpset) + " of domain 'ai.onnx', got " +
-                       Twine(opset.version()));
-    opsets[domain] = opset.version();
-  }
-  // Before IR version 3 a model did not say, and meant the first version.
-  if (model.opset_import().empty() && model.ir_version() < 3)
-    opsets[""] = 1;
-  for (const FunctionProto &function : model.functions())
-    for (const OperatorSetIdProto &opset : function.opset_import())
-      if (normalizeDomain(opset.domain()).empty() && (opset.version() < 1 || opset.version() > newestOpset))
-        throwUnsupported("function '" + function.name() + "': expects version 1 to " + Twine(newestOpset) +
-                         " of domain 'ai.onnx', got " + Twine(opset.version()));
 }
 
 void ModelImporter::addDiagnostic(Diagnostic &diagnostic) {
@@ -697,7 +534,9 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   OwningOpRef<ModuleOp> owner = begin();
   if (!owner)
     return {};
+  checkFunctions();
   importGraph(model.graph());
+  checkUncalledFunctions();
   if (!report.issues.empty())
     return {};
   diagnostics.clear();

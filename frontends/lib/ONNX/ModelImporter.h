@@ -4,11 +4,14 @@
 
 #include "DimMath.h"
 #include "ImportError.h"
+#include "NodeChecks.h"
 #include "OnnxSource.h"
+#include "OpTable.h"
 #include "TensorReader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "vx/Frontend/ONNX/GraphRecorder.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <functional>
@@ -76,9 +79,9 @@ struct Scope {
   mlir::Block *block = nullptr;
   llvm::StringMap<Entry> entries;
   /// Types that the graph states for its values.
-  llvm::StringMap<const TypeProto *> declaredTypes;
+  llvm::StringMap<llvm::SmallVector<const TypeProto *, 1>> declaredTypes;
   /// In a function body, the attributes of the call; null in graphs.
-  const llvm::StringMap<const AttributeProto *> *functionAttributes = nullptr;
+  const FunctionAttributes *functionAttributes = nullptr;
   /// Version of each domain.
   const llvm::StringMap<int64_t> *opsets = nullptr;
   /// The nodes that make the entries, in an order in which each is made before it is read.
@@ -178,10 +181,21 @@ private:
   void checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
   void importNode(const NodeProto &node, llvm::StringRef label);
   void poisonOutputs(const NodeProto &node);
-  /// Reports the nodes of a subgraph whose op is unknown, where the graph itself cannot be imported.
-  void findUnsupported(const GraphProto &graph, unsigned depth);
-  /// Throws when the graph states another element type for an output than its nodes make.
-  void checkDeclared(const ValueInfoProto &output, mlir::Type type);
+  /// The op that a node is, where it is no function's call. Throws for what is not imported, and, with issues in the
+  /// report, for what its signature forbids.
+  OpLookup findNodeOp(const NodeProto &node, llvm::StringRef label);
+  /// Reports what is wrong with nodes that are not imported, since what is around them cannot be.
+  void checkNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, unsigned depth);
+  void checkSubgraphs(const NodeProto &node, unsigned depth);
+  /// Throws for a call that the function cannot take.
+  static void checkCall(const NodeProto &node, const FunctionProto &function);
+  /// Reports what is wrong with functions, whoever calls them.
+  void checkFunctions();
+  /// Reports what is wrong with the nodes of functions that nothing calls.
+  void checkUncalledFunctions();
+  /// Throws when the graph states another type for a value than what makes it: another kind, another element type,
+  /// another number of dimensions, or another size where both are numbers.
+  void checkDeclared(const llvm::Twine &what, const TypeProto &declared, const Entry &entry);
   void addIssue(ImportIssue::Kind kind, const NodeProto *node, llvm::StringRef label, int64_t version,
                 std::string reason);
   mlir::Value materializeContents(Entry &entry);
@@ -203,7 +217,11 @@ private:
   std::vector<mlir::Operation *> freshSymbols;
   mlir::Operation *lastSymbol = nullptr;
   llvm::StringMap<unsigned> activeFunctions;
+  llvm::DenseSet<const FunctionProto *> calledFunctions;
 };
+
+/// False where a size has no name. Some exporters write "?" where a size is not known: two of these are two sizes.
+bool hasName(const TensorShapeProto::Dimension &dim);
 
 /// "conv1", or "Conv_3" for a node without a name.
 std::string getNodeLabel(const NodeProto &node, int index);

@@ -1,5 +1,6 @@
 #include "NodeImporter.h"
 
+#include "NodeChecks.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 
 using namespace mlir;
@@ -171,35 +172,6 @@ std::optional<SmallVector<double>> NodeImporter::getConstantNumbers(unsigned ind
 
 //===-- Attributes ----------------------------------------------------------------------------===//
 
-static AttributeProto::AttributeType guessType(const AttributeProto &attribute) {
-  if (attribute.has_type() && attribute.type() != AttributeProto::UNDEFINED)
-    return attribute.type();
-  if (attribute.has_f())
-    return AttributeProto::FLOAT;
-  if (attribute.has_i())
-    return AttributeProto::INT;
-  if (attribute.has_s())
-    return AttributeProto::STRING;
-  if (attribute.has_t())
-    return AttributeProto::TENSOR;
-  if (attribute.has_g())
-    return AttributeProto::GRAPH;
-  if (attribute.floats_size() > 0)
-    return AttributeProto::FLOATS;
-  if (attribute.ints_size() > 0)
-    return AttributeProto::INTS;
-  if (attribute.strings_size() > 0)
-    return AttributeProto::STRINGS;
-  return AttributeProto::UNDEFINED;
-}
-
-static StringRef spell(AttributeProto::AttributeType type) {
-  static constexpr StringLiteral names[] = {"nothing", "a float",         "an int",         "a string", "a tensor",
-                                            "a graph", "floats",          "ints",           "strings",  "tensors",
-                                            "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
-  return names[type];
-}
-
 const AttributeProto *NodeImporter::findAttribute(StringRef name, AttributeProto::AttributeType type) const {
   for (const AttributeProto &attribute : proto.attribute()) {
     if (attribute.name() != name)
@@ -211,7 +183,7 @@ const AttributeProto *NodeImporter::findAttribute(StringRef name, AttributeProto
       if (!value)
         return nullptr; // the call leaves it out: the default counts
     }
-    AttributeProto::AttributeType got = guessType(*value);
+    AttributeProto::AttributeType got = getType(*value);
     // An empty list has no element to guess from.
     bool isEmptyList =
         got == AttributeProto::UNDEFINED &&

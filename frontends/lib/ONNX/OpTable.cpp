@@ -36,6 +36,9 @@ static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled,
   return names;
 }
 
+llvm::StringRef normalizeDomain(llvm::StringRef domain) { return domain == "ai.onnx" ? llvm::StringRef() : domain; }
+llvm::StringRef spellDomain(llvm::StringRef domain) { return domain.empty() ? llvm::StringRef("ai.onnx") : domain; }
+
 bool isKnownDomain(llvm::StringRef domain) {
   return domain.empty() || domain == mlDomain || domain == previewDomain || domain == trainingDomain ||
          domain == builderDomain;

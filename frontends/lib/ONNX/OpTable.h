@@ -57,6 +57,10 @@ struct OpLookup {
   llvm::SmallVector<llvm::StringRef> attributes;
 };
 
+/// The empty name for "ai.onnx", another spelling of the default domain.
+llvm::StringRef normalizeDomain(llvm::StringRef domain);
+/// The name of a normalized domain in messages.
+llvm::StringRef spellDomain(llvm::StringRef domain);
 /// True for the default domain, which is empty, and for those above.
 bool isKnownDomain(llvm::StringRef domain);
 OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version);

@@ -85,16 +85,10 @@ Type getElementType(MLIRContext *context, int32_t dataType, const Twine &what) {
 }
 
 int32_t getDataType(Type elementType) {
-  if (isa<StringType>(elementType))
-    return TensorProto::STRING;
-  constexpr int32_t floats[] = {TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::DOUBLE, TensorProto::BFLOAT16};
-  constexpr int32_t integers[] = {TensorProto::UINT8,  TensorProto::INT8,   TensorProto::UINT16,
-                                  TensorProto::INT16,  TensorProto::INT32,  TensorProto::INT64,
-                                  TensorProto::UINT32, TensorProto::UINT64, TensorProto::BOOL};
-  for (llvm::ArrayRef<int32_t> types : {llvm::ArrayRef(floats), llvm::ArrayRef(integers)})
-    for (int32_t type : types)
-      if (getElementType(elementType.getContext(), type, "") == elementType)
-        return type;
+  for (int32_t type = 1; type <= newestDataType; ++type)
+    if (type != TensorProto::COMPLEX64 && type != TensorProto::COMPLEX128 &&
+        getElementType(elementType.getContext(), type, "") == elementType)
+      return type;
   return TensorProto::UNDEFINED;
 }
 
@@ -197,6 +191,11 @@ TensorReader::Bytes TensorReader::readTyped(const TensorProto &tensor, StringRef
       writer.append(convert(value));
   };
   unsigned bits = getStoredBits(elementType);
+  if (bits < 32 && !elementType.isInteger(1))
+    for (int32_t value : tensor.int32_data()) // with or without a sign, as writers have it
+      if (value < -(1 << (std::max(bits, 8u) - 1)) || value >= 1 << std::max(bits, 8u))
+        throwInvalid("tensor '" + name + "': expects values of " + Twine(std::max(bits, 8u)) + " bits, got " +
+                     Twine(value));
   if (elementType.isF32())
     copy(tensor.float_data(), count, [](float v) { return v; });
   else if (elementType.isF64())
@@ -218,11 +217,29 @@ TensorReader::Bytes TensorReader::readTyped(const TensorProto &tensor, StringRef
   return {ArrayRef<char>(writer.bytes->data(), writer.bytes->size()), writer.bytes};
 }
 
+/// Of values in two fields nobody knows which ones count.
+static void checkFields(const TensorProto &tensor, StringRef name) {
+  SmallVector<StringRef> fields;
+  for (auto [isThere, field] : {std::pair(tensor.has_raw_data(), StringRef("raw_data")),
+                                {tensor.float_data_size() > 0, "float_data"},
+                                {tensor.int32_data_size() > 0, "int32_data"},
+                                {tensor.int64_data_size() > 0, "int64_data"},
+                                {tensor.uint64_data_size() > 0, "uint64_data"},
+                                {tensor.double_data_size() > 0, "double_data"},
+                                {tensor.string_data_size() > 0, "string_data"}})
+    if (isThere)
+      fields.push_back(field);
+  if (fields.size() > 1)
+    throwInvalid("tensor '" + name + "': expects its values in one field, got some in " + fields[0] + " and in " +
+                 fields[1]);
+}
+
 TensorReader::Bytes TensorReader::readBytes(const TensorProto &tensor, StringRef name, Type elementType,
                                             int64_t count) {
   uint64_t want = getByteSize(elementType, count);
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return readExternal(tensor, name, want);
+  checkFields(tensor, name);
   if (!tensor.has_raw_data())
     return readTyped(tensor, name, elementType, count);
   const std::string &raw = tensor.raw_data();

@@ -13,6 +13,8 @@ namespace vx::onnx {
 /// The element type with this number in TensorProto.DataType. Throws when vx has no such type, or none such exists;
 /// `what` names the tensor in the message.
 mlir::Type getElementType(mlir::MLIRContext *context, int32_t dataType, const llvm::Twine &what);
+/// The newest element type.
+constexpr int32_t newestDataType = TensorProto::INT2;
 /// The inverse, of a type that tensors of a model have.
 int32_t getDataType(mlir::Type elementType);
 /// The name of an element type in the specification, e.g. "float16".

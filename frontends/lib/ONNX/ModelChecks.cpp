@@ -1,0 +1,211 @@
+// What is wrong with a model whatever its ops compute: versions, order, signatures, and types that it states.
+#include "ModelImporter.h"
+
+#include "NodeImporter.h"
+#include "vx/Dialect/VX/IR/UserText.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace vx::onnx {
+
+//===-- Versions ------------------------------------------------------------------------------===//
+
+void ModelImporter::checkModel() {
+  if (model.ir_version() > newestIrVersion)
+    throwUnsupported("expects IR version 1 to " + Twine(newestIrVersion) + ", got " + Twine(model.ir_version()));
+  if (model.ir_version() < 1)
+    throwInvalid("expects IR version 1 to " + Twine(newestIrVersion) + ", got " +
+                 (model.has_ir_version() ? std::to_string(model.ir_version()) : "none"));
+  if (!model.has_graph())
+    throwInvalid("expects a model with a graph, got none");
+  for (const OperatorSetIdProto &opset : model.opset_import()) {
+    StringRef domain = normalizeDomain(opset.domain());
+    if (opset.version() < 1)
+      throwInvalid("expects versions of domain '" + spellDomain(domain) + "' from 1 on, got " + Twine(opset.version()));
+    if (domain.empty() && opset.version() > newestOpset)
+      throwUnsupported("expects version 1 to " + Twine(newestOpset) + " of domain 'ai.onnx', got " +
+                       Twine(opset.version()));
+    if (auto [known, isNew] = opsets.try_emplace(domain, opset.version()); !isNew && known->second != opset.version())
+      throwInvalid("expects one version of domain '" + spellDomain(domain) + "', got " + Twine(known->second) +
+                   " and " + Twine(opset.version()));
+  }
+  // Before IR version 3 a model did not say, and meant the first version.
+  if (model.opset_import().empty() && model.ir_version() < 3)
+    opsets[""] = 1;
+}
+
+//===-- Order ---------------------------------------------------------------------------------===//
+
+void ModelImporter::checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes) {
+  llvm::StringMap<int> producers;
+  for (auto [index, node] : llvm::enumerate(nodes))
+    for (const std::string &output : node.output())
+      if (!output.empty() && !scope->entries.contains(output)) // else it is made twice, which `define` says
+        producers.try_emplace(output, index);
+  auto isOuter = [&](StringRef name) {
+    for (Scope *at = scope->parent; at; at = at->parent)
+      if (at->entries.contains(name))
+        return true;
+    return false;
+  };
+  auto producerOf = [&](const std::string &name) {
+    auto found = producers.find(name);
+    return name.empty() || found == producers.end() ? -1 : found->second;
+  };
+  auto describeNode = [&](int index) {
+    return "'" + getNodeLabel(nodes[index], index) + "' (" + nodes[index].op_type() + ")";
+  };
+  for (int reader = 0; reader < nodes.size(); ++reader) {
+    for (const std::string &input : nodes[reader].input()) {
+      int producer = producerOf(input);
+      if (producer < reader)
+        continue;
+      if (isOuter(input))
+        throwInvalid("expects a name for one value, but node " + describeNode(reader) + " reads '" + input +
+                     "' of a graph around it before node " + describeNode(producer) + " makes another");
+      // A walk from the producer to what it reads; it comes back to the reader when there is a cycle.
+      SmallVector<int> stack = {producer};
+      llvm::DenseMap<int, int> cameFrom = {{producer, reader}};
+      bool isCycle = producer == reader;
+      while (!stack.empty() && !isCycle) {
+        int node = stack.pop_back_val();
+        for (const std::string &name : nodes[node].input()) {
+          int next = producerOf(name);
+          if (next < 0 || !cameFrom.try_emplace(next, node).second)
+            continue;
+          isCycle |= next == reader;
+          stack.push_back(next);
+        }
+      }
+      if (!isCycle)
+        throwInvalid("expects nodes in the order of their values, but node " + describeNode(reader) + " reads '" +
+                     input + "' before node " + describeNode(producer) + " makes it");
+      std::string cycle = describeNode(reader);
+      constexpr int maxListed = 16;
+      int listed = 1;
+      for (int node = cameFrom.lookup(reader); node != reader && producer != reader; node = cameFrom.lookup(node))
+        if (++listed <= maxListed)
+          cycle = describeNode(node) + " -> " + cycle;
+      throwInvalid("expects a graph without cycles, but these nodes feed one another: " + cycle);
+    }
+  }
+}
+
+//===-- Nodes ---------------------------------------------------------------------------------===//
+
+OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
+  const StringRef domain = normalizeDomain(node.domain());
+  const auto opset = scope->opsets->find(domain);
+  if (opset == scope->opsets->end())
+    throwInvalid("the model imports no version of domain '" + spellDomain(domain) + "'");
+  if (!isKnownDomain(domain) || (domain == builderDomain && !recording))
+    throwUnsupported("domain '" + domain + "' is not known, want 'ai.onnx', '" + mlDomain + "', '" + trainingDomain +
+                     "' or a function of the model");
+  const int64_t version = opset->second;
+  OpLookup op = findOp(domain, node.op_type(), version);
+  const OpSignature *signature = findSignature(domain, node.op_type(), version);
+  if (signature && signature->isDeprecated) {
+    op.function = nullptr;
+    op.last = std::min(op.last, signature->version - 1);
+  }
+  if (!op.function && op.isKnown)
+    throwUnsupported("version " + Twine(version) + " of the op is not imported, want " + Twine(op.first) + " to " +
+                     Twine(op.last));
+  if (!op.function)
+    throwUnsupported("the op is not imported");
+  if (!signature)
+    return op;
+  const SmallVector<std::string> mistakes = findMistakes(node, *signature, version, scope->functionAttributes);
+  for (const std::string &mistake : mistakes)
+    addIssue(ImportIssue::Kind::Invalid, &node, label, version, mistake);
+  if (!mistakes.empty())
+    throw PoisonedInput();
+  return op;
+}
+
+void ModelImporter::checkNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes, unsigned depth) {
+  if (depth > maxNesting)
+    return;
+  for (int index = 0; index < nodes.size(); ++index) {
+    const NodeProto &node = nodes[index];
+    const std::string label = getNodeLabel(node, index);
+    guard(&node, label, scope->opsets->lookup(normalizeDomain(node.domain())), [&] {
+      if (const FunctionProto *function = findFunction(node))
+        checkCall(node, *function);
+      else
+        (void)findNodeOp(node, label);
+    });
+    checkSubgraphs(node, depth + 1);
+  }
+}
+
+void ModelImporter::checkSubgraphs(const NodeProto &node, unsigned depth) {
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.has_g())
+      checkNodes(attribute.g().node(), depth);
+}
+
+//===-- Stated types --------------------------------------------------------------------------===//
+
+/// "f32[2,n]", as a graph states it; only the element type where it states no shape.
+static std::string describeDeclared(const TypeProto::Tensor &tensor, Type elementType) {
+  std::string text = describeType(elementType);
+  if (!tensor.has_shape())
+    return text;
+  SmallVector<std::string> dims;
+  for (const TensorShapeProto::Dimension &dim : tensor.shape().dim())
+    dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value()) : hasName(dim) ? dim.dim_param() : "?");
+  return text + "[" + llvm::join(dims, ",") + "]";
+}
+
+void ModelImporter::checkDeclared(const Twine &what, const TypeProto &declared, const Entry &entry) {
+  if (entry.isNone || entry.leastRank || !entry.type)
+    return;
+  const Type type = entry.type;
+  auto refuse = [&](StringRef stated, const Twine &want, Type got) {
+    throwInvalid(what + ": expects the " + stated + " that the graph states" + want + ", got " + describe(got));
+  };
+  auto checkElements = [&](int32_t stated, Type elementType) {
+    if (stated != TensorProto::UNDEFINED && getElementType(context, stated, what) != elementType)
+      refuse("element type", ": want " + describe(getElementType(context, stated, what)), type);
+  };
+  switch (declared.value_case()) {
+  case TypeProto::kTensorType: {
+    const TypeProto::Tensor &stated = declared.tensor_type();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return refuse("tensor", "", type);
+    checkElements(stated.elem_type(), tensor.getElementType());
+    if (!stated.has_shape())
+      return;
+    bool agrees = stated.shape().dim_size() == tensor.getRank();
+    for (int index = 0; agrees && index < stated.shape().dim_size(); ++index) {
+      // A name, or -1, says nothing of a size; a size that the call decides may be any number.
+      const TensorShapeProto::Dimension &dim = stated.shape().dim(index);
+      agrees = !dim.has_dim_value() || dim.dim_value() < 0 || tensor.isDynamicDim(index) ||
+               tensor.getDimSize(index) == dim.dim_value();
+    }
+    if (!agrees)
+      refuse("shape", ": want '" + describeDeclared(stated, tensor.getElementType()) + "'", type);
+    return;
+  }
+  case TypeProto::kSequenceType: {
+    auto sequence = dyn_cast<SequenceType>(type);
+    if (!sequence)
+      return refuse("sequence", "", type);
+    if (!entry.isEmptySequence && declared.sequence_type().elem_type().value_case() == TypeProto::kTensorType)
+      checkElements(declared.sequence_type().elem_type().tensor_type().elem_type(),
+                    cast<TensorType>(sequence.getElementType()).getElementType());
+    return;
+  }
+  case TypeProto::kMapType:
+    return refuse("map", "", type);
+  case TypeProto::kSparseTensorType:
+    return refuse("sparse tensor", "", type);
+  default: // an optional whose value is known to be there is that value, and what has no type states nothing
+    return;
+  }
+}
+
+} // namespace vx::onnx
