@@ -622,16 +622,14 @@ static void importRotaryEmbedding(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry attentionTable[] = {
-    {"Attention", 23, newestOpset, importAttention,
-     "is_causal kv_num_heads q_num_heads qk_matmul_output_mode scale softcap softmax_precision"},
-    {"LinearAttention", 27, newestOpset, importLinearAttention,
-     "chunk_size kv_num_heads q_num_heads scale update_rule"},
-    {"RotaryEmbedding", 23, newestOpset, importRotaryEmbedding, "interleaved num_heads rotary_embedding_dim"},
+    {"Attention", 23, newestOpset, importAttention},
+    {"LinearAttention", 27, newestOpset, importLinearAttention},
+    {"RotaryEmbedding", 23, newestOpset, importRotaryEmbedding},
 };
 const llvm::ArrayRef<OpTableEntry> attentionOps = attentionTable;
 
 static constexpr OpTableEntry flexAttentionTable[] = {
-    {"FlexAttention", 1, newestPreviewOpset, importFlexAttention, "prob_mod scale score_mod softmax_precision"},
+    {"FlexAttention", 1, newestPreviewOpset, importFlexAttention},
 };
 const llvm::ArrayRef<OpTableEntry> flexAttentionOps = flexAttentionTable;
 

@@ -64,7 +64,7 @@ static void importCausalConvWithState(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry causalConvTable[] = {
-    {"CausalConvWithState", 27, newestOpset, importCausalConvWithState, "activation"},
+    {"CausalConvWithState", 27, newestOpset, importCausalConvWithState},
 };
 const llvm::ArrayRef<OpTableEntry> causalConvOps = causalConvTable;
 

@@ -165,13 +165,9 @@ static void importRange(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry constantsTable[] = {
-    {"Constant", 1, newestOpset, importConstant,
-     "sparse_value@11 value value_float@12 value_floats@12 value_int@12 value_ints@12 value_string@12 "
-     "value_strings@12"},
-    {"ConstantOfShape", 9, newestOpset, importConstantOfShape, "value"},
-    {"Range", 11, newestOpset, importRange, "stash_type@27"},
-    {"Shape", 1, newestOpset, importShape, "end@15 start@15"},
-    {"Size", 1, newestOpset, importSize, ""},
+    {"Constant", 1, newestOpset, importConstant}, {"ConstantOfShape", 9, newestOpset, importConstantOfShape},
+    {"Range", 11, newestOpset, importRange},      {"Shape", 1, newestOpset, importShape},
+    {"Size", 1, newestOpset, importSize},
 };
 const llvm::ArrayRef<OpTableEntry> constantsOps = constantsTable;
 

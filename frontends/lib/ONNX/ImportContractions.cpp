@@ -57,8 +57,8 @@ static void importGemm(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry contractionsTable[] = {
-    {"Gemm", 1, newestOpset, importGemm, "alpha beta broadcast@1-6 transA transB"},
-    {"MatMul", 1, newestOpset, importMatMul, ""},
+    {"Gemm", 1, newestOpset, importGemm},
+    {"MatMul", 1, newestOpset, importMatMul},
 };
 const llvm::ArrayRef<OpTableEntry> contractionsOps = contractionsTable;
 

@@ -714,12 +714,10 @@ SmallVector<Value> emitCountedLoop(NodeImporter &n, DimAttr trips, ArrayRef<Valu
 }
 
 static constexpr OpTableEntry controlFlowTable[] = {
-    {"If", 1, newestOpset, importIf, "else_branch then_branch"},
-    {"Loop", 1, newestOpset, importLoop, "body"},
-    {"Scan", 8, newestOpset, importScan,
-     "body directions@1-8 num_scan_inputs scan_input_axes@9 scan_input_directions@9 scan_output_axes@9 "
-     "scan_output_directions@9"},
-    {"SequenceMap", 17, newestOpset, importSequenceMap, "body"},
+    {"If", 1, newestOpset, importIf},
+    {"Loop", 1, newestOpset, importLoop},
+    {"Scan", 8, newestOpset, importScan},
+    {"SequenceMap", 17, newestOpset, importSequenceMap},
 };
 const llvm::ArrayRef<OpTableEntry> controlFlowOps = controlFlowTable;
 

@@ -111,8 +111,8 @@ static void importCumProd(NodeImporter &n) { importCumulation(n, ReduceKind::pro
 static void importCumSum(NodeImporter &n) { importCumulation(n, ReduceKind::sum); }
 
 static constexpr OpTableEntry cumulativeTable[] = {
-    {"CumProd", 26, newestOpset, importCumProd, "exclusive reverse"},
-    {"CumSum", 11, newestOpset, importCumSum, "exclusive reverse"},
+    {"CumProd", 26, newestOpset, importCumProd},
+    {"CumSum", 11, newestOpset, importCumSum},
 };
 const llvm::ArrayRef<OpTableEntry> cumulativeOps = cumulativeTable;
 

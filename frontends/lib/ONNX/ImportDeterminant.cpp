@@ -104,7 +104,7 @@ static void importDet(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry determinantTable[] = {
-    {"Det", 11, newestOpset, importDet, ""},
+    {"Det", 11, newestOpset, importDet},
 };
 const llvm::ArrayRef<OpTableEntry> determinantOps = determinantTable;
 

@@ -46,8 +46,8 @@ static void importEyeLike(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry diagonalsTable[] = {
-    {"EyeLike", 9, newestOpset, importEyeLike, "dtype k"},
-    {"Trilu", 14, newestOpset, importTrilu, "upper"},
+    {"EyeLike", 9, newestOpset, importEyeLike},
+    {"Trilu", 14, newestOpset, importTrilu},
 };
 const llvm::ArrayRef<OpTableEntry> diagonalsOps = diagonalsTable;
 

@@ -164,7 +164,7 @@ static void importEinsum(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry einsumTable[] = {
-    {"Einsum", 12, newestOpset, importEinsum, "equation"},
+    {"Einsum", 12, newestOpset, importEinsum},
 };
 const llvm::ArrayRef<OpTableEntry> einsumOps = einsumTable;
 

@@ -120,11 +120,9 @@ static void importLabelEncoder(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry featuresTable[] = {
-    {"ArrayFeatureExtractor", 1, newestMlOpset, importArrayFeatureExtractor, ""},
-    {"Binarizer", 1, newestMlOpset, importBinarizer, "threshold"},
-    {"LabelEncoder", 2, newestMlOpset, importLabelEncoder,
-     "default_float default_int64 default_string default_tensor@4 keys_floats keys_int64s keys_strings keys_tensor@4 "
-     "values_floats values_int64s values_strings values_tensor@4"},
+    {"ArrayFeatureExtractor", 1, newestMlOpset, importArrayFeatureExtractor},
+    {"Binarizer", 1, newestMlOpset, importBinarizer},
+    {"LabelEncoder", 2, newestMlOpset, importLabelEncoder},
 };
 const llvm::ArrayRef<OpTableEntry> featuresOps = featuresTable;
 

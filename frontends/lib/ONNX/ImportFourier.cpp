@@ -389,9 +389,9 @@ static void importMelWeightMatrix(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry fourierTable[] = {
-    {"DFT", 17, newestOpset, importDFT, "axis@17-19 inverse onesided"},
-    {"MelWeightMatrix", 17, newestOpset, importMelWeightMatrix, "output_datatype"},
-    {"STFT", 17, newestOpset, importSTFT, "onesided"},
+    {"DFT", 17, newestOpset, importDFT},
+    {"MelWeightMatrix", 17, newestOpset, importMelWeightMatrix},
+    {"STFT", 17, newestOpset, importSTFT},
 };
 const llvm::ArrayRef<OpTableEntry> fourierOps = fourierTable;
 

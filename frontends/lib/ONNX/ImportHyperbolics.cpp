@@ -118,9 +118,9 @@ static void importCosh(NodeImporter &n) { importFunction(n, emitCosh); }
 static void importSinh(NodeImporter &n) { importFunction(n, emitSinh); }
 
 static constexpr OpTableEntry hyperbolicsTable[] = {
-    {"Acosh", 9, newestOpset, importAcosh, ""}, {"Asinh", 9, newestOpset, importAsinh, ""},
-    {"Atanh", 9, newestOpset, importAtanh, ""}, {"Cosh", 9, newestOpset, importCosh, ""},
-    {"Sinh", 9, newestOpset, importSinh, ""},
+    {"Acosh", 9, newestOpset, importAcosh}, {"Asinh", 9, newestOpset, importAsinh},
+    {"Atanh", 9, newestOpset, importAtanh}, {"Cosh", 9, newestOpset, importCosh},
+    {"Sinh", 9, newestOpset, importSinh},
 };
 const llvm::ArrayRef<OpTableEntry> hyperbolicsOps = hyperbolicsTable;
 

@@ -356,17 +356,17 @@ static void importCompress(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry indexingTable[] = {
-    {"Compress", 9, newestOpset, importCompress, "axis"},
-    {"Gather", 1, newestOpset, importGather, "axis"},
-    {"GatherElements", 11, newestOpset, importGatherElements, "axis"},
-    {"GatherND", 11, newestOpset, importGatherND, "batch_dims@12"},
-    {"NonZero", 9, newestOpset, importNonZero, ""},
-    {"OneHot", 9, newestOpset, importOneHot, "axis"},
-    {"ReverseSequence", 10, newestOpset, importReverseSequence, "batch_axis time_axis"},
-    {"Scatter", 9, newestOpset, importScatterElements, "axis"},
-    {"ScatterElements", 11, newestOpset, importScatterElements, "axis reduction@16"},
-    {"ScatterND", 11, newestOpset, importScatterND, "reduction@16"},
-    {"TensorScatter", 24, newestOpset, importTensorScatter, "axis mode"},
+    {"Compress", 9, newestOpset, importCompress},
+    {"Gather", 1, newestOpset, importGather},
+    {"GatherElements", 11, newestOpset, importGatherElements},
+    {"GatherND", 11, newestOpset, importGatherND},
+    {"NonZero", 9, newestOpset, importNonZero},
+    {"OneHot", 9, newestOpset, importOneHot},
+    {"ReverseSequence", 10, newestOpset, importReverseSequence},
+    {"Scatter", 9, newestOpset, importScatterElements},
+    {"ScatterElements", 11, newestOpset, importScatterElements},
+    {"ScatterND", 11, newestOpset, importScatterND},
+    {"TensorScatter", 24, newestOpset, importTensorScatter},
 };
 const llvm::ArrayRef<OpTableEntry> indexingOps = indexingTable;
 

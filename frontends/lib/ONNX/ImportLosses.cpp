@@ -105,8 +105,8 @@ static void importSoftmaxCrossEntropyLoss(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry lossesTable[] = {
-    {"NegativeLogLikelihoodLoss", 12, newestOpset, importNegativeLogLikelihoodLoss, "ignore_index reduction"},
-    {"SoftmaxCrossEntropyLoss", 12, newestOpset, importSoftmaxCrossEntropyLoss, "ignore_index reduction"},
+    {"NegativeLogLikelihoodLoss", 12, newestOpset, importNegativeLogLikelihoodLoss},
+    {"SoftmaxCrossEntropyLoss", 12, newestOpset, importSoftmaxCrossEntropyLoss},
 };
 const llvm::ArrayRef<OpTableEntry> lossesOps = lossesTable;
 

@@ -172,8 +172,7 @@ static void importTfIdfVectorizer(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry ngramsTable[] = {
-    {"TfIdfVectorizer", 9, newestOpset, importTfIdfVectorizer,
-     "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s pool_strings weights"},
+    {"TfIdfVectorizer", 9, newestOpset, importTfIdfVectorizer},
 };
 const llvm::ArrayRef<OpTableEntry> ngramsOps = ngramsTable;
 

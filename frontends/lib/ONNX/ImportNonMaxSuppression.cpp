@@ -166,7 +166,7 @@ private:
 static void importNonMaxSuppression(NodeImporter &n) { Suppression(n).import(); }
 
 static constexpr OpTableEntry nonMaxSuppressionTable[] = {
-    {"NonMaxSuppression", 10, newestOpset, importNonMaxSuppression, "center_point_box"},
+    {"NonMaxSuppression", 10, newestOpset, importNonMaxSuppression},
 };
 const llvm::ArrayRef<OpTableEntry> nonMaxSuppressionOps = nonMaxSuppressionTable;
 

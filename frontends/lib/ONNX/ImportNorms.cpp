@@ -191,14 +191,13 @@ static void importGroupNormalization(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry normsTable[] = {
-    {"BatchNormalization", 1, newestOpset, importBatchNormalization,
-     "consumed_inputs@1-5 epsilon is_test@1-6 momentum spatial@1-8 training_mode@14"},
-    {"GroupNormalization", 18, newestOpset, importGroupNormalization, "epsilon num_groups stash_type@21"},
-    {"InstanceNormalization", 6, newestOpset, importInstanceNormalization, "epsilon"},
-    {"LayerNormalization", 17, newestOpset, importLayerNormalization, "axis epsilon stash_type"},
-    {"LogSoftmax", 1, newestOpset, importLogSoftmax, "axis"},
-    {"RMSNormalization", 23, newestOpset, importRMSNormalization, "axis epsilon stash_type"},
-    {"Softmax", 1, newestOpset, importSoftmax, "axis"},
+    {"BatchNormalization", 1, newestOpset, importBatchNormalization},
+    {"GroupNormalization", 18, newestOpset, importGroupNormalization},
+    {"InstanceNormalization", 6, newestOpset, importInstanceNormalization},
+    {"LayerNormalization", 17, newestOpset, importLayerNormalization},
+    {"LogSoftmax", 1, newestOpset, importLogSoftmax},
+    {"RMSNormalization", 23, newestOpset, importRMSNormalization},
+    {"Softmax", 1, newestOpset, importSoftmax},
 };
 const llvm::ArrayRef<OpTableEntry> normsOps = normsTable;
 

@@ -136,9 +136,9 @@ static void importAdam(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry optimizersTable[] = {
-    {"Adagrad", 1, newestTrainingOpset, importAdagrad, "decay_factor epsilon norm_coefficient"},
-    {"Adam", 1, newestTrainingOpset, importAdam, "alpha beta epsilon norm_coefficient norm_coefficient_post"},
-    {"Momentum", 1, newestTrainingOpset, importMomentum, "alpha beta mode norm_coefficient"},
+    {"Adagrad", 1, newestTrainingOpset, importAdagrad},
+    {"Adam", 1, newestTrainingOpset, importAdam},
+    {"Momentum", 1, newestTrainingOpset, importMomentum},
 };
 const llvm::ArrayRef<OpTableEntry> optimizersOps = optimizersTable;
 

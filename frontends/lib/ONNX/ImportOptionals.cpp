@@ -51,9 +51,9 @@ static void importOptionalGetElement(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry optionalsTable[] = {
-    {"Optional", 15, newestOpset, importOptional, "type"},
-    {"OptionalGetElement", 15, newestOpset, importOptionalGetElement, ""},
-    {"OptionalHasElement", 15, newestOpset, importOptionalHasElement, ""},
+    {"Optional", 15, newestOpset, importOptional},
+    {"OptionalGetElement", 15, newestOpset, importOptionalGetElement},
+    {"OptionalHasElement", 15, newestOpset, importOptionalHasElement},
 };
 const llvm::ArrayRef<OpTableEntry> optionalsOps = optionalsTable;
 

@@ -357,14 +357,13 @@ static void importQLinearConv(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry quantizationTable[] = {
-    {"ConvInteger", 10, newestOpset, importConvInteger, "auto_pad dilations group kernel_shape pads strides"},
-    {"DequantizeLinear", 10, newestOpset, importDequantizeLinear, "axis@13 block_size@21 output_dtype@23"},
-    {"DynamicQuantizeLinear", 11, newestOpset, importDynamicQuantizeLinear, ""},
-    {"MatMulInteger", 10, newestOpset, importMatMulInteger, ""},
-    {"QLinearConv", 10, newestOpset, importQLinearConv, "auto_pad dilations group kernel_shape pads strides"},
-    {"QLinearMatMul", 10, newestOpset, importQLinearMatMul, ""},
-    {"QuantizeLinear", 10, newestOpset, importQuantizeLinear,
-     "axis@13 block_size@21 output_dtype@21 precision@23 saturate@19"},
+    {"ConvInteger", 10, newestOpset, importConvInteger},
+    {"DequantizeLinear", 10, newestOpset, importDequantizeLinear},
+    {"DynamicQuantizeLinear", 11, newestOpset, importDynamicQuantizeLinear},
+    {"MatMulInteger", 10, newestOpset, importMatMulInteger},
+    {"QLinearConv", 10, newestOpset, importQLinearConv},
+    {"QLinearMatMul", 10, newestOpset, importQLinearMatMul},
+    {"QuantizeLinear", 10, newestOpset, importQuantizeLinear},
 };
 const llvm::ArrayRef<OpTableEntry> quantizationOps = quantizationTable;
 

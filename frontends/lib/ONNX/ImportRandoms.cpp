@@ -126,12 +126,12 @@ static void importMultinomial(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry randomsTable[] = {
-    {"Bernoulli", 15, newestOpset, importBernoulli, "dtype seed"},
-    {"Multinomial", 7, newestOpset, importMultinomial, "dtype sample_size seed"},
-    {"RandomNormal", 1, newestOpset, importRandomNormal, "dtype mean scale seed shape"},
-    {"RandomNormalLike", 1, newestOpset, importRandomNormalLike, "dtype mean scale seed"},
-    {"RandomUniform", 1, newestOpset, importRandomUniform, "dtype high low seed shape"},
-    {"RandomUniformLike", 1, newestOpset, importRandomUniformLike, "dtype high low seed"},
+    {"Bernoulli", 15, newestOpset, importBernoulli},
+    {"Multinomial", 7, newestOpset, importMultinomial},
+    {"RandomNormal", 1, newestOpset, importRandomNormal},
+    {"RandomNormalLike", 1, newestOpset, importRandomNormalLike},
+    {"RandomUniform", 1, newestOpset, importRandomUniform},
+    {"RandomUniformLike", 1, newestOpset, importRandomUniformLike},
 };
 const llvm::ArrayRef<OpTableEntry> randomsOps = randomsTable;
 

@@ -62,10 +62,10 @@ static void importPick(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry recordedTable[] = {
-    {"As", 1, newestBuilderOpset, importAs, "dims"},
-    {"Loss", 1, newestBuilderOpset, importLoss, "loss"},
-    {"Pick", 1, newestBuilderOpset, importPick, "axis"},
-    {"StopGradient", 1, newestBuilderOpset, importStopGradient, ""},
+    {"As", 1, newestBuilderOpset, importAs},
+    {"Loss", 1, newestBuilderOpset, importLoss},
+    {"Pick", 1, newestBuilderOpset, importPick},
+    {"StopGradient", 1, newestBuilderOpset, importStopGradient},
 };
 const llvm::ArrayRef<OpTableEntry> recordedOps = recordedTable;
 

@@ -407,12 +407,9 @@ static void importLSTM(NodeImporter &n) { Lstm(n).import(); }
 static void importRNN(NodeImporter &n) { Rnn(n).import(); }
 
 static constexpr OpTableEntry recurrentTable[] = {
-    {"GRU", 7, newestOpset, importGRU,
-     "activation_alpha activation_beta activations clip direction hidden_size layout@14 linear_before_reset"},
-    {"LSTM", 7, newestOpset, importLSTM,
-     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout@14"},
-    {"RNN", 7, newestOpset, importRNN,
-     "activation_alpha activation_beta activations clip direction hidden_size layout@14"},
+    {"GRU", 7, newestOpset, importGRU},
+    {"LSTM", 7, newestOpset, importLSTM},
+    {"RNN", 7, newestOpset, importRNN},
 };
 const llvm::ArrayRef<OpTableEntry> recurrentOps = recurrentTable;
 

@@ -438,10 +438,8 @@ static void importUpsample(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry resizeTable[] = {
-    {"Resize", 10, newestOpset, importResize,
-     "antialias@18 axes@18 coordinate_transformation_mode@11 cubic_coeff_a@11 exclude_outside@11 "
-     "extrapolation_value@11 keep_aspect_ratio_policy@18 mode nearest_mode@11"},
-    {"Upsample", 7, 9, importUpsample, "mode scales@7-8"},
+    {"Resize", 10, newestOpset, importResize},
+    {"Upsample", 7, 9, importUpsample},
 };
 const llvm::ArrayRef<OpTableEntry> resizeOps = resizeTable;
 

@@ -500,11 +500,10 @@ static void importDeformConv(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry samplingTable[] = {
-    {"AffineGrid", 20, newestOpset, importAffineGrid, "align_corners"},
-    {"DeformConv", 19, newestOpset, importDeformConv, "dilations group kernel_shape offset_group pads strides"},
-    {"GridSample", 16, newestOpset, importGridSample, "align_corners mode padding_mode"},
-    {"RoiAlign", 10, newestOpset, importRoiAlign,
-     "coordinate_transformation_mode@16 mode output_height output_width sampling_ratio spatial_scale"},
+    {"AffineGrid", 20, newestOpset, importAffineGrid},
+    {"DeformConv", 19, newestOpset, importDeformConv},
+    {"GridSample", 16, newestOpset, importGridSample},
+    {"RoiAlign", 10, newestOpset, importRoiAlign},
 };
 const llvm::ArrayRef<OpTableEntry> samplingOps = samplingTable;
 

@@ -254,14 +254,14 @@ static void importConcatFromSequence(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry sequencesTable[] = {
-    {"ConcatFromSequence", 11, newestOpset, importConcatFromSequence, "axis new_axis"},
-    {"SequenceAt", 11, newestOpset, importSequenceAt, ""},
-    {"SequenceConstruct", 11, newestOpset, importSequenceConstruct, ""},
-    {"SequenceEmpty", 11, newestOpset, importSequenceEmpty, "dtype"},
-    {"SequenceErase", 11, newestOpset, importSequenceErase, ""},
-    {"SequenceInsert", 11, newestOpset, importSequenceInsert, ""},
-    {"SequenceLength", 11, newestOpset, importSequenceLength, ""},
-    {"SplitToSequence", 11, newestOpset, importSplitToSequence, "axis keepdims"},
+    {"ConcatFromSequence", 11, newestOpset, importConcatFromSequence},
+    {"SequenceAt", 11, newestOpset, importSequenceAt},
+    {"SequenceConstruct", 11, newestOpset, importSequenceConstruct},
+    {"SequenceEmpty", 11, newestOpset, importSequenceEmpty},
+    {"SequenceErase", 11, newestOpset, importSequenceErase},
+    {"SequenceInsert", 11, newestOpset, importSequenceInsert},
+    {"SequenceLength", 11, newestOpset, importSequenceLength},
+    {"SplitToSequence", 11, newestOpset, importSplitToSequence},
 };
 const llvm::ArrayRef<OpTableEntry> sequencesOps = sequencesTable;
 

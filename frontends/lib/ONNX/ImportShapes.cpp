@@ -368,17 +368,12 @@ static void importSpaceToDepth(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry shapesTable[] = {
-    {"Concat", 1, newestOpset, importConcat, "axis"},
-    {"DepthToSpace", 1, newestOpset, importDepthToSpace, "blocksize mode@11"},
-    {"Expand", 8, newestOpset, importExpand, ""},
-    {"Flatten", 1, newestOpset, importFlatten, "axis"},
-    {"Reshape", 1, newestOpset, importReshape, "allowzero@14 consumed_inputs@1-4 shape@1-4"},
-    {"SpaceToDepth", 1, newestOpset, importSpaceToDepth, "blocksize"},
-    {"Split", 2, newestOpset, importSplit, "axis num_outputs@18 split@2-12"},
-    {"Squeeze", 1, newestOpset, importSqueeze, "axes@1-12"},
-    {"Tile", 6, newestOpset, importTile, ""},
-    {"Transpose", 1, newestOpset, importTranspose, "perm"},
-    {"Unsqueeze", 1, newestOpset, importUnsqueeze, "axes@1-12"},
+    {"Concat", 1, newestOpset, importConcat},       {"DepthToSpace", 1, newestOpset, importDepthToSpace},
+    {"Expand", 8, newestOpset, importExpand},       {"Flatten", 1, newestOpset, importFlatten},
+    {"Reshape", 1, newestOpset, importReshape},     {"SpaceToDepth", 1, newestOpset, importSpaceToDepth},
+    {"Split", 2, newestOpset, importSplit},         {"Squeeze", 1, newestOpset, importSqueeze},
+    {"Tile", 6, newestOpset, importTile},           {"Transpose", 1, newestOpset, importTranspose},
+    {"Unsqueeze", 1, newestOpset, importUnsqueeze},
 };
 const llvm::ArrayRef<OpTableEntry> shapesOps = shapesTable;
 

@@ -393,9 +393,9 @@ static void importCenterCropPad(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry slicesTable[] = {
-    {"CenterCropPad", 18, newestOpset, importCenterCropPad, "axes"},
-    {"Pad", 1, newestOpset, importPad, "mode paddings@1-1 pads@2-10 value@1-10"},
-    {"Slice", 1, newestOpset, importSlice, "axes@1-9 ends@1-9 starts@1-9"},
+    {"CenterCropPad", 18, newestOpset, importCenterCropPad},
+    {"Pad", 1, newestOpset, importPad},
+    {"Slice", 1, newestOpset, importSlice},
 };
 const llvm::ArrayRef<OpTableEntry> slicesOps = slicesTable;
 

@@ -241,8 +241,8 @@ static void importUnique(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry sortingTable[] = {
-    {"TopK", 1, newestOpset, importTopK, "axis k@1-9 largest@11 sorted@11"},
-    {"Unique", 11, newestOpset, importUnique, "axis sorted"},
+    {"TopK", 1, newestOpset, importTopK},
+    {"Unique", 11, newestOpset, importUnique},
 };
 const llvm::ArrayRef<OpTableEntry> sortingOps = sortingTable;
 

@@ -143,11 +143,10 @@ static void importStringNormalizer(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry stringsTable[] = {
-    {"RegexFullMatch", 20, newestOpset, importRegexFullMatch, "pattern"},
-    {"StringConcat", 20, newestOpset, importStringConcat, ""},
-    {"StringNormalizer", 10, newestOpset, importStringNormalizer,
-     "case_change_action is_case_sensitive locale stopwords"},
-    {"StringSplit", 20, newestOpset, importStringSplit, "delimiter maxsplit"},
+    {"RegexFullMatch", 20, newestOpset, importRegexFullMatch},
+    {"StringConcat", 20, newestOpset, importStringConcat},
+    {"StringNormalizer", 10, newestOpset, importStringNormalizer},
+    {"StringSplit", 20, newestOpset, importStringSplit},
 };
 const llvm::ArrayRef<OpTableEntry> stringsOps = stringsTable;
 

@@ -219,7 +219,7 @@ static void importGradient(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry trainingTable[] = {
-    {"Gradient", 1, newestTrainingOpset, importGradient, "xs y zs"},
+    {"Gradient", 1, newestTrainingOpset, importGradient},
 };
 const llvm::ArrayRef<OpTableEntry> trainingOps = trainingTable;
 

@@ -342,10 +342,7 @@ private:
 static void importTreeEnsemble(NodeImporter &n) { TreeEnsemble(n).import(); }
 
 static constexpr OpTableEntry treesTable[] = {
-    {"TreeEnsemble", 5, newestMlOpset, importTreeEnsemble,
-     "aggregate_function leaf_targetids leaf_weights membership_values n_targets nodes_falseleafs nodes_falsenodeids "
-     "nodes_featureids nodes_hitrates nodes_missing_value_tracks_true nodes_modes nodes_splits nodes_trueleafs "
-     "nodes_truenodeids post_transform tree_roots"},
+    {"TreeEnsemble", 5, newestMlOpset, importTreeEnsemble},
 };
 const llvm::ArrayRef<OpTableEntry> treesOps = treesTable;
 

@@ -45,7 +45,7 @@ static void importMaxUnpool(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry unpoolingTable[] = {
-    {"MaxUnpool", 9, newestOpset, importMaxUnpool, "kernel_shape pads strides"},
+    {"MaxUnpool", 9, newestOpset, importMaxUnpool},
 };
 const llvm::ArrayRef<OpTableEntry> unpoolingOps = unpoolingTable;
 

@@ -35,9 +35,9 @@ static void importHammingWindow(NodeImporter &n) { setCosineWindow(n, {25.0 / 46
 static void importHannWindow(NodeImporter &n) { setCosineWindow(n, {0.5, -0.5}); }
 
 static constexpr OpTableEntry windowFunctionsTable[] = {
-    {"BlackmanWindow", 17, newestOpset, importBlackmanWindow, "output_datatype periodic"},
-    {"HammingWindow", 17, newestOpset, importHammingWindow, "output_datatype periodic"},
-    {"HannWindow", 17, newestOpset, importHannWindow, "output_datatype periodic"},
+    {"BlackmanWindow", 17, newestOpset, importBlackmanWindow},
+    {"HammingWindow", 17, newestOpset, importHammingWindow},
+    {"HannWindow", 17, newestOpset, importHannWindow},
 };
 const llvm::ArrayRef<OpTableEntry> windowFunctionsOps = windowFunctionsTable;
 

@@ -443,16 +443,13 @@ static void importCol2Im(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry windowsTable[] = {
-    {"AveragePool", 1, newestOpset, importAveragePool,
-     "auto_pad ceil_mode@10 count_include_pad@7 dilations@19 kernel_shape pads strides"},
-    {"Col2Im", 18, newestOpset, importCol2Im, "dilations pads strides"},
-    {"Conv", 1, newestOpset, importConv, "auto_pad dilations group kernel_shape pads strides"},
-    {"ConvTranspose", 1, newestOpset, importConvTranspose,
-     "auto_pad dilations group kernel_shape output_padding output_shape pads strides"},
-    {"LRN", 1, newestOpset, importLRN, "alpha beta bias size"},
-    {"LpPool", 2, newestOpset, importLpPool, "auto_pad ceil_mode@18 dilations@18 kernel_shape p pads strides"},
-    {"MaxPool", 1, newestOpset, importMaxPool,
-     "auto_pad ceil_mode@10 dilations@10 kernel_shape pads storage_order@8 strides"},
+    {"AveragePool", 1, newestOpset, importAveragePool},
+    {"Col2Im", 18, newestOpset, importCol2Im},
+    {"Conv", 1, newestOpset, importConv},
+    {"ConvTranspose", 1, newestOpset, importConvTranspose},
+    {"LRN", 1, newestOpset, importLRN},
+    {"LpPool", 2, newestOpset, importLpPool},
+    {"MaxPool", 1, newestOpset, importMaxPool},
 };
 const llvm::ArrayRef<OpTableEntry> windowsOps = windowsTable;
 

@@ -279,8 +279,8 @@ void checkInputTypes(const OpSignature &signature, int64_t version, ArrayRef<Inp
       return std::pair(bool(sequence), cast<TensorType>(sequence ? sequence.getElementType() : type).getElementType());
     };
     if (!isNew && kindOf(first->second.type) != kindOf(input.type))
-      throwInvalid("expects inputs " + Twine(first->second.index) + " and " + Twine(input.index) + " of one type, got " +
-                   describe(first->second.type) + " and " + describe(input.type));
+      throwInvalid("expects inputs " + Twine(first->second.index) + " and " + Twine(input.index) +
+                   " of one type, got " + describe(first->second.type) + " and " + describe(input.type));
   }
 }
 

@@ -2,8 +2,8 @@
 #ifndef VX_FRONTEND_ONNX_NODECHECKS_H
 #define VX_FRONTEND_ONNX_NODECHECKS_H
 
-#include "onnx_wire.pb.h"
 #include "mlir/IR/Types.h"
+#include "onnx_wire.pb.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -17,7 +17,7 @@ namespace vx::onnx {
 struct OpSignature {
   llvm::StringLiteral domain, name;
   int64_t version;
-  bool isDeprecated; // the version ends the op
+  bool isDeprecated;                                      // the version ends the op
   int leastInputs, mostInputs, leastOutputs, mostOutputs; // -1: any number
   /// A word for each parameter: a letter of `types`, and '?' where it may be left out, '*' for a list of one type, '~'
   /// for a list of several.

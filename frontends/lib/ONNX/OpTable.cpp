@@ -2,8 +2,6 @@
 
 #include "ModelImporter.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 namespace vx::onnx {
 
 static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
@@ -20,21 +18,6 @@ static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &tr
 static const llvm::ArrayRef<OpTableEntry> *const previewTables[] = {&flexAttentionOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps, &optimizersOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};
-
-/// The names of a table entry's attributes in one version.
-static llvm::SmallVector<llvm::StringRef> getAttributes(llvm::StringRef spelled, int64_t version) {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (llvm::StringRef item : llvm::split(spelled, ' ')) {
-    auto [name, versions] = item.split('@');
-    auto [from, to] = versions.split('-');
-    int64_t first = 0, last = newestOpset;
-    (void)from.getAsInteger(10, first);
-    (void)to.getAsInteger(10, last);
-    if (!name.empty() && version >= first && version <= last)
-      names.push_back(name);
-  }
-  return names;
-}
 
 llvm::StringRef normalizeDomain(llvm::StringRef domain) { return domain == "ai.onnx" ? llvm::StringRef() : domain; }
 llvm::StringRef spellDomain(llvm::StringRef domain) { return domain.empty() ? llvm::StringRef("ai.onnx") : domain; }
@@ -62,10 +45,8 @@ OpLookup findOp(llvm::StringRef domain, llvm::StringRef name, int64_t version) {
       lookup.first = lookup.isKnown ? std::min(lookup.first, entry.first) : entry.first;
       lookup.last = lookup.isKnown ? std::max(lookup.last, entry.last) : entry.last;
       lookup.isKnown = true;
-      if (version >= entry.first && version <= entry.last) {
+      if (version >= entry.first && version <= entry.last)
         lookup.function = entry.function;
-        lookup.attributes = getAttributes(entry.attributes, version);
-      }
     }
   return lookup;
 }

@@ -3,7 +3,6 @@
 #define VX_FRONTEND_ONNX_OPTABLE_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 
@@ -26,15 +25,13 @@ class NodeImporter;
 using ImportFunction = void (*)(NodeImporter &);
 
 /// A line of the table that a file Import*.cpp ends in, sorted by name: `function` imports op `name` of the versions
-/// `first` to `last`. `attributes` are those that ONNX gives the op, each with the versions that have it: "axis" in
-/// all, "axis@13" from 13 on, "axis@1-12" up to 12. An op starts at the version whose form its function reads; what
-/// version 1 of the activations had more (`consumed_inputs`) is not read. A later version that changes an op's meaning
-/// gets a line of its own.
+/// `first` to `last`. An op starts at the version whose form its function reads; what version 1 of the activations had
+/// more (`consumed_inputs`) is not read. A later version that changes an op's meaning gets a line of its own. What a
+/// version wants of a node is in OpSignatures.inc.
 struct OpTableEntry {
   llvm::StringLiteral name;
   int64_t first, last;
   ImportFunction function;
-  llvm::StringLiteral attributes;
 };
 
 // The tables that stand at the ends of the files Import*.cpp.
@@ -53,8 +50,6 @@ struct OpLookup {
   bool isKnown = false;
   /// The versions that are imported, when the op is known.
   int64_t first = 0, last = 0;
-  /// The attributes of the op in the version that was asked for, sorted.
-  llvm::SmallVector<llvm::StringRef> attributes;
 };
 
 /// The empty name for "ai.onnx", another spelling of the default domain.
