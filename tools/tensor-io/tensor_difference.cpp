@@ -58,7 +58,7 @@ TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::
     result.allowed =
         tolerance.value_or(defaultTolerance(first.type)) * std::max(largestMagnitude(first), largestMagnitude(second));
 
-  std::optional<uint64_t> furthest;
+  std::optional<uint64_t> furthest, earliest;
   double most = 0; // an infinity against a number is further than any number
   for (uint64_t i = 0; i < result.elements; ++i) {
     const double a = elementAsDouble(first, i), b = elementAsDouble(second, i);
@@ -69,11 +69,15 @@ TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::
       if (!isReal && distance == 0)
         differs = elementText(first, i) != elementText(second, i);
       result.largest = std::max(result.largest, distance);
+      if (distance > 0)
+        result.largestRelative = std::max(result.largestRelative, distance / std::max(std::fabs(a), std::fabs(b)));
     } else {
       differs = !(a == b || (std::isnan(a) && std::isnan(b)));
       distance = differs ? INFINITY : 0;
     }
     result.differing += differs;
+    if (differs && !earliest)
+      earliest = i;
     if ((differs && !furthest) || distance > most) {
       furthest = i;
       most = std::max(most, distance);
@@ -84,6 +88,10 @@ TensorDifference compareTensors(const Tensor &first, const Tensor &second, std::
     result.first = elementText(first, *furthest);
     result.second = elementText(second, *furthest);
   }
+  if (earliest) {
+    result.firstPlace = placeOf(*earliest, first.dims);
+    result.firstValues = {elementText(first, *earliest), elementText(second, *earliest)};
+  }
   return result;
 }
 
@@ -92,8 +100,11 @@ std::string TensorDifference::text() const {
     return type + " do not compare";
   if (differing == 0)
     return fmt::format("{}: largest difference {:.3g}, allowed {:.3g}", type, largest, allowed);
-  return fmt::format("{}: {} of {} elements differ, the most at [{}]: {} and {}, allowed is a difference of {:.3g}",
-                     type, differing, elements, fmt::join(place, ","), first, second, allowed);
+  std::string text = fmt::format("{}: {} of {} elements differ, the most at [{}]: {} and {}", type, differing, elements,
+                                 fmt::join(place, ","), first, second);
+  if (firstPlace != place)
+    text += fmt::format(", the first at [{}]: {} and {}", fmt::join(firstPlace, ","), firstValues[0], firstValues[1]);
+  return text + fmt::format(", allowed is a difference of {:.3g}", allowed);
 }
 
 } // namespace vx::tools

@@ -4,6 +4,7 @@
 
 #include "tensor.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,15 +16,20 @@ struct TensorDifference {
   std::string type;
   bool isComparable = true;
   uint64_t elements = 0;
-  uint64_t differing = 0; // elements that are further apart than allowed
-  double largest = 0;     // of the differences of finite elements
+  uint64_t differing = 0;     // elements that are further apart than allowed
+  double largest = 0;         // of the differences of finite elements
+  double largestRelative = 0; // the same, each to the larger magnitude of its two elements
   double allowed = 0;
   // The element that is furthest apart, the first one that is not finite on one side alone; nothing in equal tensors.
   std::vector<int64_t> place;
   std::string first, second; // the element in both
+  // The first element in row-major order that is further apart than allowed, likewise.
+  std::vector<int64_t> firstPlace;
+  std::array<std::string, 2> firstValues;
 
   bool agrees() const { return isComparable && differing == 0; }
-  // "f32[2,3]: 4 of 6 elements differ, the most at [1,0]: 2.5 and 0, allowed is a difference of 0.00025"
+  // "f32[2,3]: 4 of 6 elements differ, the most at [1,0]: 2.5 and 0, allowed is a difference of 0.00025";
+  // with ", the first at [0,1]: 1 and 0" where that is another one.
   std::string text() const;
 };
 

@@ -240,7 +240,7 @@ static std::vector<uint8_t> probeModule(const std::string &targetName) {
 
 // The runtime loads modules from files only; the file is gone as soon as it is mapped.
 static vx::Module loadProbeModule(const std::vector<uint8_t> &bytes) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("vx-bench");
   const std::string path = folder.path / "probes.vxm";
   writeFile(path, bytes);
   return loadModule(path);

@@ -399,7 +399,7 @@ static int run(const char *name, int argc, char **argv) {
     (void)loadModule(module, files);
   std::optional<TemporaryFolder> scratch;
   if (!options.peer.empty())
-    scratch.emplace();
+    scratch.emplace("vx-bench");
 
   BenchReport report;
   std::vector<ProbeEntry> probes;

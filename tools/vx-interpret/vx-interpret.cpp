@@ -2,6 +2,7 @@
 // exact answer that tests compare devices with.
 
 #include "command_line.h"
+#include "dispatch_trace.h"
 #include "file_checks.h"
 #include "input_file.h"
 #include "memory_failure.h"
@@ -26,7 +27,8 @@ static constexpr const char *Examples = R"(Examples:
             vx-interpret model.mlir --input image=f32[2,1,8,8]:random --seed 7
             vx-interpret model.mlir --dim batch=8
   Calls:    vx-interpret model.mlir --calls 3        (variables live on from call to call)
-  Outputs:  vx-interpret model.mlir --output logits=@logits.npy --print)";
+  Outputs:  vx-interpret model.mlir --output logits=@logits.npy --print
+  Kernels:  vx-interpret kernels.mlirbc --trace folder --examine 3)";
 
 static constexpr uint64_t PrintLimit = 1000;
 
@@ -39,6 +41,8 @@ struct Options {
   uint64_t seed = 0;
   uint64_t calls = 1;
   bool print = false;
+  std::string trace;
+  std::string examine;
 };
 
 struct OutputFile {
@@ -84,7 +88,8 @@ static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
 static int run(const char *name, int argc, char **argv) {
   Options options;
   CLI::App app("Runs a program in IR text with the reference evaluator.");
-  app.add_option("program", options.path, "IR text of the vx dialect (.mlir)");
+  app.add_option("program", options.path,
+                 "The vx dialect as text (.mlir), or as vx-compile --stop-after writes it to a .mlirbc file");
   app.add_option("--function", options.function, "The function to call; main by default")->group("Calls");
   app.add_option("--calls", options.calls, "Calls with the same inputs; variables live on")
       ->check(wholeNumber(1, UINT64_MAX))
@@ -98,10 +103,20 @@ static int run(const char *name, int argc, char **argv) {
       ->group("Inputs");
   app.add_option("--output", options.outputs, "NAME=@y.npy: write an output to a file")->group("Outputs");
   app.add_flag("--print", options.print, "Print the outputs' elements")->group("Outputs");
+  app.add_option("--trace", options.trace,
+                 "An empty folder: write what each dispatch of the last call makes into it, of a program of the phase "
+                 "kernels")
+      ->group("Kernels");
+  app.add_option("--examine", options.examine,
+                 "N: with --trace also what dispatch N reads, and a program and the value of each op in it")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->group("Kernels");
   if (!parseCommandLine(app, name, Examples, argc, argv, versionText(LLVM_VERSION_STRING)))
     return 0;
   if (options.path.empty())
     throw usageError("want a program, a .mlir file; see --help");
+  if (!options.examine.empty() && options.trace.empty())
+    throw usageError("--examine goes with --trace");
 
   mlir::DialectRegistry registry;
   registry.insert<vx::VXDialect, mlir::func::FuncDialect>();
@@ -115,8 +130,12 @@ static int run(const char *name, int argc, char **argv) {
     return mlir::success();
   });
   const std::vector<uint8_t> text = readFile(options.path);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(
-      llvm::StringRef(reinterpret_cast<const char *>(text.data()), text.size()), &context, options.path);
+  // Bytecode keeps large constants where they stand in the file.
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      options.path.ends_with(".mlirbc")
+          ? mlir::parseSourceFile<mlir::ModuleOp>(options.path, &context)
+          : mlir::parseSourceString<mlir::ModuleOp>(
+                llvm::StringRef(reinterpret_cast<const char *>(text.data()), text.size()), &context, options.path);
   if (!module)
     throw fileError("{}", diagnostics);
   auto function = module->lookupSymbol<mlir::func::FuncOp>(options.function);
@@ -134,12 +153,20 @@ static int run(const char *name, int argc, char **argv) {
   vx::reference::ProgramState state = makeInstance(*module, dims, options.seed);
   const std::vector<vx::reference::HostValue> inputs = makeProgramInputs(function, options.inputs, dims, options.seed);
   std::vector<vx::reference::HostValue> results;
+  std::optional<DispatchTrace> trace;
   for (uint64_t call = 0; call < options.calls; ++call) {
-    auto values = vx::reference::evaluateFunction(function, inputs, state);
+    if (!options.trace.empty() && call + 1 == options.calls)
+      trace.emplace(options.trace,
+                    options.examine.empty() ? std::nullopt : std::optional(std::stoull(options.examine)));
+    auto observe = [&](const vx::reference::ObservedDispatch &dispatch) { trace->observe(dispatch); };
+    auto values = trace ? vx::reference::evaluateFunction(function, inputs, state, observe)
+                        : vx::reference::evaluateFunction(function, inputs, state);
     if (!values)
       throw workError("{}", llvm::toString(values.takeError()));
     results.assign(values->begin(), values->end());
   }
+  if (trace)
+    trace->finish(function, results, state);
   printOutputs(function, results, options);
   for (const OutputFile &file : files)
     writeFile(file.path, formatNpy(toTensor(std::get<vx::reference::HostTensor>(results[file.output]))));

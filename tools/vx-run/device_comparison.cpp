@@ -15,12 +15,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// What a run leaves.
-struct Outcome {
-  std::string device;
-  std::vector<std::pair<std::string, Tensor>> results;
-};
-
 // Dispatches are the same on two devices when they compute the same nodes to results of the same types up to the order
 // of their dimensions: two targets may fuse differently, and then have kernels that compare with none.
 struct Dispatch {
@@ -119,7 +113,7 @@ private:
       if (difference.agrees() || index >= first)
         continue;
       first = index;
-      comparison.firstKernel = ComparedKernel{dispatch.kernel, dispatch.nodes, std::move(difference)};
+      comparison.firstKernel = ComparedKernel{dispatch.kernel, dispatch.nodes, std::move(difference), {}, {}};
     }
     dispatch.outputs.clear();
   }
@@ -133,7 +127,13 @@ private:
 
 } // namespace
 
-static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatch_observer observer, void *user) {
+std::string outputName(const std::string &name) { return fmt::format("output '{}'", name); }
+std::string elementName(size_t element, const std::string &output) {
+  return fmt::format("element {} of {}", element, output);
+}
+std::string variableName(const std::string &name) { return fmt::format("variable '{}'", name); }
+
+RunOutcome runOn(const ComparisonRequest &request, size_t device, vx_dispatch_observer observer, void *user) {
   vx::InstanceOptions options;
   options.device = request.devices[device];
   options.noFallback = true;
@@ -147,33 +147,39 @@ static Outcome runOn(const ComparisonRequest &request, size_t device, vx_dispatc
   call.setObserver(observer, user);
 
   const std::vector<vx::Value> outputs = call.run(request.inputs);
-  Outcome outcome;
+  RunOutcome outcome;
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value value = fromRuntime(outputs[i]);
-    const std::string name = fmt::format("output '{}'", request.function->outputs[i].name);
+    const std::string name = outputName(request.function->outputs[i].name);
     for (size_t j = 0; j < value.tensors.size(); ++j)
-      outcome.results.emplace_back(value.kind == VX_TENSOR ? name : fmt::format("element {} of {}", j, name),
-                                   std::move(value.tensors[j]));
+      outcome.results.emplace_back(value.kind == VX_TENSOR ? name : elementName(j, name), std::move(value.tensors[j]));
   }
   for (const vx_variable_info &variable : request.module.variables())
-    outcome.results.emplace_back(fmt::format("variable '{}'", variable.name),
+    outcome.results.emplace_back(variableName(variable.name),
                                  fromRuntime(instance.readVariable(variable.name)).tensors.front());
   outcome.device = Json::parse(instance.report(VX_REPORT_JSON))["taken"].value("device", "");
   return outcome;
 }
 
-DeviceComparison compareDevices(const ComparisonRequest &request) {
-  DeviceComparison comparison;
-  const Outcome first = runOn(request, 0, nullptr, nullptr), second = runOn(request, 1, nullptr, nullptr);
-  comparison.devices = {first.device, second.device};
+std::vector<ComparedResult> compareResults(const RunOutcome &first, const RunOutcome &second,
+                                           std::optional<double> tolerance) {
+  std::vector<ComparedResult> results;
   // A sequence may be longer on one device.
   const Tensor none;
   for (size_t i = 0; i < std::max(first.results.size(), second.results.size()); ++i) {
     const auto &named = i < first.results.size() ? first.results[i] : second.results[i];
-    comparison.results.push_back(
+    results.push_back(
         {named.first, compareTensors(i < first.results.size() ? first.results[i].second : none,
-                                     i < second.results.size() ? second.results[i].second : none, request.tolerance)});
+                                     i < second.results.size() ? second.results[i].second : none, tolerance)});
   }
+  return results;
+}
+
+DeviceComparison compareDevices(const ComparisonRequest &request) {
+  DeviceComparison comparison;
+  const RunOutcome first = runOn(request, 0), second = runOn(request, 1);
+  comparison.devices = {first.device, second.device};
+  comparison.results = compareResults(first, second, request.tolerance);
   if (!comparison.agrees()) {
     KernelComparer comparer(comparison, request.tolerance);
     runOn(request, 0, KernelComparer::rememberOne, &comparer);
@@ -192,12 +198,19 @@ std::string DeviceComparison::message() const {
                                   [](const ComparedResult &result) { return !result.difference.agrees(); });
   if (wrong == results.end())
     return fmt::format("{} and {} agree", devices[0], devices[1]);
-  const std::string text =
+  std::string text =
       fmt::format("{} and {} differ: {}: {}", devices[0], devices[1], wrong->name, wrong->difference.text());
   if (!firstKernel)
-    return text + fmt::format("; of {} kernels {} compare, and none of them differs", kernels, kernelsCompared);
-  return text + fmt::format("; first in kernel '{}' of {}: {}", firstKernel->kernel,
-                            fmt::join(firstKernel->nodes, ", "), firstKernel->difference.text());
+    return text + fmt::format("; of {} kernels {} compare, and none of them differs{}", kernels, kernelsCompared,
+                              onEqualInputs ? " on equal inputs" : "");
+  text += fmt::format("; first{} in kernel '{}' of {}: {}", onEqualInputs ? " on equal inputs" : "",
+                      firstKernel->kernel, fmt::join(firstKernel->nodes, ", "), firstKernel->difference.text());
+  if (firstKernel->op)
+    text += fmt::format("; in it first '{}' of {}: {}", firstKernel->op->op, fmt::join(firstKernel->op->nodes, ", "),
+                        firstKernel->op->difference.text());
+  else if (!firstKernel->noOp.empty())
+    text += "; " + firstKernel->noOp;
+  return text;
 }
 
 static Json differenceJson(const TensorDifference &difference) {
@@ -206,10 +219,13 @@ static Json differenceJson(const TensorDifference &difference) {
             {"elements", difference.elements},
             {"differing", difference.differing},
             {"largest_difference", difference.largest},
+            {"largest_relative_difference", difference.largestRelative},
             {"allowed", difference.allowed}};
   if (!difference.agrees() && difference.isComparable) {
     json["at"] = difference.place;
     json["values"] = {difference.first, difference.second};
+    json["first_at"] = difference.firstPlace;
+    json["first_values"] = difference.firstValues;
   }
   return json;
 }
@@ -225,9 +241,17 @@ Json DeviceComparison::json() const {
   if (firstKernel) {
     json["first_kernel"] = {{"kernel", firstKernel->kernel}, {"nodes", firstKernel->nodes}};
     json["first_kernel"].update(differenceJson(firstKernel->difference));
+    if (const auto &op = firstKernel->op) {
+      json["first_kernel"]["first_op"] = {{"op", op->op}, {"nodes", op->nodes}};
+      json["first_kernel"]["first_op"].update(differenceJson(op->difference));
+    } else if (!firstKernel->noOp.empty()) {
+      json["first_kernel"]["first_op"] = nullptr;
+      json["first_kernel"]["reason"] = firstKernel->noOp;
+    }
   }
   json["kernels"] = kernels;
   json["kernels_compared"] = kernelsCompared;
+  json["on_equal_inputs"] = onEqualInputs;
   return json;
 }
 

@@ -34,10 +34,21 @@ struct ComparedResult {
   TensorDifference difference;
 };
 
+// An op inside of a kernel.
+struct ComparedOp {
+  std::string op; // "vx.exp"
+  std::vector<std::string> nodes;
+  TensorDifference difference;
+};
+
 struct ComparedKernel {
   std::string kernel; // on the first device
   std::vector<std::string> nodes;
   TensorDifference difference;
+  // Where the kernel was looked into: the first op that differs when the ops up to it are compiled, or how it is that
+  // none does.
+  std::optional<ComparedOp> op;
+  std::string noOp;
 };
 
 struct DeviceComparison {
@@ -47,12 +58,32 @@ struct DeviceComparison {
   std::optional<ComparedKernel> firstKernel;
   uint64_t kernels = 0;         // dispatches of the first device
   uint64_t kernelsCompared = 0; // that the second device has as well, with the same nodes and the same results
+  bool onEqualInputs = false;   // each kernel that was compared read what the other side has
 
   bool agrees() const;
   // What differs, and where first, in one line.
   std::string message() const;
   nlohmann::ordered_json json() const;
 };
+
+// What a run leaves.
+struct RunOutcome {
+  std::string device;
+  std::vector<std::pair<std::string, Tensor>> results; // outputs, elements of outputs and variables, by their names
+};
+
+// Runs the function on a fresh instance of one of the request's devices; an observer sees each dispatch.
+RunOutcome runOn(const ComparisonRequest &request, size_t device, vx_dispatch_observer observer = nullptr,
+                 void *user = nullptr);
+
+// Of the results of two runs.
+std::vector<ComparedResult> compareResults(const RunOutcome &first, const RunOutcome &second,
+                                           std::optional<double> tolerance);
+
+// The names of an output, or of an element of it, and of a variable.
+std::string outputName(const std::string &name);
+std::string elementName(size_t element, const std::string &output);
+std::string variableName(const std::string &name);
 
 // Runs the function once on a fresh instance for each device, and once more with every kernel observed when results
 // differ. Throws when a device is refused or a call fails.

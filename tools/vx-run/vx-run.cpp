@@ -8,6 +8,9 @@
 #include "load_module.h"
 #include "npy.h"
 #include "output_file.h"
+#include "reference_comparison.h"
+#include "sibling_tool.h"
+#include "temporary_folder.h"
 #include "tensor_file.h"
 #include "tensor_text.h"
 
@@ -32,6 +35,7 @@ Examples:
   Outputs:  vx-run model.vxm --output logits=@logits.npy --print
   Report:   vx-run model.vxm --report=json --profile
   Compare:  vx-run model.vxm --compare=cpu,vulkan --tolerance 1e-3
+            vx-run model.onnx --compare=cuda:1,reference --bisect
             vx-run model.vxm --device=vulkan --check-gradient=4
 )";
 
@@ -58,6 +62,9 @@ struct Options {
   bool profile = false;
   std::string trace;
   std::string compare;
+  std::string model;
+  std::string compiler = "vx-compile";
+  bool bisect = false;
   std::optional<uint64_t> gradientDirections; // with --check-gradient
   std::string gradientOf;
   std::optional<double> tolerance;
@@ -78,6 +85,8 @@ double millisecondsSince(Clock::time_point begin) {
 } // namespace
 
 static constexpr uint64_t PrintLimit = 1000;
+
+static bool isModel(const std::string &path) { return path.ends_with(".onnx") || path.ends_with(".mlir"); }
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Runs a function of a compiled module.");
@@ -128,7 +137,15 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->group("Report");
 
   app.add_option("--compare", options.compare,
-                 "Two devices, e.g. cpu,vulkan: run on both, and name the first kernel whose results differ (exit 1)")
+                 "Two devices, or one and 'reference', e.g. cpu,vulkan: run on both, and name the first kernel whose "
+                 "results differ (exit 1). In the place of the module it takes a model (.onnx, .mlir), and compiles it")
+      ->group("Compare");
+  app.add_option("--model", options.model, "With 'reference': the model that the module was made of")->group("Compare");
+  app.add_flag("--bisect", options.bisect,
+               "With 'reference': also name the first op inside of that kernel that differs, when the ops up to it are "
+               "compiled")
+      ->group("Compare");
+  app.add_option("--compiler", options.compiler, "vx-compile for models; the one beside this tool by default")
       ->group("Compare");
   std::string directions;
   app.add_option("--check-gradient", directions,
@@ -173,7 +190,18 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
     if (!options.outputs.empty() || options.print || options.profile || !options.variant.empty() || options.alias ||
         options.device != "auto")
       throw usageError("--compare goes with none of --alias, --device, --variant, --output, --print and --profile");
+    if (devices[0] == "reference" && devices[1] == "reference")
+      throw usageError("--compare: want a device on one side, got '{}'", options.compare);
   }
+  const bool hasReference = options.compare.starts_with("reference,") || options.compare.ends_with(",reference");
+  if (hasReference && !isModel(options.module) && options.model.empty())
+    throw usageError("--compare with 'reference' wants the model: in the place of the module, or beside it with "
+                     "--model, got '{}' alone",
+                     options.module);
+  if (!hasReference && (options.bisect || !options.model.empty()))
+    throw usageError("--bisect and --model go with --compare of a device and 'reference'");
+  if (!options.model.empty() && isModel(options.module))
+    throw usageError("--model goes with a module, got '{}'", options.module);
   return true;
 }
 
@@ -309,6 +337,18 @@ private:
 
 } // namespace
 
+// A model of the command line as a module in `folder`, for the devices that are compared.
+static std::string compileModel(const Options &options, const std::filesystem::path &folder) {
+  std::string targets;
+  for (const std::string &device : splitList(options.compare))
+    if (const std::string target = targetOf(device);
+        device != "reference" && ("," + targets + ",").find("," + target + ",") == std::string::npos)
+      targets += (targets.empty() ? "" : ",") + target;
+  const std::string path = folder / (std::filesystem::path(options.module).stem().string() + ".vxm");
+  runSiblingTool(options.compiler, {options.module, "--target=" + targets, "-o", path});
+  return path;
+}
+
 // The exit code: 1 when the devices differ.
 static int compare(const Options &options, const vx::Module &module, const vx_function_info &function,
                    const SymbolValues &symbols, std::vector<vx::Value> inputs) {
@@ -323,7 +363,11 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   request.symbols = symbols;
   request.seed = options.seed;
   request.memoryLimit = *parseByteCount(options.memoryLimit);
-  const DeviceComparison comparison = compareDevices(request);
+  const bool hasReference = devices[0] == "reference" || devices[1] == "reference";
+  const DeviceComparison comparison =
+      hasReference ? compareWithReference({request, options.model.empty() ? options.module : options.model,
+                                           options.compiler, options.bisect})
+                   : compareDevices(request);
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["dims"] = symbols;
@@ -396,7 +440,10 @@ static int run(const char *name, int argc, char **argv) {
   if (!options.trace.empty())
     commandFiles.addOutput("the trace", options.trace, CommandFiles::Kind::RegularFileOrStream);
   commandFiles.addStandardOutput();
-  const vx::Module module = loadModule(options.module, commandFiles);
+  std::optional<TemporaryFolder> compiled;
+  if (!options.compare.empty() && isModel(options.module))
+    compiled.emplace("vx-run");
+  const vx::Module module = loadModule(compiled ? compileModel(options, compiled->path) : options.module, commandFiles);
   if (options.verify)
     module.verify();
   const double loadTime = millisecondsSince(loadBegin);

@@ -373,6 +373,10 @@ vxc_result CompilerCall::run(const char *modelPath, const char *outputPath) {
   if (!outputPath && compilation.stopAfter == Phase::Module && !options.check_only)
     return fail(VXC_USAGE, "argument 'output_path' is a null pointer, want a path without stop_after and check_only");
   StringRef output = outputPath ? outputPath : "";
+  compilation.toBytecode = compilation.stopAfter < Phase::Module && output.ends_with(".mlirbc");
+  if (compilation.toBytecode && (compilation.stopAfter == Phase::Target || compilation.targets.size() > 1))
+    return fail(VXC_USAGE, "bytecode holds one program: want --stop-after=schedule or before and one target, got " +
+                               std::string(options.stop_after) + " and " + options.targets);
   if (vxc_result result = checkFiles(modelPath, output, {}); result != VXC_DONE)
     return result;
   auto loadFile = [&](MLIRContext &context, vxc_result &result) {

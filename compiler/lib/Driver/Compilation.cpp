@@ -85,6 +85,13 @@ std::string print(ModuleOp module) {
   return text;
 }
 
+std::string toBytecode(ModuleOp module) {
+  std::string bytes;
+  llvm::raw_string_ostream os(bytes);
+  (void)writeBytecodeToFile(module, os); // only older forms than this compiler's can lack something
+  return bytes;
+}
+
 SymbolOp lookupSymbol(ModuleOp module, StringRef name) {
   for (auto symbol : module.getOps<SymbolOp>())
     if (symbol.getName() == name)
@@ -327,7 +334,9 @@ Outcome Compilation::scheduleFor(const TargetBackend &backend, const std::vector
       buildSchedulePipeline(pm);
     if (failed(runPasses(pm, *module, Verification::AtTheEnd)))
       return Outcome::Unsupported;
-    if (options.stopAfter < Phase::Target) {
+    if (options.stopAfter < Phase::Target && options.toBytecode) {
+      text = toBytecode(*module); // the general version comes last
+    } else if (options.stopAfter < Phase::Target) {
       text += "// target " + backend.name().str();
       for (auto &[name, value] : bucket.constraints)
         text += ", " + name + " = " + std::to_string(value);
@@ -669,8 +678,9 @@ Outcome Compilation::run(ModuleOp module, ModuleBytes &output, std::string &text
 Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &text, WriteFunction write) {
   if (isCancelled())
     return Outcome::Cancelled;
+  auto render = [&](ModuleOp of) { return options.toBytecode ? toBytecode(of) : print(of); };
   if (options.stopAfter == Phase::Import) {
-    text = print(module);
+    text = render(module);
     return Outcome::Done;
   }
   progress("simplifying the graph");
@@ -679,7 +689,7 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
   if (Outcome outcome = normalise(module); outcome != Outcome::Done)
     return outcome;
   if (options.stopAfter <= Phase::Grad) {
-    text = print(module);
+    text = render(module);
     return Outcome::Done;
   }
   std::optional<ExportSkeleton> skeleton;
@@ -693,6 +703,10 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
   if (Outcome outcome = optimise(module, buckets); outcome != Outcome::Done)
     return outcome;
   if (options.stopAfter == Phase::Optimised) {
+    if (options.toBytecode) {
+      text = toBytecode(*buckets.back().module);
+      return Outcome::Done;
+    }
     for (Bucket &bucket : buckets) {
       if (!bucket.constraints.empty())
         text += "// " + describeDims(bucket.constraints, " = ") + "\n";

@@ -73,8 +73,11 @@ llvm::StringMap<Operation *> findBinders(func::FuncOp function, const SymbolTabl
   return binders;
 }
 
-/// The functions whose calls are under way, the innermost one last.
-using CallStack = llvm::SmallVector<func::FuncOp>;
+/// The functions whose calls are under way, the innermost one last, and who looks on.
+struct CallStack {
+  llvm::SmallVector<func::FuncOp> functions;
+  DispatchObserver observer;
+};
 
 llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state,
                                     CallStack &stack);
@@ -342,7 +345,7 @@ private:
   llvm::Expected<Values> runCall(Operation *op, llvm::StringRef name) {
     // The function is there and takes these operands: the call's verifier sees to it.
     auto callee = module.lookupSymbol<func::FuncOp>(name);
-    if (llvm::is_contained(stack, callee))
+    if (llvm::is_contained(stack.functions, callee))
       return callError(op, "function '" + name + "' calls itself");
     return callFunction(callee, getValues(op->getOperands()), state, stack);
   }
@@ -371,7 +374,10 @@ private:
     Values arguments = getValues(op.getInputs());
     if (llvm::Error error = frame.bindAndCheck(op, body.getArgumentTypes(), arguments))
       return error;
-    return frame.runBlock(body, arguments);
+    llvm::Expected<Values> results = frame.runBlock(body, arguments);
+    if (results && stack.observer)
+      stack.observer({op, kernel, stack.functions.back(), frame.getSymbols(), arguments, *results});
+    return results;
   }
 
   ModuleOp module;
@@ -443,8 +449,8 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
     return error;
   llvm::StringMap<Operation *> binders = findBinders(function, table);
   ProgramState changed = state;
-  stack.push_back(function);
-  llvm::scope_exit leave([&] { stack.pop_back(); });
+  stack.functions.push_back(function);
+  llvm::scope_exit leave([&] { stack.functions.pop_back(); });
   Frame frame(module, table, binders, changed, state, stack, std::move(symbols));
   Block &body = function.getBody().front();
   if (llvm::Error error = frame.bindAndCheck(function, body.getArgumentTypes(), inputs))
@@ -457,8 +463,9 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
 
 } // namespace
 
-llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state) {
-  CallStack stack;
+llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state,
+                                        DispatchObserver observer) {
+  CallStack stack{{}, observer};
   return callFunction(function, inputs, state, stack);
 }
 

@@ -923,14 +923,21 @@ void vx_call_set_observer(vx_call *call, vx_dispatch_observer observer, void *us
   withIdleStateQuietly(call, "vx_call_set_observer", [&](CallState &state) {
     if (!observer)
       return state.setObserver(nullptr);
-    state.setObserver([observer, user](vx_dispatch_info info, std::span<const Ref<Value>> outputs) {
-      std::vector<vx_value *> handles(outputs.size());
+    state.setObserver([observer, user](vx_dispatch_info info, std::span<const Ref<Value>> outputs,
+                                       std::span<Ref<Value>> replacements) {
+      std::vector<vx_value *> handles(outputs.size()), given(outputs.size());
+      info.replacements = given.data();
       for (size_t i = 0; i < outputs.size(); ++i)
         give(outputs[i], &handles[i]);
       info.outputs = handles.data();
       observer(user, &info);
       for (vx_value *handle : handles)
         vx_value_release(handle);
+      for (size_t i = 0; i < given.size(); ++i)
+        if (given[i]) {
+          replacements[i] = objectOf(given[i]);
+          vx_value_release(given[i]);
+        }
     });
   });
 }

@@ -43,7 +43,9 @@ public:
 
   void setProfile(bool on) { profile = on; }
   // Is shown each dispatch: `info` without its outputs, and these.
-  using Observer = std::function<void(const vx_dispatch_info &info, std::span<const Ref<Value>> outputs)>;
+  // `replacements` are null at first, one for each output; what is put there is written over the output.
+  using Observer = std::function<void(const vx_dispatch_info &info, std::span<const Ref<Value>> outputs,
+                                      std::span<Ref<Value>> replacements)>;
   void setObserver(Observer function) { observer = std::move(function); }
 
   // See vx_call_set_stream.

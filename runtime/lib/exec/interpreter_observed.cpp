@@ -23,6 +23,7 @@ Status Interpreter::replayObserved(const Instruction &instruction, CallState::Re
 Status Interpreter::observe(const Command &command, const hal::CommandArguments &arguments) {
   const Kernel &kernel = loaded.target().kernels[command.kernel];
   std::vector<Ref<Value>> outputs;
+  std::vector<hal::BufferView> views;
   std::vector<const char *> layouts;
   for (size_t i = 0; i < kernel.buffers.size(); ++i) {
     if (kernel.buffers[i] == Access::Read)
@@ -38,14 +39,26 @@ Status Interpreter::observe(const Command &command, const hal::CommandArguments 
     VX_RETURN_IF_ERROR(call.stream->download(view, bytes.data()));
     VX_RETURN_IF_ERROR(Value::copyTensor(type.elementType, dims, bytes.data(), bytes.size(), outputs.emplace_back()));
     layouts.push_back(type.layout.c_str());
+    views.push_back(view);
   }
 
   std::vector<const char *> nodes;
   for (uint32_t node : command.nodes)
     nodes.push_back(loaded.data().sourceNodes[node].c_str());
-  const vx_dispatch_info info = {kernel.name.c_str(), nodes.size(), nodes.data(),
-                                 outputs.size(),      nullptr,      layouts.data()};
-  call.observer(info, outputs);
+  const vx_dispatch_info info = {kernel.name.c_str(), nodes.size(), nodes.data(), outputs.size(), nullptr,
+                                 layouts.data(),      nullptr};
+  std::vector<Ref<Value>> replacements(outputs.size());
+  call.observer(info, outputs, replacements);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!replacements[i])
+      continue;
+    if (replacements[i]->typeString() != outputs[i]->typeString())
+      return failure(VX_INVALID_ARGUMENT, "a replacement of output {} of kernel '{}' is '{}', want '{}'", i,
+                     kernel.name, replacements[i]->typeString(), outputs[i]->typeString());
+    const void *bytes = nullptr;
+    VX_RETURN_IF_ERROR(replacements[i]->hostBytes(bytes));
+    VX_RETURN_IF_ERROR(call.stream->upload(views[i], bytes));
+  }
   return okStatus();
 }
 

@@ -536,7 +536,7 @@ struct Seen {
 };
 
 CallState::Observer see(std::vector<Seen> &all) {
-  return [&all](const vx_dispatch_info &info, std::span<const Ref<Value>> outputs) {
+  return [&all](const vx_dispatch_info &info, std::span<const Ref<Value>> outputs, std::span<Ref<Value>>) {
     Seen &seen = all.emplace_back();
     seen.kernel = info.kernel;
     seen.nodes.assign(info.nodes, info.nodes + info.node_count);
@@ -592,6 +592,38 @@ TEST(Calls, observer) {
     ASSERT_OK(runMain(*instance, {x}, outputs));
     EXPECT_TRUE(seen.empty());
   }
+}
+
+// What an observer puts in the place of an output is what the program goes on with.
+TEST(Calls, observerReplacesOutputs) {
+  ModuleBuilder builder;
+  addAffine(builder, 64);
+  // y = 3 x + 7, which is copied to the result, and then 3 x more.
+  builder.module.programs[0]->body->instructions.back()->commands.push_back(dispatch(ScaleAdd, 2, {0, 4}, {0, 3}));
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "cpu", instance));
+  std::unique_ptr<CallState> call;
+  ASSERT_OK(instance->takeCall(0, call));
+  Ref<Value> replacement = vectorValue({100, 200, 300});
+  std::vector<std::vector<int32_t>> seen;
+  call->setObserver(
+      [&](const vx_dispatch_info &, std::span<const Ref<Value>> shown, std::span<Ref<Value>> replacements) {
+        seen.push_back(elementsOf(*shown[0]));
+        if (seen.size() == 1)
+          replacements[0] = replacement;
+      });
+  Ref<Value> x = vectorValue({1, 2, 3});
+  Value *inputs[] = {x.get()};
+  std::vector<Ref<Value>> outputs;
+  ASSERT_OK(call->run(inputs, outputs));
+  EXPECT_EQ(seen, (std::vector<std::vector<int32_t>>{{10, 13, 16}, {103, 206, 309}}));
+  EXPECT_EQ(elementsOf(*outputs[0]), (std::vector<int32_t>{100, 200, 300}));
+
+  seen.clear();
+  replacement = vectorValue({100, 200});
+  EXPECT_FAILS(call->run(inputs, outputs), VX_INVALID_ARGUMENT,
+               "a replacement of output 0 of kernel 'scale_add' is 'i32[2]', want 'i32[3]'");
 }
 
 // A schedule that does not fit its kernels: what only a call knows is found before the kernel runs, each time that the

@@ -64,6 +64,8 @@ struct CompilationOptions {
   /// the model cannot be written again. Null: the module has none.
   std::function<std::optional<ExportSkeleton>(mlir::ModuleOp module, std::string &error)> makeSkeleton;
   Phase stopAfter = Phase::Module;
+  /// With `stopAfter`: MLIR's bytecode instead of text, whole, of the general version and one target.
+  bool toBytecode = false;
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;

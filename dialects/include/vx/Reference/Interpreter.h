@@ -3,6 +3,7 @@
 #define VX_REFERENCE_INTERPRETER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Reference/Evaluate.h"
 
 namespace vx::reference {
@@ -14,12 +15,24 @@ struct ProgramState {
   llvm::StringMap<HostTensor> variables;
 };
 
+/// A dispatch that has run. All of it lives until the observer returns.
+struct ObservedDispatch {
+  DispatchOp op;
+  KernelOp kernel;
+  mlir::func::FuncOp function; // that the dispatch stands in
+  const SymbolValues &symbols; // of the kernel
+  llvm::ArrayRef<HostValue> inputs, outputs;
+};
+using DispatchObserver = llvm::function_ref<void(const ObservedDispatch &)>;
+
 /// Calls `function` with `inputs`, one for each argument. Binds the symbols to the inputs' sizes and checks them
 /// against their declarations; runs fusions and kernels by their regions. Stores to variables reach `state` when the
 /// call succeeds, and none does when it fails, but for those of iterations that are done of a loop that commits. A
-/// failure names the source node. What lies in a pool is a part of the pool's value.
+/// failure names the source node. What lies in a pool is a part of the pool's value. `observer`, where there is one, is
+/// called behind each dispatch, in the order in which they run.
 llvm::Expected<llvm::SmallVector<HostValue>> evaluateFunction(mlir::func::FuncOp function,
-                                                              llvm::ArrayRef<HostValue> inputs, ProgramState &state);
+                                                              llvm::ArrayRef<HostValue> inputs, ProgramState &state,
+                                                              DispatchObserver observer = nullptr);
 
 } // namespace vx::reference
 

@@ -855,6 +855,9 @@ typedef struct vx_dispatch_info {
   size_t output_count;
   vx_value *const *outputs;   /* what it wrote, in the kernel's order */
   const char *const *layouts; /* of each output: "" is row-major; tensors of different layouts do not compare */
+  /* For each output a place, NULL at first, where the observer may put a tensor of its type and dims, with a reference
+   * that the runtime gives back: it is written over the output before the next dispatch runs. */
+  vx_value **replacements;
 } vx_dispatch_info;
 
 typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatch);
@@ -862,6 +865,8 @@ typedef void (*vx_dispatch_observer)(void *user, const vx_dispatch_info *dispatc
 /* Shows every dispatch of the runs after it to `observer`, in the program's order and on the thread of vx_call_run, or
  * of a submitted run, which waits for the device and copies the outputs to the host each time: for finding errors, not
  * for work. Such a run times no dispatches.
+ *
+ * A replacement of another type or other dims than the output fails the run (VX_INVALID_ARGUMENT).
  *
  * \param observer  NULL switches it off. It must not use the call.
  * \param user      Handed to the observer.

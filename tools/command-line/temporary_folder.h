@@ -1,6 +1,6 @@
 // A place for files that end with the process.
-#ifndef VX_BENCH_TEMPORARY_FOLDER_H
-#define VX_BENCH_TEMPORARY_FOLDER_H
+#ifndef VX_TOOLS_TEMPORARY_FOLDER_H
+#define VX_TOOLS_TEMPORARY_FOLDER_H
 
 #include "vx/base/temporary_folder.h"
 
@@ -12,8 +12,8 @@ namespace vx::tools {
 // In TMPDIR or /tmp; removed with what is in it, and by the next one where the process was killed.
 class TemporaryFolder {
 public:
-  // Throws a ToolError (exit 1) that names the reason.
-  TemporaryFolder();
+  // `tool` begins its name. Throws a ToolError (exit 1) that names the reason.
+  explicit TemporaryFolder(const std::string &tool);
 
 private:
   std::string error;

@@ -4,7 +4,7 @@
 
 namespace vx::tools {
 
-TemporaryFolder::TemporaryFolder() : folder("vx-bench", error), path(folder.path()) {
+TemporaryFolder::TemporaryFolder(const std::string &tool) : folder(tool, error), path(folder.path()) {
   if (path.empty())
     throw workError("cannot make a temporary folder {}", error);
 }

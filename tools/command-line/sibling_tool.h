@@ -1,0 +1,17 @@
+// Runs another tool of vx for a part of the work.
+#ifndef VX_TOOLS_SIBLING_TOOL_H
+#define VX_TOOLS_SIBLING_TOOL_H
+
+#include <string>
+#include <vector>
+
+namespace vx::tools {
+
+// Runs `tool`, a path or the name of a tool that stands beside this one, to its end. Throws a ToolError with its exit
+// code and its last error where it fails, and one with exit code 1 where it cannot be started or is ended by a signal.
+// What else it says goes nowhere.
+void runSiblingTool(const std::string &tool, const std::vector<std::string> &arguments);
+
+} // namespace vx::tools
+
+#endif
