@@ -20,7 +20,7 @@ static void importImageDecoder(NodeImporter &n) {
 }
 
 static constexpr OpTableEntry imagesTable[] = {
-    {"ImageDecoder", 20, newestOpset, importImageDecoder, "pixel_format"},
+    {"ImageDecoder", 20, newestOpset, importImageDecoder},
 };
 const llvm::ArrayRef<OpTableEntry> imagesOps = imagesTable;
 

@@ -3,6 +3,7 @@
 #include "ImportError.h"
 #include "NodeImporter.h"
 #include "TensorReader.h"
+#include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/base/utf8.h"
 #include "llvm/ADT/StringExtras.h"
