@@ -102,3 +102,60 @@ func.func @serial(%x: tensor<100xf32>) -> tensor<i64> {
   %0 = vx.count_nonzero %x : tensor<100xf32>
   return %0 : tensor<i64>
 }
+
+// Rows of short last dimensions are counted along several; weights that are packed repay a product of one row, too.
+// CPU-LABEL:   func.func @rows_of_one(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, 0, 192]> {
+func.func @rows_of_one(%x: tensor<512x1x256xf32>, %w: tensor<256x384xf32>) -> tensor<512x1x384xf32> {
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [2] x [0] : tensor<512x1x256xf32>, tensor<256x384xf32>
+  return %0 : tensor<512x1x384xf32>
+}
+// CPU-LABEL:   func.func @packed_row(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, {{.+}}]> {
+func.func @packed_row(%x: tensor<1x256xf32>) -> tensor<1x384xf32> {
+  %w = vx.constant dense_resource<w> : tensor<384x256xf32>
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [1] x [1] : tensor<1x256xf32>, tensor<384x256xf32>
+  return %0 : tensor<1x384xf32>
+}
+
+// The best elements of rows, and boxes by these.
+// CHECK-LABEL: func.func @top_places(
+// CHECK:         vx.fusion{{.*}} #vx.sort<tile = [1, 0], threads = 256> {
+// CPU-LABEL:   func.func @top_places(
+// CPU:           vx.fusion{{.*}} #vx.cpu_sort<tile = [2, 0]> {
+func.func @top_places(%x: tensor<64x4096xf32>) -> tensor<64x9xi64> {
+  %0 = vx.top_places %x count = 9 : tensor<64x4096xf32>
+  return %0 : tensor<64x9xi64>
+}
+// CHECK-LABEL: func.func @select_boxes(
+// CHECK:         vx.fusion{{.*}} #vx.sort<tile = [1, 1, 0], threads = 128> {
+// CPU-LABEL:   func.func @select_boxes(
+// CPU:           vx.fusion{{.*}} #vx.cpu_sort<tile = [1, 1, 0]> {
+func.func @select_boxes(%b: tensor<1x9x4xf32>, %s: tensor<1x2x9xf32>, %o: tensor<f32>, %l: tensor<f32>) -> tensor<1x2x3xi64> {
+  %0 = vx.select_boxes %b, %s overlap(%o) least(%l) : tensor<1x9x4xf32>, tensor<1x2x9xf32> -> tensor<1x2x3xi64>
+  return %0 : tensor<1x2x3xi64>
+}
+
+// Several places for each thread, so that a search serves them all.
+// CHECK-LABEL: func.func @merge_runs(
+// CHECK:         vx.fusion{{.*}} #vx.loops<tile = [1, 1024], threads = 128> {
+// CPU-LABEL:   func.func @merge_runs(
+// CPU:           vx.fusion{{.*}} #vx.loops<tile = [1, 4096]> {
+func.func @merge_runs(%k: tensor<2x65536x1xf32>, %p: tensor<2x65536xi64>, %l: tensor<i64>) -> tensor<2x65536xi64> {
+  %0 = vx.merge_runs %k, %p level(%l) : tensor<2x65536x1xf32>, tensor<2x65536xi64>
+  return %0 : tensor<2x65536xi64>
+}
+
+// Whole lines for a CPU; a GPU has sums of blocks instead.
+// CHECK-LABEL: func.func @cumulative_sum(
+// CHECK-NOT:     vx.cumulative_sum
+// CHECK:         return
+// CPU-LABEL:   func.func @cumulative_sum(
+// CPU:           vx.fusion{{.*}} #vx.loops<tile = [1, 0, 256]> {
+func.func @cumulative_sum(%x: tensor<2x65536x300xf32>) -> tensor<2x65536x300xf32> {
+  %0 = vx.cumulative_sum %x : tensor<2x65536x300xf32>
+  return %0 : tensor<2x65536x300xf32>
+}
+{-#
+  dialect_resources: { builtin: { w: "0x04000000" } }
+#-}

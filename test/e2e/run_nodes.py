@@ -440,12 +440,20 @@ def sorts():
                    axis=axis, largest=largest)
     yield Node("few of many", "TopK", {"x": np.round(normal(2, 5000), 1), "k": scalar(13)}, constants=("x", "k"), opset=11, outputs=2)
     yield Node("few least of many", "TopK", {"x": np.round(normal(3, 2049), 1), "k": scalar(5)}, constants=("x", "k"), opset=11, outputs=2, largest=0)
+    for length, count in ((1, 1), (17, 17), (127, 7), (1025, 1024), (2053, 1), (4099, 1030)):
+        for largest in (0, 1):
+            yield Node(f"{count} of {length}, largest {largest}", "TopK", {"x": np.round(normal(3, length), 2), "k": scalar(count)}, constants=("k",), opset=11, outputs=2, largest=largest)
+    yield Node("f64 and many", "TopK", {"x": np.round(normal(2, 3001), 2).astype(np.float64), "k": scalar(2500)}, opset=11, outputs=2)
     yield Node("many of many", "TopK", {"x": normal(1, 1500), "k": scalar(1500)}, opset=11, outputs=2)
     for ordered in (0, 1):
         yield Node(f"different elements, sorted {ordered}", "Unique", {"x": few(5, 7)}, opset=11, outputs=4, sorted=ordered)
         for axis in (0, -1):
             yield Node(f"different slices along {axis}, sorted {ordered}", "Unique", {"x": (few(5, 6, 2) > 2).astype(np.float32)}, opset=11, outputs=4, axis=axis, sorted=ordered)
     corners = np.sort(random.random((2, 40, 2, 2)), 2).reshape(2, 40, 4).astype(np.float32)
+    many = np.sort(random.random((1, 1301, 2, 2)), 2).reshape(1, 1301, 4).astype(np.float32)
+    for most, overlap in ((20, 0.2), (1301, 0.6)):
+        yield Node(f"many boxes, {most} of a class", "NonMaxSuppression", {"b": many, "s": random.random((1, 3, 1301)).astype(np.float32), "m": scalar(most),
+                   "o": np.array([overlap], np.float32)}, opset=11)
     for most, overlap, least in ((5, 0.3, 0.4), (40, 0.5, -1), (3, 0.0, 2), (0, 0.5, 0)):
         yield Node(f"boxes, {most} of a class", "NonMaxSuppression", {"b": corners, "s": random.random((2, 3, 40)).astype(np.float32), "m": scalar(most),
                    "o": np.array([overlap], np.float32), "t": np.array([least], np.float32)}, opset=11)

@@ -64,6 +64,9 @@ void refineFromOperands(Operation *op) {
   } else if (auto nonzero = dyn_cast<NonzeroOp>(op)) {
     DimAttr rows = DimAttr::constant(op->getContext(), nonzero.getInput().getType().getRank());
     refineValue(nonzero.getResult(), {rows, DimAttr()});
+  } else if (auto selection = dyn_cast<SelectBoxesOp>(op)) {
+    SmallVector<DimAttr> scores = getDims(selection.getScores().getType());
+    refineValue(selection.getResult(), {scores[0], scores[1], DimAttr()});
   } else if (auto attention = dyn_cast<AttentionOp>(op)) {
     refineValue(attention.getResult(), attention.inferResultType());
     if (attention.getLogSumExp())

@@ -1,6 +1,7 @@
 #include "OpEvaluators.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -175,6 +176,68 @@ static bool isBefore(const HostTensor &keys, int64_t members, int64_t lhs, int64
   return false;
 }
 
+static Result evaluateTopPlaces(TopPlacesOp op, const HostTensor &keys) {
+  int64_t rows = keys.getShape()[0], length = keys.getShape()[1], count = op.getCount();
+  if (length < count)
+    return callError(op, "expects rows of at least " + llvm::Twine(count) + " elements, got " + llvm::Twine(length));
+  HostTensor result(ElementType::I64, {rows, count});
+  std::vector<int64_t> places(length);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::iota(places.begin(), places.end(), row * length);
+    llvm::sort(places, [&](int64_t a, int64_t b) {
+      bool isFirst = isBefore(keys, /*members=*/1, a, b, op.getDescending());
+      return isFirst || (a < b && !isBefore(keys, /*members=*/1, b, a, op.getDescending()));
+    });
+    for (int64_t place = 0; place < count; ++place)
+      result.setInt(row * count + place, places[place] - row * length);
+  }
+  return result;
+}
+
+/// Whether two boxes, of the least and the greatest coordinates along both dimensions, overlap too much.
+static bool doOverlap(const HostTensor &boxes, int64_t a, int64_t b, float limit) {
+  float shared = 1, own = 1, other = 1;
+  for (int64_t d : {0, 1}) {
+    auto low = [&](int64_t box) { return static_cast<float>(boxes.getFloat(4 * box + d)); };
+    auto high = [&](int64_t box) { return static_cast<float>(boxes.getFloat(4 * box + 2 + d)); };
+    float common = std::min(high(a), high(b)) - std::max(low(a), low(b));
+    shared *= std::max(common, 0.0f);
+    own *= high(a) - low(a);
+    other *= high(b) - low(b);
+  }
+  float joined = own + other - shared;
+  return shared > 0 && joined > 0 && shared / joined > limit;
+}
+
+static Result evaluateSelectBoxes(SelectBoxesOp op, const HostTensor &boxes, const HostTensor &scores,
+                                  const HostTensor &overlap, const HostTensor &least,
+                                  llvm::ArrayRef<int64_t> resultShape) {
+  HostTensor result(ElementType::I64, resultShape);
+  int64_t classes = scores.getShape()[1], length = scores.getShape()[2], count = resultShape[2];
+  for (int64_t row = 0; row < scores.getShape()[0] * classes; ++row) {
+    std::vector<int64_t> candidates, selected;
+    for (int64_t box = 0; box < length; ++box)
+      if (scores.getFloat(row * length + box) >= least.getFloat(0))
+        candidates.push_back(box);
+    llvm::sort(candidates, [&](int64_t a, int64_t b) {
+      double x = scores.getFloat(row * length + a), y = scores.getFloat(row * length + b);
+      return x > y || (x == y && a < b);
+    });
+    int64_t image = row / classes * length;
+    for (int64_t box : candidates) {
+      bool isFree = llvm::none_of(selected, [&](int64_t other) {
+        return doOverlap(boxes, image + box, image + other, static_cast<float>(overlap.getFloat(0)));
+      });
+      if (isFree && static_cast<int64_t>(selected.size()) < count)
+        selected.push_back(box);
+    }
+    selected.resize(count, -1);
+    for (int64_t place = 0; place < count; ++place)
+      result.setInt(row * count + place, selected[place]);
+  }
+  return result;
+}
+
 static Result evaluateMergeRuns(MergeRunsOp op, const HostTensor &keys, const HostTensor &places,
                                 const HostTensor &level) {
   HostTensor result = places;
@@ -203,7 +266,9 @@ void addIndexingEvaluators(EvaluatorTable &table) {
   table.add<evaluateUpdateSlice>();
   table.add<evaluateCountNonzero>();
   table.add<evaluateNonzero>();
+  table.add<evaluateTopPlaces>();
   table.add<evaluateMergeRuns>();
+  table.add<evaluateSelectBoxes>();
 }
 
 } // namespace vx::reference

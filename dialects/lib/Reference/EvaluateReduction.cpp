@@ -118,6 +118,23 @@ static Result evaluateReduce(ReduceOp op, const HostTensor &input) {
   return result;
 }
 
+static Result evaluateCumulativeSum(CumulativeSumOp op, const HostTensor &input) {
+  HostTensor result(input.getElementType(), input.getShape());
+  int64_t length = input.getShape()[1], inner = input.getShape()[2];
+  for (int64_t line = 0; line < input.getShape()[0] * inner; ++line) {
+    Accumulator sum(ReduceKind::sum, input.getElementType());
+    for (int64_t i = 0; i < length; ++i) {
+      int64_t at = (line / inner * length + (op.getReverse() ? length - 1 - i : i)) * inner + line % inner;
+      if (op.getExclusive())
+        sum.store(result, at);
+      sum.add(input, at);
+      if (!op.getExclusive())
+        sum.store(result, at);
+    }
+  }
+  return result;
+}
+
 static Result evaluateArgReduce(ArgReduceOp op, const HostTensor &input) {
   int64_t axis = op.getAxis(), size = input.getShape()[axis], step = getStrides(input.getShape())[axis];
   Shape shape(input.getShape());
@@ -189,6 +206,7 @@ static Result evaluateReduceWindow(ReduceWindowOp op, const HostTensor &input) {
 
 void addReductionEvaluators(EvaluatorTable &table) {
   table.add<evaluateReduce>();
+  table.add<evaluateCumulativeSum>();
   table.add<evaluateArgReduce>();
   table.add<evaluateReduceWindow>();
 }

@@ -1,65 +1,15 @@
 // Sums and products of all elements before each one along a dimension.
 #include "OpFunctions.h"
+#include "vx/Dialect/VX/Utils/Cumulation.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
 
-namespace {
-
-/// Which elements count for a place: those before it, or behind it with `reverse`, and it itself unless `exclusive`.
-struct Cumulation {
-  ReduceKind kind;
-  bool exclusive, reverse;
-
-  double getUnit() const { return kind == ReduceKind::prod ? 1 : 0; }
-  ComparePredicate getCounted() const {
-    if (exclusive)
-      return reverse ? ComparePredicate::gt : ComparePredicate::lt;
-    return reverse ? ComparePredicate::ge : ComparePredicate::le;
-  }
-};
-
-} // namespace
-
-/// Reduces, for each place along dimension `axis`, what counts for it: n * n elements are looked at.
-static Value cumulateDirectly(NodeImporter &n, Value value, int64_t axis, const Cumulation &how) {
-  Dims dims = vx::getDims(typeOf(value)), spread = dims;
-  spread.insert(spread.begin() + axis, dims[axis]); // the place, before the element
-  SmallVector<int64_t> dimensions;
-  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
-    dimensions.push_back(d < axis ? d : d + 1);
-  RankedTensorType square = makeTensorType({dims[axis], dims[axis]}, n.builder.getI32Type());
-  Value counts = n.emit<CompareOp>(how.getCounted(), n.emitAs<IotaOp>(square, 1), n.emitAs<IotaOp>(square, 0));
-  Value elements = n.broadcastInDim(value, spread, dimensions);
-  counts = n.broadcastInDim(counts, spread, {axis, axis + 1});
-  return n.reduce(how.kind, n.emit<SelectOp>(counts, elements, n.splatLike(how.getUnit(), elements)), axis + 1);
-}
-
-/// Of [outer, n, inner], along the middle. More elements than a block has are cumulated in blocks, each then with the
-/// sum of all blocks before it, which are cumulated the same way. Two levels of blocks keep what is looked at near to
-/// `block` times the elements up to millions of them.
-static Value cumulate(NodeImporter &n, Value value, const Cumulation &how, int levels = 2) {
-  constexpr int64_t block = 32;
-  Dims dims = vx::getDims(typeOf(value));
-  if (std::optional<int64_t> size = dims[1].asConstant(); levels == 0 || (size && *size <= block))
-    return cumulateDirectly(n, value, 1, how);
-  DimAttr blocks = ceilDivDims(dims[1], n.dim(block)), padded = mulDims(blocks, n.dim(block));
-  Dims low = {n.dim(0), n.dim(0), n.dim(0)}, high = {n.dim(0), subDims(padded, dims[1]), n.dim(0)};
-  value = n.emit<PadOp>(value, n.emitScalar(how.getUnit(), elementOf(value)), n.toArray(low), n.toArray(high));
-  Dims split = {dims[0], blocks, n.dim(block), dims[2]};
-  value = n.reshape(value, split);
-  Value whole = n.reduce(how.kind, value, 2);
-  Value before = n.broadcastAlong(cumulate(n, whole, {how.kind, true, how.reverse}, levels - 1), split, 2);
-  Value inside = cumulateDirectly(n, value, 2, how);
-  Value joined = how.kind == ReduceKind::prod ? n.emit<MulOp>(inside, before) : n.emit<AddOp>(inside, before);
-  return n.slice(n.reshape(joined, {dims[0], padded, dims[2]}), low, dims, {1, 1, 1});
-}
-
 Value emitCumulativeSum(NodeImporter &n, Value list) {
   DimAttr length = getDim(typeOf(list), 0);
-  Cumulation how{ReduceKind::sum, /*exclusive=*/false, /*reverse=*/false};
-  return n.reshape(cumulate(n, n.reshape(list, {n.dim(1), length, n.dim(1)}), how), length);
+  Value line = n.reshape(list, {n.dim(1), length, n.dim(1)});
+  return n.reshape(n.emit<CumulativeSumOp>(line, /*exclusive=*/false, /*reverse=*/false), length);
 }
 
 AroundAxis bindAroundAxis(NodeImporter &n, unsigned input, ArrayRef<DimAttr> dims) {
@@ -105,7 +55,10 @@ static void importCumulation(NodeImporter &n, ReduceKind kind) {
     around = {bound.before, bound.along, bound.behind};
   }
   Cumulation how{kind, n.getFlag("exclusive", false), n.getFlag("reverse", false)};
-  n.setOutput(0, n.reshape(cumulate(n, n.reshape(input, around), how), dims));
+  Value lines = n.reshape(input, around);
+  Value result = kind == ReduceKind::sum ? n.emit<CumulativeSumOp>(lines, how.exclusive, how.reverse)
+                                         : emitCumulation(n, lines, how);
+  n.setOutput(0, n.reshape(result, dims));
 }
 static void importCumProd(NodeImporter &n) { importCumulation(n, ReduceKind::prod); }
 static void importCumSum(NodeImporter &n) { importCumulation(n, ReduceKind::sum); }

@@ -66,13 +66,24 @@ static Term takeDiagonals(NodeImporter &n, Term term) {
       throwInvalid("expects dimensions of one letter to have one size, got " + dims[axis].str() + " and " +
                    dims[other].str());
     n.require(ConstraintKind::equal, dims[axis], dims[other]);
-    RankedTensorType places = makeTensorType({dims[axis], dims[other]}, n.builder.getI32Type());
-    Value isSame = n.emit<CompareOp>(ComparePredicate::eq, n.emitAs<IotaOp>(places, 0), n.emitAs<IotaOp>(places, 1));
-    isSame = n.broadcastInDim(isSame, dims, {int64_t(axis), int64_t(other)});
-    Value chosen = n.emit<SelectOp>(isSame, term.value, n.splatLike(0, term.value));
-    term.value = n.reduce(ReduceKind::sum, chosen, int64_t(other));
-    term.labels.erase(term.labels.begin() + other);
-    --axis; // there may be a third one
+    // Of both dimensions as one, each element that is their size and one behind the last.
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(dims.size())));
+    llvm::erase_if(order, [&](int64_t d) { return d == int64_t(axis) || d == int64_t(other); });
+    order.append({int64_t(axis), int64_t(other)});
+    Dims joined;
+    Labels labels;
+    for (int64_t d : ArrayRef(order).drop_back(2)) {
+      joined.push_back(dims[d]);
+      labels.push_back(term.labels[d]);
+    }
+    labels.push_back(term.labels[axis]);
+    joined.push_back(mulDims(dims[axis], dims[other]));
+    Type i64 = n.builder.getI64Type();
+    Value step = n.broadcastInDim(n.emitDim(addDims(dims[other], n.dim(1)), i64), dims[axis], {});
+    Value places = n.emit<MulOp>(n.emitAs<IotaOp>(makeTensorType(dims[axis], i64), 0), step);
+    Value matrices = n.reshape(n.transpose(term.value, order), joined);
+    term = {n.emit<GatherOp>(matrices, places, int64_t(joined.size()) - 1, IntegerAttr(), /*in_range=*/true), labels};
+    axis = size_t(-1); // there may be a third one, or another letter
   }
   return term;
 }

@@ -261,28 +261,47 @@ static void importNonZero(NodeImporter &n) {
   n.setOutput(0, n.emitAs<NonzeroOp>(makeTensorType(dims, n.builder.getI64Type()), input));
 }
 
-/// Tuples that name each element of `indices` its place in the first input: that of its own, but for `axis`, where the
-/// index counts.
-static Value readElementPlaces(NodeImporter &n, int64_t axis) {
+/// Indices along `axis` of the first input, each for the place in the other dimensions that is its own.
+static Value readElementIndices(NodeImporter &n, int64_t axis) {
   Dims dims = n.getDims(0), indexDims = n.getDims(1);
   if (dims.size() != indexDims.size())
     throwInvalid("expects indices of " + Twine(dims.size()) + " dimensions, got " + describe(n.getTensorType(1)));
-  Value indices = toIndices(n, n.getTensor(1));
-  RankedTensorType type = typeOf(indices);
-  SmallVector<Value> members;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
     if (d != axis)
       n.require(ConstraintKind::at_least, dims[d], indexDims[d]);
+  return toIndices(n, n.getTensor(1));
+}
+
+/// The same as tuples: that of its own place, but for `axis`, where the index counts.
+static Value readElementPlaces(NodeImporter &n, int64_t axis) {
+  Value indices = readElementIndices(n, axis);
+  RankedTensorType type = typeOf(indices);
+  SmallVector<Value> members;
+  for (int64_t d = 0; d < type.getRank(); ++d)
     members.push_back(d == axis ? indices : n.emitAs<IotaOp>(type, d));
-  }
   return joinIndices(n, members);
 }
 
 static void importGatherElements(NodeImporter &n) {
   Value input = n.getTensor(0);
-  int64_t rank = typeOf(input).getRank();
-  Value places = readElementPlaces(n, n.getAxis("axis", 0, rank));
-  n.setOutput(0, gatherTuples(n, input, places, rank));
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", 0, dims.size());
+  Value indices = n.emit<CheckIndicesOp>(readElementIndices(n, axis), n.toArray(dims[axis]));
+  // Of all elements in a row: a tuple of indices for each would be several times as long.
+  Type i64 = n.builder.getI64Type();
+  Dims indexDims = vx::getDims(typeOf(indices));
+  Value places;
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d) {
+    DimAttr stride = productOf(n.context, ArrayRef<DimAttr>(dims).drop_front(d + 1));
+    Value index = d == axis ? n.cast(indices, i64) : n.emitAs<IotaOp>(makeTensorType(indexDims[d], i64), 0);
+    if (stride.asConstant() != 1)
+      index = n.emit<MulOp>(index, n.broadcastInDim(n.emitDim(stride, i64), vx::getDims(typeOf(index)), {}));
+    if (d != axis)
+      index = n.broadcastInDim(index, indexDims, d);
+    places = places ? n.emit<AddOp>(places, index) : index;
+  }
+  Value all = n.reshape(input, productOf(n.context, dims));
+  n.setOutput(0, n.emit<GatherOp>(all, places, 0, IntegerAttr(), /*in_range=*/true));
 }
 
 static void importScatterElements(NodeImporter &n) {

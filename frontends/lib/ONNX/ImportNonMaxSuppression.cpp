@@ -1,5 +1,4 @@
-// Boxes that overlap no better one: in each round every class of every image selects its best box that is left, and
-// leaves out those that overlap it.
+// Boxes that overlap no better one, as a list of all images and classes.
 #include "OpFunctions.h"
 #include "vx/Dialect/VX/Utils/Activations.h"
 
@@ -17,16 +16,11 @@ public:
 
   void import() {
     readInputs();
+    Value least = n.hasInput(4) ? readScalar(4) : n.emitScalar(-std::numeric_limits<double>::infinity(), f32);
     DimAttr rows = mulDims(batch, classes);
-    Dims dims = {rows, count};
-    Value scores = n.reshape(n.getTensor(1), dims);
-    Value isLeft = n.splat(1, makeTensorType(dims, n.builder.getI1Type()));
-    if (n.hasInput(4))
-      isLeft = n.emit<CompareOp>(ComparePredicate::ge, scores, n.broadcastInDim(readScalar(4), dims, {}));
-    Value selected = n.splat(-1, makeTensorType({rows, rounds}, i64));
-    Value places = emitCountedLoop(n, rounds, {isLeft, selected}, [&](DimAttr round, ValueRange values) {
-      return select(round, scores, values[0], values[1]);
-    })[1];
+    Value places =
+        n.emitAs<SelectBoxesOp>(n.makeType({batch, classes, rounds}, i64), boxes, n.getTensor(1), threshold, least);
+    places = n.reshape(places, {rows, rounds});
 
     // [rows, rounds], -1 where nothing was left, as a list of image, class and box.
     Value isSelected = n.emit<CompareOp>(ComparePredicate::ge, places, n.splatLike(0, places));
@@ -84,11 +78,10 @@ private:
 
   /// Of each box of each image the least and the greatest coordinates.
   void readCorners(bool isCentered) {
-    Dims dims = {batch, count};
     auto column = [&](int64_t which) {
-      return n.reshape(n.slice(n.getTensor(0), {n.dim(0), n.dim(0), n.dim(which)}, {batch, count, n.dim(1)}, {1, 1, 1}),
-                       dims);
+      return n.slice(n.getTensor(0), {n.dim(0), n.dim(0), n.dim(which)}, {batch, count, n.dim(1)}, {1, 1, 1});
     };
+    SmallVector<Value> low, high;
     for (int64_t d : {0, 1}) {
       Value first = column(d), second = column(2 + d);
       if (isCentered) {
@@ -100,64 +93,14 @@ private:
         high.push_back(n.emit<MaxOp>(first, second));
       }
     }
-  }
-
-  SmallVector<Value> select(DimAttr round, Value scores, Value isLeft, Value selected) {
-    Dims dims = vx::getDims(typeOf(scores));
-    DimAttr rows = dims[0];
-    double infinity = std::numeric_limits<double>::infinity();
-    Value left = n.emit<SelectOp>(isLeft, scores, n.splatLike(-infinity, scores));
-    Value best = n.emit<ArgReduceOp>(ReduceKind::max, left, 1, /*last=*/false);
-    // Where no score is above the one of those that are left out, the first that is left.
-    Value firstLeft = n.emit<ArgReduceOp>(ReduceKind::max, n.cast(isLeft, n.builder.getI32Type()), 1, /*last=*/false);
-    Value isAny = n.reduce(ReduceKind::or_, isLeft, int64_t(1));
-    Value row = n.emitAs<IotaOp>(makeTensorType(rows, i64), 0);
-    auto spread = [&](DimAttr number) { return n.broadcastInDim(n.emitDim(number, i64), rows, {}); };
-    Value start = n.emit<MulOp>(row, spread(count));
-    Value isBestLeft = n.emit<GatherOp>(n.reshape(isLeft, mulDims(rows, count)), n.emit<AddOp>(start, best), 0,
-                                        IntegerAttr(), /*in_range=*/true);
-    best = n.emit<SelectOp>(isBestLeft, best, firstLeft);
-    Value written = n.emit<SelectOp>(isAny, best, n.splatLike(-1, best));
-    selected = n.emit<UpdateSliceOp>(selected, n.emitList({round}), n.reshape(written, {rows, n.dim(1)}),
-                                     ArrayRef<int64_t>(1));
-
-    Value image = n.emit<MulOp>(n.emit<DivOp>(row, spread(classes)), spread(count));
-    Value place = n.emit<AddOp>(image, best);
-    auto ofBest = [&](Value corners) {
-      Value own =
-          n.emit<GatherOp>(n.reshape(corners, mulDims(batch, count)), place, 0, IntegerAttr(), /*in_range=*/true);
-      return n.broadcastInDim(own, dims, 0);
-    };
-    auto ofAll = [&](Value corners) {
-      return n.reshape(n.broadcastInDim(corners, {batch, classes, count}, {0, 2}), dims);
-    };
-    Value shared, own, other;
-    for (int64_t d : {0, 1}) {
-      Value bestLow = ofBest(low[d]), bestHigh = ofBest(high[d]), allLow = ofAll(low[d]), allHigh = ofAll(high[d]);
-      Value common = n.emit<SubOp>(n.emit<MinOp>(bestHigh, allHigh), n.emit<MaxOp>(bestLow, allLow));
-      common = n.emit<MaxOp>(common, n.splatLike(0, common));
-      auto multiply = [&](Value &area, Value side) { area = area ? n.emit<MulOp>(area, side) : side; };
-      multiply(shared, common);
-      multiply(own, n.emit<SubOp>(bestHigh, bestLow));
-      multiply(other, n.emit<SubOp>(allHigh, allLow));
-    }
-    Value joined = n.emit<SubOp>(n.emit<AddOp>(own, other), shared);
-    auto isPositive = [&](Value value) {
-      return n.emit<CompareOp>(ComparePredicate::gt, value, n.splatLike(0, value));
-    };
-    Value share = n.emit<DivOp>(shared, joined);
-    Value overlaps = n.emit<CompareOp>(ComparePredicate::gt, share, n.broadcastInDim(threshold, dims, {}));
-    overlaps = n.emit<AndOp>(overlaps, n.emit<AndOp>(isPositive(shared), isPositive(joined)));
-    Value isBest = n.emit<CompareOp>(ComparePredicate::eq, n.emitAs<IotaOp>(makeTensorType(dims, i64), 1),
-                                     n.broadcastInDim(best, dims, 0));
-    Value stays = n.emit<NotOp>(n.emit<OrOp>(overlaps, isBest));
-    return {n.emit<AndOp>(isLeft, stays), selected};
+    llvm::append_range(low, high);
+    boxes = n.emit<ConcatOp>(ValueRange(low), 2);
   }
 
   NodeImporter &n;
   const Type i64, f32;
   DimAttr batch, classes, count, rounds;
-  SmallVector<Value> low, high;
+  Value boxes; // the least coordinates of each, then the greatest
   Value threshold;
 };
 

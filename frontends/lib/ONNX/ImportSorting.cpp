@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace vx::onnx {
 
-/// The least number of levels of runs after which all of `length` places are one run.
+/// The least number of levels of runs after which all of `length` runs of the first level are one.
 static DimAttr countLevels(NodeImporter &n, DimAttr length) {
   if (std::optional<int64_t> known = length.asConstant())
     return n.dim(*known < 2 ? 0 : int64_t(llvm::Log2_64_Ceil(*known)));
@@ -23,37 +23,18 @@ static DimAttr countLevels(NodeImporter &n, DimAttr length) {
   return n.bindSymbol(n.reduce(ReduceKind::sum, isBelow, int64_t(0)), n.proto.output(0) + ".levels");
 }
 
-/// The places of a row's keys, [rows, n, members], in their order: [rows, n], i64. Equal keys keep theirs.
-static Value sortPlaces(NodeImporter &n, Value keys, bool descending) {
-  Dims dims = vx::getDims(typeOf(keys));
-  Type i64 = n.builder.getI64Type();
-  Value places = n.emitAs<IotaOp>(makeTensorType({dims[0], dims[1]}, i64), 1);
-  DimAttr levels = countLevels(n, dims[1]);
-  return emitCountedLoop(n, levels, places, [&](DimAttr level, ValueRange values) -> SmallVector<Value> {
-    return {n.emit<MergeRunsOp>(keys, values[0], n.emitDim(level, i64), descending)};
+/// Of `places`, [rows, n], whose `runs` runs of 2^`first` places are in the order of `keys`, [rows, n, members], all in
+/// order. Equal keys stay in theirs.
+static Value mergePlaces(NodeImporter &n, Value keys, Value places, DimAttr runs, int64_t first, bool descending) {
+  return emitCountedLoop(n, countLevels(n, runs), places, [&](DimAttr level, ValueRange values) -> SmallVector<Value> {
+    Value number = n.emitDim(addDims(level, n.dim(first)), n.builder.getI64Type());
+    return {n.emit<MergeRunsOp>(keys, values[0], number, descending)};
   })[0];
-}
-
-/// Of each row of `values`, [rows, n], the elements at its `places`, which are in range.
-static Value takeInRows(NodeImporter &n, Value values, Value places) {
-  Dims dims = vx::getDims(typeOf(values)), taken = vx::getDims(typeOf(places));
-  Type i64 = n.builder.getI64Type();
-  Value first =
-      n.emit<MulOp>(n.emitAs<IotaOp>(typeOf(places), 0), n.broadcastInDim(n.emitDim(dims[1], i64), taken, {}));
-  Value flat = n.reshape(values, mulDims(dims[0], dims[1]));
-  return n.emit<GatherOp>(flat, n.emit<AddOp>(first, places), 0, IntegerAttr(), /*in_range=*/true);
 }
 
 static Value takeFirst(NodeImporter &n, Value rows, DimAttr count) {
   Dims dims = vx::getDims(typeOf(rows));
   return n.slice(rows, {n.dim(0), n.dim(0)}, {dims[0], count}, {1, 1});
-}
-
-/// The first `count` places of each row in its order.
-static Value selectPlaces(NodeImporter &n, Value rows, DimAttr count, bool descending) {
-  Dims dims = vx::getDims(typeOf(rows)), keyDims = dims;
-  keyDims.push_back(n.dim(1));
-  return takeFirst(n, sortPlaces(n, n.reshape(rows, keyDims), descending), count);
 }
 
 /// What stands behind all others, whatever they are.
@@ -69,48 +50,52 @@ static Value emitLast(NodeImporter &n, Type type, bool descending) {
   return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, type), descending ? least : most));
 }
 
-/// The best element of each block of `parts`, [rows, blocks, places], as a key that orders the blocks.
-static Value emitBestKeys(NodeImporter &n, Value parts, bool descending) {
-  Dims keyDims = vx::getDims(typeOf(parts));
-  keyDims.back() = n.dim(1);
-  auto asMember = [&](Value value) { return n.reshape(value, keyDims); };
-  if (descending) // a NaN is the greatest to a reduction, too
-    return asMember(n.reduce(ReduceKind::max, parts, int64_t(2)));
-  if (!isa<FloatType>(elementOf(parts)))
-    return asMember(n.reduce(ReduceKind::min, parts, int64_t(2)));
-  // The least number, and whether there is none.
-  Value isNan = n.emit<IsNanOp>(parts);
-  Value numbers = n.emit<SelectOp>(isNan, n.splatLike(std::numeric_limits<double>::infinity(), parts), parts);
-  Value hasNone = n.cast(n.reduce(ReduceKind::and_, isNan, int64_t(2)), elementOf(parts));
-  return n.emit<ConcatOp>(ValueRange{asMember(n.reduce(ReduceKind::min, numbers, int64_t(2))), asMember(hasNone)}, 2);
-}
-
-/// The same, of long rows of which few places are wanted: those of as many blocks are sorted, the ones with the best
-/// elements. An element of another block has one before it in each of these.
-static Value selectFewPlaces(NodeImporter &n, Value rows, int64_t count, int64_t block, bool descending) {
+/// The places of the elements of each row of `rows`, [rows, n], in their order: [rows, n], i64. Longer rows are sorted
+/// by blocks, which are then merged.
+static Value sortPlaces(NodeImporter &n, Value rows, bool descending) {
+  constexpr int64_t block = TopPlacesOp::mostCount;
   Dims dims = vx::getDims(typeOf(rows));
+  if (std::optional<int64_t> length = dims[1].asConstant(); length && *length <= block)
+    return n.emit<TopPlacesOp>(rows, *length, descending);
   Type i64 = n.builder.getI64Type();
   DimAttr blocks = ceilDivDims(dims[1], n.dim(block)), padded = mulDims(blocks, n.dim(block));
   Dims none = {n.dim(0), n.dim(0)}, behind = {n.dim(0), subDims(padded, dims[1])};
   Value all = n.emit<PadOp>(rows, emitLast(n, elementOf(rows), descending), n.toArray(none), n.toArray(behind));
-  Value keys = emitBestKeys(n, n.reshape(all, {dims[0], blocks, n.dim(block)}), descending);
-  Value chosen = takeFirst(n, sortPlaces(n, keys, descending), n.dim(count));
-  // Equal elements stay in the order of their places.
-  chosen = takeInRows(n, chosen, selectPlaces(n, chosen, n.dim(count), /*descending=*/false));
-  Dims spread = {dims[0], n.dim(count), n.dim(block)};
-  Value first = n.emit<MulOp>(chosen, n.splatLike(double(block), chosen));
-  Value places =
-      n.emit<AddOp>(n.broadcastInDim(first, spread, {0, 1}), n.emitAs<IotaOp>(makeTensorType(spread, i64), 2));
-  places = n.reshape(places, {dims[0], n.dim(count * block)});
-  return takeInRows(n, places, selectPlaces(n, takeInRows(n, all, places), n.dim(count), descending));
+  Value ofBlocks = n.reshape(all, {mulDims(dims[0], blocks), n.dim(block)});
+  Dims split = {dims[0], blocks, n.dim(block)};
+  Value places = n.reshape(n.emit<TopPlacesOp>(ofBlocks, block, descending), split);
+  Value number = n.emitAs<IotaOp>(makeTensorType(split, i64), 1);
+  places = n.emit<AddOp>(places, n.emit<MulOp>(number, n.splatLike(double(block), number)));
+  places = mergePlaces(n, n.reshape(all, {dims[0], padded, n.dim(1)}), n.reshape(places, {dims[0], padded}), blocks,
+                       llvm::Log2_64(block), descending);
+  return takeFirst(n, places, dims[1]);
 }
 
-/// The length of blocks by which few of many places are selected; 0 where all are sorted. The blocks are about as many
-/// as the elements of those that are chosen.
-static int64_t getBlockLength(std::optional<int64_t> count, std::optional<int64_t> size) {
-  if (!count || *count < 1 || !size || *size / *count < 64)
-    return 0;
-  return int64_t(1) << (llvm::Log2_64(*size / *count) / 2);
+/// The same of tuples, [n, members]: [n].
+static Value sortTuples(NodeImporter &n, Value tuples) {
+  Dims dims = vx::getDims(typeOf(tuples)), single = {n.dim(1), dims[0], dims[1]};
+  if (dims[1].asConstant() == 1)
+    return n.reshape(sortPlaces(n, n.reshape(tuples, {n.dim(1), dims[0]}), /*descending=*/false), dims[0]);
+  Value places = n.emitAs<IotaOp>(makeTensorType({n.dim(1), dims[0]}, n.builder.getI64Type()), 1);
+  places = mergePlaces(n, n.reshape(tuples, single), places, dims[0], /*first=*/0, /*descending=*/false);
+  return n.reshape(places, dims[0]);
+}
+
+/// Of each row of `values`, [rows, n], the elements at its `places`, which are in range.
+static Value takeInRows(NodeImporter &n, Value values, Value places) {
+  Dims dims = vx::getDims(typeOf(values)), taken = vx::getDims(typeOf(places));
+  Type i64 = n.builder.getI64Type();
+  Value first =
+      n.emit<MulOp>(n.emitAs<IotaOp>(typeOf(places), 0), n.broadcastInDim(n.emitDim(dims[1], i64), taken, {}));
+  Value flat = n.reshape(values, mulDims(dims[0], dims[1]));
+  return n.emit<GatherOp>(flat, n.emit<AddOp>(first, places), 0, IntegerAttr(), /*in_range=*/true);
+}
+
+/// The first `count` places of each row in its order.
+static Value selectPlaces(NodeImporter &n, Value rows, DimAttr count, bool descending) {
+  if (std::optional<int64_t> known = count.asConstant(); known && *known <= TopPlacesOp::mostCount)
+    return n.emit<TopPlacesOp>(rows, *known, descending);
+  return takeFirst(n, sortPlaces(n, rows, descending), count);
 }
 
 static void importTopK(NodeImporter &n) {
@@ -144,9 +129,7 @@ static void importTopK(NodeImporter &n) {
   Dims outer = vx::getDims(typeOf(moved));
   outer.pop_back();
   Value rows = n.reshape(moved, {productOf(n.context, outer), dims[axis]});
-  int64_t block = getBlockLength(known, size);
-  Value places =
-      block > 0 ? selectFewPlaces(n, rows, *known, block, isLargest) : selectPlaces(n, rows, count, isLargest);
+  Value places = selectPlaces(n, rows, count, isLargest);
   Value values = takeInRows(n, rows, places);
   outer.push_back(count);
   SmallVector<int64_t> back = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1));
@@ -180,17 +163,10 @@ static void importUnique(NodeImporter &n) {
   if (!isa<FloatType, IntegerType>(type))
     throwInvalid("expects numbers or bools as input 0, got " + describe(input.getType()));
 
-  auto sortList = [&](Value numbers) { // [n] or [n, members]
-    Dims keyDims = vx::getDims(typeOf(numbers)), single = {n.dim(1)};
-    llvm::append_range(single, keyDims);
-    if (single.size() == 2)
-      single.push_back(n.dim(1));
-    return n.reshape(sortPlaces(n, n.reshape(numbers, single), /*descending=*/false), keyDims[0]);
-  };
   auto take = [&](Value values, Value places) {
     return n.emit<GatherOp>(values, places, 0, IntegerAttr(), /*in_range=*/true);
   };
-  Value order = sortList(keys), sorted = take(keys, order);
+  Value order = sortTuples(n, keys), sorted = take(keys, order);
   // One that differs from the one before it is another; that before the first one is any.
   RankedTensorType numbers = makeTensorType(length, i64);
   Value number = n.emitAs<IotaOp>(numbers, 0), zero = n.splatLike(0, number), one = n.splatLike(1, number);
@@ -223,7 +199,7 @@ static void importUnique(NodeImporter &n) {
   Value inverse = n.wantsOutput(2) ? scatter(n.splatLike(0, order), order, group) : Value();
   if (!n.getFlag("sorted", true)) {
     // In the order in which they come first.
-    Value sequence = sortList(indices);
+    Value sequence = sortTuples(n, n.reshape(indices, {count, n.dim(1)}));
     indices = take(indices, sequence);
     if (counts)
       counts = take(counts, sequence);

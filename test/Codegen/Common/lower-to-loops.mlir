@@ -145,18 +145,3 @@ vx.kernel @columns_to_rows "x" symbols [] workgroups <2> #vx.loops<tile = [48, 0
   %0 = vx.transpose %a, [2, 1, 0] {vx.anchor} : tensor<32x7x96xf32>
   vx.yield %0 : tensor<96x7x32xf32>
 }
-
-// -----
-
-// A loop of a body is one for all lanes, which carries vectors.
-// CHECK-LABEL: func.func @merge_runs
-// CHECK:         scf.for %{{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (vector<16xindex>, vector<16xindex>)
-// CHECK:           vector.gather
-// SCALAR-LABEL: func.func @merge_runs
-// SCALAR:         scf.for %{{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (index, index)
-// SCALAR-NOT:     vector<
-vx.kernel @merge_runs "x" symbols ["s0"] workgroups <1> #vx.loops<tile = [1, 64]> {
-^bb0(%k: tensor<2x?x1xf32, #vx.enc<[2, s0, 1]>>, %p: tensor<2x?xi64, #vx.enc<[2, s0]>>, %l: tensor<i64>):
-  %0 = vx.merge_runs %k, %p level(%l) {vx.anchor} : tensor<2x?x1xf32, #vx.enc<[2, s0, 1]>>, tensor<2x?xi64, #vx.enc<[2, s0]>>
-  vx.yield %0 : tensor<2x?xi64, #vx.enc<[2, s0]>>
-}

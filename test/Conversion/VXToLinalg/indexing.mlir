@@ -65,16 +65,42 @@ vx.kernel @nonzero "x" symbols ["s0", "s1"] workgroups <1> #vx.serial {
 
 // -----
 
-// Each place is searched for by itself: how many of those before it come from the left run. Of tuples the first member that differs counts.
+// Keys become numbers in their order: of floats by their bits, both zeros 0 and a NaN the greatest.
 // CHECK-LABEL: func.func @merge_runs
-// CHECK:         linalg.generic
-// CHECK:           %[[LENGTH:.+]] = arith.shli %{{.+}}, %{{.+}} : index
-// CHECK:           scf.for %{{.+}} iter_args(%[[LOW:.+]] = %{{.+}}, %[[HIGH:.+]] = %{{.+}}) -> (index, index)
-// CHECK:             scf.for %{{.+}} -> (i1, i1)
-// CHECK:               arith.cmpf olt
-// CHECK:           arith.index_cast %{{.+}} : index to i64
+// CHECK:         %[[CODES:.+]] = linalg.generic
+// CHECK:           arith.bitcast %{{.+}} : f32 to i32
+// CHECK:           arith.shrsi
+// CHECK:           arith.select
+// CHECK:         vxk.merge_runs %[[CODES]], %{{.+}} level %{{.+}} into
 vx.kernel @merge_runs "x" symbols ["s0"] workgroups <1> #vx.loops<tile = []> {
 ^bb0(%k: tensor<2x?x3xf32, #vx.enc<[2, s0, 3]>>, %p: tensor<2x?xi64, #vx.enc<[2, s0]>>, %l: tensor<i64>):
   %0 = vx.merge_runs %k, %p level(%l) {vx.anchor} : tensor<2x?x3xf32, #vx.enc<[2, s0, 3]>>, tensor<2x?xi64, #vx.enc<[2, s0]>>
   vx.yield %0 : tensor<2x?xi64, #vx.enc<[2, s0]>>
+}
+
+// -----
+
+// The greatest first: the least number of the complement. Of unsigned ones the sign changes.
+// CHECK-LABEL: func.func @top_places
+// CHECK:         %[[CODES:.+]] = linalg.generic
+// CHECK:           %[[SIGNED:.+]] = arith.xori %{{.+}}, %c-2147483648{{.*}} : i32
+// CHECK:           arith.xori %[[SIGNED]], %c-1{{.*}} : i32
+// CHECK:         vxk.top_places %[[CODES]] into %{{.+}} : tensor<2x?xi32> into memref<2x5xi64>
+vx.kernel @top_places "x" symbols ["s0"] workgroups <1> #vx.cpu_sort<tile = []> {
+^bb0(%k: tensor<2x?xui32, #vx.enc<[2, s0]>>):
+  %0 = vx.top_places descending %k count = 5 {vx.anchor} : tensor<2x?xui32, #vx.enc<[2, s0]>>
+  vx.yield %0 : tensor<2x5xi64>
+}
+
+// -----
+
+// A score that is too small, or NaN, is that of no box.
+// CHECK-LABEL: func.func @select_boxes
+// CHECK:         %[[CODES:.+]] = linalg.generic
+// CHECK:           arith.cmpf oge
+// CHECK:         vxk.select_boxes %{{.+}}, %{{.+}} overlap %{{.+}} into %{{.+}} : tensor<1x9x4xf32>, tensor<1x2x9xi32> into memref<1x2x3xi64>
+vx.kernel @select_boxes "x" symbols [] workgroups <1> #vx.cpu_sort<tile = []> {
+^bb0(%b: tensor<1x9x4xf32>, %s: tensor<1x2x9xf32>, %o: tensor<f32>, %l: tensor<f32>):
+  %0 = vx.select_boxes %b, %s overlap(%o) least(%l) {vx.anchor} : tensor<1x9x4xf32>, tensor<1x2x9xf32> -> tensor<1x2x3xi64>
+  vx.yield %0 : tensor<1x2x3xi64>
 }

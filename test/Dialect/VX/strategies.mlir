@@ -4,6 +4,7 @@
 // CHECK-SAME:    test.cpu_depthwise = #vx.cpu_depthwise<tile = [1, 4, 0, 0]>
 // CHECK-SAME:    test.cpu_flash = #vx.cpu_flash<tile = [1, 1, 64, 0]>
 // CHECK-SAME:    test.cpu_product = #vx.cpu_product<tile = [132, 192]>
+// CHECK-SAME:    test.cpu_sort = #vx.cpu_sort<tile = [8, 0]>
 // CHECK-SAME:    test.elementwise = #vx.elementwise<tile = [2, 128], lanes = 4, threads = 64>
 // CHECK-SAME:    test.flash = #vx.flash<tile = [1, 1, 32, 0], keys = 16, threads = 128>
 // CHECK-SAME:    test.loops = #vx.loops<tile = []>
@@ -13,6 +14,7 @@
 // CHECK-SAME:    test.rows_by_columns = #vx.rows<tile = [0, 64], sharing = columns, runs = 8, lanes = 1, threads = 256>
 // CHECK-SAME:    test.rows_by_subgroup = #vx.rows<tile = [4, 0], sharing = subgroup, runs = 2, lanes = 4, threads = 128>
 // CHECK-SAME:    test.serial = #vx.serial
+// CHECK-SAME:    test.sort = #vx.sort<tile = [1, 0], threads = 256>
 // CHECK-SAME:    test.thread_rows = #vx.thread_rows<tile = [64, 0], threads = 64>
 // CHECK-SAME:    test.tiled_product = #vx.tiled_product<tile = [64, 128], block_rows = 8, block_columns = 8, step = 8, slices = 2>
 module attributes {
@@ -29,7 +31,29 @@ module attributes {
   test.flash = #vx.flash<tile = [1, 1, 32, 0], keys = 16, threads = 128>,
   test.cpu_product = #vx.cpu_product<tile = [132, 192]>,
   test.cpu_depthwise = #vx.cpu_depthwise<tile = [1, 4, 0, 0]>,
-  test.cpu_flash = #vx.cpu_flash<tile = [1, 1, 64, 0]>} {}
+  test.cpu_flash = #vx.cpu_flash<tile = [1, 1, 64, 0]>,
+  test.sort = #vx.sort<tile = [1, 0], threads = 256>,
+  test.cpu_sort = #vx.cpu_sort<tile = [8, 0]>} {}
+
+// -----
+
+// expected-error @+1 {{expects a workgroup for each row: want a tile size of 1 for dimension 0, got 2}}
+module attributes {test.strategy = #vx.sort<tile = [2, 0], threads = 64>} {}
+
+// -----
+
+// expected-error @+1 {{expects a workgroup for each row: want a tile size of 0 for dimension 1, got 4}}
+module attributes {test.strategy = #vx.sort<tile = [1, 4], threads = 64>} {}
+
+// -----
+
+// expected-error @+1 {{expects a power of two of threads, got 96}}
+module attributes {test.strategy = #vx.sort<tile = [1, 0], threads = 96>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile sizes of at least 0, got -1 for dimension 0}}
+module attributes {test.strategy = #vx.cpu_sort<tile = [-1, 0]>} {}
 
 // -----
 

@@ -1,7 +1,8 @@
 """Gather, scatter, boxes at a place of the data, and the places of what is not zero."""
-from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, integers, special_floats, tensor_type, uniform, values
-from tolerance import Exact
+import numpy as np
 
+from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, constant, integers, special_floats, tensor_type, uniform, values
+from tolerance import Exact
 
 
 def gather(name, dtype, dims, index_type, index_dims, axis, make=None, known=""):
@@ -98,6 +99,55 @@ def sorts():
                runs=[{"r": r, "n": n, "m": m} for r, n, m in ((1, 1, 1), (3, 17, 2), (2, 128, 1), (5, 0, 1), (4, 64, 5))])
 
 
+def top(name, dtype, dims, count, make=None, descending=False, **more):
+    return Case(name, {"x": Input(dtype, dims, make or any_values(dtype))},
+                f"  %r = vx.top_places {'descending ' if descending else ''}%x count = {count} : {tensor_type(dtype, dims)}", {"r": Result("i64", [dims[0], count], Exact())}, **more)
+
+
+def tops():
+    for dtype in FLOATS + INTEGERS:
+        # Rows that are sorted at once, and longer ones whose best elements are kept.
+        yield top(f"top_places_{dtype}", dtype, [3, 37], 37)
+        yield top(f"top_places_long_{dtype}", dtype, [2, 1301], 17, descending=True)
+    for descending in (False, True):
+        name = "descending" if descending else "ascending"
+        for count, length in ((0, 5), (1, 1), (1, 7), (16, 16), (17, 17), (3, 64), (33, 127), (1024, 1024), (1, 1025), (65, 2053), (1024, 1031), (300, 8400)):
+            yield top(f"top_places_{count}_of_{length}_{name}", "f32", [2, length], count, uniform(), descending)
+        yield top(f"top_places_ties_{name}", "i32", [2, 1500], 70, integers(0, 5), descending)
+        yield top(f"top_places_equal_{name}", "f32", [1, 1500], 70, integers(3, 3), descending)
+        yield top(f"top_places_wide_ties_{name}", "i64", [2, 1500], 513, integers(-2, 2), descending)
+        yield top(f"top_places_special_{name}", "f32", [2, 1101], 40, special_floats(), descending)
+        yield top(f"top_places_in_order_{name}", "f32", [1, 3000], 100, lambda rng, shape: np.arange(3000).reshape(shape) - 1000, descending)
+        yield top(f"top_places_nan_{name}", "f32", [2, 1200], 30, lambda rng, shape: np.where(rng.random(shape) < 0.99, np.nan, rng.random(shape)), descending)
+    yield top("top_places_rows", "f32", [1001, 10], 3, uniform())
+    yield top("top_places_no_row", "f32", [0, 10], 3, uniform())
+    yield top("top_places_symbolic", "f32", ["r", "n"], 7, uniform(), header='vx.symbol "r"\nvx.symbol "n"', runs=[{"r": r, "n": n} for r, n in ((1, 7), (3, 64), (2, 2049))])
+    # What makes the keys is computed as they are read.
+    yield Case("top_places_of_sum", {"x": Input("f32", [3, 1100], uniform()), "y": Input("f32", [3, 1100], uniform())},
+               "  %s = vx.add %x, %y : tensor<3x1100xf32>, tensor<3x1100xf32>\n  %r = vx.top_places %s count = 9 : tensor<3x1100xf32>", {"r": Result("i64", [3, 9], Exact())})
+
+
+def select(name, images, classes, boxes, count, overlap=0.3, least=0.2, scores=uniform(0, 1), **more):
+    def corners(rng, shape):
+        first, size = rng.random(shape[:2] + (2,)), rng.random(shape[:2] + (2,)) * 0.4
+        return np.concatenate([first, first + size], 2)
+    kinds = [tensor_type("f32", dims) for dims in ([images, boxes, 4], [images, classes, boxes])] + [tensor_type("i64", [images, classes, count])]
+    return Case(name, {"b": Input("f32", [images, boxes, 4], corners), "s": Input("f32", [images, classes, boxes], scores)},
+                f"  %o = {constant('f32', overlap)}\n  %l = {constant('f32', least)}\n  %r = vx.select_boxes %b, %s overlap(%o) least(%l) : {kinds[0]}, {kinds[1]} -> {kinds[2]}",
+                {"r": Result("i64", [images, classes, count], Exact())}, **more)
+
+
+def boxes():
+    few = lambda rng, shape: rng.integers(0, 4, shape) / 4
+    for images, classes, number, count in ((1, 1, 1, 1), (2, 3, 40, 5), (1, 2, 17, 17), (2, 1, 300, 300), (1, 3, 700, 40), (1, 2, 0, 3), (1, 0, 5, 3), (1, 2, 5, 0)):
+        yield select(f"select_boxes_{images}x{classes}x{number}_{count}", images, classes, number, count)
+    yield select("select_boxes_all", 1, 2, 400, 400, overlap=0.999, least=-1.0)
+    yield select("select_boxes_ties", 1, 2, 333, 60, scores=few)
+    yield select("select_boxes_none", 1, 2, 50, 10, least=2.0)
+    yield select("select_boxes_special", 1, 3, 200, 30, least="0xFF800000", scores=special_floats())
+    yield select("select_boxes_symbolic", "i", "c", "n", 9, header='vx.symbol "i"\nvx.symbol "c"\nvx.symbol "n"', runs=[{"i": i, "c": c, "n": n} for i, c, n in ((1, 1, 1), (2, 3, 65), (1, 2, 401))])
+
+
 def updates():
     for kind, dtypes in (("set", FLOATS + INTEGERS + ("i1",)), ("add", FLOATS + INTEGERS)):
         for dtype in dtypes:
@@ -161,6 +211,8 @@ def nonzero(name, dtype, dims, make):
 def cases():
     yield from updates()
     yield from sorts()
+    yield from tops()
+    yield from boxes()
     for dtype in FLOATS + INTEGERS + ("i1",):
         yield gather(f"gather_{dtype}", dtype, [7, 3], "i64", [5], 0)
     for index_type in ("i32", "i64"):

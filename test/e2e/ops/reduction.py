@@ -20,7 +20,26 @@ def reduce(name, kind, dtype, dims, axes, make):
                 {"r": Result(dtype, result, rule_of(kind, dtype, terms))})
 
 
+def cumulative(name, dtype, dims, make, flags="", terms=None, **more):
+    rule = sum_of(terms or dims[1], dtype) if dtype in FLOATS else Exact()
+    return Case(name, {"x": Input(dtype, dims, make)}, f"  %r = vx.cumulative_sum {flags} %x : {tensor_type(dtype, dims)}", {"r": Result(dtype, dims, rule)}, **more)
+
+
+def cumulations():
+    for dtype in FLOATS:
+        yield cumulative(f"cumulative_sum_{dtype}", dtype, [2, 37, 5], uniform())
+    for dtype in INTEGERS:
+        yield cumulative(f"cumulative_sum_{dtype}", dtype, [2, 11, 3], any_values(dtype))
+    for flags in ("", "exclusive", "reverse", "exclusive reverse"):
+        name = flags.replace(" ", "_") or "plain"
+        for dims in ([3, 17, 1], [1, 1, 1], [2, 7, 33], [1, 97, 300], [1, 1500, 1], [0, 3, 2], [2, 0, 3], [2, 3, 0]):
+            yield cumulative(f"cumulative_sum_{name}_{'x'.join(map(str, dims))}", "f32", dims, uniform(), flags)
+    yield cumulative("cumulative_sum_symbolic", "f32", ["a", "n", "b"], uniform(), terms=70, header='vx.symbol "a"\nvx.symbol "n"\nvx.symbol "b"',
+                     runs=[{"a": a, "n": n, "b": b} for a, n, b in ((1, 1, 1), (3, 70, 1), (2, 33, 17), (2, 5, 64))])
+
+
 def cases():
+    yield from cumulations()
     near_one = uniform(0.9, 1.1)
     for dtype in FLOATS:
         yield reduce(f"sum_{dtype}", "sum", dtype, [5, 37], [1], uniform())

@@ -690,6 +690,19 @@ def window_size(g, size, kernel, stride, dilation, low, high):
     return max((size + low + high - whole) // stride + 1, 0)
 
 
+@generates("cumulative_sum")
+def cumulated(g):
+    x = g.find(lambda v: len(v.dims) == 3 and v.dtype != "i1" and plain(v) and g.known(v))
+    if x is None:
+        return False
+    flags = g.pick(("", "exclusive ", "reverse ", "exclusive reverse "))
+    text = lambda c: f"{c.r[0]} = vx.cumulative_sum {flags}{c.o[0]} : {c.t[0]}"
+    if not x.is_float:
+        return g.emit("cumulative_sum", [x], x.dtype, x.dims, text, *limits(x.dtype))
+    terms = g.count([x.dims[1]])
+    return g.emit("cumulative_sum", [x], x.dtype, x.dims, text, min(0, terms * x.low), max(0, terms * x.high), x.exact, inner=terms + 1, outer=2)
+
+
 @generates("reduce_window", weight=3)
 def window(g):
     x = g.find(lambda v: v.dims and v.dtype != "i1" and plain(v) and g.known(v))
@@ -1150,6 +1163,28 @@ def updated_slice(g):
     return g.emit("update_slice", [x, start, u], x.dtype, x.dims,
                   lambda c: f"{c.r[0]} = vx.update_slice {c.o[0]}, {c.o[1]}, {c.o[2]} axes = [{axis}] : {c.t[0]}, {c.t[1]}, {c.t[2]}",
                   min(x.low, u.low), max(x.high, u.high), x.exact and u.exact, x.special or u.special)
+
+
+@generates("top_places")
+def first_places(g):
+    """Of rows that are no shorter than what is wanted of them, whatever the symbols are."""
+    keys = g.find(lambda v: len(v.dims) == 2 and g.known(v) and v.dtype in ("f32", "f16", "f64", "i32", "i64", "ui8") and v.exact, 0.6, exact=True)
+    if keys is None or len(keys.dims) != 2 or keys.dtype not in ("f32", "f16", "f64", "i32", "i64", "ui8"):
+        return False
+    count, descending = g.random.randint(0, min(1024, min(g.sizes(keys.dims[1])))), g.pick(("", "descending "))
+    return g.emit("top_places", [keys], "i64", [keys.dims[0], count], lambda c: f"{c.r[0]} = vx.top_places {descending}{c.o[0]} count = {count} : {c.t[0]}", 0, 4 * ELEMENTS)
+
+
+@generates("select_boxes")
+def selected(g):
+    """Of boxes whose corners are small whole numbers, so that all areas are exact."""
+    scores = g.find(lambda v: len(v.dims) == 3 and g.known(v) and v.dtype == "f32" and v.exact, 0.6, dtype="f32", exact=True)
+    if scores is None or len(scores.dims) != 3 or scores.dtype != "f32":
+        return False
+    boxes = g.input("f32", [scores.dims[0], scores.dims[2], 4], low=-4, high=4, exact=True)
+    count = g.random.randint(0, 9)
+    return g.emit("select_boxes", [boxes, scores, g.splat("f32", [], 0.25), g.splat("f32", [], 0)], "i64", scores.dims[:2] + [count],
+                  lambda c: f"{c.r[0]} = vx.select_boxes {c.o[0]}, {c.o[1]} overlap({c.o[2]}) least({c.o[3]}) : {c.t[0]}, {c.t[1]} -> {c.rt[0]}", -1, 4 * ELEMENTS)
 
 
 @generates("merge_runs")

@@ -145,6 +145,12 @@ const std::vector<Case> cases = {
      "%0 = vx.sequence_insert %sequence, %m : !vx.sequence<!n>, !m -> !vx.sequence<!n>",
      {equal("n", "m")}},
     // The program compares the sizes of what it takes out itself.
+    {"cumulative_sum", "%0 = vx.cumulative_sum %image : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>", {}},
+    {"top_places", "%0 = vx.top_places %mn count = 3 : !mn", {atLeast("n", "3")}},
+    {"select_boxes",
+     "%0 = vx.select_boxes %image, %filter overlap(%zero) least(%zero) : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, "
+     "tensor<?x?x?xf32, #vx.enc<[k, l, m]>> -> tensor<?x?x?xi64, #vx.enc<[m, n, d]>>",
+     {equal("l", "k"), equal("n", "4"), equal("k", "m"), equal("l", "n")}},
     {"merge_runs",
      "%p = vx.iota axis = 0 : tensor<?x?xi64, #vx.enc<[k, l]>>\n"
      "%0 = vx.merge_runs %image, %p level(%place) : tensor<?x?x?xf32, #vx.enc<[l, m, n]>>, tensor<?x?xi64, #vx.enc<[k, "

@@ -35,6 +35,8 @@ std::unique_ptr<mlir::Pass> createGPULowerContractionPass();
 std::unique_ptr<mlir::Pass> createGPULowerContractionPass(const TargetSpec &spec);
 std::unique_ptr<mlir::Pass> createGPULowerElementwisePass();
 std::unique_ptr<mlir::Pass> createGPULowerReductionsPass();
+std::unique_ptr<mlir::Pass> createGPULowerSelectBoxesPass();
+std::unique_ptr<mlir::Pass> createGPULowerTopPlacesPass();
 std::unique_ptr<mlir::Pass> createUnrollShortLoopsPass();
 std::unique_ptr<mlir::Pass> createVectorizeAccessesPass();
 

@@ -29,6 +29,10 @@ static void buildPipeline(OpPassManager &pm, int64_t vectorBits, int64_t registe
   attention.vectorBits = vectorBits;
   attention.registers = registers;
   pm.addNestedPass<func::FuncOp>(createCPULowerAttentionPass(attention));
+  pm.addNestedPass<func::FuncOp>(createCPULowerTopPlacesPass({vectorBits}));
+  pm.addNestedPass<func::FuncOp>(createCPULowerSelectBoxesPass({vectorBits}));
+  pm.addNestedPass<func::FuncOp>(createCPULowerCumulativeSumPass({vectorBits}));
+  pm.addNestedPass<func::FuncOp>(createLowerMergeRunsPass());
   LowerToLoopsPassOptions loops;
   // Lanes of 32 bits: a vector of wider elements takes two registers, one of narrower elements half a register.
   loops.lanes = vectorBits / 32;

@@ -538,7 +538,7 @@ LayoutPolicy chooseGPULayouts(const TargetSpec &spec) {
 }
 
 bool decomposesOnGPU(Operation *composite, const TargetSpec &spec) {
-  if (isa<ConvFilterOp>(composite))
+  if (isa<ConvFilterOp, CumulativeSumOp>(composite))
     return true;
   auto attention = dyn_cast<AttentionOp>(composite);
   return attention && !chooseAttentionTile(SymbolRanges(composite->getParentOfType<ModuleOp>()), attention, spec);
@@ -553,6 +553,20 @@ StrategyAttrInterface chooseGPUStrategy(FusionOp region, const TargetSpec &spec)
     return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(region.getBody().front(), 0))
     return updateStrategy(update, spec);
+  if (isa_and_nonnull<MergeRunsOp>(anchor)) {
+    constexpr int64_t ofThread = 8; // places, so that a search serves several
+    int64_t threads = std::min<int64_t>(spec.maxThreads, 128);
+    return LoopsAttr::get(context, {1, threads * ofThread}, threads);
+  }
+  if (isa_and_nonnull<SelectBoxesOp>(anchor))
+    return SortAttr::get(context, {1, 1, 0}, std::min<int64_t>(128, llvm::bit_floor(uint64_t(spec.maxThreads))));
+  if (auto top = dyn_cast_or_null<TopPlacesOp>(anchor)) {
+    // Half as many threads as are compared with one another at a time.
+    int64_t threads = 256, length = getPlannedSize(ranges, top.getKeys().getType(), 1);
+    while (threads > 64 && threads >= length)
+      threads /= 2;
+    return SortAttr::get(context, {1, 0}, std::min<int64_t>(threads, llvm::bit_floor(uint64_t(spec.maxThreads))));
+  }
   // The strategies of anchors cut the result's own dimensions, not packed bytes.
   bool isCut = anchor && !isPacked(getElementTypeOrSelf(region.getResult(0).getType()));
   if (StrategyAttrInterface strategy = isCut ? anchorStrategy(ranges, anchor, result, spec) : StrategyAttrInterface())

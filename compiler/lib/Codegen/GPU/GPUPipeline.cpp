@@ -15,6 +15,9 @@ void vx::buildGPUKernelPipeline(OpPassManager &pm, const TargetSpec &spec) {
   function.addPass(createGPULowerAttentionPass());
   function.addPass(createGPULowerContractionPass(spec));
   function.addPass(createGPULowerReductionsPass());
+  function.addPass(createGPULowerTopPlacesPass());
+  function.addPass(createGPULowerSelectBoxesPass());
+  function.addPass(createLowerMergeRunsPass());
   function.addPass(createGPULowerElementwisePass());
   function.addPass(createLowerToLoopsPass());
   function.addPass(createCanonicalizerPass());

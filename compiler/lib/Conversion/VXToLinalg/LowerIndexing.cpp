@@ -199,135 +199,97 @@ LogicalResult lowerNonzero(KernelLowering &lowering, NonzeroOp op) {
   return success();
 }
 
-/// Compares keys of a row, and writes the ops that find a place of the result.
-class RunMerger {
-public:
-  RunMerger(KernelLowering &lowering, MergeRunsOp op)
-      : op(op), keys(lowering.get(op.getKeys())), places(lowering.get(op.getPlaces())), loc(op.getLoc()),
-        length(lowering.size(loc, op.getPlaces(), 1)), members(lowering.size(loc, op.getKeys(), 2)) {}
-
-  /// What stands at `place` of `row`, where runs are of 2^`level` places.
-  Value build(OpBuilder &b, Value row, Value place, Value level) {
-    auto add = [&](Value x, Value y) -> Value { return arith::AddIOp::create(b, loc, x, y); };
-    auto sub = [&](Value x, Value y) -> Value { return arith::SubIOp::create(b, loc, x, y); };
-    auto least = [&](Value x, Value y) -> Value { return arith::MinSIOp::create(b, loc, x, y); };
-    auto most = [&](Value x, Value y) -> Value { return arith::MaxSIOp::create(b, loc, x, y); };
-    auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
-    auto select = [&](Value condition, Value x, Value y) -> Value {
-      return arith::SelectOp::create(b, loc, condition, x, y);
-    };
-    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
-      return arith::CmpIOp::create(b, loc, predicate, x, y);
-    };
-    Value one = number(1), zero = number(0);
-    Value run = arith::ShLIOp::create(b, loc, one, level), pair = add(run, run);
-    Value first = sub(place, arith::RemSIOp::create(b, loc, place, pair));
-    Value middle = least(add(first, run), length), end = least(add(first, pair), length);
-    Value leftSize = sub(middle, first), rightSize = sub(end, middle), before = sub(place, first);
-
-    // How many of those before stand in the left run: halved until it is found.
-    Value low = most(zero, sub(before, rightSize)), high = least(before, leftSize);
-    auto search =
-        scf::ForOp::create(b, loc, zero, add(level, one), one, ValueRange{low, high},
-                           [&](OpBuilder &inner, Location, Value, ValueRange range) {
-                             scf::YieldOp::create(inner, loc, halve(inner, row, first, middle, before, range));
-                           });
-    Value taken = search.getResult(0), others = sub(before, taken);
-    Value left = add(first, taken), right = add(middle, others);
-    Value isRightFirst = isBefore(b, row, readPlace(b, row, right), readPlace(b, row, left));
-    Value hasLeft = compare(arith::CmpIPredicate::slt, taken, leftSize);
-    Value hasRight = compare(arith::CmpIPredicate::slt, others, rightSize);
-    Value takesRight = arith::AndIOp::create(b, loc, hasRight, isRightFirst);
-    Value chosen = select(hasLeft, select(takesRight, right, left), right);
-    return arith::IndexCastOp::create(b, loc, b.getI64Type(), readPlace(b, row, chosen));
-  }
-
-private:
-  SmallVector<Value> halve(OpBuilder &b, Value row, Value first, Value middle, Value before, ValueRange range) {
-    Value one = arith::ConstantIndexOp::create(b, loc, 1), low = range[0], high = range[1];
-    Value half = arith::ShRUIOp::create(b, loc, arith::AddIOp::create(b, loc, low, high), one);
-    Value left = arith::AddIOp::create(b, loc, first, half);
-    Value right = arith::AddIOp::create(b, loc, middle, before);
-    right = arith::SubIOp::create(b, loc, arith::SubIOp::create(b, loc, right, half), one);
-    Value isRightFirst = isBefore(b, row, readPlace(b, row, right), readPlace(b, row, left));
-    Value isOpen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, low, high);
-    Value above = arith::AddIOp::create(b, loc, half, one);
-    Value nextLow = arith::SelectOp::create(b, loc, isRightFirst, low, above);
-    Value nextHigh = arith::SelectOp::create(b, loc, isRightFirst, half, high);
-    return {arith::SelectOp::create(b, loc, isOpen, nextLow, low),
-            arith::SelectOp::create(b, loc, isOpen, nextHigh, high)};
-  }
-
-  /// An index inside of the row.
-  Value bound(OpBuilder &b, Value index) {
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0), one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value last = arith::SubIOp::create(b, loc, length, one);
-    return arith::MaxSIOp::create(b, loc, zero, arith::MinSIOp::create(b, loc, index, last));
-  }
-
-  Value readPlace(OpBuilder &b, Value row, Value index) {
-    Value place = tensor::ExtractOp::create(b, loc, places, ValueRange{row, bound(b, index)});
-    return bound(b, arith::IndexCastOp::create(b, loc, b.getIndexType(), place));
-  }
-
-  /// Whether the key at place `x` comes first, and is not equal to that at `y`.
-  Value isBefore(OpBuilder &b, Value row, Value x, Value y) {
-    if (typeOf(op.getKeys()).getDimSize(2) == 1) {
-      Value member = arith::ConstantIndexOp::create(b, loc, 0);
-      return isMemberBefore(b, readKey(b, row, x, member), readKey(b, row, y, member));
-    }
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0), one = arith::ConstantIndexOp::create(b, loc, 1);
-    Value no = arith::ConstantIntOp::create(b, loc, 0, 1);
-    auto each = [&](OpBuilder &inner, Location, Value member, ValueRange known) {
-      Value left = readKey(inner, row, x, member), right = readKey(inner, row, y, member);
-      Value isFirst = isMemberBefore(inner, left, right), isLast = isMemberBefore(inner, right, left);
-      Value result = arith::SelectOp::create(inner, loc, known[1], known[0], isFirst);
-      Value isDecided = arith::OrIOp::create(inner, loc, known[1], arith::OrIOp::create(inner, loc, isFirst, isLast));
-      scf::YieldOp::create(inner, loc, ValueRange{result, isDecided});
-    };
-    return scf::ForOp::create(b, loc, zero, members, one, ValueRange{no, no}, each).getResult(0);
-  }
-
-  Value readKey(OpBuilder &b, Value row, Value place, Value member) {
-    return tensor::ExtractOp::create(b, loc, keys, ValueRange{row, place, member});
-  }
-
-  Value isMemberBefore(OpBuilder &b, Value x, Value y) {
-    Type element = typeOf(op.getKeys()).getElementType();
-    auto predicate = op.getDescending() ? ComparePredicate::gt : ComparePredicate::lt;
-    Value result = compareScalars(b, loc, predicate, x, y, element);
-    if (!isa<FloatType>(element))
-      return result;
-    // A NaN is the greatest.
-    if (op.getDescending())
-      std::swap(x, y);
-    auto isNan = [&](arith::CmpFPredicate test, Value value) -> Value {
-      return arith::CmpFOp::create(b, loc, test, value, value);
-    };
-    Value isGreatest =
-        arith::AndIOp::create(b, loc, isNan(arith::CmpFPredicate::ORD, x), isNan(arith::CmpFPredicate::UNO, y));
-    return arith::OrIOp::create(b, loc, result, isGreatest);
-  }
-
-  MergeRunsOp op;
-  Value keys, places;
-  Location loc;
-  Value length, members;
-};
-
-Value lowerMergeRuns(KernelLowering &lowering, MergeRunsOp op) {
-  auto type = typeOf(op.getResult());
-  RunMerger merger(lowering, op);
-  return lowering.parallel(
-      op.getLoc(), type, type.getElementType(), lowering.get(op.getLevel()), AffineMap::get(2, 0, {}, op.getContext()),
-      [&](OpBuilder &b, Location l, ValueRange args) -> Value {
-        // Longer runs than there are places are no runs.
-        Value zero = arith::ConstantIntOp::create(b, l, 0, 64), most = arith::ConstantIntOp::create(b, l, 48, 64);
-        Value level = arith::MaxSIOp::create(b, l, zero, arith::MinSIOp::create(b, l, args[0], most));
-        level = arith::IndexCastOp::create(b, l, b.getIndexType(), level);
-        Value row = linalg::IndexOp::create(b, l, 0), place = linalg::IndexOp::create(b, l, 1);
-        return merger.build(b, row, place, level);
+/// Signed numbers in the order of the elements of `keys`: of equal elements equal ones, of a NaN the greatest. They
+/// have 32 bits where that is enough.
+Value emitOrderCodes(KernelLowering &lowering, Location loc, Value keys, bool descending) {
+  RankedTensorType type = typeOf(keys);
+  Type element = type.getElementType();
+  unsigned width = element.getIntOrFloatBitWidth();
+  Type code = lowering.builder.getIntegerType(width > 32 ? 64 : 32);
+  return lowering.elementwise(
+      loc, type, code, lowering.get(keys), [&](OpBuilder &b, Location l, ValueRange args) -> Value {
+        auto number = [&](const APInt &value) -> Value {
+          return arith::ConstantOp::create(b, l, b.getIntegerAttr(code, value));
+        };
+        unsigned bits = code.getIntOrFloatBitWidth();
+        Value result = args[0];
+        if (isa<FloatType>(element)) {
+          result = arith::BitcastOp::create(b, l, code, widen(b, l, result));
+          const llvm::fltSemantics &semantics = bits == 32 ? APFloat::IEEEsingle() : APFloat::IEEEdouble();
+          Value most = number(APInt::getSignedMaxValue(bits)), zero = number(APInt(bits, 0));
+          Value magnitude = arith::AndIOp::create(b, l, result, most);
+          Value sign = arith::ShRSIOp::create(b, l, result, number(APInt(bits, bits - 1)));
+          // The greater the magnitude of a negative number, the less it is; both zeros are 0.
+          Value ordered = arith::XOrIOp::create(b, l, result, arith::AndIOp::create(b, l, sign, most));
+          Value isZero = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, magnitude, zero);
+          Value isNan = arith::CmpIOp::create(b, l, arith::CmpIPredicate::sgt, magnitude,
+                                              number(APFloat::getInf(semantics).bitcastToAPInt()));
+          result = arith::SelectOp::create(b, l, isZero, zero, ordered);
+          result = arith::SelectOp::create(b, l, isNan, most, result);
+        } else {
+          bool isUnsigned = element.isUnsignedInteger();
+          if (width < bits)
+            result = isUnsigned ? Value(arith::ExtUIOp::create(b, l, code, result))
+                                : Value(arith::ExtSIOp::create(b, l, code, result));
+          else if (isUnsigned)
+            result = arith::XOrIOp::create(b, l, result, number(APInt::getSignedMinValue(bits)));
+        }
+        return descending ? Value(arith::XOrIOp::create(b, l, result, number(APInt::getAllOnes(bits)))) : result;
       });
+}
+
+/// Where the op writes its result itself.
+FailureOr<Value> getOwnDestination(KernelLowering &lowering, Operation *op) {
+  Value destination = lowering.destinations.lookup(op->getResult(0));
+  if (!destination || !op->hasOneUse())
+    return op->emitOpError() << "expects to be the result of its kernel, and nothing else to use it", failure();
+  return destination;
+}
+
+LogicalResult lowerSelectBoxes(KernelLowering &lowering, SelectBoxesOp op) {
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  Location loc = op.getLoc();
+  Value codes = emitOrderCodes(lowering, loc, op.getScores(), /*descending=*/true),
+        scores = lowering.get(op.getScores());
+  RankedTensorType type = op.getScores().getType();
+  AffineMap none = AffineMap::get(3, 0, {}, op.getContext()), own = lowering.builder.getMultiDimIdentityMap(3);
+  // The greatest code is that of no score.
+  codes = lowering.parallel(loc, type, lowering.builder.getI32Type(), {codes, scores, lowering.get(op.getLeast())},
+                            {own, own, none}, [](OpBuilder &b, Location l, ValueRange args) -> Value {
+                              Value last = arith::ConstantIntOp::create(b, l, std::numeric_limits<int32_t>::max(), 32);
+                              Value counts = arith::CmpFOp::create(b, l, arith::CmpFPredicate::OGE, args[1], args[2]);
+                              return arith::SelectOp::create(b, l, counts, args[0], last);
+                            });
+  Value overlap = tensor::ExtractOp::create(lowering.builder, loc, lowering.get(op.getOverlap()), ValueRange());
+  vxk::SelectBoxesOp::create(lowering.builder, loc, lowering.get(op.getBoxes()), codes, overlap, *destination);
+  return success();
+}
+
+LogicalResult lowerTopPlaces(KernelLowering &lowering, TopPlacesOp op) {
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  Value codes = emitOrderCodes(lowering, op.getLoc(), op.getKeys(), op.getDescending());
+  vxk::TopPlacesOp::create(lowering.builder, op.getLoc(), codes, *destination);
+  return success();
+}
+
+LogicalResult lowerMergeRuns(KernelLowering &lowering, MergeRunsOp op) {
+  FailureOr<Value> destination = getOwnDestination(lowering, op);
+  if (failed(destination))
+    return failure();
+  Location loc = op.getLoc();
+  OpBuilder &b = lowering.builder;
+  Value codes = emitOrderCodes(lowering, loc, op.getKeys(), op.getDescending());
+  // Longer runs than there are places are no runs.
+  Value level = tensor::ExtractOp::create(b, loc, lowering.get(op.getLevel()), ValueRange());
+  Value zero = arith::ConstantIntOp::create(b, loc, 0, 64), most = arith::ConstantIntOp::create(b, loc, 48, 64);
+  level = arith::MaxSIOp::create(b, loc, zero, arith::MinSIOp::create(b, loc, level, most));
+  level = arith::IndexCastOp::create(b, loc, b.getIndexType(), level);
+  vxk::MergeRunsOp::create(b, loc, codes, lowering.get(op.getPlaces()), level, *destination);
+  return success();
 }
 
 } // namespace
@@ -339,6 +301,8 @@ void addIndexingLowerings(LoweringTable &table) {
   table.add<UpdateSliceOp, lowerUpdateSlice>();
   table.add<CountNonzeroOp, lowerCountNonzero>();
   table.add<NonzeroOp, lowerNonzero>();
+  table.add<TopPlacesOp, lowerTopPlaces>();
+  table.add<SelectBoxesOp, lowerSelectBoxes>();
   table.add<MergeRunsOp, lowerMergeRuns>();
 }
 

@@ -126,10 +126,20 @@ Value lowerArgReduce(KernelLowering &lowering, ArgReduceOp op) {
   return generic.getResult(1);
 }
 
+LogicalResult lowerCumulativeSum(KernelLowering &lowering, CumulativeSumOp op) {
+  Value destination = lowering.destinations.lookup(op.getResult());
+  if (!destination || !op.getResult().hasOneUse())
+    return op.emitOpError() << "expects to be the result of its kernel, and nothing else to use it";
+  vxk::CumulativeSumOp::create(lowering.builder, op.getLoc(), lowering.get(op.getInput()), destination,
+                               op.getExclusive(), op.getReverse());
+  return success();
+}
+
 } // namespace
 
 void addReductionLowerings(LoweringTable &table) {
   table.add<ReduceOp, lowerReduce>();
+  table.add<CumulativeSumOp, lowerCumulativeSum>();
   table.add<ReduceWindowOp, lowerReduceWindow>();
   table.add<ArgReduceOp, lowerArgReduce>();
 }

@@ -70,17 +70,24 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   int64_t freeColumns = rhs.getRank() - op.getRhsBatch().size() - op.getRhsContracting().size();
   if (!hasColumns || !hasRows || freeColumns != 1 || op.getRhsContracting().size() != 1)
     return {};
-  int64_t rows = getPlannedSize(ranges, result, rank - 2), columns = getPlannedSize(ranges, result, rank - 1);
+  // Rows are counted along several dimensions where the last ones are known to be short: whole ones, behind a cut one.
+  int64_t row = rank - 2, inner = 1, firstRow = static_cast<int64_t>(op.getLhsBatch().size());
+  while (row > firstRow && !result.isDynamicDim(row) && inner * result.getDimSize(row) <= rowTile / 4)
+    inner *= std::max<int64_t>(result.getDimSize(row--), 1);
+  int64_t outerRows = getPlannedSize(ranges, result, row), rows = outerRows * inner;
+  int64_t columns = getPlannedSize(ranges, result, rank - 1);
   // A few rows do not repay packing when the columns are rows of memory already.
-  if (rows < 4 && op.getRhsContracting().front() == rhs.getRank() - 1)
+  bool isPacked = op.getRhs().getDefiningOp<UnpackOp>();
+  if (rows < 4 && !isPacked && op.getRhsContracting().front() == rhs.getRank() - 1)
     return {};
   double depth = getPlannedSize(ranges, rhs, op.getRhsContracting().front());
   SmallVector<int64_t> tile(rank, 1);
-  tile[rank - 2] = rowTile;
+  std::fill(tile.begin() + row + 1, tile.end(), 0);
+  tile[row] = rowTile / inner;
   tile[rank - 1] = columnTile;
   auto workgroups = [&] {
     return plannedElements(ranges, result) / std::max<int64_t>(rows * columns, 1) *
-           llvm::divideCeil(rows, tile[rank - 2]) * llvm::divideCeil(columns, tile[rank - 1]);
+           llvm::divideCeil(outerRows, tile[row]) * llvm::divideCeil(columns, tile[rank - 1]);
   };
   while (tile[rank - 1] > 48 && static_cast<int64_t>(workgroups()) < leastWorkgroups &&
          double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
@@ -262,6 +269,23 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
     return SerialAttr::get(context);
   if (UpdateOpInterface update = getUpdate(body, 0))
     return chooseUpdate(ranges, update);
+
+  if (llvm::isa_and_nonnull<MergeRunsOp>(anchor))
+    return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, /*perElement=*/8), /*threads=*/1);
+  if (llvm::isa_and_nonnull<SelectBoxesOp>(anchor))
+    return CPUSortAttr::get(context, {1, 1, 0});
+  if (llvm::isa_and_nonnull<CumulativeSumOp>(anchor)) {
+    // Lines are whole; of neighbours as many as are vectors in a few lines of the cache.
+    constexpr int64_t most = 256;
+    int64_t length = std::max<int64_t>(getPlannedSize(ranges, result, 1), 1);
+    int64_t inner = getPlannedSize(ranges, result, 2), columns = std::min(inner, most);
+    int64_t outer = std::max<int64_t>(workgroupOperations / std::max<int64_t>(length * columns, 1), 1);
+    return LoopsAttr::get(context, {outer, 0, inner > most || result.isDynamicDim(2) ? most : 0}, /*threads=*/1);
+  }
+  if (auto top = llvm::dyn_cast_or_null<TopPlacesOp>(anchor)) {
+    int64_t ofRow = std::max<int64_t>(4 * getPlannedSize(ranges, top.getKeys().getType(), 1), 1);
+    return CPUSortAttr::get(context, {std::max<int64_t>(workgroupOperations / ofRow, 1), 0});
+  }
 
   // The strategies of anchors cut the result's own dimensions, not packed bytes.
   bool isCut = !isPacked(getElementTypeOrSelf(region.getResult(0).getType()));

@@ -29,6 +29,61 @@ def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp">
                            "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
 }
 
+def CPULowerTopPlacesPass : Pass<"vx-cpu-lower-top-places", "::mlir::func::FuncOp"> {
+  let summary = "Find the first elements of rows by a sort of the best ones on the stack";
+  let description = [{
+    For kernels of the strategy `cpu_sort`. An entry is an element's code and its place, in one number where 64 bits hold both:
+
+        for each row:
+          for each few vectors of elements:
+            append the entries that may come before the worst one that is kept
+            when there is no room for more, or at the end: sort; keep the first ones
+          result = the places of the first ones
+
+    A row that is no longer than that takes is sorted at once. A sort orders groups of 16 by counting those before each, and then merges runs, from both
+    ends at a time.
+
+    Needs: the linalg form. Keeps: dynamic sizes, rows of none.
+    Numerics: none.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
+def CPULowerSelectBoxesPass : Pass<"vx-cpu-lower-select-boxes", "::mlir::func::FuncOp"> {
+  let summary = "Select boxes that overlap no better one, from sorted batches of the best ones";
+  let description = [{
+    For kernels of the strategy `cpu_sort`:
+
+        for each class:
+          while there are more candidates and room for boxes:
+            sort the next few best ones                        (on the stack, as `vx-cpu-lower-top-places`)
+            for each, while there is room: select it, unless it overlaps one that is selected
+
+    Only candidates are compared with what is selected, and no memory is taken for all of them.
+
+    Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
+    Numerics: none.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
+def CPULowerCumulativeSumPass : Pass<"vx-cpu-lower-cumulative-sum", "::mlir::func::FuncOp"> {
+  let summary = "Compute the sums of all elements before each one in one pass over them";
+  let description = [{
+    The sum so far stays in a register: one number, or a vector of neighbours along the last dimension.
+
+    Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
+    Numerics: sums go from the first element on, or with `reverse` from the last.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", /*default=*/"128", "Bits of a vector register">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::vxk::VXKDialect"];
+}
+
 def CPULowerAttentionPass : Pass<"vx-cpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Turn attention into one loop over blocks of keys, without the scores in memory";
   let description = [{

@@ -17,6 +17,18 @@ def ExpandMathPass : Pass<"vx-expand-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def LowerMergeRunsPass : Pass<"vx-lower-merge-runs", "::mlir::func::FuncOp"> {
+  let summary = "Merge runs of places in parts, each from where a search finds its begin";
+  let description = [{
+    A worker has neighbouring places of the result. Of each pair of runs that it has a part of, a search finds how many of those before
+    come from the left run; from there on it takes the first of both, one after the other.
+
+    Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
+    Numerics: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::vxk::VXKDialect"];
+}
+
 def LowerToLoopsPass : Pass<"vx-lower-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Turn a kernel's tensors into loops that compute its result's elements";
   let description = [{

@@ -33,6 +33,43 @@ def FlattenMemrefsPass : Pass<"vx-flatten-memrefs", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::vxk::VXKDialect"];
 }
 
+def GPULowerTopPlacesPass : Pass<"vx-gpu-lower-top-places", "::mlir::func::FuncOp"> {
+  let summary = "Find the first elements of rows by a sort of the best ones in workgroup memory";
+  let description = [{
+    For kernels of the strategy `sort`. A workgroup has a row; an entry is an element's code and its place:
+
+        for each part of the row:
+          read its entries behind the best ones so far
+          where one is before the worst of these: sort all, by a bitonic network
+        result = the places of the first ones
+
+    A row of at most 1024 elements is sorted at once.
+
+    Needs: the linalg form. Keeps: dynamic sizes.
+    Numerics: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::vxk::VXKDialect"];
+}
+
+def GPULowerSelectBoxesPass : Pass<"vx-gpu-lower-select-boxes", "::mlir::func::FuncOp"> {
+  let summary = "Select boxes that overlap no better one, from sorted batches of the best ones";
+  let description = [{
+    For kernels of the strategy `sort`. A workgroup has a class:
+
+        while there are more candidates and room for boxes:
+          sort the next few best ones                            (in workgroup memory, as `vx-gpu-lower-top-places`)
+          for each, while there is room:
+            compare it with all that are selected                (shared out to the threads)
+            select it, unless it overlaps one
+
+    Needs: the linalg form. Keeps: dynamic sizes, sizes of 0.
+    Numerics: none.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::vxk::VXKDialect"];
+}
+
 def GPULowerAttentionPass : Pass<"vx-gpu-lower-attention", "::mlir::func::FuncOp"> {
   let summary = "Compute attention block by block of the keys, without the scores in memory";
   let description = [{

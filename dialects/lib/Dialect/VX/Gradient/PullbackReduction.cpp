@@ -44,6 +44,10 @@ static Value makeOtherProducts(GraphBuilder &g, ReduceOp op, Value gradient) {
   return g.transpose(g.reshape(scaled, split), inverse);
 }
 
+void CumulativeSumOp::buildPullback(Pullback &p) {
+  p.give(0u, p.g.emit<CumulativeSumOp>(p.of(), getExclusive(), !getReverse()));
+}
+
 void ReduceOp::buildPullback(Pullback &p) {
   GraphBuilder &g = p.g;
   SmallVector<DimAttr> dims = getDims(getInput().getType());

@@ -71,6 +71,49 @@ void CheckIndicesOp::collectConstraints(ConstraintCollector &collector) {
                         DimAttr::constant(getContext(), getSizes().size())); // C1
 }
 
+LogicalResult TopPlacesOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  auto keys = cast<RankedTensorType>(adaptor.getKeys().getType());
+  int64_t count = adaptor.getCount();
+  if (keys.getRank() != 2) // C1
+    return emitOptionalError(location, "'", getOperationName(), "' op expects 'keys' of [rows, n], got ", keys);
+  if (count < 0 || count > mostCount) // C2
+    return emitOptionalError(location, "'", getOperationName(), "' op expects 'count' to be 0 to ", mostCount, ", got ",
+                             count);
+  if (!keys.isDynamicDim(1) && keys.getDimSize(1) < count) // C3
+    return emitOptionalError(location, "'", getOperationName(), "' op expects rows of at least ", count,
+                             " elements, got ", keys);
+  types.push_back(getTensorType({getDim(keys, 0), DimAttr::constant(context, count)}, IntegerType::get(context, 64)));
+  return success();
+}
+
+void TopPlacesOp::collectConstraints(ConstraintCollector &collector) {
+  collector.want(ConstraintKind::at_least, getDim(getKeys().getType(), 1), static_cast<int64_t>(getCount())); // C3
+}
+
+LogicalResult SelectBoxesOp::verify() {
+  RankedTensorType boxes = getBoxes().getType(), scores = getScores().getType(), result = getResult().getType();
+  bool fits = boxes.getRank() == 3 && scores.getRank() == 3 && result.getRank() == 3;
+  auto agree = [&](RankedTensorType a, int64_t d, RankedTensorType b, int64_t e) {
+    return a.isDynamicDim(d) || b.isDynamicDim(e) || a.getDimSize(d) == b.getDimSize(e);
+  };
+  if (!fits || (!boxes.isDynamicDim(2) && boxes.getDimSize(2) != 4) || !agree(boxes, 0, scores, 0) ||
+      !agree(boxes, 1, scores, 2) || !agree(scores, 0, result, 0) || !agree(scores, 1, result, 1)) // C1
+    return emitOpError() << "expects 'boxes' of [images, n, 4], 'scores' of [images, classes, n] and a result of "
+                            "[images, classes, count], got "
+                         << boxes << ", " << scores << " and " << result;
+  return success();
+}
+
+void SelectBoxesOp::collectConstraints(ConstraintCollector &collector) {
+  RankedTensorType boxes = getBoxes().getType(), scores = getScores().getType(), result = getResult().getType();
+  collector.wantEqual(getDim(boxes, 0), getDim(scores, 0)); // C1
+  collector.wantEqual(getDim(boxes, 1), getDim(scores, 2));
+  collector.wantEqual(getDim(boxes, 2), DimAttr::constant(getContext(), 4));
+  collector.wantEqual(getDim(scores, 0), getDim(result, 0));
+  collector.wantEqual(getDim(scores, 1), getDim(result, 1));
+}
+
 LogicalResult MergeRunsOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   auto keys = cast<RankedTensorType>(adaptor.getKeys().getType()),

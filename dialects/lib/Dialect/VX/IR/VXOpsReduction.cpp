@@ -3,6 +3,7 @@
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/Dialect/VX/IR/WindowSize.h"
+#include "vx/Dialect/VX/Utils/Cumulation.h"
 
 using namespace mlir;
 
@@ -52,6 +53,20 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
       kept.push_back(dim);
   types.push_back(getTensorType(kept, input.getElementType()));
   return success();
+}
+
+LogicalResult CumulativeSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                                SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  if (input.getRank() != 3) // C1
+    return emitOptionalError(location, "'", getOperationName(), "' op expects an input of 3 dimensions, got ", input);
+  types.push_back(input);
+  return success();
+}
+
+SmallVector<Value> CumulativeSumOp::decompose(GraphBuilder &g) {
+  Value sums = emitCumulation(g, g.widen(getInput()), {ReduceKind::sum, getExclusive(), getReverse()});
+  return {g.cast(sums, getInput().getType().getElementType())};
 }
 
 LogicalResult ReduceOp::verify() {

@@ -136,6 +136,20 @@ LogicalResult FlashAttr::verify(Complaint emitError, ArrayRef<int64_t> tile, int
                  succeeded(verifyCount(emitError, "threads", threads)));
 }
 
+LogicalResult SortAttr::verify(Complaint emitError, ArrayRef<int64_t> tile, int64_t threads) {
+  for (auto [d, size] : llvm::enumerate(tile))
+    if (int64_t want = d + 1 < tile.size(); size != want) // C1
+      return emitError() << "expects a workgroup for each row: want a tile size of " << want << " for dimension " << d
+                         << ", got " << size;
+  if (threads < 1 || !llvm::isPowerOf2_64(threads)) // C2
+    return emitError() << "expects a power of two of threads, got " << threads;
+  return success();
+}
+
+LogicalResult CPUSortAttr::verify(Complaint emitError, ArrayRef<int64_t> tile) {
+  return verifyTile(emitError, tile, 0);
+}
+
 LogicalResult CPUProductAttr::verify(Complaint emitError, ArrayRef<int64_t> tile) {
   return verifyTile(emitError, tile, 0);
 }

@@ -80,6 +80,34 @@ LogicalResult PlacesOp::verify() {
   return success();
 }
 
+LogicalResult TopPlacesOp::verify() {
+  auto places = cast<MemRefType>(getPlaces().getType());
+  if (getCodes().getType().getRank() != 2 || places.isDynamicDim(1)) // C1
+    return emitOpError() << "expects codes of [rows, n] and a known number of places of each row, got "
+                         << getCodes().getType() << " and " << places;
+  return success();
+}
+
+LogicalResult MergeRunsOp::verify() {
+  if (getCodes().getType().getRank() != 3 || getPlaces().getType().getRank() != 2) // C1
+    return emitOpError() << "expects codes of [rows, n, members] and places of [rows, n], got " << getCodes().getType()
+                         << " and " << getPlaces().getType();
+  return success();
+}
+
+LogicalResult SelectBoxesOp::verify() {
+  if (getBoxes().getType().getRank() != 3 || getCodes().getType().getRank() != 3) // C1
+    return emitOpError() << "expects boxes of [images, n, 4] and codes of [images, classes, n], got "
+                         << getBoxes().getType() << " and " << getCodes().getType();
+  return success();
+}
+
+LogicalResult CumulativeSumOp::verify() {
+  if (cast<RankedTensorType>(getInput().getType()).getRank() != 3) // C1
+    return emitOpError() << "expects an input of 3 dimensions, got " << getInput().getType();
+  return success();
+}
+
 //===-- Matrix fragments ----------------------------------------------------------------------===//
 
 Type FragmentType::parse(AsmParser &parser) {

@@ -150,6 +150,7 @@ def VX_BoolOrIntTensor : RankedTensorOf<[I1, VX_AnyInt]>;
 def VX_BoolOrNumber : RankedTensorOf<[I1, VX_AnyNumber]>;
 def VX_IndexTensor : RankedTensorOf<[I32, I64]>;
 def VX_I64Scalar : 0DTensorOf<[I64]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+def VX_F32Scalar : 0DTensorOf<[F32]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF32Type())">;
 def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
 /// An optional is a sequence of one tensor at most.

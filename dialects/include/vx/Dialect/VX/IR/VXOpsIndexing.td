@@ -130,7 +130,53 @@ def VX_NonzeroOp : VX_Op<"nonzero", [Pure, VX_Anchor, VX_Serial, VX_NonDifferent
   let hasVerifier = 1;
 }
 
-def VX_MergeRunsOp : VX_InferredOp<"merge_runs", [Pure, VX_Anchor, VX_NonDifferentiable, VX_Constrained]> {
+def VX_TopPlacesOp : VX_InferredOp<"top_places", [Pure, VX_Anchor, VX_TakesPrologue, VX_ScattersResult, VX_NonDifferentiable, VX_Constrained]> {
+  let summary = "the places of the first elements of each row in its order";
+  let description = [{
+    `result[i, j]` is the place of the element that stands at j when row i of `keys` is sorted: the least one first, with `descending` the
+    greatest. Equal elements stand in the order of their places. A NaN is greater than all other numbers, and equal to a NaN.
+
+    - C1: `keys` is [rows, n], and the result [rows, count].
+    - C2: `count` is 0 to 1024.
+    - C3: n is at least `count`.
+
+    A worker goes through a row once, with the best elements so far in fast memory. Longer sorts are made of these and `vx.merge_runs`.
+
+    Example:
+
+       %r = vx.top_places descending %keys count = 5 : tensor<4x100xf32>
+  }];
+  let arguments = (ins VX_NumberTensor:$keys, I64Attr:$count, UnitAttr:$descending);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "(`descending` $descending^)? $keys `count` `=` $count attr-dict `:` type($keys)";
+  let extraClassDeclaration = [{ static constexpr int64_t mostCount = 1024; }];
+}
+
+def VX_SelectBoxesOp : VX_Op<"select_boxes", [Pure, VX_Anchor, VX_ScattersResult, VX_NonDifferentiable, VX_StatesResultType, VX_Constrained]> {
+  let summary = "of each class the boxes with the best scores that overlap none with a better one";
+  let description = [{
+    Box b of image i is `boxes[i, b]`: its least coordinates along both dimensions, then the greatest ones. Of each class c the boxes with
+    `scores[i, c, b]` of at least `least` are looked at, the greatest score first, and of equal ones the first box. A box is selected unless
+    it overlaps one that is: the area that both share, by the area that either covers, is greater than `overlap`. `result[i, c]` are the
+    numbers of those that are selected, in their order, as many as there are columns; then -1.
+
+    Both areas are above 0 where boxes overlap. A box whose score is NaN is none.
+
+    - C1: `boxes` is [images, n, 4], `scores` [images, classes, n], and the result [images, classes, count].
+
+    Example:
+
+       %r = vx.select_boxes %boxes, %scores overlap(%o) least(%l) : tensor<1x100x4xf32>, tensor<1x80x100xf32> -> tensor<1x80x10xi64>
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$boxes, RankedTensorOf<[F32]>:$scores, VX_F32Scalar:$overlap, VX_F32Scalar:$least);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = [{
+    $boxes `,` $scores `overlap` `(` $overlap `)` `least` `(` $least `)` attr-dict `:` type($boxes) `,` type($scores) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def VX_MergeRunsOp : VX_InferredOp<"merge_runs", [Pure, VX_Anchor, VX_ScattersResult, VX_NonDifferentiable, VX_Constrained]> {
   let summary = "a step of a sort: merges neighbouring runs of places that are in order";
   let description = [{
     A row of `places` names each place of a row of `keys` once. It consists of runs of 2^`level` places, the last of which may be shorter, each
@@ -144,7 +190,7 @@ def VX_MergeRunsOp : VX_InferredOp<"merge_runs", [Pure, VX_Anchor, VX_NonDiffere
 
     - C1: `keys` is [rows, n, members], and `places` is [rows, n].
 
-    Each place of the result is found by itself, in a number of steps that grows with `level`.
+    Any part of the result can be found by itself: where it begins, by a number of steps that grows with `level`.
 
     Example:
 

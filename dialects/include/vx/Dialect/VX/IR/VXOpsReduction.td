@@ -29,6 +29,25 @@ def VX_ReduceOp : VX_InferredOp<"reduce", [Pure, AllElementTypesMatch<["input", 
   let hasVerifier = 1;
 }
 
+def VX_CumulativeSumOp : VX_InferredOp<"cumulative_sum", [Pure, AllElementTypesMatch<["input", "result"]>, VX_Anchor, VX_TakesPrologue, VX_ScattersResult,
+                                                          VX_Decomposable, VX_Differentiable, VX_Unconstrained]> {
+  let summary = "the sum of all elements before each one";
+  let description = [{
+    Along the middle of three dimensions:
+
+        result[a, i, b] = sum over k <= i of input[a, k, b]
+
+    With `exclusive` it is the sum over k < i; with `reverse` the elements behind one count in place of those before it.
+
+    - C1: `input` has rank 3.
+
+    Numerics: floats narrower than f32 are accumulated in f32. The order is not specified but does not depend on threads.
+  }];
+  let arguments = (ins VX_NumberTensor:$input, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs VX_NumberTensor:$result);
+  let assemblyFormat = "(`exclusive` $exclusive^)? (`reverse` $reverse^)? $input attr-dict `:` type($input)";
+}
+
 def VX_ArgReduceOp : VX_InferredOp<"arg_reduce", [Pure, VX_Anchor, VX_NonDifferentiable, VX_Reduces, VX_RowsToPlaces, VX_TakesPrologue, VX_Constrained]> {
   let summary = "the place of the greatest or least element along one dimension";
   let description = [{

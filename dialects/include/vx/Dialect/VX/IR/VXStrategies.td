@@ -124,6 +124,15 @@ def VX_FlashAttr : VX_Strategy<"Flash", "flash"> {
   let parameters = (ins IntegerListParameter<>:$tile, "int64_t":$keys, "int64_t":$threads);
 }
 
+def VX_SortAttr : VX_Strategy<"Sort", "sort"> {
+  let summary = "the first elements of rows: a workgroup sorts the best of one in its memory";
+  let description = [{
+    - C1: a workgroup has one row: sizes are 1, and 0 for the last dimension.
+    - C2: threads are a power of two.
+  }];
+  let parameters = (ins IntegerListParameter<>:$tile, "int64_t":$threads);
+}
+
 //===-- CPUs -------------------------------------------------------------------------------------------------------===//
 
 def VX_CPUProductAttr : VX_CPUStrategy<"CPUProduct", "cpu_product"> {
@@ -135,6 +144,13 @@ def VX_CPUProductAttr : VX_CPUStrategy<"CPUProduct", "cpu_product"> {
 
 def VX_CPUDepthwiseAttr : VX_CPUStrategy<"CPUDepthwise", "cpu_depthwise"> {
   let summary = "a convolution with one filter for each channel: vectors along the channels, which are last";
+  let description = [{
+    - C1: sizes are 0 or more.
+  }];
+}
+
+def VX_CPUSortAttr : VX_CPUStrategy<"CPUSort", "cpu_sort"> {
+  let summary = "the first elements of rows: the best of one are sorted on the stack";
   let description = [{
     - C1: sizes are 0 or more.
   }];

@@ -153,6 +153,59 @@ def VXK_BarrierOp : VXK_Op<"barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
+//===-- Sorts ------------------------------------------------------------------------------------------------------===//
+
+def VXK_TopPlacesOp : VXK_Op<"top_places", []> {
+  let summary = "writes the places of the first elements of each row in its order";
+  let description = [{
+    `codes` [rows, n] are signed numbers, of which the least one is first; equal ones stand in the order of their places. `places` is [rows, count],
+    and n at least count.
+
+    - C1: both have rank 2, and count is known.
+  }];
+  let arguments = (ins RankedTensorOf<[I32, I64]>:$codes, Arg<MemRefRankOf<[I64], [2]>, "", [MemWrite]>:$places);
+  let assemblyFormat = "$codes `into` $places attr-dict `:` type($codes) `into` type($places)";
+  let hasVerifier = 1;
+}
+
+def VXK_MergeRunsOp : VXK_Op<"merge_runs", []> {
+  let summary = "writes places with neighbouring runs merged";
+  let description = [{
+    As vx.merge_runs, of `codes` [rows, n, members] in place of keys: signed numbers, of which the least one is first.
+
+    - C1: `codes` have rank 3, `places` rank 2.
+  }];
+  let arguments = (ins RankedTensorOf<[I32, I64]>:$codes, RankedTensorOf<[I64]>:$places, Index:$level, Arg<MemRefRankOf<[I64], [2]>, "", [MemWrite]>:$merged);
+  let assemblyFormat = "$codes `,` $places `level` $level `into` $merged attr-dict `:` type($codes) `,` type($places) `into` type($merged)";
+  let hasVerifier = 1;
+}
+
+def VXK_SelectBoxesOp : VXK_Op<"select_boxes", []> {
+  let summary = "writes the boxes with the best scores that overlap none with a better one";
+  let description = [{
+    As vx.select_boxes, of `codes` [images, classes, n] in place of scores: the least one is first, and boxes with the greatest i32 are none.
+
+    - C1: `boxes` is [images, n, 4]; `codes` and `selected` have rank 3.
+  }];
+  let arguments = (ins RankedTensorOf<[F32]>:$boxes, RankedTensorOf<[I32]>:$codes, F32:$overlap, Arg<MemRefRankOf<[I64], [3]>, "", [MemWrite, MemRead]>:$selected);
+  let assemblyFormat = "$boxes `,` $codes `overlap` $overlap `into` $selected attr-dict `:` type($boxes) `,` type($codes) `into` type($selected)";
+  let hasVerifier = 1;
+}
+
+def VXK_CumulativeSumOp : VXK_Op<"cumulative_sum", []> {
+  let summary = "writes the sum of all elements before each one";
+  let description = [{
+    As vx.cumulative_sum: along the middle of three dimensions.
+
+    - C1: both have rank 3.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Arg<MemRefRankOf<[AnyType], [3]>, "", [MemWrite]>:$sums, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let assemblyFormat = [{
+    $input `into` $sums (`exclusive` $exclusive^)? (`reverse` $reverse^)? attr-dict `:` type($input) `into` type($sums)
+  }];
+  let hasVerifier = 1;
+}
+
 //===-- Matrix fragments -------------------------------------------------------------------------------------------===//
 
 def VXK_FragmentRole : I32EnumAttr<"FragmentRole", "what a matrix fragment is in a product", [
