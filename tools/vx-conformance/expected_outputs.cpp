@@ -35,6 +35,7 @@ struct TextValue {
 //
 // RoiAlign computes "the value of the sampled locations ... directly through bilinear interpolation", of which `max`
 // takes the greatest. The file has the greatest of the four products of a neighbour with its weight.
+// scripts/roialign-maximum computes what the text gives.
 static const std::vector<TextValue> &textValues() {
   static const std::vector<TextValue> values = {
       {"resize_downsample_scales_linear_align_corners", "Y", {1, 4}},
