@@ -546,6 +546,10 @@ def strings():
     yield Node("labels of strings", "LabelEncoder", {"x": grid}, domain="ai.onnx.ml", opset=4, keys_strings=["x", "12", ""], values_int64s=[5, -6, 7])
     yield Node("strings by labels", "LabelEncoder", {"x": np.array([[3, 1, 4], [1, 5, 9]])}, domain="ai.onnx.ml", opset=4, keys_int64s=[1, 9], values_strings=["one", "nine"],
                default_string="none")
+    classes = ["x", "12", "", "x"]
+    yield Node("labels of strings, version 1", "LabelEncoder", {"x": grid}, domain="ai.onnx.ml", opset=1, classes_strings=classes, default_int64=-7)
+    yield Node("strings by labels, version 1", "LabelEncoder", {"x": np.array([[3, 1, 4], [-1, 0, 2]])}, domain="ai.onnx.ml", opset=1, classes_strings=classes,
+               default_string="none")
     yield Node("strings by strings", "LabelEncoder", {"x": words}, domain="ai.onnx.ml", opset=4, keys_strings=["x", "12"], values_strings=["12", "q"])
     yield Node("n-grams of strings", "TfIdfVectorizer", {"x": np.array([["a", "b", "a", "c"], ["b", "a", "b", "a"]], object)}, mode="TF", min_gram_length=1, max_gram_length=2,
                max_skip_count=1, ngram_counts=[0, 2], ngram_indexes=[0, 1, 2, 3], pool_strings=["a", "z", "a", "b", "b", "c"])

@@ -90,22 +90,16 @@ static Value readDefault(NodeImporter &n, const LabelList &values) {
   return n.reshape(n.emitConstant(*given), n.dim(1));
 }
 
-static void importLabelEncoder(NodeImporter &n) {
-  Value input = n.getTensor(0);
-  LabelList keys = readLabels(n, "keys"), values = readLabels(n, "values");
-  if (keys.elements.getElementType() != elementOf(input))
-    throwInvalid("expects keys of the input's type, got " + describe(keys.elements.getType()) + " and " +
-                 describe(input.getType()));
-  int64_t count = keys.elements.getNumElements();
-  if (count != values.elements.getNumElements())
-    throwInvalid("expects a value for each of " + Twine(count) + " keys, got " +
-                 Twine(values.elements.getNumElements()));
+/// For each element the value of the key that it is, or the one of `otherwise`.
+static void encodeLabels(NodeImporter &n, Value input, DenseElementsAttr keys, DenseElementsAttr values,
+                         Value otherwise) {
+  int64_t count = keys.getNumElements();
   // Of keys that are equal the last one counts; the place before all is that of what is no key.
   Dims dims = vx::getDims(typeOf(input)), pairs = dims;
   pairs.push_back(n.dim(count));
   auto inner = static_cast<int64_t>(dims.size());
   Value elements = n.broadcastAlong(input, pairs, inner);
-  Value key = n.broadcastInDim(n.emitConstant(keys.elements), pairs, inner);
+  Value key = n.broadcastInDim(n.emitConstant(keys), pairs, inner);
   Value isEqual = n.emit<CompareOp>(ComparePredicate::eq, elements, key);
   if (isa<FloatType>(elementOf(input))) // NaN is a key
     isEqual = n.emit<OrOp>(isEqual, n.emit<AndOp>(n.emit<IsNanOp>(elements), n.emit<IsNanOp>(key)));
@@ -115,13 +109,41 @@ static void importLabelEncoder(NodeImporter &n) {
   place = n.reduce(ReduceKind::max, n.emit<SelectOp>(isEqual, place, n.splatLike(0, place)), inner);
   if (count == 0) // the greatest of nothing is no place
     place = n.splatLike(0, place);
-  Value table = n.emit<ConcatOp>(ValueRange{readDefault(n, values), n.emitConstant(values.elements)}, 0);
+  Value table = n.emit<ConcatOp>(ValueRange{otherwise, n.emitConstant(values)}, 0);
   n.setOutput(0, n.emit<GatherOp>(table, place, 0, IntegerAttr(), /*in_range=*/true));
+}
+
+static void importLabelEncoder(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  LabelList keys = readLabels(n, "keys"), values = readLabels(n, "values");
+  if (keys.elements.getElementType() != elementOf(input))
+    throwInvalid("expects keys of the input's type, got " + describe(keys.elements.getType()) + " and " +
+                 describe(input.getType()));
+  if (int64_t count = keys.elements.getNumElements(); count != values.elements.getNumElements())
+    throwInvalid("expects a value for each of " + Twine(count) + " keys, got " +
+                 Twine(values.elements.getNumElements()));
+  encodeLabels(n, input, keys.elements, values.elements, readDefault(n, values));
+}
+
+/// Version 1 has one list of strings, whose places are the numbers.
+static void importClassEncoder(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  if (!n.hasAttribute("classes_strings"))
+    throwInvalid("expects attribute 'classes_strings', got none");
+  SmallVector<StringRef> texts = n.getStrings("classes_strings");
+  LabelList classes = {"strings", makeStrings(n, texts, {int64_t(texts.size())})};
+  LabelList numbers = {"int64s", makeIntegerList(n, llvm::to_vector(llvm::seq<int64_t>(0, int64_t(texts.size()))))};
+  if (!isString(elementOf(input)) && !elementOf(input).isInteger(64))
+    throwInvalid("expects strings or i64 as input 0, got " + describe(input.getType()));
+  const LabelList &keys = isString(elementOf(input)) ? classes : numbers;
+  const LabelList &values = isString(elementOf(input)) ? numbers : classes;
+  encodeLabels(n, input, keys.elements, values.elements, readDefault(n, values));
 }
 
 static constexpr OpTableEntry featuresTable[] = {
     {"ArrayFeatureExtractor", 1, newestMlOpset, importArrayFeatureExtractor},
     {"Binarizer", 1, newestMlOpset, importBinarizer},
+    {"LabelEncoder", 1, 1, importClassEncoder},
     {"LabelEncoder", 2, newestMlOpset, importLabelEncoder},
 };
 const llvm::ArrayRef<OpTableEntry> featuresOps = featuresTable;
