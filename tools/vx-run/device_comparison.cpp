@@ -108,8 +108,11 @@ private:
     Dispatch &dispatch = dispatches[index];
     for (size_t i = 0; i < info.output_count; ++i) {
       const Value output = fromRuntime(vx::Value::share(info.outputs[i]));
-      TensorDifference difference =
-          compareInAnyOrder(dispatch.outputs[i].tensors.front(), output.tensors.front(), tolerance);
+      const Value &other = dispatch.outputs[i];
+      // What differs by rounding alone is made equal, so that it does not add up to what a later kernel is blamed for.
+      if (compareTensors(other.tensors.front(), output.tensors.front(), tolerance).agrees())
+        replaceOutput(info, i, other);
+      TensorDifference difference = compareInAnyOrder(other.tensors.front(), output.tensors.front(), tolerance);
       if (difference.agrees() || index >= first)
         continue;
       first = index;
@@ -126,6 +129,12 @@ private:
 };
 
 } // namespace
+
+void replaceOutput(const vx_dispatch_info &info, size_t output, const Value &value) {
+  const vx::Value replacement = toRuntime(value);
+  vx_value_retain(replacement.get());
+  info.replacements[output] = replacement.get();
+}
 
 std::string outputName(const std::string &name) { return fmt::format("output '{}'", name); }
 std::string elementName(size_t element, const std::string &output) {

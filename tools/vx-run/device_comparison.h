@@ -76,6 +76,9 @@ struct RunOutcome {
 RunOutcome runOn(const ComparisonRequest &request, size_t device, vx_dispatch_observer observer = nullptr,
                  void *user = nullptr);
 
+// Has a run go on with `value` in the place of what a dispatch wrote; for its observer.
+void replaceOutput(const vx_dispatch_info &info, size_t output, const Value &value);
+
 // Of the results of two runs.
 std::vector<ComparedResult> compareResults(const RunOutcome &first, const RunOutcome &second,
                                            std::optional<double> tolerance);

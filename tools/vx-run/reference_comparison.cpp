@@ -150,9 +150,7 @@ private:
       const Tensor there = trace.tensor(trace.dispatches()[number]["outputs"][i]);
       TensorDifference difference =
           compareTensors(isSecond ? there : here, isSecond ? here : there, request.call.tolerance);
-      const vx::Value replacement = toRuntime({VX_TENSOR, there.type, {there}});
-      vx_value_retain(replacement.get());
-      info.replacements[i] = replacement.get();
+      replaceOutput(info, i, {VX_TENSOR, there.type, {there}});
       if (difference.agrees() || first)
         continue;
       first = number;
