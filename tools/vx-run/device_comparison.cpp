@@ -106,6 +106,7 @@ private:
     found->second.pop_front();
     ++comparison.kernelsCompared;
     Dispatch &dispatch = dispatches[index];
+    bool differs = false;
     for (size_t i = 0; i < info.output_count; ++i) {
       const Value output = fromRuntime(vx::Value::share(info.outputs[i]));
       const Value &other = dispatch.outputs[i];
@@ -113,11 +114,13 @@ private:
       if (compareTensors(other.tensors.front(), output.tensors.front(), tolerance).agrees())
         replaceOutput(info, i, other);
       TensorDifference difference = compareInAnyOrder(other.tensors.front(), output.tensors.front(), tolerance);
+      differs |= !difference.agrees();
       if (difference.agrees() || index >= first)
         continue;
       first = index;
       comparison.firstKernel = ComparedKernel{dispatch.kernel, dispatch.nodes, std::move(difference), {}, {}};
     }
+    comparison.kernelsDiffering += differs;
     dispatch.outputs.clear();
   }
 
@@ -260,6 +263,7 @@ Json DeviceComparison::json() const {
   }
   json["kernels"] = kernels;
   json["kernels_compared"] = kernelsCompared;
+  json["kernels_differing"] = kernelsDiffering;
   json["on_equal_inputs"] = onEqualInputs;
   return json;
 }

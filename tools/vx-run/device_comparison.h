@@ -56,9 +56,10 @@ struct DeviceComparison {
   std::vector<ComparedResult> results;
   // Looked for only when results differ: the first kernel, in the order of the first device, whose results differ.
   std::optional<ComparedKernel> firstKernel;
-  uint64_t kernels = 0;         // dispatches of the first device
-  uint64_t kernelsCompared = 0; // that the second device has as well, with the same nodes and the same results
-  bool onEqualInputs = false;   // each kernel that was compared read what the other side has
+  uint64_t kernels = 0;          // dispatches of the first device
+  uint64_t kernelsCompared = 0;  // that the second device has as well, with the same nodes and the same results
+  uint64_t kernelsDiffering = 0; // of these
+  bool onEqualInputs = false;    // each kernel that was compared read what the other side has
 
   bool agrees() const;
   // What differs, and where first, in one line.

@@ -145,18 +145,21 @@ private:
     const size_t number = found->second.front();
     found->second.pop_front();
     ++comparison.kernelsCompared;
+    bool differs = false;
     for (size_t i = 0; i < info.output_count; ++i) {
       const Tensor here = fromRuntime(vx::Value::share(info.outputs[i])).tensors.front();
       const Tensor there = trace.tensor(trace.dispatches()[number]["outputs"][i]);
       TensorDifference difference =
           compareTensors(isSecond ? there : here, isSecond ? here : there, request.call.tolerance);
       replaceOutput(info, i, {VX_TENSOR, there.type, {there}});
+      differs |= !difference.agrees();
       if (difference.agrees() || first)
         continue;
       first = number;
       comparison.firstKernel =
           ComparedKernel{info.kernel, nodes.get<std::vector<std::string>>(), std::move(difference), {}, {}};
     }
+    comparison.kernelsDiffering += differs;
   } catch (const std::exception &error) {
     if (problem.empty())
       problem = error.what();
