@@ -48,8 +48,8 @@ OwningOpRef<ModuleOp> importChoosingBranches(Search::Import import, ImportReport
 
 void requireBranch(NodeImporter &n, bool isThen) {
   Entry &condition = n.getEntry(0);
-  if (isThen && condition.equals)
-    return n.require(ConstraintKind::equal, condition.equals->first, condition.equals->second);
+  if (isThen && condition.equals.first)
+    return n.require(ConstraintKind::equal, condition.equals.first, condition.equals.second);
   Value value = n.cast(n.reshape(n.getTensor(0), {}), n.builder.getI64Type());
   n.require(ConstraintKind::equal, n.bindSymbol(value, n.proto.input(0)), n.dim(isThen));
 }

@@ -86,6 +86,9 @@ static void importDiv(NodeImporter &n) {
     std::optional<int64_t> l = lhs.asConstant(), r = rhs.asConstant();
     if (l && r)
       return *r == 0 || (*l == INT64_MIN && *r == -1) ? DimAttr() : DimAttr::constant(lhs.getContext(), *l / *r);
+    // (h - 1) / 2 is 0 for an h of 0, too.
+    if (r && *r > 0 && isLess(DimAttr::constant(lhs.getContext(), -*r), lhs))
+      lhs = maxDims(lhs, DimAttr::constant(lhs.getContext(), 0));
     return isNotNegative(lhs) && isNotNegative(rhs) && r != 0 ? floorDivDims(lhs, rhs) : DimAttr();
   };
   if (!followIntegers(n, n.getElementType(0), divide))
@@ -94,9 +97,10 @@ static void importDiv(NodeImporter &n) {
 
 static void importMod(NodeImporter &n) {
   bool isFmod = n.getFlag("fmod", false);
-  auto modulo = [](DimAttr lhs, DimAttr rhs) -> DimAttr {
-    // As of a division, the sign of a negative divisor is not followed.
-    return isNotNegative(lhs) && isNotNegative(rhs) && rhs.asConstant() != 0 ? modDims(lhs, rhs) : DimAttr();
+  auto modulo = [isFmod](DimAttr lhs, DimAttr rhs) -> DimAttr {
+    // Expressions round down: the sign is that of the divisor, as that of the op is, but for fmod.
+    bool isAlike = !isFmod || isNotNegative(lhs);
+    return isAlike && isNotNegative(rhs) && rhs.asConstant() != 0 ? modDims(lhs, rhs) : DimAttr();
   };
   Type elementType = n.getElementType(0);
   if (followIntegers(n, elementType, modulo))
@@ -424,6 +428,8 @@ static void importCastTo(NodeImporter &n, Type elementType) {
   if (isString(elementType) || isString(elementOf(n.getTensor(0))))
     return n.setOutput(0, castStrings(n, n.getTensor(0), elementType));
   n.setOutput(0, castTo(n, n.getTensor(0), elementType, getCastRules(n)));
+  if (contents && contents->size() == 1 && elementType.isF32() && n.wantsOutput(0))
+    n.model.lookup(n.proto.output(0)).wholeNumber = contents->front();
 }
 
 static void importBitCast(NodeImporter &n) {

@@ -109,6 +109,32 @@ static DimAttr bindFloatCount(NodeImporter &n) {
   return n.bindSymbol(count, "(" + n.proto.input(1) + " - " + n.proto.input(0) + ") / " + n.proto.input(2));
 }
 
+/// The number of values of a range of f32 that are whole numbers, from sizes, as an expression; the call checks that
+/// f32 has them. Null for other floats.
+static DimAttr countWholeFloats(NodeImporter &n) {
+  Dims numbers;
+  for (unsigned index = 0; index < 3; ++index) {
+    DimAttr whole = n.getEntry(index).wholeNumber;
+    std::optional<SmallVector<double>> known = n.getConstantNumbers(index);
+    if (!whole && known && known->size() == 1 && std::abs((*known)[0]) <= INT32_MAX &&
+        (*known)[0] == std::trunc((*known)[0]))
+      whole = n.dim(int64_t((*known)[0]));
+    if (!whole)
+      return {};
+    numbers.push_back(whole);
+  }
+  std::optional<int64_t> step = numbers[2].asConstant();
+  if (!step || *step == 0)
+    return {};
+  DimAttr most = n.dim(1 << 24), zero = n.dim(0);
+  for (DimAttr number : {numbers[0], numbers[1]}) {
+    n.require(ConstraintKind::at_least, most, number);
+    n.require(ConstraintKind::at_least, most, subDims(zero, number));
+  }
+  DimAttr distance = *step > 0 ? subDims(numbers[1], numbers[0]) : subDims(numbers[0], numbers[1]);
+  return maxDims(ceilDivDims(distance, n.dim(std::abs(*step))), zero);
+}
+
 static void importRange(NodeImporter &n) {
   Type elementType = n.getTensorType(0).getElementType();
   for (unsigned i = 0; i < 3; ++i)
@@ -136,7 +162,9 @@ static void importRange(NodeImporter &n) {
   } else if (isa<FloatType>(elementType)) {
     auto first = n.getConstantNumbers(0), last = n.getConstantNumbers(1), by = n.getConstantNumbers(2);
     bool areKnown = first && last && by && first->size() == 1 && last->size() == 1 && by->size() == 1;
-    count = areKnown ? n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0])) : bindFloatCount(n);
+    count = areKnown ? n.dim(countFloats(n, (*first)[0], (*last)[0], (*by)[0])) : countWholeFloats(n);
+    if (!count)
+      count = bindFloatCount(n);
   } else {
     // max(0, ceil((limit - start) / delta)). The program computes the distance and the step, which are read back; a
     // distance that i64 does not hold wraps to below 0.

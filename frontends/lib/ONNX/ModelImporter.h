@@ -42,6 +42,8 @@ struct Entry {
   mlir::Block *block = nullptr;
   /// The elements of an integer tensor as expressions, in row-major order; bools are 0 and 1.
   std::optional<Dims> contents;
+  /// Of one float that a whole number was cast to: that, where the float's type has it. Else null.
+  DimAttr wholeNumber;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
   /// The elements of an initializer or constant, and its name in the model.
@@ -56,8 +58,8 @@ struct Entry {
   std::optional<int64_t> leastRank;
   /// With `leastRank`, the If that decides.
   const NodeProto *decidedBy = nullptr;
-  /// Of a bool that is one comparison: it is true where these are equal.
-  std::optional<std::pair<DimAttr, DimAttr>> equals;
+  /// Of a bool that is one comparison: it is true where these are equal. Else null.
+  std::pair<DimAttr, DimAttr> equals;
   /// Why an output that its op may leave out is not made; the first to read it fails.
   std::string unavailable;
 

@@ -42,10 +42,13 @@ func.func private @division() attributes {
 // CHECK-SAME:  f = #vx.dim<h - mod(h, 4) * 2>
 // CHECK-SAME:  g = #vx.dim<0>
 // CHECK-SAME:  i = #vx.dim<h + mod(h + 1, n)>
+// CHECK-SAME:  j = #vx.dim<ceildiv(h, 2) * 2>
+// CHECK-SAME:  k = #vx.dim<n * floordiv(h, 2) * 2>
 func.func private @remainders() attributes {
   a = #vx.dim<h + mod(4 - mod(h, 4), 4)>, b = #vx.dim<mod(3 * h + 8, 4)>, c = #vx.dim<n * h - n * mod(h, 4)>,
   d = #vx.dim<mod(mod(h, 12) + 18, 6)>, e = #vx.dim<floordiv(h * -1, 4)>, f = #vx.dim<h - 2 * mod(h, 4)>,
-  g = #vx.dim<max(0, mod(h, n) - n)>, i = #vx.dim<h + mod(h + 1, n)>}
+  g = #vx.dim<max(0, mod(h, n) - n)>, i = #vx.dim<h + mod(h + 1, n)>,
+  j = #vx.dim<h + mod(h, 2)>, k = #vx.dim<n * h - n * mod(h, 2)>}
 
 // -----
 

@@ -269,6 +269,11 @@ bool foldRemainder(MLIRContext *context, Polynomial &polynomial) {
         int64_t value;
         return !llvm::MulOverflow(term.second, scale, value) && addTo(folded, multiply(term.first), value);
       };
+      // Of half of the divisor both signs leave the same: h + mod(h, 2) is h + mod(-h, 2).
+      for (auto &[term, scale] : dividend)
+        if (auto found = term.empty() ? polynomial.end() : polynomial.find(multiply(term));
+            scale == *divisor - scale && found != polynomial.end() && found->second == coefficient * scale)
+          scale = -scale;
       // All of the dividend stands there too, but for its constant.
       auto isCancelled = [&](const std::pair<const Monomial, int64_t> &term) {
         return addProduct(term, coefficient) && (term.first.empty() || folded[multiply(term.first)] == 0);
