@@ -176,3 +176,18 @@ func.func @reads_what_is_stored_and_not_the_other(%x: tensor<3xf32>, %z: tensor<
   %dx, %dz = vx.gradient %a wrt(%x, %z : tensor<3xf32>, tensor<3xf32>) : tensor<3xf32>
   return %dz : tensor<3xf32>
 }
+
+// -----
+
+// The other way from the input to the value is not taken for all of it.
+func.func @through_an_optional(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %s = vx.sequence_construct %x : (tensor<3xf32>) -> !vx.sequence<tensor<3xf32>>
+  // expected-error @+1 {{'vx.optional' op has no gradient here: none passes through an optional}}
+  %o = vx.optional %s : !vx.sequence<tensor<3xf32>> -> !vx.optional<!vx.sequence<tensor<3xf32>>>
+  %v = vx.optional_value %o : !vx.optional<!vx.sequence<tensor<3xf32>>> -> !vx.sequence<tensor<3xf32>>
+  %zero = vx.constant dense<0> : tensor<i64>
+  %0 = vx.sequence_at %v, %zero : !vx.sequence<tensor<3xf32>> -> tensor<3xf32>
+  %y = vx.add %0, %x : tensor<3xf32>, tensor<3xf32>
+  %dx = vx.gradient %y wrt(%x : tensor<3xf32>) : tensor<3xf32>
+  return %dx : tensor<3xf32>
+}

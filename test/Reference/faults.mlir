@@ -30,6 +30,7 @@
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function at 2>&1 | FileCheck %s --match-full-lines --check-prefix=AT
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function erase_at 2>&1 | FileCheck %s --match-full-lines --check-prefix=ERASE-AT
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function erase 2>&1 | FileCheck %s --match-full-lines --check-prefix=ERASE
+// RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function no_sequence 2>&1 | FileCheck %s --match-full-lines --check-prefix=NO-SEQUENCE
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function strings 2>&1 | FileCheck %s --match-full-lines --check-prefix=STRINGS
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function sparse 2>&1 | FileCheck %s --match-full-lines --check-prefix=SPARSE
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function missing 2>&1 | FileCheck %s --match-full-lines --check-prefix=MISSING
@@ -281,3 +282,10 @@ func.func @unknown(%x: tensor<2xf32>) -> tensor<2xf32> {
     }
   }
 #-}
+
+// NO-SEQUENCE: vx-interpret: error: the optional holds none in '{{.*}}faults.mlir:[[@LINE+3]]:8'
+func.func @no_sequence() -> !vx.sequence<tensor<2xi64>> {
+  %o = vx.optional -> !vx.optional<!vx.sequence<tensor<2xi64>>>
+  %0 = vx.optional_value %o : !vx.optional<!vx.sequence<tensor<2xi64>>> -> !vx.sequence<tensor<2xi64>>
+  return %0 : !vx.sequence<tensor<2xi64>>
+}

@@ -7,6 +7,7 @@
 // RUN: vx-interpret %s --function growing_loop --print | FileCheck %s --check-prefix=LOOP
 // RUN: vx-interpret %s --function pool_by_turns --calls 2 --print | FileCheck %s --check-prefix=POOL
 // RUN: vx-interpret %s --function sequences --print | FileCheck %s --check-prefix=SEQUENCES
+// RUN: vx-interpret %s --function optionals --print | FileCheck %s --check-prefix=OPTIONALS
 
 vx.symbol "n" min = 1 max = 8
 vx.symbol data_dependent "k"
@@ -114,4 +115,27 @@ func.func @pool_by_turns() -> (tensor<2xi64>, tensor<12xi64>) {
   vx.variable_store %3, @pool : tensor<12xi64>
   %4 = vx.variable_load @part : tensor<2xi64>
   return %4, %2 : tensor<2xi64>, tensor<12xi64>
+}
+
+// OPTIONALS:      0: i64[]
+// OPTIONALS-NEXT: 1
+// OPTIONALS-NEXT: 1: i64[]
+// OPTIONALS-NEXT: 0
+// OPTIONALS-NEXT: 2: i64[]
+// OPTIONALS-NEXT: 1
+// OPTIONALS-NEXT: 3: sequence of 1
+// OPTIONALS-NEXT: 3[0]: i64[2]
+// OPTIONALS-NEXT: [1, 2]
+// OPTIONALS-NEXT: 4: none
+func.func @optionals() -> (tensor<i64>, tensor<i64>, tensor<i64>, !vx.sequence<tensor<2xi64>>, !vx.optional<!vx.sequence<tensor<2xi64>>>) {
+  %a = vx.constant dense<[1, 2]> : tensor<2xi64>
+  %s = vx.sequence_construct %a : (tensor<2xi64>) -> !vx.sequence<tensor<2xi64>>
+  %some = vx.optional %s : !vx.sequence<tensor<2xi64>> -> !vx.optional<!vx.sequence<tensor<2xi64>>>
+  %none = vx.optional -> !vx.optional<!vx.sequence<tensor<2xi64>>>
+  %tensor = vx.optional %a : tensor<2xi64> -> !vx.optional<tensor<2xi64>>
+  %0 = vx.sequence_length %some : !vx.optional<!vx.sequence<tensor<2xi64>>>
+  %1 = vx.sequence_length %none : !vx.optional<!vx.sequence<tensor<2xi64>>>
+  %2 = vx.sequence_length %tensor : !vx.optional<tensor<2xi64>>
+  %3 = vx.optional_value %some : !vx.optional<!vx.sequence<tensor<2xi64>>> -> !vx.sequence<tensor<2xi64>>
+  return %0, %1, %2, %3, %none : tensor<i64>, tensor<i64>, tensor<i64>, !vx.sequence<tensor<2xi64>>, !vx.optional<!vx.sequence<tensor<2xi64>>>
 }

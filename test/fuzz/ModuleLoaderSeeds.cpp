@@ -50,7 +50,8 @@ int main(int argc, char **argv) {
       lists.program("lists", 3, 1, 2,
                     block(instruction(Op::ListEmpty, {1}, VX_I32), instruction(Op::ListGet, {0, 0, 0, 1}),
                           instruction(Op::ListInsert, {1, 1, 0, 0, 1}), instruction(Op::ListErase, {0, 0, 0}),
-                          instruction(Op::ListSize, {2, 0}), instruction(Op::MoveObject, {0, 1})));
+                          instruction(Op::ListSize, {2, 0}), instruction(Op::MoveObject, {0, 1}),
+                          instruction(Op::NoList, {0}, VX_F32), instruction(Op::HasList, {2, 0})));
   program.results.push_back(listResult(1));
   write("lists.vxm", lists);
 

@@ -20,7 +20,7 @@ static Value single(const vx_argument_info &argument, Tensor tensor) {
 
 static Value fromFile(const vx_argument_info &argument, const std::string &path) {
   if (path.ends_with(".npy")) {
-    if (argument.kind == VX_SEQUENCE)
+    if (argument.kind == VX_SEQUENCE || argument.kind == VX_OPTIONAL_SEQUENCE)
       throw usageError("input '{}' is a sequence: want a .pb file, got '{}'", argument.name, path);
     return single(argument, readNpy(path, argument.element_type));
   }
@@ -103,6 +103,9 @@ vx::Value toRuntime(const Value &value) {
     elements.push_back(tensorToRuntime(tensor));
   if (value.kind == VX_SEQUENCE)
     return vx::Value::sequence(value.type, elements);
+  if (value.kind == VX_OPTIONAL_SEQUENCE)
+    return vx::Value::optionalSequence(value.type,
+                                       value.isNone ? vx::Value() : vx::Value::sequence(value.type, elements));
   return vx::Value::optional(value.type, elements.empty() ? vx::Value() : elements.front());
 }
 
@@ -124,6 +127,12 @@ Value fromRuntime(const vx::Value &value) {
   result.type = info.element_type;
   if (info.kind == VX_TENSOR) {
     result.tensors.push_back(tensorFromRuntime(value));
+    return result;
+  }
+  if (info.kind == VX_OPTIONAL_SEQUENCE) {
+    if (info.count > 0)
+      result.tensors = fromRuntime(value.element(0)).tensors;
+    result.isNone = info.count == 0;
     return result;
   }
   for (size_t i = 0; i < info.count; ++i)

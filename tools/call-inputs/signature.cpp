@@ -13,8 +13,10 @@ namespace vx::tools {
 
 std::string argumentText(const vx_argument_info &argument) {
   std::string text = fmt::format("{}: ", argument.name);
-  if (argument.kind != VX_TENSOR)
-    text += argument.kind == VX_SEQUENCE ? "sequence of " : "optional ";
+  if (argument.kind == VX_OPTIONAL || argument.kind == VX_OPTIONAL_SEQUENCE)
+    text += "optional ";
+  if (argument.kind == VX_SEQUENCE || argument.kind == VX_OPTIONAL_SEQUENCE)
+    text += "sequence of ";
   text += vx_element_type_name(argument.element_type);
   if (!argument.ranked)
     return text + " of any rank";

@@ -19,11 +19,12 @@ struct Tensor {
   std::vector<std::string> strings = {}; // in the place of bytes, of VX_STRING
 };
 
-// A tensor, or the elements of a sequence or optional.
+// A tensor, or the tensors of a sequence or optional.
 struct Value {
   vx_value_kind kind = VX_TENSOR;
   vx_element_type type = VX_ELEMENT_NONE;
   std::vector<Tensor> tensors; // one for a tensor
+  bool isNone = false;         // an optional sequence that holds none
 };
 
 // "f32" -> VX_F32; nothing for another text, that of strings included.

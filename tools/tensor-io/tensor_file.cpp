@@ -20,8 +20,8 @@ static constexpr struct {
              {13, VX_U64}, {16, VX_BF16},  {17, VX_F8E4M3FN}, {18, VX_F8E4M3FNUZ}, {19, VX_F8E5M2}, {20, VX_F8E5M2FNUZ},
              {21, VX_U4},  {22, VX_I4},    {23, VX_F4E2M1},   {24, VX_F8E8M0},     {25, VX_U2},     {26, VX_I2}};
 
-// SequenceProto and OptionalProto: their elements are tensors.
-static constexpr int ElementIsTensor = 1;
+// What SequenceProto and OptionalProto say of their elements.
+static constexpr int ElementIsTensor = 1, ElementIsSequence = 3;
 
 static void appendBytes(std::vector<uint8_t> &bytes, const void *data, size_t size) {
   const auto *from = static_cast<const uint8_t *>(data);
@@ -87,24 +87,31 @@ static Message parse(const std::string &path, std::span<const uint8_t> bytes, co
   return message;
 }
 
+static void addTensors(const std::string &path, const pb::SequenceProto &proto, std::vector<Tensor> &tensors) {
+  if (proto.elem_type() > ElementIsTensor)
+    throw fileError("{}: sequence '{}' has elements of kind {}, supported are tensors", path, proto.name(),
+                    proto.elem_type());
+  for (const pb::TensorProto &tensor : proto.tensor_values())
+    tensors.push_back(toTensor(path, tensor));
+}
+
 Value parseTensorFile(const std::string &path, std::span<const uint8_t> bytes, vx_value_kind kind) {
   Value value;
   value.kind = kind;
   if (kind == VX_TENSOR) {
     value.tensors.push_back(toTensor(path, parse<pb::TensorProto>(path, bytes, "TensorProto")));
   } else if (kind == VX_SEQUENCE) {
-    const auto proto = parse<pb::SequenceProto>(path, bytes, "SequenceProto");
-    if (proto.elem_type() > ElementIsTensor)
-      throw fileError("{}: sequence '{}' has elements of kind {}, supported are tensors", path, proto.name(),
-                      proto.elem_type());
-    for (const pb::TensorProto &tensor : proto.tensor_values())
-      value.tensors.push_back(toTensor(path, tensor));
+    addTensors(path, parse<pb::SequenceProto>(path, bytes, "SequenceProto"), value.tensors);
   } else {
     const auto proto = parse<pb::OptionalProto>(path, bytes, "OptionalProto");
-    if (proto.elem_type() > ElementIsTensor)
-      throw fileError("{}: optional '{}' has an element of kind {}, supported are tensors", path, proto.name(),
-                      proto.elem_type());
-    if (proto.has_tensor_value())
+    const int wanted = kind == VX_OPTIONAL ? ElementIsTensor : ElementIsSequence;
+    if (proto.elem_type() != 0 && proto.elem_type() != wanted) // 0: it holds none
+      throw fileError("{}: optional '{}' has an element of kind {}, want a {}", path, proto.name(), proto.elem_type(),
+                      kind == VX_OPTIONAL ? "tensor" : "sequence");
+    value.isNone = kind == VX_OPTIONAL_SEQUENCE && !proto.has_sequence_value();
+    if (kind == VX_OPTIONAL_SEQUENCE)
+      addTensors(path, proto.sequence_value(), value.tensors);
+    else if (proto.has_tensor_value())
       value.tensors.push_back(toTensor(path, proto.tensor_value()));
   }
   if (!value.tensors.empty())
@@ -128,6 +135,12 @@ static void fromTensor(const Tensor &tensor, pb::TensorProto &proto) {
     proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
 }
 
+static void fromTensors(const std::vector<Tensor> &tensors, pb::SequenceProto &proto) {
+  proto.set_elem_type(ElementIsTensor);
+  for (const Tensor &tensor : tensors)
+    fromTensor(tensor, *proto.add_tensor_values());
+}
+
 std::vector<uint8_t> formatTensorFile(const std::string &name, const Value &value) {
   std::string text;
   if (value.kind == VX_TENSOR) {
@@ -138,15 +151,15 @@ std::vector<uint8_t> formatTensorFile(const std::string &name, const Value &valu
   } else if (value.kind == VX_SEQUENCE) {
     pb::SequenceProto proto;
     proto.set_name(name);
-    proto.set_elem_type(ElementIsTensor);
-    for (const Tensor &tensor : value.tensors)
-      fromTensor(tensor, *proto.add_tensor_values());
+    fromTensors(value.tensors, proto);
     text = proto.SerializeAsString();
   } else {
     pb::OptionalProto proto;
     proto.set_name(name);
-    proto.set_elem_type(ElementIsTensor);
-    if (!value.tensors.empty())
+    proto.set_elem_type(value.kind == VX_OPTIONAL ? ElementIsTensor : ElementIsSequence);
+    if (value.kind == VX_OPTIONAL_SEQUENCE && !value.isNone)
+      fromTensors(value.tensors, *proto.mutable_sequence_value());
+    else if (!value.tensors.empty())
       fromTensor(value.tensors.front(), *proto.mutable_tensor_value());
     text = proto.SerializeAsString();
   }

@@ -31,6 +31,7 @@ CompiledCase compileCase(const CaseRequest &request, const std::string &model, c
       if (variant.starts_with(target + "="))
         variants.push_back(variant.c_str());
   }
+  const std::string dataFolder = request.folder.dataFolder();
   vxc_options options = {};
   options.struct_size = sizeof(options);
   options.targets = list.c_str();
@@ -38,7 +39,7 @@ CompiledCase compileCase(const CaseRequest &request, const std::string &model, c
   options.num_variants = variants.size();
   options.threads = 1; // the other processors have cases of their own
   options.stop_after = stopAfter;
-  options.data_folder = request.folder.path.c_str();
+  options.data_folder = dataFolder.c_str();
   options.user_data = &compiled.errors;
   options.on_message = [](void *data, vxc_severity severity, const char *message) {
     std::string &errors = *static_cast<std::string *>(data);

@@ -1,6 +1,7 @@
 #include "case_folder.h"
 
 #include "input_file.h"
+#include "tensor_file.h"
 #include "tool_error.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace vx::tools {
 namespace pb = vx::onnx;
 namespace fs = std::filesystem;
 
-static constexpr std::string_view SetPrefix = "test_data_set_";
+static constexpr std::string_view SetPrefix = "test_data_set_", ModelSuffix = ".onnx", OutputInfix = "_output_";
 
 // The number of "PREFIX12SUFFIX".
 static std::optional<size_t> numberIn(std::string_view name, std::string_view prefix, std::string_view suffix) {
@@ -40,8 +41,24 @@ static std::vector<fs::path> entriesOf(const fs::path &folder) {
   return entries;
 }
 
+bool CaseFolder::isModel() const { return path.ends_with(ModelSuffix); }
+std::string CaseFolder::dataFolder() const { return isModel() ? fs::path(path).parent_path().string() : path; }
+
+static std::string nameOf(std::string name) { return name.starts_with("test_") ? name.substr(5) : name; }
+
+// The file of an output of a model that has no folder.
+static std::string outputFile(const fs::path &model, int index) {
+  return fmt::format("{}{}{}.pb", fs::path(model).replace_extension().string(), OutputInfix, index);
+}
+
+// Without a slash at the end.
+static fs::path wholePath(const fs::path &folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 // A folder with a data set and without a model is a case too, one that cannot be read.
-static void addCases(const fs::path &folder, std::vector<CaseFolder> &cases) {
+static void addCases(const fs::path &folder, const std::string &set, std::vector<CaseFolder> &cases) {
   bool isCase = false;
   std::vector<fs::path> folders;
   for (const fs::path &entry : entriesOf(folder)) {
@@ -52,24 +69,23 @@ static void addCases(const fs::path &folder, std::vector<CaseFolder> &cases) {
       isCase = true;
     else if (isFolder)
       folders.push_back(entry);
+    else if (entry.extension() == ModelSuffix && fs::exists(outputFile(entry, 0), error))
+      cases.push_back({nameOf(entry.stem().string()), fs::absolute(entry).lexically_normal().string(), set});
   }
   if (!isCase) {
     for (const fs::path &below : folders)
-      addCases(below, cases);
+      addCases(below, set, cases);
     return;
   }
-  fs::path path = fs::absolute(folder).lexically_normal();
-  if (!path.has_filename())
-    path = path.parent_path();
-  const std::string name = path.filename().string();
-  cases.push_back({name.starts_with("test_") ? name.substr(5) : name, path.string()});
+  const fs::path path = wholePath(folder);
+  cases.push_back({nameOf(path.filename().string()), path.string(), set});
 }
 
 std::vector<CaseFolder> findCases(const std::vector<std::string> &folders) {
   std::vector<CaseFolder> cases;
   for (const std::string &folder : folders) {
     const size_t before = cases.size();
-    addCases(folder, cases);
+    addCases(folder, wholePath(folder).filename().string(), cases);
     if (cases.size() == before)
       throw fileError("'{}' has no case: want a folder with model.onnx and {}0", folder, SetPrefix);
   }
@@ -83,11 +99,16 @@ std::vector<CaseFolder> findCases(const std::vector<std::string> &folders) {
   return cases;
 }
 
-CaseData::CaseData(const std::string &path) {
-  const std::string file = path + "/model.onnx";
+CaseData::CaseData(const CaseFolder &folder) {
+  const std::string &path = folder.path;
+  const std::string file = folder.isModel() ? path : path + "/model.onnx";
   const std::vector<uint8_t> bytes = readFile(file);
   if (bytes.size() > INT_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     throw fileError("{}: not a ModelProto of ONNX", file);
+  if (folder.isModel()) {
+    makeSet(path);
+    return;
+  }
   std::vector<std::pair<size_t, fs::path>> found;
   for (const fs::path &entry : entriesOf(path))
     if (const std::optional<size_t> number = numberIn(entry.filename().string(), SetPrefix, ""))
@@ -102,32 +123,75 @@ CaseData::CaseData(const std::string &path) {
     throw fileError("{}: no data, want a folder {}0", path, SetPrefix);
 }
 
-// File K is of the K-th input. Inputs that have initializers come last, and may have no file.
-void CaseData::findFiles(Set &set, const std::string &path) const {
-  auto fileOf = [&](std::string_view kind, int index) {
-    std::string file = fmt::format("{}/{}_{}.pb", path, kind, index);
-    std::error_code error;
-    return fs::exists(file, error) ? file : std::string();
-  };
-  auto missing = [&](std::string_view kind, int index, const std::string &name) {
-    return fileError("{}/{}_{}.pb is missing, the value of {} '{}'", path, kind, index, kind, name);
-  };
-  std::set<std::string> initializers;
-  for (const pb::TensorProto &tensor : graph().initializer())
-    initializers.insert(tensor.name());
-  for (int i = 0; i < graph().input_size(); ++i) {
-    const std::string &name = graph().input(i).name();
-    const std::string file = fileOf("input", i);
-    if (!file.empty())
-      set.inputs[name] = file;
-    else if (!initializers.contains(name))
-      throw missing("input", i, name);
+static std::set<std::string> initializersOf(const pb::GraphProto &graph) {
+  std::set<std::string> names;
+  for (const pb::TensorProto &tensor : graph.initializer())
+    names.insert(tensor.name());
+  return names;
+}
+
+static ToolError missing(const std::string &file, std::string_view kind, const std::string &name) {
+  return fileError("{} is missing, the value of {} '{}'", file, kind, name);
+}
+
+// ONNX's light models come with outputs alone: they are what the model gives where element i of n is i / n.
+void CaseData::makeSet(const std::string &path) {
+  Set &set = dataSets.emplace_back();
+  set.name = std::string(SetPrefix) + "0";
+  const std::set<std::string> initializers = initializersOf(graph());
+  for (const pb::ValueInfoProto &input : graph().input()) {
+    if (initializers.contains(input.name()))
+      continue;
+    const pb::TypeProto::Tensor &type = input.type().tensor_type();
+    if (!input.type().has_tensor_type() || type.elem_type() != pb::TensorProto::FLOAT)
+      throw fileError("{}: input '{}' has no file, and only tensors of f32 are made", path, input.name());
+    Tensor tensor{VX_F32, {}, {}};
+    for (const pb::TensorShapeProto::Dimension &dim : type.shape().dim())
+      tensor.dims.push_back(dim.has_dim_value() ? dim.dim_value() : 1);
+    const std::optional<uint64_t> count = elementCount(tensor.type, tensor.dims);
+    if (!count || *count > INT_MAX)
+      throw fileError("{}: input '{}' is too large to be made, {}", path, input.name(),
+                      typeText(tensor.type, tensor.dims));
+    tensor.bytes.resize(*count * sizeof(float));
+    for (uint64_t i = 0; i < *count; ++i)
+      setElement(tensor, i, static_cast<double>(i) / static_cast<double>(*count));
+    set.made[input.name()] = std::move(tensor);
   }
   for (int i = 0; i < graph().output_size(); ++i) {
-    const std::string &name = graph().output(i).name();
-    set.outputs[name] = fileOf("output", i);
-    if (set.outputs[name].empty())
-      throw missing("output", i, name);
+    const std::string file = outputFile(path, i), &name = graph().output(i).name();
+    std::error_code error;
+    if (!fs::exists(file, error))
+      throw missing(file, "output", name);
+    set.outputs[name] = file;
+  }
+}
+
+std::optional<Value> CaseData::Set::input(const std::string &value, vx_value_kind kind) const {
+  if (const auto file = inputs.find(value); file != inputs.end())
+    return readTensorFile(file->second, kind);
+  const auto found = made.find(value);
+  if (found == made.end())
+    return std::nullopt;
+  return Value{VX_TENSOR, found->second.type, {found->second}};
+}
+
+// File K is of the K-th input. Inputs that have initializers come last, and may have no file.
+void CaseData::findFiles(Set &set, const std::string &path) const {
+  auto fileOf = [&](std::string_view kind, int index) { return fmt::format("{}/{}_{}.pb", path, kind, index); };
+  std::error_code error;
+  const std::set<std::string> initializers = initializersOf(graph());
+  for (int i = 0; i < graph().input_size(); ++i) {
+    const std::string file = fileOf("input", i), &name = graph().input(i).name();
+    if (fs::exists(file, error))
+      set.inputs[name] = file;
+    else if (!initializers.contains(name))
+      throw missing(file, "input", name);
+  }
+  for (int i = 0; i < graph().output_size(); ++i) {
+    const std::string file = fileOf("output", i), &name = graph().output(i).name();
+    if (!fs::exists(file, error))
+      throw missing(file, "output", name);
+    set.outputs[name] = file;
   }
 }
 
@@ -182,12 +246,22 @@ static bool isList(const pb::TypeProto::Tensor &tensor) {
          (tensor.elem_type() == pb::TensorProto::INT64 || tensor.elem_type() == pb::TensorProto::INT32);
 }
 
+// What GatherND takes places of: their last size decides the rank of what it gives.
+static std::set<std::string> placesOf(const pb::GraphProto &graph) {
+  std::set<std::string> names;
+  for (const pb::NodeProto &node : graph.node())
+    if (node.op_type() == "GatherND" && node.input_size() > 1)
+      names.insert(node.input(1));
+  return names;
+}
+
 std::string CaseData::modelFor(Mode mode) const {
   pb::ModelProto changed = model;
   pb::GraphProto &graph = *changed.mutable_graph();
   if (mode == Mode::Constant)
     makeConstants(graph, constants(), dataSets.front());
   if (mode != Mode::Static) {
+    const std::set<std::string> places = placesOf(graph);
     graph.clear_value_info();
     for (pb::ValueInfoProto &output : *graph.mutable_output())
       if (output.type().has_tensor_type())
@@ -196,7 +270,8 @@ std::string CaseData::modelFor(Mode mode) const {
       if (!input.type().has_tensor_type() || isList(input.type().tensor_type()))
         continue;
       pb::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-      for (int i = 0; i < shape.dim_size(); ++i)
+      const int kept = places.contains(input.name()) ? 1 : 0;
+      for (int i = 0; i < shape.dim_size() - kept; ++i)
         if (shape.dim(i).dim_value() != 1)
           shape.mutable_dim(i)->set_dim_param(fmt::format("{}_{}", input.name(), i));
     }
@@ -211,7 +286,7 @@ vx_value_kind CaseData::kindOf(const pb::ValueInfoProto &value) {
   case pb::TypeProto::kSequenceType:
     return VX_SEQUENCE;
   case pb::TypeProto::kOptionalType:
-    return VX_OPTIONAL;
+    return value.type().optional_type().elem_type().has_sequence_type() ? VX_OPTIONAL_SEQUENCE : VX_OPTIONAL;
   default:
     throw fileError("value '{}' has no type of those that files hold: a tensor, a sequence or an optional",
                     value.name());

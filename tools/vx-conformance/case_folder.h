@@ -1,4 +1,5 @@
-// Folders laid out as ONNX's backend tests: NAME/model.onnx and NAME/test_data_set_N/{input,output}_K.pb.
+// Folders laid out as ONNX's backend tests: NAME/model.onnx and NAME/test_data_set_N/{input,output}_K.pb, or NAME.onnx
+// and NAME_output_K.pb, whose inputs are made.
 #ifndef VX_TOOLS_CASE_FOLDER_H
 #define VX_TOOLS_CASE_FOLDER_H
 
@@ -7,6 +8,7 @@
 #include "tensor.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,8 +16,13 @@
 namespace vx::tools {
 
 struct CaseFolder {
-  std::string name; // the folder's, without "test_" in front
-  std::string path;
+  std::string name;     // the folder's, without "test_" in front, or the model's
+  std::string path;     // the folder, or the model
+  std::string set = {}; // the folder that it was found in, of those that were searched
+
+  bool isModel() const;
+  // What external data of the model lies in.
+  std::string dataFolder() const;
 };
 
 // The cases in folders of any depth, a folder that is one itself included, by their names. Throws a ToolError: exit 3
@@ -28,10 +35,14 @@ public:
   struct Set {
     std::string name;                                   // "test_data_set_0"
     std::map<std::string, std::string> inputs, outputs; // files by the names of the model's values
+    std::map<std::string, Tensor> made;                 // inputs that have no files
+
+    // Nothing where the set says nothing of the input. Throws a ToolError (exit 3) for a file that cannot be read.
+    std::optional<Value> input(const std::string &name, vx_value_kind kind) const;
   };
 
   // Throws a ToolError (exit 3) that names the file which is missing or no model.
-  explicit CaseData(const std::string &path);
+  explicit CaseData(const CaseFolder &folder);
 
   // In the order of their numbers: at least one, with a file of each input that has no initializer, and of each output.
   const std::vector<Set> &sets() const { return dataSets; }
@@ -51,6 +62,7 @@ public:
 
 private:
   void findFiles(Set &set, const std::string &path) const;
+  void makeSet(const std::string &model);
 
   onnx::ModelProto model;
   std::vector<Set> dataSets;

@@ -3,10 +3,10 @@
 #include "call_inputs.h"
 #include "case_compiler.h"
 #include "command_line.h"
+#include "drawn_values.h"
 #include "expected_outputs.h"
 #include "packed_cases.h"
 #include "signature.h"
-#include "tensor_file.h"
 
 #include <chrono>
 #include <map>
@@ -54,25 +54,46 @@ static Stopped failure(const vx::Error &error) {
   }
 }
 
+using Outputs = std::map<std::string, Value>;
+
 static std::optional<Stopped> runSet(vx::Call &call, const vx_function_info &function, const CaseData::Set &set,
-                                     const ExpectedOutputs &expected) {
-  std::map<std::string, Value> outputs;
+                                     const ExpectedOutputs &expected, Outputs &outputs) {
+  outputs.clear();
   std::vector<vx::Value> given;
   for (size_t i = 0; i < function.input_count; ++i) {
     const vx_argument_info &argument = function.inputs[i];
-    const auto file = set.inputs.find(argument.name);
-    if (file == set.inputs.end())
+    std::optional<Value> value = set.input(argument.name, argument.kind);
+    if (!value)
       return Stopped{Outcome::RunFailure,
                      fmt::format("the module has an input '{}', the model has none", argument.name)};
-    Value value = readTensorFile(file->second, argument.kind);
-    if (value.tensors.empty()) // the file does not say of what there is none
-      value.type = argument.element_type;
-    given.push_back(toRuntime(value));
+    if (value->tensors.empty()) // the file does not say of what there is none
+      value->type = argument.element_type;
+    given.push_back(toRuntime(*value));
   }
   const std::vector<vx::Value> results = call.run(given);
   for (size_t i = 0; i < results.size(); ++i)
     outputs.emplace(function.outputs[i].name, fromRuntime(results[i]));
   if (std::optional<std::string> difference = expected.difference(set, outputs))
+    return Stopped{Outcome::Wrong, *difference};
+  return std::nullopt;
+}
+
+// Of a graph that draws numbers: many calls, and some of a second instance, say whether it draws what it should.
+static std::optional<Stopped> runDraws(const std::vector<vx::Instance> &instances, const vx_function_info &function,
+                                       const CaseData &data, const CaseData::Set &set,
+                                       const ExpectedOutputs &expected) {
+  DrawnValues drawn(data, set);
+  for (size_t i = 0; i < instances.size(); ++i) {
+    vx::Call call(instances[i], function);
+    for (size_t number = 0; number < (i == 0 ? DrawnValues::calls : DrawnValues::callsAgain); ++number) {
+      Outputs outputs;
+      if (std::optional<Stopped> stopped = runSet(call, function, set, expected, outputs))
+        return stopped;
+      if (std::optional<std::string> difference = drawn.add(i, number, outputs))
+        return Stopped{Outcome::Wrong, *difference};
+    }
+  }
+  if (std::optional<std::string> difference = drawn.difference())
     return Stopped{Outcome::Wrong, *difference};
   return std::nullopt;
 }
@@ -91,7 +112,12 @@ static std::optional<Stopped> runOn(const std::string &target, const CompiledCas
   const vx_function_info &function = findFunction(module, "");
   vx::Call call(instance, function);
   for (const CaseData::Set &set : data.sets()) {
-    if (std::optional<Stopped> stopped = runSet(call, function, set, expected)) {
+    std::optional<Stopped> stopped;
+    if (Outputs outputs; expected.areDrawn())
+      stopped = runDraws({vx::Instance(module, options), vx::Instance(module, options)}, function, data, set, expected);
+    else
+      stopped = runSet(call, function, set, expected, outputs);
+    if (stopped) {
       if (data.sets().size() > 1)
         stopped->message = set.name + ": " + stopped->message;
       return stopped;
@@ -135,7 +161,7 @@ static void finish(const CaseRequest &request, const std::vector<std::string> &t
 }
 
 static void compileAndFinish(const CaseRequest &request, const std::function<void(const TargetOutcome &)> &tell) {
-  const CaseData data(request.folder.path);
+  const CaseData data(request.folder);
   Clock::time_point begin = Clock::now();
   if (request.isPacked) {
     for (const std::string &target : request.targets) {

@@ -10,11 +10,12 @@
 namespace vx::tools {
 
 struct CoveredCase {
-  std::string name, op;
+  std::string name, op, set;
   bool hasConstants; // another model as Mode::Constant than as Mode::Dynamic
 };
 
-// Markdown: a row for each op, with how many of its cases pass in each mode on each target.
+// Markdown: a row for each set and each op, with how many of its cases pass in each mode on each target of which the
+// list has something.
 std::string coveragePage(const std::vector<CoveredCase> &cases, const ExpectedList &list,
                          const std::vector<std::string> &targets, const std::vector<Mode> &modes);
 

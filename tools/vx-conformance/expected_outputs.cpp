@@ -1,5 +1,6 @@
 #include "expected_outputs.h"
 
+#include "drawn_values.h"
 #include "lossy_image.h"
 #include "output_comparison.h"
 #include "tensor_file.h"
@@ -10,10 +11,6 @@
 namespace vx::tools {
 
 namespace pb = vx::onnx;
-
-// Ops that draw numbers, which no other implementation draws alike. The files hold what NumPy drew.
-static constexpr std::string_view RandomOps[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
-                                                 "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
 
 namespace {
 
@@ -54,10 +51,9 @@ static const std::vector<TextValue> &textValues() {
   return values;
 }
 
-ExpectedOutputs::ExpectedOutputs(const CaseData &data, std::string name) : data(data), name(std::move(name)) {
+ExpectedOutputs::ExpectedOutputs(const CaseData &data, std::string name)
+    : data(data), name(std::move(name)), isDrawn(DrawnValues::draws(data)) {
   const std::set<std::string> ops = data.ops();
-  isRandom = std::any_of(std::begin(RandomOps), std::end(RandomOps),
-                         [&](std::string_view op) { return ops.contains(std::string(op)); });
   if (ops.contains("Dropout") && data.graph().node_size() == 1)
     dropout = &data.graph().node(0);
   if (ops.contains("ImageDecoder") && data.graph().node_size() == 1)
@@ -67,10 +63,9 @@ ExpectedOutputs::ExpectedOutputs(const CaseData &data, std::string name) : data(
 // What the node drops of, and how much, where it trains. Its inputs may be constants of the model, so the files say it.
 std::optional<ExpectedOutputs::Drops> ExpectedOutputs::drops(const CaseData::Set &set) const {
   auto input = [&](int index) -> std::optional<Tensor> {
-    const auto file = index < dropout->input_size() ? set.inputs.find(dropout->input(index)) : set.inputs.end();
-    if (file == set.inputs.end())
-      return std::nullopt;
-    return readTensorFile(file->second, VX_TENSOR).tensors.front();
+    std::optional<Value> value =
+        index < dropout->input_size() ? set.input(dropout->input(index), VX_TENSOR) : std::nullopt;
+    return value ? std::optional(std::move(value->tensors.front())) : std::nullopt;
   };
   auto scalar = [&](int index, double otherwise) {
     const std::optional<Tensor> tensor = input(index);
@@ -83,9 +78,9 @@ std::optional<ExpectedOutputs::Drops> ExpectedOutputs::drops(const CaseData::Set
 }
 
 bool ExpectedOutputs::readsLossyImage(const CaseData::Set &set) const {
-  const auto file =
-      imageDecoder && imageDecoder->input_size() ? set.inputs.find(imageDecoder->input(0)) : set.inputs.end();
-  return file != set.inputs.end() && isLossyImage(readTensorFile(file->second, VX_TENSOR).tensors.front().bytes);
+  const std::optional<Value> file =
+      imageDecoder && imageDecoder->input_size() ? set.input(imageDecoder->input(0), VX_TENSOR) : std::nullopt;
+  return file && isLossyImage(file->tensors.front().bytes);
 }
 
 std::optional<std::string> ExpectedOutputs::difference(const CaseData::Set &set,
@@ -103,7 +98,7 @@ std::optional<std::string> ExpectedOutputs::difference(const CaseData::Set &set,
         for (size_t i = 0; i < value.elements.size(); ++i)
           setElement(want.tensors.front(), i, value.elements[i]);
     std::optional<std::string> difference;
-    if (isRandom)
+    if (isDrawn) // the files hold what NumPy once drew
       difference = typeDifference(found->second, want);
     else if (dropped)
       difference = dropoutDifference(found->second, want, dropped->input, dropped->ratio);

@@ -16,9 +16,11 @@ public:
   // Borrows `data`, of the case `name`.
   ExpectedOutputs(const CaseData &data, std::string name);
 
-  // What differs first between `got` and the outputs of a set, by their names; nothing when all are right. Throws a
-  // ToolError (exit 3) for a file that cannot be read.
+  // What differs first, of drawn values types and sizes alone, between `got` and the outputs of a set, by their names;
+  // nothing when all are right. Throws a ToolError (exit 3) for a file that cannot be read.
   std::optional<std::string> difference(const CaseData::Set &set, const std::map<std::string, Value> &got) const;
+
+  bool areDrawn() const { return isDrawn; }
 
 private:
   struct Drops {
@@ -30,7 +32,7 @@ private:
 
   const CaseData &data;
   const std::string name;
-  bool isRandom = false; // an op draws numbers
+  const bool isDrawn; // an op draws numbers: DrawnValues says more
   // The one node of the graph.
   const onnx::NodeProto *dropout = nullptr, *imageDecoder = nullptr;
 };

@@ -73,9 +73,12 @@ static std::optional<std::string> tensorDifference(const Tensor &got, const Tens
 
 template <typename Compare>
 static std::optional<std::string> valueDifference(const Value &got, const Value &want, Compare compare) {
-  static constexpr std::string_view kinds[] = {"a tensor", "a sequence", "an optional"};
+  static constexpr std::string_view kinds[] = {"a tensor", "a sequence", "an optional", "an optional sequence"};
   if (got.kind != want.kind)
     return fmt::format("got {}, want {}", kinds[got.kind], kinds[want.kind]);
+  if (got.isNone != want.isNone)
+    return fmt::format("got {}, want {}", got.isNone ? "none" : kinds[VX_SEQUENCE],
+                       want.isNone ? "none" : kinds[VX_SEQUENCE]);
   if (got.tensors.size() != want.tensors.size())
     return fmt::format("got {} elements, want {}", got.tensors.size(), want.tensors.size());
   for (size_t i = 0; i < want.tensors.size(); ++i)

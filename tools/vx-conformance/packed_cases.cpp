@@ -2,6 +2,7 @@
 
 #include "input_file.h"
 #include "output_file.h"
+#include "tensor_file.h"
 #include "tool_error.h"
 
 #include <filesystem>
@@ -14,6 +15,21 @@ static std::string fileOf(const std::string &folder, Mode mode, const std::strin
   return fmt::format("{}/{}.{}.{}", folder, modeName(mode), target, kind);
 }
 
+// A model without a folder gets one, and its inputs are in files there.
+static void packModel(const CaseFolder &model, const fs::path &packed) {
+  const CaseData data(model);
+  const CaseData::Set &set = data.sets().front();
+  fs::copy(model.path, packed / "model.onnx");
+  const fs::path folder = packed / set.name;
+  fs::create_directory(folder);
+  for (int i = 0; i < data.graph().input_size(); ++i)
+    if (const auto made = set.made.find(data.graph().input(i).name()); made != set.made.end())
+      writeFile(folder / fmt::format("input_{}.pb", i),
+                formatTensorFile(made->first, Value{VX_TENSOR, made->second.type, {made->second}}));
+  for (int i = 0; i < data.graph().output_size(); ++i)
+    fs::copy(set.outputs.at(data.graph().output(i).name()), folder / fmt::format("output_{}.pb", i));
+}
+
 void packCases(const std::vector<CaseFolder> &cases, const std::string &folder) try {
   fs::create_directories(folder);
   if (!fs::is_empty(folder))
@@ -21,6 +37,10 @@ void packCases(const std::vector<CaseFolder> &cases, const std::string &folder) 
   for (const CaseFolder &one : cases) {
     const fs::path packed = fs::path(folder) / one.name;
     fs::create_directory(packed);
+    if (one.isModel()) {
+      packModel(one, packed);
+      continue;
+    }
     // What belongs to a case: not what an earlier run has packed beside it.
     for (const fs::directory_entry &entry : fs::directory_iterator(one.path))
       if (entry.is_directory() || (entry.path().extension() != ".vxm" && entry.path().extension() != ".unsupported"))

@@ -28,6 +28,7 @@ Examples:
   Cases:    vx-conformance onnx/backend/test/data/node --target=cpu,vulkan --mode=static,dynamic,constant
             vx-conformance onnx/backend/test/data/node --target=cpu --filter 'reduce_*,argm*'
             vx-conformance onnx/backend/test/data/node --target=vulkan --part=0/8
+            vx-conformance onnx/backend/test/data/light --target=cpu --filter '!*vgg19'
   Targets:  vx-conformance cases --target=cpu --cpu=x86-64-v3
   Work:     vx-conformance cases --target=cpu --jobs 4 --timeout=10
   Machines: vx-conformance cases --target=cuda --compile-only packed
@@ -98,7 +99,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   CLI::App app(
       "Runs folders laid out as the backend tests of ONNX, model.onnx and test_data_set_N/{input,output}_K.pb.");
   app.add_option("folders", options.folders, "Folders of cases, at any depth");
-  app.add_option("--filter", options.filter, "Names between commas, with '*', '?' and '[a-z]', without 'test_'")
+  app.add_option("--filter", options.filter,
+                 "Names between commas, with '*', '?' and '[a-z]', without 'test_'; '!' in front leaves them out")
       ->group("Cases");
   app.add_option("--part", options.part, "K/N: every N-th case, from the K-th on")->group("Cases");
   app.add_option(
@@ -186,11 +188,18 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   return true;
 }
 
+// Of the patterns with and without '!' in front the last one that the name fits says it; without one, the first.
 static bool isChosen(const std::string &name, const std::vector<std::string> &patterns) {
-  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const std::string &pattern) {
-           const char *text = pattern.c_str() + (pattern.starts_with("test_") ? 5 : 0);
-           return ::fnmatch(text, name.c_str(), 0) == 0;
-         });
+  auto leavesOut = [](const std::string &pattern) { return pattern.starts_with('!'); };
+  bool chosen = patterns.empty() || leavesOut(patterns.front());
+  for (const std::string &pattern : patterns) {
+    std::string_view text = std::string_view(pattern).substr(leavesOut(pattern));
+    if (text.starts_with("test_"))
+      text.remove_prefix(5);
+    if (::fnmatch(std::string(text).c_str(), name.c_str(), 0) == 0)
+      chosen = !leavesOut(pattern);
+  }
+  return chosen;
 }
 
 // The op that a case is about: the one in its graph beside constants, or that of the case that it is the body of as a
@@ -215,7 +224,7 @@ static std::vector<Case> describe(const std::vector<CaseFolder> &folders) {
     Case &one = cases.emplace_back();
     one.folder = folder;
     try {
-      const CaseData data(folder.path);
+      const CaseData data(folder);
       one.op = ops[folder.name] = opOf(data.ops(), folder.name, ops);
       one.hasConstants = !data.constants().empty();
     } catch (const ToolError &) {
@@ -383,7 +392,7 @@ static void checkEntries(const Options &options, const std::vector<CaseFolder> &
 static std::vector<CoveredCase> coveredCases(const std::vector<Case> &cases) {
   std::vector<CoveredCase> covered;
   for (const Case &one : cases)
-    covered.push_back({one.folder.name, one.op, one.hasConstants});
+    covered.push_back({one.folder.name, one.op, one.folder.set, one.hasConstants});
   return covered;
 }
 

@@ -40,7 +40,10 @@ static std::string join(const Json &list, const char *separator) {
 
 static std::string typeText(const Json &argument) {
   const std::string kind = argument.value("kind", "tensor");
-  std::string text = kind == "tensor" ? "" : kind == "sequence" ? "sequence of " : "optional ";
+  static const std::map<std::string, std::string> words = {
+      {"sequence", "sequence of "}, {"optional", "optional "}, {"optional_sequence", "optional sequence of "}};
+  const auto word = words.find(kind);
+  std::string text = word == words.end() ? "" : word->second;
   text += argument.value("type", "");
   if (!argument.contains("dims"))
     return text + " of any rank";

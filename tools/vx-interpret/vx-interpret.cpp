@@ -75,7 +75,12 @@ static void printOutputs(mlir::func::FuncOp function, const std::vector<vx::refe
         printText(tensorText(toTensor(*tensor), PrintLimit));
       continue;
     }
-    const auto &sequence = std::get<vx::reference::HostSequence>(values[i]);
+    const auto *optional = std::get_if<vx::reference::HostOptionalSequence>(&values[i]);
+    if (optional && !*optional) {
+      printOut("{}: none\n", name);
+      continue;
+    }
+    const auto &sequence = optional ? **optional : std::get<vx::reference::HostSequence>(values[i]);
     printOut("{}: sequence of {}\n", name, sequence.size());
     for (size_t j = 0; j < sequence.size(); ++j) {
       printOut("{}[{}]: {}\n", name, j, sequence[j].describe());

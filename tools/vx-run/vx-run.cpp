@@ -244,7 +244,8 @@ static std::vector<OutputFile> outputFiles(const vx_function_info &function, con
     const bool isDevice = path.rfind("/dev/", 0) == 0;
     if (!npy && !pb && !isDevice)
       throw usageError("output '{}': want a file that ends with .npy or .pb, got '{}'", name, path);
-    if (function.outputs[index].kind == VX_SEQUENCE && !pb)
+    const vx_value_kind kind = function.outputs[index].kind;
+    if ((kind == VX_SEQUENCE || kind == VX_OPTIONAL_SEQUENCE) && !pb)
       throw usageError("output '{}' is a sequence: want a .pb file, got '{}'", name, path);
     files.push_back({index, path, !pb});
   }
@@ -254,7 +255,11 @@ static std::vector<OutputFile> outputFiles(const vx_function_info &function, con
 static std::string valueText(const Value &value) {
   if (value.kind == VX_TENSOR)
     return typeText(value.type, value.tensors.front().dims);
-  std::string text = value.kind == VX_SEQUENCE ? "sequence of " : "optional of ";
+  if (value.isNone)
+    return fmt::format("optional sequence of {}, none", vx_element_type_name(value.type));
+  std::string text = value.kind == VX_SEQUENCE   ? "sequence of "
+                     : value.kind == VX_OPTIONAL ? "optional of "
+                                                 : "optional sequence of ";
   text += fmt::format("{} {}", value.tensors.size(), vx_element_type_name(value.type));
   return text + (value.tensors.size() == 1 ? " tensor" : " tensors");
 }
@@ -274,7 +279,7 @@ static void printOutputs(const vx_function_info &function, const std::vector<Val
 }
 
 static Json outputJson(const vx_function_info &function, const std::vector<Value> &outputs, bool elements) {
-  static const char *const kinds[] = {"tensor", "sequence", "optional"};
+  static const char *const kinds[] = {"tensor", "sequence", "optional", "optional_sequence"};
   Json list = Json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value &value = outputs[i];
@@ -291,7 +296,7 @@ static Json outputJson(const vx_function_info &function, const std::vector<Value
       Json items = Json::array();
       for (const Tensor &tensor : value.tensors)
         describe(items.emplace_back(Json::object()), tensor);
-      entry["elements"] = std::move(items);
+      entry["elements"] = value.isNone ? Json() : std::move(items);
     }
     list.push_back(std::move(entry));
   }

@@ -205,7 +205,8 @@ std::unique_ptr<format::ValueTypeT> encodeType(Type type, ArrayAttr symbols,
   auto result = std::make_unique<format::ValueTypeT>();
   if (auto optional = dyn_cast<OptionalType>(type)) {
     result = encodeType(optional.getValueType(), symbols, unknownSize);
-    result->kind = format::ValueKind::Optional;
+    result->kind =
+        isa<SequenceType>(optional.getValueType()) ? format::ValueKind::OptionalSequence : format::ValueKind::Optional;
     return result;
   }
   TensorType tensor;

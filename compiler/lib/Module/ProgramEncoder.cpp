@@ -418,6 +418,10 @@ private:
         .Case<vxrt::ListEmptyOp>([&](auto empty) {
           emit(block, Op::ListEmpty, {value()}, static_cast<int64_t>(getElementType(empty.getElementType())));
         })
+        .Case<vxrt::NoListOp>([&](auto none) {
+          emit(block, Op::NoList, {value()}, static_cast<int64_t>(getElementType(none.getElementType())));
+        })
+        .Case<vxrt::HasListOp>([&](auto has) { emit(block, Op::HasList, {value(), registerOf(has.getList())}); })
         .Case<vxrt::ListInsertOp>([&](auto insert) {
           std::vector<uint32_t> operands = {value(), registerOf(insert.getList()), registerOf(insert.getPosition()),
                                             registerOf(insert.getBuffer())};

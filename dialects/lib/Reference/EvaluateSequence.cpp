@@ -21,6 +21,18 @@ static llvm::Expected<HostValue> evaluateSequence(Operation *op, llvm::ArrayRef<
       result.push_back(std::get<HostTensor>(operand));
     return result;
   }
+  if (const auto *optional = operands.empty() ? nullptr : std::get_if<HostOptionalSequence>(&operands[0])) {
+    if (llvm::isa<SequenceLengthOp>(op))
+      return HostTensor::scalar(static_cast<int64_t>(optional->has_value()));
+    if (!*optional) // optional_value
+      return callError(op, "the optional holds none");
+    return **optional;
+  }
+  if (auto optional = llvm::dyn_cast<OptionalOp>(op)) {
+    if (llvm::isa<SequenceType>(optional.getResult().getType().getValueType()))
+      return operands.empty() ? HostOptionalSequence() : HostOptionalSequence(std::get<HostSequence>(operands[0]));
+    return operands.empty() ? HostSequence() : HostSequence{std::get<HostTensor>(operands[0])};
+  }
   HostSequence sequence = std::get<HostSequence>(operands[0]);
   auto length = static_cast<int64_t>(sequence.size());
   if (llvm::isa<SequenceLengthOp>(op))
@@ -69,6 +81,8 @@ void addSequenceEvaluators(EvaluatorTable &table) {
   table.add<SequenceAtOp>(evaluateSequenceOp);
   table.add<SequenceEraseOp>(evaluateSequenceOp);
   table.add<SequenceLengthOp>(evaluateSequenceOp);
+  table.add<OptionalOp>(evaluateSequenceOp);
+  table.add<OptionalValueOp>(evaluateSequenceOp);
 }
 
 } // namespace vx::reference

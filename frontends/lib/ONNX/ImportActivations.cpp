@@ -65,9 +65,23 @@ static void importLeakyRelu(NodeImporter &n) {
   n.setOutput(0, emitLeakyRelu(n, n.getTensor(0), n.getFloat("alpha", 0.01f)));
 }
 
+/// Up to version 6 the slope is one number, or one for each channel.
+static Value broadcastSlopeBefore7(NodeImporter &n, Value slope, ArrayRef<DimAttr> dims) {
+  Dims shape = vx::getDims(typeOf(slope));
+  if (shape.size() <= 1 && (shape.empty() || shape[0].asConstant() == 1))
+    return n.broadcastInDim(n.reshape(slope, {}), dims, {});
+  if (shape.size() != 1 || dims.size() < 2 || !mayBeEqual(shape[0], dims[1]))
+    throwInvalid("expects one number, or one for each channel of " + describe(n.getTensorType(0)) +
+                 ", as input 1, got " + describe(slope.getType()));
+  n.require(ConstraintKind::equal, dims[1], shape[0]); // one number would be repeated
+  return n.broadcastInDim(slope, dims, {1});
+}
+
 static void importPRelu(NodeImporter &n) {
   Value x = n.getTensor(0), slope = n.getTensor(1);
-  n.setOutput(0, emitSelectNegative(n, x, n.emit<MulOp>(x, n.broadcast(slope, vx::getDims(typeOf(x)))), x));
+  Dims dims = vx::getDims(typeOf(x));
+  slope = n.version < 7 ? broadcastSlopeBefore7(n, slope, dims) : n.broadcast(slope, dims);
+  n.setOutput(0, emitSelectNegative(n, x, n.emit<MulOp>(x, slope), x));
 }
 
 static void importThresholdedRelu(NodeImporter &n) {
@@ -155,7 +169,7 @@ static constexpr OpTableEntry activationsTable[] = {
     {"Log", 6, newestOpset, importLog},
     {"Mish", 18, newestOpset, importMish},
     {"Neg", 6, newestOpset, importNeg},
-    {"PRelu", 7, newestOpset, importPRelu},
+    {"PRelu", 6, newestOpset, importPRelu},
     {"Reciprocal", 6, newestOpset, importReciprocal},
     {"Relu", 6, newestOpset, importRelu},
     {"Round", 11, newestOpset, importRound},

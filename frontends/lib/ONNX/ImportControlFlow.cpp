@@ -18,12 +18,9 @@ static bool namesSymbolAfter(DimAttr dim, const llvm::StringSet<> &inner) {
 /// A type for what two branches give: sizes that differ, or that only a branch knows, become new symbols.
 static Type joinBranchTypes(NodeImporter &n, unsigned output, Type lhs, Type rhs, const llvm::StringSet<> &inner) {
   std::string name = static_cast<int>(output) < n.proto.output_size() ? n.proto.output(output) : n.label.str();
-  auto leftSequence = dyn_cast<SequenceType>(lhs), rightSequence = dyn_cast<SequenceType>(rhs);
   auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
-  if (leftSequence && rightSequence &&
-      leftSequence.getElementType().getElementType() == rightSequence.getElementType().getElementType())
-    return SequenceType::get(n.context,
-                             joinElementTypes(leftSequence.getElementType(), rightSequence.getElementType()));
+  if (Type joined = joinHostTypes(lhs, rhs))
+    return joined;
   if (!left || !right || left.getElementType() != right.getElementType())
     throwInvalid("expects branches that give the same types, got " + describe(lhs) + " and " + describe(rhs));
   Dims dims;
@@ -67,6 +64,15 @@ static std::optional<int64_t> joinRanks(NodeImporter &n, unsigned output, Mutabl
   return least;
 }
 
+/// Where one branch gives an optional, so does the other.
+static void wrapOptionals(NodeImporter &n, ArrayRef<Type> results, Region &region) {
+  OpBuilder::InsertionGuard guard(n.builder);
+  Operation *yield = region.front().getTerminator();
+  n.builder.setInsertionPoint(yield);
+  for (auto [index, type] : llvm::enumerate(results))
+    yield->setOperand(index, wrapOptional(n.builder, n.location, yield->getOperand(index), type));
+}
+
 static void importIf(NodeImporter &n) {
   const GraphProto &thenGraph = n.getGraph("then_branch"), &elseGraph = n.getGraph("else_branch");
   for (const GraphProto *graph : {&thenGraph, &elseGraph}) {
@@ -107,6 +113,8 @@ static void importIf(NodeImporter &n) {
     leastRanks.push_back(joinRanks(n, index, types, regions));
     results.push_back(joinBranchTypes(n, index, types[0][index], types[1][index], inner));
   }
+  for (const std::unique_ptr<Region> &region : regions)
+    wrapOptionals(n, results, *region);
   OperationState state(n.location, IfOp::getOperationName());
   IfOp::build(n.builder, state, TypeRange(results), condition);
   for (auto [region, body] : llvm::zip(state.regions, regions))
@@ -159,26 +167,20 @@ static Carried carry(StringRef name, Value init, Type type) {
 /// Widens the type of a carried value until the region's own result fits; false when it fits already.
 static bool widen(NodeImporter &n, Carried &carried, Type yielded,
                   SmallVectorImpl<std::pair<Carried *, size_t>> &fresh) {
-  if (auto sequence = dyn_cast<SequenceType>(carried.type)) {
-    auto other = dyn_cast<SequenceType>(yielded);
-    if (!other || other.getElementType().getElementType() != sequence.getElementType().getElementType())
-      throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(carried.type) +
-                   ", got " + describe(yielded));
-    TensorType element = carried.isEmptySequence ? other.getElementType() : sequence.getElementType();
-    Type joined = SequenceType::get(n.context, joinElementTypes(element, other.getElementType()));
-    if (std::exchange(carried.isEmptySequence, false)) {
+  if (Type joined = joinHostTypes(carried.type, yielded)) {
+    if (std::exchange(carried.isEmptySequence, false) && isa<SequenceType>(yielded)) {
       // What the body made of the argument counted on nothing in it.
       carried.init = Value();
-      carried.type = joined;
+      carried.type = joinHostTypes(yielded, yielded);
       return true;
     }
+    carried.changes.clear(); // an optional of tensors says nothing of sizes that change
     return joined != std::exchange(carried.type, joined);
   }
-  auto have = cast<RankedTensorType>(carried.type);
-  auto want = dyn_cast<RankedTensorType>(yielded);
-  if (!want || have.getElementType() != want.getElementType())
-    throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(have) + ", got " +
-                 describe(yielded));
+  auto have = dyn_cast<RankedTensorType>(carried.type), want = dyn_cast<RankedTensorType>(yielded);
+  if (!have || !want || have.getElementType() != want.getElementType())
+    throwInvalid("expects carried value '" + carried.name + "' to keep its type: want " + describe(carried.type) +
+                 ", got " + describe(yielded));
   if (have.getRank() != want.getRank())
     throwUnsupported("expects carried value '" + carried.name + "' to keep its rank: want " + describe(have) +
                      ", got " + describe(want));
@@ -231,7 +233,7 @@ public:
     SmallVector<Value> inits;
     SmallVector<Type> results;
     for (Carried &value : carried) {
-      inits.push_back(value.init);
+      inits.push_back(wrapOptional(n.builder, n.location, value.init, value.type));
       // The dimensions that change have a symbol of their own behind the loop.
       for (auto [index, changes] : llvm::enumerate(value.changes))
         if (changes)
@@ -303,6 +305,8 @@ private:
     changed |= values.size() < 1 + count + collections.size();
     if (changed)
       return {};
+    for (auto [value, type] : llvm::zip(MutableArrayRef<Value>(values).drop_front(), carried))
+      value = wrapOptional(n.builder, n.location, value, type.type);
     loop.yield(n, values);
     return std::move(loop.region);
   }

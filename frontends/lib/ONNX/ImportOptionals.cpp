@@ -1,10 +1,51 @@
-// Optionals. Whether one that the graph makes holds a value is known where it is made: what holds one is that value,
-// and what holds none stays without a value.
+// Optionals. Whether one that a node makes holds a value is known: what holds one is that value, and what holds none
+// stays without a value, until branches or iterations make it depend on the call.
 #include "OpFunctions.h"
 
 using namespace mlir;
 
 namespace vx::onnx {
+
+/// What an optional of it holds, as all its values have it: without symbols, which are those of one value.
+static Type getHeldType(Type type) {
+  if (auto optional = dyn_cast<OptionalType>(type))
+    type = optional.getValueType();
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor ? Type(joinElementTypes(tensor, tensor)) : type;
+}
+
+Type joinHostTypes(Type lhs, Type rhs) {
+  auto leftSequence = dyn_cast<SequenceType>(lhs), rightSequence = dyn_cast<SequenceType>(rhs);
+  if (leftSequence && rightSequence) {
+    TensorType left = leftSequence.getElementType(), right = rightSequence.getElementType();
+    if (left.getElementType() != right.getElementType())
+      return {};
+    return SequenceType::get(lhs.getContext(), joinElementTypes(left, right));
+  }
+  if (!isa<OptionalType>(lhs) && !isa<OptionalType>(rhs))
+    return {};
+  Type left = getHeldType(lhs), right = getHeldType(rhs), held = joinHostTypes(left, right);
+  auto leftTensor = dyn_cast<TensorType>(left), rightTensor = dyn_cast<TensorType>(right);
+  if (leftTensor && rightTensor && leftTensor.getElementType() == rightTensor.getElementType())
+    held = joinElementTypes(leftTensor, rightTensor);
+  return held ? OptionalType::get(lhs.getContext(), held) : Type();
+}
+
+Value wrapOptional(OpBuilder &builder, Location location, Value value, Type type) {
+  if (!isa<OptionalType>(type) || isa<OptionalType>(value.getType()))
+    return value;
+  return OptionalOp::create(builder, location, type, value);
+}
+
+Value convertToDeclared(OpBuilder &builder, Location location, Value value, const TypeProto &declared) {
+  Type type = value.getType();
+  if (declared.has_optional_type())
+    return wrapOptional(builder, location, value, OptionalType::get(type.getContext(), getHeldType(type)));
+  auto optional = dyn_cast<OptionalType>(type);
+  if (!optional || !declared.has_sequence_type() || !isa<SequenceType>(optional.getValueType()))
+    return value;
+  return OptionalValueOp::create(builder, location, optional.getValueType(), value);
+}
 
 static void importOptional(NodeImporter &n) {
   const AttributeProto *type = n.findAttribute("type", AttributeProto::TYPE_PROTO);
@@ -45,7 +86,10 @@ static void importOptionalGetElement(NodeImporter &n) {
   Entry entry = n.getEntry(0);
   if (entry.isNone)
     throwInvalid("expects an optional with a value as input 0, got '" + n.proto.input(0) + "', which has none");
-  if (isa<OptionalType>(entry.type))
+  auto optional = dyn_cast<OptionalType>(entry.type);
+  if (optional && isa<SequenceType>(optional.getValueType()))
+    return n.setOutput(0, n.emitAs<OptionalValueOp>(optional.getValueType(), n.getInput(0)));
+  if (optional)
     return n.setOutput(0, emitSequenceAt(n, n.getInput(0), n.emitScalar(0, n.builder.getI64Type()), n.proto.output(0)));
   n.setEntry(0, std::move(entry));
 }

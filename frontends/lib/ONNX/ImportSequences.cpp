@@ -70,10 +70,18 @@ static void importSequenceInsert(NodeImporter &n) {
   n.setOutput(0, n.emitAs<SequenceInsertOp>(type, sequence, value, position));
 }
 
-Value emitSequenceAt(NodeImporter &n, Value sequence, Value position, StringRef name) {
-  auto element = dyn_cast<RankedTensorType>(cast<SequenceType>(sequence.getType()).getElementType());
+/// The type of the tensors of a sequence, or of that of an optional.
+static RankedTensorType getOneRank(Type type) {
+  auto optional = dyn_cast<OptionalType>(type);
+  auto element =
+      dyn_cast<RankedTensorType>(optional ? optional.getValueType() : cast<SequenceType>(type).getElementType());
   if (!element)
-    throwUnsupported("expects a sequence whose tensors have one known rank, got " + describe(sequence.getType()));
+    throwUnsupported("expects a sequence whose tensors have one known rank, got " + describe(type));
+  return element;
+}
+
+Value emitSequenceAt(NodeImporter &n, Value sequence, Value position, StringRef name) {
+  RankedTensorType element = getOneRank(sequence.getType());
   Dims dims;
   for (int64_t i = 0; i < element.getRank(); ++i)
     dims.push_back(element.isDynamicDim(i) ? n.model.declareSize(name, i) : n.dim(element.getDimSize(i)));

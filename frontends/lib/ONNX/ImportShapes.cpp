@@ -156,9 +156,8 @@ static void importSqueeze(NodeImporter &n) {
   for (auto [index, dim] : llvm::enumerate(input)) {
     std::optional<int64_t> size = dim.asConstant();
     bool drop = listed ? llvm::is_contained(axes, index) : size == 1;
-    if (!listed && !size)
-      throwUnsupported("expects 'axes' where sizes are known at run time only: dimension " + Twine(index) + " is " +
-                       dim.str());
+    if (!listed && !size) // how many dimensions are left must be known: the call fails where this one is 1
+      n.require(ConstraintKind::differ, dim, n.dim(1));
     if (drop && size && *size != 1)
       throwInvalid("expects size 1 in each dimension of 'axes', got " + Twine(*size) + " in dimension " + Twine(index));
     if (!drop)

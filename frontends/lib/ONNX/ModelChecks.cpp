@@ -191,7 +191,8 @@ void ModelImporter::checkDeclared(const Twine &what, const TypeProto &declared, 
     return;
   }
   case TypeProto::kSequenceType: {
-    auto sequence = dyn_cast<SequenceType>(type);
+    auto optional = dyn_cast<OptionalType>(type); // what it holds is taken out of it
+    auto sequence = dyn_cast<SequenceType>(optional ? optional.getValueType() : type);
     if (!sequence)
       return refuse("sequence", "", type);
     if (!entry.isEmptySequence && declared.sequence_type().elem_type().value_case() == TypeProto::kTensorType)

@@ -1,6 +1,6 @@
 #include "ModelImporter.h"
 
-#include "NodeImporter.h"
+#include "OpFunctions.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
@@ -102,10 +102,9 @@ Value ModelImporter::materialize(Entry &entry) {
   checkRank(entry);
   if (entry.value)
     return entry.value;
-  if (entry.isNone)
-    throwUnsupported("expects a value, got an optional without one");
   if (!entry.constant) {
-    Value value = materializeContents(entry);
+    Value value = entry.isNone ? OptionalOp::create(builder, entry.location, entry.type, Value()).getResult()
+                               : materializeContents(entry);
     if (builder.getInsertionBlock() == entry.block)
       entry.value = value;
     return value;
@@ -285,8 +284,13 @@ Type ModelImporter::importType(const TypeProto &type, StringRef name) {
     return SequenceType::get(context, RankedTensorType::get(shape, elementType));
   }
   case TypeProto::kOptionalType:
-    if (type.optional_type().elem_type().value_case() != TypeProto::kTensorType)
-      throwUnsupported("'" + name + "' is an optional of what is not a tensor");
+    switch (type.optional_type().elem_type().value_case()) {
+    case TypeProto::kTensorType:
+    case TypeProto::kSequenceType:
+      break;
+    default:
+      throwUnsupported("'" + name + "' is an optional of what is neither a tensor nor a sequence");
+    }
     return OptionalType::get(context, importType(type.optional_type().elem_type(), name));
   case TypeProto::kMapType:
     throwUnsupported("'" + name + "' is a map, want a tensor or a sequence");
@@ -501,8 +505,8 @@ void ModelImporter::importGraph(const GraphProto &graph) {
       if (!top.entries.contains(output.name()))
         throwInvalid("expects a value for output '" + output.name() + "', but no node makes it");
       Entry &entry = lookup(output.name());
-      results.push_back(materialize(entry));
       checkDeclared("output '" + output.name() + "'", output.type(), entry);
+      results.push_back(convertToDeclared(builder, entry.location, materialize(entry), output.type()));
     });
   }
   if (graph.output_size() == 0)

@@ -28,6 +28,14 @@ int64_t getNormPower(NodeImporter &n);
 mlir::Value emitRootOfPowers(NodeImporter &n, mlir::Value sum, int64_t p);
 /// The element type of a sequence that holds tensors of both types: dimensions that differ become unknown.
 mlir::TensorType joinElementTypes(mlir::TensorType lhs, mlir::TensorType rhs);
+/// A sequence of what two sequences hold, or an optional of what two values are or hold, one of which is an optional;
+/// null for other types.
+mlir::Type joinHostTypes(mlir::Type lhs, mlir::Type rhs);
+/// An optional of a value, which may be one itself, where `type` is one; else the value.
+mlir::Value wrapOptional(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value, mlir::Type type);
+/// A value as a graph states its output: an optional that holds it, or the sequence that it holds; else the value.
+mlir::Value convertToDeclared(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+                              const TypeProto &declared);
 /// The `count` numbers of at least `least` in an attribute of windows, all of them `otherwise` where the node has none.
 llvm::SmallVector<int64_t> getWindowList(NodeImporter &n, llvm::StringRef name, size_t count, int64_t otherwise,
                                          int64_t least);

@@ -675,17 +675,27 @@ vx_status vx_sequence_create(vx_element_type type, size_t count, vx_value *const
   });
 }
 
+// An optional that holds `element`, the argument `name`, or nothing where that is null.
+static Status createOptional(vx_value_kind kind, vx_element_type type, vx_value *element, const char *name,
+                             vx_value **out_value) {
+  VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+  std::vector<Ref<Value>> parts;
+  if (element)
+    VX_RETURN_IF_ERROR(take(element, name, parts.emplace_back()));
+  Ref<Value> value;
+  VX_RETURN_IF_ERROR(Value::list(kind, type, std::move(parts), value));
+  give(std::move(value), out_value);
+  return okStatus();
+}
+
 vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value **out_value) {
-  return guarded("vx_optional_create", [&]() -> Status {
-    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
-    std::vector<Ref<Value>> parts;
-    if (element)
-      VX_RETURN_IF_ERROR(take(element, "element", parts.emplace_back()));
-    Ref<Value> value;
-    VX_RETURN_IF_ERROR(Value::list(VX_OPTIONAL, type, std::move(parts), value));
-    give(std::move(value), out_value);
-    return okStatus();
-  });
+  return guarded("vx_optional_create",
+                 [&] { return createOptional(VX_OPTIONAL, type, element, "element", out_value); });
+}
+
+vx_status vx_optional_sequence_create(vx_element_type type, vx_value *sequence, vx_value **out_value) {
+  return guarded("vx_optional_sequence_create",
+                 [&] { return createOptional(VX_OPTIONAL_SEQUENCE, type, sequence, "sequence", out_value); });
 }
 
 void vx_value_retain(vx_value *value) { retain(value, "vx_value_retain"); }

@@ -166,7 +166,7 @@ Status bindInputs(const ModuleData &module, const Function &function, std::span<
     }
     if (!argument.type.ranked)
       continue;
-    for (const Ref<Value> &element : inputs[i]->elements()) {
+    for (const Ref<Value> &element : inputs[i]->tensors()) {
       std::span<const int64_t> dims = element->dims();
       if (dims.size() != argument.type.dims.size())
         return failure(VX_INVALID_ARGUMENT, "input '{}': want elements of rank {}, got {}", argument.name,

@@ -78,6 +78,8 @@ Status Interpreter::runInstruction(const Instruction &instruction) {
   case Op::ListSize:
   case Op::ListGet:
   case Op::HostCall:
+  case Op::NoList:
+  case Op::HasList:
     return runListOp(instruction);
   case Op::Add:
   case Op::Sub:
@@ -141,9 +143,10 @@ Status Interpreter::viewOf(uint32_t index, hal::BufferView &view) const {
 
 Status Interpreter::listOf(uint32_t index, List *&list) const {
   list = registers.objects[index].get();
-  if (list)
+  if (list && !list->isNone)
     return okStatus();
-  return failure(VX_INVALID_MODULE, "program '{}' reads object register {}, which holds nothing", program.name, index);
+  return failure(VX_INVALID_MODULE, "program '{}' reads object register {}, which holds {}", program.name, index,
+                 list ? "no list" : "nothing");
 }
 
 Status Interpreter::drainRetired() {

@@ -36,11 +36,17 @@ Status Interpreter::runListOp(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::MoveObject:
     return setObject(operands[0], registers.objects[operands[1]]);
-  case Op::ListEmpty: {
+  case Op::ListEmpty:
+  case Op::NoList: {
     Ref<List> result = makeRef<List>();
     result->elementType = static_cast<vx_element_type>(instruction.imm);
+    result->isNone = instruction.op == Op::NoList;
     return setObject(operands[0], std::move(result));
   }
+  case Op::HasList:
+    // The loader has seen that something is there.
+    i64(operands[0]) = !registers.objects[operands[1]]->isNone;
+    return okStatus();
   case Op::ListInsert:
     return listInsert(instruction);
   case Op::ListErase: {
@@ -246,18 +252,25 @@ Status Interpreter::result(const Argument &output, const Result &result, Ref<Val
       dims.push_back(i64(index));
     return tensorValue(output, std::move(dims), registers.buffers[static_cast<size_t>(result.buffer)], value);
   }
-  List *list = nullptr;
-  VX_RETURN_IF_ERROR(listOf(static_cast<uint32_t>(result.object), list));
+  const vx_value_kind kind = output.type.kind;
+  List *list = registers.objects[static_cast<size_t>(result.object)].get();
+  if (kind != VX_OPTIONAL_SEQUENCE || !list)
+    VX_RETURN_IF_ERROR(listOf(static_cast<uint32_t>(result.object), list));
   if (list->elementType != storedType(output.type.elementType))
     return failure(VX_INVALID_MODULE, "program '{}' gives a list of {} for output '{}', want {}", program.name,
                    elementTypeName(list->elementType), output.name, elementTypeName(output.type.elementType));
-  if (output.type.kind == VX_OPTIONAL && list->tensors.size() > 1)
+  if (kind == VX_OPTIONAL && list->tensors.size() > 1)
     return failure(VX_INVALID_MODULE, "program '{}' gives {} elements for output '{}', want at most 1", program.name,
                    list->tensors.size(), output.name);
   std::vector<Ref<Value>> elements;
   for (const ListTensor &tensor : list->tensors)
     VX_RETURN_IF_ERROR(tensorValue(output, tensor.dims, tensor.buffer, elements.emplace_back()));
-  return Value::list(output.type.kind, output.type.elementType, std::move(elements), value);
+  if (kind != VX_OPTIONAL_SEQUENCE)
+    return Value::list(kind, output.type.elementType, std::move(elements), value);
+  std::vector<Ref<Value>> held;
+  if (!list->isNone)
+    VX_RETURN_IF_ERROR(Value::list(VX_SEQUENCE, output.type.elementType, std::move(elements), held.emplace_back()));
+  return Value::list(kind, output.type.elementType, std::move(held), value);
 }
 
 } // namespace vx

@@ -27,11 +27,13 @@ struct ListTensor {
   BufferRegister buffer;
 };
 
-// A sequence or an optional. Lists are values: one that another register holds is never changed.
+// A sequence, an optional tensor or an optional sequence. Lists are values: one that another register holds is never
+// changed.
 class List : public RefCounted {
 public:
   vx_element_type elementType = VX_ELEMENT_NONE;
   std::vector<ListTensor> tensors;
+  bool isNone = false; // an optional sequence that holds none
 };
 
 struct Registers {

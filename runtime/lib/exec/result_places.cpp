@@ -30,7 +30,7 @@ static Status checkTaken(const Function &function, std::span<Value *const> input
   bool isInput = false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     bool uses = inputs[i] == place.value;
-    for (const Ref<Value> &element : inputs[i]->elements())
+    for (const Ref<Value> &element : inputs[i]->tensors())
       uses |= element.get() == place.value;
     if (uses && i != alias)
       return sharesInput(function, i, output);
@@ -91,7 +91,7 @@ Status checkPlaces(const Function &function, std::span<const int64_t> symbols, s
         return okStatus();
       };
       VX_RETURN_IF_ERROR(inputs[j]->kind() == VX_TENSOR ? check(*inputs[j]) : okStatus());
-      for (const Ref<Value> &element : inputs[j]->elements())
+      for (const Ref<Value> &element : inputs[j]->tensors())
         VX_RETURN_IF_ERROR(check(*element));
     }
   }

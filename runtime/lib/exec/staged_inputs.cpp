@@ -99,7 +99,8 @@ Status StagedInputs::place(Instance &instance, uint32_t index, hal::Stream &stre
     }
     Ref<List> list = makeRef<List>();
     list->elementType = storedType(values[i]->elementType());
-    for (const Ref<Value> &element : values[i]->elements()) {
+    list->isNone = values[i]->kind() == VX_OPTIONAL_SEQUENCE && values[i]->elements().empty();
+    for (const Ref<Value> &element : values[i]->tensors()) {
       ListTensor &tensor = list->tensors.emplace_back();
       tensor.dims.assign(element->dims().begin(), element->dims().end());
       VX_RETURN_IF_ERROR(

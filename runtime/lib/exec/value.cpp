@@ -117,9 +117,10 @@ Status Value::list(vx_value_kind kind, vx_element_type type, std::vector<Ref<Val
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!elements[i])
       return failure(VX_INVALID_ARGUMENT, "element {} is a null pointer", i);
-    if (elements[i]->kind() != VX_TENSOR || elements[i]->elementType() != type)
-      return failure(VX_INVALID_ARGUMENT, "element {}: want a tensor of {}, got {}", i, elementTypeName(type),
-                     elements[i]->typeString());
+    const bool wantsSequence = kind == VX_OPTIONAL_SEQUENCE;
+    if (elements[i]->kind() != (wantsSequence ? VX_SEQUENCE : VX_TENSOR) || elements[i]->elementType() != type)
+      return failure(VX_INVALID_ARGUMENT, "element {}: want a {} of {}, got {}", i,
+                     wantsSequence ? "sequence" : "tensor", elementTypeName(type), elements[i]->typeString());
   }
   Ref<Value> value = makeRef<Value>();
   value->valueKind = kind;
@@ -135,6 +136,8 @@ std::string Value::typeString() const {
     return fmt::format("sequence of {}", elementTypeName(type));
   case VX_OPTIONAL:
     return fmt::format("optional {}", elementTypeName(type));
+  case VX_OPTIONAL_SEQUENCE:
+    return fmt::format("optional sequence of {}", elementTypeName(type));
   default:
     return tensorTypeString(type, shape);
   }

@@ -1,4 +1,4 @@
-// A tensor, a sequence of tensors or an optional tensor: what goes into a call and comes out of it.
+// A tensor, a sequence of tensors, or one of these or none: what goes into a call and comes out of it.
 #ifndef VX_RUNTIME_EXEC_VALUE_H
 #define VX_RUNTIME_EXEC_VALUE_H
 
@@ -32,6 +32,10 @@ public:
   std::span<const int64_t> dims() const { return shape; }
   uint64_t size() const { return byteSize; }
   std::span<const Ref<Value>> elements() const { return parts; }
+  // The tensors of a sequence or optional, of the sequence that one holds too.
+  std::span<const Ref<Value>> tensors() const {
+    return valueKind == VX_OPTIONAL_SEQUENCE && !parts.empty() ? parts.front()->tensors() : parts;
+  }
 
   // "f32[2,3]", "sequence of f32"
   std::string typeString() const;

@@ -283,6 +283,7 @@ Status ProgramChecker::step(const Instruction &instruction) {
     return loop(instruction);
   case Op::MoveObject:
   case Op::ListEmpty:
+  case Op::NoList:
   case Op::ListInsert:
   case Op::ListErase:
     objects.set(operands[0], {true});
@@ -294,6 +295,7 @@ Status ProgramChecker::step(const Instruction &instruction) {
     objects.set(operands[0], {true});
     return okStatus();
   case Op::ListSize:
+  case Op::HasList:
     number(operands[0], std::nullopt);
     return okStatus();
   case Op::ListGet:

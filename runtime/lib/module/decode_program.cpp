@@ -159,6 +159,7 @@ Status Decoder::immediate(const OpFacts &facts, const Instruction &instruction) 
                      elementTypeName(elementTypeOf(instruction.imm).value_or(VX_ELEMENT_NONE)));
     return okStatus();
   case Op::ListEmpty:
+  case Op::NoList:
     if (elementTypeBits(elementTypeOf(instruction.imm).value_or(VX_ELEMENT_NONE)) == 0)
       return failure(VX_INVALID_MODULE, "element type {} is none of a list's", instruction.imm);
     return okStatus();

@@ -58,7 +58,7 @@ Status Decoder::elementType(format::ElementType source, vx_element_type &result)
 Status Decoder::valueType(const format::ValueType *source, size_t symbolCount, ValueType &result) {
   if (!source)
     return failure(VX_INVALID_MODULE, "type is missing");
-  if (source->kind() > format::ValueKind::Optional)
+  if (source->kind() > format::ValueKind::OptionalSequence)
     return failure(VX_INVALID_MODULE, "kind of value has the unknown number {}", static_cast<int>(source->kind()));
   result.kind = static_cast<vx_value_kind>(source->kind());
   VX_RETURN_IF_ERROR(elementType(source->element_type(), result.elementType));

@@ -15,7 +15,7 @@ static void writeDims(JsonWriter &json, const std::vector<Expression> &dims, std
 }
 
 static void writeType(JsonWriter &json, const ValueType &type, std::span<const std::string> symbols) {
-  static const char *const kinds[] = {"tensor", "sequence", "optional"};
+  static const char *const kinds[] = {"tensor", "sequence", "optional", "optional_sequence"};
   json.member("kind", kinds[type.kind]).member("type", elementTypeName(type.elementType));
   if (!type.ranked)
     return;

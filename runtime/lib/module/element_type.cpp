@@ -32,6 +32,8 @@ const char *valueKindName(vx_value_kind kind) {
     return "sequence";
   case VX_OPTIONAL:
     return "optional";
+  case VX_OPTIONAL_SEQUENCE:
+    return "optional sequence";
   default:
     return "tensor";
   }

@@ -8,8 +8,8 @@
 namespace vx {
 
 // The numbers are those of the file; module.fbs says what each one means.
-enum class PredicateKind : uint8_t { Equal, AtLeast, Multiple, Broadcast, Repeat };
-inline constexpr size_t predicateKinds = 5;
+enum class PredicateKind : uint8_t { Equal, AtLeast, Multiple, Broadcast, Repeat, Differ };
+inline constexpr size_t predicateKinds = 6;
 
 inline bool holds(PredicateKind kind, int64_t a, int64_t b) {
   switch (kind) {
@@ -23,12 +23,14 @@ inline bool holds(PredicateKind kind, int64_t a, int64_t b) {
     return a == b || a == 1 || b == 1;
   case PredicateKind::Repeat:
     return a == b || a == 1;
+  case PredicateKind::Differ:
+    return a != b;
   }
   return false;
 }
 
 inline const char *predicateName(PredicateKind kind) {
-  static const char *const names[predicateKinds] = {"equal", "at_least", "multiple", "broadcast", "repeat"};
+  static const char *const names[predicateKinds] = {"equal", "at_least", "multiple", "broadcast", "repeat", "differ"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -82,6 +82,10 @@ OpFacts opFacts(Op op) {
     return {"ListGet", "BoiI*", 0, false};
   case Op::HostCall:
     return {"HostCall", "Oo", 0, false};
+  case Op::NoList:
+    return {"NoList", "O", 0, false};
+  case Op::HasList:
+    return {"HasList", "Io", 0, false};
   case Op::Error:
     return {"Error", "iii", 0, false};
   }
@@ -145,6 +149,8 @@ bool calculate(Op op, int64_t a, int64_t b, int64_t &result) {
   case Op::ListSize:
   case Op::ListGet:
   case Op::HostCall:
+  case Op::NoList:
+  case Op::HasList:
   case Op::Error:
     return false;
   }

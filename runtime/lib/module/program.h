@@ -52,6 +52,8 @@ enum class Op : uint8_t {
   ListSize = 54,
   ListGet = 55,
   HostCall = 56,
+  NoList = 57,
+  HasList = 58,
   Error = 60
 };
 

@@ -142,3 +142,32 @@ func.func @words(%x: tensor<2xi32> {vx.is_string}) -> (tensor<2x?xi32, #vx.enc<[
   %0:2 = vx.host_function string_split(%x) {text = "-"} : (tensor<2xi32>) -> (tensor<2x?xi32, #vx.enc<[2, parts]>>, tensor<2xi64>)
   return %0#0 : tensor<2x?xi32, #vx.enc<[2, parts]>>
 }
+
+// -----
+
+// An optional sequence is the list itself, or none; what asks for the sequence checks that there is one.
+// CHECK-LABEL: vxrt.program @optional_sequences
+// CHECK-NEXT:  ^bb0(%[[C:[^ :]+]]: !vxrt.buffer, %[[S:[^ :]+]]: !vxrt.object, %[[X:[^ :]+]]: !vxrt.buffer):
+// CHECK:         %[[O:.+]] = vxrt.if
+// CHECK-NEXT:      vxrt.yield %[[S]]
+// CHECK:           %[[NONE:.+]] = vxrt.no_list f32
+// CHECK-NEXT:      vxrt.yield %[[NONE]]
+// CHECK:         %[[HAS:.+]] = vxrt.has_list %[[O]]
+// CHECK-NEXT:    %[[ONE:.+]] = vxrt.const 1
+// CHECK-NEXT:    vxrt.check equal %[[HAS]], %[[ONE]] "the optional to hold 1 sequence"
+// CHECK:         %[[EMPTY:.+]] = vxrt.list_empty f32
+// CHECK:         %[[T:.+]] = vxrt.list_insert %[[EMPTY]][%{{.+}}], %[[X]]
+// CHECK:         vxrt.return %[[O]], %[[T]]
+func.func @optional_sequences(%c: tensor<i1>, %s: !vx.sequence<tensor<2xf32>>, %x: tensor<2xf32>)
+    -> (!vx.sequence<tensor<2xf32>>, !vx.optional<tensor<2xf32>>) {
+  %o = vx.if %c -> !vx.optional<!vx.sequence<tensor<2xf32>>> {
+    %0 = vx.optional %s : !vx.sequence<tensor<2xf32>> -> !vx.optional<!vx.sequence<tensor<2xf32>>>
+    vx.yield %0 : !vx.optional<!vx.sequence<tensor<2xf32>>>
+  } else {
+    %0 = vx.optional -> !vx.optional<!vx.sequence<tensor<2xf32>>>
+    vx.yield %0 : !vx.optional<!vx.sequence<tensor<2xf32>>>
+  }
+  %1 = vx.optional_value %o : !vx.optional<!vx.sequence<tensor<2xf32>>> -> !vx.sequence<tensor<2xf32>>
+  %2 = vx.optional %x : tensor<2xf32> -> !vx.optional<tensor<2xf32>>
+  return %1, %2 : !vx.sequence<tensor<2xf32>>, !vx.optional<tensor<2xf32>>
+}

@@ -14,13 +14,15 @@ func.func @constraint() {
   vx.constraint broadcast <n>, <m> "sizes 'n' and 'm' equal or one of them 1"
   // CHECK: vx.constraint repeat <broadcast(m, n)>, <8> "size 'broadcast(m, n)' to be 1 or '8'"
   vx.constraint repeat <broadcast(n, m)>, <8> "size 'broadcast(m, n)' to be 1 or '8'"
+  // CHECK: vx.constraint differ <n>, <1> "size 'n' not to be '1'"
+  vx.constraint differ <n>, <1> "size 'n' not to be '1'"
   return
 }
 
 // -----
 
 func.func @no_kind() {
-  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'kind' [equal, at_least, multiple, broadcast, repeat]}}
+  // expected-error @+1 {{expected string or keyword containing one of the following enum values for attribute 'kind' [equal, at_least, multiple, broadcast, repeat, differ]}}
   vx.constraint less <3>, <4> "what no kind says"
   return
 }

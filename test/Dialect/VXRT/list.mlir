@@ -18,6 +18,10 @@ vxrt.program @list symbols ["n"] {
   %scalar = vxrt.list_get %two[%n] : !vxrt.object -> !vxrt.buffer
   // CHECK-NEXT: vxrt.list_erase %[[TWO]][%[[N]]] : !vxrt.object -> !vxrt.object
   %less = vxrt.list_erase %two[%n] : !vxrt.object -> !vxrt.object
+  // CHECK-NEXT: %[[NOT:.+]] = vxrt.no_list f32 : !vxrt.object
+  %not = vxrt.no_list f32 : !vxrt.object
+  // CHECK-NEXT: vxrt.has_list %[[NOT]] : !vxrt.object
+  %has = vxrt.has_list %not : !vxrt.object
   vxrt.return ranks []
 }
 

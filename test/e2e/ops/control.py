@@ -14,6 +14,7 @@ def cases():
     yield from loops()
     yield from loops_of_rows()
     yield from sequences()
+    yield from optionals()
     yield from variables()
     yield from data_dependent()
 
@@ -150,6 +151,31 @@ def loops_of_rows():
 
 
 SEQUENCE = "!vx.sequence<tensor<3xf32>>"
+OPTIONAL = "!vx.optional<!vx.sequence<tensor<3xi64>>>"
+
+
+def optionals():
+    """An optional that a branch decides on; who takes the sequence out of one that holds none fails."""
+    make = f"""
+  %s = vx.sequence_construct %x : (tensor<3xi64>) -> !vx.sequence<tensor<3xi64>>
+  %o = vx.if %c -> {OPTIONAL} {{
+    %some = vx.optional %s : !vx.sequence<tensor<3xi64>> -> {OPTIONAL}
+    vx.yield %some : {OPTIONAL}
+  }} else {{
+    %none = vx.optional -> {OPTIONAL}
+    vx.yield %none : {OPTIONAL}
+  }}"""
+    inputs = lambda condition: {"x": Input("i64", [3], integers(-9, 9)), "c": scalar("i1", condition)}
+    for condition in (True, False):
+        yield Case(f"optional_{condition}", inputs(condition), make + f"""
+  %n = vx.sequence_length %o : {OPTIONAL}""", {"n": Result("i64", [], Exact())})
+    at = f"""
+  %v = vx.optional_value %o : {OPTIONAL} -> !vx.sequence<tensor<3xi64>>
+  %zero = vx.constant dense<0> : tensor<i64>
+  %r = vx.sequence_at %v, %zero : !vx.sequence<tensor<3xi64>> -> tensor<3xi64>"""
+    yield Case("optional_value", inputs(True), make + at, {"r": Result("i64", [3], Exact())})
+    yield Case("optional_value_none", inputs(False), make + at, {"r": Result("i64", [3], Exact())},
+               fault="program.mlir:12:8: wants the optional to hold 1 sequence, got 0 and 1")
 
 
 def sequences():

@@ -1351,7 +1351,7 @@ def loop(g):
     return results[0]
 
 
-@generates("sequence_construct", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length", weight=0.8)
+@generates("sequence_construct", "sequence_at", "sequence_insert", "sequence_erase", "sequence_length", "optional", "optional_value", weight=0.8)
 def sequences(g):
     x = carried(g)
     others = [g.like(x, plain, low=-4, high=4, exact=True) for _ in range(g.random.randint(0, 2))]
@@ -1371,7 +1371,7 @@ def sequences(g):
     position = g.input("i64", [], -count, count - 1)
     operands = [*items, position, *[p for _, p, _ in steps if p is not None]]
     result, length = Value(g.fresh(), x.dtype, x.dims, min(v.low for v in items), max(v.high for v in items)), Value(g.fresh(), "i64", [], 0, 10)
-    tag = g.counter
+    tag, is_optional = g.counter, g.chance(0.3)
 
     def text(c):
         whole = f"!vx.sequence<{c.type(x)}>"
@@ -1385,6 +1385,11 @@ def sequences(g):
             else:
                 lines.append(f"{after} = vx.sequence_erase {current}{at} : {whole}")
             current = after
+        if is_optional:
+            optional, held = f"%{c.prefix}s{tag}_optional", f"%{c.prefix}s{tag}_held"
+            lines.append(f"{optional} = vx.optional {current} : {whole} -> !vx.optional<{whole}>")
+            lines.append(f"{held} = vx.optional_value {optional} : !vx.optional<{whole}> -> {whole}")
+            current = held
         lines.append(f"{c.r[1]} = vx.sequence_length {current} : {whole}")
         lines.append(f"{c.r[0]} = vx.sequence_at {current}, {c.name(position)} : {whole} -> {c.rt[0]}")
         return "\n".join(lines)

@@ -160,6 +160,11 @@ const std::vector<Case> cases = {
     {"sequence_at", "%0 = vx.sequence_at %sequence, %place : !vx.sequence<!n> -> !m", {}},
     {"sequence_erase", "%0 = vx.sequence_erase %sequence : !vx.sequence<!n>", {}},
     {"sequence_length", "%0 = vx.sequence_length %sequence : !vx.sequence<!n>", {}},
+    {"optional", "%0 = vx.optional %m : !m -> !vx.optional<!m>", {}},
+    {"optional_value",
+     "%o = vx.optional %sequence : !vx.sequence<!n> -> !vx.optional<!vx.sequence<!n>>\n"
+     "%0 = vx.optional_value %o : !vx.optional<!vx.sequence<!n>> -> !vx.sequence<!n>",
+     {}},
     {"gradient", "%0 = vx.gradient %n wrt(%zero : tensor<f32>) seed(%m : !m) : !n", {equal("m", "n")}},
     {"watch", "%0 = vx.watch %n : !n", {}},
     {"stop_gradient", "%0 = vx.stop_gradient %n : !n", {}},
@@ -245,6 +250,9 @@ TEST(ConstraintsTest, DecidesByRangesAndMultiples) {
   EXPECT_EQ(decided(ConstraintKind::broadcast, "n", "9"), false);
   EXPECT_EQ(decided(ConstraintKind::repeat, "m", "9"), std::nullopt);
   EXPECT_EQ(decided(ConstraintKind::repeat, "1", "m"), true);
+  EXPECT_EQ(decided(ConstraintKind::differ, "m", "m"), false);
+  EXPECT_EQ(decided(ConstraintKind::differ, "m + 1", "m"), true);
+  EXPECT_EQ(decided(ConstraintKind::differ, "m", "9"), std::nullopt);
 }
 
 } // namespace

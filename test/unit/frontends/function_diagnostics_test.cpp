@@ -48,12 +48,13 @@ TEST(ImportOptionals, Reasons) {
       graph({value("a", f32({4}))},
             {node("Optional", {}, {"nothing"}, {type}), node("OptionalGetElement", {"nothing"}, {"y"})}, {value("y")});
   expectInvalid(model(none), "expects an optional with a value as input 0, got 'nothing', which has none");
-  none = graph({value("a", f32({4}))}, {node("Optional", {}, {"nothing"}, {type})}, {value("nothing")});
-  expectUnsupported(model(none), "expects a value, got an optional without one");
+  none = graph({value("a", f32({4}))}, {node("Optional", {}, {"nothing"}, {type}), node("Relu", {"nothing"}, {"y"})},
+               {value("y")});
+  expectInvalid(model(none), "expects a tensor as input 0, got 'optional f32[4]'");
   TypeProto optional;
-  *optional.mutable_optional_type()->mutable_elem_type() = sequenceType(F32, {4});
+  optional.mutable_optional_type()->mutable_elem_type()->mutable_map_type();
   expectUnsupported(one(node("OptionalHasElement", {"a"}, {"y"}), {optional}),
-                    "'a' is an optional of what is not a tensor");
+                    "'a' is an optional of what is neither a tensor nor a sequence");
 }
 
 TEST(ImportControlFlow, ReasonsOfScan) {

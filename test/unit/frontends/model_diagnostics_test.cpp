@@ -51,7 +51,7 @@ TEST(ModelImporter, ReasonsOfTypes) {
   type.mutable_sparse_tensor_type();
   expectUnsupported(passing(type), "'x' is a sparse tensor, want a tensor or a sequence");
   type.mutable_optional_type();
-  expectUnsupported(passing(type), "'x' is an optional of what is not a tensor");
+  expectUnsupported(passing(type), "'x' is an optional of what is neither a tensor nor a sequence");
   expectInvalid(passing(TypeProto()), "'x' has no type");
   expectUnsupported(passing(tensorType(TensorProto::COMPLEX64, {4})),
                     "'x' has complex64 elements, want numbers, bools or strings");

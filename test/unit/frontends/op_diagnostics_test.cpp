@@ -494,8 +494,6 @@ TEST(ImportShapes, ReasonsOfReshape) {
 TEST(ImportShapes, Reasons) {
   expectInvalid(one(node("Flatten", {"a"}, {"y"}, {attribute("axis", int64_t(3))}), {f32({2, 3})}),
                 "expects 'axis' from -2 to 2, got 3");
-  expectUnsupported(one(node("Squeeze", {"a"}, {"y"}), {f32({1, "n"})}),
-                    "expects 'axes' where sizes are known at run time only: dimension 1 is n");
   expectInvalid(one(node("Squeeze", {"a", "axes"}, {"y"}), {f32({1, 3})}, {integers("axes", {1}, {1})}),
                 "expects size 1 in each dimension of 'axes', got 3 in dimension 1");
   expectInvalid(one(node("Unsqueeze", {"a"}, {"y"}), {f32({3})}, {}, 11), "expects 'axes', got none");

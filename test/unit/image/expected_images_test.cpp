@@ -53,7 +53,7 @@ protected:
     };
     write("test_data_set_0/input_0.pb", {static_cast<int64_t>(file.size())}, file);
     write("test_data_set_0/output_0.pb", {1, 1, 3}, {10, 20, 30});
-    const CaseData data(folder.string());
+    const CaseData data({"case", folder.string()});
     const Value got = {VX_TENSOR, VX_U8, {{VX_U8, {1, 1, 3}, {10, static_cast<uint8_t>(20 - by), 30}, {}}}};
     return ExpectedOutputs(data, "case").difference(data.sets()[0], {{"image", got}});
   }

@@ -125,7 +125,9 @@ int main(int argc, char **argv) {
       refused(vx_tensor_create(VX_STRING, 0, NULL, NULL, 0, &y), VX_UNSUPPORTED,
               "vx_tensor_create: a tensor of strings is made of strings, not of bytes") ||
       refused(vx_optional_create((vx_element_type)50, NULL, &y), VX_INVALID_ARGUMENT,
-              "vx_optional_create: element type has the unknown number 50"))
+              "vx_optional_create: element type has the unknown number 50") ||
+      refused(vx_optional_sequence_create(VX_I32, x, &y), VX_INVALID_ARGUMENT,
+              "vx_optional_sequence_create: element 0: want a sequence of i32, got i32[3]"))
     return 1;
   if ((status = vx_sequence_create(VX_I32, 1, &x, &sequence)))
     return failed("sequence", status);

@@ -409,6 +409,52 @@ TEST(Calls, sequencesAndOptionals) {
   EXPECT_EQ(list->elements().size(), 2u);
 }
 
+// What an optional sequence holds may be an empty sequence, which is not none.
+TEST(Calls, optionalSequences) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.symbols.push_back(symbol("has", 0, INT64_MAX, 1, true));
+  main.inputs.push_back(listArgument("maybe", ElementType::I32, format::ValueKind::OptionalSequence));
+  main.outputs.push_back(listArgument("same", ElementType::I32, format::ValueKind::OptionalSequence));
+  main.outputs.push_back(listArgument("other", ElementType::I32, format::ValueKind::OptionalSequence));
+  main.outputs.push_back(argument("has", ElementType::I32, symbolExpr(0)));
+  // i64: 0 has, 1 bytes; objects: 0 maybe, 1 none
+  format::ProgramT &program = builder.program(
+      "main", 3, 1, 2,
+      block(instruction(Op::HasList, {0, 0}), instruction(Op::NoList, {1}, VX_I32), instruction(Op::ConstI64, {1}, 4),
+            instruction(Op::Mul, {2, 0, 1}), instruction(Op::Allocate, {0, 2})));
+  program.results.push_back(listResult(0));
+  program.results.push_back(listResult(1));
+  program.results.push_back(tensorResult(0, {0}));
+  builder.addCpuTarget();
+  Ref<Instance> instance;
+  ASSERT_OK(makeInstance(builder.write(), "cpu", instance));
+  Ref<Value> two, empty;
+  ASSERT_OK(Value::list(VX_SEQUENCE, VX_I32, {vectorValue({1}), vectorValue({2, 3})}, two));
+  ASSERT_OK(Value::list(VX_SEQUENCE, VX_I32, {}, empty));
+  for (const Ref<Value> &sequence : {two, empty, Ref<Value>()}) {
+    Ref<Value> maybe;
+    std::vector<Ref<Value>> parts;
+    if (sequence)
+      parts.push_back(sequence);
+    ASSERT_OK(Value::list(VX_OPTIONAL_SEQUENCE, VX_I32, parts, maybe));
+    EXPECT_EQ(maybe->typeString(), "optional sequence of i32");
+    std::vector<Ref<Value>> outputs;
+    ASSERT_OK(runMain(*instance, {maybe}, outputs));
+    EXPECT_EQ(outputs[0]->kind(), VX_OPTIONAL_SEQUENCE);
+    ASSERT_EQ(outputs[0]->elements().size(), parts.size());
+    EXPECT_EQ(outputs[2]->dims()[0], static_cast<int64_t>(parts.size()));
+    EXPECT_EQ(outputs[0]->tensors().size(), maybe->tensors().size());
+    if (sequence == two) {
+      EXPECT_EQ(elementsOf(*outputs[0]->tensors()[1]), (std::vector<int32_t>{2, 3}));
+    }
+    EXPECT_EQ(outputs[1]->kind(), VX_OPTIONAL_SEQUENCE);
+    EXPECT_TRUE(outputs[1]->elements().empty());
+    EXPECT_FAILS(runMain(*instance, {two}, outputs), VX_INVALID_ARGUMENT,
+                 "input 'maybe': want a optional sequence, got sequence of i32");
+  }
+}
+
 TEST(Calls, listErrorsNameTheNode) {
   ModuleBuilder builder;
   addLists(builder, 5);

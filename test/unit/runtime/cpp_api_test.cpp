@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
     vx::Value sequence = vx::Value::sequence(VX_I32, parts);
     wrong += check(sequence.info().count == 2 && sequence.element(1).data<int32_t>()[1] == 13, "sequence");
     wrong += check(vx::Value::optional(VX_I32, vx::Value()).info().count == 0, "optional");
+    wrong += check(vx::Value::optionalSequence(VX_I32, vx::Value()).info().count == 0, "optional sequence");
     try {
       vx::Instance refused(module,
                            {.device = "cuda", .deviceOrder = "", .noFallback = true, .threads = 0, .variant = ""});

@@ -291,9 +291,9 @@ TEST(ModuleLoader, functions) {
             }),
             "function 'main': input 'x': element type has the unknown number 99");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) {
-              b.module.functions[0]->inputs[0]->type->kind = static_cast<format::ValueKind>(3);
+              b.module.functions[0]->inputs[0]->type->kind = static_cast<format::ValueKind>(4);
             }),
-            "function 'main': input 'x': kind of value has the unknown number 3");
+            "function 'main': input 'x': kind of value has the unknown number 4");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->ranked = false; }),
             "function 'main': input 'x': tensor has no rank");
   EXPECT_EQ(messageAfter([](ModuleBuilder &b) { b.module.functions[0]->inputs[0]->type->dims[0] = symbolExpr(5); }),
@@ -327,7 +327,7 @@ TEST(ModuleLoader, functions) {
       b.module.functions[0]->constraints.push_back(std::move(predicate));
     });
   };
-  EXPECT_EQ(constraint(5, 0, 0), "function 'main': constraint 0: kind has the unknown number 5");
+  EXPECT_EQ(constraint(6, 0, 0), "function 'main': constraint 0: kind has the unknown number 6");
   EXPECT_EQ(constraint(0, 2, 0), "function 'main': constraint 0: left side: expression uses symbol 2, there are 2");
   EXPECT_EQ(constraint(0, 1, 0), "function 'main': constraint 0: symbol 'k' is bound by no input");
   EXPECT_EQ(constraint(0, 0, 1), "function 'main': constraint 0: site 1 does not exist, there are 1");

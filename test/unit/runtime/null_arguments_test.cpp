@@ -264,6 +264,7 @@ TEST_F(NullArguments, areNamed) {
   vx_value_release(strings);
   check("vx_sequence_create", vx_sequence_create, {}, VX_I32, size_t(1), &x, &madeValue);
   check("vx_optional_create", vx_optional_create, {"element"}, VX_I32, x, &madeValue);
+  check("vx_optional_sequence_create", vx_optional_sequence_create, {"sequence"}, VX_I32, list, &madeValue);
   check("vx_value_element", vx_value_element, {}, list, size_t(0), &madeValue);
   check("vx_tensor_data", vx_tensor_data, {}, x, &data);
   check("vx_instance_read_variable", vx_instance_read_variable, {}, instance, "total", &madeValue);
@@ -360,7 +361,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 28u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 29u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";

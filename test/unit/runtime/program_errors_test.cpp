@@ -56,6 +56,15 @@ TEST(ProgramErrors, optionalsOfMoreThanOneElement) {
   EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' gives 2 elements for output 'y', want at most 1");
 }
 
+// A program may put into a sequence's register what an optional sequence is that holds none.
+TEST(ProgramErrors, noListWhereASequenceIsWanted) {
+  ModuleBuilder builder;
+  builder.function().outputs.push_back(listArgument("y", ElementType::I32, ValueKind::Sequence));
+  format::ProgramT &program = builder.program("main", 0, 0, 1, block(instruction(Op::NoList, {0}, VX_I32)));
+  program.results.push_back(listResult(0));
+  EXPECT_FAILS(runOnCpu(builder), VX_INVALID_MODULE, "program 'main' reads object register 0, which holds no list");
+}
+
 TEST(ProgramErrors, aFaultAtASiteThatIsNotThere) {
   ModuleBuilder builder;
   addGather(builder);

@@ -48,6 +48,12 @@ TEST(TensorFile, sequencesAndOptionals) {
   EXPECT_EQ(back.tensors[1].dims, (std::vector<int64_t>{0}));
   Value none{VX_OPTIONAL, VX_I8, {}};
   EXPECT_TRUE(parseTensorFile("x.pb", formatTensorFile("x", none), VX_OPTIONAL).tensors.empty());
+  for (Value maybe : {Value{VX_OPTIONAL_SEQUENCE, VX_I8, sequence.tensors}, Value{VX_OPTIONAL_SEQUENCE, VX_I8, {}},
+                      Value{VX_OPTIONAL_SEQUENCE, VX_I8, {}, true}}) {
+    back = parseTensorFile("x.pb", formatTensorFile("x", maybe), VX_OPTIONAL_SEQUENCE);
+    EXPECT_EQ(back.isNone, maybe.isNone);
+    EXPECT_EQ(back.tensors.size(), maybe.tensors.size());
+  }
 }
 
 // The fields that other writers use: data_type 1 (float) with float_data, 7 (int64) with packed varints, 10 (f16) in
@@ -77,7 +83,9 @@ TEST(TensorFile, badFiles) {
   EXPECT_EQ(protoError({0x0a, 1, 's', 0x10, 2}, VX_SEQUENCE),
             "x.pb: sequence 's' has elements of kind 2, supported are tensors");
   EXPECT_EQ(protoError({0x0a, 1, 'o', 0x10, 2}, VX_OPTIONAL),
-            "x.pb: optional 'o' has an element of kind 2, supported are tensors");
+            "x.pb: optional 'o' has an element of kind 2, want a tensor");
+  EXPECT_EQ(protoError({0x0a, 1, 'o', 0x10, 1}, VX_OPTIONAL_SEQUENCE),
+            "x.pb: optional 'o' has an element of kind 1, want a sequence");
   EXPECT_EQ(protoError({0xff, 0xff}, VX_OPTIONAL), "x.pb: not a OptionalProto of ONNX");
   EXPECT_EQ(protoError({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x10, 1}),
             "x.pb: tensor '' of f32[-1] has a negative or too large size");

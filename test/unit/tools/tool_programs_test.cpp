@@ -229,6 +229,28 @@ TEST_F(ToolPrograms, sequencesAndOptionalsWantTheirOwnFiles) {
               "vx-run: error: input 'list' is a sequence: want a .pb file, got 'list.npy'");
 }
 
+// main(list: sequence of i32) -> none, some: optional sequences
+TEST_F(ToolPrograms, optionalSequences) {
+  ModuleBuilder builder;
+  format::FunctionT &main = builder.function();
+  main.inputs.push_back(listArgument("list", format::ElementType::I32, format::ValueKind::Sequence));
+  main.outputs.push_back(listArgument("none", format::ElementType::I32, format::ValueKind::OptionalSequence));
+  main.outputs.push_back(listArgument("some", format::ElementType::I32, format::ValueKind::OptionalSequence));
+  format::ProgramT &program = builder.program("both", 0, 0, 2, block(instruction(Op::NoList, {1}, VX_I32)));
+  program.results.push_back(listResult(1));
+  program.results.push_back(listResult(0));
+  builder.addCpuTarget();
+  writeFile("both.vxm", builder.bytes());
+  writeFile("list.pb", {0x10, 1}); // a sequence of no tensor
+  const std::string call = "both.vxm --device=cpu --input list=@list.pb ";
+  const Outcome outcome = vxRun(call + "--output none=@none.pb --output some=@some.pb");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("none: optional sequence of i32, none\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("some: optional sequence of 0 i32 tensors\n"), std::string::npos) << outcome.out;
+  expectError(vxRun(call + "--output none=@none.npy"), 2,
+              "vx-run: error: output 'none' is a sequence: want a .pb file, got 'none.npy'");
+}
+
 TEST_F(ToolPrograms, modulesWithoutFunctions) {
   ModuleBuilder builder;
   writeFile("empty.vxm", builder.bytes());

@@ -49,6 +49,8 @@ public:
   LogicalResult buildOp(IfOp op);
   LogicalResult buildOp(LoopOp op);
   LogicalResult buildOp(ReshapeOp op);
+  LogicalResult buildOp(OptionalOp op);
+  LogicalResult buildOp(OptionalValueOp op);
   LogicalResult buildOp(SequenceAtOp op);
   LogicalResult buildOp(SequenceConstructOp op);
   LogicalResult buildOp(SequenceEraseOp op);
@@ -198,6 +200,11 @@ std::optional<unsigned> ScheduleBuilder::findInput(Value scalar) {
   return argument.getArgNumber();
 }
 
+static bool isOptionalSequence(Type type) {
+  auto optional = dyn_cast<OptionalType>(type);
+  return optional && isa<SequenceType>(optional.getValueType());
+}
+
 Value ScheduleBuilder::getHostScalar(Value tensor) {
   if (Value known = lookup(&Scope::scalars, tensor))
     return known;
@@ -205,7 +212,10 @@ Value ScheduleBuilder::getHostScalar(Value tensor) {
   if (auto dim = tensor.getDefiningOp<DimValueOp>()) {
     value = evaluate(dim.getValue());
   } else if (auto length = tensor.getDefiningOp<SequenceLengthOp>()) {
-    value = vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), getMemory(length.getSequence()));
+    Value list = getMemory(length.getSequence());
+    value = isOptionalSequence(length.getSequence().getType())
+                ? vxrt::HasListOp::create(builder, location, builder.getI64Type(), list).getResult()
+                : vxrt::ListSizeOp::create(builder, location, builder.getI64Type(), list).getResult();
   } else if (auto literal = tensor.getDefiningOp<ConstantOp>(); literal && isa<DenseElementsAttr>(literal.getValue())) {
     APInt element = cast<DenseElementsAttr>(literal.getValue()).getValues<APInt>()[0];
     value = constant(element.getBitWidth() == 1 ? element.getZExtValue() : element.getSExtValue());
@@ -749,6 +759,33 @@ LogicalResult ScheduleBuilder::buildOp(SequenceEraseOp op) {
   return success();
 }
 
+/// An optional tensor is a list of one tensor at most, an optional sequence that sequence, or no list.
+LogicalResult ScheduleBuilder::buildOp(OptionalOp op) {
+  Type type = op.getResult().getType().getValueType();
+  if (isa<SequenceType>(type)) {
+    setMemory(op, op.getValue() ? getMemory(op.getValue())
+                                : vxrt::NoListOp::create(builder, location, vxrt::ObjectType::get(context()),
+                                                         cast<SequenceType>(type).getElementType().getElementType())
+                                      .getResult());
+    return success();
+  }
+  Value list = vxrt::ListEmptyOp::create(builder, location, vxrt::ObjectType::get(context()),
+                                         cast<TensorType>(type).getElementType());
+  if (op.getValue() && !(list = insert(list, constant(0), op.getValue())))
+    return failure();
+  setMemory(op, list);
+  return success();
+}
+
+LogicalResult ScheduleBuilder::buildOp(OptionalValueOp op) {
+  Value list = getMemory(op.getOptional());
+  Value holds = vxrt::HasListOp::create(builder, location, builder.getI64Type(), list);
+  vxrt::CheckOp::create(builder, location, vxrt::CheckKind::equal, holds, constant(1),
+                        builder.getStringAttr("the optional to hold 1 sequence"));
+  setMemory(op, list);
+  return success();
+}
+
 LogicalResult ScheduleBuilder::buildOp(HostFunctionOp op) {
   Value list = vxrt::ListEmptyOp::create(builder, location, vxrt::ObjectType::get(context()),
                                          getElementTypeOrSelf(op.getInputs()[0].getType()));
@@ -780,8 +817,9 @@ OpFunctionTable<BuildFunction> makeBuildTable() {
 const OpFunctionTable<BuildFunction> &getBuildTable() {
   static const auto table =
       makeBuildTable<BindSymbolOp, ConstantOp, ConstraintOp, DimValueOp, DispatchOp, HostFunctionOp, IfOp, LoopOp,
-                     ReshapeOp, SequenceAtOp, SequenceConstructOp, SequenceEraseOp, SequenceInsertOp, SequenceLengthOp,
-                     VariableLoadOp, VariableStoreOp, YieldOp, func::CallOp, func::ReturnOp>();
+                     OptionalOp, OptionalValueOp, ReshapeOp, SequenceAtOp, SequenceConstructOp, SequenceEraseOp,
+                     SequenceInsertOp, SequenceLengthOp, VariableLoadOp, VariableStoreOp, YieldOp, func::CallOp,
+                     func::ReturnOp>();
   return table;
 }
 
@@ -802,17 +840,19 @@ LogicalResult ScheduleBuilder::buildBlock(Block &block) {
 static FunctionType getCallersType(func::FuncOp function) {
   SmallVector<Type> inputs(function.getArgumentTypes()), results(function.getResultTypes());
   auto string = StringType::get(function.getContext());
-  auto toStrings = [&](Type type) -> Type {
+  auto toStrings = [&](auto self, Type type) -> Type {
+    if (auto optional = dyn_cast<OptionalType>(type))
+      return OptionalType::get(type.getContext(), self(self, optional.getValueType()));
     if (auto sequence = dyn_cast<SequenceType>(type))
       return SequenceType::get(type.getContext(), sequence.getElementType().clone(string));
     return cast<TensorType>(type).clone(string);
   };
   for (auto [index, type] : llvm::enumerate(inputs))
     if (function.getArgAttr(index, kIsStringAttr))
-      type = toStrings(type);
+      type = toStrings(toStrings, type);
   for (auto [index, type] : llvm::enumerate(results))
     if (function.getResultAttr(index, kIsStringAttr))
-      type = toStrings(type);
+      type = toStrings(toStrings, type);
   return FunctionType::get(function.getContext(), inputs, results);
 }
 

@@ -66,9 +66,11 @@ private:
   std::shared_ptr<std::vector<uint8_t>> bytes;
 };
 
-/// What the values of a program are: a tensor, or a sequence of tensors.
+/// What the values of a program are: a tensor, a sequence of tensors, which an optional tensor is too, or an optional
+/// sequence.
 using HostSequence = std::vector<HostTensor>;
-using HostValue = std::variant<HostTensor, HostSequence>;
+using HostOptionalSequence = std::optional<HostSequence>;
+using HostValue = std::variant<HostTensor, HostSequence, HostOptionalSequence>;
 
 /// Fails for a constant whose value nobody can read: one of strings, one that is neither inline nor a resource, a
 /// resource whose blob is not there, and one of another size.

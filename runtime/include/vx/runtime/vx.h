@@ -152,7 +152,8 @@ VX_API uint32_t vx_element_type_bits(vx_element_type type);
 typedef enum vx_value_kind {
   VX_TENSOR = 0,
   VX_SEQUENCE = 1,
-  VX_OPTIONAL = 2,
+  VX_OPTIONAL = 2,          /* a tensor or nothing */
+  VX_OPTIONAL_SEQUENCE = 3, /* a sequence or nothing */
   VX_VALUE_KIND_LIMIT = 0x7fffffff
 } vx_value_kind;
 
@@ -607,6 +608,16 @@ VX_API VX_MUST_CHECK vx_status vx_sequence_create(vx_element_type type, size_t c
 
 /* Makes an optional that holds `element`, a tensor, or nothing when that is NULL. Errors as vx_sequence_create. */
 VX_API VX_MUST_CHECK vx_status vx_optional_create(vx_element_type type, vx_value *element, vx_value **out_value);
+
+/* Makes an optional sequence that holds `sequence`, or nothing when that is NULL: the two differ from an empty
+ * sequence.
+ *
+ * \param type      Of the elements of the sequence.
+ * \param sequence  Borrowed; the optional retains it.
+ * \returns VX_INVALID_ARGUMENT when it is no sequence or one of another type; VX_OUT_OF_MEMORY. Thread-safe. Copies,
+ * and touches no device. */
+VX_API VX_MUST_CHECK vx_status vx_optional_sequence_create(vx_element_type type, vx_value *sequence,
+                                                           vx_value **out_value);
 
 VX_API void vx_value_retain(vx_value *value);
 VX_API void vx_value_release(vx_value *value);

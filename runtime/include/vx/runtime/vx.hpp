@@ -174,6 +174,12 @@ public:
     check(vx_optional_create(type, element.get(), &value.object));
     return value;
   }
+  // An optional sequence; a null `sequence` makes one that holds nothing.
+  static Value optionalSequence(vx_element_type type, const Value &sequence) {
+    Value value;
+    check(vx_optional_sequence_create(type, sequence.get(), &value.object));
+    return value;
+  }
 
   // One more reference to a value that is borrowed, as an observer's are.
   static Value share(vx_value *borrowed) {

@@ -68,4 +68,7 @@ void SequenceEraseOp::buildPullback(Pullback &p) {
                                                  g.splatLike(0, erased), position));
 }
 
+void OptionalOp::buildPullback(Pullback &p) { p.refuse("no gradient passes through an optional"); }
+void OptionalValueOp::buildPullback(Pullback &p) { p.refuse("no gradient passes through an optional"); }
+
 } // namespace vx

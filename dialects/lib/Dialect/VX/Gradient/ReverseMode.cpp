@@ -23,6 +23,11 @@ Value createWatch(OpBuilder &builder, Location location, Value value) {
   return watch;
 }
 
+static bool isDifferentiableOptional(Type type) {
+  auto optional = dyn_cast<OptionalType>(type);
+  return optional && isDifferentiable(optional.getValueType());
+}
+
 Value makeZeros(GraphBuilder &g, Value like) {
   return isa<SequenceType>(like.getType()) ? makeZeroSequence(g, like) : g.splatLike(0, like);
 }
@@ -104,9 +109,14 @@ LogicalResult ReverseMode::run(ArrayRef<Operation *> ops) {
     if (!op->hasTrait<OpTrait::NonDifferentiable>())
       visitReads(op, [&](Value value) { reads |= isActive(value); });
     if (reads)
-      for (Value result : op->getResults())
+      for (Value result : op->getResults()) {
         if (isDifferentiable(result.getType()))
           active.insert(result);
+        if (!isDifferentiableOptional(result.getType()))
+          continue;
+        op->emitOpError() << "has no gradient here: none passes through an optional";
+        hasFailed = true;
+      }
   }
   for (Operation *op : llvm::reverse(ops)) {
     auto differentiable = dyn_cast<DifferentiableOpInterface>(op);

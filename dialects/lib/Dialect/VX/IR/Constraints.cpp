@@ -28,6 +28,8 @@ bool holds(ConstraintKind kind, int64_t lhs, int64_t rhs) {
     return lhs == rhs || lhs == 1 || rhs == 1;
   case ConstraintKind::repeat:
     return lhs == rhs || lhs == 1;
+  case ConstraintKind::differ:
+    return lhs != rhs;
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -47,6 +49,8 @@ std::string describeWant(const Constraint &constraint) {
     return "sizes '" + lhs + "' and '" + rhs + "' equal or one of them 1";
   case ConstraintKind::repeat:
     return "size '" + lhs + "' to be 1 or '" + rhs + "'";
+  case ConstraintKind::differ:
+    return "size '" + lhs + "' not to be '" + rhs + "'";
   }
   llvm_unreachable("all kinds are handled");
 }
@@ -283,6 +287,10 @@ std::optional<bool> decide(const Constraint &constraint, const SymbolRanges &ran
     bool isNeverOne = decideEqual(lhs, one, ranges) == false &&
                       (constraint.kind == ConstraintKind::repeat || decideEqual(rhs, one, ranges) == false);
     return equal == false && isNeverOne ? std::optional(false) : std::nullopt;
+  }
+  case ConstraintKind::differ: {
+    std::optional<bool> equal = decideEqual(lhs, rhs, ranges);
+    return equal ? std::optional(!*equal) : std::nullopt;
   }
   }
   llvm_unreachable("all kinds are handled");

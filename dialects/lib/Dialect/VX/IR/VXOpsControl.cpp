@@ -291,6 +291,21 @@ LogicalResult SequenceAtOp::verify() {
   return verifyElement(*this, getSequence().getType(), getResult().getType()); // C1
 }
 
+LogicalResult OptionalOp::verify() {
+  Type want = getResult().getType().getValueType();
+  if (getValue() && !areCompatibleTypes(want, getValue().getType())) // C1
+    return emitOpError() << "expects a value of the type that the optional holds: want " << want << ", got "
+                         << getValue().getType();
+  return success();
+}
+LogicalResult OptionalValueOp::verify() {
+  Type held = getOptional().getType().getValueType();
+  if (!areCompatibleTypes(held, getResult().getType())) // C1
+    return emitOpError() << "expects a result of the type that the optional holds: want " << held << ", got "
+                         << getResult().getType();
+  return success();
+}
+
 void SequenceConstructOp::collectConstraints(ConstraintCollector &collector) {
   for (Type type : getInputs().getTypes())
     collector.wantEqualShapes(getResult().getType().getElementType(), type); // C1

@@ -153,7 +153,8 @@ def VX_I64Scalar : 0DTensorOf<[I64]>, BuildableType<"::mlir::RankedTensorType::g
 def VX_F32Scalar : 0DTensorOf<[F32]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF32Type())">;
 def VX_BoolScalar : 0DTensorOf<[I1]>, BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI1Type())">;
 def VX_Value : AnyTypeOf<[VX_Tensor, VX_SequenceType, VX_OptionalType]>;
-/// An optional is a sequence of one tensor at most.
+def VX_TensorOrSequence : AnyTypeOf<[VX_Tensor, VX_SequenceType]>;
+/// An optional is a sequence of one value at most.
 def VX_SequenceOrOptional : AnyTypeOf<[VX_SequenceType, VX_OptionalType]>;
 def VX_DimArrayAttr : TypedArrayAttrBase<VX_DimAttr, "dimension expressions">;
 

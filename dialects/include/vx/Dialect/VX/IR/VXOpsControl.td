@@ -43,7 +43,7 @@ def VX_BindSymbolOp : VX_Op<"bind_symbol", [VX_NonDifferentiable, VX_HostOp, VX_
 
 def VX_ConstraintKind : I32EnumAttr<"ConstraintKind", "a predicate over two sizes", [
     I32EnumAttrCase<"equal", 0>, I32EnumAttrCase<"at_least", 1>, I32EnumAttrCase<"multiple", 2>,
-    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>]> {
+    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>, I32EnumAttrCase<"differ", 5>]> {
   let cppNamespace = "::vx";
 }
 
@@ -55,6 +55,7 @@ def VX_ConstraintOp : VX_Op<"constraint", [VX_NonDifferentiable, VX_HostOp, VX_U
         multiple   lhs is a multiple of rhs, of 0 only 0
         broadcast  lhs = rhs, or one of them is 1
         repeat     lhs = rhs, or lhs is 1
+        differ     lhs is not rhs
 
     Made by `vx-record-constraints` where shape inference takes two sizes for equal, and by frontends. Nothing moves across it: it stands
     before the op that relies on it and has its location. Over symbols that the inputs bind, and in a function's own block, it is checked
@@ -280,10 +281,42 @@ def VX_SequenceEraseOp : VX_Op<"sequence_erase", [VX_Differentiable, Pure, AllTy
 
 def VX_SequenceLengthOp : VX_Op<"sequence_length", [VX_NonDifferentiable, Pure, VX_HostOp, VX_Unconstrained]> {
   let summary = "the number of tensors of a sequence";
-  let description = [{ Of an optional 1 where it holds a tensor, else 0. }];
+  let description = [{ Of an optional 1 where it holds a value, else 0. }];
   let arguments = (ins VX_SequenceOrOptional:$sequence);
   let results = (outs VX_I64Scalar:$result);
   let assemblyFormat = "$sequence attr-dict `:` type($sequence)";
+}
+
+//===-- Optionals --------------------------------------------------------------------------------------------------===//
+
+def VX_OptionalOp : VX_Op<"optional", [VX_Differentiable, Pure, VX_HostOp, VX_Unconstrained]> {
+  let summary = "an optional that holds a value, or none";
+  let description = [{
+    No gradient passes through it.
+
+    - C1: `value` has the type that the optional holds.
+
+    Example: `%none = vx.optional -> !vx.optional<!vx.sequence<tensor<5xf32>>>`
+  }];
+  let arguments = (ins Optional<VX_TensorOrSequence>:$value);
+  let results = (outs VX_OptionalType:$result);
+  let assemblyFormat = "($value^ `:` type($value))? attr-dict `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def VX_OptionalValueOp : VX_Op<"optional_value", [VX_Differentiable, VX_HostOp, VX_Unconstrained]> {
+  let summary = "the sequence that an optional holds";
+  let description = [{
+    Of an optional that holds none the call fails. A tensor that one holds is its `vx.sequence_at` 0.
+
+    - C1: the optional holds a sequence, which the result has the type of.
+
+    Example: `%s = vx.optional_value %o : !vx.optional<!vx.sequence<tensor<5xf32>>> -> !vx.sequence<tensor<5xf32>>`
+  }];
+  let arguments = (ins VX_OptionalType:$optional);
+  let results = (outs VX_SequenceType:$result);
+  let assemblyFormat = "$optional attr-dict `:` type($optional) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- Fusion and kernels -----------------------------------------------------------------------------------------===//

@@ -218,7 +218,7 @@ def VXRT_CheckRangeOp : VXRT_Op<"check_range"> {
 
 def VXRT_CheckKind : I32EnumAttr<"CheckKind", "a predicate over two sizes", [
     I32EnumAttrCase<"equal", 0>, I32EnumAttrCase<"at_least", 1>, I32EnumAttrCase<"multiple", 2>,
-    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>]> {
+    I32EnumAttrCase<"broadcast", 3>, I32EnumAttrCase<"repeat", 4>, I32EnumAttrCase<"differ", 5>]> {
   let cppNamespace = "::vxrt";
 }
 
@@ -298,6 +298,20 @@ def VXRT_ListGetOp : VXRT_Op<"list_get", [Pure]> {
   let arguments = (ins VXRT_ObjectType:$list, I64:$position);
   let results = (outs VXRT_BufferType:$buffer, Variadic<I64>:$dims);
   let assemblyFormat = "$list `[` $position `]` attr-dict `:` type($list) `->` type($buffer) (`,` type($dims)^)?";
+}
+
+def VXRT_NoListOp : VXRT_Op<"no_list", [Pure]> {
+  let summary = "what an optional sequence is that holds none";
+  let arguments = (ins TypeAttr:$element_type);
+  let results = (outs VXRT_ObjectType:$result);
+  let assemblyFormat = "$element_type attr-dict `:` type($result)";
+}
+
+def VXRT_HasListOp : VXRT_Op<"has_list", [Pure]> {
+  let summary = "whether an optional sequence holds one: 1, else 0";
+  let arguments = (ins VXRT_ObjectType:$list);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$list attr-dict `:` type($list)";
 }
 
 def VXRT_HostCallOp : VXRT_Op<"host_call"> {
