@@ -196,6 +196,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   if (backend.splitsReductions()) {
     pm.addNestedPass<func::FuncOp>(createSplitContractionsPass());
     pm.addNestedPass<func::FuncOp>(createSplitReductionsPass());
+    pm.addNestedPass<func::FuncOp>(createSplitTopPlacesPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once
   }
   pm.addPass(createBindSequenceLengthsPass());

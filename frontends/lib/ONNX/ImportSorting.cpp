@@ -1,7 +1,6 @@
 // Sorts, and what stands on them: the greatest elements, and the different ones.
 #include "OpFunctions.h"
-
-#include <limits>
+#include "vx/Dialect/VX/Utils/LastInOrder.h"
 
 using namespace mlir;
 
@@ -37,19 +36,6 @@ static Value takeFirst(NodeImporter &n, Value rows, DimAttr count) {
   return n.slice(rows, {n.dim(0), n.dim(0)}, {dims[0], count}, {1, 1});
 }
 
-/// What stands behind all others, whatever they are.
-static Value emitLast(NodeImporter &n, Type type, bool descending) {
-  if (isa<FloatType>(type)) {
-    double number = descending ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-    return n.emitScalar(number, type);
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  bool isUnsigned = type.isUnsignedInteger();
-  APInt least = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
-  APInt most = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  return n.emitConstant(DenseElementsAttr::get(RankedTensorType::get({}, type), descending ? least : most));
-}
-
 /// The places of the elements of each row of `rows`, [rows, n], in their order: [rows, n], i64. Longer rows are sorted
 /// by blocks, which are then merged.
 static Value sortPlaces(NodeImporter &n, Value rows, bool descending) {
@@ -60,7 +46,7 @@ static Value sortPlaces(NodeImporter &n, Value rows, bool descending) {
   Type i64 = n.builder.getI64Type();
   DimAttr blocks = ceilDivDims(dims[1], n.dim(block)), padded = mulDims(blocks, n.dim(block));
   Dims none = {n.dim(0), n.dim(0)}, behind = {n.dim(0), subDims(padded, dims[1])};
-  Value all = n.emit<PadOp>(rows, emitLast(n, elementOf(rows), descending), n.toArray(none), n.toArray(behind));
+  Value all = n.emit<PadOp>(rows, emitLastInOrder(n, elementOf(rows), descending), n.toArray(none), n.toArray(behind));
   Value ofBlocks = n.reshape(all, {mulDims(dims[0], blocks), n.dim(block)});
   Dims split = {dims[0], blocks, n.dim(block)};
   Value places = n.reshape(n.emit<TopPlacesOp>(ofBlocks, block, descending), split);

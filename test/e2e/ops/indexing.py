@@ -119,6 +119,11 @@ def tops():
         yield top(f"top_places_special_{name}", "f32", [2, 1101], 40, special_floats(), descending)
         yield top(f"top_places_in_order_{name}", "f32", [1, 3000], 100, lambda rng, shape: np.arange(3000).reshape(shape) - 1000, descending)
         yield top(f"top_places_nan_{name}", "f32", [2, 1200], 30, lambda rng, shape: np.where(rng.random(shape) < 0.99, np.nan, rng.random(shape)), descending)
+    # Long rows, which a GPU has in blocks, the last of them filled up with what stands behind all numbers.
+    yield top("top_places_blocks", "f32", [2, 20001], 5, uniform())
+    yield top("top_places_blocks_ties", "i32", [1, 20001], 9, integers(0, 3), True)
+    yield top("top_places_blocks_last", "f32", [1, 16387], 7, lambda rng, shape: np.full(shape, -np.inf), True)
+    yield top("top_places_blocks_nan", "f32", [1, 16387], 7, lambda rng, shape: np.full(shape, np.nan))
     yield top("top_places_rows", "f32", [1001, 10], 3, uniform())
     yield top("top_places_no_row", "f32", [0, 10], 3, uniform())
     yield top("top_places_symbolic", "f32", ["r", "n"], 7, uniform(), header='vx.symbol "r"\nvx.symbol "n"', runs=[{"r": r, "n": n} for r, n in ((1, 7), (3, 64), (2, 2049))])

@@ -111,6 +111,20 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SplitTopPlacesPass : Pass<"vx-split-top-places", "::mlir::func::FuncOp"> {
+  let summary = "Find the best elements of few long rows in two stages";
+  let description = [{
+    A row is one workgroup's. Of at most 128 rows that are long each is cut into blocks, of 4096 elements or 16 times as many as are wanted:
+
+        %0 = vx.top_places %x count = 5 : tensor<1x20000xf32>    ->    the best 5 of each of 5 blocks, and of these 25 the best 5
+
+    The last block is filled up with what stands behind all numbers; the second stage is cut in turn where it is long. Leaves alone rows whose
+    length is not known. Needs: the graph phase. Keeps: a number of rows that is not known.
+    Numerics: none; equal elements stay in the order of their places.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def JoinColumnSumsPass : Pass<"vx-join-column-sums", "::mlir::func::FuncOp"> {
   let summary = "Make one sum of sums of columns that are concatenated";
   let description = [{
