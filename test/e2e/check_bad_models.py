@@ -200,6 +200,7 @@ def table():
     yield "an op that is not there yet", model([node("Gelu", ["x"], ["y"], name="n")], opset=19), "'n' .*19.*20"
     yield "an op that is no longer there", model([node("Upsample", ["x", "s"], ["y"], name="n")], opset=20, initializer=[tensor("s", F32, [2], [1.0, 1.0])]), "'n' .*20"
     yield "an op that became others", model([node("Scatter", ["x", "i", "x"], ["y"], name="n")], opset=20, initializer=[tensor("i", I64, [2, 3], [0] * 6)]), "'n' .*20"
+    yield "an op of a version that is deprecated, and that came back", model([node("GroupNormalization", ["x", "s", "s"], ["y"], name="n", num_groups=1)], opset=18, inputs=[value("x", shape=[2, 4, 3])], initializer=[tensor("s", F32, [1], [1.0])]), None
     yield "a domain without a version", model([node("Relu", ["x"], ["y"], name="n", domain="com.example")]), "'n' .*'com.example'"
     yield "a domain that is not known", model([node("Relu", ["x"], ["y"], name="n", domain="com.example")], opsets=[("", 20), ("com.example", 1)]), "'n' .*'com.example'"
     yield "no version at all", model([relu()], opsets=[]), "'n' .*'ai.onnx'|version"

@@ -105,9 +105,10 @@ OpLookup ModelImporter::findNodeOp(const NodeProto &node, StringRef label) {
   const int64_t version = opset->second;
   OpLookup op = findOp(domain, node.op_type(), version);
   const OpSignature *signature = findSignature(domain, node.op_type(), version);
-  if (signature && signature->isDeprecated) {
+  // A version that is deprecated ends the op, unless a later one takes it up again: until then its meaning stands.
+  if (const int64_t end = signature ? getEnd(*signature) : 0; end > 0 && version >= end) {
     op.function = nullptr;
-    op.last = std::min(op.last, signature->version - 1);
+    op.last = std::min(op.last, end - 1);
   }
   if (!op.function && op.isKnown)
     throwUnsupported("version " + Twine(version) + " of the op is not imported, want " + Twine(op.first) + " to " +

@@ -30,8 +30,8 @@ ModelProto training(const std::vector<Part> &parts) {
 
 TEST(ImportTraining, ReasonsOfGradient) {
   auto expect = [](const NodeProto &node, const std::string &reason) { expectInvalid(training({node}), reason); };
-  expect(gradient({"a"}, {"d"}, {y("s")}), "expects names in attributes 'xs' and 'y', got none in 'xs'");
-  expect(gradient({"a"}, {"d"}, {xs({"a"})}), "expects names in attributes 'xs' and 'y', got no 'y'");
+  expect(gradient({"a"}, {"d"}, {y("s")}), "expects attribute 'xs', got none");
+  expect(gradient({"a"}, {"d"}, {xs({"a"})}), "expects attribute 'y', got none");
   expect(gradient({"a", "b"}, {"d"}, {xs({"a"}), zs({"b", "n"}), y("s")}),
          "expects an input for each of 1 names in 'xs' and 2 in 'zs', got 2 inputs");
   expect(gradient({"a", "b"}, {"d", "e"}, {xs({"a"}), zs({"b"}), y("s")}),
