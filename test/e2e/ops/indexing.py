@@ -119,6 +119,9 @@ def tops():
         yield top(f"top_places_special_{name}", "f32", [2, 1101], 40, special_floats(), descending)
         yield top(f"top_places_in_order_{name}", "f32", [1, 3000], 100, lambda rng, shape: np.arange(3000).reshape(shape) - 1000, descending)
         yield top(f"top_places_nan_{name}", "f32", [2, 1200], 30, lambda rng, shape: np.where(rng.random(shape) < 0.99, np.nan, rng.random(shape)), descending)
+    # A NaN is the greatest whatever its sign is.
+    for dtype in FLOATS:
+        yield top(f"top_places_signed_nan_{dtype}", dtype, [2, 300], 300, lambda rng, shape: np.where(rng.random(shape) < 0.5, np.copysign(np.nan, rng.random(shape) - 0.5), rng.random(shape)))
     # Long rows, which a GPU has in blocks, the last of them filled up with what stands behind all numbers.
     yield top("top_places_blocks", "f32", [2, 20001], 5, uniform())
     yield top("top_places_blocks_ties", "i32", [1, 20001], 9, integers(0, 3), True)
