@@ -3,8 +3,10 @@ set(VX_PRECOMPILED_MLIR_LINKS vx_mlir)
 set(VX_PRECOMPILED_Runtime_LINKS vx_fmt)
 set(VX_PRECOMPILED_Tools_LINKS vx_fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
 set(VX_PRECOMPILED_Tests_LINKS vx_fmt GTest::gtest)
-# A test spends its time in what it tests: its own sources are compiled quickly. Levels of a precompiled header and of its users must agree.
+# A test spends its time in what it tests, a tool in the libraries: their own sources are compiled quickly. Levels of a precompiled header
+# and of its users must agree.
 set(VX_PRECOMPILED_Tests_OPTIONS $<$<CONFIG:Release>:-O0>)
+set(VX_PRECOMPILED_Tools_OPTIONS $<$<CONFIG:Release>:-O1>)
 
 # vx_precompile(<target> <header>): cmake/<header>Precompiled.h is read before each source of the target. The first target makes the
 # precompiled file, the others of the build reuse it. Sources include what they use all the same: a build by another compiler has no

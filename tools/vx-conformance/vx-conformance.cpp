@@ -304,8 +304,8 @@ public:
 
 private:
   // Whether a case that passes in several modes has its turn in another one: on GPUs in one of static and dynamic, on
-  // the CPU always as static and in one of the others. The body that an op has as a function has none on GPUs beside
-  // the op.
+  // the CPU always as static and in one of the others. The body that an op has as a function is only run beside the op
+  // as static on the CPU.
   bool isOthersTurn(size_t index, Mode mode, const std::string &target) const {
     const std::string &name = cases[index].folder.name;
     if (!options.turns || !listed.has(name, mode, target))
@@ -313,7 +313,7 @@ private:
     const bool isCpu = target == "cpu";
     if (mode == Mode::Constant && !isCpu)
       return true;
-    if (const size_t body = name.find("_expanded"); !isCpu && body != std::string::npos)
+    if (const size_t body = name.find("_expanded"); body != std::string::npos && (!isCpu || mode != Mode::Static))
       if (listed.has(name.substr(0, body), mode, target))
         return true;
     const Mode first = isCpu ? Mode::Constant : Mode::Static;
