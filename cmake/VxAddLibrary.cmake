@@ -6,11 +6,11 @@
 # <- driver. `api` is the only layer that sees the compiler and the frontends; nothing but a tool may link it.
 # `runtime-api` is its like below: the C interface of the runtime and the table of its drivers. `train` is a user of it, as an
 # application is: vx.h, and none of the runtime's own headers. `text` is what becomes of text on its way into a model and out of one,
-# which needs no runtime.
+# which needs no runtime. `serve` is a user of both: embeddings, and modules over HTTP.
 # `base` knows none of the others: files and text, for both halves. `image` is opened by the runtime at run time and linked by tests only; it
 # knows the interface between the two (vx/abi/image.h) and nothing else.
 
-set(VX_LAYERS abi image runtime driver runtime-api train text dialects frontend analysis transforms memory conversion codegen target
+set(VX_LAYERS abi image runtime driver runtime-api train text serve dialects frontend analysis transforms memory conversion codegen target
               module pipelines compiler-driver api base tool test)
 
 set(VX_LAYER_abi "")
@@ -21,6 +21,7 @@ set(VX_LAYER_driver abi runtime base)
 set(VX_LAYER_runtime-api abi runtime driver runtime-api base)
 set(VX_LAYER_train abi runtime-api train base)
 set(VX_LAYER_text base)
+set(VX_LAYER_serve abi runtime-api text serve base)
 set(VX_LAYER_dialects dialects base)
 set(VX_LAYER_frontend dialects base)
 set(VX_LAYER_analysis dialects analysis)
@@ -107,7 +108,7 @@ function(vx_check_layers)
                               "allowed are: ${VX_LAYER_${layer}}")
         endif()
         # Below the compiler nothing may see MLIR.
-        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|image|runtime|driver|runtime-api|train|text)$")
+        if(link STREQUAL "vx_mlir" AND layer MATCHES "^(abi|image|runtime|driver|runtime-api|train|text|serve)$")
           message(FATAL_ERROR "layer check: '${library}' of layer '${layer}' links 'vx_mlir'")
         endif()
       endif()

@@ -18,6 +18,7 @@ set(expected_base-links-runtime "layer check: 'base' of layer 'base' links 'load
 set(expected_train-links-runtime "layer check: 'kit' of layer 'train' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;train;base")
 set(expected_runtime-links-image "layer check: 'loader' of layer 'runtime' links 'image' of layer 'image', allowed are: abi;runtime;base")
 set(expected_text-links-runtime "layer check: 'words' of layer 'text' links 'loader' of layer 'runtime', allowed are: base")
+set(expected_serve-links-runtime "layer check: 'server' of layer 'serve' links 'loader' of layer 'runtime', allowed are: abi;runtime-api;text;serve;base")
 set(expected_unknown-layer "vx_add_library: 'soup' names the layer 'kitchen', known are: abi;image;runtime;")
 
 if(NOT DEFINED expected_${CASE})

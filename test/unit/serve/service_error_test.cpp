@@ -1,0 +1,37 @@
+#include "service_error.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using vx::serve::errorBody;
+using vx::serve::ErrorCode;
+using vx::serve::ServiceError;
+using vx::serve::serviceError;
+
+TEST(ServiceError, bodyHasOneShape) {
+  const ServiceError error =
+      serviceError(ErrorCode::invalid_value, "'dimensions': want 1 to {}, got {}", 384, 0).about("dimensions");
+  EXPECT_EQ(errorBody(error, "abc"),
+            R"({"error":{"message":"'dimensions': want 1 to 384, got 0","type":"invalid_request_error",)"
+            R"("param":"dimensions","code":"invalid_value","details":{},"request_id":"abc"}})");
+  EXPECT_EQ(errorBody(serviceError(ErrorCode::queue_full, "full").with(R"({"queue":256})").after(1), ""),
+            R"({"error":{"message":"full","type":"rate_limit_error","param":null,"code":"queue_full",)"
+            R"("details":{"queue":256},"request_id":""}})");
+}
+
+// The bytes of a client come back as text, whatever they are.
+TEST(ServiceError, bodyIsTextWhateverAMessageQuotes) {
+  EXPECT_EQ(errorBody(ServiceError(ErrorCode::not_found, "no path '\xff\"\n'"), "1"),
+            "{\"error\":{\"message\":\"no path '\xef\xbf\xbd\\\"\\n'\",\"type\":\"invalid_request_error\","
+            "\"param\":null,\"code\":\"not_found\",\"details\":{},\"request_id\":\"1\"}}");
+}
+
+TEST(ServiceError, codesHaveTheirStatus) {
+  EXPECT_EQ(vx::serve::httpStatus(ErrorCode::headers_too_large), 431u);
+  EXPECT_EQ(vx::serve::httpStatus(ErrorCode::out_of_memory), 507u);
+  EXPECT_EQ(vx::serve::errorCodeName(ErrorCode::device_lost), "device_lost");
+  EXPECT_EQ(vx::serve::errorType(ErrorCode::forbidden), "permission_error");
+}
+
+} // namespace
