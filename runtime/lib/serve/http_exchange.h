@@ -1,0 +1,122 @@
+// A request between the connection it came by and whoever answers it.
+#ifndef VX_SERVE_HTTP_EXCHANGE_H
+#define VX_SERVE_HTTP_EXCHANGE_H
+
+#include "connection_counts.h"
+#include "http_server.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace vx::serve {
+
+// What all connections of a server share.
+struct ServerState {
+  explicit ServerState(const HttpLimits &limits)
+      : counts(limits.connections, limits.connectionsPerAddress), limits(limits) {}
+
+  HttpLimits currentLimits() const {
+    std::lock_guard guard(lock);
+    return limits;
+  }
+
+  std::shared_ptr<void> context; // of all sockets; it goes after the last of them
+  ConnectionCounts counts;
+  HttpHandler *handler = nullptr;
+  std::atomic<uint64_t> bytesInFlight = 0, refusedConnections = 0;
+  std::atomic<size_t> requests = 0;
+  std::atomic<bool> isDraining = false;
+  mutable std::mutex lock;
+  std::condition_variable connectionClosed;
+  HttpLimits limits;
+};
+
+// Bytes of one request that count as in flight for as long as anybody has it.
+class Reservation {
+public:
+  Reservation(std::shared_ptr<ServerState> server, uint64_t most) : server(std::move(server)), most(most) {}
+  Reservation(const Reservation &) = delete;
+  Reservation &operator=(const Reservation &) = delete;
+  ~Reservation() { server->bytesInFlight -= bytes; }
+
+  bool add(uint64_t more) {
+    if (more > most || server->bytesInFlight.fetch_add(more) + more > most) {
+      if (more <= most)
+        server->bytesInFlight -= more;
+      return false;
+    }
+    bytes += more;
+    return true;
+  }
+
+private:
+  const std::shared_ptr<ServerState> server;
+  const uint64_t most;
+  std::atomic<uint64_t> bytes = 0;
+};
+
+// Where the connection and whoever answers meet.
+class ExchangeState {
+public:
+  explicit ExchangeState(std::function<void(HttpResponse)> send) : send(std::move(send)) {}
+
+  void reply(HttpResponse response) {
+    if (!isOver.exchange(true))
+      send(std::move(response));
+  }
+  // The connection ends without an answer.
+  void lose() {
+    isOver = true;
+    std::vector<std::function<void()>> functions;
+    {
+      std::lock_guard guard(lock);
+      gone = true;
+      functions.swap(waiting);
+    }
+    for (const std::function<void()> &function : functions)
+      function();
+  }
+  bool isGone() const { return gone; }
+  void whenGone(std::function<void()> function) {
+    {
+      std::lock_guard guard(lock);
+      if (!gone) {
+        waiting.push_back(std::move(function));
+        return;
+      }
+    }
+    function();
+  }
+
+private:
+  const std::function<void(HttpResponse)> send;
+  std::mutex lock;
+  std::atomic<bool> isOver = false, gone = false;
+  std::vector<std::function<void()>> waiting;
+};
+
+class Exchange final : public HttpExchange {
+public:
+  Exchange(HttpRequest taken, std::shared_ptr<ExchangeState> state, std::shared_ptr<Reservation> reservation,
+           HttpHandler &handler)
+      : state(std::move(state)), reservation(std::move(reservation)), handler(handler) {
+    request = std::move(taken);
+  }
+  ~Exchange() override {
+    state->reply(handler.refuse(request, ServiceError(ErrorCode::internal, "the request was dropped")));
+  }
+  void reply(HttpResponse response) override { state->reply(std::move(response)); }
+  bool isGone() const override { return state->isGone(); }
+  void whenGone(std::function<void()> function) override { state->whenGone(std::move(function)); }
+  bool reserve(uint64_t bytes) override { return reservation->add(bytes); }
+
+private:
+  const std::shared_ptr<ExchangeState> state;
+  const std::shared_ptr<Reservation> reservation;
+  HttpHandler &handler;
+};
+
+} // namespace vx::serve
+
+#endif

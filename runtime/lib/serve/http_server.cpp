@@ -1,0 +1,233 @@
+// The one source that sees Boost: Asio for sockets, and Beast for the syntax of HTTP.
+#include "http_server.h"
+
+#include "http_session.h"
+
+#include "vx/serve/error.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/socket.h>
+
+#include <set>
+#include <thread>
+
+namespace vx::serve {
+namespace {
+
+Error listenError(const std::string &host, uint16_t port, const std::string &reason) {
+  return Error(Error::Kind::io, fmt::format("cannot listen on '{}' port {}: {}", host, port, reason));
+}
+
+std::string plainAddress(const tcp::endpoint &endpoint) {
+  const asio::ip::address address = endpoint.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  return address.to_string();
+}
+
+class AsioHttpServer final : public HttpServer {
+public:
+  AsioHttpServer(const HttpLimits &limits, const TlsFiles &files)
+      : context(std::make_shared<asio::io_context>(static_cast<int>(limits.threads))),
+        state(std::make_shared<ServerState>(limits)) {
+    state->context = context;
+    if (!files.certificate.empty())
+      readTls(files);
+  }
+  ~AsioHttpServer() override { stop(); }
+
+  void listen(const std::string &host, uint16_t wanted) override {
+    boost::system::error_code error;
+    tcp::resolver resolver(*context);
+    const auto found = resolver.resolve(host, std::to_string(wanted), tcp::resolver::passive, error);
+    if (error)
+      throw listenError(host, wanted, error.message());
+    std::set<tcp::endpoint> endpoints;
+    for (const auto &entry : found)
+      endpoints.insert(entry.endpoint());
+    for (tcp::endpoint endpoint : endpoints) {
+      if (wanted == 0 && !acceptors.empty())
+        endpoint.port(boundPort);
+      auto acceptor = std::make_shared<tcp::acceptor>(asio::make_strand(*context));
+      acceptor->open(endpoint.protocol(), error);
+      // A machine without IPv6 has names of addresses that it can't open.
+      if (error == asio::error::address_family_not_supported && endpoints.size() > 1)
+        continue;
+      if (!error)
+        acceptor->set_option(tcp::acceptor::reuse_address(true), error);
+      if (!error && endpoint.address().is_v6())
+        acceptor->set_option(asio::ip::v6_only(!endpoint.address().is_unspecified()), error);
+      if (!error)
+        acceptor->bind(endpoint, error);
+      if (error == boost::system::errc::address_not_available && endpoints.size() > 1)
+        continue;
+      if (!error)
+        acceptor->listen(SOMAXCONN, error);
+      if (error)
+        throw listenError(host, wanted, error.message());
+      if (acceptors.empty())
+        boundPort = acceptor->local_endpoint().port();
+      acceptors.push_back(acceptor);
+    }
+    if (acceptors.empty())
+      throw listenError(host, wanted, "none of its addresses is one of this machine");
+  }
+
+  uint16_t port() const override { return boundPort; }
+
+  void start(HttpHandler &handler) override {
+    state->handler = &handler;
+    work.emplace(asio::make_work_guard(*context));
+    for (const auto &acceptor : acceptors)
+      asio::post(acceptor->get_executor(), [this, acceptor] { accept(acceptor); });
+    for (unsigned i = 0; i < std::max(1u, state->limits.threads); ++i)
+      threads.emplace_back([this] { run(); });
+  }
+
+  void setLimits(const HttpLimits &limits) override {
+    std::lock_guard guard(state->lock);
+    state->limits = limits;
+  }
+
+  Load load() const override {
+    return {state->counts.size(), state->requests, state->bytesInFlight, state->refusedConnections};
+  }
+
+  void drain() override {
+    state->isDraining = true;
+    for (const auto &acceptor : acceptors)
+      asio::post(acceptor->get_executor(), [acceptor] {
+        boost::system::error_code ignored;
+        acceptor->close(ignored);
+      });
+    forEachSession([](Session &session) { session.drain(); });
+  }
+
+  bool waitUntilIdle(std::chrono::milliseconds time) override {
+    std::unique_lock guard(state->lock);
+    return state->connectionClosed.wait_for(guard, time, [this] { return state->counts.size() == 0; });
+  }
+
+  void stop() override {
+    if (threads.empty())
+      return;
+    drain();
+    forEachSession([](Session &session) { session.end(); });
+    work.reset();
+    for (std::thread &thread : threads)
+      thread.join();
+    threads.clear();
+  }
+
+private:
+  void readTls(const TlsFiles &files) {
+    using Context = asio::ssl::context;
+    tls.emplace(Context::tls_server);
+    boost::system::error_code error;
+    tls->set_options(Context::default_workarounds | Context::no_sslv2 | Context::no_sslv3 | Context::no_tlsv1 |
+                     Context::no_tlsv1_1);
+    tls->use_certificate_chain_file(files.certificate, error);
+    if (error)
+      throw Error(Error::Kind::io, fmt::format("certificate '{}': {}", files.certificate, error.message()));
+    tls->use_private_key_file(files.key, Context::pem, error);
+    if (error)
+      throw Error(Error::Kind::io,
+                  fmt::format("key '{}' of the certificate '{}': {}", files.key, files.certificate, error.message()));
+  }
+
+  void run() {
+    for (;;) {
+      try {
+        context->run();
+        return;
+      } catch (const std::exception &) {
+        // Out of memory, most likely: the connection that it happened to has lost its turn, and goes.
+      }
+    }
+  }
+
+  void accept(const std::shared_ptr<tcp::acceptor> &acceptor) {
+    if (!acceptor->is_open())
+      return;
+    acceptor->async_accept(
+        asio::make_strand(*context), [this, acceptor](boost::system::error_code error, tcp::socket socket) {
+          asio::post(acceptor->get_executor(), [this, acceptor, error] {
+            // Out of descriptors: those that wait stay in the backlog until some are given back.
+            error &&error != asio::error::connection_aborted ? acceptLater(acceptor) : accept(acceptor);
+          });
+          if (!error)
+            open(std::move(socket));
+        });
+  }
+
+  void acceptLater(const std::shared_ptr<tcp::acceptor> &acceptor) {
+    if (!acceptor->is_open())
+      return;
+    auto timer = std::make_shared<asio::steady_timer>(acceptor->get_executor(), std::chrono::milliseconds(50));
+    timer->async_wait([this, acceptor, timer](boost::system::error_code) { accept(acceptor); });
+  }
+
+  void open(tcp::socket socket) {
+    boost::system::error_code error;
+    const tcp::endpoint endpoint = socket.remote_endpoint(error);
+    if (error)
+      return;
+    const std::string address = plainAddress(endpoint);
+    if (!state->counts.add(address)) {
+      ++state->refusedConnections;
+      static constexpr std::string_view full =
+          "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+      // As far as it goes without waiting; nobody may hold a thread here.
+      if (!tls)
+        (void)::send(socket.native_handle(), full.data(), full.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      return;
+    }
+    if (tls)
+      begin(std::make_shared<HttpSession<TlsStream>>(TlsStream(std::move(socket), *tls), address, state));
+    else
+      begin(std::make_shared<HttpSession<tcp::socket>>(std::move(socket), address, state));
+  }
+
+  template <typename Kind>
+  void begin(std::shared_ptr<Kind> session) {
+    {
+      std::lock_guard guard(sessionsLock);
+      if (++sinceSweep > sessions.size()) {
+        std::erase_if(sessions, [](const std::weak_ptr<Session> &other) { return other.expired(); });
+        sinceSweep = 0;
+      }
+      sessions.push_back(session);
+    }
+    session->start();
+    if (state->isDraining)
+      session->drain();
+  }
+
+  template <typename Function>
+  void forEachSession(Function function) {
+    std::lock_guard guard(sessionsLock);
+    for (const std::weak_ptr<Session> &weak : sessions)
+      if (const auto session = weak.lock())
+        function(*session);
+  }
+
+  const std::shared_ptr<asio::io_context> context;
+  const std::shared_ptr<ServerState> state;
+  std::optional<asio::ssl::context> tls;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
+  std::vector<std::shared_ptr<tcp::acceptor>> acceptors;
+  uint16_t boundPort = 0;
+  std::vector<std::thread> threads;
+  std::mutex sessionsLock;
+  std::vector<std::weak_ptr<Session>> sessions;
+  size_t sinceSweep = 0;
+};
+
+} // namespace
+
+std::unique_ptr<HttpServer> makeHttpServer(const HttpLimits &limits, const TlsFiles &tls) {
+  return std::make_unique<AsioHttpServer>(limits, tls);
+}
+
+} // namespace vx::serve

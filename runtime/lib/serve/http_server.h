@@ -1,0 +1,95 @@
+// A server of HTTP/1.1 for clients that may be slow, broken or hostile.
+#ifndef VX_SERVE_HTTP_SERVER_H
+#define VX_SERVE_HTTP_SERVER_H
+
+#include "http_message.h"
+#include "service_error.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace vx::serve {
+
+struct HttpLimits {
+  uint64_t headerBytes = 64 << 10, headerCount = 100;
+  // Of one body as it comes over the wire, the framing of chunks included, and of all requests that are not done.
+  uint64_t bodyBytes = 8 << 20, bytesInFlight = 256 << 20;
+  // A header, a body and an answer, each from its first byte to its last one; and between two requests.
+  std::chrono::milliseconds headerTime{10'000}, bodyTime{30'000}, writeTime{30'000}, idleTime{60'000};
+  size_t connections = 4096, connectionsPerAddress = 1024;
+  unsigned threads = 2;
+};
+
+// Files of PEM; empty: plain HTTP.
+struct TlsFiles {
+  std::string certificate, key;
+};
+
+// A request that waits for its answer. Thread-safe.
+class HttpExchange {
+public:
+  // Where nobody has replied, the client is told of an internal error.
+  virtual ~HttpExchange() = default;
+  // The body may be taken out of it by the one who handles the request.
+  HttpRequest request;
+
+  // The first reply is the one that counts; one to a client that is gone goes nowhere.
+  virtual void reply(HttpResponse response) = 0;
+  // The client has closed the connection, or its sending half. No reply has begun.
+  virtual bool isGone() const = 0;
+  // Called once when the client is gone, at once where it is; not after a reply. On a thread of the server's: it must
+  // not wait.
+  virtual void whenGone(std::function<void()> function) = 0;
+  // Counts so many more bytes as in flight until the exchange is over. False: they are more than there may be.
+  virtual bool reserve(uint64_t bytes) = 0;
+};
+
+// What answers. Every function is called by threads of the server's, several at once, and must not wait.
+class HttpHandler {
+public:
+  virtual ~HttpHandler() = default;
+  // Looks at a request whose body has not been read. Throws a ServiceError to refuse it.
+  virtual void admit(const HttpRequest &head) = 0;
+  virtual void handle(std::shared_ptr<HttpExchange> exchange) = 0;
+  // The answer to a request that fails, in the shape that its path has for that.
+  virtual HttpResponse refuse(const HttpRequest &request, const ServiceError &error) = 0;
+  // A request is over: answered, or its client is gone (499).
+  virtual void finished(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) = 0;
+};
+
+class HttpServer {
+public:
+  // What is going on now.
+  struct Load {
+    size_t connections = 0, requests = 0;
+    uint64_t bytesInFlight = 0, refusedConnections = 0;
+  };
+  virtual ~HttpServer() = default;
+
+  // Binds to an address or a name, and a port; 0: any. Throws Error::io, which names both, and for TLS what is wrong
+  // with a file. May be called for several addresses, before `start`.
+  virtual void listen(const std::string &host, uint16_t port) = 0;
+  // Of the first address.
+  virtual uint16_t port() const = 0;
+  // Answers from now on. The handler outlives the server.
+  virtual void start(HttpHandler &handler) = 0;
+  // For requests that begin from now on; threads and numbers of connections stay.
+  virtual void setLimits(const HttpLimits &limits) = 0;
+  virtual Load load() const = 0;
+  // No new connections; those that wait for a request are closed, each other one behind its answer.
+  virtual void drain() = 0;
+  // Waits until no connection is there. False: `time` is over.
+  virtual bool waitUntilIdle(std::chrono::milliseconds time) = 0;
+  // Ends every connection at once, and the threads.
+  virtual void stop() = 0;
+};
+
+std::unique_ptr<HttpServer> makeHttpServer(const HttpLimits &limits, const TlsFiles &tls = {});
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,425 @@
+// One connection. Everything in it runs on its strand: there is one read and one write at a time, and the read goes on
+// while a request waits for its answer, which is how a client that goes is noticed.
+#ifndef VX_SERVE_HTTP_SESSION_H
+#define VX_SERVE_HTTP_SESSION_H
+
+#include "http_exchange.h"
+
+#include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/beast/http.hpp>
+
+#include <array>
+#include <optional>
+
+namespace vx::serve {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using TlsStream = asio::ssl::stream<tcp::socket>;
+
+// What the server does with connections of both kinds.
+class Session {
+public:
+  virtual ~Session() = default;
+  // From any thread.
+  virtual void drain() = 0;
+  virtual void end() = 0;
+};
+
+template <typename Stream>
+class HttpSession final : public Session, public std::enable_shared_from_this<HttpSession<Stream>> {
+  static constexpr bool isSecure = std::is_same_v<Stream, TlsStream>;
+  // What a client may send ahead while a request waits; more is not read until that has its answer.
+  static constexpr size_t mostAhead = 16 << 10;
+  // How long, and how much of, what comes after the last answer is read. Else the answer would be lost with the
+  // connection: closing one with unread bytes resets it.
+  static constexpr std::chrono::milliseconds lingerTime{1000};
+  static constexpr size_t mostLingering = 1 << 20;
+
+public:
+  HttpSession(Stream &&taken, std::string address, std::shared_ptr<ServerState> server)
+      : server(std::move(server)), stream(std::move(taken)), timer(stream.get_executor()), address(std::move(address)) {
+  }
+  ~HttpSession() override {
+    server->counts.remove(address);
+    std::lock_guard guard(server->lock);
+    server->connectionClosed.notify_all();
+  }
+
+  void start() {
+    asio::post(stream.get_executor(), [self = this->shared_from_this()] { self->begin(); });
+  }
+  void drain() override {
+    asio::post(stream.get_executor(), [self = this->shared_from_this()] {
+      if (self->state == State::idle && self->incoming.empty())
+        self->close();
+    });
+  }
+  void end() override {
+    asio::post(stream.get_executor(), [self = this->shared_from_this()] { self->close(); });
+  }
+
+private:
+  enum class State : uint8_t { handshake, idle, header, body, handling, writing, lingering, closed };
+
+  void begin() {
+    boost::system::error_code ignored;
+    stream.lowest_layer().set_option(tcp::no_delay(true), ignored);
+    if constexpr (isSecure) {
+      setDeadline(server->currentLimits().headerTime);
+      stream.async_handshake(asio::ssl::stream_base::server,
+                             [self = this->shared_from_this()](boost::system::error_code error) {
+                               if (error || self->state != State::handshake)
+                                 return self->close();
+                               self->awaitRequest();
+                             });
+    } else {
+      awaitRequest();
+    }
+  }
+
+  void awaitRequest() {
+    state = State::idle;
+    limits = server->currentLimits();
+    if (server->isDraining && incoming.empty())
+      return close();
+    // The first request of a connection is to come as soon as a header is.
+    setDeadline(isFirst ? limits.headerTime : limits.idleTime);
+    incoming.empty() ? read() : advance();
+  }
+
+  void read() {
+    if (isReading || isAtEnd || state == State::closed)
+      return;
+    isReading = true;
+    stream.async_read_some(asio::buffer(piece),
+                           [self = this->shared_from_this()](boost::system::error_code error, size_t size) {
+                             self->isReading = false;
+                             self->haveRead(error, size);
+                           });
+  }
+
+  void haveRead(boost::system::error_code error, size_t size) {
+    if (state == State::closed)
+      return;
+    if (error) {
+      isAtEnd = true;
+      if (state == State::handling)
+        loseClient();
+      else if (state != State::writing)
+        close();
+      return;
+    }
+    if (state == State::lingering) {
+      lingered += size;
+      return lingered > mostLingering ? close() : read();
+    }
+    incoming.append(piece.data(), size);
+    if (state == State::handling || state == State::writing) {
+      if (incoming.size() < mostAhead)
+        read();
+      return;
+    }
+    advance();
+  }
+
+  // Goes on with what has come.
+  void advance() {
+    if (state == State::idle) {
+      state = State::header;
+      began = std::chrono::steady_clock::now();
+      isFirst = false;
+      parser.emplace();
+      parser->header_limit(static_cast<uint32_t>(limits.headerBytes));
+      parser->body_limit(UINT64_MAX); // what is too long is told behind what else is wrong with a header
+      setDeadline(limits.headerTime);
+    }
+    boost::system::error_code error;
+    if (state == State::header) {
+      consume(error);
+      if (error == http::error::need_more)
+        return read();
+      if (error)
+        return refuseBytes(error);
+      if (!haveHeader())
+        return;
+    }
+    // The parser takes a body in parts: what it leaves of these bytes begins a part that is not whole.
+    while (!parser->is_done()) {
+      const size_t consumed = consume(error);
+      wireBytes += consumed;
+      if (wireBytes + (parser->is_done() ? 0 : incoming.size()) > limits.bodyBytes)
+        return refuse(tooLarge());
+      if (error == http::error::need_more || (!error && consumed == 0 && !parser->is_done()))
+        return read();
+      if (error)
+        return refuseBytes(error);
+      if (!isSized && !growReservation())
+        return;
+    }
+    haveRequest();
+  }
+
+  size_t consume(boost::system::error_code &error) {
+    const size_t consumed = parser->put(asio::buffer(incoming), error);
+    incoming.erase(0, consumed);
+    return consumed;
+  }
+
+  // Takes the head over and has it admitted. False: it has been refused, or the client waits for being told to go on.
+  bool haveHeader() {
+    head = {};
+    const auto &message = parser->get();
+    head.method = std::string(message.method_string());
+    head.address = address;
+    head.isSecure = isSecure;
+    for (const auto &field : message) {
+      std::string name(field.name_string());
+      for (char &c : name)
+        if (c >= 'A' && c <= 'Z')
+          c = static_cast<char>(c - 'A' + 'a');
+      head.headers.emplace_back(std::move(name), std::string(field.value()));
+    }
+    const std::string *given = head.header("x-request-id");
+    head.id = given && isRequestId(*given) ? *given : makeRequestId();
+    keepsAlive = message.keep_alive();
+    try {
+      checkHeader(std::string_view(message.target().data(), message.target().size()), message.version());
+      server->handler->admit(head);
+      checkBodyLength();
+    } catch (const ServiceError &error) {
+      refuse(error);
+      return false;
+    } catch (const std::exception &error) {
+      refuse(ServiceError(ErrorCode::internal, error.what()));
+      return false;
+    }
+    state = State::body;
+    setDeadline(limits.bodyTime);
+    parser->eager(true);
+    wireBytes = 0;
+    reserved = 0;
+    if (!head.header("expect") || parser->is_done() || !incoming.empty())
+      return true;
+    static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
+    isContinuing = true;
+    asio::async_write(stream, asio::buffer(goOn),
+                      [self = this->shared_from_this()](boost::system::error_code error, size_t) {
+                        self->isContinuing = false;
+                        if (self->state == State::body)
+                          error ? self->close() : self->read();
+                      });
+    return false;
+  }
+
+  void checkHeader(std::string_view target, unsigned version) {
+    if (!splitTarget(target, head.path, head.query))
+      throw serviceError(ErrorCode::bad_request, "want a path of UTF-8 that begins with '/', got '{}'", target);
+    if (head.headers.size() > limits.headerCount)
+      throw serviceError(ErrorCode::headers_too_large, "a request may have {} headers, got {}", limits.headerCount,
+                         head.headers.size());
+    if (version >= 11 && head.headerCount("host") != 1)
+      throw serviceError(ErrorCode::bad_request, "want one Host header, got {}", head.headerCount("host"));
+    if (const std::string *coding = head.header("transfer-encoding")) {
+      if (head.header("content-length"))
+        throw ServiceError(ErrorCode::bad_request, "a request has Content-Length or Transfer-Encoding, got both");
+      if (mediaType(*coding) != "chunked" || head.headerCount("transfer-encoding") != 1)
+        throw serviceError(ErrorCode::bad_request, "want Transfer-Encoding 'chunked', got '{}'", *coding);
+    }
+    if (head.headerCount("content-length") > 1)
+      throw ServiceError(ErrorCode::bad_request, "want one Content-Length header, got several");
+    const std::string *expectation = head.header("expect");
+    if (expectation && mediaType(*expectation) != "100-continue")
+      throw serviceError(ErrorCode::bad_request, "want Expect '100-continue', got '{}'", *expectation);
+  }
+
+  void checkBodyLength() {
+    reservation = std::make_shared<Reservation>(server, limits.bytesInFlight);
+    const auto length = parser->content_length();
+    isSized = length.has_value();
+    if (length && *length > limits.bodyBytes)
+      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", limits.bodyBytes,
+                         *length);
+    if (length && !reservation->add(*length))
+      throw busy();
+  }
+
+  bool growReservation() {
+    const uint64_t held = parser->get().body().size();
+    if (reservation->add(held - reserved)) {
+      reserved = held;
+      return true;
+    }
+    refuse(busy());
+    return false;
+  }
+
+  ServiceError busy() const {
+    return serviceError(ErrorCode::queue_full, "{} bytes of requests are in flight, there is no room for this one",
+                        server->bytesInFlight.load())
+        .after(1);
+  }
+  ServiceError tooLarge() const {
+    return serviceError(ErrorCode::body_too_large, "a body may have {} bytes over the wire, got more",
+                        limits.bodyBytes);
+  }
+
+  void haveRequest() {
+    state = State::handling;
+    timer.cancel();
+    ++server->requests;
+    isCounted = true;
+    HttpRequest request = head;
+    request.body = std::move(parser->get().body());
+    exchange = std::make_shared<ExchangeState>([weak = this->weak_from_this()](HttpResponse response) {
+      if (auto self = weak.lock())
+        asio::post(self->stream.get_executor(), [self, response = std::move(response)]() mutable {
+          if (self->state == State::handling)
+            self->write(std::move(response), self->keepsAlive);
+        });
+    });
+    auto given = std::make_shared<Exchange>(std::move(request), exchange, reservation, *server->handler);
+    try {
+      server->handler->handle(given);
+    } catch (const std::exception &error) {
+      given->reply(server->handler->refuse(head, ServiceError(ErrorCode::internal, error.what())));
+    }
+    if (incoming.size() < mostAhead)
+      read();
+  }
+
+  // The client went before an answer had begun.
+  void loseClient() {
+    exchange->lose();
+    endRequest(499);
+    close();
+  }
+
+  void refuseBytes(boost::system::error_code error) {
+    if (state == State::header) {
+      head = {};
+      head.address = address;
+      head.id = makeRequestId();
+    }
+    if (error == http::error::header_limit)
+      return refuse(
+          serviceError(ErrorCode::headers_too_large, "headers may have {} bytes, got more", limits.headerBytes));
+    refuse(serviceError(ErrorCode::bad_request, "want a request of HTTP/1.1, got what is none: {}", error.message()));
+  }
+
+  // Where a body is still to come, it is not waited for.
+  void refuse(const ServiceError &error) {
+    const bool hasBody = !parser->is_header_done() || parser->chunked() || parser->content_length().value_or(0) != 0;
+    write(server->handler->refuse(head, error), keepsAlive && !hasBody);
+  }
+
+  void write(HttpResponse given, bool mayKeep) {
+    state = State::writing;
+    response = std::move(given);
+    closesAfter = !mayKeep || response.closes || server->isDraining || isAtEnd;
+    setDeadline(limits.writeTime);
+    responseHead = vx::serve::responseHead(response, response.body.size(), head.id, !closesAfter);
+    const std::array<asio::const_buffer, 2> buffers = {
+        asio::buffer(responseHead),
+        head.method == "HEAD" ? asio::const_buffer() : asio::const_buffer(asio::buffer(response.body))};
+    asio::async_write(stream, buffers, [self = this->shared_from_this()](boost::system::error_code error, size_t) {
+      if (self->state == State::writing)
+        self->haveWritten(error);
+    });
+  }
+
+  void haveWritten(boost::system::error_code error) {
+    endRequest(response.status);
+    response = {};
+    exchange.reset();
+    reservation.reset();
+    parser.reset();
+    if (error)
+      return close();
+    if (!closesAfter && !isAtEnd)
+      return awaitRequest();
+    state = State::lingering;
+    setDeadline(lingerTime);
+    lingered = 0;
+    incoming.clear();
+    if constexpr (isSecure) {
+      stream.async_shutdown([self = this->shared_from_this()](boost::system::error_code) { self->close(); });
+    } else {
+      boost::system::error_code ignored;
+      stream.shutdown(tcp::socket::shutdown_send, ignored);
+      isAtEnd ? close() : read();
+    }
+  }
+
+  void endRequest(unsigned status) {
+    if (isCounted)
+      --server->requests;
+    isCounted = false;
+    server->handler->finished(head, status, std::chrono::steady_clock::now() - began);
+  }
+
+  void setDeadline(std::chrono::milliseconds time) {
+    timer.expires_after(time);
+    timer.async_wait([self = this->shared_from_this()](boost::system::error_code error) {
+      if (!error && self->timer.expiry() <= std::chrono::steady_clock::now())
+        self->beLate();
+    });
+  }
+
+  void beLate() {
+    if (state == State::handling)
+      return;
+    if (isContinuing)
+      return close();
+    if (state == State::header || state == State::body) {
+      const bool isBody = state == State::body;
+      if (!isBody) {
+        head = {};
+        head.address = address;
+        head.id = makeRequestId();
+      }
+      return refuse(serviceError(ErrorCode::request_timeout, "the {} of a request may take {} ms",
+                                 isBody ? "body" : "header", (isBody ? limits.bodyTime : limits.headerTime).count()));
+    }
+    if (state == State::writing)
+      endRequest(499);
+    close();
+  }
+
+  void close() {
+    if (state == State::closed)
+      return;
+    state = State::closed;
+    if (exchange)
+      exchange->lose();
+    timer.cancel();
+    boost::system::error_code ignored;
+    stream.lowest_layer().close(ignored);
+  }
+
+  const std::shared_ptr<ServerState> server; // which has what the stream works on
+  Stream stream;
+  asio::steady_timer timer;
+  const std::string address;
+  HttpLimits limits;
+  State state = State::handshake;
+  std::array<char, 8 << 10> piece;
+  std::string incoming; // read, and not parsed
+  bool isReading = false, isAtEnd = false, isFirst = true, keepsAlive = false, closesAfter = false, isSized = false,
+       isCounted = false, isContinuing = false;
+  uint64_t wireBytes = 0, reserved = 0;
+  size_t lingered = 0;
+  std::chrono::steady_clock::time_point began;
+  std::optional<http::request_parser<http::string_body>> parser;
+  HttpRequest head; // of the request that is going on, without its body
+  HttpResponse response;
+  std::string responseHead;
+  std::shared_ptr<ExchangeState> exchange;
+  std::shared_ptr<Reservation> reservation;
+};
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,339 @@
+// What a server does with clients that are slow, broken or gone, by the bytes that they send.
+#include "http_server.h"
+#include "raw_client.h"
+
+#include "vx/serve/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using vx::serve::ErrorCode;
+using vx::serve::HttpExchange;
+using vx::serve::HttpLimits;
+using vx::serve::HttpRequest;
+using vx::serve::HttpResponse;
+using vx::serve::ServiceError;
+
+// Echoes bodies; /hold waits until the test replies, /none is refused before its body, /drop is forgotten.
+class EchoHandler : public vx::serve::HttpHandler {
+public:
+  void admit(const HttpRequest &head) override {
+    if (head.path == "/none")
+      throw ServiceError(ErrorCode::not_found, "no such path");
+  }
+  void handle(std::shared_ptr<HttpExchange> exchange) override {
+    if (exchange->request.path == "/drop")
+      return;
+    if (exchange->request.path != "/hold") {
+      const std::string &body = exchange->request.body;
+      return exchange->reply({.contentType = "text/plain", .body = body.empty() ? exchange->request.path : body});
+    }
+    exchange->whenGone([this] { ++gone; });
+    std::lock_guard guard(lock);
+    held.push_back(exchange);
+    changed.notify_all();
+  }
+  HttpResponse refuse(const HttpRequest &request, const ServiceError &error) override {
+    return {.status = httpStatus(error.code), .body = errorBody(error, request.id)};
+  }
+  void finished(const HttpRequest &, unsigned status, std::chrono::nanoseconds) override {
+    if (status == 499)
+      ++lost;
+  }
+  void waitForHeld(size_t count) {
+    std::unique_lock guard(lock);
+    ASSERT_TRUE(changed.wait_for(guard, 20s, [&] { return held.size() >= count; })) << held.size();
+  }
+
+  std::mutex lock;
+  std::condition_variable changed;
+  std::vector<std::shared_ptr<HttpExchange>> held;
+  std::atomic<size_t> gone = 0, lost = 0;
+};
+
+// Waits for what other threads bring about.
+template <typename Condition>
+bool eventually(Condition condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition())
+      return true;
+    std::this_thread::sleep_for(5ms);
+  }
+  return false;
+}
+
+class HttpServerTest : public testing::Test {
+protected:
+  void start(const HttpLimits &limits = {}) {
+    server = vx::serve::makeHttpServer(limits);
+    server->listen("127.0.0.1", 0);
+    server->start(handler);
+  }
+  std::string ask(std::string_view bytes) { return RawClient(server->port()).ask(bytes); }
+
+  EchoHandler handler;
+  std::unique_ptr<vx::serve::HttpServer> server;
+};
+
+TEST_F(HttpServerTest, answersOneRequestAfterAnother) {
+  start();
+  const RawClient client(server->port());
+  client.send("POST /a%20b?c=d HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nContent-Length: 2\r\n\r\nhi");
+  EXPECT_THAT(client.receive("\r\n\r\nhi"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\nDate: "), HasSubstr("Content-Length: 2\r\n"),
+                    HasSubstr("x-request-id: mine\r\n"), HasSubstr("Connection: keep-alive\r\n")));
+  // Two at once, the second one of HTTP/1.0.
+  client.send("GET /a%20b HTTP/1.1\r\nHost: x\r\nX-Request-Id: no id\r\n\r\nGET /c HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(client.receive(), AllOf(HasSubstr("\r\n\r\n/a bHTTP/1.1 200 OK"),
+                                      HasSubstr("Connection: close\r\n\r\n/c<end>"), Not(HasSubstr("no id"))));
+  EXPECT_THAT(ask("HEAD /abc HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+              AllOf(HasSubstr("Content-Length: 4\r\n"), EndsWith("\r\n\r\n<end>")));
+}
+
+TEST_F(HttpServerTest, takesChunks) {
+  start();
+  EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: "
+                  "close\r\n\r\n3\r\nabc\r\n2;name=value\r\nde\r\n0\r\n\r\n"),
+              EndsWith("\r\n\r\nabcde<end>"));
+}
+
+TEST_F(HttpServerTest, tellsClientsToGoOn) {
+  start();
+  const RawClient client(server->port());
+  client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(client.receive("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_THAT(client.ask("hi"), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n\r\nhi<end>")));
+  EXPECT_THAT(ask("POST /none HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 404"), Not(HasSubstr("100 Continue"))));
+}
+
+TEST_F(HttpServerTest, refusesWhatTwoReadersTakeForDifferentThings) {
+  start();
+  const auto expectRefused = [&](std::string_view request, std::string_view status, std::string_view why) {
+    EXPECT_THAT(ask(request), AllOf(StartsWith("HTTP/1.1 " + std::string(status)), HasSubstr(why),
+                                    HasSubstr("Connection: close"), EndsWith("}<end>")))
+        << request;
+  };
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400",
+                "bad_request");
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", "400",
+                "bad_request");
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi", "400", "bad_request");
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -2\r\n\r\n", "400", "bad_request");
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400",
+                "want Transfer-Encoding 'chunked', got 'gzip, chunked'");
+  expectRefused("POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", "400",
+                "want Expect '100-continue', got 'more'");
+  expectRefused("nonsense\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
+  expectRefused("GET / HTTP/2.0\r\nHost: x\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
+  expectRefused(std::string("GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n", 32), "400", "want a request of HTTP/1.1");
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), HasSubstr("want one Host header, got 0"));
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
+              HasSubstr("want one Host header, got 2"));
+  for (const char *path : {"*", "/%", "/%4", "/%zz", "/%00", "/%ff", "http://x/"})
+    EXPECT_THAT(ask("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+                HasSubstr("want a path of UTF-8 that begins with '/', got '"))
+        << path;
+}
+
+TEST_F(HttpServerTest, limitsHeaders) {
+  start();
+  std::string many = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  for (int i = 0; i < 98; ++i)
+    many += "a: b\r\n";
+  EXPECT_THAT(ask(many + "\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(many + "a: b\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 431"), HasSubstr("a request may have 100 headers, got 101")));
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nHost: x\r\na: " + std::string(70000, 'a')),
+              AllOf(StartsWith("HTTP/1.1 431"), HasSubstr("headers may have 65536 bytes, got more")));
+}
+
+TEST_F(HttpServerTest, limitsBodiesAsTheyComeOverTheWire) {
+  start({.bodyBytes = 10000});
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  EXPECT_THAT(ask(head + "Content-Length: 10000\r\n\r\n" + std::string(10000, 'a')), StartsWith("HTTP/1.1 200"));
+  // Told before anything of it has come.
+  EXPECT_THAT(ask(head + "Content-Length: 10001\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("a body may have 10000 bytes, got Content-Length 10001"),
+                    EndsWith("<end>")));
+  EXPECT_THAT(ask(head + "Content-Length: 99999999999999999999999\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  std::string ones;
+  for (int i = 0; i < 1600; ++i)
+    ones += "1\r\na\r\n";
+  EXPECT_THAT(ask(chunked + ones + "0\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(chunked + ones + ones + "0\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("a body may have 10000 bytes over the wire, got more")));
+  EXPECT_THAT(ask(chunked + "fffffff\r\n" + std::string(20000, 'a')), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(ask(chunked + "1;" + std::string(20000, 'a')), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(ask(chunked + "zz\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_TRUE(eventually([&] { return server->load().bytesInFlight == 0; })) << server->load().bytesInFlight;
+}
+
+TEST_F(HttpServerTest, limitsBytesOfAllRequests) {
+  start({.bytesInFlight = 100});
+  const RawClient first(server->port());
+  first.send("POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n" + std::string(60, 'a'));
+  handler.waitForHeld(1);
+  EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 429"),
+                    HasSubstr("60 bytes of requests are in flight, there is no room for this one")));
+  EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3c\r\n" + std::string(60, 'a')),
+              StartsWith("HTTP/1.1 429"));
+  EXPECT_FALSE(handler.held[0]->reserve(41));
+  EXPECT_TRUE(handler.held[0]->reserve(40));
+  handler.held[0]->reply({.body = "done"});
+  handler.held.clear();
+  EXPECT_THAT(first.receive("done"), EndsWith("done"));
+  EXPECT_TRUE(eventually([&] { return server->load().bytesInFlight == 0; }));
+}
+
+TEST_F(HttpServerTest, deadlinesAreOfTheWhole) {
+  start({.headerTime = 300ms, .bodyTime = 300ms, .idleTime = 300ms});
+  const auto dribble = [&](std::string_view begin) {
+    const RawClient client(server->port());
+    client.send(begin);
+    for (int i = 0; i < 100 && client.send("a"); ++i) {
+      const std::string answer = client.receive({}, 20);
+      if (answer != "<nothing more>")
+        return answer;
+    }
+    return std::string("it goes on");
+  };
+  EXPECT_THAT(dribble("GET / HTTP/1.1\r\na: "),
+              AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("the header of a request may take 300 ms")));
+  EXPECT_THAT(dribble("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 408"), HasSubstr("the body of a request may take 300 ms")));
+  // One that says nothing.
+  EXPECT_EQ(RawClient(server->port()).receive(), "<end>");
+  EXPECT_THAT(ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), EndsWith("\r\n\r\n/<end>"));
+}
+
+TEST_F(HttpServerTest, slowReadersAreLeft) {
+  start({.writeTime = 300ms});
+  const RawClient client(server->port());
+  client.send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+  handler.waitForHeld(1);
+  handler.held[0]->reply({.body = std::string(64 << 20, 'a')});
+  handler.held.clear();
+  EXPECT_TRUE(eventually([&] { return server->load().connections == 0; }));
+  EXPECT_EQ(handler.lost, 1u);
+}
+
+TEST_F(HttpServerTest, dribblersHoldNobodyUp) {
+  start();
+  std::vector<RawClient> dribblers;
+  for (int i = 0; i < 64; ++i)
+    dribblers.emplace_back(server->port()).send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\na");
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_THAT(ask("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), EndsWith("/health<end>"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+}
+
+TEST_F(HttpServerTest, aThousandClientsThatGoAreNoticed) {
+  // Both ends are in this process.
+  rlimit files = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4096);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  start();
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 1000; ++i) {
+    clients.emplace_back(server->port());
+    ASSERT_TRUE(clients.back().send("POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"));
+  }
+  handler.waitForHeld(1000);
+  EXPECT_EQ(server->load().requests, 1000u);
+  for (size_t i = 0; i < clients.size(); ++i)
+    i % 2 ? clients[i].close() : clients[i].finishSending();
+  EXPECT_TRUE(eventually([&] { return handler.gone == 1000 && handler.lost == 1000; }))
+      << handler.gone << " " << handler.lost;
+  // A reply to one of them goes nowhere; what comes too late to be told is told at once.
+  EXPECT_TRUE(handler.held[0]->isGone());
+  handler.held[0]->reply({.body = "late"});
+  handler.held[1]->whenGone([&] { ++handler.gone; });
+  EXPECT_EQ(handler.gone, 1001u);
+  handler.held.clear();
+  EXPECT_TRUE(eventually([&] { return server->load().connections == 0; })) << server->load().connections;
+  EXPECT_EQ(server->load().requests, 0u);
+  EXPECT_EQ(server->load().bytesInFlight, 0u);
+}
+
+TEST_F(HttpServerTest, aForgottenRequestIsAnswered) {
+  start();
+  EXPECT_THAT(ask("GET /drop HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 500"), HasSubstr("the request was dropped")));
+}
+
+TEST_F(HttpServerTest, limitsConnections) {
+  start({.connectionsPerAddress = 2});
+  RawClient first(server->port());
+  const RawClient second(server->port());
+  EXPECT_TRUE(eventually([&] { return server->load().connections == 2; }));
+  EXPECT_THAT(RawClient(server->port()).receive(), StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(server->load().refusedConnections, 1u);
+  first.close();
+  EXPECT_TRUE(eventually([&] { return server->load().connections == 1; }));
+  EXPECT_THAT(ask("GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), EndsWith("/a<end>"));
+}
+
+TEST_F(HttpServerTest, drainsWhenWhatIsGoingOnIsDone) {
+  start();
+  const RawClient idle(server->port()), busy(server->port());
+  busy.send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+  handler.waitForHeld(1);
+  server->drain();
+  EXPECT_EQ(idle.receive(), "<end>");
+  EXPECT_FALSE(server->waitUntilIdle(50ms));
+  EXPECT_FALSE(RawClient(server->port()).isConnected);
+  handler.held[0]->reply({.body = "done"});
+  handler.held.clear();
+  EXPECT_THAT(busy.receive(), AllOf(HasSubstr("Connection: close"), EndsWith("done<end>")));
+  EXPECT_TRUE(server->waitUntilIdle(5s));
+}
+
+TEST_F(HttpServerTest, stopsAtOnce) {
+  start();
+  const RawClient busy(server->port());
+  busy.send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+  handler.waitForHeld(1);
+  server->stop();
+  EXPECT_EQ(handler.gone, 1u);
+  EXPECT_EQ(busy.receive(), "<end>");
+  server.reset();
+  handler.held.clear();
+}
+
+TEST_F(HttpServerTest, saysWhyItCannotListen) {
+  start();
+  auto other = vx::serve::makeHttpServer({});
+  const auto expectFailure = [&](const std::string &host, uint16_t port, const std::string &message) {
+    try {
+      other->listen(host, port);
+      ADD_FAILURE() << host;
+    } catch (const vx::serve::Error &error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  const uint16_t port = server->port();
+  expectFailure("127.0.0.1", port,
+                "cannot listen on '127.0.0.1' port " + std::to_string(port) + ": Address already in use");
+  expectFailure("192.0.2.1", 80, "cannot listen on '192.0.2.1' port 80: Cannot assign requested address");
+}
+
+} // namespace
