@@ -1,0 +1,128 @@
+#include "batcher.h"
+
+#include "run_failure.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vx::serve {
+
+Batcher::Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits)
+    : runner(std::move(runner)), limits(limits), thread([this] { work(); }) {}
+
+Batcher::~Batcher() { stop(); }
+
+void Batcher::submit(std::shared_ptr<BatchJob> job) {
+  std::lock_guard guard(lock);
+  if (isStopped)
+    throw ServiceError(ErrorCode::draining, "the model is being put down").after(1);
+  if (queue.size() >= limits.queue) {
+    const double batches = std::ceil(static_cast<double>(queue.size()) / static_cast<double>(limits.rows));
+    const double seconds = std::clamp(std::ceil(batches * secondsOfBatch), 1.0, 60.0);
+    throw serviceError(ErrorCode::queue_full, "{} requests wait for this model, as many as may", queue.size())
+        .after(static_cast<uint32_t>(seconds));
+  }
+  // Nothing is going on: there is nobody to wait for.
+  const bool isIdle = !isRunning && queue.empty();
+  queue.push_back({std::move(job), isIdle ? Clock::time_point::min() : Clock::now() + limits.timeout});
+  changed.notify_all();
+}
+
+void Batcher::forget(const std::shared_ptr<BatchJob> &job) {
+  std::lock_guard guard(lock);
+  std::erase_if(queue, [&](const Waiting &entry) { return entry.job == job; });
+}
+
+void Batcher::setLimits(const BatchLimits &given) {
+  std::lock_guard guard(lock);
+  limits = given;
+  changed.notify_all();
+}
+
+size_t Batcher::waiting() const {
+  std::lock_guard guard(lock);
+  return queue.size();
+}
+
+void Batcher::stop() {
+  std::deque<Waiting> left;
+  {
+    std::lock_guard guard(lock);
+    isStopped = true;
+    left.swap(queue);
+    changed.notify_all();
+  }
+  for (const Waiting &entry : left)
+    entry.job->fail(ServiceError(ErrorCode::draining, "the model is being put down").after(1));
+  if (thread.joinable())
+    thread.join();
+}
+
+bool Batcher::isFull() const {
+  size_t rows = 0, tokens = 0;
+  for (const Waiting &entry : queue)
+    if (entry.job->key == queue.front().job->key) {
+      rows += entry.job->rows;
+      tokens += entry.job->tokens;
+    }
+  return queue.front().job->key.empty() || rows >= limits.rows || tokens >= limits.tokens;
+}
+
+std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
+  std::vector<std::shared_ptr<BatchJob>> batch;
+  size_t rows = 0, tokens = 0;
+  for (auto entry = queue.begin(); entry != queue.end();) {
+    const BatchJob &job = *entry->job;
+    const bool fits = batch.empty() || (!job.key.empty() && job.key == batch.front()->key &&
+                                        rows + job.rows <= limits.rows && tokens + job.tokens <= limits.tokens);
+    if (!fits) {
+      // Those behind one that no longer fits wait as well, so that no request is overtaken by others of its kind.
+      if (!batch.front()->key.empty() && job.key == batch.front()->key)
+        break;
+      ++entry;
+      continue;
+    }
+    rows += job.rows;
+    tokens += job.tokens;
+    batch.push_back(std::move(entry->job));
+    entry = queue.erase(entry);
+  }
+  return batch;
+}
+
+void Batcher::work() {
+  std::unique_lock guard(lock);
+  for (;;) {
+    changed.wait(guard, [this] { return isStopped || !queue.empty(); });
+    if (isStopped)
+      return;
+    if (const Clock::time_point until = queue.front().until; until > Clock::now() && !isFull()) {
+      changed.wait_until(guard, until);
+      continue;
+    }
+    std::vector<std::shared_ptr<BatchJob>> batch = takeBatch();
+    // Its client is gone, or its deadline is over.
+    std::erase_if(batch, [](const std::shared_ptr<BatchJob> &job) { return job->isDone(); });
+    if (batch.empty())
+      continue;
+    isRunning = true;
+    guard.unlock();
+    const Clock::time_point began = Clock::now();
+    try {
+      runner->run(batch);
+      for (const std::shared_ptr<BatchJob> &job : batch)
+        job->fail(ServiceError(ErrorCode::internal, "the batch has left a request out"));
+    } catch (...) {
+      const ServiceError error = currentFailure();
+      for (const std::shared_ptr<BatchJob> &job : batch)
+        job->fail(error);
+    }
+    batch.clear();
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    guard.lock();
+    secondsOfBatch = 0.8 * secondsOfBatch + 0.2 * seconds;
+    isRunning = false;
+  }
+}
+
+} // namespace vx::serve

@@ -1,0 +1,104 @@
+// Requests that wait for a model, and the batches that they become.
+#ifndef VX_SERVE_BATCHER_H
+#define VX_SERVE_BATCHER_H
+
+#include "service_error.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace vx::serve {
+
+using Clock = std::chrono::steady_clock;
+
+// One request's part of a batch. It ends once: with its result, or with the first failure; what comes later goes
+// nowhere.
+class BatchJob {
+public:
+  virtual ~BatchJob() = default;
+
+  // Of its batch, see BatchLimits.
+  size_t rows = 1, tokens = 0;
+  // Jobs of one key may be in a batch together. Empty: it runs alone.
+  std::string key;
+  Clock::time_point deadline = Clock::time_point::max();
+
+  // True for the first one who ends it.
+  bool claim() { return !isOver.exchange(true); }
+  bool isDone() const { return isOver; }
+  void fail(const ServiceError &error) {
+    if (claim())
+      tellFailure(error);
+  }
+
+protected:
+  virtual void tellFailure(const ServiceError &error) = 0;
+
+private:
+  std::atomic<bool> isOver = false;
+};
+
+// Runs batches. Called by one thread at a time.
+class BatchRunner {
+public:
+  virtual ~BatchRunner() = default;
+  // Ends each job, in any way. What it throws ends all that are left.
+  virtual void run(std::span<const std::shared_ptr<BatchJob>> jobs) = 0;
+};
+
+struct BatchLimits {
+  size_t queue = 256;                   // jobs that wait
+  size_t rows = 32;                     // of a batch; one job with more is a batch of its own
+  size_t tokens = 16384;                // the same
+  std::chrono::milliseconds timeout{5}; // how long a job that comes while a batch is going on may wait for others
+};
+
+// The queue of one model on one device. Thread-safe.
+class Batcher {
+public:
+  Batcher(std::unique_ptr<BatchRunner> runner, const BatchLimits &limits);
+  // Ends what waits as `stop` does.
+  ~Batcher();
+  Batcher(const Batcher &) = delete;
+  Batcher &operator=(const Batcher &) = delete;
+
+  // Throws ErrorCode::queue_full, with when to come again, and ErrorCode::draining after `stop`.
+  void submit(std::shared_ptr<BatchJob> job);
+  // Takes a job that waits out of the queue; one that is running goes on.
+  void forget(const std::shared_ptr<BatchJob> &job);
+  void setLimits(const BatchLimits &limits);
+  size_t waiting() const;
+  // Fails what waits with ErrorCode::draining, and waits for the batch that is going on.
+  void stop();
+
+private:
+  struct Waiting {
+    std::shared_ptr<BatchJob> job;
+    Clock::time_point until; // which it waits for others
+  };
+  void work();
+  // The jobs that are to run with the oldest one. They leave the queue.
+  std::vector<std::shared_ptr<BatchJob>> takeBatch();
+  bool isFull() const;
+
+  const std::unique_ptr<BatchRunner> runner;
+  mutable std::mutex lock;
+  std::condition_variable changed;
+  BatchLimits limits;
+  std::deque<Waiting> queue;
+  bool isRunning = false, isStopped = false;
+  double secondsOfBatch = 0.01; // of the last ones, for Retry-After
+  std::thread thread;
+};
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,64 @@
+// Counts of what has happened, as Prometheus reads them.
+#ifndef VX_SERVE_METRICS_H
+#define VX_SERVE_METRICS_H
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx::serve {
+
+// How many values were at or below each of its bounds, and their sum.
+class Histogram {
+public:
+  explicit Histogram(std::span<const double> bounds)
+      : bounds(bounds.begin(), bounds.end()), counts(bounds.size() + 1) {}
+  void add(double value);
+  void write(std::string &text, std::string_view name, std::string_view labels) const;
+
+private:
+  std::vector<double> bounds;
+  std::vector<uint64_t> counts;
+  double sum = 0;
+};
+
+// Thread-safe.
+class Metrics {
+public:
+  // `model` is a name that the server has, or empty: what a client makes up must not become a label.
+  void countRequest(std::string_view model, unsigned status, std::chrono::nanoseconds took);
+  void countBatch(std::string_view model, size_t rows, size_t tokens, std::chrono::nanoseconds took);
+  void countEmbeddings(std::string_view model, size_t texts, size_t tokens);
+
+  // Of one moment, which whoever asks knows.
+  struct Gauge {
+    std::string_view name, help;
+    double value;
+    std::string labels = {}; // "{device=\"cpu:0\"}"
+  };
+  std::string text(std::span<const Gauge> gauges) const;
+
+  // "{model=\"minilm\"}" with what a text may not have escaped.
+  static std::string labels(std::initializer_list<std::pair<std::string_view, std::string_view>> pairs);
+
+private:
+  struct OfModel {
+    Histogram seconds, batchRows, batchTokens, batchSeconds;
+    uint64_t embeddings = 0, tokens = 0;
+  };
+  OfModel &of(std::string_view model);
+
+  mutable std::mutex lock;
+  std::map<std::pair<std::string, unsigned>, uint64_t> requests;
+  std::map<std::string, OfModel, std::less<>> models;
+};
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,265 @@
+// Which requests become a batch, and what becomes of those that do not.
+#include "batcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using vx::serve::Batcher;
+using vx::serve::BatchJob;
+using vx::serve::BatchLimits;
+using vx::serve::Clock;
+using vx::serve::ErrorCode;
+using vx::serve::ServiceError;
+
+struct Job : BatchJob {
+  Job(int number, std::string name = "a", size_t count = 1) : number(number) {
+    key = std::move(name);
+    rows = count;
+  }
+  void tellFailure(const ServiceError &error) override {
+    failure = error.what();
+    code = error.code;
+  }
+  const int number;
+  std::string failure;
+  ErrorCode code = ErrorCode::internal;
+};
+
+// Writes down the batches. `gate` is closed by a test that wants what comes meanwhile to wait.
+struct Record {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::vector<std::vector<int>> batches;
+  bool isClosed = false;
+  size_t entered = 0;
+
+  void close() {
+    std::lock_guard guard(lock);
+    isClosed = true;
+  }
+  void open() {
+    std::lock_guard guard(lock);
+    isClosed = false;
+    changed.notify_all();
+  }
+  void waitForEntered(size_t count) {
+    std::unique_lock guard(lock);
+    changed.wait(guard, [&] { return entered >= count; });
+  }
+  std::vector<std::vector<int>> waitForJobs(size_t count) {
+    std::unique_lock guard(lock);
+    const auto done = [&] {
+      size_t jobs = 0;
+      for (const auto &batch : batches)
+        jobs += batch.size();
+      return jobs >= count;
+    };
+    EXPECT_TRUE(changed.wait_for(guard, 20s, done));
+    return batches;
+  }
+};
+
+struct Runner : vx::serve::BatchRunner {
+  explicit Runner(Record &record) : record(record) {}
+  void run(std::span<const std::shared_ptr<BatchJob>> jobs) override {
+    std::unique_lock guard(record.lock);
+    ++record.entered;
+    record.changed.notify_all();
+    record.changed.wait(guard, [this] { return !record.isClosed; });
+    std::vector<int> numbers;
+    for (const auto &job : jobs) {
+      const int number = static_cast<Job &>(*job).number;
+      if (number == 666)
+        throw ServiceError(ErrorCode::device_lost, "the device is lost");
+      if (number != 13)
+        job->claim();
+      numbers.push_back(number);
+    }
+    record.batches.push_back(numbers);
+    record.changed.notify_all();
+  }
+  Record &record;
+};
+
+class BatcherTest : public testing::Test {
+protected:
+  void start(const BatchLimits &limits = {}) {
+    batcher = std::make_unique<Batcher>(std::make_unique<Runner>(record), limits);
+  }
+  std::shared_ptr<Job> submit(int number, std::string key = "a", size_t rows = 1) {
+    auto job = std::make_shared<Job>(number, key, rows);
+    batcher->submit(job);
+    return job;
+  }
+  // One batch is going on, so that what comes now waits.
+  void holdUp() {
+    record.close();
+    submit(0);
+    record.waitForEntered(1);
+  }
+
+  Record record;
+  std::unique_ptr<Batcher> batcher;
+};
+
+// An hour would be noticed.
+TEST_F(BatcherTest, whoeverComesToAnIdleModelDoesNotWait) {
+  start({.timeout = 1h});
+  submit(1);
+  EXPECT_THAT(record.waitForJobs(1), ElementsAre(ElementsAre(1)));
+}
+
+TEST_F(BatcherTest, joinsThoseOfOneKeyInTheirOrder) {
+  start({.timeout = 0ms});
+  holdUp();
+  submit(1, "a");
+  submit(2, "b");
+  submit(3, "a");
+  submit(4, "");
+  submit(5, "");
+  submit(6, "b");
+  record.open();
+  EXPECT_THAT(record.waitForJobs(7),
+              ElementsAre(ElementsAre(0), ElementsAre(1, 3), ElementsAre(2, 6), ElementsAre(4), ElementsAre(5)));
+}
+
+TEST_F(BatcherTest, batchesHaveTheirLimitsAndOneLargeRequestIsAlone) {
+  start({.rows = 4, .timeout = 0ms});
+  holdUp();
+  submit(1, "a", 3);
+  submit(2, "a", 2);
+  submit(3, "a", 1);
+  submit(4, "a", 9);
+  submit(5, "a", 1);
+  record.open();
+  EXPECT_THAT(record.waitForJobs(6),
+              ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2, 3), ElementsAre(4), ElementsAre(5)));
+}
+
+TEST_F(BatcherTest, aWindowClosesWhenTheBatchIsFull) {
+  start({.rows = 2, .timeout = 1h});
+  holdUp();
+  submit(1);
+  record.open();
+  record.waitForJobs(1);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(batcher->waiting(), 1u);
+  submit(2);
+  EXPECT_THAT(record.waitForJobs(3), ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
+}
+
+TEST_F(BatcherTest, aWindowClosesWhenItsTimeIsOver) {
+  start({.timeout = 30ms});
+  holdUp();
+  submit(1);
+  const auto began = Clock::now();
+  record.open();
+  record.waitForJobs(2);
+  EXPECT_GE(Clock::now() - began, 20ms);
+}
+
+TEST_F(BatcherTest, theQueueIsBounded) {
+  start({.queue = 2, .timeout = 0ms});
+  holdUp();
+  submit(1);
+  submit(2);
+  try {
+    submit(3);
+    FAIL();
+  } catch (const ServiceError &error) {
+    EXPECT_STREQ(error.what(), "2 requests wait for this model, as many as may");
+    EXPECT_EQ(error.code, ErrorCode::queue_full);
+    EXPECT_EQ(error.retryAfter, 1u);
+  }
+  record.open();
+  record.waitForJobs(3);
+}
+
+TEST_F(BatcherTest, whoseClientIsGoneLeavesTheQueue) {
+  start({.queue = 2, .timeout = 0ms});
+  holdUp();
+  const auto first = submit(1), second = submit(2);
+  batcher->forget(first);
+  // Over, but nobody has told the queue.
+  second->fail(ServiceError(ErrorCode::deadline, "late"));
+  EXPECT_EQ(second->failure, "late");
+  submit(3);
+  record.open();
+  EXPECT_THAT(record.waitForJobs(2), ElementsAre(ElementsAre(0), ElementsAre(3)));
+}
+
+TEST_F(BatcherTest, aFailureIsThatOfEachOfTheBatch) {
+  start({.timeout = 0ms});
+  holdUp();
+  const auto first = submit(1), second = submit(666), third = submit(3, "b"), left = submit(13, "c");
+  record.open();
+  record.waitForJobs(3);
+  batcher->stop();
+  EXPECT_EQ(second->failure, "the device is lost");
+  EXPECT_EQ(second->code, ErrorCode::device_lost);
+  EXPECT_EQ(third->failure, "");
+  EXPECT_EQ(left->failure, "the batch has left a request out");
+  // The first one had its result.
+  EXPECT_EQ(first->failure, "");
+}
+
+TEST_F(BatcherTest, stopFailsWhatWaits) {
+  start({.timeout = 0ms});
+  holdUp();
+  const auto waiting = submit(1);
+  std::thread stopping([&] { batcher->stop(); });
+  while (!waiting->isDone())
+    std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(waiting->code, ErrorCode::draining);
+  EXPECT_THROW(submit(2), ServiceError);
+  record.open();
+  stopping.join();
+  EXPECT_THAT(record.batches, ElementsAre(ElementsAre(0)));
+}
+
+// Ten thousand requests from several threads, some of which go again: each other one runs once, those of a thread and
+// a key in their order.
+TEST_F(BatcherTest, nobodyIsLostDoubledOrOvertaken) {
+  start({.queue = 100000, .rows = 7, .timeout = 0ms});
+  constexpr int threads = 4, each = 2500;
+  std::vector<std::vector<std::shared_ptr<Job>>> jobs(threads);
+  std::vector<std::thread> clients;
+  for (int t = 0; t < threads; ++t)
+    clients.emplace_back([&, t] {
+      std::mt19937 random(static_cast<unsigned>(t));
+      for (int i = 0; i < each; ++i) {
+        jobs[t].push_back(
+            submit(1000 + t * each + i, std::string(1, static_cast<char>('a' + random() % 3)), 1 + random() % 3));
+        if (random() % 10 == 0) {
+          batcher->forget(jobs[t][random() % jobs[t].size()]);
+          jobs[t][random() % jobs[t].size()]->fail(ServiceError(ErrorCode::deadline, "late"));
+        }
+      }
+    });
+  for (std::thread &client : clients)
+    client.join();
+  while (batcher->waiting() != 0)
+    std::this_thread::sleep_for(1ms);
+  batcher->stop();
+  std::map<std::pair<int, std::string>, int> last;
+  std::map<int, int> times;
+  for (const auto &batch : record.batches)
+    for (int number : batch) {
+      const int thread = (number - 1000) / each;
+      const Job &job = *jobs[static_cast<size_t>(thread)][static_cast<size_t>((number - 1000) % each)];
+      EXPECT_EQ(++times[number], 1);
+      int &before = last[{thread, job.key}];
+      EXPECT_GT(number, before);
+      before = number;
+    }
+  EXPECT_GT(times.size(), 7000u);
+}
+
+} // namespace
