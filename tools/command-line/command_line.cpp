@@ -204,20 +204,6 @@ bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int
   return true;
 }
 
-std::string joinWords(const std::vector<std::string> &words, std::string_view last) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == words.size() ? fmt::format(" {} ", last) : ", ", words[i]);
-  return text;
-}
-
-std::string quoteNames(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
-  return text.empty() ? "none" : text;
-}
-
 size_t findName(std::string_view what, std::string_view name, const std::vector<std::string> &names) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
@@ -253,23 +239,6 @@ ValueCheck numberAbove(double least) {
       return std::string();
     return fmt::format("want a number of {} or more, got '{}'", least, value);
   };
-}
-
-std::optional<uint64_t> parseByteCount(std::string_view text) {
-  static constexpr std::string_view units = "KMG";
-  unsigned shift = 0;
-  if (text.size() > 2 && text.ends_with("iB") && units.find(text[text.size() - 3]) != std::string_view::npos)
-    text.remove_suffix(2); // 512MiB is 512M
-  if (const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-      unit != std::string_view::npos) {
-    shift = 10 * static_cast<unsigned>(unit + 1);
-    text.remove_suffix(1);
-  }
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > UINT64_MAX >> shift)
-    return std::nullopt;
-  return number << shift;
 }
 
 ValueCheck byteCount() {

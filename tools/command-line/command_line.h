@@ -4,13 +4,14 @@
 
 #include "tool_error.h"
 
+#include "vx/base/byte_count.h"
+#include "vx/base/names.h"
 #include "vx/base/printable.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,6 +22,10 @@ class App;
 }
 
 namespace vx::tools {
+
+using vx::joinWords;
+using vx::parseByteCount;
+using vx::quoteNames;
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code. Output that could not be written to
 // stdout is an error too.
@@ -62,16 +67,6 @@ ValueCheck oneOf(std::vector<std::string> words);
 ValueCheck wholeNumber(uint64_t least, uint64_t most);
 ValueCheck numberAbove(double least);
 ValueCheck byteCount();
-
-// "4096", "512K", "64M" or "2G", each letter for 1024 of the one before; nothing where it is none of that, or more than
-// 64 bits have.
-std::optional<uint64_t> parseByteCount(std::string_view text);
-
-// "a, b or c"
-std::string joinWords(const std::vector<std::string> &words, std::string_view last);
-
-// "'a', 'b'", or "none".
-std::string quoteNames(const std::vector<std::string> &names);
 
 // The place of `name` among `names`. Throws a usage error with the names there are: "unknown output 'z', the outputs
 // are 'y'" where `what` is "output".

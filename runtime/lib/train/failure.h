@@ -2,6 +2,7 @@
 #ifndef VX_TRAIN_FAILURE_H
 #define VX_TRAIN_FAILURE_H
 
+#include "vx/base/names.h"
 #include "vx/runtime/vx.h"
 #include "vx/train/error.hpp"
 
@@ -34,14 +35,6 @@ inline std::string typeText(vx_element_type type, std::span<const int64_t> dims)
   for (int64_t dim : dims)
     text += (text.empty() ? "" : ",") + std::to_string(dim);
   return fmt::format("{}[{}]", vx_element_type_name(type), text);
-}
-
-// "'a', 'b'", or "none".
-inline std::string quoteNames(const std::vector<std::string> &names) {
-  std::string text;
-  for (const std::string &name : names)
-    text += fmt::format("{}'{}'", text.empty() ? "" : ", ", name);
-  return text.empty() ? "none" : text;
 }
 
 // Bytes of a tensor, or nothing when they are more than memory counts, a dim is negative, or an element is no whole

@@ -1,0 +1,26 @@
+// Lists of names in messages, and which of them was meant.
+#ifndef VX_BASE_NAMES_H
+#define VX_BASE_NAMES_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vx {
+
+// "a, b or c"
+std::string joinWords(const std::vector<std::string> &words, std::string_view last);
+
+// "'a', 'b'", or "none".
+std::string quoteNames(const std::vector<std::string> &names);
+
+// Those of `names` that `name` is most likely a slip of the fingers for, three at the most. Letters' case does not
+// count.
+std::vector<std::string> nearNames(std::string_view name, const std::vector<std::string> &names);
+
+// ", did you mean 'port'" or ", did you mean 'a' or 'b'"; empty where no name is near.
+std::string didYouMean(std::string_view name, const std::vector<std::string> &names);
+
+} // namespace vx
+
+#endif

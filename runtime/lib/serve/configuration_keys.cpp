@@ -1,0 +1,199 @@
+#include "configuration_keys.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vx::serve {
+namespace {
+
+constexpr std::array<std::string_view, 4> logWords = {"error", "warning", "info", "debug"};
+constexpr std::array<std::string_view, 3> cacheWords = {"f16", "bf16", "q8"};
+
+constexpr uint64_t day = 86400, million = 1000000, mostBytes = uint64_t(1) << 50;
+
+#define VX_SETTING(field) [](Configuration &c) -> SettingRef { return &c.field; }
+#define VX_MODEL_SETTING(field) [](ModelConfiguration &m) -> SettingRef { return &m.field; }
+
+const ConfigurationKey keys[] = {
+    {{"", "version", "Of this format", Effect::restart, ValueForm::any, 1, 1}, VX_SETTING(version)},
+    {{"",
+      "model_dir",
+      "The folder of models that can be asked for by name",
+      Effect::live,
+      ValueForm::path,
+      0,
+      0,
+      {},
+      "~/models"},
+     VX_SETTING(modelDir)},
+    {{"",
+      "cache_dir",
+      "What compiling leaves for the next time",
+      Effect::restart,
+      ValueForm::path,
+      0,
+      0,
+      {},
+      "~/.cache/vx"},
+     VX_SETTING(cacheDir)},
+    {{"", "default_backend",
+      "The device of models that name none, or { vulkan = { device_id = 0 } } or "
+      "{ cpu = { num_threads = 8 } }",
+      Effect::restart},
+     VX_SETTING(defaultBackend)},
+    {{"", "order",
+      "Backends, the best first, for \"auto\" and behind a device that is refused; empty is the runtime's own",
+      Effect::restart, ValueForm::order},
+     VX_SETTING(order)},
+    {{"", "fallback", "A device that is refused or lost is followed by the rest of the order", Effect::restart},
+     VX_SETTING(fallback)},
+
+    {{"server", "host", "The address to listen at", Effect::restart, ValueForm::host}, VX_SETTING(server.host)},
+    {{"server", "port", "The port; 0 is any that is free", Effect::restart, ValueForm::any, 0, 65535},
+     VX_SETTING(server.port)},
+    {{"server", "api_keys_file", "The file of keys", Effect::live, ValueForm::path}, VX_SETTING(server.apiKeysFile)},
+    {{"server", "no_auth", "Serve without keys also where others reach the host", Effect::restart},
+     VX_SETTING(server.noAuth)},
+    {{"server", "metrics_open", "Let /metrics be read without a key"}, VX_SETTING(server.metricsOpen)},
+    {{"server", "cors", "Origins whose web pages may ask, as \"https://example.org\"", Effect::live,
+      ValueForm::origins},
+     VX_SETTING(server.cors)},
+    {{"server", "tls_cert", "The certificates to serve TLS with (PEM)", Effect::restart, ValueForm::path},
+     VX_SETTING(server.tlsCert)},
+    {{"server", "tls_key", "Their private key (PEM)", Effect::restart, ValueForm::path}, VX_SETTING(server.tlsKey)},
+    {{"server", "request_limit", "The most bytes of a request's body", Effect::live, ValueForm::any, 1024, mostBytes},
+     VX_SETTING(server.requestLimit)},
+    {{"server", "header_timeout_s", "Seconds for a request's header to arrive in", Effect::restart, ValueForm::any, 1,
+      day},
+     VX_SETTING(server.headerTimeoutS)},
+    {{"server", "body_timeout_s", "Seconds for its body to arrive in, and for an answer to be taken", Effect::restart,
+      ValueForm::any, 1, day},
+     VX_SETTING(server.bodyTimeoutS)},
+    {{"server", "timeout_s", "Seconds for its answer to be computed in", Effect::live, ValueForm::any, 1, day},
+     VX_SETTING(server.timeoutS)},
+    {{"server", "drain_s", "Seconds for what is under way when the server is told to end", Effect::live, ValueForm::any,
+      0, day},
+     VX_SETTING(server.drainS)},
+    {{"server", "threads", "The most threads that work on requests", Effect::restart, ValueForm::any, 1, 4096},
+     VX_SETTING(server.threads)},
+    {{"server", "log", "The least that is logged", Effect::live, ValueForm::word, 0, 0, logWords},
+     VX_SETTING(server.log)},
+
+    {{"server.limits", "per_key", "Requests of a key; \"0\" is no limit"}, VX_SETTING(limits.perKey)},
+    {{"server.limits", "tokens_per_key", "Tokens of a key's requests; \"0\" is no limit"},
+     VX_SETTING(limits.tokensPerKey)},
+    {{"server.limits", "auth_failures",
+      "Wrong keys from one address, before it is sent away unheard; \"0\" is no limit"},
+     VX_SETTING(limits.authFailures)},
+    {{"server.limits", "queue", "Requests that wait for one model", Effect::live, ValueForm::any, 1, 65536},
+     VX_SETTING(limits.queue)},
+    {{"server.limits", "batch_timeout_ms", "How long a request waits for others to run with, where the model is busy",
+      Effect::live, ValueForm::any, 0, 60000},
+     VX_SETTING(limits.batchTimeoutMs)},
+    {{"server.limits", "batch_size", "The most rows of a batch", Effect::live, ValueForm::any, 1, 65536},
+     VX_SETTING(limits.batchSize)},
+    {{"server.limits", "batch_tokens", "The most tokens of a batch, with its padding", Effect::live, ValueForm::any, 1,
+      million},
+     VX_SETTING(limits.batchTokens)},
+    {{"server.limits", "connections", "Open connections", Effect::live, ValueForm::any, 1, million},
+     VX_SETTING(limits.connections)},
+    {{"server.limits", "connections_per_address", "Open connections of one address", Effect::live, ValueForm::any, 1,
+      million},
+     VX_SETTING(limits.connectionsPerAddress)},
+    {{"server.limits", "bytes_in_flight", "The most bytes of all requests and answers at one time", Effect::live,
+      ValueForm::any, 1024, mostBytes},
+     VX_SETTING(limits.bytesInFlight)},
+    {{"server.limits", "compile_timeout_s", "Seconds for a model to be compiled in", Effect::live, ValueForm::any, 1,
+      day},
+     VX_SETTING(limits.compileTimeoutS)},
+    {{"server.limits", "compile_memory", "The most memory of a compilation", Effect::live, ValueForm::any, 64 << 20,
+      mostBytes},
+     VX_SETTING(limits.compileMemory)},
+
+    {{"benchmarks", "iterations", "Kept for vx bench", Effect::none, ValueForm::any, 1, million},
+     VX_SETTING(benchmarks.iterations)},
+    {{"benchmarks", "models", "Kept for vx bench", Effect::none, ValueForm::names}, VX_SETTING(benchmarks.models)},
+    {{"benchmarks", "peers", "Kept for vx bench", Effect::none, ValueForm::names}, VX_SETTING(benchmarks.peers)},
+};
+
+constexpr std::string_view model = "server.model";
+
+const ModelKey keysOfModels[] = {
+    {{model, "name", "What requests call it; that of its file where none is given", Effect::live, ValueForm::name},
+     VX_MODEL_SETTING(name)},
+    {{model, "path", "Its file or folder; where none is given, the model of that name in model_dir", Effect::live,
+      ValueForm::path},
+     VX_MODEL_SETTING(path)},
+    {{model, "alias", "Other names for it", Effect::live, ValueForm::names}, VX_MODEL_SETTING(alias)},
+    {{model, "device", "Its device; default_backend where none is given"}, VX_MODEL_SETTING(device)},
+    {{model, "fallback", "As [vx] has it where it is not given"}, VX_MODEL_SETTING(fallback)},
+    {{model, "batch_size", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 1,
+      65536},
+     VX_MODEL_SETTING(batchSize)},
+    {{model, "batch_tokens", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 1,
+      million},
+     VX_MODEL_SETTING(batchTokens)},
+    {{model, "batch_timeout_ms", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 0,
+      60000},
+     VX_MODEL_SETTING(batchTimeoutMs)},
+    {{model, "deterministic", "Answers have the same bits whatever they ran with"}, VX_MODEL_SETTING(deterministic)},
+    {{model, "preload", "Load it before the server is ready; else the first request of an admin key does"},
+     VX_MODEL_SETTING(preload)},
+    {{model, "stateful", "Functions that store variables, which all clients then share, and are served all the same",
+      Effect::live, ValueForm::names},
+     VX_MODEL_SETTING(stateful)},
+    {{model, "context", "Kept for language models", Effect::none, ValueForm::any, 0, 100 * million},
+     VX_MODEL_SETTING(context)},
+    {{model, "kv", "Kept for language models", Effect::none, ValueForm::word, 0, 0, cacheWords}, VX_MODEL_SETTING(kv)},
+    {{model, "kv_memory", "Kept for language models: a part of the device's memory, or bytes of it", Effect::none},
+     VX_MODEL_SETTING(kvMemory)},
+    {{model, "max_sequences", "Kept for language models", Effect::none, ValueForm::any, 1, 65536},
+     VX_MODEL_SETTING(maxSequences)},
+};
+
+#undef VX_SETTING
+#undef VX_MODEL_SETTING
+
+} // namespace
+
+std::span<const ConfigurationKey> configurationKeys() { return keys; }
+std::span<const ModelKey> modelKeys() { return keysOfModels; }
+
+std::string KeyFacts::path() const {
+  return table.empty() ? std::string(name) : std::string(table) + "." + std::string(name);
+}
+
+std::string KeyFacts::label() const {
+  return "[" + (table.empty() ? "vx" : std::string(table)) + "] '" + std::string(name) + "'";
+}
+
+std::string KeyFacts::variable() const {
+  if (table == model)
+    return "";
+  // These two are the runtime's and the compiler's too.
+  if (table.empty() && name == "order")
+    return "VX_DEVICE_ORDER";
+  if (table.empty() && name == "cache_dir")
+    return "VX_CACHE";
+  std::string text = "VX_";
+  for (char letter : path())
+    text += letter == '.' ? std::string("__")
+                          : std::string(1, static_cast<char>(std::toupper(static_cast<unsigned char>(letter))));
+  return text;
+}
+
+std::string KeyFacts::flag() const {
+  if (table == model || effect == Effect::none || name == "version")
+    return "";
+  if (table.empty() && name == "default_backend")
+    return "--device";
+  if (table.empty() && name == "order")
+    return "--device-order";
+  if (table.empty() && name == "fallback")
+    return "--no-fallback";
+  std::string text = "--" + std::string(name);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+} // namespace vx::serve

@@ -1,0 +1,19 @@
+// Variables of the environment that other parts of vx read: they are no mistakes of who configures a server.
+#ifndef VX_SERVE_KNOWN_VARIABLES_H
+#define VX_SERVE_KNOWN_VARIABLES_H
+
+#include <span>
+#include <string_view>
+
+namespace vx::serve {
+
+inline std::span<const std::string_view> otherVariables() {
+  static constexpr std::string_view names[] = {"VX_CHECK_ARENA",   "VX_CHECK_PAGES",    "VX_CHECK_SCHEDULE",
+                                               "VX_CUDA_LIBRARY",  "VX_HIP_LIBRARY",    "VX_IMAGE_LIBRARY",
+                                               "VX_PCRE2_LIBRARY", "VX_VULKAN_LIBRARY", "VX_VULKAN_VALIDATION"};
+  return names;
+}
+
+} // namespace vx::serve
+
+#endif

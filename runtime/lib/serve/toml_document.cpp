@@ -1,0 +1,155 @@
+#include "toml_document.h"
+
+#include "vx/base/printable.h"
+#include "vx/base/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+// The parser stands here and nowhere else.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+namespace vx::serve {
+namespace {
+
+TomlPosition positionOf(const toml::source_region &region) { return {region.begin.line, region.begin.column}; }
+
+TomlValue convert(const toml::node &node) {
+  TomlValue value;
+  value.at = positionOf(node.source());
+  switch (node.type()) {
+  case toml::node_type::table:
+    value.kind = TomlValue::Kind::table;
+    for (const auto &[key, inner] : *node.as_table())
+      value.entries.push_back({std::string(key.str()), positionOf(key.source()), convert(inner)});
+    // The parser keeps them by name.
+    std::sort(value.entries.begin(), value.entries.end(), [](const TomlEntry &a, const TomlEntry &b) {
+      return std::pair(a.at.line, a.at.column) < std::pair(b.at.line, b.at.column);
+    });
+    break;
+  case toml::node_type::array:
+    value.kind = TomlValue::Kind::array;
+    for (const toml::node &inner : *node.as_array())
+      value.elements.push_back(convert(inner));
+    break;
+  case toml::node_type::string:
+    value.kind = TomlValue::Kind::string;
+    value.text = node.as_string()->get();
+    break;
+  case toml::node_type::integer:
+    value.kind = TomlValue::Kind::integer;
+    value.integer = node.as_integer()->get();
+    break;
+  case toml::node_type::floating_point:
+    value.kind = TomlValue::Kind::real;
+    value.real = node.as_floating_point()->get();
+    break;
+  case toml::node_type::boolean:
+    value.kind = TomlValue::Kind::boolean;
+    value.boolean = node.as_boolean()->get();
+    break;
+  default:
+    value.kind = TomlValue::Kind::date;
+    break;
+  }
+  return value;
+}
+
+// Where line `number`, from 1 on, begins and ends; its line feed is not of it.
+std::pair<size_t, size_t> lineOf(std::string_view text, uint32_t number) {
+  size_t begin = 0;
+  for (uint32_t line = 1; line < number && begin != std::string_view::npos; ++line)
+    if (begin = text.find('\n', begin); begin != std::string_view::npos)
+      ++begin;
+  if (begin == std::string_view::npos)
+    return {text.size(), text.size()};
+  return {begin, std::min(text.find('\n', begin), text.size())};
+}
+
+// Makes the line empty, so that the rest can be read. False where that would change what the rest means: where it is a
+// table's header, or there is nothing in it to take.
+bool clearLine(std::string &text, uint32_t number) {
+  const auto [begin, end] = lineOf(text, number);
+  const size_t first = text.find_first_not_of(" \t\r", begin);
+  if (first == std::string::npos || first >= end || text[first] == '[')
+    return false;
+  std::fill(text.begin() + static_cast<ptrdiff_t>(begin), text.begin() + static_cast<ptrdiff_t>(end), ' ');
+  return true;
+}
+
+} // namespace
+
+std::string TomlValue::describe() const {
+  switch (kind) {
+  case Kind::table:
+    return "a table";
+  case Kind::array:
+    return "a list";
+  case Kind::string:
+    return "'" + text + "'";
+  case Kind::integer:
+    return std::to_string(integer);
+  case Kind::real:
+    return fmt::format("{}", real);
+  case Kind::boolean:
+    return boolean ? "true" : "false";
+  case Kind::date:
+    break;
+  }
+  return "a date or time";
+}
+
+const TomlValue *TomlValue::find(std::string_view key) const {
+  for (const TomlEntry &entry : entries)
+    if (entry.key == key)
+      return &entry.value;
+  return nullptr;
+}
+
+TomlDocument readToml(std::string_view given) {
+  static constexpr size_t mostErrors = 20;
+  TomlDocument document;
+  std::string text(given);
+  while (document.errors.size() < mostErrors) {
+    const toml::parse_result result = toml::parse(std::string_view(text));
+    if (result) {
+      document.root = convert(result.table());
+      return document;
+    }
+    const TomlPosition at = positionOf(result.error().source());
+    // An open bracket or quote makes mistakes of the lines behind it, which are none.
+    if (!document.errors.empty() && at.line <= document.errors.back().at.line + 1)
+      break;
+    document.errors.push_back({at, printableLine(result.error().description())});
+    if (!clearLine(text, at.line))
+      break;
+  }
+  document.isReadable = false;
+  return document;
+}
+
+std::string quoteToml(std::string_view text) {
+  std::string quoted = "\"";
+  for (size_t at = 0; at < text.size();) {
+    const Character character = decodeUtf8(text.substr(at));
+    if (character.size == 0) { // no text; TOML has no word for it
+      quoted += "\\uFFFD";
+      ++at;
+      continue;
+    }
+    if (character.code == '"' || character.code == '\\')
+      quoted += fmt::format("\\{}", static_cast<char>(character.code));
+    else if (character.code < 0x20 || (character.code >= 0x7f && character.code < 0xa0))
+      quoted += fmt::format("\\u{:04X}", character.code);
+    else
+      quoted += text.substr(at, character.size);
+    at += character.size;
+  }
+  return quoted + "\"";
+}
+
+} // namespace vx::serve
