@@ -1,0 +1,181 @@
+#include "tensor_runner.h"
+
+#include "run_failure.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vx::serve {
+namespace {
+
+int64_t rowsOf(const Value &value) { return value.dims()[0]; }
+
+// Strings, sequences and elements of less than a byte stay as they are.
+bool hasRows(const Value &value) {
+  const vx_value_info info = value.info();
+  return info.kind == VX_TENSOR && info.rank > 0 && vx_element_type_bits(info.element_type) >= 8;
+}
+
+size_t rowBytes(const Value &value) {
+  const int64_t rows = rowsOf(value);
+  return rows > 0 ? static_cast<size_t>(value.info().size) / static_cast<size_t>(rows) : 0;
+}
+
+} // namespace
+
+Value sliceRows(const Value &tensor, int64_t begin, int64_t count) {
+  std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+  dims[0] = count;
+  const size_t bytes = rowBytes(tensor);
+  return Value::raw(tensor.info().element_type, dims, tensor.bytes().data() + static_cast<size_t>(begin) * bytes,
+                    static_cast<size_t>(count) * bytes);
+}
+
+Value joinRows(std::span<const Value> parts, int64_t rows) {
+  std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
+  dims[0] = rows;
+  const size_t bytes = rowBytes(parts[0]);
+  std::vector<std::byte> joined(static_cast<size_t>(rows) * bytes);
+  size_t at = 0;
+  for (const Value &part : parts) {
+    const std::span<const std::byte> from = part.bytes();
+    std::memcpy(joined.data() + at, from.data(), from.size());
+    at += from.size();
+  }
+  for (; at < joined.size(); at += bytes)
+    std::memcpy(joined.data() + at, parts[0].bytes().data(), bytes);
+  return Value::raw(parts[0].info().element_type, dims, joined.data(), joined.size());
+}
+
+void describeJob(TensorJob &job, const RowFacts &facts) {
+  job.rows = 1;
+  job.key.clear();
+  if (!facts.canJoin)
+    return;
+  std::string key;
+  int64_t rows = -1;
+  for (size_t i = 0; i < job.inputs.size(); ++i) {
+    const Value &input = job.inputs[i];
+    if (!hasRows(input) && facts.inputs[i])
+      return;
+    const vx_value_info info = input.info();
+    if (facts.inputs[i]) {
+      // What does not agree with itself runs alone, and is told what is wrong.
+      if (rows >= 0 && rowsOf(input) != rows)
+        return;
+      rows = rowsOf(input);
+      key += fmt::format("{}[{}]", static_cast<int>(info.element_type), fmt::join(input.dims().subspan(1), ","));
+      continue;
+    }
+    if (info.kind != VX_TENSOR || info.element_type == VX_STRING || info.size > 4096)
+      return;
+    const std::span<const std::byte> bytes = input.bytes();
+    key += fmt::format("{}[{}]=", static_cast<int>(info.element_type), fmt::join(input.dims(), ","));
+    key.append(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    key += ';';
+  }
+  if (rows <= 0)
+    return;
+  job.rows = static_cast<size_t>(rows);
+  job.key = std::move(key);
+}
+
+TensorRunner::TensorRunner(InstanceSource &source, FunctionFacts given, size_t fixedRows, Metrics &metrics,
+                           std::string model)
+    : source(source), facts(std::move(given)), fixedRows(fixedRows), metrics(metrics), model(std::move(model)),
+      instance(source.current()), place(instance, *facts.function) {}
+
+std::vector<Value> TensorRunner::call(std::span<const Value> inputs) {
+  try {
+    return place.run(inputs);
+  } catch (const vx::Error &error) {
+    if (error.code() != VX_DEVICE_LOST)
+      throw;
+    std::optional<Instance> other = source.replace(instance);
+    if (!other)
+      throw;
+    instance = *other;
+    place = Call(instance, *facts.function);
+  }
+  return place.run(inputs);
+}
+
+void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  const Clock::time_point began = Clock::now();
+  size_t rows = 0;
+  for (const auto &job : jobs)
+    rows += job->rows;
+  try {
+    if (!jobs[0]->key.empty() && (jobs.size() > 1 || fixedRows > 0))
+      runJoined(jobs);
+    else
+      static_cast<TensorJob &>(*jobs[0]).finish(call(static_cast<TensorJob &>(*jobs[0]).inputs));
+  } catch (const vx::Error &error) {
+    if (jobs.size() == 1 ||
+        (error.code() != VX_FAULT && error.code() != VX_INVALID_ARGUMENT && error.code() != VX_OUT_OF_MEMORY))
+      throw;
+    // One of them is wrong, or all are too many: each answers for itself.
+    for (const auto &job : jobs) {
+      try {
+        run(std::span(&job, 1));
+      } catch (...) {
+        job->fail(currentFailure());
+      }
+    }
+    return;
+  }
+  metrics.countBatch(model, rows, 0, Clock::now() - began);
+}
+
+void TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  const auto jobOf = [](const std::shared_ptr<BatchJob> &job) -> TensorJob & { return static_cast<TensorJob &>(*job); };
+  const TensorJob &first = jobOf(jobs[0]);
+  int64_t rows = 0;
+  for (const auto &job : jobs)
+    rows += static_cast<int64_t>(job->rows);
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < first.inputs.size(); ++i) {
+    if (!facts.rows.inputs[i]) {
+      inputs.push_back(first.inputs[i]);
+      continue;
+    }
+    std::vector<Value> parts;
+    for (const auto &job : jobs)
+      parts.push_back(jobOf(job).inputs[i]);
+    inputs.push_back(joinRows(parts, rows));
+  }
+  // Runs of so many rows each, the last one filled up; or one of all.
+  const int64_t size = fixedRows > 0 ? static_cast<int64_t>(fixedRows) : rows;
+  std::vector<std::vector<Value>> pieces(facts.rows.outputs.size());
+  for (int64_t begin = 0; begin < rows; begin += size) {
+    const int64_t count = std::min(size, rows - begin);
+    std::vector<Value> part = inputs;
+    if (count != rows || count != size)
+      for (size_t i = 0; i < part.size(); ++i)
+        if (facts.rows.inputs[i])
+          part[i] = joinRows(std::array{sliceRows(inputs[i], begin, count)}, size);
+    std::vector<Value> outputs = call(part);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      pieces[i].push_back(facts.rows.outputs[i] == RowFacts::Output::rows && count != size
+                              ? sliceRows(outputs[i], 0, count)
+                              : outputs[i]);
+  }
+  std::vector<Value> outputs;
+  for (size_t i = 0; i < pieces.size(); ++i)
+    outputs.push_back(facts.rows.outputs[i] == RowFacts::Output::rows && pieces[i].size() > 1
+                          ? joinRows(pieces[i], rows)
+                          : pieces[i][0]);
+  int64_t begin = 0;
+  for (const auto &job : jobs) {
+    const auto count = static_cast<int64_t>(job->rows);
+    std::vector<Value> own = outputs;
+    if (count != rows)
+      for (size_t i = 0; i < own.size(); ++i)
+        if (facts.rows.outputs[i] == RowFacts::Output::rows)
+          own[i] = sliceRows(outputs[i], begin, count);
+    begin += count;
+    jobOf(job).finish(std::move(own));
+  }
+}
+
+} // namespace vx::serve
