@@ -12,6 +12,7 @@ import itertools
 import sys
 import tempfile
 
+from learned_nodes import learned
 from run_models import Bench, compare, np, onnx, reference, required_devices
 from onnx import TensorProto, helper, numpy_helper
 
@@ -858,7 +859,7 @@ def main():
     devices = required_devices(options.bin, options.device)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options.bin, folder, devices)
-        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call()) if options.filter in node.title), key=domain_version)
+        wanted = sorted((node for node in (*nodes(), *loops(), *losses(), *places(), *samples(), *recurrent(), *attention(), *element_places(), *scans(), *transforms(), *sorts(), *regions(), *features(), *strings(), *lists_of_the_call(), *learned(Node)) if options.filter in node.title), key=domain_version)
         for _, same in itertools.groupby(wanted, key=domain_version):
             same = list(same)
             for some, where in ((same[::2], devices), (same[1::2], devices[:1])) if options.turns else ((same, devices),):

@@ -1,5 +1,6 @@
-// Features of ai.onnx.ml: places of vectors, thresholds, and labels by which others are found.
+// Features of ai.onnx.ml: places of vectors, thresholds, scales, what is missing, and labels by which others are found.
 #include "OpFunctions.h"
+#include "Scores.h"
 
 using namespace mlir;
 
@@ -140,11 +141,156 @@ static void importClassEncoder(NodeImporter &n) {
   encodeLabels(n, input, keys.elements, values.elements, readDefault(n, values));
 }
 
+/// Strings for numbers, or numbers for strings, by two lists of the same length.
+static void importCategoryMapper(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  SmallVector<StringRef> texts = n.getStrings("cats_strings");
+  SmallVector<int64_t> numbers = n.getInts("cats_int64s").value_or(SmallVector<int64_t>());
+  if (texts.size() != numbers.size())
+    throwInvalid("expects as many 'cats_strings' as 'cats_int64s', got " + Twine(texts.size()) + " and " +
+                 Twine(numbers.size()));
+  if (!isString(elementOf(input)) && !elementOf(input).isInteger(64))
+    throwInvalid("expects strings or i64 as input 0, got " + describe(input.getType()));
+  LabelList strings = {"strings", makeStrings(n, texts, {int64_t(texts.size())})};
+  LabelList integers = {"int64s", makeIntegerList(n, numbers)};
+  bool isText = isString(elementOf(input));
+  const LabelList &values = isText ? integers : strings;
+  encodeLabels(n, input, (isText ? strings : integers).elements, values.elements, readDefault(n, values));
+}
+
+/// One number for each feature of `input`'s last dimension, or one for all, repeated to its shape.
+static Value spreadOverFeatures(NodeImporter &n, StringRef name, DenseElementsAttr values, Value input) {
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t count = values.getNumElements();
+  if (count != 1 && (dims.empty() || !mayBeEqual(dims.back(), n.dim(count))))
+    throwInvalid("expects one of '" + name + "' for each feature, or one for all, got " + Twine(count) + " for " +
+                 describe(input.getType()));
+  Value list = n.emitConstant(values);
+  if (count == 1)
+    return n.broadcastInDim(n.reshape(list, {}), dims, {});
+  n.require(ConstraintKind::equal, dims.back(), n.dim(count));
+  return n.broadcastInDim(list, dims, {int64_t(dims.size()) - 1});
+}
+
+static void importScaler(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Type f32 = n.builder.getF32Type();
+  Value value = elementOf(input).isF64() ? input : n.cast(input, f32);
+  for (StringRef name : {"offset", "scale"}) {
+    SmallVector<float> values = n.getFloats(name);
+    if (values.empty())
+      continue;
+    Value spread = n.cast(spreadOverFeatures(n, name, makeFloatList(n, values), value), elementOf(value));
+    value = name == "offset" ? n.emit<SubOp>(value, spread) : n.emit<MulOp>(value, spread);
+  }
+  n.setOutput(0, n.cast(value, f32));
+}
+
+static void importNormalizer(NodeImporter &n) {
+  std::string norm = n.getString("norm", "MAX");
+  Value input = getFloatRows(n), divisor;
+  if (norm == "MAX")
+    divisor = n.reduce(ReduceKind::max, input, 1);
+  else if (norm == "L1")
+    divisor = n.reduce(ReduceKind::sum, n.emit<AbsOp>(input), 1);
+  else if (norm == "L2")
+    divisor = n.emit<SqrtOp>(n.reduce(ReduceKind::sum, n.emit<MulOp>(input, input), 1));
+  else
+    throwInvalid("expects 'norm' to be MAX, L1 or L2, got '" + norm + "'");
+  Value isZero = n.emit<CompareOp>(ComparePredicate::eq, divisor, n.splatLike(0, divisor));
+  divisor = n.emit<SelectOp>(isZero, n.splatLike(1, divisor), divisor);
+  Value result = n.emit<DivOp>(input, n.broadcastAlong(divisor, vx::getDims(typeOf(input)), 1));
+  n.setOutput(0, n.cast(n.reshape(result, n.getDims(0)), n.builder.getF32Type()));
+}
+
+static void importImputer(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Type type = elementOf(input);
+  bool isFloat = isa<FloatType>(type);
+  StringRef name = isFloat ? "imputed_value_floats" : "imputed_value_int64s";
+  DenseElementsAttr values = isFloat ? makeFloatList(n, n.getFloats(name))
+                                     : makeIntegerList(n, n.getInts(name).value_or(SmallVector<int64_t>()));
+  if (values.getNumElements() == 0)
+    throwInvalid("expects '" + name + "' for an input of " + describe(type) + ", got none");
+  Value replaced = isFloat ? n.emitConstant(makeFloatList(n, {n.getFloat("replaced_value_float", 0.0f)}))
+                           : n.emitConstant(makeIntegerList(n, {n.getInt("replaced_value_int64", 0)}));
+  Dims dims = vx::getDims(typeOf(input));
+  // Compared in the type of the number, which holds each element of an integer input.
+  Value compared = isFloat ? input : n.cast(input, n.builder.getI64Type());
+  Value number = n.broadcastInDim(n.reshape(n.cast(replaced, elementOf(compared)), {}), dims, {});
+  Value isReplaced = n.emit<CompareOp>(ComparePredicate::eq, compared, number);
+  if (isFloat) // NaN may be what is missing
+    isReplaced = n.emit<OrOp>(isReplaced, n.emit<AndOp>(n.emit<IsNanOp>(compared), n.emit<IsNanOp>(number)));
+  Value other = n.cast(spreadOverFeatures(n, name, values, input), type);
+  n.setOutput(0, n.emit<SelectOp>(isReplaced, other, input));
+}
+
+static void importOneHotEncoder(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  SmallVector<StringRef> texts = n.getStrings("cats_strings");
+  SmallVector<int64_t> numbers = n.getInts("cats_int64s").value_or(SmallVector<int64_t>());
+  bool isText = isString(elementOf(input));
+  if (texts.empty() == numbers.empty() || isText == texts.empty())
+    throwInvalid("expects categories in '" + Twine(isText ? "cats_strings" : "cats_int64s") + "' alone for input " +
+                 describe(input.getType()) + ", got " + Twine(texts.size()) + " strings and " + Twine(numbers.size()) +
+                 " integers");
+  DenseElementsAttr categories = isText ? makeStrings(n, texts, {int64_t(texts.size())}) : makeIntegerList(n, numbers);
+  Dims dims = vx::getDims(typeOf(input)), pairs = dims;
+  int64_t inner = dims.size();
+  pairs.push_back(n.dim(categories.getNumElements()));
+  Value element = isText ? input : n.cast(input, n.builder.getI64Type());
+  Value isOwn = n.emit<CompareOp>(ComparePredicate::eq, n.broadcastAlong(element, pairs, inner),
+                                  n.broadcastInDim(n.emitConstant(categories), pairs, inner));
+  Value result = n.cast(isOwn, n.builder.getF32Type());
+  if (!n.getFlag("zeros", true)) {
+    // Each element is to be one of them: the place of one that is none is out of range.
+    Value place = n.cast(n.emit<NotOp>(n.reduce(ReduceKind::or_, isOwn, inner)), n.builder.getI64Type());
+    DimAttr count = productOf(n.context, dims);
+    Value checked = n.emit<CheckIndicesOp>(n.reshape(place, count), n.toArray(n.dim(1)), /*from_start=*/true);
+    Value zero = n.broadcastAlong(n.cast(n.reshape(checked, dims), n.builder.getF32Type()), pairs, inner);
+    result = n.emit<AddOp>(result, zero);
+  }
+  n.setOutput(0, result);
+}
+
+/// Rows side by side, each input cut or filled with zeros to its number of features.
+static void importFeatureVectorizer(NodeImporter &n) {
+  SmallVector<int64_t> sizes = n.getInts("inputdimensions").value_or(SmallVector<int64_t>());
+  if (sizes.size() != n.getNumInputs() || sizes.empty())
+    throwInvalid("expects one of 'inputdimensions' for each of " + Twine(n.getNumInputs()) + " inputs, got " +
+                 Twine(sizes.size()));
+  SmallVector<Value> parts;
+  for (auto [index, size] : llvm::enumerate(sizes)) {
+    if (size < 0 || size > maxElements)
+      throwInvalid("expects 'inputdimensions' from 0 to " + Twine(maxElements) + ", got " + Twine(size));
+    Value input = n.cast(n.getTensor(index), n.builder.getF32Type());
+    Dims dims = vx::getDims(typeOf(input));
+    if (dims.empty())
+      throwInvalid("expects rows of features, or one, as input " + Twine(index) + ", got " + describe(input.getType()));
+    Dims row = dims.size() == 1 ? Dims{n.dim(1), dims[0]}
+                                : Dims{dims[0], productOf(n.context, ArrayRef<DimAttr>(dims).drop_front())};
+    if (!parts.empty()) {
+      DimAttr first = vx::getDim(typeOf(parts[0]), 0);
+      if (!mayBeEqual(first, row[0]))
+        throwInvalid("expects inputs of as many rows, got " + first.str() + " and " + row[0].str());
+      n.require(ConstraintKind::equal, row[0], first);
+    }
+    parts.push_back(n.pad(n.reshape(input, row), {n.dim(0), n.dim(0)}, {n.dim(0), subDims(n.dim(size), row[1])}));
+  }
+  n.setOutput(0, n.emit<ConcatOp>(parts, 1));
+}
+
 static constexpr OpTableEntry featuresTable[] = {
     {"ArrayFeatureExtractor", 1, newestMlOpset, importArrayFeatureExtractor},
     {"Binarizer", 1, newestMlOpset, importBinarizer},
+    {"CategoryMapper", 1, newestMlOpset, importCategoryMapper},
+    {"FeatureVectorizer", 1, newestMlOpset, importFeatureVectorizer},
+    {"Imputer", 1, newestMlOpset, importImputer},
     {"LabelEncoder", 1, 1, importClassEncoder},
     {"LabelEncoder", 2, newestMlOpset, importLabelEncoder},
+    {"Normalizer", 1, newestMlOpset, importNormalizer},
+    {"OneHotEncoder", 1, newestMlOpset, importOneHotEncoder},
+    {"Scaler", 1, newestMlOpset, importScaler},
 };
 const llvm::ArrayRef<OpTableEntry> featuresOps = featuresTable;
 

@@ -14,7 +14,8 @@ static const llvm::ArrayRef<OpTableEntry> *const tables[] = {
     &causalConvOps,   &fourierOps,         &hyperbolicsOps, &optionalsOps,
     &randomsOps,      &determinantOps,     &unpoolingOps,   &nonMaxSuppressionOps,
     &sortingOps,      &imagesOps};
-static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &treesOps};
+static const llvm::ArrayRef<OpTableEntry> *const mlTables[] = {&featuresOps, &linearModelsOps, &supportVectorsOps,
+                                                               &treeModelsOps, &treesOps};
 static const llvm::ArrayRef<OpTableEntry> *const previewTables[] = {&flexAttentionOps};
 static const llvm::ArrayRef<OpTableEntry> *const trainingTables[] = {&trainingOps, &optimizersOps};
 static const llvm::ArrayRef<OpTableEntry> *const builderTables[] = {&recordedOps};

@@ -41,8 +41,8 @@ extern const llvm::ArrayRef<OpTableEntry> activationsOps, arithmeticOps, attenti
     windowFunctionsOps, ngramsOps, stringsOps, causalConvOps, determinantOps, fourierOps, hyperbolicsOps, optionalsOps,
     randomsOps, nonMaxSuppressionOps, sortingOps, unpoolingOps, imagesOps;
 // Those of other domains: of learning by other means, of what is new, of what trains, and of what is recorded.
-extern const llvm::ArrayRef<OpTableEntry> featuresOps, treesOps, flexAttentionOps, trainingOps, optimizersOps,
-    recordedOps;
+extern const llvm::ArrayRef<OpTableEntry> featuresOps, linearModelsOps, supportVectorsOps, treeModelsOps, treesOps,
+    flexAttentionOps, trainingOps, optimizersOps, recordedOps;
 
 struct OpLookup {
   /// Null when the op is unknown, or known in other versions only.
