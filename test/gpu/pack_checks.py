@@ -2,7 +2,7 @@
 """Fills a folder with what scripts/gpu-check compares on a GPU: modules, recipes of their weights, inputs, and plans.
 
     pack_checks.py --bin BUILD/bin --out DIR [--models resnet50,...] [--precisions f32,tf32,f16,bf16] [--ops unary,...] [--programs 0:160]
-                   [--training '*'] [--gradients mlp,...] [--op-gradients 6]
+                   [--training '*'] [--gradients mlp,...] [--op-gradients 6] [--trained minilm_int8,...]
                    [--targets cuda,vulkan]
 
 A plan is a file NAME.checks.json that vx-check-outputs runs (test/gpu/check_outputs.cpp). Whole outputs are compared: ops with the reference evaluator
@@ -33,8 +33,9 @@ from pack_op_gradients import pack_op_gradients  # noqa: E402
 from pack_ops import pack_ops  # noqa: E402
 from pack_programs import pack_programs  # noqa: E402
 from pack_training import pack_training  # noqa: E402
+from pack_wanted import pack_pictures, pack_rounded, pack_trained  # noqa: E402
 from run_model_gradients import AGREEMENT, QAT, SIZES, TOLERANCE, first_output  # noqa: E402
-from run_models import NETWORKS, make_inputs  # noqa: E402
+from run_models import NETWORKS, PICTURES, ROUNDED, make_inputs  # noqa: E402
 from weight_recipe import Recipe, describe  # noqa: E402
 
 # What has no code for a device, and why: the compiler refuses it, or it is the f32 program there.
@@ -228,13 +229,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--models", default=",".join([*NETWORKS, "mlp"]))
+    parser.add_argument("--models", default=",".join([*NETWORKS, "mlp", *PICTURES, *ROUNDED]))
     parser.add_argument("--precisions", default="f32,tf32,f16,bf16")
     parser.add_argument("--ops", default=",".join(sorted(file[:-3] for file in os.listdir(os.path.join(TEST, "e2e", "ops")) if file.endswith(".py"))))
     parser.add_argument("--programs", default="0:160", help="FIRST:COUNT: seeds of random programs (test/fuzz/programs)")
     parser.add_argument("--training", default="*", help="patterns of names: which training steps; nothing for none")
     parser.add_argument("--gradients", default="mlp,mlp_qat,tagger,resnet18", help="networks whose gradients by all weights are compared")
     parser.add_argument("--op-gradients", type=int, default=6, help="gradients of one of so many cases of each family of --ops; 0 for none")
+    parser.add_argument("--trained", default="", help="trained models of packages (test/e2e/run_trained.py), whose weights travel")
+    parser.add_argument("--trained-cache", default="build/trained", help="the folder that their packages are kept in")
     parser.add_argument("--functions", choices=["yes", "no"], default="yes", help="functions and layers of the builder")
     parser.add_argument("--targets", default="cuda,vulkan")
     options = parser.parse_args()
@@ -255,11 +258,12 @@ def main():
     if options.functions == "yes":
         pack_functions(options.bin, options.out, pack.targets)
     with tempfile.TemporaryDirectory() as scratch:
-        for work, names in ((pack_network, options.models), (pack_gradients, options.gradients)):
-            for name in listed(names):
-                work(pack, name, scratch)
-                for file in os.listdir(scratch):
-                    os.remove(os.path.join(scratch, file))
+        for name in listed(options.models):
+            (pack_pictures if name in PICTURES else pack_rounded if name in ROUNDED else pack_network)(pack, name, scratch)
+        for name in listed(options.gradients):
+            pack_gradients(pack, name, scratch)
+        for name in listed(options.trained):
+            pack_trained(pack, name, scratch, options.trained_cache)
 
 
 if __name__ == "__main__":
