@@ -17,9 +17,9 @@ func.func @fires() -> tensor<2xf32> {
 
 // Resources fold too, into a resource when the result is large.
 // CHECK-LABEL: func.func @resource(
-// CHECK-NEXT:    %[[C:.+]] = vx.constant dense_resource<folded> : tensor<2x4xi8>
+// CHECK-NEXT:    %[[C:.+]] = vx.constant dense_resource<folded_{{[0-9a-f]+}}> : tensor<2x4xi8>
 // CHECK-NEXT:    return %[[C]]
-// CHECK:       folded: "0x{{[0-9A-F]+}}0105020603070408"
+// CHECK:       folded_{{[0-9a-f]+}}: "0x{{[0-9A-F]+}}0105020603070408"
 func.func @resource() -> tensor<2x4xi8> {
   %a = vx.constant dense_resource<w> : tensor<4x2xi8>
   %b = vx.constant dense<[[0, 1], [0, 1], [0, 1], [0, 1]]> : tensor<4x2xi8>
@@ -213,4 +213,23 @@ func.func @isolated(%x: tensor<2xf32>) -> tensor<2xf32> {
     vx.yield %g : tensor<2xf32>
   }
   return %1 : tensor<2xf32>
+}
+
+// -----
+
+// What two functions fold alike is one resource.
+// CHECK-LABEL: func.func @first(
+// CHECK-NEXT:    vx.constant dense_resource<[[$R:folded_[0-9a-f]+]]> : tensor<8xi8>
+// CHECK-LABEL: func.func @second(
+// CHECK-NEXT:    vx.constant dense_resource<[[$R]]> : tensor<8xi8>
+func.func @first() -> tensor<8xi8> {
+  %a = vx.constant dense<[1, 2, 3, 4, 5, 6, 7, 8]> : tensor<8xi8>
+  %0 = vx.add %a, %a : tensor<8xi8>, tensor<8xi8>
+  return %0 : tensor<8xi8>
+}
+func.func @second() -> tensor<8xi8> {
+  %a = vx.constant dense<[2, 4, 6, 8, 10, 12, 14, 16]> : tensor<8xi8>
+  %b = vx.constant dense<0> : tensor<8xi8>
+  %0 = vx.add %a, %b : tensor<8xi8>, tensor<8xi8>
+  return %0 : tensor<8xi8>
 }

@@ -4,10 +4,13 @@
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/xxhash.h"
 #include <bit>
 #include <cstring>
+#include <mutex>
 
 using namespace mlir;
 
@@ -211,7 +214,18 @@ ElementsAttr getElementsAttr(RankedTensorType type, const HostTensor &tensor) {
 
 ElementsAttr getResourceAttr(RankedTensorType type, const HostTensor &tensor, llvm::StringRef name) {
   llvm::ArrayRef<char> data(reinterpret_cast<const char *>(tensor.getBytes().data()), tensor.getBytes().size());
-  return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(data, 64));
+  // Whoever makes the same one, in any function or version of a model and on any thread, gets the same one.
+  static std::mutex makesOne;
+  std::lock_guard lock(makesOne);
+  auto &resources = DenseResourceElementsHandle::getManagerInterface(type.getContext());
+  std::string unique =
+      (name + "_" + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(data.data(), data.size())), /*LowerCase=*/true))
+          .str();
+  if (auto *known = resources.getBlobManager().lookup(unique); known && known->getBlob())
+    if (known->getBlob()->getData() == data)
+      return DenseResourceElementsAttr::get(
+          type, DenseResourceElementsHandle(known, type.getContext()->getLoadedDialect<BuiltinDialect>()));
+  return DenseResourceElementsAttr::get(type, unique, HeapAsmResourceBlob::allocateAndCopyWithAlign(data, 64));
 }
 
 } // namespace vx::reference

@@ -83,7 +83,8 @@ llvm::Expected<HostTensor> getHostTensor(mlir::ElementsAttr attribute);
 /// `tensor` as an inline constant of static type `type`, which has the tensor's shape.
 mlir::ElementsAttr getElementsAttr(mlir::RankedTensorType type, const HostTensor &tensor);
 
-/// `tensor` as a resource of that type, with a name that begins with `name` and is new.
+/// `tensor` as a resource of that type, with a name that begins with `name` and goes on with a hash of its bytes: equal
+/// ones of a context are one. Thread-safe.
 mlir::ElementsAttr getResourceAttr(mlir::RankedTensorType type, const HostTensor &tensor, llvm::StringRef name);
 
 } // namespace vx::reference
