@@ -1,0 +1,223 @@
+#include "embedding_model.h"
+
+#include "failure.h"
+#include "vx/base/string_functions.h"
+#include "vx/base/utf8.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace vx::serve {
+
+namespace {
+
+const vx_asset_info &findAsset(const Module &module, const std::string &name) {
+  for (const vx_asset_info &asset : module.assets())
+    if (asset.name == name)
+      return asset;
+  throw dataError("the module has no asset '{}', want one that vx-compile made of a folder with a model of embeddings",
+                  name);
+}
+
+std::string_view bytesOf(const vx_asset_info &asset) { return {static_cast<const char *>(asset.bytes), asset.size}; }
+
+text::Tokenizer loadTokenizer(const Module &module, const EmbeddingSettings &settings) {
+  const vx_asset_info &asset = findAsset(module, settings.tokenizerAsset);
+  const std::string_view name = settings.tokenizerAsset, bytes = bytesOf(asset);
+  try {
+    if (name.ends_with(".json"))
+      return text::Tokenizer::from_json(bytes);
+    if (name.ends_with(".txt"))
+      return text::Tokenizer::from_vocabulary(bytes, settings.words);
+    if (name.ends_with(".model"))
+      return text::Tokenizer::from_sentencepiece(bytes);
+  } catch (const text::Error &error) {
+    throw dataError("asset '{}': {}", name, error.what());
+  }
+  throw dataError("asset '{}': 'tokenizer.asset': want a name that ends in .json, .txt or .model, got '{}'",
+                  EmbeddingAsset, name);
+}
+
+std::vector<int32_t> numbersOf(const text::Tokenizer &tokenizer, const std::vector<std::string> &tokens,
+                               const std::string &asset) {
+  std::vector<int32_t> numbers;
+  for (const std::string &token : tokens)
+    if (const std::optional<int32_t> number = tokenizer.token_to_id(token))
+      numbers.push_back(*number);
+    else
+      throw dataError("asset '{}': has no token '{}', which stands around texts", asset, token);
+  return numbers;
+}
+
+std::string describe(const vx_argument_info &argument) {
+  std::string dims;
+  for (uint32_t d = 0; d < argument.rank; ++d)
+    dims += (dims.empty() ? "" : ",") + std::string(argument.dims[d].expression);
+  return fmt::format("{}[{}]", vx_element_type_name(argument.element_type), dims);
+}
+
+bool isMatrix(const vx_argument_info &argument) { return argument.kind == VX_TENSOR && argument.rank == 2; }
+
+// Of a range that is known before the call.
+std::optional<int64_t> limitOf(const vx_argument_info &argument) {
+  if (!argument.range || !argument.range->upper)
+    return {};
+  const std::string_view text = argument.range->upper;
+  int64_t limit = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  return failure == std::errc() && end == text.data() + text.size() ? std::optional(limit) : std::nullopt;
+}
+
+} // namespace
+
+std::string_view poolingName(Pooling pooling) {
+  static constexpr std::string_view names[] = {"cls", "mean", "last"};
+  return names[static_cast<size_t>(pooling)];
+}
+
+std::optional<Pooling> parsePooling(std::string_view name) {
+  for (Pooling pooling : {Pooling::cls, Pooling::mean, Pooling::last})
+    if (poolingName(pooling) == name)
+      return pooling;
+  return {};
+}
+
+EmbeddingModel::EmbeddingModel(const Module &module) : EmbeddingModel(module, findAsset(module, EmbeddingAsset)) {}
+
+EmbeddingModel::EmbeddingModel(const Module &module, const vx_asset_info &asset)
+    : module(module), settings(parseEmbeddingSettings(bytesOf(asset))), tokenizer(loadTokenizer(module, settings)) {
+  info = settings.info;
+  padding = settings.padding;
+  before = numbersOf(tokenizer, settings.before, settings.tokenizerAsset);
+  after = numbersOf(tokenizer, settings.after, settings.tokenizerAsset);
+  for (Pooling pooling : {Pooling::cls, Pooling::mean, Pooling::last})
+    for (const vx_function_info &function : module.functions())
+      if (function.name == fmt::format("embed_{}", poolingName(pooling)))
+        readFunction(pooling, function);
+  if (!find(info.pooling))
+    throw dataError("the module has no function 'embed_{}', which asset '{}' names by 'pooling'",
+                    poolingName(info.pooling), EmbeddingAsset);
+  for (size_t size : info.shorterDimensions)
+    if (size > info.dimensions)
+      throw dataError("asset '{}': 'shorter_dimensions': want at most {}, which the vectors have, got {}",
+                      EmbeddingAsset, info.dimensions, size);
+}
+
+void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &function) {
+  EmbeddingFunction &result = functions[static_cast<size_t>(pooling)];
+  result.info = &function;
+  bool hasIds = false;
+  for (const vx_argument_info &input : std::span(function.inputs, function.input_count)) {
+    const std::string_view name = input.name;
+    const bool isKnown = name == "input_ids" || name == "attention_mask" || name == "token_type_ids";
+    const bool isIndex = input.element_type == VX_I64 || input.element_type == VX_I32;
+    if (!isKnown || !isMatrix(input) || !isIndex || (result.indexType && input.element_type != result.indexType))
+      throw dataError(
+          "function '{}': input '{}': want input_ids, attention_mask or token_type_ids, i64 or i32 of batch and "
+          "sequence and all of one type, got {}",
+          function.name, name, describe(input));
+    result.indexType = input.element_type;
+    result.inputs.push_back(name == "input_ids"        ? EmbeddingFunction::Input::ids
+                            : name == "attention_mask" ? EmbeddingFunction::Input::mask
+                                                       : EmbeddingFunction::Input::types);
+    hasIds |= name == "input_ids";
+    hasTypes |= name == "token_type_ids";
+    if (name == "input_ids")
+      result.idLimit = limitOf(input);
+    if (name == "token_type_ids")
+      result.typeLimit = limitOf(input);
+    for (const vx_symbol_info &symbol : std::span(function.symbols, function.symbol_count))
+      if (std::string_view(symbol.name) == input.dims[1].expression && symbol.max > 0 &&
+          static_cast<uint64_t>(symbol.max) < info.maxTokens)
+        info.maxTokens = static_cast<size_t>(symbol.max);
+  }
+  if (!hasIds)
+    throw dataError("function '{}': wants an input 'input_ids', which is not there", function.name);
+  bool hasPlain = false, hasUnit = false;
+  for (size_t i = 0; i < function.output_count; ++i) {
+    const vx_argument_info &output = function.outputs[i];
+    const std::string_view name = output.name;
+    bool &has = name == "embedding" ? hasPlain : hasUnit;
+    if (name != "embedding" && name != "unit_embedding")
+      continue;
+    if (!isMatrix(output) || output.element_type != VX_F32 || output.dims[1].size < 1)
+      throw dataError("function '{}': output '{}': want f32 of batch and a number of elements, got {}", function.name,
+                      name, describe(output));
+    const size_t size = static_cast<size_t>(output.dims[1].size);
+    if (info.dimensions != 0 && size != info.dimensions)
+      throw dataError("function '{}': output '{}': want {} elements, as others have, got {}", function.name, name,
+                      info.dimensions, size);
+    info.dimensions = size;
+    (name == "embedding" ? result.plain : result.unit) = i;
+    has = true;
+  }
+  if (!hasPlain || !hasUnit)
+    throw dataError("function '{}': wants outputs 'embedding' and 'unit_embedding', '{}' is not there", function.name,
+                    hasPlain ? "unit_embedding" : "embedding");
+  info.poolings.push_back(pooling);
+}
+
+std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptions &options) const {
+  std::string prompt = options.prompt;
+  if (!options.promptName.empty()) {
+    const auto found = info.prompts.find(options.promptName);
+    if (found == info.prompts.end()) {
+      std::string names;
+      for (const auto &[name, unused] : info.prompts)
+        names += (names.empty() ? "'" : ", '") + name + "'";
+      throw argumentError("the model has no prompt '{}', it has: {}", options.promptName,
+                          names.empty() ? "none" : names);
+    }
+    prompt = found->second;
+  } else if (prompt.empty() && options.usePrompt && !info.defaultPrompt.empty()) {
+    prompt = info.prompts.at(info.defaultPrompt);
+  }
+  prompt += text;
+  return prompt;
+}
+
+Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &options) const {
+  const size_t most = options.maxTokens == 0 ? info.maxTokens : options.maxTokens;
+  if (most > info.maxTokens)
+    throw argumentError("want at most {} tokens a text, which the model takes, got {}", info.maxTokens, most);
+  if (!isUtf8(given))
+    throw argumentError("want text of UTF-8, got bytes that are none");
+  std::string text = addPrompt(given, options);
+  if (settings.lowercase)
+    text = toLowerCase(text);
+  const size_t around = before.size() + after.size();
+  text::EncodeOptions encode = tokenizer.default_options();
+  encode.offsets = text::OffsetUnit::none;
+  encode.overflowing = false;
+  encode.padding.reset();
+  text::Truncation truncation = encode.truncation.value_or(text::Truncation());
+  encode.truncation.reset();
+  Tokens tokens;
+  try {
+    text::Encoding encoding = tokenizer.encode(text, encode);
+    tokens.whole = encoding.ids.size() + around;
+    if (tokens.whole > most) {
+      if (!options.truncate)
+        throw argumentError("the text has {} tokens, the model takes {}", tokens.whole, most);
+      if (most <= around)
+        throw argumentError("want more than {} tokens a text, which stand around it, got {}", around, most);
+      truncation.max_length = most - around;
+      truncation.stride = 0;
+      encode.truncation = truncation;
+      encoding = tokenizer.encode(text, encode);
+    }
+    tokens.ids = before;
+    tokens.ids.insert(tokens.ids.end(), encoding.ids.begin(), encoding.ids.end());
+    tokens.ids.insert(tokens.ids.end(), after.begin(), after.end());
+    tokens.typeIds.assign(before.size(), 0);
+    tokens.typeIds.insert(tokens.typeIds.end(), encoding.type_ids.begin(), encoding.type_ids.end());
+    tokens.typeIds.resize(tokens.ids.size(), 0);
+  } catch (const text::Error &error) {
+    throw argumentError("{}", error.what());
+  }
+  if (tokens.ids.empty())
+    throw argumentError("the text has no tokens");
+  return tokens;
+}
+
+} // namespace vx::serve
