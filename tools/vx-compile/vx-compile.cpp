@@ -7,6 +7,7 @@
 
 #include "vx/compiler/vxc.h"
 #include "vx/runtime/vx.h"
+#include "vx/serve/embedder.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -24,6 +25,7 @@ static constexpr const char *Examples = R"(
 Examples:
   Model:    vx-compile model.onnx --target=cpu,vulkan -o model.vxm
             vx-compile model.onnx --target=cpu --weights=external
+            vx-compile all-MiniLM-L6-v2 --target=cpu -o minilm.vxm
   Targets:  vx-compile model.onnx --target=cpu --cpu=avx512,x86-64-v3
   Sizes:    vx-compile model.onnx --target=cpu --dim batch=1,32 --dim sequence=1..512
   Numbers:  vx-compile model.onnx --target=cpu --strict-math
@@ -76,14 +78,24 @@ struct Sink {
   std::string problem; // why the report could not be printed
   std::string reason;
 
+  // The tokenizer's file is the user's, and who tokenises reads it like this.
+  const char *verifyEmbeddings(const vx::Module &module) {
+    try {
+      if (vx::serve::Embedder::isEmbedder(module))
+        vx::serve::Embedder::check(module);
+      return nullptr;
+    } catch (const vx::serve::Error &error) {
+      reason = error.what();
+      return reason.c_str();
+    }
+  }
+
   // What is written is checked by the loader that will read it, before it has a name.
   const char *verify(const char *path) {
     vx_module *module = nullptr;
     vx_status status = vx_module_load(path, &module);
-    if (!status) {
-      vx_module_release(module);
-      return nullptr;
-    }
+    if (!status)
+      return verifyEmbeddings(vx::Module(module));
     reason = vx_status_message(status);
     vx_status_release(status);
     // The file's name for now tells nobody anything.
@@ -121,7 +133,8 @@ struct Options {
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   const std::vector<std::string> built = splitList(vxc_targets());
   CLI::App app("Compiles a model to a module file.");
-  app.add_option("model", options.model, "ONNX file, or vx text in a .mlir file");
+  app.add_option("model", options.model,
+                 "ONNX file, vx text in a .mlir file, or a folder with a model of embeddings and its tokenizer");
   app.add_option(
          "-o,--output", options.output,
          "Module file to write, or text with --stop-after, where '-' prints it; the model's name with .vxm by default")
@@ -232,6 +245,18 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   return true;
 }
 
+// Beside the model. The name of a folder has no ending: "bge-small-en-v1.5".
+static std::string defaultOutput(const std::string &model) {
+  std::filesystem::path path = model;
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    return path.replace_extension(".vxm").string();
+  path = std::filesystem::absolute(path).lexically_normal();
+  if (!path.has_filename())
+    path = path.parent_path();
+  return path.string() + ".vxm";
+}
+
 static int64_t memoryOption(const std::string &text) {
   const uint64_t bytes = *parseByteCount(text);
   if (bytes == 0 || bytes > INT64_MAX)
@@ -244,7 +269,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseOptions(name, argc, argv, options))
     return 0;
   if (options.output.empty() && options.stopAfter.empty())
-    options.output = std::filesystem::path(options.model).replace_extension(".vxm").string();
+    options.output = defaultOutput(options.model);
 
   CommandFiles files;
   files.addInput("the model", options.model);

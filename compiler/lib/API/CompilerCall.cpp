@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -246,8 +247,40 @@ ImportOptions CompilerCall::importOptions() const {
   return result;
 }
 
+OwningOpRef<ModuleOp> CompilerCall::loadFolder(MLIRContext &context, StringRef path, vxc_result &result) {
+  auto refuse = [&](vxc_result code, const std::string &message) {
+    result = fail(code, message);
+    return OwningOpRef<ModuleOp>();
+  };
+  if (compilation.training)
+    return refuse(VXC_USAGE, "--train: want a model in one file, got the folder '" + path.str() + "'");
+  std::string error;
+  std::optional<EmbeddingFolder> folder = readEmbeddingFolder(path, error);
+  if (!folder)
+    return refuse(VXC_UNSUPPORTED, error);
+  folderFiles = folder->files;
+  folderFiles.push_back(folder->modelPath);
+  ImportReport report;
+  report.file = folder->modelPath;
+  OwningOpRef<ModuleOp> module = checkImport(importOnnx(context, folder->modelPath, importOptions(), report), report);
+  externalFiles = report.externalFiles;
+  if (!module)
+    return module;
+  if (!addEmbeddingFunctions(*module, *folder, error))
+    return refuse(VXC_UNSUPPORTED, error);
+  for (const std::string &note : folder->notes)
+    say(VXC_NOTE, printableLine(note));
+  compilation.assumptions = folder->notes;
+  compilation.assets = {{"embedding.json", "application/vnd.vx.embedding+json", std::move(folder->settings)},
+                        {folder->tokenizerName, folder->tokenizerKind, std::move(folder->tokenizerBytes)}};
+  moduleName = folder->name;
+  return module;
+}
+
 OwningOpRef<ModuleOp> CompilerCall::load(MLIRContext &context, StringRef path, vxc_result &result) {
   result = VXC_UNSUPPORTED;
+  if (llvm::sys::fs::is_directory(path))
+    return loadFolder(context, path, result);
   FileError reason;
   int file = openRegularFile(path.str(), reason);
   if (file < 0) {
@@ -342,6 +375,8 @@ vxc_result CompilerCall::checkFiles(const char *modelPath, StringRef outputPath,
     files.addInput("the model", modelPath);
   for (const std::string &file : externalFiles)
     files.addInput("external data of the model,", file);
+  for (const std::string &file : folderFiles)
+    files.addInput("a file of the model,", file);
   if (compilation.stopAfter == Phase::Module) {
     files.addOutput("the module", outputPath.str());
     if (compilation.externalWeights)
@@ -478,7 +513,7 @@ vxc_result CompilerCall::compileIn(MLIRContext &context, StringRef modelName, Lo
   OwningOpRef<ModuleOp> module = loadModel(context, result);
   if (!module)
     return result;
-  compilation.modelName = llvm::sys::path::stem(modelName).str();
+  compilation.modelName = moduleName.empty() ? llvm::sys::path::stem(modelName).str() : moduleName;
 
   if (source)
     compilation.makeSkeleton = [this](ModuleOp op, std::string &error) {

@@ -5,6 +5,7 @@
 #include "vx/Driver/Compilation.h"
 #include "vx/Frontend/ONNX/ExportOnnx.h"
 #include "vx/Frontend/ONNX/ImportOnnx.h"
+#include "vx/Frontend/SentenceTransformers/EmbeddingFolder.h"
 #include "vx/compiler/vxc.h"
 
 #include "vx/base/printable.h"
@@ -64,6 +65,8 @@ private:
   using CompileFunction = llvm::function_ref<Outcome(Compilation &job, mlir::ModuleOp module, std::string &text)>;
 
   mlir::OwningOpRef<mlir::ModuleOp> load(mlir::MLIRContext &context, llvm::StringRef path, vxc_result &result);
+  /// Of a folder with a model of embeddings.
+  mlir::OwningOpRef<mlir::ModuleOp> loadFolder(mlir::MLIRContext &context, llvm::StringRef path, vxc_result &result);
   mlir::OwningOpRef<mlir::ModuleOp> loadBytes(mlir::MLIRContext &context, llvm::StringRef model, llvm::StringRef name,
                                               vxc_result &result);
   mlir::OwningOpRef<mlir::ModuleOp> checkText(mlir::OwningOpRef<mlir::ModuleOp> module, llvm::StringRef name,
@@ -86,6 +89,8 @@ private:
   vxc_options options;
   CompilationOptions compilation;
   std::vector<std::string> externalFiles; // of the model
+  std::vector<std::string> folderFiles;   // of a folder, beside the ONNX model
+  std::string moduleName;                 // empty: that of the model's file
   ExportOptions exporting;
   bool hasExport = true;
   std::shared_ptr<OnnxSource> source; // of the model, where it is to be exported

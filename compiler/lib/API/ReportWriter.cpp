@@ -12,6 +12,8 @@ std::string getTextReport(const CompilationReport &report) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << report.sourceOps << " ops in the graph\n";
+  for (const std::string &assumption : report.assumptions)
+    os << "assumed: " << printableLine(assumption) << "\n";
   for (const ProgramReport &program : report.programs) {
     os << program.target;
     for (auto &[name, value] : program.constraints)
@@ -124,6 +126,10 @@ std::string getJsonReport(const CompilationReport &report) {
           json.attribute("node", skipped.node);
           json.attribute("reason", skipped.reason);
         });
+    });
+    json.attributeArray("assumptions", [&] {
+      for (const std::string &assumption : report.assumptions)
+        json.value(llvm::json::fixUTF8(assumption));
     });
     json.attributeArray("constraints", [&] {
       for (const ConstraintReport &constraint : report.constraints)

@@ -66,7 +66,9 @@ void TargetRegistry::registerDialects(DialectRegistry &registry, StringRef targe
 //===-- Phases --------------------------------------------------------------------------------===//
 
 Compilation::Compilation(const TargetRegistry &targets, CompilationOptions settings)
-    : registry(targets), options(std::move(settings)), cache(std::make_unique<KernelCache>(options.cacheFolder)) {}
+    : registry(targets), options(std::move(settings)), cache(std::make_unique<KernelCache>(options.cacheFolder)) {
+  results.assumptions = options.assumptions;
+}
 
 Compilation::~Compilation() = default;
 
@@ -797,7 +799,8 @@ Outcome Compilation::run(ModuleOp module, StringRef destination, std::string &te
     return Outcome::Cancelled;
   std::string error;
   bool refused = false;
-  ModuleWriterOptions settings{options.modelName, options.externalWeights, skeleton ? &*skeleton : nullptr, {}, {}};
+  ModuleWriterOptions settings{
+      options.modelName, options.externalWeights, skeleton ? &*skeleton : nullptr, options.assets, {}, {}};
   if (options.verify)
     settings.verify = [&](const std::string &path) {
       std::string reason = options.verify(path);

@@ -728,25 +728,25 @@ private:
     entry.hash = hash.finish();
   }
 
-  /// What an export completes, as an asset.
-  void writeSkeleton(Output &file) {
+  /// An asset in a section of its own; `emit` gives a function its bytes, piece by piece.
+  void writeAsset(Output &file, StringRef name, StringRef kind, uint64_t size,
+                  llvm::function_ref<void(llvm::function_ref<void(StringRef)>)> emit) {
     uint32_t number = addSection(format::SectionKind::Assets);
     file.padTo(alignTo(file.tell(), VX_SECTION_ALIGNMENT));
     format::SectionT &section = *root.sections[number];
     section.offset = file.tell();
-    section.size = skeleton.getSize();
+    section.size = size;
     StreamingHash hash(section.size);
-    skeleton.emit([&](StringRef bytes) {
+    emit([&](StringRef bytes) {
       file.write(bytes.data(), bytes.size());
       hash.append(ArrayRef(bytes.data(), bytes.size()));
     });
     section.hash = hash.finish();
     auto asset = std::make_unique<format::AssetT>();
-    asset->name = "model.onnx";
-    asset->kind = VX_SKELETON_KIND;
+    asset->name = name.str();
+    asset->kind = kind.str();
     asset->section = number;
     asset->size = section.size;
-    root.training->skeleton = static_cast<int32_t>(root.assets.size());
     root.assets.push_back(std::move(asset));
   }
 
@@ -755,6 +755,8 @@ private:
     uint64_t bytes = uint64_t(1) << 20;
     for (auto &[section, code] : codeSections)
       bytes += code->size() + VX_SECTION_ALIGNMENT;
+    for (const ModuleAsset &asset : options.assets)
+      bytes += asset.bytes.size() + VX_SECTION_ALIGNMENT;
     return bytes + skeleton.getSize();
   }
 
@@ -785,8 +787,12 @@ private:
       entry.hash = vx_hash64(bytes->data(), bytes->size());
       file.write(bytes->data(), bytes->size());
     }
-    if (hasSkeleton)
-      writeSkeleton(file);
+    for (const ModuleAsset &asset : options.assets)
+      writeAsset(file, asset.name, asset.kind, asset.bytes.size(), [&](auto sink) { sink(asset.bytes); });
+    if (hasSkeleton) { // what an export completes
+      root.training->skeleton = static_cast<int32_t>(root.assets.size());
+      writeAsset(file, "model.onnx", VX_SKELETON_KIND, skeleton.getSize(), [&](auto sink) { skeleton.emit(sink); });
+    }
     file.padTo(alignTo(file.tell(), 64));
     flatbuffers::FlatBufferBuilder builder;
     format::FinishModuleBuffer(builder, format::CreateModule(builder, &root));

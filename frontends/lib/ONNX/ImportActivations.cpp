@@ -123,16 +123,14 @@ static void importMish(NodeImporter &n) {
 static void importSoftsign(NodeImporter &n) { n.setOutput(0, emitSoftsign(n, n.getTensor(0))); }
 
 static void importGelu(NodeImporter &n) {
-  Value x = n.getTensor(0), inner;
+  Value x = n.getTensor(0);
   std::string approximate = n.getString("approximate", "none");
-  if (approximate == "none") {
-    inner = n.emit<ErfOp>(emitScaled(n, x, 0.70710678118654752440));
-  } else if (approximate == "tanh") {
-    Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
-    inner = n.emit<TanhOp>(emitScaled(n, n.emit<AddOp>(x, emitScaled(n, cube, 0.044715)), 0.79788456080286535588));
-  } else {
+  if (approximate == "none")
+    return n.setOutput(0, emitGelu(n, x));
+  if (approximate != "tanh")
     throwInvalid("expects 'approximate' to be 'none' or 'tanh', got '" + approximate + "'");
-  }
+  Value cube = n.emit<MulOp>(n.emit<MulOp>(x, x), x);
+  Value inner = n.emit<TanhOp>(emitScaled(n, n.emit<AddOp>(x, emitScaled(n, cube, 0.044715)), 0.79788456080286535588));
   n.setOutput(0, n.emit<MulOp>(emitScaled(n, x, 0.5), emitShifted(n, inner, 1)));
 }
 

@@ -69,8 +69,10 @@ struct CompilationOptions {
   bool strictMath = false;
   std::string precision = "f32"; // as vx-apply-precision takes it
   bool externalWeights = false;
-  std::string cacheFolder;                                    // empty: no cache
-  unsigned threads = 0;                                       // 0: one for each processor
+  std::vector<ModuleAsset> assets;      // of the module, in this order
+  std::vector<std::string> assumptions; // for the report: what was taken for granted where the model does not say
+  std::string cacheFolder;              // empty: no cache
+  unsigned threads = 0;                 // 0: one for each processor
   std::function<void(const std::string &)> progress;          // called now and then with what is going on
   std::function<std::string(const std::string &path)> verify; // why no runtime would load this module file; or empty
   /// Called when the module's bytes are written, before it has its name. False gives it up, with the reason in `error`.
@@ -132,8 +134,9 @@ struct CompilationReport {
   std::vector<ProgramReport> programs;
   std::vector<ConstraintReport> constraints;
   std::vector<SkippedBucket> skipped;
-  SavedReport saved;      // of the functions that train
-  uint64_t sourceOps = 0; // vx ops of the optimised phase, of the general version
+  std::vector<std::string> assumptions; // as the options have them
+  SavedReport saved;                    // of the functions that train
+  uint64_t sourceOps = 0;               // vx ops of the optimised phase, of the general version
 };
 
 /// How a compilation ended; the numbers are exit codes of the tools, but for the last one.

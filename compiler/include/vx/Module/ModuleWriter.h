@@ -33,10 +33,18 @@ struct TargetContents {
   std::vector<Variant> variants; // best first
 };
 
+/// Bytes that come along with a module; programs never read them.
+struct ModuleAsset {
+  std::string name; // unique
+  std::string kind; // a media type
+  std::string bytes;
+};
+
 struct ModuleWriterOptions {
   std::string modelName;
   bool externalWeights = false;
   const ExportSkeleton *skeleton = nullptr; // of a module that trains; null: none
+  llvm::ArrayRef<ModuleAsset> assets = {};
   std::function<std::string(const std::string &path)>
       verify; // why no runtime would load this file; empty when one would
   /// Asked when all bytes are written, before a file has its name. False gives them up, with a reason.

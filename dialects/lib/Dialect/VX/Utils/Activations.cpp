@@ -35,6 +35,11 @@ Value emitSigmoid(GraphBuilder &g, Value x) {
   return g.emit<DivOp>(g.splatLike(1, x), emitShifted(g, g.emit<ExpOp>(g.emit<NegOp>(x)), 1));
 }
 
+Value emitGelu(GraphBuilder &g, Value x) {
+  Value inner = g.emit<ErfOp>(emitScaled(g, x, 0.70710678118654752440));
+  return g.emit<MulOp>(emitScaled(g, x, 0.5), emitShifted(g, inner, 1));
+}
+
 Value emitHardSigmoid(GraphBuilder &g, Value x, double alpha, double beta) {
   Value line = emitShifted(g, emitScaled(g, x, alpha), beta);
   return g.emit<MaxOp>(g.emit<MinOp>(line, g.splatLike(1, x)), g.splatLike(0, x));

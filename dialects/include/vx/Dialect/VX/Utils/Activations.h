@@ -20,6 +20,8 @@ mlir::Value emitThresholdedRelu(GraphBuilder &g, mlir::Value x, double threshold
 /// alpha * (e^(x / beta) - 1) up to 0, x above.
 mlir::Value emitElu(GraphBuilder &g, mlir::Value x, double alpha, double beta = 1);
 mlir::Value emitSigmoid(GraphBuilder &g, mlir::Value x);
+/// x / 2 * (1 + erf(x / sqrt(2))).
+mlir::Value emitGelu(GraphBuilder &g, mlir::Value x);
 /// alpha * x + beta between 0 and 1.
 mlir::Value emitHardSigmoid(GraphBuilder &g, mlir::Value x, double alpha, double beta);
 /// ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|), which does not overflow.

@@ -1,0 +1,389 @@
+#include "vx/Frontend/SentenceTransformers/EmbeddingFolder.h"
+
+#include "ConfigFile.h"
+#include "DenseWeights.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace vx {
+
+namespace {
+
+namespace json = llvm::json;
+
+std::string joinPath(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+bool isFile(const std::string &path) { return llvm::sys::fs::exists(path) && !llvm::sys::fs::is_directory(path); }
+
+class Reader {
+public:
+  explicit Reader(llvm::StringRef path) {
+    while (path.size() > 1 && path.ends_with("/"))
+      path = path.drop_back();
+    folder.path = path.str();
+    llvm::SmallString<256> place(path);
+    llvm::sys::fs::make_absolute(place);
+    llvm::sys::path::remove_dots(place, /*remove_dot_dot=*/true);
+    folder.name = llvm::sys::path::filename(place).str();
+  }
+
+  llvm::Error read() {
+    for (auto step :
+         {&Reader::readModules, &Reader::findModel, &Reader::readLimits, &Reader::readPrompts, &Reader::readTokenizer})
+      if (llvm::Error error = (this->*step)())
+        return error;
+    writeSettings();
+    return llvm::Error::success();
+  }
+
+  EmbeddingFolder folder;
+
+private:
+  llvm::Expected<ConfigFile> open(const std::string &path) {
+    llvm::Expected<ConfigFile> file = ConfigFile::read(path);
+    if (file && file->exists())
+      folder.files.push_back(path);
+    return file;
+  }
+
+  /// The first of these that is there, in the model's folder, beside the transformer's configuration or in "onnx".
+  std::string find(llvm::ArrayRef<llvm::StringRef> names) const {
+    for (llvm::StringRef name : names)
+      for (const std::string &place : {folder.path, transformer, joinPath(folder.path, "onnx")})
+        if (std::string path = joinPath(place, name); isFile(path))
+          return path;
+    return "";
+  }
+
+  /// What stands one after another: a transformer, a pooling, and what is done with its vectors.
+  llvm::Error readModules() {
+    transformer = folder.path;
+    const std::string path = joinPath(folder.path, "modules.json");
+    if (!llvm::sys::fs::exists(path)) {
+      folder.pooling = "mean";
+      folder.notes.push_back(
+          "'" + folder.path +
+          "' has no modules.json: its vectors are the mean of their tokens' and not scaled to length 1, as "
+          "sentence-transformers has it");
+      return llvm::Error::success();
+    }
+    llvm::Expected<json::Array> modules = readJsonArray(path);
+    if (!modules)
+      return modules.takeError();
+    folder.files.push_back(path);
+    bool hasTransformer = false;
+    for (auto [number, value] : llvm::enumerate(*modules)) {
+      std::string name = path + ": module " + std::to_string(number);
+      if (!value.getAsObject())
+        return makeConfigError(name + ": want an object, got " + showJson(value));
+      ConfigFile module(name, std::move(*value.getAsObject()));
+      std::string type = module.getString("type").value_or("");
+      std::string place = module.getString("path").value_or("");
+      if (llvm::Error error = module.takeError())
+        return error;
+      if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
+        return makeConfigError(name + ": 'path': want a folder in the model's, got '" + place + "'");
+      llvm::StringRef kind = llvm::StringRef(type).rsplit('.').second;
+      place = place.empty() ? folder.path : joinPath(folder.path, place);
+      if (kind == "Transformer" && number == 0) {
+        transformer = place;
+        hasTransformer = true;
+        continue;
+      }
+      if (kind == "Pooling" && number == 1) {
+        if (llvm::Error error = readPooling(place))
+          return error;
+      } else if (kind == "Dense" && number > 1) {
+        if (llvm::Error error = readDense(place))
+          return error;
+      } else if (kind == "Normalize" && number > 1) {
+        folder.steps.push_back({});
+      } else {
+        const char *want = number == 0 ? "Transformer" : number == 1 ? "Pooling" : "Dense or Normalize";
+        return makeConfigError(name + ": 'type': want " + want + ", got '" + type + "'");
+      }
+    }
+    if (!hasTransformer || folder.pooling.empty())
+      return makeConfigError(path + ": want a Transformer and a Pooling, got " + std::to_string(modules->size()) +
+                             " modules");
+    // Of several in a row the first one is enough.
+    while (!folder.steps.empty() && !folder.steps.back().dense) {
+      folder.normalizes = true;
+      folder.steps.pop_back();
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error readPooling(const std::string &place) {
+    const std::string path = joinPath(place, "config.json");
+    llvm::Expected<ConfigFile> config = open(path);
+    if (!config)
+      return config.takeError();
+    if (!config->exists())
+      return makeConfigError(path + ": want the pooling's configuration, got no such file");
+    static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> modes[] = {
+        {"cls", "pooling_mode_cls_token"},         {"mean", "pooling_mode_mean_tokens"},
+        {"last", "pooling_mode_lasttoken"},        {"", "pooling_mode_max_tokens"},
+        {"", "pooling_mode_mean_sqrt_len_tokens"}, {"", "pooling_mode_weightedmean_tokens"}};
+    std::string on;
+    unsigned count = 0;
+    for (auto [pooling, key] : modes)
+      if (config->getBool(key).value_or(false)) {
+        on += (on.empty() ? "'" : ", '") + key.str() + "'";
+        folder.pooling = pooling.str();
+        ++count;
+      }
+    static constexpr llvm::StringLiteral want = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and "
+                                                "'pooling_mode_lasttoken' to be true, got ";
+    if (count == 0 && config->has("pooling_mode")) {
+      std::string mode = config->getString("pooling_mode").value_or("");
+      folder.pooling = mode == "lasttoken" ? "last" : mode;
+      if (folder.pooling != "cls" && folder.pooling != "mean" && folder.pooling != "last")
+        config->fail("pooling_mode", "cls, mean or lasttoken", *config->lookup("pooling_mode"));
+    } else if (count != 1 || folder.pooling.empty()) {
+      config->fail(want + (on.empty() ? "none" : on));
+    }
+    if (!config->getBool("include_prompt").value_or(true))
+      config->fail("include_prompt", "true", *config->lookup("include_prompt"));
+    folder.wordDimension = config->getCount("word_embedding_dimension");
+    folder.wordDimensionSource = path + ": 'word_embedding_dimension'";
+    return config->takeError();
+  }
+
+  llvm::Error readDense(const std::string &place) {
+    const std::string path = joinPath(place, "config.json");
+    llvm::Expected<ConfigFile> config = open(path);
+    if (!config)
+      return config.takeError();
+    if (!config->exists())
+      return makeConfigError(path + ": want the layer's configuration, got no such file");
+    DenseLayer layer;
+    const std::optional<int64_t> inputs = config->getCount("in_features"), outputs = config->getCount("out_features");
+    const bool hasBias = config->getBool("bias").value_or(true);
+    // By the class's name, as PyTorch has it.
+    const std::string function = config->getString("activation_function").value_or("torch.nn.modules.activation.Tanh");
+    static constexpr std::pair<llvm::StringLiteral, DenseLayer::Activation> known[] = {
+        {"Identity", DenseLayer::Activation::Identity},
+        {"Tanh", DenseLayer::Activation::Tanh},
+        {"ReLU", DenseLayer::Activation::Relu},
+        {"Sigmoid", DenseLayer::Activation::Sigmoid},
+        {"GELU", DenseLayer::Activation::Gelu}};
+    const auto *found =
+        llvm::find_if(known, [&](auto &entry) { return llvm::StringRef(function).rsplit('.').second == entry.first; });
+    if (found == std::end(known))
+      config->fail("'activation_function': want Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got '" + function +
+                   "'");
+    else
+      layer.activation = found->second;
+    for (auto [key, value] : {std::pair("in_features", inputs), {"out_features", outputs}})
+      if (!value || *value < 1 || *value > (1 << 20))
+        config->fail("'" + llvm::Twine(key) + "': want a number from 1 to 1048576, got " +
+                     (value ? std::to_string(*value) : "none"));
+    if (llvm::Error error = config->takeError())
+      return error;
+    layer.inputs = *inputs;
+    layer.outputs = *outputs;
+    layer.path = joinPath(place, "model.safetensors");
+    layer.inFeatures = path + ": 'in_features'";
+    layer.outFeatures = path + ": 'out_features'";
+    if (!isFile(layer.path))
+      return makeConfigError(
+          layer.path + ": want the layer's weights, got " +
+          (isFile(joinPath(place, "pytorch_model.bin")) ? "pytorch_model.bin, which is not read" : "no such file"));
+    folder.files.push_back(layer.path);
+    llvm::Expected<std::string> bytes = readWholeFile(layer.path);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::Error error = readDenseWeights(*bytes, hasBias, layer))
+      return error;
+    folder.steps.push_back({std::move(layer)});
+    return llvm::Error::success();
+  }
+
+  llvm::Error findModel() {
+    folder.modelPath = find({"model.onnx", "onnx/model.onnx"});
+    if (folder.modelPath.empty())
+      return makeConfigError(folder.path + ": want a file model.onnx or onnx/model.onnx, got none");
+    return llvm::Error::success();
+  }
+
+  /// How long a text may be, and what tokens stand for nothing.
+  llvm::Error readLimits() {
+    llvm::Expected<ConfigFile> model = open(joinPath(transformer, "config.json"));
+    if (!model)
+      return model.takeError();
+    llvm::Expected<ConfigFile> tokenizer = open(find({"tokenizer_config.json"}));
+    if (!tokenizer)
+      return tokenizer.takeError();
+    std::string name = find({"sentence_bert_config.json"});
+    llvm::Expected<ConfigFile> sentences =
+        open(name.empty() ? joinPath(folder.path, "sentence_bert_config.json") : name);
+    if (!sentences)
+      return sentences.takeError();
+    const std::optional<int64_t> positions = model->getCount("max_position_embeddings");
+    const std::optional<int64_t> longest = tokenizer->getCount("model_max_length");
+    const std::optional<int64_t> stated = sentences->getCount("max_seq_length");
+    if (positions && stated && *stated > *positions)
+      sentences->fail("'max_seq_length': want at most " + std::to_string(*positions) +
+                      ", which is 'max_position_embeddings' of " + model->getName() + ", got " +
+                      std::to_string(*stated));
+    maxTokens = stated ? *stated : std::min(positions.value_or(INT64_MAX), longest.value_or(INT64_MAX));
+    if (maxTokens == INT64_MAX) {
+      maxTokens = 512;
+      folder.notes.push_back("no file says how long a text may be: at most 512 tokens");
+    }
+    if (maxTokens < 1 || maxTokens > (1 << 24))
+      sentences->fail("want 1 to 16777216 tokens at most, got " + llvm::Twine(maxTokens));
+    lowercases = sentences->getBool("do_lower_case").value_or(false);
+    padding = model->getCount("pad_token_id").value_or(0);
+    if (padding > INT32_MAX)
+      model->fail("pad_token_id", "a number below 2147483648", *model->lookup("pad_token_id"));
+    if (const json::Value *value = model->lookup("matryoshka_dimensions")) {
+      const json::Array *list = value->getAsArray();
+      for (const json::Value &size : list ? *list : json::Array())
+        shorter.push_back(size.getAsInteger().value_or(0));
+      if (!list || list->empty() || llvm::any_of(shorter, [](int64_t size) { return size < 1; }))
+        model->fail("matryoshka_dimensions", "numbers of 1 or more", *value);
+    }
+    canShorten = !shorter.empty() || model->getBool("is_matryoshka").value_or(false);
+    for (ConfigFile *file : {&*model, &*tokenizer, &*sentences})
+      if (llvm::Error error = file->takeError())
+        return error;
+    tokenizerConfig = std::move(tokenizer->getObject());
+    tokenizerConfigName = tokenizer->exists() ? tokenizer->getName() : joinPath(folder.path, "tokenizer_config.json");
+    return llvm::Error::success();
+  }
+
+  llvm::Error readPrompts() {
+    llvm::Expected<ConfigFile> config = open(joinPath(folder.path, "config_sentence_transformers.json"));
+    if (!config)
+      return config.takeError();
+    if (const json::Value *value = config->lookup("prompts")) {
+      const json::Object *object = value->getAsObject();
+      if (!object)
+        config->fail("prompts", "an object", *value);
+      for (const auto &[name, text] : object ? *object : json::Object()) {
+        if (text.getAsString())
+          prompts[name] = text;
+        else
+          config->fail("prompts." + name.str(), "a string", text);
+      }
+    }
+    if (std::optional<std::string> name = config->getString("default_prompt_name")) {
+      if (!prompts.get(*name))
+        config->fail("default_prompt_name", "a name of 'prompts'", *config->lookup("default_prompt_name"));
+      defaultPrompt = *name;
+    }
+    return config->takeError();
+  }
+
+  llvm::Error readTokenizer() {
+    std::string path = find({"tokenizer.json"});
+    folder.tokenizerKind = "application/json";
+    ConfigFile config(tokenizerConfigName, std::move(tokenizerConfig));
+    if (path.empty() && !(path = find({"vocab.txt"})).empty()) {
+      folder.tokenizerKind = "text/plain";
+      readWordPiece(config);
+    } else if (path.empty() && !(path = find({"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})).empty()) {
+      folder.tokenizerKind = "application/vnd.sentencepiece";
+      readSentencePiece(config, path);
+    }
+    if (path.empty())
+      return makeConfigError(folder.path + ": want a tokenizer.json, a vocab.txt or a tokenizer.model, got none");
+    if (llvm::Error error = config.takeError())
+      return error;
+    llvm::Expected<std::string> bytes = readWholeFile(path);
+    if (!bytes)
+      return bytes.takeError();
+    folder.files.push_back(path);
+    folder.tokenizerName = llvm::sys::path::filename(path).str();
+    folder.tokenizerBytes = std::move(*bytes);
+    return llvm::Error::success();
+  }
+
+  /// A token is a string, or an object with one.
+  std::optional<std::string> getToken(ConfigFile &config, llvm::StringRef key) {
+    const json::Value *value = config.lookup(key);
+    if (value && value->getAsObject())
+      if (std::optional<llvm::StringRef> content = value->getAsObject()->getString("content"))
+        return content->str();
+    return config.getString(key);
+  }
+
+  void readWordPiece(ConfigFile &config) {
+    tokenizer["lowercase"] = config.getBool("do_lower_case").value_or(true);
+    if (std::optional<bool> strips = config.getBool("strip_accents"))
+      tokenizer["strip_accents"] = *strips;
+    tokenizer["chinese_characters"] = config.getBool("tokenize_chinese_chars").value_or(true);
+    for (auto [key, name] : {std::pair("unk_token", "unknown"),
+                             {"cls_token", "first"},
+                             {"sep_token", "separator"},
+                             {"pad_token", "padding"},
+                             {"mask_token", "mask"}})
+      if (std::optional<std::string> token = getToken(config, key))
+        tokenizer[name] = *token;
+  }
+
+  /// Which tokens stand around a text is no part of such a file, and some classes number its tokens anew.
+  void readSentencePiece(ConfigFile &config, const std::string &path) {
+    llvm::StringRef name = llvm::sys::path::filename(path);
+    std::string type = config.getString("tokenizer_class").value_or("");
+    llvm::StringRef family = type;
+    family.consume_back("Fast");
+    bool first = family == "LlamaTokenizer" || family == "GemmaTokenizer", last = family == "T5Tokenizer";
+    if (!first && !last)
+      return config.fail("'tokenizer_class': want LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + name +
+                         ", or a tokenizer.json, got '" + type + "'");
+    if (config.getBool("add_bos_token").value_or(first))
+      tokenizer["before"] =
+          json::Array{getToken(config, "bos_token").value_or(family == "GemmaTokenizer" ? "<bos>" : "<s>")};
+    if (config.getBool("add_eos_token").value_or(last))
+      tokenizer["after"] =
+          json::Array{getToken(config, "eos_token").value_or(family == "GemmaTokenizer" ? "<eos>" : "</s>")};
+  }
+
+  void writeSettings() {
+    json::Object settings{{"version", 1},
+                          {"name", folder.name},
+                          {"pooling", folder.pooling},
+                          {"normalize", folder.normalizes},
+                          {"max_tokens", maxTokens},
+                          {"padding", padding},
+                          {"lowercase", lowercases},
+                          {"prompts", std::move(prompts)},
+                          {"default_prompt", defaultPrompt},
+                          {"can_shorten", canShorten},
+                          {"shorter_dimensions", json::Array(shorter)}};
+    tokenizer["asset"] = folder.tokenizerName;
+    settings["tokenizer"] = std::move(tokenizer);
+    json::Value value(std::move(settings));
+    llvm::raw_string_ostream os(folder.settings);
+    os << value;
+  }
+
+  std::string transformer; // where its configuration is
+  int64_t maxTokens = 0, padding = 0;
+  bool lowercases = false, canShorten = false;
+  std::vector<int64_t> shorter;
+  json::Object prompts, tokenizer, tokenizerConfig;
+  std::string defaultPrompt, tokenizerConfigName;
+};
+
+} // namespace
+
+std::optional<EmbeddingFolder> readEmbeddingFolder(llvm::StringRef path, std::string &error) {
+  Reader reader(path);
+  if (llvm::Error problem = reader.read()) {
+    error = llvm::toString(std::move(problem));
+    return std::nullopt;
+  }
+  return std::move(reader.folder);
+}
+
+} // namespace vx
