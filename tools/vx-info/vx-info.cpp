@@ -69,6 +69,14 @@ static void printSymbol(const Json &symbol) {
   printOut("{}\n", symbol.value("data_dependent", false) ? ", known after the call" : "");
 }
 
+static std::string rowsText(const Json &argument) {
+  if (argument.contains("rows"))
+    return ", independent along " + argument["rows"].dump();
+  if (argument.value("same", false))
+    return ", the same for all rows";
+  return argument.contains("rows_reason") ? ", rows depend on one another: " + argument.value("rows_reason", "") : "";
+}
+
 static void printFunctions(const Json &module) {
   for (const Json &function : module["functions"]) {
     printOut("\nfunction {}\n", function.value("name", ""));
@@ -80,9 +88,10 @@ static void printFunctions(const Json &module) {
     for (const char *key : {"inputs", "outputs"})
       for (const Json &argument : function[key])
         printOut("  {:<7} {}: {}{}\n", std::string(key).substr(0, std::string(key).size() - 1),
-                 argument.value("name", ""), typeText(argument),
-                 rangeText(argument) +
-                     (argument.contains("rows") ? ", independent along " + argument["rows"].dump() : ""));
+                 argument.value("name", ""), typeText(argument), rangeText(argument) + rowsText(argument));
+    if (function.contains("batch"))
+      printOut("  joined  calls by their rows of {}, number {}\n", join(function["batch"]["inputs"], ", "),
+               function["batch"].value("symbol", ""));
     for (const Json &alias : function["aliases"])
       printOut("  alias   {} may be the memory of {}\n", alias.value("output", ""), alias.value("input", ""));
   }

@@ -4,6 +4,7 @@
 #include "SkeletonEncoder.h"
 #include "vx/Analysis/InputRanges.h"
 #include "vx/Analysis/KernelWork.h"
+#include "vx/Analysis/RowIndependence.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
 #include "vx/Dialect/VX/IR/VariablePlaces.h"
@@ -483,8 +484,28 @@ private:
         for (auto [argument, range] : llvm::zip(function->inputs, ranges))
           argument->range = encodeRange(dyn_cast<DictionaryAttr>(range), program, *function);
       encodeAliases(program, number, *function);
+      if (auto batch = program->getAttrOfType<DictionaryAttr>(kBatchAttr))
+        encodeBatch(batch, *function);
       root.functions.push_back(std::move(function));
     }
+  }
+
+  static void encodeBatch(DictionaryAttr batch, format::FunctionT &function) {
+    auto entry = std::make_unique<format::BatchT>();
+    StringRef rows = batch.getAs<StringAttr>("symbol");
+    auto symbol = llvm::find_if(function.symbols, [&](const auto &known) { return StringRef(known->name) == rows; });
+    entry->symbol = static_cast<uint32_t>(symbol - function.symbols.begin());
+    for (int64_t input : batch.getAs<DenseI64ArrayAttr>("inputs").asArrayRef())
+      entry->inputs.push_back(static_cast<uint32_t>(input));
+    function.batch = std::move(entry);
+    for (auto [argument, known] :
+         llvm::zip(function.outputs, batch.getAs<ArrayAttr>("outputs").getAsValueRange<StringAttr>()))
+      if (known == kRowsText)
+        argument->rows = 0;
+      else if (known == kSameText)
+        argument->same = true;
+      else
+        argument->reason = known.str();
   }
 
   /// The module says it by names, the file by numbers.

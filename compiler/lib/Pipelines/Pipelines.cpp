@@ -166,6 +166,7 @@ void buildOptimisedPipeline(OpPassManager &pm, const OptimisedOptions &options) 
   pm.addPass(createShadowWeightsPass(shadows));
   pm.addNestedPass<func::FuncOp>(createHoistIndexChecksPass());
   pm.addPass(createSetInputRangesPass());
+  pm.addPass(createFindIndependentRowsPass());
   VerifyOptimisedPassOptions verify;
   verify.precision = options.precision;
   pm.addPass(createVerifyOptimisedPass(verify));

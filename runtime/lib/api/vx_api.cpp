@@ -398,6 +398,14 @@ const vx_alias_info *vx_module_aliases(const vx_module *module, size_t function,
   return found ? found->data() : nullptr;
 }
 
+const vx_batch_info *vx_module_batch(const vx_module *module, size_t function) {
+  const Ref<Module> object = objectOf(module);
+  if (!object || function >= object->signature().batches.size())
+    return nullptr;
+  const std::optional<vx_batch_info> &found = object->signature().batches[function];
+  return found ? &*found : nullptr;
+}
+
 const char *vx_variable_role_name(vx_variable_role role) {
   return role >= 0 && static_cast<size_t>(role) < roles ? roleName(static_cast<Role>(role)) : "unknown";
 }

@@ -90,6 +90,11 @@ Status Decoder::arguments(const flatbuffers::Vector<flatbuffers::Offset<format::
       if (argument.rows() < -1 || (out.rows && (direction != "output" || *out.rows >= out.type.dims.size())))
         return failure(VX_INVALID_MODULE, "rows are along dim {}, allowed is -1 or a dim of an output",
                        argument.rows());
+      out.same = argument.same();
+      VX_RETURN_IF_ERROR(text(argument.reason(), out.reason));
+      if (direction != "output" ? out.same || !out.reason.empty() : out.same + !out.reason.empty() + !!out.rows > 1)
+        return failure(VX_INVALID_MODULE, "rows are known in {} ways, allowed is one for an output",
+                       out.same + !out.reason.empty() + !!out.rows);
       if (!argument.range())
         return okStatus();
       out.range.emplace().lower = argument.range()->lower();
@@ -155,9 +160,37 @@ Status Decoder::function(const format::Function &source, Function &result) {
                                 [&](const format::Predicate &one, Predicate &out, uint32_t i) {
                                   return predicate(one, result, out).addContext(fmt::format("constraint {}", i));
                                 }));
-  return decodeEach(source.aliases(), result.aliases, [&](const format::Alias &one, Alias &out, uint32_t i) {
-    return alias(one, result, out).addContext(fmt::format("alias {}", i));
-  });
+  VX_RETURN_IF_ERROR(
+      decodeEach(source.aliases(), result.aliases, [&](const format::Alias &one, Alias &out, uint32_t i) {
+        return alias(one, result, out).addContext(fmt::format("alias {}", i));
+      }));
+  return source.batch() ? batch(*source.batch(), result, result.batch.emplace()).addContext("batch") : okStatus();
+}
+
+Status Decoder::batch(const format::Batch &source, const Function &owner, Batch &result) {
+  if (source.symbol() >= owner.symbols.size())
+    return failure(VX_INVALID_MODULE, "symbol {} does not exist, there are {}", source.symbol(), owner.symbols.size());
+  result.symbol = source.symbol();
+  bool isSize = false;
+  if (source.inputs())
+    for (uint32_t number : *source.inputs()) {
+      VX_RETURN_IF_ERROR(spend(sizeof(number)));
+      if (number >= owner.inputs.size() || (!result.inputs.empty() && number <= result.inputs.back()))
+        return failure(VX_INVALID_MODULE, "input {} does not exist or stands out of order, there are {}", number,
+                       owner.inputs.size());
+      const Argument &input = owner.inputs[number];
+      std::optional<uint32_t> symbol;
+      if (input.type.kind == VX_TENSOR && !input.type.dims.empty())
+        symbol = input.type.dims[0].asSymbol();
+      if (!symbol || owner.symbols[*symbol].dataDependent || owner.symbols[*symbol].instance)
+        return failure(VX_INVALID_MODULE, "input '{}' has no symbol that calls bind as the size of dim 0", input.name);
+      isSize |= *symbol == result.symbol;
+      result.inputs.push_back(number);
+    }
+  if (!isSize)
+    return failure(VX_INVALID_MODULE, "symbol '{}' is the size of dim 0 of none of its inputs",
+                   owner.symbols[result.symbol].name);
+  return okStatus();
 }
 
 Status Decoder::alias(const format::Alias &source, const Function &owner, Alias &result) {

@@ -31,6 +31,7 @@ private:
   Status arguments(const flatbuffers::Vector<flatbuffers::Offset<format::Argument>> *source, const Function &owner,
                    std::string_view direction, std::vector<Argument> &result);
   Status alias(const format::Alias &source, const Function &owner, Alias &result);
+  Status batch(const format::Batch &source, const Function &owner, Batch &result);
   Status strings(const format::Module &module);
   Status hostFunction(const format::HostFunction &source, HostFunction &result);
   Status constant(const format::Constant &source, Constant &result);

@@ -42,6 +42,10 @@ static void writeArguments(JsonWriter &json, std::string_view key, const std::ve
     }
     if (argument.rows)
       json.member("rows", *argument.rows);
+    if (argument.same)
+      json.member("same", true);
+    if (!argument.reason.empty())
+      json.member("rows_reason", argument.reason);
     json.endObject();
   }
   json.endArray();
@@ -88,7 +92,15 @@ static void writeFunction(JsonWriter &json, const Function &function, const Modu
         .member("input", function.inputs[alias.input].name)
         .member("output", function.outputs[alias.output].name)
         .endObject();
-  json.endArray().endObject();
+  json.endArray();
+  if (function.batch) {
+    json.key("batch").beginObject().member("symbol", function.symbolNames[function.batch->symbol]);
+    json.key("inputs").beginArray();
+    for (uint32_t input : function.batch->inputs)
+      json.string(function.inputs[input].name);
+    json.endArray().endObject();
+  }
+  json.endObject();
 }
 
 static void writeKernel(JsonWriter &json, const Kernel &kernel) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 static_assert(std::endian::native == std::endian::little, "module files are little-endian and read in place");
 
@@ -177,6 +178,39 @@ Status ModuleLoader::readSections(const format::Module &root) {
                     });
 }
 
+// The numbers of rows that all its symbols allow, and how each input and output takes part.
+static vx_batch_info describeBatch(const Function &function, SignatureTables &tables) {
+  vx_batch_info info = {};
+  info.struct_size = sizeof(info);
+  info.symbol = function.symbols[function.batch->symbol].name.c_str();
+  info.max_rows = INT64_MAX;
+  info.multiple = 1;
+  std::vector<vx_row_use> &inputs = tables.rowUses.emplace_back(function.inputs.size(), VX_ROWS_SHARED);
+  for (uint32_t number : function.batch->inputs) {
+    inputs[number] = VX_ROWS_OWN;
+    const Symbol &symbol = function.symbols[*function.inputs[number].type.dims[0].asSymbol()];
+    info.min_rows = std::max(info.min_rows, symbol.min);
+    info.max_rows = std::min(info.max_rows, symbol.max);
+    const int64_t times = symbol.multiple / std::gcd(symbol.multiple, info.multiple);
+    if (__builtin_mul_overflow(info.multiple, times, &info.multiple))
+      info.multiple = INT64_MAX; // no call has as many rows
+  }
+  info.is_joinable = 1;
+  std::vector<vx_row_use> &outputs = tables.rowUses.emplace_back();
+  std::vector<const char *> &reasons = tables.reasons.emplace_back();
+  for (const Argument &output : function.outputs) {
+    outputs.push_back(output.rows == 0 ? VX_ROWS_OWN : output.same ? VX_ROWS_SHARED : VX_ROWS_UNKNOWN);
+    reasons.push_back(outputs.back() == VX_ROWS_UNKNOWN ? output.reason.c_str() : nullptr);
+    info.is_joinable &= outputs.back() != VX_ROWS_UNKNOWN;
+  }
+  info.input_count = inputs.size();
+  info.inputs = inputs.data();
+  info.output_count = outputs.size();
+  info.outputs = outputs.data();
+  info.reasons = reasons.data();
+  return info;
+}
+
 void ModuleLoader::buildSignature() {
   SignatureTables &tables = module.tables;
   auto argumentTable = [&](const std::vector<Argument> &arguments, const Function &owner) {
@@ -214,6 +248,7 @@ void ModuleLoader::buildSignature() {
     std::vector<vx_alias_info> &aliases = tables.aliases.emplace_back();
     for (const Alias &alias : function.aliases)
       aliases.push_back({alias.input, alias.output});
+    tables.batches.push_back(function.batch ? std::optional(describeBatch(function, tables)) : std::nullopt);
     const vx_argument_info *inputs = argumentTable(function.inputs, function);
     const vx_argument_info *outputs = argumentTable(function.outputs, function);
     tables.functions.push_back({function.name.c_str(), symbols.size(), symbols.data(), function.inputs.size(), inputs,

@@ -41,6 +41,8 @@ struct Argument {
   ValueType type;
   std::optional<ValueRange> range; // none: any value
   std::optional<uint32_t> rows;    // of an output: the dimension along which its parts are independent, where known
+  bool same = false;               // of an output: it is the same whatever the rows are
+  std::string reason;              // of an output: why it is neither, where known
 };
 
 struct Symbol {
@@ -66,6 +68,12 @@ struct Alias {
   uint32_t output = 0;
 };
 
+// Inputs that have a row for each row of the outputs, along dimension 0.
+struct Batch {
+  uint32_t symbol = 0;          // the size of that dimension, by its first name
+  std::vector<uint32_t> inputs; // ascending
+};
+
 struct Function {
   std::string name;
   std::vector<Symbol> symbols;
@@ -74,6 +82,7 @@ struct Function {
   std::vector<Argument> outputs;
   std::vector<Predicate> constraints;
   std::vector<Alias> aliases;
+  std::optional<Batch> batch;
 };
 
 enum class SectionKind : uint8_t { Weights, Code, Assets };
@@ -302,7 +311,10 @@ struct SignatureTables {
   std::vector<vx_symbol_info> instanceSymbols;
   std::vector<vx_asset_info> assets;
   std::vector<vx_constant_info> constants;
-  std::vector<std::vector<vx_alias_info>> aliases; // by function
+  std::vector<std::vector<vx_alias_info>> aliases;   // by function
+  std::vector<std::optional<vx_batch_info>> batches; // by function
+  std::deque<std::vector<vx_row_use>> rowUses;
+  std::deque<std::vector<const char *>> reasons;
   std::optional<vx_training_info> training;
   std::deque<std::vector<vx_argument_info>> arguments;
   std::deque<std::vector<vx_symbol_info>> symbols;

@@ -338,6 +338,36 @@ TEST(ModuleFields, signature) {
             "3: function 'main': output 'y': rows are along dim 2, allowed is -1 or a dim of an output");
   EXPECT_EQ(changed([](format::FunctionT &f) { f.inputs[0]->rows = 0; }),
             "3: function 'main': input 'x': rows are along dim 0, allowed is -1 or a dim of an output");
+  const std::string ways = "rows are known in 2 ways, allowed is one for an output";
+  EXPECT_EQ(changed([](format::FunctionT &f) { f.outputs[0]->same = true; }), "ok");
+  EXPECT_EQ(changed([](format::FunctionT &f) {
+              f.outputs[0]->same = true;
+              f.outputs[0]->reason = "softmax_0 (Softmax): along 0";
+            }),
+            "3: function 'main': output 'y': " + ways);
+  EXPECT_EQ(changed([](format::FunctionT &f) {
+              f.outputs[0]->rows = 0;
+              f.outputs[0]->same = true;
+            }),
+            "3: function 'main': output 'y': " + ways);
+  EXPECT_EQ(changed([](format::FunctionT &f) { f.inputs[0]->same = true; }),
+            "3: function 'main': input 'x': rows are known in 1 ways, allowed is one for an output");
+  auto batch = [&](uint32_t symbol, std::vector<uint32_t> inputs, bool isStatic = false) {
+    return changed([&](format::FunctionT &f) {
+      f.batch = std::make_unique<format::BatchT>();
+      f.batch->symbol = symbol;
+      f.batch->inputs = std::move(inputs);
+      if (isStatic)
+        f.symbols[0]->data_dependent = true;
+    });
+  };
+  EXPECT_EQ(batch(0, {0}), "ok");
+  EXPECT_EQ(batch(1, {0}), "3: function 'main': batch: symbol 1 does not exist, there are 1");
+  EXPECT_EQ(batch(0, {}), "3: function 'main': batch: symbol 'n' is the size of dim 0 of none of its inputs");
+  EXPECT_EQ(batch(0, {1}), "3: function 'main': batch: input 1 does not exist or stands out of order, there are 1");
+  EXPECT_EQ(batch(0, {0, 0}), "3: function 'main': batch: input 0 does not exist or stands out of order, there are 1");
+  EXPECT_EQ(batch(0, {0}, /*isStatic=*/true),
+            "3: function 'main': batch: input 'x' has no symbol that calls bind as the size of dim 0");
   EXPECT_EQ(changed([](format::FunctionT &f) { f.aliases.emplace_back(0, 0); }), "ok");
   EXPECT_EQ(changed([](format::FunctionT &f) { f.aliases.emplace_back(0, 4); }),
             "3: function 'main': alias 0: input 0 and output 4 do not exist, there are 1 and 1");

@@ -341,6 +341,9 @@ TEST_F(NullArguments, areNamed) {
     EXPECT_EQ(place ? vx_module_aliases(module, 0, nullptr) : vx_module_aliases(nullptr, 0, &count), nullptr);
     EXPECT_EQ(count, place ? 7u : 0u);
   });
+  checkQuiet("vx_module_batch", 2, [this](size_t place) {
+    EXPECT_EQ(place ? vx_module_batch(module, 99) : vx_module_batch(nullptr, 0), nullptr);
+  });
   checkQuiet("vx_instance_variables", 2, [this](size_t place) {
     size_t count = 7;
     const vx_variable_info *table =
@@ -384,6 +387,7 @@ TEST_F(NullArguments, areQuietWhereReleased) {
   EXPECT_EQ(vx_module_constants(released.module, nullptr), nullptr);
   EXPECT_EQ(vx_module_training(released.module), nullptr);
   EXPECT_EQ(vx_module_aliases(released.module, 0, nullptr), nullptr);
+  EXPECT_EQ(vx_module_batch(released.module, 0), nullptr);
   EXPECT_EQ(vx_instance_variables(released.instance, nullptr), nullptr);
   EXPECT_EQ(vx_value_get_info(released.value).dims, nullptr);
   vx_call_cancel(released.pending);

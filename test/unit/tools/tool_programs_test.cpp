@@ -373,6 +373,8 @@ TEST_F(ToolPrograms, infoShowsState) {
   builder.module.storages.pop_back();
   builder.module.functions[0]->aliases.emplace_back(0, 0);
   builder.module.functions[0]->outputs[0]->rows = 0;
+  builder.module.functions[0]->batch = std::make_unique<format::BatchT>();
+  builder.module.functions[0]->batch->inputs = {0};
   builder.module.assets.push_back(std::make_unique<format::AssetT>());
   format::AssetT &asset = *builder.module.assets[0];
   asset.name = "tokenizer";
@@ -396,8 +398,8 @@ TEST_F(ToolPrograms, infoShowsState) {
   const Outcome shown = vxInfo("state.vxm");
   EXPECT_EQ(shown.code, 0) << shown.err;
   for (const char *line :
-       {"  output  y: i32[n], independent along 0\n", "  alias   y may be the memory of x\n",
-        "\ninstance\n  dim     pages: 1 to 64\n",
+       {"  output  y: i32[n], independent along 0\n  joined  calls by their rows of x, number n\n",
+        "  alias   y may be the memory of x\n", "\ninstance\n  dim     pages: 1 to 64\n",
         "  fc.weight: f32[2,2], 16 bytes, parameter, from fc/w, starts as zero\n",
         "  k_0: f32[pages], sized by the instance, cache, starts as zero\n",
         "  pool: f32[32], 128 bytes, at 0 of storage 2, starts as zero\n",

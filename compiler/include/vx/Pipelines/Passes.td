@@ -16,6 +16,22 @@ def SetInputRangesPass : Pass<"vx-set-input-ranges", "::mlir::ModuleOp"> {
   }];
 }
 
+def FindIndependentRowsPass : Pass<"vx-find-independent-rows", "::mlir::ModuleOp"> {
+  let summary = "State which outputs have rows that depend on their own row of the inputs alone";
+  let description = [{
+    Gives a function the attribute `vx.batch` where dimension 0 of some input is a symbol: the symbol, the numbers of the inputs that have it there,
+    and for each output `rows`, `same` (nothing of these inputs decides it) or why nothing is known. Calls whose other inputs are equal can
+    then be one call, of all their rows one behind another, and each takes its rows of what that gives.
+
+        func.func @f(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %w: tensor<4x8xf32>) -> tensor<?x8xf32, #vx.enc<[n, 8]>>
+            attributes {vx.batch = {inputs = array<i64: 0>, outputs = ["rows"], symbol = "n"}}
+
+    Rows are followed through transpositions and reshapes, as one or as several elements of a dimension. What joins them: a reduction, norm, sum or
+    sort along them, a move of them (a slice, a concatenation, a gather), what counts them or knows the place of one among them, a condition or a
+    size that depends on them, a store to a variable, and what no rule says. Needs: the graph phase; stated at the end of `optimised`. Keeps: everything.
+  }];
+}
+
 def VerifyFusedPass : Pass<"vx-verify-fused", "::mlir::ModuleOp"> {
   let summary = "Check the promise of the `fused` phase";
   let description = [{ Every op that a device runs stands in a `vx.fusion`; the rest is the host's. }];

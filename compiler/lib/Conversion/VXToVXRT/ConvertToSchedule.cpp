@@ -1,6 +1,7 @@
 // Lowers functions over vx.dispatch to vxrt programs.
 
 #include "vx/Analysis/InputRanges.h"
+#include "vx/Analysis/RowIndependence.h"
 #include "vx/Conversion/SchedulePasses.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/OpFunctionTable.h"
@@ -907,6 +908,8 @@ LogicalResult ScheduleBuilder::build() {
   }
   if (llvm::any_of(ranges, llvm::IsaPred<DictionaryAttr>))
     program->setAttr(kInputRangesAttr, builder.getArrayAttr(ranges));
+  if (Attribute batch = function->getAttr(kBatchAttr))
+    program->setAttr(kBatchAttr, batch);
   program->setAttr(vxrt::kResultNamesAttr, names(function.getNumResults(), [&](unsigned i) -> Attribute {
                      return function.getResultAttr(i, "vx.name");
                    }));

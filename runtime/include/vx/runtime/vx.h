@@ -262,6 +262,39 @@ VX_API void vx_module_release(vx_module *module);
  * \param out_count  May be NULL. */
 VX_API const vx_function_info *vx_module_functions(const vx_module *module, size_t *out_count);
 
+/* How an input or output takes part where calls are joined. */
+typedef enum vx_row_use {
+  VX_ROWS_UNKNOWN = 0, /* an output of which any part may depend on all rows */
+  VX_ROWS_OWN =
+      1, /* an input that is joined along dimension 0; an output whose row i depends on row i of these alone */
+  VX_ROWS_SHARED = 2, /* an input that must be equal in all calls; an output that only such inputs decide */
+  VX_ROWS_LIMIT = 0x7fffffff
+} vx_row_use;
+
+/* How calls of a function can be joined into one. Those whose shared inputs are equal, and whose joined inputs differ
+ * at most in dimension 0, can be one call: each joined input is those of the calls one behind another along dimension
+ * 0, and of an output with rows of its own each call takes as many as it had, in the same order. Results are those of a
+ * call alone up to rounding: a kernel may add in another order for another number of rows. A call that fails, fails for
+ * all that were joined in it. */
+typedef struct vx_batch_info {
+  size_t struct_size; /* bytes that this runtime knows; what lies behind them is not there */
+  const char *symbol; /* the number of rows */
+  int64_t min_rows;
+  int64_t max_rows; /* INT64_MAX: no limit */
+  int64_t multiple; /* that the number of rows must be of */
+  int is_joinable;  /* 1: no output is VX_ROWS_UNKNOWN */
+  size_t input_count;
+  const vx_row_use *inputs;
+  size_t output_count;
+  const vx_row_use *outputs;
+  const char *const *reasons; /* of each output VX_ROWS_UNKNOWN the node that joins rows and how, or ""; else NULL */
+} vx_batch_info;
+
+/* How calls of function number `function` of vx_module_functions can be joined; NULL when nothing is known: no input
+ * has a symbol for the size of dimension 0, the compiler was an older one, or there is no such function. Belongs to the
+ * module. Immutable. */
+VX_API const vx_batch_info *vx_module_batch(const vx_module *module, size_t function);
+
 /* The variables of the module; `*out_count` of them, which may be 0. Everything belongs to the module. Immutable.
  *
  * \param out_count  May be NULL. */

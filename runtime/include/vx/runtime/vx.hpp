@@ -246,6 +246,10 @@ public:
     const vx_alias_info *first = vx_module_aliases(object, static_cast<size_t>(&function - functions().data()), &count);
     return {first, count};
   }
+  // Of one of `functions`; null when nothing is known of joining its calls.
+  const vx_batch_info *batch(const vx_function_info &function) const {
+    return vx_module_batch(object, static_cast<size_t>(&function - functions().data()));
+  }
   std::span<const vx_variable_info> variables() const {
     size_t count = 0;
     const vx_variable_info *first = vx_module_variables(object, &count);
