@@ -138,6 +138,37 @@ func.func @counted(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %key: tensor<i64>) -> (
   return %1, %3 : tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xui32, #vx.enc<[n, 4]>>
 }
 
+// A gather that picks from each row by its number: in tuples, as an index has it in PyTorch, and as a place in all elements in a row.
+// CHECK-LABEL: func.func @by_number(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0, 1>, outputs = ["rows", "rows"], symbol = "n"}
+func.func @by_number(%x: tensor<?x?xf32, #vx.enc<[n, s]>>, %i: tensor<?x1xi64, #vx.enc<[n, 1]>>) -> (tensor<?xf32, #vx.enc<[n]>>, tensor<?x?xf32, #vx.enc<[n, s]>>) {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %1 = vx.reshape %0 : tensor<?xi64, #vx.enc<[n]>> -> tensor<?x1xi64, #vx.enc<[n, 1]>>
+  %2 = vx.concat axis = 1 (%1, %i) : tensor<?x1xi64, #vx.enc<[n, 1]>>, tensor<?x1xi64, #vx.enc<[n, 1]>>
+  %3 = vx.gather %x, %2 axis = 0 members = 2 : tensor<?x?xf32, #vx.enc<[n, s]>>, tensor<?x2xi64, #vx.enc<[n, 2]>>
+  %size = vx.dim_value <s>
+  %4 = vx.broadcast %size, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %5 = vx.mul %0, %4 : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %6 = vx.broadcast %5, [0] : tensor<?xi64, #vx.enc<[n]>> -> tensor<?x?xi64, #vx.enc<[n, s]>>
+  %7 = vx.iota axis = 1 : tensor<?x?xi64, #vx.enc<[n, s]>>
+  %8 = vx.add %7, %6 : tensor<?x?xi64, #vx.enc<[n, s]>>, tensor<?x?xi64, #vx.enc<[n, s]>>
+  %9 = vx.reshape %x : tensor<?x?xf32, #vx.enc<[n, s]>> -> tensor<?xf32, #vx.enc<[n*s]>>
+  %10 = vx.gather %9, %8 axis = 0 : tensor<?xf32, #vx.enc<[n*s]>>, tensor<?x?xi64, #vx.enc<[n, s]>>
+  return %3, %10 : tensor<?xf32, #vx.enc<[n]>>, tensor<?x?xf32, #vx.enc<[n, s]>>
+}
+
+// Zeros are the same however they are cut.
+// CHECK-LABEL: func.func @zeros(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["rows"], symbol = "n"}
+func.func @zeros(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %zero = vx.constant dense<0.0> : tensor<f32>
+  %0 = vx.broadcast %zero, [] : tensor<f32> -> tensor<2x?x4xf32, #vx.enc<[2, n, 4]>>
+  %1 = vx.reshape %0 : tensor<2x?x4xf32, #vx.enc<[2, n, 4]>> -> tensor<?x4xf32, #vx.enc<[n*2, 4]>>
+  %2 = vx.slice %1 starts [#vx.dim<n>, #vx.dim<0>] strides [1, 1] : tensor<?x4xf32, #vx.enc<[n*2, 4]>> -> tensor<?x4xf32, #vx.enc<[n, 4]>>
+  %3 = vx.add %x, %2 : tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xf32, #vx.enc<[n, 4]>>
+  return %3 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
 // --- What joins them, and why.
 
 // A sum over all rows.
@@ -512,6 +543,73 @@ func.func @wanted(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?x4xf32, #vx.e
 func.func @beside(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %y: tensor<4x?xf32, #vx.enc<[4, n]>> {vx.name = "y"}) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
   %0 = vx.exp %x : tensor<?x4xf32, #vx.enc<[n, 4]>>
   return %0 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
+// A place in its own row that nobody has looked at may be one in the next.
+// CHECK-LABEL: func.func @behind_its_row(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0, 1>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @behind_its_row(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %i: tensor<?xi64, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %four = vx.constant dense<4> : tensor<i64>
+  %1 = vx.broadcast %four, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %2 = vx.mul %0, %1 : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %3 = vx.reshape %x : tensor<?x4xf32, #vx.enc<[n, 4]>> -> tensor<?xf32, #vx.enc<[n*4]>>
+  %4 = vx.add %2, %i : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %5 = vx.gather %3, %4 axis = 0 : tensor<?xf32, #vx.enc<[n*4]>>, tensor<?xi64, #vx.enc<[n]>>
+  return %5 : tensor<?xf32, #vx.enc<[n]>>
+}
+
+// Rows of three elements in rows of four.
+// CHECK-LABEL: func.func @other_steps(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @other_steps(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %four = vx.constant dense<3> : tensor<i64>
+  %1 = vx.broadcast %four, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %2 = vx.mul %0, %1 : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %3 = vx.reshape %x : tensor<?x4xf32, #vx.enc<[n, 4]>> -> tensor<?xf32, #vx.enc<[n*4]>>
+  %4 = vx.gather %3, %2 axis = 0 : tensor<?xf32, #vx.enc<[n*4]>>, tensor<?xi64, #vx.enc<[n]>>
+  return %4 : tensor<?xf32, #vx.enc<[n]>>
+}
+
+// The number of the next row.
+// CHECK-LABEL: func.func @next_row(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @next_row(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %one = vx.constant dense<1> : tensor<i64>
+  %1 = vx.broadcast %one, [] : tensor<i64> -> tensor<?xi64, #vx.enc<[n]>>
+  %2 = vx.add %0, %1 : tensor<?xi64, #vx.enc<[n]>>, tensor<?xi64, #vx.enc<[n]>>
+  %3 = vx.gather %x, %2 axis = 0 : tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?xi64, #vx.enc<[n]>>
+  return %3 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
+// A row of a table for each number.
+// CHECK-LABEL: func.func @of_a_table(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @of_a_table(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %t: tensor<100x4xf32>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  %1 = vx.gather %t, %0 axis = 0 : tensor<100x4xf32>, tensor<?xi64, #vx.enc<[n]>>
+  %2 = vx.add %x, %1 : tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xf32, #vx.enc<[n, 4]>>
+  return %2 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
+// The number of a row as the index in another dimension.
+// CHECK-LABEL: func.func @at_the_wrong_member(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0, 1>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @at_the_wrong_member(%x: tensor<?x?x4xf32, #vx.enc<[n, s, 4]>>, %i: tensor<?x1xi64, #vx.enc<[n, 1]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %0 = vx.iota axis = 0 : tensor<?x1xi64, #vx.enc<[n, 1]>>
+  %1 = vx.concat axis = 1 (%i, %0) : tensor<?x1xi64, #vx.enc<[n, 1]>>, tensor<?x1xi64, #vx.enc<[n, 1]>>
+  %2 = vx.gather %x, %1 axis = 0 members = 2 : tensor<?x?x4xf32, #vx.enc<[n, s, 4]>>, tensor<?x2xi64, #vx.enc<[n, 2]>>
+  return %2 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
+// The numbers themselves.
+// CHECK-LABEL: func.func @numbers(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: depends on the place of a row among the others"], symbol = "n"}
+func.func @numbers(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?xi64, #vx.enc<[n]>> {
+  %0 = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[n]>>
+  return %0 : tensor<?xi64, #vx.enc<[n]>>
 }
 
 // No input has a size that could be the number of rows: one is fixed, one is bound when an instance is made, one is an expression.

@@ -24,6 +24,10 @@ struct Flow {
   int64_t dim = 0;
   DimAttr inner;
   bool isRepeated = false; // all that dimension `dim` holds is equal, so that any number of elements belongs to a row
+  /// An element of row i is i * `step` + v, with v of that row and in [0, `below`): where its row begins in a
+  /// dimension, or behind. Null ones are not known.
+  bool isPlace = false;
+  DimAttr step, below;
   StringRef reason;
 
   bool operator==(const Flow &) const = default;
@@ -50,7 +54,7 @@ public:
       known = joinedSymbols.size();
       flows.clear();
       for (BlockArgument argument : function.getArguments())
-        flows[argument] = isJoined(argument) ? makeRows(0, one()) : Flow{Flow::Same, 0, {}, false, {}};
+        flows[argument] = isJoined(argument) ? makeRows(0, one()) : makeSame();
       visit(function.getBody().front());
     }
     for (Value value : terminator->getOperands())
@@ -112,13 +116,27 @@ private:
 
   // --- Flows
 
-  Flow makeRows(int64_t dim, DimAttr inner, bool isRepeated = false) {
-    return {Flow::Rows, dim, inner, isRepeated, {}};
+  static Flow makeSame() {
+    Flow flow;
+    flow.kind = Flow::Same;
+    return flow;
+  }
+  static Flow makeRows(int64_t dim, DimAttr inner, bool isRepeated = false) {
+    Flow flow;
+    flow.kind = Flow::Rows;
+    flow.dim = dim;
+    flow.inner = inner;
+    flow.isRepeated = isRepeated;
+    return flow;
   }
 
   Flow join(Location location, const Twine &what) {
-    return {Flow::Joined, 0, {}, false, reasons.insert(describeSource(location) + ": " + what.str()).first->getKey()};
+    Flow flow;
+    flow.kind = Flow::Joined;
+    flow.reason = reasons.insert(describeSource(location) + ": " + what.str()).first->getKey();
+    return flow;
   }
+  Flow joinByPlace(Location location) { return join(location, "depends on the place of a row among the others"); }
 
   /// How often all rows lie in `dim` of a value one after another, null where they do not, or where another dimension
   /// depends on rows, too.
@@ -191,6 +209,8 @@ private:
 
   Flow follow(OpResult result) {
     Operation *op = result.getOwner();
+    if (getSplatNumber(result))
+      return followEqual(result);
     for (Value operand : op->getOperands()) {
       Flow flow = flows.lookup(operand);
       if (flow.kind == Flow::Joined)
@@ -204,6 +224,8 @@ private:
       return join(op->getLoc(), "computes with the number of rows");
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       return followReshape(reshape);
+    if (auto gather = dyn_cast<GatherOp>(op); gather && flows.lookup(gather.getIndices()).isPlace)
+      return followPlaces(gather);
     bool isSame =
         llvm::all_of(op->getOperands(), [&](Value operand) { return flows.lookup(operand).kind == Flow::Same; });
     if (isSame)
@@ -214,19 +236,31 @@ private:
     return followParallel(result);
   }
 
+  /// All elements are equal.
+  Flow followEqual(OpResult result) {
+    if (!isOfRows(result.getType()))
+      return makeSame();
+    for (auto [d, dim] : llvm::enumerate(dimsOf(result.getType())))
+      if (DimAttr inner = isOfRows(dim) ? divide(dim, rows) : DimAttr())
+        return makeRows(d, inner, /*isRepeated=*/true);
+    return join(result.getLoc(), "has a size that depends on the rows");
+  }
+
   /// No operand has rows.
   Flow followSame(OpResult result) {
-    if (!isOfRows(result.getType()))
-      return {Flow::Same, 0, {}, false, {}};
-    for (auto [d, dim] : llvm::enumerate(dimsOf(result.getType())))
-      if (isOfRows(dim)) {
-        if (!repeatsAlong(result, d))
-          return join(result.getLoc(), "depends on the place of a row among the others");
-        DimAttr inner = divide(dim, rows);
-        if (inner)
-          return makeRows(d, inner, /*isRepeated=*/true);
-      }
-    return join(result.getLoc(), "has a size that depends on the rows");
+    for (auto [d, dim] : llvm::enumerate(dimsOf(result.getType()))) {
+      if (!isOfRows(dim) || repeatsAlong(result, d))
+        continue;
+      DimAttr inner = divide(dim, rows);
+      if (!inner || !isa<IotaOp>(result.getOwner()) || !typeOf(result).getElementType().isInteger())
+        return joinByPlace(result.getLoc());
+      // The numbers of elements, which are where rows begin, and what lies behind.
+      Flow flow = makeRows(d, inner);
+      flow.isPlace = true;
+      flow.step = flow.below = inner;
+      return flow;
+    }
+    return followEqual(result);
   }
 
   /// Each operand that has rows has them along a dimension that the op goes along together with one of the result.
@@ -250,12 +284,116 @@ private:
       if (found.kind == Flow::Unseen || found.isRepeated)
         found = flow;
     }
+    auto isPlace = [&](Value operand) { return flows.lookup(operand).isPlace; };
+    if (llvm::any_of(op->getOperands(), isPlace) && !followPlace(op, found))
+      return joinByPlace(op->getLoc());
     // What is no row is read at the same place for all.
     for (OpOperand &operand : op->getOpOperands())
       if (flows.lookup(operand.get()).kind == Flow::Same &&
           llvm::is_contained(getParallelDims(operand, result), found.dim))
         return join(op->getLoc(), "takes each row together with its place in " + typeText(operand.get()));
     return found;
+  }
+
+  /// A number that is known as the size of something.
+  DimAttr findNumber(Value value) {
+    if (auto number = dyn_cast_or_null<IntegerAttr>(getSplatNumber(value));
+        number && number.getValue().getSignificantBits() <= 32)
+      return DimAttr::constant(value.getContext(), number.getValue().getSExtValue());
+    Operation *op = value.getDefiningOp();
+    if (auto size = dyn_cast_or_null<DimValueOp>(op))
+      return normalise(size.getValue());
+    return isa_and_present<BroadcastOp, ReshapeOp>(op) || isWidening(op) ? findNumber(op->getOperand(0)) : DimAttr();
+  }
+
+  static bool isWidening(Operation *op) {
+    auto cast = dyn_cast_or_null<CastOp>(op);
+    Type from = cast ? getElementTypeOrSelf(cast.getInput().getType()) : Type();
+    Type to = cast ? getElementTypeOrSelf(cast.getResult().getType()) : Type();
+    return cast && from.isInteger() && to.isInteger() && !from.isInteger(1) &&
+           from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth() &&
+           from.isUnsignedInteger() == to.isUnsignedInteger();
+  }
+
+  /// A size that all elements are below, where none is negative.
+  DimAttr findBelow(Value value) {
+    if (DimAttr number = findNumber(value))
+      return number.asConstant().value_or(0) >= 0 ? number + 1 : DimAttr();
+    Operation *op = value.getDefiningOp();
+    if (auto iota = dyn_cast_or_null<IotaOp>(op); iota && typeOf(value).getElementType().isInteger())
+      return dimOf(value, iota.getAxis());
+    if (auto check = dyn_cast_or_null<CheckIndicesOp>(op); check && check.getSizes().size() == 1)
+      return normalise(cast<DimAttr>(check.getSizes()[0]));
+    bool isMoved = isa_and_present<BroadcastOp, ReshapeOp, TransposeOp, SliceOp>(op) || isWidening(op);
+    return isMoved ? findBelow(op->getOperand(0)) : DimAttr();
+  }
+
+  /// Some operands are places; says what the result is. False where it may be more than another place.
+  bool followPlace(Operation *op, Flow &found) {
+    found.isPlace = true;
+    found.step = found.below = {};
+    auto get = [&](unsigned i) {
+      Flow flow = flows.lookup(op->getOperand(i));
+      if (!flow.isPlace) {
+        flow.step = DimAttr::constant(op->getContext(), 0);
+        flow.below = findBelow(op->getOperand(i));
+      }
+      return flow;
+    };
+    Flow lhs = get(0);
+    if (isa<BroadcastOp, TransposeOp, SliceOp>(op) || isWidening(op)) {
+      found.step = lhs.step;
+      found.below = lhs.below;
+      return true;
+    }
+    if (isa<ConcatOp>(op)) // `followPlaces` looks at the operands
+      return true;
+    if (!isa<AddOp, MulOp>(op) || !lhs.step || !lhs.below)
+      return false;
+    Flow rhs = get(1);
+    if (!rhs.step || !rhs.below)
+      return false;
+    if (isa<AddOp>(op)) {
+      found.step = lhs.step + rhs.step;
+      found.below = lhs.below + rhs.below + -1;
+      return true;
+    }
+    DimAttr times = findNumber(op->getOperand(lhs.isPlace ? 1 : 0));
+    if (!times || times.asConstant().value_or(0) < 0)
+      return false;
+    const Flow &place = lhs.isPlace ? lhs : rhs;
+    found.step = place.step * times;
+    found.below = (place.below + -1) * times + 1;
+    return true;
+  }
+
+  /// Rows that each picks from its own by its number.
+  Flow followPlaces(GatherOp op) {
+    Flow from = flows.lookup(op.getInput()), index = flows.lookup(op.getIndices()), own = index;
+    int64_t member = from.dim - op.getAxis(), members = op.getMembers().value_or(1);
+    if (from.kind != Flow::Rows || from.isPlace || member < 0 || member >= members ||
+        findOuter(op.getInput().getType(), from) != one())
+      return joinByPlace(op.getLoc());
+    if (members > 1) {
+      auto tuples = op.getIndices().getDefiningOp<ConcatOp>();
+      if (!tuples || int64_t(tuples.getAxis()) != op.getIndices().getType().getRank() - 1)
+        return joinByPlace(op.getLoc());
+      own = {};
+      int64_t first = 0;
+      for (Value column : tuples.getInputs()) {
+        int64_t count = typeOf(column).getShape().back();
+        if (first == member && count == 1)
+          own = flows.lookup(column);
+        else if (flows.lookup(column).isPlace || count < 0)
+          return joinByPlace(op.getLoc());
+        first += count;
+      }
+    }
+    int64_t to = op.getAxis() + index.dim;
+    if (!own.isPlace || own.step != from.inner || !own.below || !own.below.isAtMost(from.inner) ||
+        dimOf(op.getIndices(), index.dim) != dimOf(op.getResult(), to))
+      return joinByPlace(op.getLoc());
+    return makeRows(to, index.inner);
   }
 
   std::string typeText(Value value) {
@@ -289,7 +427,10 @@ private:
     DimAttr newInner = divide(behind(from, flow.dim) * flow.inner, behind(to, dim));
     if (!newOuter || !newInner || newOuter * rows * newInner != to[dim])
       return cannot();
-    return makeRows(dim, newInner);
+    flow.dim = dim;
+    flow.inner = newInner;
+    flow.isRepeated = false;
+    return flow;
   }
 
   void visitIf(IfOp op) {
@@ -372,6 +513,8 @@ private:
     if (flow.kind == Flow::Joined)
       return flow.reason.str();
     SmallVector<DimAttr> dims = dimsOf(output.getType());
+    if (flow.isPlace)
+      return joinByPlace(output.getLoc()).reason.str();
     if (flow.dim == 0 && dims[0] == rows)
       return kRowsText.str();
     return describeSource(output.getLoc()) + ": gives rows along dimension " + std::to_string(flow.dim) + " of " +
