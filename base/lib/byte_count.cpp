@@ -1,6 +1,8 @@
 #include "vx/base/byte_count.h"
 
 #include <charconv>
+#include <cstdio>
+#include <iterator>
 
 namespace vx {
 
@@ -27,6 +29,19 @@ std::string byteCountText(uint64_t bytes) {
   for (; unit < units.size() && bytes != 0 && bytes % 1024 == 0; ++unit)
     bytes /= 1024;
   return std::to_string(bytes) + (unit == 0 ? "" : std::string(1, units[unit - 1]) + "iB");
+}
+
+std::string roundedByteCount(uint64_t bytes) {
+  static constexpr const char *names[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return std::to_string(bytes) + " bytes";
+  double size = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(names); ++unit)
+    size /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %s", size, names[unit]);
+  return text;
 }
 
 } // namespace vx

@@ -19,14 +19,8 @@ Examples:
 
 // "1234567 bytes (1.2 MiB)"
 static std::string sizeText(uint64_t bytes) {
-  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024)
-    return fmt::format("{} bytes", bytes);
-  double size = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(units); ++unit)
-    size /= 1024;
-  return fmt::format("{} bytes ({:.1f} {})", bytes, size, units[unit]);
+  const std::string bytesText = fmt::format("{} bytes", bytes);
+  return bytes < 1024 ? bytesText : fmt::format("{} ({})", bytesText, vx::roundedByteCount(bytes));
 }
 
 static std::string join(const Json &list, const char *separator) {

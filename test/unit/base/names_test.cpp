@@ -41,6 +41,9 @@ TEST(ByteCount, thereAndBack) {
   EXPECT_EQ(byteCountText(8 << 20), "8MiB");
   EXPECT_EQ(byteCountText(1500), "1500");
   EXPECT_EQ(byteCountText(0), "0");
+  EXPECT_EQ(roundedByteCount(1023), "1023 bytes");
+  EXPECT_EQ(roundedByteCount(1234567), "1.2 MiB");
+  EXPECT_EQ(roundedByteCount(UINT64_MAX), "16777216.0 TiB");
   for (const char *text : {"", "K", "iB", "8MB", "8 M", "-1", "1.5G", "18446744073709551616", "17179869184G", "MiB"})
     EXPECT_EQ(parseByteCount(text), std::nullopt) << text;
 }

@@ -16,6 +16,9 @@ std::optional<uint64_t> parseByteCount(std::string_view text);
 // "8MiB", in the greatest unit that it is a whole number of; "4095" in none.
 std::string byteCountText(uint64_t bytes);
 
+// "1.2 MiB", rounded, for people to read; "512 bytes" where there is nothing to round.
+std::string roundedByteCount(uint64_t bytes);
+
 } // namespace vx
 
 #endif

@@ -1,0 +1,301 @@
+#include "model_folder.h"
+
+#include "vx/abi/module_header.h"
+#include "vx/base/names.h"
+#include "vx/base/regular_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace vx::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t mostEntries = 10000; // of one folder
+constexpr int deepest = 3;            // folders in a model's folder that are looked through
+
+// As the tokenizers' readers know them, the one that is taken first.
+constexpr std::string_view tokenizers[] = {"tokenizer.json", "vocab.txt", "tokenizer.model", "spiece.model",
+                                           "sentencepiece.bpe.model"};
+// What says that a model's input is text.
+constexpr std::string_view textFiles[] = {"modules.json", "sentence_bert_config.json",
+                                          "config_sentence_transformers.json", "tokenizer_config.json",
+                                          "special_tokens_map.json"};
+// What says that a folder is a model rather than a folder of models.
+constexpr std::string_view modelFiles[] = {"config.json", "modules.json", "tokenizer.json", "tokenizer_config.json"};
+
+bool hasEnding(const std::string &name, std::string_view ending) {
+  return name.size() > ending.size() && name.ends_with(ending);
+}
+
+std::string othersMayWrite(const struct stat &info) {
+  if ((info.st_mode & S_IWOTH) == 0)
+    return "";
+  return fmt::format("others may write it (mode {:04o})", static_cast<unsigned>(info.st_mode & 07777));
+}
+
+struct FolderEntry {
+  std::string name;
+  bool isFolder = false;
+};
+
+// Names in a folder but hidden ones, in their order. False with the reason.
+bool listFolder(const std::string &folder, std::vector<FolderEntry> &entries, std::string &error) {
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with('.'))
+      continue;
+    if (entries.size() == mostEntries) {
+      error = fmt::format("want at most {} files in one folder, got more", mostEntries);
+      return false;
+    }
+    std::error_code unused;
+    entries.push_back({name, at->is_directory(unused)});
+  }
+  if (code) {
+    error = fmt::format("cannot be read: {}", code.message());
+    return false;
+  }
+  std::sort(entries.begin(), entries.end(), [](const FolderEntry &a, const FolderEntry &b) { return a.name < b.name; });
+  return true;
+}
+
+// The place with all links followed; empty where it cannot be had.
+std::string realPath(const std::string &path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? "" : real.string();
+}
+
+bool isWithin(const std::string &path, const std::string &folder) {
+  return path == folder || folder == "/" ||
+         (path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/');
+}
+
+// Looks through all of a model's files: none is others' to write, no link leads out, and how many bytes they have.
+class FileCheck {
+public:
+  explicit FileCheck(std::string root) : root(std::move(root)) {}
+
+  // What is wrong, or nothing.
+  std::string check(const std::string &path, const std::string &shown, int depth = 0) {
+    struct stat info;
+    if (::stat(path.c_str(), &info) != 0)
+      return fmt::format("'{}' cannot be read: {}", shown, std::strerror(errno));
+    if (const std::string real = realPath(path); !root.empty() && !isWithin(real, root))
+      return fmt::format("'{}' is a link out of the model folder, to '{}'", shown, real);
+    if (const std::string wrong = othersMayWrite(info); !wrong.empty())
+      return fmt::format("'{}': {}", shown, wrong);
+    if (S_ISREG(info.st_mode))
+      bytes += static_cast<uint64_t>(info.st_size);
+    if (!S_ISDIR(info.st_mode) || depth == deepest || !seen.emplace(info.st_dev, info.st_ino).second)
+      return "";
+    std::vector<FolderEntry> entries;
+    std::string wrong;
+    if (!listFolder(path, entries, wrong))
+      return fmt::format("'{}': {}", shown, wrong);
+    for (const FolderEntry &entry : entries)
+      if (wrong = check(path + "/" + entry.name, depth == 0 ? entry.name : shown + "/" + entry.name, depth + 1);
+          !wrong.empty())
+        return wrong;
+    return "";
+  }
+
+  uint64_t bytes = 0;
+
+private:
+  const std::string root;
+  std::set<std::pair<dev_t, ino_t>> seen; // a link may lead to a folder that it is in
+};
+
+bool isThere(const std::vector<FolderEntry> &entries, std::string_view name, bool isFolder = false) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const FolderEntry &entry) { return entry.isFolder == isFolder && entry.name == name; });
+}
+
+std::vector<std::string> namesWith(const std::vector<FolderEntry> &entries, std::string_view ending) {
+  std::vector<std::string> names;
+  for (const FolderEntry &entry : entries)
+    if (!entry.isFolder && hasEnding(entry.name, ending))
+      names.push_back(entry.name);
+  return names;
+}
+
+// Which of the .onnx files is the model, "model.onnx" before any other; empty with the reason in `refusal`.
+std::string chooseOnnx(const std::string &folder, const std::vector<FolderEntry> &entries, std::string &refusal) {
+  std::vector<std::string> names = namesWith(entries, ".onnx");
+  std::string prefix;
+  if (names.empty() && isThere(entries, "onnx", true)) {
+    std::vector<FolderEntry> inner;
+    if (!listFolder(folder + "/onnx", inner, refusal))
+      return "";
+    names = namesWith(inner, ".onnx");
+    prefix = "onnx/";
+  }
+  if (std::find(names.begin(), names.end(), "model.onnx") != names.end())
+    return prefix + "model.onnx";
+  if (names.size() == 1)
+    return prefix + names.front();
+  if (!names.empty()) {
+    refusal = fmt::format("want one .onnx file or a model.onnx, got {}", quoteNames(names));
+    return "";
+  }
+  for (std::string_view ending : {".gguf", ".safetensors", ".bin", ".pt"})
+    if (const std::vector<std::string> others = namesWith(entries, ending); !others.empty()) {
+      refusal = fmt::format("no .onnx file: '{}' is of a format that is not served", others.front());
+      return "";
+    }
+  refusal = "no .onnx file";
+  return "";
+}
+
+void lookAtFolder(ModelPlace &place) {
+  std::vector<FolderEntry> entries;
+  if (!listFolder(place.path, entries, place.refusal))
+    return;
+  for (std::string_view name : tokenizers)
+    if (place.tokenizer.empty() && isThere(entries, name))
+      place.tokenizer = name;
+  place.onnx = chooseOnnx(place.path, entries, place.refusal);
+  if (place.onnx.empty() || !place.tokenizer.empty())
+    return;
+  bool isOfText = isThere(entries, "1_Pooling", true);
+  for (std::string_view name : textFiles)
+    isOfText |= isThere(entries, name);
+  if (isOfText)
+    place.refusal = "no tokenizer.json (nor vocab.txt, tokenizer.model, spiece.model, sentencepiece.bpe.model)";
+}
+
+// The first bytes of a module say that it is one; all else is read when it is loaded.
+std::string checkModule(const std::string &path) {
+  FileError error;
+  const int descriptor = openRegularFile(path, error);
+  if (descriptor < 0)
+    return error.text;
+  char magic[8] = {};
+  const ssize_t got = ::read(descriptor, magic, sizeof(magic));
+  ::close(descriptor);
+  return got == sizeof(magic) && std::memcmp(magic, VX_MODULE_MAGIC, sizeof(magic)) == 0
+             ? ""
+             : "is no module: it does not begin with " VX_MODULE_MAGIC;
+}
+
+std::optional<ModelKind> kindOfFile(const std::string &name) {
+  if (hasEnding(name, ".vxm"))
+    return ModelKind::module;
+  return hasEnding(name, ".onnx") ? std::optional(ModelKind::onnx) : std::nullopt;
+}
+
+// Whether a folder is a model, and not only a folder of some.
+bool isModelFolder(const std::vector<FolderEntry> &entries) {
+  bool is = !namesWith(entries, ".onnx").empty() || isThere(entries, "onnx", true) ||
+            !namesWith(entries, ".safetensors").empty() || !namesWith(entries, ".gguf").empty();
+  for (std::string_view name : modelFiles)
+    is |= isThere(entries, name);
+  return is;
+}
+
+void findIn(const std::string &folder, const std::string &root, const std::string &prefix,
+            std::vector<ModelPlace> &places, std::string &refusal) {
+  std::vector<FolderEntry> entries;
+  if (!listFolder(folder, entries, refusal))
+    return;
+  for (const auto &[name, isFolder] : entries) {
+    const std::string path = folder + "/" + name;
+    if (isFolder) {
+      std::vector<FolderEntry> inner;
+      std::string unused;
+      const bool isReadable = listFolder(path, inner, unused);
+      if (isReadable && prefix.empty() && !isModelFolder(inner)) {
+        // Nothing is read through a link that leads elsewhere.
+        if (isWithin(realPath(path), root))
+          findIn(path, root, name + "/", places, unused);
+        continue;
+      }
+      if (isReadable && !isModelFolder(inner))
+        continue;
+    } else if (!kindOfFile(name) && !hasEnding(name, ".gguf")) {
+      continue;
+    }
+    ModelPlace &place = places.emplace_back(lookAtModel(path, root));
+    place.name = prefix + place.name;
+  }
+}
+
+} // namespace
+
+std::string_view modelKindName(ModelKind kind) {
+  switch (kind) {
+  case ModelKind::module:
+    return "module";
+  case ModelKind::onnx:
+    return "onnx";
+  case ModelKind::folder:
+    break;
+  }
+  return "folder";
+}
+
+ModelPlace lookAtModel(const std::string &path, const std::string &root) {
+  ModelPlace place;
+  place.path = path;
+  const fs::path name = fs::path(path).filename();
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) {
+    place.name = name.stem().string();
+    place.refusal = fmt::format("'{}' cannot be opened: {}", path, std::strerror(errno));
+    return place;
+  }
+  const bool isFolder = S_ISDIR(info.st_mode);
+  place.name = isFolder ? name.string() : name.stem().string();
+  place.kind = isFolder ? ModelKind::folder : kindOfFile(name.string()).value_or(ModelKind::module);
+  FileCheck files(root);
+  place.refusal = files.check(path, name.string());
+  place.bytes = files.bytes;
+  if (!place.refusal.empty())
+    return place;
+  if (isFolder)
+    lookAtFolder(place);
+  else if (!kindOfFile(name.string()))
+    place.refusal = fmt::format("want a .vxm or .onnx file, or a folder, got '{}'", name.string());
+  else if (place.kind == ModelKind::module)
+    place.refusal = checkModule(path);
+  return place;
+}
+
+std::vector<ModelPlace> findModels(const std::string &folder, std::string &refusal) {
+  struct stat info;
+  const std::string root = realPath(folder);
+  if (root.empty() || ::stat(folder.c_str(), &info) != 0) {
+    refusal = fmt::format("'{}' cannot be opened: {}", folder, std::strerror(errno ? errno : ENOENT));
+    return {};
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    refusal = fmt::format("'{}' is {}, want a folder", folder, fileKind(info.st_mode));
+    return {};
+  }
+  if (const std::string wrong = othersMayWrite(info); !wrong.empty()) {
+    refusal = fmt::format("'{}': {}", folder, wrong);
+    return {};
+  }
+  std::vector<ModelPlace> places;
+  findIn(folder, root, "", places, refusal);
+  std::sort(places.begin(), places.end(), [](const ModelPlace &a, const ModelPlace &b) {
+    return std::tie(a.name, a.path) < std::tie(b.name, b.path);
+  });
+  return places;
+}
+
+} // namespace vx::serve

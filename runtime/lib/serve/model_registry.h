@@ -1,0 +1,57 @@
+// Which models there are, and which one a name means.
+#ifndef VX_SERVE_MODEL_REGISTRY_H
+#define VX_SERVE_MODEL_REGISTRY_H
+
+#include "configuration.h"
+#include "model_folder.h"
+
+#include <memory>
+
+namespace vx::serve {
+
+struct RegisteredModel : ModelPlace {
+  std::vector<std::string> aliases;
+  // How it is served; null: as [vx] and [vx.server.limits] have it.
+  std::shared_ptr<const ModelConfiguration> configuration;
+
+  bool isUsable() const { return refusal.empty(); }
+};
+
+// What a name means: a model, or what is wrong with the name.
+struct ModelChoice {
+  const RegisteredModel *model = nullptr; // of the registry
+  bool isAmbiguous = false;
+  std::string problem; // "model 'bge' is ambiguous: bge-small-en-v1.5, bge-base-en-v1.5"
+};
+
+// Immutable: a folder that has changed is read by a new one. A name never becomes a path.
+class ModelRegistry {
+public:
+  // What lies in the configuration's model folder and what it lists; only the latter where flags say so.
+  static ModelRegistry read(const Configuration &configuration);
+  // What lies in a folder.
+  static ModelRegistry read(const std::string &folder);
+
+  // In the order of their names.
+  const std::vector<RegisteredModel> &models() const { return all; }
+  // Why the model folder was not read; empty: it was.
+  const std::string &refusal() const { return folderRefusal; }
+  const std::string &folder() const { return folderPath; }
+
+  // By its name or an alias, by the part of its name behind the '/', or by what one of the words in it begins with:
+  // "minilm" is "all-MiniLM-L6-v2" where no other is meant as well. The first of these that fits counts.
+  ModelChoice find(std::string_view name) const;
+
+private:
+  void addFolder(const std::string &path);
+  void addConfigured(const ModelConfiguration &model);
+  void refuseDuplicates();
+  std::vector<const RegisteredModel *> meant(std::string_view name) const;
+
+  std::string folderPath, folderRefusal;
+  std::vector<RegisteredModel> all;
+};
+
+} // namespace vx::serve
+
+#endif
