@@ -1,65 +1,16 @@
 #include "compile_model.h"
 
-#include "command_line.h"
+#include "compile_targets.h"
 #include "kernel_cache_folder.h"
 #include "load_module.h"
+#include "tool_error.h"
 
 #include "vx/compiler/vxc.h"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 
 namespace vx::tools {
-
-using Json = nlohmann::json;
-
-// The target of the first device of the usual order that is there, or of the one that is asked for, with the CPU behind
-// it where a refused one is no error.
-static std::string targetsFor(const ModelOptions &options) {
-  const std::vector<std::string> built = splitList(vxc_targets());
-  auto has = [&](const std::string &name) { return std::find(built.begin(), built.end(), name) != built.end(); };
-  std::string target = options.device.substr(0, options.device.find(':'));
-  if (target == "auto") {
-    target = "cpu";
-    const Json list = Json::parse(vx::listDevices());
-    for (const char *name : {"cpu", "vulkan", "rocm", "cuda"})
-      for (const Json &backend : list["backends"])
-        if (backend.value("name", "") == name && backend.value("available", false) && has(name))
-          target = name;
-  }
-  // The null device runs any code; what has no target is refused by the runtime, with its reasons.
-  if (!has(target))
-    return "cpu";
-  return options.noFallback || target == "cpu" ? target : target + ",cpu";
-}
-
-namespace {
-
-struct Messages {
-  const char *tool;
-  std::mutex mutex;
-  std::string lastError;
-
-  void say(vxc_severity severity, const char *text) {
-    std::lock_guard lock(mutex);
-    if (severity == VXC_PROGRESS)
-      return;
-    // The last error ends the tool; those before it are said as they come.
-    if (severity == VXC_ERROR) {
-      if (!lastError.empty())
-        fmt::print(stderr, "{}: error: {}\n", tool, lastError);
-      lastError = text;
-      return;
-    }
-    fmt::print(stderr, "{}: {}: {}\n", tool, severity == VXC_NOTE ? "note" : "warning", text);
-  }
-};
-
-} // namespace
 
 static std::vector<char> readModel(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
@@ -70,8 +21,8 @@ static std::vector<char> readModel(const std::string &path) {
 }
 
 CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &given) {
-  Messages messages{tool, {}, {}};
-  const std::string targets = targetsFor(given), cache = defaultKernelCache();
+  CompilerMessages messages{tool};
+  const std::string targets = targetsFor(given.device, given.noFallback), cache = defaultKernelCache();
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty())
     folder = ".";
@@ -97,7 +48,7 @@ CompiledModel compileModel(const char *tool, const std::string &path, const Mode
   options.data_folder = folder.c_str();
   options.user_data = &messages;
   options.on_message = [](void *data, vxc_severity severity, const char *message) {
-    static_cast<Messages *>(data)->say(severity, message);
+    static_cast<CompilerMessages *>(data)->say(severity, message);
   };
   vxc_module *compiled = nullptr;
   vxc_result result = VXC_DONE;
