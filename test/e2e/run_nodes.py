@@ -153,6 +153,13 @@ def loops():
     for first in (True, False):
         for w in (start, np.stack([start, -start])):
             yield Node(f"branches of two ranks, {first}, in {w.ndim}", "If", {"c": np.array(first), "x": start, "w": w}, captured=("x", "w"), after=more, **branches)
+        # What reads the rank goes on in each branch, also into another such If.
+        inner = {"then_branch": helper.make_graph([node("ReduceSum", ["p"], ["u"], keepdims=0)], "then", [], [helper.make_empty_tensor_value_info("u")]),
+                 "else_branch": helper.make_graph([node("Neg", ["p"], ["v"])], "else", [], [helper.make_empty_tensor_value_info("v")])}
+        after = [node("Softmax", ["made"], ["p"], axis=-1), node("Shape", ["made"], ["sizes"]), node("Size", ["sizes"], ["rank"]), node("If", ["c"], ["either"], **inner),
+                 node("Constant", [], ["all"], value_ints=[-1]), node("Reshape", ["either", "all"], ["flat"]), node("CastLike", ["rank", "flat"], ["r"]), node("Add", ["flat", "r"], ["y"])]
+        yield Node(f"branches of two ranks, {first}, that others read", "If", {"c": np.array(first), "x": np.stack([start, -start])}, captured=("x",), after=after,
+                   **branches | {"then_branch": helper.make_graph([node("ReduceMax", ["x"], ["t"], axes=[0], keepdims=0)], "then", [], [helper.make_empty_tensor_value_info("t")])})
 
 
 def losses():

@@ -16,19 +16,23 @@ public:
   OwningOpRef<ModuleOp> run(ImportReport &report) {
     const NodeProto *undecided = nullptr;
     OwningOpRef<ModuleOp> module = import(choices, report, undecided);
-    if (module || !undecided || ++decided > kMostDecided)
+    if (module || !undecided || choices.contains(undecided) || ++decided > kMostDecided)
       return module;
-    OwningOpRef<ModuleOp> results[2];
-    for (bool isThen : {false, true}) {
-      ImportReport trial;
-      choices[undecided] = isThen;
-      results[isThen] = run(trial);
-    }
-    choices.erase(undecided);
-    if (!results[0] == !results[1])
+    auto attempt = [&](BranchChoice choice, ImportReport &issues) {
+      choices[undecided] = choice;
+      OwningOpRef<ModuleOp> result = run(issues);
+      choices.erase(undecided);
+      return result;
+    };
+    ImportReport ofThen, ofElse;
+    module = attempt(BranchChoice::then, ofThen);
+    OwningOpRef<ModuleOp> other = attempt(BranchChoice::otherwise, ofElse);
+    if (!module && !other)
       return {};
     report.issues.clear();
-    return std::move(results[results[1] ? 1 : 0]);
+    if (!module || !other)
+      return module ? std::move(module) : std::move(other);
+    return attempt(BranchChoice::continued, report);
   }
 
 private:
@@ -44,6 +48,47 @@ private:
 
 OwningOpRef<ModuleOp> importChoosingBranches(Search::Import import, ImportReport &report) {
   return Search(import).run(report);
+}
+
+/// Adds the names that a node reads, also in its graphs.
+static void collectReads(const NodeProto &node, llvm::StringSet<> &reads) {
+  for (const std::string &input : node.input())
+    reads.insert(input);
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.has_g()) {
+      for (const NodeProto &inner : attribute.g().node())
+        collectReads(inner, reads);
+      for (const ValueInfoProto &output : attribute.g().output())
+        reads.insert(output.name());
+    }
+}
+
+Continuation takeContinuation(NodeImporter &n) {
+  Scope &scope = *n.model.scope;
+  Continuation rest;
+  llvm::StringSet<> made;
+  auto make = [&](const NodeProto &node) {
+    for (const std::string &output : node.output())
+      if (!output.empty())
+        made.insert(output);
+  };
+  make(n.proto);
+  auto at = llvm::find_if(scope.nodes, [&](const NumberedNode &node) { return node.proto == &n.proto; });
+  for (const NumberedNode &node : llvm::make_range(std::next(at), scope.nodes.end())) {
+    llvm::StringSet<> reads;
+    collectReads(*node.proto, reads);
+    if (llvm::any_of(reads.keys(), [&](StringRef name) { return made.contains(name); })) {
+      make(*node.proto);
+      rest.nodes.push_back(node);
+    } else {
+      (void)n.model.importNext(node); // the others may read it
+    }
+    scope.continued.insert(node.proto);
+  }
+  for (const std::string &output : scope.outputs.value_or(SmallVector<std::string>()))
+    if (made.contains(output))
+      rest.outputs.push_back(output);
+  return rest;
 }
 
 void requireBranch(NodeImporter &n, bool isThen) {

@@ -16,8 +16,7 @@ static bool namesSymbolAfter(DimAttr dim, const llvm::StringSet<> &inner) {
 }
 
 /// A type for what two branches give: sizes that differ, or that only a branch knows, become new symbols.
-static Type joinBranchTypes(NodeImporter &n, unsigned output, Type lhs, Type rhs, const llvm::StringSet<> &inner) {
-  std::string name = static_cast<int>(output) < n.proto.output_size() ? n.proto.output(output) : n.label.str();
+static Type joinBranchTypes(NodeImporter &n, StringRef name, Type lhs, Type rhs, const llvm::StringSet<> &inner) {
   auto left = dyn_cast<RankedTensorType>(lhs), right = dyn_cast<RankedTensorType>(rhs);
   if (Type joined = joinHostTypes(lhs, rhs))
     return joined;
@@ -86,22 +85,37 @@ static void importIf(NodeImporter &n) {
   if (known && known->size() == 1)
     return importBranchInline(n, (*known)[0].asConstant() == 0 ? elseGraph : thenGraph);
 
-  if (auto choice = n.model.choices.find(&n.proto); choice != n.model.choices.end()) {
-    requireBranch(n, choice->second);
-    return importBranchInline(n, choice->second ? thenGraph : elseGraph);
+  auto choice = n.model.choices.find(&n.proto);
+  bool isContinued = choice != n.model.choices.end() && choice->second == BranchChoice::continued;
+  if (choice != n.model.choices.end() && !isContinued) {
+    bool isThen = choice->second == BranchChoice::then;
+    requireBranch(n, isThen);
+    return importBranchInline(n, isThen ? thenGraph : elseGraph);
   }
   Value condition = n.reshape(n.getTensor(0), {});
   if (!elementOf(condition).isInteger(1))
     throwInvalid("expects a bool as input 0, got " + describe(condition.getType()));
   size_t mark = n.model.markSymbols();
+  Continuation rest;
+  if (isContinued)
+    rest = takeContinuation(n);
   SmallVector<std::unique_ptr<Region>> regions;
   SmallVector<SmallVector<Type>> types;
   for (const GraphProto *graph : {&thenGraph, &elseGraph}) {
     Subgraph branch(n.model, /*isInline=*/false);
     branch.import(*graph);
     SmallVector<Value> values;
-    for (int i = 0; i < graph->output_size(); ++i)
-      values.push_back(branch.getOutput(*graph, i));
+    if (isContinued) {
+      for (auto [name, output] : llvm::zip(n.proto.output(), graph->output()))
+        if (!branch.scope.entries.contains(name))
+          n.model.define(name, n.model.lookup(output.name()));
+      branch.continueWith(rest.nodes, rest.outputs);
+      for (const std::string &name : rest.outputs)
+        values.push_back(n.model.materialize(n.model.lookup(name)));
+    } else {
+      for (int i = 0; i < graph->output_size(); ++i)
+        values.push_back(branch.getOutput(*graph, i));
+    }
     branch.yield(n, values);
     types.emplace_back(ValueRange(values).getTypes());
     regions.push_back(std::move(branch.region));
@@ -111,7 +125,12 @@ static void importIf(NodeImporter &n) {
   SmallVector<std::optional<int64_t>> leastRanks;
   for (size_t index = 0; index < types[0].size(); ++index) {
     leastRanks.push_back(joinRanks(n, index, types, regions));
-    results.push_back(joinBranchTypes(n, index, types[0][index], types[1][index], inner));
+    StringRef name = n.label;
+    if (isContinued)
+      name = rest.outputs[index];
+    else if (n.wantsOutput(index))
+      name = n.proto.output(index);
+    results.push_back(joinBranchTypes(n, name, types[0][index], types[1][index], inner));
   }
   for (const std::unique_ptr<Region> &region : regions)
     wrapOptionals(n, results, *region);
@@ -124,7 +143,17 @@ static void importIf(NodeImporter &n) {
     entry.value = result;
     entry.leastRank = leastRanks[index];
     entry.decidedBy = &n.proto;
-    n.setEntry(index, std::move(entry));
+    if (isContinued)
+      n.model.define(rest.outputs[index], std::move(entry));
+    else
+      n.setEntry(index, std::move(entry));
+  }
+  for (const std::string &name : n.proto.output()) {
+    if (!isContinued || llvm::is_contained(rest.outputs, name))
+      continue;
+    Entry entry{Type(), n.location};
+    entry.unavailable = "'" + name + "' is known in the branches alone";
+    n.model.define(name, std::move(entry));
   }
 }
 

@@ -130,6 +130,7 @@ void ModelImporter::importCall(const NodeProto &node, const FunctionProto &funct
   for (int index = 0; index < node.input_size(); ++index)
     if (!node.input(index).empty())
       inner.entries.try_emplace(function.input(index), lookup(node.input(index)));
+  inner.outputs.emplace(function.output().begin(), function.output().end());
   Scope *outer = std::exchange(scope, &inner);
   bool succeeded = importNodes(function.node());
   SmallVector<std::optional<Entry>> results;

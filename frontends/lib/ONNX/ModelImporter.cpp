@@ -91,11 +91,15 @@ void ModelImporter::define(StringRef name, Entry entry) {
     throwInvalid("expects each value to be made once, but '" + name + "' is made twice");
 }
 
-void checkRank(const Entry &entry) {
-  if (entry.leastRank)
-    throwUnsupported("expects a tensor of one rank, got one of " + Twine(*entry.leastRank) + " or " +
-                         Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as a branch decides",
-                     entry.decidedBy);
+void checkRank(const Entry &entry, const Twine &what) {
+  if (!entry.leastRank)
+    return;
+  const NodeProto &decider = *entry.decidedBy;
+  throwUnsupported("expects " + what + " of one rank, got one of " + Twine(*entry.leastRank) + " or " +
+                       Twine(cast<RankedTensorType>(entry.type).getRank()) + " dimensions, as the branches of node '" +
+                       (decider.name().empty() ? decider.output(0) : decider.name()) + "' (" + decider.op_type() +
+                       ") decide",
+                   &decider);
 }
 
 Value ModelImporter::materialize(Entry &entry) {
@@ -339,6 +343,8 @@ bool ModelImporter::importScopeNodes() {
 
 bool ModelImporter::importNext(NumberedNode numbered) {
   const NodeProto &node = *numbered.proto;
+  if (scope->continued.contains(&node))
+    return true;
   if (++importedNodes > maxNodes) {
     if (importedNodes == maxNodes + 1)
       addIssue(ImportIssue::Kind::Unsupported, nullptr, "", 0,
@@ -492,6 +498,9 @@ void ModelImporter::importGraph(const GraphProto &graph) {
   Scope top;
   func::FuncOp function = beginFunction(graph, "main", top);
   importInitializers(graph);
+  top.outputs.emplace();
+  for (const ValueInfoProto &output : graph.output())
+    top.outputs->push_back(output.name());
   importNodes(graph.node());
 
   SmallVector<Value> results;
@@ -505,6 +514,7 @@ void ModelImporter::importGraph(const GraphProto &graph) {
       if (!top.entries.contains(output.name()))
         throwInvalid("expects a value for output '" + output.name() + "', but no node makes it");
       Entry &entry = lookup(output.name());
+      checkRank(entry, "output '" + output.name() + "'");
       checkDeclared("output '" + output.name() + "'", output.type(), entry);
       results.push_back(convertToDeclared(builder, entry.location, materialize(entry), output.type()));
     });

@@ -66,8 +66,8 @@ struct Entry {
   bool isPoisoned() const { return !type; }
 };
 
-/// Throws for a tensor of one of two ranks.
-void checkRank(const Entry &entry);
+/// Throws for a tensor of one of two ranks, which is named as `what`.
+void checkRank(const Entry &entry, const llvm::Twine &what = "a tensor");
 
 /// A node and its number in its graph, by which it is known where it has no name.
 struct NumberedNode {
@@ -90,11 +90,17 @@ struct Scope {
   std::vector<NumberedNode> nodes;
   /// Names whose entries stand in the place of what the nodes make.
   llvm::StringSet<> substituted;
+  /// Nodes that the branches of an If before them have.
+  llvm::DenseSet<const NodeProto *> continued;
+  /// The names that what is around the scope reads, where these are all.
+  std::optional<llvm::SmallVector<std::string>> outputs;
   unsigned depth = 0;
 };
 
-/// Nodes, each an If, of which one branch is imported alone: whether that is the first.
-using BranchChoices = llvm::DenseMap<const NodeProto *, bool>;
+/// What is imported of an If whose branches give tensors of two ranks: one branch alone, or both, each with all that
+/// reads what it gives.
+enum class BranchChoice { otherwise, then, continued };
+using BranchChoices = llvm::DenseMap<const NodeProto *, BranchChoice>;
 
 /// What a graph has that is recorded and not read from a file (GraphRecorder.h).
 struct Recording {

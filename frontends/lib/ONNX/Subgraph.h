@@ -36,11 +36,19 @@ public:
   Subgraph &operator=(const Subgraph &) = delete;
 
   void import(const GraphProto &graph) {
-    size_t issues = model.countIssues();
-    model.importInitializers(graph);
-    bool succeeded = model.importNodes(graph.node());
-    if (!succeeded || model.countIssues() != issues)
-      throw PoisonedInput();
+    scope.outputs.emplace();
+    for (const ValueInfoProto &output : graph.output())
+      scope.outputs->push_back(output.name());
+    check([&] {
+      model.importInitializers(graph);
+      return model.importNodes(graph.node());
+    });
+  }
+  /// Imports nodes of the graph around, of which `outputs` are read.
+  void continueWith(llvm::ArrayRef<NumberedNode> nodes, llvm::ArrayRef<std::string> outputs) {
+    scope.nodes.assign(nodes.begin(), nodes.end());
+    scope.outputs = llvm::to_vector(outputs);
+    check([&] { return model.importScopeNodes(); });
   }
   mlir::Value getOutput(const GraphProto &graph, int index) {
     return model.materialize(model.lookup(graph.output(index).name()));
@@ -50,6 +58,12 @@ public:
     mlir::OperationState state(n.location, YieldOp::getOperationName());
     YieldOp::build(model.builder, state, values);
     n.finish(state);
+  }
+
+  void check(llvm::function_ref<bool()> import) {
+    size_t issues = model.countIssues();
+    if (!import() || model.countIssues() != issues)
+      throw PoisonedInput();
   }
 
   ModelImporter &model;

@@ -193,14 +193,15 @@ TEST(ImportControlFlow, ReasonsOfIf) {
   TypeProto flag = tensorType(BOOL, {});
   expectInvalid(choice(flag, branch("b"), branch("c"), f32({4}), i64({4})),
                 "expects branches that give the same types, got 'f32[4]' and 'i64[4]'");
-  expectUnsupported(choice(flag, branch("b"), branch("c"), f32({4}), f32({4, 1})),
-                    "expects a tensor of one rank, got one of 1 or 2 dimensions, as a branch decides");
+  expectUnsupported(
+      choice(flag, branch("b"), branch("c"), f32({4}), f32({4, 1})),
+      "expects output 'y' of one rank, got one of 1 or 2 dimensions, as the branches of node 'n' (If) decide");
   NodeProto ranks =
       node("If", {"a"}, {"r"}, {attribute("then_branch", branch("b")), attribute("else_branch", branch("c"))});
   for (const char *op : {"Add", "Less"}) // still of two
     expectUnsupported(
-        one(node("Shape", {"s"}, {"y"}), {flag, f32({4}), f32({4, 1})}, {ranks, node(op, {"r", "b"}, {"s"})}),
-        "expects a tensor of one rank, got one of 1 or 2 dimensions, as a branch decides");
+        one(node("Identity", {"s"}, {"y"}), {flag, f32({4}), f32({4, 1})}, {ranks, node(op, {"r", "b"}, {"s"})}),
+        "expects output 'y' of one rank, got one of 1 or 2 dimensions, as the branches of node 'n' (If) decide");
   expectInvalid(choice(flag, branch("b", {value("i", f32({4}))}), branch("c"), f32({4}), f32({4})),
                 "expects branches without inputs, got 1");
   expectInvalid(choice(flag, branch("b"), graph({}, {}, {value("b"), value("c")}), f32({4}), f32({4})),
