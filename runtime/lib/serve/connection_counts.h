@@ -13,6 +13,13 @@ class ConnectionCounts {
 public:
   ConnectionCounts(size_t all, size_t perAddress) : most(all), mostPerAddress(perAddress) {}
 
+  // For those that come from now on.
+  void setLimits(size_t all, size_t perAddress) {
+    std::lock_guard guard(lock);
+    most = all;
+    mostPerAddress = perAddress;
+  }
+
   // One more from `address`; false where that is one too many.
   bool add(const std::string &address) {
     std::lock_guard guard(lock);
@@ -38,8 +45,8 @@ public:
   }
 
 private:
-  const size_t most, mostPerAddress;
   mutable std::mutex lock;
+  size_t most, mostPerAddress;
   size_t count = 0;
   std::map<std::string, size_t> byAddress;
 };

@@ -77,6 +77,7 @@ public:
     for (const std::function<void()> &function : functions)
       function();
   }
+  bool isDone() const { return isOver; }
   bool isGone() const { return gone; }
   void whenGone(std::function<void()> function) {
     {
@@ -104,7 +105,8 @@ public:
     request = std::move(taken);
   }
   ~Exchange() override {
-    state->reply(handler.refuse(request, ServiceError(ErrorCode::internal, "the request was dropped")));
+    if (!state->isDone())
+      state->reply(handler.refuse(request, ServiceError(ErrorCode::internal, "the request was dropped")));
   }
   void reply(HttpResponse response) override { state->reply(std::move(response)); }
   bool isGone() const override { return state->isGone(); }

@@ -3,6 +3,7 @@
 #define VX_SERVE_HTTP_MESSAGE_H
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include <vector>
 
 namespace vx::serve {
+
+struct RequestNotes; // what whoever answers keeps of a request
 
 struct HttpRequest {
   std::string method; // "POST"
@@ -20,6 +23,7 @@ struct HttpRequest {
   std::string address; // of the client's socket; what headers say of it is not believed
   std::string id;      // x-request-id: the client's where it may be one, else one of the server's
   bool isSecure = false;
+  std::shared_ptr<RequestNotes> notes;
 
   // The first header of a name in lower case; null where there is none.
   const std::string *header(std::string_view name) const;

@@ -88,6 +88,7 @@ public:
   void setLimits(const HttpLimits &limits) override {
     std::lock_guard guard(state->lock);
     state->limits = limits;
+    state->counts.setLimits(limits.connections, limits.connectionsPerAddress);
   }
 
   Load load() const override {

@@ -52,8 +52,8 @@ public:
 class HttpHandler {
 public:
   virtual ~HttpHandler() = default;
-  // Looks at a request whose body has not been read. Throws a ServiceError to refuse it.
-  virtual void admit(const HttpRequest &head) = 0;
+  // Looks at a request whose body has not been read, and may leave notes in it. Throws a ServiceError to refuse it.
+  virtual void admit(HttpRequest &head) = 0;
   virtual void handle(std::shared_ptr<HttpExchange> exchange) = 0;
   // The answer to a request that fails, in the shape that its path has for that.
   virtual HttpResponse refuse(const HttpRequest &request, const ServiceError &error) = 0;
@@ -77,7 +77,7 @@ public:
   virtual uint16_t port() const = 0;
   // Answers from now on. The handler outlives the server.
   virtual void start(HttpHandler &handler) = 0;
-  // For requests that begin from now on; threads and numbers of connections stay.
+  // For requests and connections that begin from now on; the number of threads stays.
   virtual void setLimits(const HttpLimits &limits) = 0;
   virtual Load load() const = 0;
   // No new connections; those that wait for a request are closed, each other one behind its answer.

@@ -19,6 +19,14 @@ std::vector<FunctionFacts> factsOf(const Module &module) {
             entry.stores.push_back(variable.get<std::string>());
     std::sort(entry.stores.begin(), entry.stores.end());
     entry.stores.erase(std::unique(entry.stores.begin(), entry.stores.end()), entry.stores.end());
+    if (const vx_batch_info *batch = module.batch(function); batch && batch->is_joinable) {
+      entry.rows = {.canJoin = true, .most = batch->max_rows, .multiple = batch->multiple, .inputs = {}, .outputs = {}};
+      for (size_t i = 0; i < batch->input_count; ++i)
+        entry.rows.inputs.push_back(batch->inputs[i] == VX_ROWS_OWN);
+      for (size_t i = 0; i < batch->output_count; ++i)
+        entry.rows.outputs.push_back(batch->outputs[i] == VX_ROWS_OWN ? RowFacts::Output::rows
+                                                                      : RowFacts::Output::same);
+    }
     facts.push_back(std::move(entry));
   }
   return facts;

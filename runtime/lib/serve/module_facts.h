@@ -9,11 +9,13 @@
 
 namespace vx::serve {
 
-// What is proved of the rows of a function, see docs/serving.md: requests are joined along dimension 0 of some inputs.
+// What is proved of the rows of a function, as vx_module_batch tells it: requests are joined along dimension 0 of some
+// inputs.
 struct RowFacts {
   enum class Output : uint8_t { rows, same }; // row i depends on row i; or on none of the joined inputs
   bool canJoin = false;
-  std::vector<bool> inputs; // which are joined; all others are equal for the requests of a batch
+  int64_t most = 0, multiple = 1; // rows of a call
+  std::vector<bool> inputs;       // which are joined; all others are equal for the requests of a batch
   std::vector<Output> outputs;
 };
 

@@ -32,7 +32,7 @@ using vx::serve::ServiceError;
 // Echoes bodies; /hold waits until the test replies, /none is refused before its body, /drop is forgotten.
 class EchoHandler : public vx::serve::HttpHandler {
 public:
-  void admit(const HttpRequest &head) override {
+  void admit(HttpRequest &head) override {
     if (head.path == "/none")
       throw ServiceError(ErrorCode::not_found, "no such path");
   }

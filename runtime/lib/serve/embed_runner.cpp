@@ -1,0 +1,102 @@
+#include "embed_runner.h"
+
+#include <algorithm>
+
+namespace vx::serve {
+namespace {
+
+// Texts of so many tokens more or less run together where who else is in the batch must change nothing.
+constexpr size_t lengthStep = 32;
+
+struct Place {
+  size_t job;  // of the batch
+  size_t text; // of the job
+  const Tokens *tokens;
+};
+
+size_t steppedLength(size_t length, size_t most) {
+  return std::min((length + lengthStep - 1) / lengthStep * lengthStep, std::max(most, length));
+}
+
+} // namespace
+
+EmbedJob::EmbedJob(std::vector<Tokens> given, const RunOptions &options, Done done, Failed failed)
+    : texts(std::move(given)), options(options), done(std::move(done)), failed(std::move(failed)) {
+  rows = texts.size();
+  for (const Tokens &text : texts)
+    tokens += text.ids.size();
+  key = fmt::format("{} {} {}", options.pooling ? static_cast<int>(*options.pooling) : -1,
+                    options.normalize ? *options.normalize : -1, options.dimensions);
+}
+
+EmbedRunner::EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics,
+                         std::string model)
+    : source(source), batchTokens(batchTokens), fixedRows(fixedRows), metrics(metrics), model(std::move(model)) {}
+
+Matrix EmbedRunner::call(std::span<const Tokens *const> texts, const RunOptions &options) {
+  const std::shared_ptr<Embedder> embedder = source.embedder();
+  try {
+    return embedder->run(texts, options);
+  } catch (const vx::Error &error) {
+    if (error.code() != VX_DEVICE_LOST)
+      throw;
+    const std::shared_ptr<Embedder> other = source.replaceEmbedder(*embedder);
+    if (!other)
+      throw;
+    return other->run(texts, options);
+  }
+}
+
+void EmbedRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  const size_t most = source.embedder()->info().maxTokens;
+  std::vector<Place> places;
+  std::vector<Matrix> results(jobs.size());
+  const auto jobOf = [&](size_t number) -> EmbedJob & { return static_cast<EmbedJob &>(*jobs[number]); };
+  for (size_t number = 0; number < jobs.size(); ++number)
+    for (size_t i = 0; i < jobs[number]->rows; ++i)
+      places.push_back({number, i, &jobOf(number).texts[i]});
+  std::sort(places.begin(), places.end(),
+            [](const Place &a, const Place &b) { return a.tokens->ids.size() > b.tokens->ids.size(); });
+  const RunOptions &options = jobOf(0).options;
+  for (size_t begin = 0; begin < places.size();) {
+    const Clock::time_point began = Clock::now();
+    const size_t longest = places[begin].tokens->ids.size();
+    const size_t length = fixedRows > 0 ? steppedLength(longest, most) : longest;
+    std::vector<const Tokens *> texts;
+    size_t tokens = 0;
+    while (begin + texts.size() < places.size()) {
+      const Tokens &next = *places[begin + texts.size()].tokens;
+      if (fixedRows > 0 ? texts.size() + 1 == fixedRows || steppedLength(next.ids.size(), most) != length
+                        : !texts.empty() && (texts.size() + 1) * length > batchTokens)
+        break;
+      texts.push_back(&next);
+      tokens += next.ids.size();
+    }
+    const size_t count = texts.size();
+    // What fills up is as long as the step, so that the batch is.
+    Tokens filler;
+    if (fixedRows > 0) {
+      filler.ids.assign(length, places[begin].tokens->ids[0]);
+      filler.typeIds.assign(length, 0);
+      texts.resize(std::max(fixedRows, count + 1), &filler);
+    }
+    const Matrix matrix = call(texts, options);
+    for (size_t i = 0; i < count; ++i) {
+      const Place &place = places[begin + i];
+      Matrix &result = results[place.job];
+      if (result.values.empty()) {
+        result.rows = jobs[place.job]->rows;
+        result.columns = matrix.columns;
+        result.values.resize(result.rows * result.columns);
+      }
+      std::copy_n(matrix.row(i).begin(), matrix.columns,
+                  result.values.begin() + static_cast<ptrdiff_t>(place.text * matrix.columns));
+    }
+    begin += count;
+    metrics.countBatch(model, count, tokens, Clock::now() - began);
+  }
+  for (size_t i = 0; i < jobs.size(); ++i)
+    jobOf(i).finish(std::move(results[i]));
+}
+
+} // namespace vx::serve

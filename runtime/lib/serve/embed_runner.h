@@ -1,0 +1,61 @@
+// Runs requests of embeddings: texts of all requests of a batch, those of like length together.
+#ifndef VX_SERVE_EMBED_RUNNER_H
+#define VX_SERVE_EMBED_RUNNER_H
+
+#include "batcher.h"
+#include "metrics.h"
+
+#include "vx/serve/embedder.hpp"
+
+#include <functional>
+
+namespace vx::serve {
+
+class EmbedJob final : public BatchJob {
+public:
+  using Done = std::function<void(Matrix)>;
+  using Failed = std::function<void(const ServiceError &)>;
+  // Texts are tokenised; `options` are checked by the one who asks.
+  EmbedJob(std::vector<Tokens> texts, const RunOptions &options, Done done, Failed failed);
+
+  void finish(Matrix matrix) {
+    if (claim())
+      done(std::move(matrix));
+  }
+  const std::vector<Tokens> texts;
+  const RunOptions options;
+
+private:
+  void tellFailure(const ServiceError &error) override { failed(error); }
+  const Done done;
+  const Failed failed;
+};
+
+// Somebody who makes models on another device when one is lost.
+class EmbedderSource {
+public:
+  virtual ~EmbedderSource() = default;
+  virtual std::shared_ptr<Embedder> embedder() const = 0;
+  // `lost` is no use any more. A new one, or null where no other device may be used.
+  virtual std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost) = 0;
+};
+
+class EmbedRunner final : public BatchRunner {
+public:
+  // With `fixedRows` above 0 each run has so many texts, and a length that follows from its texts' own: the same
+  // numbers come out of a text whoever else is in its batch.
+  EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics, std::string model);
+  void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
+
+private:
+  Matrix call(std::span<const Tokens *const> texts, const RunOptions &options);
+
+  EmbedderSource &source;
+  const size_t batchTokens, fixedRows;
+  Metrics &metrics;
+  const std::string model;
+};
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,72 @@
+// A module on a device, with a queue for each of its functions that strangers may call.
+#ifndef VX_SERVE_SERVED_MODEL_H
+#define VX_SERVE_SERVED_MODEL_H
+
+#include "embed_runner.h"
+#include "tensor_runner.h"
+
+#include <map>
+
+namespace vx::serve {
+
+struct ModelSettings {
+  std::string name, path;           // of a .vxm
+  std::vector<std::string> aliases; // other names that clients may use
+  InstanceOptions instance = {};
+  BatchLimits limits = {};
+  bool deterministic = false, preload = true;
+  std::vector<std::string> stateful; // functions that store variables, and are served all the same
+};
+
+class ServedModel final : private InstanceSource, private EmbedderSource {
+public:
+  struct ServedFunction {
+    FunctionFacts facts;
+    std::shared_ptr<Batcher> batcher;
+  };
+
+  // Loads it. Throws vx::Error and Error for a file or a device that cannot be used.
+  ServedModel(const ModelSettings &settings, Metrics &metrics);
+  ~ServedModel() override;
+
+  const ModelSettings settings;
+  // The function of a name, or the first one that is served. Throws ErrorCode::invalid_value, with those that there
+  // are.
+  const ServedFunction &function(std::string_view name) const;
+  // In the module's order.
+  const std::vector<ServedFunction> &functions() const { return served; }
+  // Why others are not served: "'step' stores 'count'".
+  const std::vector<std::string> &refusals() const { return refused; }
+
+  // Null where the model is none of embeddings.
+  std::shared_ptr<Embedder> embedder() const override;
+  const std::shared_ptr<Batcher> &embedBatcher() const { return embedding; }
+
+  // "cpu:0"; what the runtime tells of it, and of those that were refused.
+  std::string device() const;
+  std::string deviceReport() const;
+  // The device is lost, and no other one was taken.
+  bool isLost() const { return lost; }
+  size_t waiting() const;
+  void setLimits(const BatchLimits &limits);
+
+private:
+  Instance current() const override;
+  std::optional<Instance> replace(const Instance &instance) override;
+  std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost) override;
+  void open(const InstanceOptions &options);
+  void addFunctions(Metrics &metrics);
+
+  const Module module;
+  mutable std::mutex lock;
+  Instance instance;
+  std::shared_ptr<Embedder> model;
+  std::atomic<bool> lost = false;
+  std::vector<ServedFunction> served;
+  std::vector<std::string> refused;
+  std::shared_ptr<Batcher> embedding;
+};
+
+} // namespace vx::serve
+
+#endif

@@ -1,0 +1,316 @@
+#include "service.h"
+
+#include "configuration_values.h"
+#include "run_failure.h"
+
+#include "vx/base/printable.h"
+
+#include <charconv>
+
+namespace vx::serve {
+namespace {
+
+// Segments of a path; "/a//b" has an empty one, which no pattern has.
+std::vector<std::string_view> segmentsOf(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (size_t begin = 1; begin <= path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    segments.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return segments;
+}
+
+bool isKservePath(std::string_view path) { return path == "/v2" || path.starts_with("/v2/"); }
+
+// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
+std::string_view hostName(std::string_view host) {
+  if (host.starts_with('['))
+    return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+} // namespace
+
+std::span<const Service::Route> Service::routes() {
+  static constexpr std::array table = {
+      Route{"GET", "/api/v1/health", Access::open, true, &Service::getHealth},
+      Route{"GET", "/metrics", Access::metrics, true, &Service::getMetrics},
+      Route{"GET", "/api/v1/hardware", Access::key, false, &Service::getHardware},
+      Route{"GET", "/api/v1/models", Access::key, false, &Service::getModels},
+      Route{"GET", "/api/v1/models/{}", Access::key, false, &Service::getModel},
+      Route{"POST", "/api/v1/models/{}/load", Access::admin, false, &Service::loadModel},
+      Route{"POST", "/api/v1/models/{}/unload", Access::admin, false, &Service::unloadModel},
+      Route{"POST", "/api/v1/embeddings", Access::key, false, &Service::embed},
+      Route{"POST", "/v1/embeddings", Access::key, false, &Service::embedOpenAi},
+      Route{"GET", "/v1/models", Access::key, false, &Service::getOpenAiModels},
+      Route{"GET", "/v1/models/{}", Access::key, false, &Service::getOpenAiModel},
+      Route{"GET", "/v2", Access::key, true, &Service::getKserveServer},
+      Route{"GET", "/v2/health/live", Access::open, true, &Service::getKserveLive},
+      Route{"GET", "/v2/health/ready", Access::open, true, &Service::getKserveReady},
+      Route{"GET", "/v2/models/{}", Access::key, false, &Service::getKserveModel},
+      Route{"GET", "/v2/models/{}/ready", Access::key, false, &Service::getKserveModelReady},
+      Route{"POST", "/v2/models/{}/infer", Access::key, false, &Service::inferKserve},
+      Route{"GET", "/v2/models/{}/versions/{}", Access::key, false, &Service::getKserveModel},
+      Route{"GET", "/v2/models/{}/versions/{}/ready", Access::key, false, &Service::getKserveModelReady},
+      Route{"POST", "/v2/models/{}/versions/{}/infer", Access::key, false, &Service::inferKserve},
+  };
+  return table;
+}
+
+Service::Service(const ServiceOptions &options, ModelTable &models, std::shared_ptr<Gatekeeper> gatekeeper,
+                 Metrics &metrics, std::function<HttpServer::Load()> load)
+    : models(models), metrics(metrics), load(std::move(load)), current(std::make_shared<const ServiceOptions>(options)),
+      gate(std::move(gatekeeper)), workers(options.workers, 4096) {}
+
+Service::~Service() = default;
+
+std::shared_ptr<Gatekeeper> Service::gatekeeper() const {
+  std::lock_guard guard(lock);
+  return gate;
+}
+
+std::shared_ptr<const ServiceOptions> Service::options() const {
+  std::lock_guard guard(lock);
+  return current;
+}
+
+void Service::setOptions(const ServiceOptions &other) {
+  const auto next = std::make_shared<const ServiceOptions>(other);
+  std::lock_guard guard(lock);
+  current = next;
+}
+
+void Service::setGatekeeper(std::shared_ptr<Gatekeeper> other) {
+  std::lock_guard guard(lock);
+  gate = std::move(other);
+}
+
+void Service::setConfigurationState(const std::string &text) {
+  std::lock_guard guard(lock);
+  refusal = text;
+}
+
+const Service::Route *Service::findRoute(const HttpRequest &request, std::vector<std::string> &arguments,
+                                         std::vector<std::string_view> &methods) {
+  const std::vector<std::string_view> path = segmentsOf(request.path);
+  const Route *found = nullptr;
+  for (const Route &route : routes()) {
+    const std::vector<std::string_view> pattern = segmentsOf(route.pattern);
+    if (pattern.size() != path.size())
+      continue;
+    std::vector<std::string> taken;
+    bool matches = true;
+    for (size_t i = 0; i < path.size() && matches; ++i) {
+      if (pattern[i] == "{}")
+        taken.emplace_back(path[i]);
+      matches = pattern[i] == "{}" ? !path[i].empty() : pattern[i] == path[i];
+    }
+    if (!matches)
+      continue;
+    methods.push_back(route.method);
+    if (route.method == request.method || (route.method == "GET" && request.method == "HEAD")) {
+      found = &route;
+      arguments = std::move(taken);
+    }
+  }
+  return found;
+}
+
+// A page of somewhere else has the browser ask a server on this machine, by its address or by a name that it made to
+// mean this machine.
+void Service::checkBrowser(const HttpRequest &head) const {
+  const std::string *origin = head.header("origin");
+  const std::shared_ptr<const ServiceOptions> now = options();
+  if (!isLoopback(now->host))
+    return;
+  const auto isAllowed = [&](const std::string &text) {
+    return std::any_of(now->origins.begin(), now->origins.end(),
+                       [&](const std::string &known) { return known == "*" || known == text; });
+  };
+  const std::string *host = head.header("host");
+  const std::string_view name = host ? hostName(*host) : std::string_view();
+  if (host && !isLoopback(name) && name != now->host)
+    throw serviceError(ErrorCode::forbidden, "this server is for its own machine, got the Host '{}'", *host);
+  if (!origin || isAllowed(*origin))
+    return;
+  const size_t slashes = origin->find("://");
+  if (slashes == std::string::npos || !host || origin->substr(slashes + 3) != *host)
+    throw serviceError(ErrorCode::forbidden, "pages of '{}' may not ask this server", *origin);
+}
+
+void Service::addCors(const HttpRequest &request, HttpResponse &response) const {
+  const std::string *origin = request.header("origin");
+  if (!origin)
+    return;
+  const std::shared_ptr<const ServiceOptions> now = options();
+  for (const std::string &known : now->origins)
+    if (known == *origin || known == "*") {
+      response.headers.emplace_back("Access-Control-Allow-Origin", known);
+      response.headers.emplace_back("Vary", "Origin");
+      response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, Retry-After");
+      if (request.method == "OPTIONS") {
+        response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+        response.headers.emplace_back("Access-Control-Allow-Headers",
+                                      "Authorization, Content-Type, x-api-key, x-request-id");
+        response.headers.emplace_back("Access-Control-Max-Age", "600");
+      }
+      return;
+    }
+}
+
+void Service::admit(HttpRequest &head) {
+  head.notes = std::make_shared<RequestNotes>();
+  checkBrowser(head);
+  std::vector<std::string> arguments;
+  std::vector<std::string_view> methods;
+  const Route *route = findRoute(head, arguments, methods);
+  const bool isOptions = head.method == "OPTIONS";
+  const bool isOpen =
+      isOptions ||
+      (route && (route->access == Access::open || (route->access == Access::metrics && options()->metricsOpen)));
+  if (!isOpen) {
+    const std::shared_ptr<Gatekeeper> keeper = gatekeeper();
+    head.notes->caller = keeper->identify(head);
+    if (route && route->access == Access::admin && !head.notes->caller.isAdmin)
+      throw ServiceError(ErrorCode::forbidden,
+                         keeper->hasKeys() ? "this takes a key of the role 'admin'"
+                                           : "this takes a key of the role 'admin', and the server has no keys");
+    if (route && route->access != Access::metrics)
+      keeper->countRequest(*head.notes);
+  }
+  if (methods.empty())
+    throw serviceError(ErrorCode::not_found, "no path '{}'", head.path);
+  if (isOptions)
+    return;
+  if (!route)
+    throw serviceError(ErrorCode::method_not_allowed, "'{}' takes {}, got {}", head.path, fmt::join(methods, ", "),
+                       head.method);
+  if (route->access != Access::open && route->access != Access::metrics && isDraining)
+    throw ServiceError(ErrorCode::draining, "the server is going down").after(1);
+  const std::string *coding = head.header("content-encoding");
+  if (coding && *coding != "identity")
+    throw serviceError(ErrorCode::unsupported_media_type, "bodies come as they are, got Content-Encoding '{}'",
+                       *coding);
+  const bool hasBody =
+      head.header("transfer-encoding") || (head.header("content-length") && *head.header("content-length") != "0");
+  if (route->method != "POST" || !hasBody)
+    return;
+  const std::string *type = head.header("content-type");
+  const std::string media = type ? mediaType(*type) : "";
+  // Clients of KServe say nothing, or that there are bytes.
+  const bool isInfer = isKservePath(head.path);
+  if (media != "application/json" && !(isInfer && (media.empty() || media == "application/octet-stream")))
+    throw serviceError(ErrorCode::unsupported_media_type, "want Content-Type 'application/json'{}, got '{}'",
+                       isInfer ? " or 'application/octet-stream'" : "", type ? *type : "");
+}
+
+void Service::handle(std::shared_ptr<HttpExchange> exchange) {
+  RouteRequest request{std::move(exchange), {}};
+  std::vector<std::string_view> methods;
+  const Route *route = findRoute(request.http(), request.arguments, methods);
+  if (request.http().method == "OPTIONS") {
+    HttpResponse response{
+        .status = 204, .contentType = "", .headers = {{"Allow", fmt::format("{}, OPTIONS", fmt::join(methods, ", "))}}};
+    addCors(request.http(), response);
+    return request.exchange->reply(std::move(response));
+  }
+  if (route->isQuick)
+    return answer(*route, request);
+  if (!workers.post([this, route, request] { answer(*route, request); }))
+    request.exchange->reply(
+        refuse(request.http(), ServiceError(ErrorCode::queue_full, "too many requests wait to be read").after(1)));
+}
+
+void Service::answer(const Route &route, const RouteRequest &request) {
+  if (request.exchange->isGone())
+    return;
+  try {
+    (this->*route.function)(request);
+  } catch (...) {
+    request.exchange->reply(refuse(request.http(), currentFailure()));
+  }
+}
+
+HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &error) {
+  HttpResponse response{.status = httpStatus(error.code)};
+  if (request.notes)
+    response.headers = request.notes->headers;
+  if (isKservePath(request.path)) {
+    response.body =
+        nlohmann::json{{"error", error.what()}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    response.headers.emplace_back("x-vx-error-code", errorCodeName(error.code));
+  } else {
+    response.body = errorBody(error, request.id);
+  }
+  if (error.retryAfter > 0)
+    response.headers.emplace_back("Retry-After", std::to_string(error.retryAfter));
+  if (error.code == ErrorCode::invalid_api_key)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (error.code == ErrorCode::method_not_allowed) {
+    std::vector<std::string> arguments;
+    std::vector<std::string_view> methods;
+    findRoute(request, arguments, methods);
+    response.headers.emplace_back("Allow", fmt::format("{}, OPTIONS", fmt::join(methods, ", ")));
+  }
+  addCors(request, response);
+  return response;
+}
+
+void Service::finished(const HttpRequest &request, unsigned status, std::chrono::nanoseconds took) {
+  const std::string model = request.notes ? request.notes->modelName() : "";
+  metrics.countRequest(model, status, took);
+  if (log)
+    log(fmt::format("{} {} {} {} {:.3f} ms{}{} {}", request.address, request.method.empty() ? "-" : request.method,
+                    request.path.empty() ? "-" : printableLine(request.path), status,
+                    std::chrono::duration<double, std::milli>(took).count(),
+                    request.notes && !request.notes->caller.name.empty() ? " key " + request.notes->caller.name : "",
+                    model.empty() ? "" : " model " + model, request.id));
+}
+
+void Service::replyJson(const RouteRequest &request, std::string body, unsigned status) const {
+  HttpResponse response{.status = status, .headers = request.notes().headers, .body = std::move(body)};
+  addCors(request.http(), response);
+  request.exchange->reply(std::move(response));
+}
+
+std::shared_ptr<ServedModel> Service::findModel(const RouteRequest &request, std::string_view name) const {
+  if (const std::optional<std::string> known = models.knownName(name))
+    request.notes().setModel(*known);
+  std::shared_ptr<ServedModel> model = models.find(name);
+  if (model->isLost())
+    throw serviceError(ErrorCode::device_lost, "the device of model '{}' is lost", model->settings.name).after(10);
+  return model;
+}
+
+Clock::time_point Service::deadlineOf(const HttpRequest &request) const {
+  const std::string *wanted = request.header("x-request-timeout-ms");
+  uint64_t milliseconds = static_cast<uint64_t>(options()->timeout.count());
+  if (wanted) {
+    uint64_t given = 0;
+    const auto [end, error] = std::from_chars(wanted->data(), wanted->data() + wanted->size(), given);
+    if (error != std::errc() || end != wanted->data() + wanted->size() || given == 0)
+      throw serviceError(ErrorCode::invalid_value, "want a number of milliseconds in x-request-timeout-ms, got '{}'",
+                         *wanted)
+          .about("x-request-timeout-ms");
+    milliseconds = std::min(milliseconds, given);
+  }
+  return Clock::now() + std::chrono::milliseconds(milliseconds);
+}
+
+void Service::submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
+                     const std::shared_ptr<Batcher> &batcher) {
+  job->deadline = deadlineOf(request.http());
+  batcher->submit(job);
+  deadlines.watch(job, batcher);
+  request.exchange->whenGone([weakJob = std::weak_ptr(job), weakBatcher = std::weak_ptr(batcher)] {
+    const auto lost = weakJob.lock();
+    if (!lost)
+      return;
+    if (const auto queue = weakBatcher.lock())
+      queue->forget(lost);
+    lost->claim();
+  });
+}
+
+} // namespace vx::serve

@@ -1,0 +1,166 @@
+#include "serving.h"
+
+#include "failure.h"
+#include "key_gatekeeper.h"
+
+#include <algorithm>
+#include <set>
+
+namespace vx::serve {
+namespace {
+
+HttpLimits httpLimits(const Configuration &configuration) {
+  HttpLimits limits;
+  limits.bodyBytes = configuration.server.requestLimit->bytes;
+  limits.bytesInFlight = configuration.limits.bytesInFlight->bytes;
+  limits.headerTime = std::chrono::seconds(*configuration.server.headerTimeoutS);
+  limits.bodyTime = limits.writeTime = std::chrono::seconds(*configuration.server.bodyTimeoutS);
+  limits.connections = *configuration.limits.connections;
+  limits.connectionsPerAddress = *configuration.limits.connectionsPerAddress;
+  return limits;
+}
+
+ServiceOptions serviceOptions(const Configuration &configuration) {
+  ServiceOptions options;
+  options.host = *configuration.server.host;
+  options.origins = *configuration.server.cors;
+  options.timeout = std::chrono::seconds(*configuration.server.timeoutS);
+  options.metricsOpen = *configuration.server.metricsOpen;
+  options.workers = std::min<size_t>(*configuration.server.threads, std::max(2u, std::thread::hardware_concurrency()));
+  return options;
+}
+
+ModelSettings modelSettings(const RegisteredModel &model, const Configuration &configuration) {
+  static const ModelConfiguration standard;
+  const ModelConfiguration &own = model.configuration ? *model.configuration : standard;
+  const auto either = [](const auto &setting, const auto &other) { return setting.isGiven() ? *setting : *other; };
+  ModelSettings settings;
+  settings.name = model.name;
+  settings.path = model.path;
+  settings.aliases = model.aliases;
+  const DeviceWish wish = either(own.device, configuration.defaultBackend);
+  settings.instance.device = wish.device;
+  settings.instance.threads = wish.threads;
+  settings.instance.deviceOrder = *configuration.order;
+  settings.instance.noFallback = !either(own.fallback, configuration.fallback);
+  settings.limits.queue = *configuration.limits.queue;
+  settings.limits.rows = either(own.batchSize, configuration.limits.batchSize);
+  settings.limits.tokens = either(own.batchTokens, configuration.limits.batchTokens);
+  settings.limits.timeout = std::chrono::milliseconds(either(own.batchTimeoutMs, configuration.limits.batchTimeoutMs));
+  settings.deterministic = *own.deterministic;
+  settings.stateful = *own.stateful;
+  settings.preload = *own.preload;
+  return settings;
+}
+
+} // namespace
+
+Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told toldTo)
+    : configuration(given), told(std::move(toldTo)), registry(ModelRegistry::read(given)),
+      rates(std::make_shared<RateLimiter>(*given.limits.perKey, *given.limits.tokensPerKey)),
+      failures(std::make_shared<FailureThrottle>(*given.limits.authFailures)),
+      table(metrics, std::move(prepare), told.loaded) {
+  std::vector<ConfigurationMessage> messages;
+  known = readKeys(configuration, messages);
+  for (const ConfigurationMessage &message : messages)
+    if (message.kind == ConfigurationMessage::Kind::error)
+      throw Error(Error::Kind::data, message.line());
+  addModels(configuration);
+  server = makeHttpServer(httpLimits(configuration), {*configuration.server.tlsCert, *configuration.server.tlsKey});
+  service = std::make_unique<Service>(serviceOptions(configuration), table, makeGatekeeper(known), metrics,
+                                      [this] { return server->load(); });
+  service->log = told.access;
+}
+
+// Jobs that are over reply to connections: these go last.
+Serving::~Serving() { stop(); }
+
+std::optional<ApiKeys> Serving::readKeys(const Configuration &from, std::vector<ConfigurationMessage> &messages) const {
+  if (from.server.apiKeysFile->empty())
+    return std::nullopt;
+  ApiKeysReading reading = readApiKeys(*from.server.apiKeysFile);
+  messages.insert(messages.end(), reading.messages.begin(), reading.messages.end());
+  return std::move(reading.keys);
+}
+
+std::shared_ptr<Gatekeeper> Serving::makeGatekeeper(std::optional<ApiKeys> keys) const {
+  return std::make_shared<KeyGatekeeper>(std::move(keys), rates, failures);
+}
+
+void Serving::addModels(const Configuration &from) {
+  std::set<std::string> names;
+  for (const RegisteredModel &model : registry.models())
+    if (model.isUsable()) {
+      names.insert(model.name);
+      table.add(modelSettings(model, from));
+    }
+  for (const ModelTable::Entry &entry : table.entries())
+    if (!names.contains(entry.settings.name))
+      table.remove(entry.settings.name);
+}
+
+void Serving::listen() {
+  server->listen(*configuration.server.host, static_cast<uint16_t>(*configuration.server.port));
+  server->start(*service);
+}
+
+void Serving::loadModels() {
+  for (const ModelTable::Entry &entry : table.entries()) {
+    if (!entry.settings.preload || entry.state != ModelTable::State::unloaded)
+      continue;
+    try {
+      table.load(entry.settings.name);
+    } catch (const ServiceError &) {
+      // The entry says why, and has been told.
+    }
+  }
+}
+
+std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
+  std::vector<ConfigurationMessage> messages;
+  std::optional<ApiKeys> keys = readKeys(next, messages);
+  const auto isError = [](const ConfigurationMessage &message) {
+    return message.kind == ConfigurationMessage::Kind::error;
+  };
+  if (std::any_of(messages.begin(), messages.end(), isError))
+    return messages;
+  std::vector<std::string> names;
+  if (keys)
+    for (const ApiKey &key : keys->all())
+      names.push_back(key.name);
+  const Moment now = std::chrono::steady_clock::now();
+  rates->change(*next.limits.perKey, *next.limits.tokensPerKey, names, now);
+  failures->change(*next.limits.authFailures, now);
+  known = keys;
+  service->setGatekeeper(makeGatekeeper(std::move(keys)));
+  // What browsers are told of the host goes by where the server listens, which stays.
+  ServiceOptions options = serviceOptions(next);
+  options.host = *configuration.server.host;
+  service->setOptions(options);
+  HttpLimits limits = httpLimits(next);
+  limits.headerTime = std::chrono::seconds(*configuration.server.headerTimeoutS);
+  limits.bodyTime = limits.writeTime = std::chrono::seconds(*configuration.server.bodyTimeoutS);
+  server->setLimits(limits);
+  registry = ModelRegistry::read(next);
+  addModels(next);
+  configuration.server.drainS = next.server.drainS;
+  service->setConfigurationState("");
+  return messages;
+}
+
+bool Serving::drain(const std::function<bool()> &isHurried) {
+  service->drain();
+  server->drain();
+  const Moment end = std::chrono::steady_clock::now() + std::chrono::seconds(*configuration.server.drainS);
+  while (!server->waitUntilIdle(std::chrono::milliseconds(20)))
+    if (isHurried() || std::chrono::steady_clock::now() > end)
+      return false;
+  return true;
+}
+
+void Serving::stop() {
+  server->stop();
+  table.unloadAll();
+}
+
+} // namespace vx::serve

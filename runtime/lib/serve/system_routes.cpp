@@ -1,0 +1,59 @@
+// How the server is, and what it runs on.
+#include "service.h"
+
+namespace vx::serve {
+
+nlohmann::ordered_json Service::health() const {
+  nlohmann::ordered_json models_ = nlohmann::ordered_json::object();
+  std::string status = "ok";
+  bool isLoading = false, isLost = false, hasModel = false;
+  for (const ModelTable::Entry &entry : models.entries()) {
+    const bool lost = entry.model && entry.model->isLost();
+    isLoading |= entry.state == ModelTable::State::loading;
+    isLost |= lost;
+    hasModel |= entry.state == ModelTable::State::ready;
+    models_[entry.settings.name] = lost ? "device_lost" : stateName(entry.state);
+  }
+  if (isDraining)
+    status = "draining";
+  else if (isLost)
+    status = "device_lost";
+  else if (isLoading)
+    status = "loading";
+  else if (!hasModel)
+    status = "no_model";
+  nlohmann::ordered_json body = {{"status", status}, {"models", models_}};
+  std::lock_guard guard(lock);
+  body["config"] = refusal.empty() ? "ok" : "refused";
+  if (!refusal.empty())
+    body["config_error"] = refusal;
+  return body;
+}
+
+void Service::getHealth(const RouteRequest &request) {
+  const nlohmann::ordered_json body = health();
+  HttpResponse response{.status = body["status"] == "ok" ? 200u : 503u, .body = body.dump()};
+  if (response.status != 200)
+    response.headers.emplace_back("Retry-After", "1");
+  addCors(request.http(), response);
+  request.exchange->reply(std::move(response));
+}
+
+void Service::getHardware(const RouteRequest &request) { replyJson(request, listDevices()); }
+
+void Service::getMetrics(const RouteRequest &request) {
+  const HttpServer::Load now = load();
+  std::vector<Metrics::Gauge> gauges = {
+      {"vx_connections", "Connections that are open.", static_cast<double>(now.connections)},
+      {"vx_requests_in_flight", "Requests that wait for their answer.", static_cast<double>(now.requests)},
+      {"vx_bytes_in_flight", "Bytes of requests and answers that are held.", static_cast<double>(now.bytesInFlight)},
+      {"vx_connections_refused_total", "Connections above the limits.", static_cast<double>(now.refusedConnections)}};
+  for (const ModelTable::Entry &entry : models.entries())
+    if (entry.model)
+      gauges.push_back({"vx_queue_depth", "Requests that wait for a model.",
+                        static_cast<double>(entry.model->waiting()),
+                        Metrics::labels({{"model", entry.settings.name}})});
+  request.exchange->reply({.contentType = "text/plain; version=0.0.4; charset=utf-8", .body = metrics.text(gauges)});
+}
+
+} // namespace vx::serve

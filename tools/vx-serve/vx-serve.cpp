@@ -1,0 +1,276 @@
+// vx-serve: models over HTTP.
+#include "command_line.h"
+#include "compile_child.h"
+#include "configuration_watcher.h"
+#include "serving.h"
+#include "tool_configuration.h"
+
+#include "vx/base/printable.h"
+#include "vx/serve/error.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+using namespace vx::tools;
+namespace serve = vx::serve;
+
+static constexpr const char *Examples = R"(
+TERM and INT end the server when what is going on is done, a second one at once; HUP, or a change of a file of the configuration,
+has it read again.
+
+Examples:
+  Serve:          vx-serve --model minilm.vxm
+                  vx-serve --config config.toml --port 9000
+  Others' reach:  vx-serve --host 0.0.0.0 --api-keys-file keys --tls-cert cert.pem --tls-key key.pem
+  Configuration:  vx-serve --check-config --config config.toml
+                  vx-serve --print-config
+)";
+
+// A line of the log, on stderr as it comes.
+static void logLine(std::string_view level, std::string_view text) {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm parts = {};
+  gmtime_r(&now.tv_sec, &parts);
+  fmt::print(stderr, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z {} {}\n", parts.tm_year + 1900, parts.tm_mon + 1,
+             parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec / 1000000, level,
+             vx::printableLine(text));
+}
+
+// The state of the service, for systemd; nothing where nobody asked for it.
+static void notifySystem(const char *state) {
+  const char *path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const size_t length = path ? std::strlen(path) : 0;
+  if (length < 2 || length >= sizeof(address.sun_path))
+    return;
+  std::memcpy(address.sun_path, path, length);
+  if (path[0] == '@')
+    address.sun_path[0] = 0;
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return;
+  (void)::sendto(fd, state, std::strlen(state), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length));
+  ::close(fd);
+}
+
+// "cpu:0 AMD EPYC   (wanted auto; refused: vulkan: REASON)"
+static std::string deviceText(const serve::ServedModel &model) {
+  const auto report = nlohmann::json::parse(model.deviceReport());
+  std::string text =
+      fmt::format("{} {}", report["taken"]["device"].get<std::string>(), report["taken"].value("name", ""));
+  text += fmt::format("   (wanted {}; refused: ", report["wanted"].get<std::string>());
+  const char *separator = "";
+  for (const auto &refused : report["refused"]) {
+    text +=
+        fmt::format("{}{}: {}", separator, refused["device"].get<std::string>(), refused["reason"].get<std::string>());
+    separator = "; ";
+  }
+  return text + (*separator ? ")" : "none)");
+}
+
+static void tellLoaded(const serve::ModelTable::Entry &entry) {
+  if (entry.model)
+    printOut("loaded   {}   {}\n", entry.settings.name, deviceText(*entry.model));
+  else
+    printOut("failed   {}   {}\n", entry.settings.name, entry.reason);
+  for (const std::string &reason : entry.model ? entry.model->refusals() : std::vector<std::string>())
+    printOut("         not served: {}\n", reason);
+  std::fflush(stdout);
+}
+
+// Each connection is a descriptor, and the system's usual limit is a thousand.
+static void raiseDescriptors() {
+  rlimit files = {};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+namespace {
+
+// From the first signal to the last connection.
+class Server {
+public:
+  Server(const char *name, serve::ConfigurationSources sources, const serve::Configuration &first)
+      : name(name), sources(std::move(sources)), configuration(first) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (int signal : {SIGTERM, SIGINT, SIGHUP})
+      sigaddset(&signals, signal);
+    // Threads that come inherit it.
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    signalDescriptor = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~Server() { ::close(signalDescriptor); }
+
+  int run() {
+    serve::Serving serving(configuration, prepareBy(configuration),
+                           {.access = accessLog(), .loaded = tellLoaded, .warning = {}});
+    serving.listen();
+    tellModels(serving.models());
+    std::thread loading([&] { serving.loadModels(); });
+    tellReady(serving);
+    notifySystem("READY=1");
+    watch(serving);
+    notifySystem("STOPPING=1");
+    logLine("info", "draining");
+    const bool isDone = serving.drain([this] { return takeSignal() != 0; });
+    logLine("info", isDone ? "drained" : "ended before all requests were done");
+    serving.stop();
+    loading.join();
+    return 0;
+  }
+
+private:
+  static serve::ModelTable::Prepare prepareBy(const serve::Configuration &configuration) {
+    const CompileLimits limits = {*configuration.cacheDir, std::chrono::seconds(*configuration.limits.compileTimeoutS),
+                                  configuration.limits.compileMemory->bytes};
+    return [limits](const serve::ModelSettings &settings) {
+      return settings.path.ends_with(".vxm")
+                 ? settings.path
+                 : compileInChild(settings.path, settings.instance.device, settings.instance.noFallback, limits);
+    };
+  }
+  std::function<void(const std::string &)> accessLog() const {
+    const std::string &level = *configuration.server.log;
+    if (level != "info" && level != "debug")
+      return {};
+    return [](const std::string &line) { logLine("info", line); };
+  }
+  void tellModels(const serve::ModelRegistry &registry) const {
+    size_t refused = 0;
+    for (const serve::RegisteredModel &model : registry.models())
+      refused += !model.isUsable();
+    printOut("{}  config {}  models {} ({} found, {} refused)\n", name,
+             configuration.file.empty() ? "none" : configuration.file,
+             registry.folder().empty() ? "-" : registry.folder(), registry.models().size(), refused);
+    for (const serve::RegisteredModel &model : registry.models())
+      if (!model.isUsable())
+        printOut("refused  {}   {}\n", model.name, model.refusal);
+    if (!registry.refusal().empty())
+      printOut("refused  {}   {}\n", registry.folder(), registry.refusal());
+  }
+  void tellReady(const serve::Serving &serving) const {
+    const bool isTls = !configuration.server.tlsCert->empty();
+    const std::string &host = *configuration.server.host;
+    const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
+    printOut(
+        "ready    {}://{}:{}   auth: {}   limit: {}   metrics: /metrics\n", isTls ? "https" : "http", shown,
+        serving.port(), serving.keyCount() ? fmt::format("{} keys", serving.keyCount()) : "none",
+        serving.keyCount() && configuration.limits.perKey->isLimited()
+            ? fmt::format("{} in {} s a key", configuration.limits.perKey->count, configuration.limits.perKey->seconds)
+            : "none");
+    std::fflush(stdout);
+  }
+  // The next signal, or 0.
+  int takeSignal() const {
+    signalfd_siginfo info = {};
+    return ::read(signalDescriptor, &info, sizeof(info)) == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
+  }
+  std::vector<std::string> watchedFiles() const {
+    std::vector<std::string> files;
+    for (const std::string &file : {configuration.file, *configuration.server.apiKeysFile})
+      if (!file.empty())
+        files.push_back(file);
+    return files;
+  }
+  // Until a signal ends the server.
+  void watch(serve::Serving &serving) {
+    std::string error;
+    auto watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
+    if (!error.empty())
+      logLine("warning", error);
+    for (;;) {
+      pollfd entries[] = {{signalDescriptor, POLLIN, 0}, {watcher->descriptor(), POLLIN, 0}};
+      (void)::poll(entries, 2, -1);
+      for (int signal = takeSignal(); signal != 0; signal = takeSignal()) {
+        if (signal != SIGHUP)
+          return;
+        serve::ConfigurationWatcher::requestReload();
+      }
+      if (watcher->shallReload() && reload(serving))
+        watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
+    }
+  }
+  // A configuration that is wrong is refused whole, and the old one stays.
+  bool reload(serve::Serving &serving) {
+    serve::ConfigurationReading reading = serve::readConfiguration(sources);
+    std::vector<serve::ConfigurationMessage> messages = reading.messages;
+    if (reading.configuration) {
+      const std::vector<serve::ConfigurationMessage> more = serving.reload(*reading.configuration);
+      messages.insert(messages.end(), more.begin(), more.end());
+    }
+    const serve::ConfigurationMessage *refusal = nullptr;
+    for (const serve::ConfigurationMessage &message : messages) {
+      const bool isError = message.kind == serve::ConfigurationMessage::Kind::error;
+      logLine(isError ? "error" : "warning", message.line());
+      if (isError && !refusal)
+        refusal = &message;
+    }
+    if (refusal) {
+      serving.tellRefused(refusal->line());
+      logLine("error", "the configuration is refused, the one before stays");
+      return false;
+    }
+    for (const serve::ConfigurationChange &change : serve::compareConfigurations(configuration, *reading.configuration))
+      logLine("info", fmt::format("{}: {} is now {}{}", change.key, change.before, change.after,
+                                  change.isLive ? "" : "; it takes a new start"));
+    configuration = *reading.configuration;
+    logLine("info", "the configuration was read again");
+    serving.loadModels();
+    return true;
+  }
+
+  const char *name;
+  const serve::ConfigurationSources sources;
+  serve::Configuration configuration;
+  int signalDescriptor = -1;
+};
+
+} // namespace
+
+static int run(const char *name, int argc, char **argv) {
+  CLI::App app("Serves embeddings and any module over HTTP.");
+  ConfigurationOptions options;
+  options.addTo(app);
+  bool checks = false, prints = false;
+  app.add_flag("--check-config", checks, "Tell all that is wrong with the configuration, and exit");
+  app.add_flag("--print-config", prints, "Print each value of the configuration with where it came from, and exit");
+  if (!parseCommandLine(app, name, Examples, argc, argv))
+    return 0;
+  const serve::ConfigurationSources sources = options.sources();
+  const std::optional<serve::Configuration> configuration = readOrTell(sources);
+  if (!configuration)
+    return static_cast<int>(ExitCode::Usage);
+  if (prints)
+    printText(serve::printConfiguration(*configuration));
+  if (prints || checks)
+    return 0;
+  raiseDescriptors();
+  try {
+    return Server(name, sources, *configuration).run();
+  } catch (const serve::Error &error) {
+    if (error.kind() == serve::Error::Kind::argument)
+      throw usageError("{}", error.what());
+    if (error.kind() == serve::Error::Kind::data)
+      throw fileError("{}", error.what());
+    throw workError("{}", error.what());
+  }
+}
+
+int main(int argc, char **argv) { return runTool("vx-serve", argc, argv, run); }
