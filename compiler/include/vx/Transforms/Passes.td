@@ -179,6 +179,21 @@ def SinkBroadcastsPass : Pass<"vx-sink-broadcasts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def HoistGathersPass : Pass<"vx-hoist-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Pick rows before computing them";
+  let description = [{
+    Rows that are picked of what elementwise ops make of constants (a table of embeddings that is stored in small integers with scales) are picked of the
+    constants, so that a call does not compute the whole table:
+
+        %1 = vx.cast %table : tensor<100x4xi8> -> tensor<100x4xf32>       ->   %1 = vx.gather %table, %rows axis = 0
+        %2 = vx.gather %1, %rows axis = 0                                      %2 = vx.cast %1
+
+    Leaves alone a table that something else reads too, more than eight ops, and rows that are picked by tuples. Needs: `vx-fold-constants` before, which
+    computes small tables once. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def RecognizeNormsPass : Pass<"vx-recognize-norms", "::mlir::func::FuncOp"> {
   let summary = "Find normalisations that were exported in parts";
   let description = [{
