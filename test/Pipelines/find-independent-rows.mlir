@@ -466,6 +466,19 @@ func.func @mixing(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %count: tensor<i64>) -> 
   return %0#1 : tensor<?x4xf32, #vx.enc<[n, 4]>>
 }
 
+// What the second round gives on only the third one has.
+// CHECK-LABEL: func.func @third_round(
+// CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: needs more than its own row along dimension 0 of [n,4]"], symbol = "n"}
+func.func @third_round(%x: tensor<?x4xf32, #vx.enc<[n, 4]>>, %count: tensor<i64>) -> tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  %0:2 = vx.loop "i" trip_count(%count) inits(%x, %x : tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xf32, #vx.enc<[n, 4]>>) -> tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xf32, #vx.enc<[n, 4]>> {
+  ^bb0(%a: tensor<?x4xf32, #vx.enc<[n, 4]>>, %b: tensor<?x4xf32, #vx.enc<[n, 4]>>):
+    %go = vx.constant dense<true> : tensor<i1>
+    %1 = vx.softmax %b axis = 0 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+    vx.yield %go, %b, %1 : tensor<i1>, tensor<?x4xf32, #vx.enc<[n, 4]>>, tensor<?x4xf32, #vx.enc<[n, 4]>>
+  }
+  return %0#0 : tensor<?x4xf32, #vx.enc<[n, 4]>>
+}
+
 // A branch that one row decides for all.
 // CHECK-LABEL: func.func @branch(
 // CHECK-SAME: vx.batch = {inputs = array<i64: 0>, outputs = ["{{.*}}: depends on the rows which of its branches is taken"], symbol = "n"}

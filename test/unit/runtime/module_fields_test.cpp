@@ -472,6 +472,55 @@ TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
   vx_module_release(module);
 }
 
+TEST(ModuleFields, batchIsShown) {
+  ModuleBuilder builder;
+  builder.addCpuTarget();
+  format::FunctionT &function = *builder.module.functions[0];
+  auto shown = [&](const std::function<void(const vx_batch_info *)> &look) {
+    const std::string path = builder.write("batch.vxm");
+    vx_module *module = nullptr;
+    vx_status status = vx_module_load(path.c_str(), &module);
+    ASSERT_FALSE(status) << vx_status_message(status);
+    look(vx_module_batch(module, 0));
+    EXPECT_EQ(vx_module_batch(module, 1), nullptr);
+    vx_module_release(module);
+  };
+  shown([](const vx_batch_info *batch) { EXPECT_EQ(batch, nullptr); });
+  function.batch = std::make_unique<format::BatchT>();
+  function.batch->inputs = {0};
+  function.symbols[0]->min = 4;
+  function.symbols[0]->max = 64;
+  function.symbols[0]->multiple = 4;
+  function.outputs[0]->rows = 0;
+  shown([](const vx_batch_info *batch) {
+    ASSERT_NE(batch, nullptr);
+    EXPECT_EQ(batch->struct_size, sizeof(*batch));
+    EXPECT_STREQ(batch->symbol, "n");
+    EXPECT_EQ(batch->min_rows, 4);
+    EXPECT_EQ(batch->max_rows, 64);
+    EXPECT_EQ(batch->multiple, 4);
+    EXPECT_EQ(batch->is_joinable, 1);
+    ASSERT_EQ(batch->input_count, 1u);
+    EXPECT_EQ(batch->inputs[0], VX_ROWS_OWN);
+    ASSERT_EQ(batch->output_count, 1u);
+    EXPECT_EQ(batch->outputs[0], VX_ROWS_OWN);
+    EXPECT_EQ(batch->reasons[0], nullptr);
+  });
+  function.outputs[0]->rows = -1;
+  function.outputs[0]->same = true;
+  shown([](const vx_batch_info *batch) {
+    EXPECT_EQ(batch->outputs[0], VX_ROWS_SHARED);
+    EXPECT_EQ(batch->is_joinable, 1);
+  });
+  function.outputs[0]->same = false;
+  function.outputs[0]->reason = "sum_0 (ReduceSum): of all rows";
+  shown([](const vx_batch_info *batch) {
+    EXPECT_EQ(batch->outputs[0], VX_ROWS_UNKNOWN);
+    EXPECT_EQ(batch->is_joinable, 0);
+    EXPECT_STREQ(batch->reasons[0], "sum_0 (ReduceSum): of all rows");
+  });
+}
+
 TEST(ModuleFields, training) {
   auto trained = [](const std::function<void(format::TrainingT &)> &change) {
     return after([&](ModuleBuilder &b) {
