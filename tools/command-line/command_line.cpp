@@ -17,7 +17,7 @@
 
 namespace vx::tools {
 
-static constexpr const char *ExitCodes = R"(
+const char *const ExitCodes = R"(
 Exit codes:
   0  done
   1  failed in the doing (device lost, out of memory, disk full, a fault in the data, results differ)

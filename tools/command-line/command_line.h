@@ -27,6 +27,9 @@ using vx::joinWords;
 using vx::parseByteCount;
 using vx::quoteNames;
 
+// The table of exit codes that ends every tool's --help.
+extern const char *const ExitCodes;
+
 // Runs `body` and turns what it throws into a message on stderr and an exit code. Output that could not be written to
 // stdout is an error too.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));

@@ -16,7 +16,7 @@ namespace vx::tools {
 
 namespace fs = std::filesystem;
 
-static std::string findTool(const std::string &tool) {
+std::string findTool(const std::string &tool) {
   if (tool.find('/') != std::string::npos)
     return tool;
   std::error_code error;

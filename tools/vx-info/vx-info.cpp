@@ -2,6 +2,7 @@
 #include "command_line.h"
 #include "file_checks.h"
 #include "load_module.h"
+#include "print_devices.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -14,6 +15,7 @@ static constexpr const char *Examples = R"(
 Examples:
   Show:     vx-info model.vxm
             vx-info model.vxm --json
+            vx-info --hardware
   Check:    vx-info model.vxm --verify
 )";
 
@@ -229,12 +231,21 @@ static int run(const char *name, int argc, char **argv) {
   std::string path;
   bool json = false;
   bool verify = false;
+  bool hardware = false;
   CLI::App app("Shows what a module file holds: signature, dimensions, variables, kernels, sections.");
   app.add_option("module", path, "The module file (.vxm)");
   app.add_flag("--json", json, "As one JSON document")->group("Show");
+  app.add_flag("--hardware", hardware, "Print every device of this machine, or why there is none, in place of a module")
+      ->group("Show");
   app.add_flag("--verify", verify, "Read every section and compare its hash")->group("Check");
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
+  if (hardware && (verify || !path.empty()))
+    throw usageError("--hardware goes without a module, got {}", verify ? "--verify" : "'" + path + "'");
+  if (hardware) {
+    printDevices(json);
+    return 0;
+  }
   if (path.empty())
     throw usageError("want a module file; see --help");
 

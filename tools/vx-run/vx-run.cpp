@@ -8,6 +8,7 @@
 #include "load_module.h"
 #include "npy.h"
 #include "output_file.h"
+#include "print_devices.h"
 #include "reference_comparison.h"
 #include "sibling_tool.h"
 #include "temporary_folder.h"
@@ -203,30 +204,6 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   if (!options.model.empty() && isModel(options.module))
     throw usageError("--model goes with a module, got '{}'", options.module);
   return true;
-}
-
-static void listDevices(bool asJson) {
-  const std::string document = vx::listDevices();
-  if (asJson) {
-    printText(std::string(document) + "\n");
-    return;
-  }
-  const Json list = Json::parse(document);
-  for (const Json &backend : list["backends"]) {
-    if (!backend.value("available", false)) {
-      printOut("{}: {}\n", backend.value("name", ""), backend.value("reason", ""));
-      continue;
-    }
-    for (const Json &device : backend["devices"]) {
-      printOut("{}: {}", device.value("device", ""), device.value("name", ""));
-      if (const std::string details = device.value("details", ""); !details.empty())
-        printOut(" ({})", details);
-      std::string features;
-      for (const Json &feature : device.value("features", Json::array()))
-        features += (features.empty() ? "" : " ") + feature.get<std::string>();
-      printOut("\n  features: {}\n", features.empty() ? "none" : features);
-    }
-  }
 }
 
 // Finds the outputs before anything runs, so that a wrong name costs nothing.
@@ -434,7 +411,7 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseOptions(name, argc, argv, options))
     return 0;
   if (options.listDevices) {
-    listDevices(options.json);
+    printDevices(options.json);
     return 0;
   }
 
