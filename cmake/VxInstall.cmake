@@ -4,16 +4,21 @@
 #   image                    libvx_image                      libvx-image0
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
-#   tools                    vx-run, vx-info, vx-bench        vx-tools
-#   compiler-tools           vx-compile, vx-train, vx-conformance  vx-compiler
+#   serve, serve-dev         libvx_serve; vx/serve/*.hpp      libvx-serve0, libvx-serve-dev
+#   tools                    vx, vx-run, vx-info, vx-bench    vx-tools
+#   compiler-tools           vx-compile, vx-train, vx-embed, vx-conformance  vx-compiler
+#   server                   vx-serve, vx-models, its unit    vx-server
 #
-# An application finds them by `find_package(vx COMPONENTS runtime train compiler)` as vx::runtime, vx::train and vx::compiler, or by
-# pkg-config as vx-runtime, vx-train and vx-compiler. Nothing of the first two depends on LLVM.
+# A tool has a page of the manual and what bash completes behind its name.
+#
+# An application finds them by `find_package(vx COMPONENTS runtime train serve compiler)` as vx::runtime, vx::train, vx::serve and
+# vx::compiler, or by pkg-config as vx-runtime and its like. Only the last one and compiler-tools depend on LLVM.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(vx_source ${CMAKE_SOURCE_DIR})
 file(RELATIVE_PATH VX_PREFIX_FROM_PKGCONFIG /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(vx_pages ${CMAKE_BINARY_DIR}/tools/help-pages/pages)
 set(vx_config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/vx)
 
 # Programs find the libraries beside them, wherever the whole is moved to.
@@ -23,9 +28,17 @@ function(vx_install_library target component)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component}-dev)
 endfunction()
 function(vx_install_tools component)
+  get_property(with_pages GLOBAL PROPERTY VX_TOOLS_WITH_PAGES)
   foreach(tool ${ARGN})
     set_target_properties(${tool} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    if(NOT tool IN_LIST with_pages)
+      message(FATAL_ERROR "'${tool}' is installed and has no page of the manual: tools/help-pages/CMakeLists.txt lists the tools")
+    endif()
+    if(TARGET vx-help-pages)
+      install(FILES ${vx_pages}/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
+      install(FILES ${vx_pages}/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${tool} COMPONENT ${component})
+    endif()
   endforeach()
 endfunction()
 
@@ -65,7 +78,17 @@ install(FILES ${vx_source}/runtime/include/vx/train.hpp DESTINATION ${CMAKE_INST
 install(DIRECTORY ${vx_source}/runtime/include/vx/train DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT train-dev)
 vx_install_description(train SUMMARY "Trains vx modules" REQUIRES runtime)
 
-vx_install_tools(tools vx-run vx-info vx-bench)
+vx_install_library(vx_serve serve)
+install(DIRECTORY ${vx_source}/runtime/include/vx/serve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT serve-dev)
+vx_install_description(serve SUMMARY "Embeds texts by vx modules" REQUIRES runtime)
+
+vx_install_tools(tools vx vx-run vx-info vx-bench)
+vx_install_tools(server vx-serve vx-models)
+install(FILES ${vx_source}/examples/serving/config.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vx-server/examples COMPONENT server)
+# It names the program by its place, which is known when it is installed.
+install(CODE "set(VX_BINARIES \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+configure_file(\"${vx_source}/tools/vx-serve/vx-serve.service.in\" \"${CMAKE_BINARY_DIR}/package/vx-serve.service\" @ONLY)" COMPONENT server)
+install(FILES ${CMAKE_BINARY_DIR}/package/vx-serve.service DESTINATION lib/systemd/system COMPONENT server)
 if(TARGET vx_compiler)
   # LLVM's own packages keep MLIR where the loader does not look.
   vx_install_library(vx_compiler compiler ${LLVM_LIBRARY_DIR})
@@ -74,9 +97,9 @@ if(TARGET vx_compiler)
   install(FILES ${vx_source}/compiler/include/vx/compiler/vxb.h ${vx_source}/compiler/include/vx/compiler/vxc.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
   vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
-  vx_install_tools(compiler-tools vx-compile vx-train vx-conformance)
+  vx_install_tools(compiler-tools vx-compile vx-train vx-embed vx-conformance)
 else()
-  vx_install_tools(tools vx-train)
+  vx_install_tools(tools vx-train vx-embed)
 endif()
 
 set(CPACK_GENERATOR DEB)
@@ -92,7 +115,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev tools)
+set(CPACK_COMPONENTS_ALL runtime runtime-dev train train-dev serve serve-dev tools server)
 if(TARGET vx_image)
   list(APPEND CPACK_COMPONENTS_ALL image)
 endif()
@@ -100,23 +123,27 @@ if(TARGET vx_compiler)
   list(APPEND CPACK_COMPONENTS_ALL compiler compiler-dev compiler-tools)
 endif()
 foreach(entry runtime:libvx-runtime0 runtime-dev:libvx-runtime-dev image:libvx-image0 train:libvx-train0 train-dev:libvx-train-dev
-              compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev tools:vx-tools compiler-tools:vx-compiler)
+              compiler:libvx-compiler0 compiler-dev:libvx-compiler-dev serve:libvx-serve0 serve-dev:libvx-serve-dev tools:vx-tools server:vx-server compiler-tools:vx-compiler)
   string(REPLACE ":" ";" entry ${entry})
   list(GET entry 0 component)
   list(GET entry 1 package)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
-  if(component MATCHES "^(runtime|image|train|compiler)$")
+  if(component MATCHES "^(runtime|image|train|serve|compiler)$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libs)
   elseif(component MATCHES "-dev$")
     set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION libdevel)
   endif()
 endforeach()
-# What the runtime opens when a module wants it.
+# What the runtime opens when a module wants it, and what the server starts for a model that is no module.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvx-image0, libpcre2-8-0")
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "vx-compiler")
 set(CPACK_COMPONENT_RUNTIME-DEV_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN-DEV_DEPENDS train runtime-dev)
+set(CPACK_COMPONENT_SERVE_DEPENDS runtime)
+set(CPACK_COMPONENT_SERVE-DEV_DEPENDS serve runtime-dev)
+set(CPACK_COMPONENT_SERVER_DEPENDS runtime)
 set(CPACK_COMPONENT_COMPILER-DEV_DEPENDS compiler runtime-dev)
 set(CPACK_COMPONENT_TOOLS_DEPENDS runtime)
 set(CPACK_COMPONENT_COMPILER-TOOLS_DEPENDS compiler runtime)

@@ -26,6 +26,7 @@ for name in ("NO_COLOR", "VX_DEVICE_ORDER", "VK_ICD_FILENAMES", "VK_DRIVER_FILES
         config.environment[name] = os.environ[name]
 
 config.substitutions.append(("%vx_src", config.vx_source_dir))
+config.substitutions.append(("%vx_bin", config.vx_bin_dir))
 config.substitutions.append(("%models", os.path.join(config.vx_source_dir, "test", "models")))
 config.substitutions.append(("%python", config.python))
 
@@ -53,8 +54,11 @@ def count_vulkan_devices():
 
 
 # A tool of ours is a feature by its name, for tests that run it only to go further than the tool they are about.
-for tool in ("vx-opt", "vx-compile", "vx-run", "vx-info", "vx-bench", "vx-interpret"):
+for tool in ("vx-opt", "vx-compile", "vx-run", "vx-info", "vx-bench", "vx-interpret", "vx-serve"):
     if os.path.exists(os.path.join(config.vx_bin_dir, tool)):
+        config.available_features.add(tool)
+for tool in ("systemd-analyze",):
+    if shutil.which(tool):
         config.available_features.add(tool)
 # The library of images is built where those are that it links.
 if os.path.exists(os.path.join(config.vx_build_dir, "lib", "libvx_image.so.0")):
