@@ -220,7 +220,7 @@ void Service::inferKserve(const RouteRequest &request) {
     const auto write = [this, request, asked, names, fail, values = std::move(values)] {
       try {
         HttpResponse response = writeKserveAnswer(asked, *names, values);
-        addCors(request.http(), response);
+        addHeaders(request.http(), response);
         request.exchange->reply(std::move(response));
       } catch (...) {
         fail(currentFailure());

@@ -139,7 +139,9 @@ void Service::checkBrowser(const HttpRequest &head) const {
     throw serviceError(ErrorCode::forbidden, "pages of '{}' may not ask this server", *origin);
 }
 
-void Service::addCors(const HttpRequest &request, HttpResponse &response) const {
+void Service::addHeaders(const HttpRequest &request, HttpResponse &response) const {
+  if (request.notes)
+    response.headers.insert(response.headers.end(), request.notes->headers.begin(), request.notes->headers.end());
   const std::string *origin = request.header("origin");
   if (!origin)
     return;
@@ -212,7 +214,7 @@ void Service::handle(std::shared_ptr<HttpExchange> exchange) {
   if (request.http().method == "OPTIONS") {
     HttpResponse response{
         .status = 204, .contentType = "", .headers = {{"Allow", fmt::format("{}, OPTIONS", fmt::join(methods, ", "))}}};
-    addCors(request.http(), response);
+    addHeaders(request.http(), response);
     return request.exchange->reply(std::move(response));
   }
   if (route->isQuick)
@@ -234,8 +236,6 @@ void Service::answer(const Route &route, const RouteRequest &request) {
 
 HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &error) {
   HttpResponse response{.status = httpStatus(error.code)};
-  if (request.notes)
-    response.headers = request.notes->headers;
   if (isKservePath(request.path)) {
     response.body =
         nlohmann::json{{"error", error.what()}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -253,7 +253,7 @@ HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &err
     findRoute(request, arguments, methods);
     response.headers.emplace_back("Allow", fmt::format("{}, OPTIONS", fmt::join(methods, ", ")));
   }
-  addCors(request, response);
+  addHeaders(request, response);
   return response;
 }
 
@@ -269,8 +269,8 @@ void Service::finished(const HttpRequest &request, unsigned status, std::chrono:
 }
 
 void Service::replyJson(const RouteRequest &request, std::string body, unsigned status) const {
-  HttpResponse response{.status = status, .headers = request.notes().headers, .body = std::move(body)};
-  addCors(request.http(), response);
+  HttpResponse response{.status = status, .body = std::move(body)};
+  addHeaders(request.http(), response);
   request.exchange->reply(std::move(response));
 }
 

@@ -65,7 +65,8 @@ private:
   static const Route *findRoute(const HttpRequest &request, std::vector<std::string> &arguments,
                                 std::vector<std::string_view> &methods);
   void checkBrowser(const HttpRequest &head) const;
-  void addCors(const HttpRequest &request, HttpResponse &response) const;
+  // Those of rates, and of web pages.
+  void addHeaders(const HttpRequest &request, HttpResponse &response) const;
   void answer(const Route &route, const RouteRequest &request);
   void replyJson(const RouteRequest &request, std::string body, unsigned status = 200) const;
   std::shared_ptr<Gatekeeper> gatekeeper() const;

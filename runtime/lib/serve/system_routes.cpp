@@ -35,7 +35,7 @@ void Service::getHealth(const RouteRequest &request) {
   HttpResponse response{.status = body["status"] == "ok" ? 200u : 503u, .body = body.dump()};
   if (response.status != 200)
     response.headers.emplace_back("Retry-After", "1");
-  addCors(request.http(), response);
+  addHeaders(request.http(), response);
   request.exchange->reply(std::move(response));
 }
 
