@@ -435,6 +435,7 @@ def transforms():
         for window in (None, normal(length))[:1 + onesided]:
             yield Node(f"short transforms of {length} by {step}", "STFT", {"x": normal(2, 100, 1), "s": scalar(step), "w": window, "n": scalar(length)}, terms=4 * length + 4,
                        constants=("s", "n"), opset=17, onesided=onesided)
+    yield Node("short transforms of a signal without parts", "STFT", {"x": normal(2, 100), "s": scalar(8), "w": normal(16)}, terms=68, constants=("s", "w"), opset=17)
 
 
 def sorts():

@@ -312,10 +312,19 @@ static void importDFT(NodeImporter &n) {
 
 static void importSTFT(NodeImporter &n) {
   bool isOneSided = n.getFlag("onesided", true);
-  Value input = readSignal(n, isOneSided ? std::optional<int64_t>(1) : std::nullopt), window;
+  // PyTorch's exporter leaves the last dimension, of one real part, out.
+  Value input, window;
+  if (n.getTensorType(0).getRank() == 2) {
+    input = n.getTensor(0);
+    Dims all = vx::getDims(typeOf(input));
+    all.push_back(n.dim(1));
+    input = n.reshape(input, all);
+  } else {
+    input = readSignal(n, isOneSided ? std::optional<int64_t>(1) : std::nullopt);
+  }
   Dims dims = vx::getDims(typeOf(input));
   if (dims.size() != 3)
-    throwInvalid("expects a signal of 3 dimensions, got " + describe(input.getType()));
+    throwInvalid("expects a signal of 2 or 3 dimensions, got " + describe(input.getType()));
   DimAttr step = getLength(n, 1), length = dims[1];
   if (n.hasInput(2)) {
     window = n.getTensor(2);

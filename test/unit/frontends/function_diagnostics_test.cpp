@@ -102,8 +102,8 @@ TEST(ImportFourier, Reasons) {
                 "expects 'axis' to be no dimension of the parts of numbers, got -1");
   expectInvalid(one(node("DFT", {"a", "length"}, {"y"}), {f32({4, 2})}, {integers("length", {}, {0})}),
                 "expects a length of at least 1 as input 1, got 0");
-  expectInvalid(one(node("STFT", {"a", "step"}, {"y"}), {f32({4, 1})}, {integers("step", {}, {2})}),
-                "expects a signal of 3 dimensions, got 'f32[4,1]'");
+  expectInvalid(one(node("STFT", {"a", "step"}, {"y"}), {f32({4, 4, 4, 1})}, {integers("step", {}, {2})}),
+                "expects a signal of 2 or 3 dimensions, got 'f32[4,4,4,1]'");
   expectInvalid(one(node("STFT", {"a", "b"}, {"y"}), {f32({1, 4, 1}), i64({2})}),
                 "expects one integer as input 1, got 'i64[2]'");
   expectInvalid(one(node("STFT", {"a", "step", "b"}, {"y"}), {f32({1, 9, 1}), i64({4})}, {integers("step", {}, {2})}),
