@@ -32,7 +32,8 @@ class Bench:
 
     def tool(self, name, *arguments, code=0, input=None):
         done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300,
-                              env=dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache")))
+                              env=dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache"),
+                                       PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]))
         if done.returncode != code:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
@@ -214,6 +215,38 @@ def check_mistakes(bench):
     bench.check("five dimensions", "want 12 dimensions or one of 4, 8, got 5" in said, said)
 
 
+def check_bench(bench):
+    """vx-bench embed beside ONNX Runtime, and the gate: a result that is slower than its baseline allows is exit code 1."""
+    folder = Folder(bench.path("timed"), normalize=True)
+    module, before = bench.path("timed.vxm"), bench.path("before.json")
+    bench.tool("vx-compile", folder.path, "--target=cpu", "-o", module)
+    flags = [f"--model={module}", "--lengths=6,12", "--batch-sizes=1,3", "--threads=1", "--min-time=0.02", "--no-probes", "--compare=onnxruntime", f"--peer-model={folder.model}"]
+    bench.tool("vx-bench", "embed", *flags, f"--json={before}", f"--html={bench.path('page.html')}")
+    report = json.load(open(before))
+    ours = [result for result in report["results"] if result["runner"] == "vx"]
+    bench.check("a result for each size and both", [(r["dims"], r["rows"], r["tokens"], r["function"]) for r in ours] ==
+                [({"batch": b, "tokens": n}, b, b * n, "embed_mean") for n in (6, 12) for b in (1, 3)] and len(report["results"]) == 8, report)
+    bench.check("times, rates and operations", all(r["median_ms"] > 0 and r["p95_ms"] >= r["median_ms"] and r["rows_per_second"] > 0 and r["tokens_per_second"] > r["rows_per_second"]
+                                                   and r["times_peer"] > 0 and r["flops"] > 0 for r in ours), ours)
+    for factor, code in ((1e-3, 0), (1e3, 1)):
+        for result in ours:
+            result["times_peer"] *= factor
+        write_json(before, report)
+        _, said = bench.tool("vx-bench", "embed", *flags, f"--baseline={before}", code=code)
+        bench.check(f"the gate, {factor}", said.count("times the peer, the baseline has") == 4 and ("error" in said) == bool(code), said)
+        for result in ours:
+            result["times_peer"] /= factor
+    for arguments, code, message in (
+            ([], 2, "embed wants --model, a module or a folder; see --help"),
+            ([f"--model={module}", "--lengths=33"], 2, "--lengths: want at most 32, which the model takes, got 33"),
+            ([f"--model={module}", "--lengths=1"], 2, "--lengths: the model's tokenizer makes no text of 1 tokens of common words, but one of 2"),
+            ([f"--model={module}", "--batch-sizes=0"], 2, "--batch-sizes: want numbers from 1 to 1048576 between commas, got '0'"),
+            ([f"--model={module}", "--compare=onnxruntime"], 2, f"--compare: want --peer-model, the ONNX model that '{module}' was made of"),
+            ([f"--model={module}", f"--baseline={folder.path}/config.json"], 3, "config.json: want a file that vx-bench --json has written")):
+        _, said = bench.tool("vx-bench", "embed", *arguments, code=code)
+        bench.check(f"vx-bench embed {' '.join(arguments)}", message in said, said)
+
+
 def check_minilm(bench, trained, cache):
     sys.path[:0] = [str(ROOT / "test/e2e"), str(ROOT / "test/text")]
     import run_trained
@@ -258,6 +291,7 @@ def main():
         else:
             check_models(bench)
             check_mistakes(bench)
+            check_bench(bench)
         print(f"{bench.passed} checks passed, {bench.failed} failed")
         sys.exit(1 if bench.failed else 0)
 

@@ -45,6 +45,10 @@ double rowsPerSecond(const Measurement &result) {
   return result.medianMs > 0 ? static_cast<double>(result.rows.value_or(0)) / result.medianMs * 1e3 : 0;
 }
 
+double tokensPerSecond(const Measurement &result) {
+  return result.medianMs > 0 ? static_cast<double>(result.tokens.value_or(0)) / result.medianMs * 1e3 : 0;
+}
+
 static Json kernelJson(const KernelMeasurement &kernel) {
   return {{"kernel", kernel.name},
           {"key", kernel.key},
@@ -100,6 +104,10 @@ Json BenchReport::json() const {
       entry["first_loss"] = orNull(result.firstLoss);
       entry["times_forward"] = orNull(result.timesForward);
     }
+    if (result.tokens) {
+      entry["tokens"] = *result.tokens;
+      entry["tokens_per_second"] = tokensPerSecond(result);
+    }
     if (result.kernels.empty())
       continue;
     entry["kernels"] = Json::array();
@@ -122,6 +130,8 @@ std::string BenchReport::text() const {
     if (!result.rows)
       continue;
     std::string more;
+    if (result.tokens)
+      more += fmt::format(", {:.0f} tokens/s", tokensPerSecond(result));
     if (result.memoryBytes)
       more += fmt::format(", {:.1f} MB of memory", static_cast<double>(*result.memoryBytes) / 1e6);
     if (result.firstLoss)

@@ -43,6 +43,9 @@ std::string dimsText(const SymbolValues &dims);
 // Of a measurement that has rows.
 double rowsPerSecond(const Measurement &result);
 
+// Of a measurement that has tokens.
+double tokensPerSecond(const Measurement &result);
+
 // "vx on vulkan:0", "onnxruntime on cpu, 2 threads"
 std::string contestantText(const Measurement &result);
 

@@ -61,6 +61,8 @@ struct Measurement {
   std::optional<uint64_t> memoryBytes;
   // Of the batch of a training module's function.
   std::optional<int64_t> rows;
+  // Of the batch of a model of embeddings.
+  std::optional<int64_t> tokens;
   // What the first step has found: the same model and rows have the same loss.
   std::optional<double> firstLoss;
   // A training step's median time over that of the same module's evaluation.

@@ -146,6 +146,12 @@ public:
                           {"statistics", request.training->statistics}};
       facts.rows = request.training->rows;
     }
+    if (request.embedding) {
+      load["embedding"] = {{"tokenizer", request.embedding->tokenizer},  {"texts", request.embedding->texts},
+                           {"pooling", request.embedding->pooling},      {"normalize", request.embedding->normalize},
+                           {"max_tokens", request.embedding->maxTokens}, {"padding", request.embedding->padding}};
+      facts.rows = static_cast<int64_t>(request.embedding->texts.size());
+    }
     script.ask(load, [&](const json &reply) {
       facts.runnerVersion = reply.value("version", "");
       facts.deviceName = reply.value("device", "");
@@ -158,6 +164,8 @@ public:
     facts.device = "cpu";
     facts.threads = request.threads;
     facts.dims = request.dims;
+    if (request.embedding)
+      facts.tokens = *facts.rows * facts.dims.at("tokens");
   }
 
   void run(double seconds, uint32_t minRuns, std::vector<double> &times) override {

@@ -20,6 +20,16 @@ struct PeerTraining {
   std::optional<int64_t> rows;         // of the batch
 };
 
+// Texts that a peer tokenises and makes vectors of, as a module of embeddings does.
+struct PeerEmbedding {
+  std::string tokenizer; // the path of a tokenizer.json or vocab.txt
+  std::vector<std::string> texts;
+  std::string pooling; // "cls", "mean" or "last"
+  bool normalize = false;
+  size_t maxTokens = 0;
+  int32_t padding = 0;
+};
+
 struct PeerRequest {
   std::string name;   // "onnxruntime"
   std::string script; // the path of bench-peer; empty: scripts/bench-peer in a folder above this tool
@@ -29,6 +39,7 @@ struct PeerRequest {
   uint32_t threads = 1;
   SymbolValues dims;
   std::map<std::string, std::string> inputs; // name -> .npy file
+  std::optional<PeerEmbedding> embedding;    // nothing: the inputs are tensors
   std::optional<PeerTraining> training;      // nothing: the model is run as it is
 };
 

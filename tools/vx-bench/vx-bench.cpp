@@ -1,8 +1,7 @@
 // vx-bench: times modules on devices, beside what the machine can do and beside a peer.
-#include "bench_report.h"
 #include "call_inputs.h"
 #include "command_line.h"
-#include "device_probe.h"
+#include "embed_bench.h"
 #include "file_checks.h"
 #include "load_module.h"
 #include "measurement.h"
@@ -10,16 +9,14 @@
 #include "output_file.h"
 #include "peer.h"
 #include "temporary_folder.h"
+#include "turns.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <numeric>
 #include <thread>
-#include <unistd.h>
 
 using namespace vx::tools;
 namespace fs = std::filesystem;
@@ -35,6 +32,7 @@ Examples:
   Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
                 vx-bench trains.vxm --train --peer=pytorch,pytorch-compile --peer-model model.onnx
   Report:       vx-bench model.vxm --json result.json --html result.html
+  Embeddings:   vx-bench embed --help
 )";
 
 namespace {
@@ -47,14 +45,11 @@ struct Options {
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   uint64_t seed = 0;
-  std::optional<double> warmUp;
-  double minTime = 1;
-  uint32_t minRuns = 5;
+  TurnOptions turns;
   bool alias = false;
   bool train = false;
   int64_t batchSize = 0;
   bool perKernel = false;
-  bool noProbes = false;
   std::string peer;
   std::vector<std::string> peerModels;
   std::string peerScript;
@@ -62,24 +57,7 @@ struct Options {
   std::string html;
 };
 
-// Takes its turns with the others of the same module and sizes.
-struct Entry {
-  std::unique_ptr<Contestant> contestant;
-  std::vector<double> times;
-};
-
-// The probe of a device and a number of threads; it takes its turns too.
-struct ProbeEntry {
-  std::string device;
-  uint32_t threads = 0;
-  std::unique_ptr<DeviceProbe> probe;
-  std::vector<double> fmaGflops, readGbs, copyGbs;
-};
-
 } // namespace
-
-// Turns that the contestants take, so that a slow moment of the machine meets all of them.
-static constexpr int Turns = 5;
 
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Times functions of compiled modules.");
@@ -108,18 +86,19 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(1, INT64_MAX))
       ->group("Training");
 
-  app.add_option("--warm-up", options.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
+  app.add_option("--warm-up", options.turns.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
       ->check(numberAbove(0))
       ->group("Measurement");
-  app.add_option("--min-time", options.minTime, "Seconds to measure each for; 1 by default")
+  app.add_option("--min-time", options.turns.minTime, "Seconds to measure each for; 1 by default")
       ->check(numberAbove(0))
       ->group("Measurement");
-  app.add_option("--min-runs", options.minRuns, "Calls to measure at the least; 5 by default")
+  app.add_option("--min-runs", options.turns.minRuns, "Calls to measure at the least; 5 by default")
       ->check(wholeNumber(1, 1000000))
       ->group("Measurement");
   app.add_flag("--per-kernel", options.perKernel, "Time every kernel too, and name the nodes it came from")
       ->group("Measurement");
-  app.add_flag("--no-probes", options.noProbes, "Leave out what the machine can do at best")->group("Measurement");
+  app.add_flag("--no-probes", options.turns.noProbes, "Leave out what the machine can do at best")
+      ->group("Measurement");
 
   app.add_option("--peer", options.peer,
                  "onnxruntime, pytorch, pytorch-compile: time them in turns with the CPU, same inputs and threads")
@@ -157,27 +136,6 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   return true;
 }
 
-static std::vector<uint32_t> threadCounts(const std::string &text) {
-  std::vector<uint32_t> counts;
-  for (const std::string &piece : splitList(text)) {
-    uint32_t count = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), count);
-    if (error != std::errc() || end != piece.data() + piece.size())
-      throw usageError("--threads: want a number of 0 or more, got '{}'", piece);
-    if (std::find(counts.begin(), counts.end(), count) != counts.end())
-      throw usageError("--threads: want each number once, got {} again in '{}'", count, text);
-    counts.push_back(count);
-  }
-  if (counts.empty())
-    throw usageError("--threads: want a number, got '{}'", text);
-  return counts;
-}
-
-static void progress(const std::string &text) {
-  if (::isatty(STDERR_FILENO))
-    fmt::print(stderr, "\r\033[K{}", vx::printableLine(text));
-}
-
 // The functions of a training module that are timed. `dims` gets the rows that are asked for.
 static std::vector<std::string> trainingFunctions(const Options &options, const std::string &path, SymbolValues &dims) {
   const vx::Module module = loadModule(path);
@@ -209,7 +167,7 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
       // Threads are the CPU's: another device is measured once.
       if (count != threads.front() && device != "auto" && !device.starts_with("cpu"))
         continue;
-      progress(fmt::format("loading {} on {}", module, device));
+      showProgress(fmt::format("loading {} on {}", module, device));
       MeasurementRequest request;
       request.path = module;
       request.device = device;
@@ -288,78 +246,8 @@ static void addPeers(std::vector<Entry> &entries, const Options &options, size_t
     for (uint32_t count : threadCounts(options.threads)) {
       request.name = peer;
       request.threads = count ? count : std::max(1u, std::thread::hardware_concurrency());
-      progress(fmt::format("loading {} in {}", request.model, peer));
+      showProgress(fmt::format("loading {} in {}", request.model, peer));
       entries.push_back({makePeerContestant(request), {}});
-    }
-}
-
-// Of the devices that were taken, each once for a number of threads.
-static void addProbes(std::vector<ProbeEntry> &probes, const std::vector<Entry> &entries) {
-  for (const Entry &entry : entries) {
-    const Measurement taken = entry.contestant->describe();
-    auto isSame = [&taken](const ProbeEntry &other) {
-      return other.device == taken.device && other.threads == taken.threads;
-    };
-    if (taken.runner != "vx" || std::any_of(probes.begin(), probes.end(), isSame))
-      continue;
-    progress(fmt::format("probing {}", taken.device));
-    ProbeEntry probe{taken.device, taken.threads, nullptr, {}, {}, {}};
-    probe.probe =
-        taken.device.starts_with("cpu") ? makeCpuProbe(std::max(taken.threads, 1u)) : makeGpuProbe(taken.device);
-    if (probe.probe)
-      probe.probe->run(); // The first round records commands and wakes the processor up.
-    probes.push_back(std::move(probe));
-  }
-}
-
-static void addRound(ProbeEntry &entry) {
-  if (!entry.probe)
-    return;
-  const ProbeRound round = entry.probe->run();
-  auto add = [](std::vector<double> &list, const std::optional<double> &value) {
-    if (value)
-      list.push_back(*value);
-  };
-  add(entry.fmaGflops, round.fmaGflops);
-  add(entry.readGbs, round.readGbs);
-  add(entry.copyGbs, round.copyGbs);
-}
-
-static std::optional<double> median(std::vector<double> values) {
-  if (values.empty())
-    return std::nullopt;
-  std::sort(values.begin(), values.end());
-  return percentile(values, 0.5);
-}
-
-static void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const Options &options,
-                      const std::string &module) {
-  std::vector<double> ignored;
-  // The first runs record commands, touch pages and wake the processor up.
-  for (Entry &entry : entries)
-    entry.contestant->run(options.warmUp.value_or(options.minTime / 10), 2, ignored);
-  if (!options.noProbes)
-    addProbes(probes, entries);
-  const uint32_t runs = (options.minRuns + Turns - 1) / Turns;
-  for (int turn = 0; turn < Turns; ++turn) {
-    for (Entry &entry : entries) {
-      progress(fmt::format("{}: turn {} of {}", module, turn + 1, Turns));
-      entry.contestant->run(options.minTime / Turns, runs, entry.times);
-    }
-    for (ProbeEntry &probe : probes)
-      addRound(probe);
-  }
-}
-
-static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
-  for (size_t i = begin; i < results.size(); ++i)
-    for (size_t j = begin; j < results.size(); ++j) {
-      if (results[i].runner != "vx" || results[j].runner == "vx" || !results[i].device.starts_with("cpu") ||
-          results[i].function != results[j].function || results[i].threads != results[j].threads ||
-          results[i].medianMs <= 0)
-        continue;
-      const double times = results[j].medianMs / results[i].medianMs;
-      results[i].timesPeer = std::min(results[i].timesPeer.value_or(times), times);
     }
 }
 
@@ -373,6 +261,8 @@ static void compareWithForward(std::vector<Measurement> &results, size_t begin) 
 }
 
 static int run(const char *name, int argc, char **argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "embed")
+    return benchEmbeddings(name, argc - 1, argv + 1);
   Options options;
   if (!parseOptions(name, argc, argv, options))
     return 0;
@@ -409,20 +299,14 @@ static int run(const char *name, int argc, char **argv) {
       addOurs(entries, options, options.modules[i], dims);
       if (!options.peer.empty())
         addPeers(entries, options, i, dims, scratch->path);
-      takeTurns(entries, probes, options, options.modules[i]);
+      takeTurns(entries, probes, options.turns, options.modules[i]);
       const size_t begin = report.results.size();
-      for (Entry &entry : entries) {
-        Measurement &result = report.results.emplace_back(entry.contestant->describe());
-        setTimes(result, std::move(entry.times));
-      }
-      compareWithPeers(report.results, begin);
+      addResults(report, entries);
       if (options.train)
         compareWithForward(report.results, begin);
     }
-  for (const ProbeEntry &probe : probes)
-    report.probes.push_back(
-        {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
-  progress("");
+  addProbes(report, probes);
+  showProgress("");
   std::vector<std::string> notes;
   for (const Measurement &result : report.results)
     if (!result.zeroInputs.empty())
@@ -430,12 +314,7 @@ static int run(const char *name, int argc, char **argv) {
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   for (const std::string &note : notes)
     fmt::print(stderr, "vx-bench: note: {}\n", vx::printableLine(note));
-  const std::string json = report.json().dump(2) + "\n";
-  if (!options.json.empty() && !jsonOnly)
-    writeFile(options.json, json);
-  if (!options.html.empty())
-    writeFile(options.html, report.html());
-  printText(jsonOnly ? json : report.text());
+  writeReport(report, options.json, options.html);
   return 0;
 }
 

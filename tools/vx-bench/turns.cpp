@@ -1,0 +1,132 @@
+#include "turns.h"
+
+#include "command_line.h"
+#include "file_checks.h"
+#include "output_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unistd.h>
+
+namespace vx::tools {
+
+// Turns that the contestants take, so that a slow moment of the machine meets all of them.
+static constexpr int Turns = 5;
+
+std::vector<uint32_t> threadCounts(const std::string &text) {
+  std::vector<uint32_t> counts;
+  for (const std::string &piece : splitList(text)) {
+    uint32_t count = 0;
+    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), count);
+    if (error != std::errc() || end != piece.data() + piece.size())
+      throw usageError("--threads: want a number of 0 or more, got '{}'", piece);
+    if (std::find(counts.begin(), counts.end(), count) != counts.end())
+      throw usageError("--threads: want each number once, got {} again in '{}'", count, text);
+    counts.push_back(count);
+  }
+  if (counts.empty())
+    throw usageError("--threads: want a number, got '{}'", text);
+  return counts;
+}
+
+void showProgress(const std::string &text) {
+  if (::isatty(STDERR_FILENO))
+    fmt::print(stderr, "\r\033[K{}", vx::printableLine(text));
+}
+
+// Of the devices that were taken, each once for a number of threads.
+static void startProbes(std::vector<ProbeEntry> &probes, const std::vector<Entry> &entries) {
+  for (const Entry &entry : entries) {
+    const Measurement taken = entry.contestant->describe();
+    auto isSame = [&taken](const ProbeEntry &other) {
+      return other.device == taken.device && other.threads == taken.threads;
+    };
+    if (taken.runner != "vx" || std::any_of(probes.begin(), probes.end(), isSame))
+      continue;
+    showProgress(fmt::format("probing {}", taken.device));
+    ProbeEntry probe{taken.device, taken.threads, nullptr, {}, {}, {}};
+    probe.probe =
+        taken.device.starts_with("cpu") ? makeCpuProbe(std::max(taken.threads, 1u)) : makeGpuProbe(taken.device);
+    if (probe.probe)
+      probe.probe->run(); // The first round records commands and wakes the processor up.
+    probes.push_back(std::move(probe));
+  }
+}
+
+static void addRound(ProbeEntry &entry) {
+  if (!entry.probe)
+    return;
+  const ProbeRound round = entry.probe->run();
+  auto add = [](std::vector<double> &list, const std::optional<double> &value) {
+    if (value)
+      list.push_back(*value);
+  };
+  add(entry.fmaGflops, round.fmaGflops);
+  add(entry.readGbs, round.readGbs);
+  add(entry.copyGbs, round.copyGbs);
+}
+
+static std::optional<double> median(std::vector<double> values) {
+  if (values.empty())
+    return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return percentile(values, 0.5);
+}
+
+void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const TurnOptions &options,
+               const std::string &title) {
+  std::vector<double> ignored;
+  // The first runs record commands, touch pages and wake the processor up.
+  for (Entry &entry : entries)
+    entry.contestant->run(options.warmUp.value_or(options.minTime / 10), 2, ignored);
+  if (!options.noProbes)
+    startProbes(probes, entries);
+  const uint32_t runs = (options.minRuns + Turns - 1) / Turns;
+  for (int turn = 0; turn < Turns; ++turn) {
+    for (Entry &entry : entries) {
+      showProgress(fmt::format("{}: turn {} of {}", title, turn + 1, Turns));
+      entry.contestant->run(options.minTime / Turns, runs, entry.times);
+    }
+    for (ProbeEntry &probe : probes)
+      addRound(probe);
+  }
+}
+
+static void compareWithPeers(std::vector<Measurement> &results, size_t begin) {
+  for (size_t i = begin; i < results.size(); ++i)
+    for (size_t j = begin; j < results.size(); ++j) {
+      if (results[i].runner != "vx" || results[j].runner == "vx" || !results[i].device.starts_with("cpu") ||
+          results[i].function != results[j].function || results[i].threads != results[j].threads ||
+          results[i].medianMs <= 0)
+        continue;
+      const double times = results[j].medianMs / results[i].medianMs;
+      results[i].timesPeer = std::min(results[i].timesPeer.value_or(times), times);
+    }
+}
+
+void addResults(BenchReport &report, std::vector<Entry> &entries) {
+  const size_t begin = report.results.size();
+  for (Entry &entry : entries) {
+    Measurement &result = report.results.emplace_back(entry.contestant->describe());
+    setTimes(result, std::move(entry.times));
+  }
+  compareWithPeers(report.results, begin);
+}
+
+void addProbes(BenchReport &report, const std::vector<ProbeEntry> &probes) {
+  for (const ProbeEntry &probe : probes)
+    report.probes.push_back(
+        {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
+}
+
+void writeReport(const BenchReport &report, const std::string &json, const std::string &html) {
+  const bool jsonOnly = isStandardOutput(json);
+  const std::string document = report.json().dump(2) + "\n";
+  if (!json.empty() && !jsonOnly)
+    writeFile(json, document);
+  if (!html.empty())
+    writeFile(html, report.html());
+  printText(jsonOnly ? document : report.text());
+}
+
+} // namespace vx::tools
