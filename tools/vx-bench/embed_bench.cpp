@@ -1,13 +1,13 @@
 #include "embed_bench.h"
 
 #include "command_line.h"
-#include "compile_folder.h"
 #include "embedding_contestant.h"
 #include "file_checks.h"
 #include "input_file.h"
 #include "load_module.h"
 #include "output_file.h"
 #include "peer.h"
+#include "sibling_tool.h"
 #include "temporary_folder.h"
 #include "turns.h"
 
@@ -27,7 +27,7 @@ using nlohmann::json;
 
 static constexpr const char *EmbedExamples = R"(
 Texts of so many tokens, in batches of so many, are tokenised and run. MODEL is a module that vx-compile has made of a folder with a model of
-embeddings, or such a folder. Dense layers are no part of what the peer does.
+embeddings, or such a folder, which vx-compile beside this tool compiles first. Dense layers are no part of what the peer does.
 
 Examples:
   Sizes:    vx-bench embed --model minilm.vxm --lengths 16,128 --batch-sizes 1,32 --threads 2
@@ -213,10 +213,15 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
   checkFiles(files);
   const json baseline = options.baseline.empty() ? json() : readBaseline(options.baseline);
   std::error_code error;
-  const std::string path =
-      fs::is_directory(options.model, error) ? compileFolder(name, options.model, options.device, true) : options.model;
-  const vx::Module module = loadModule(path, files);
   const TemporaryFolder scratch("vx-bench");
+  std::string path = options.model;
+  if (fs::is_directory(options.model, error)) {
+    path = (scratch.path / "model.vxm").string();
+    const std::string target = options.device.substr(0, options.device.find(':'));
+    showProgress(fmt::format("compiling {}", options.model));
+    runSiblingTool("vx-compile", {options.model, "--target=" + (target == "auto" ? "cpu" : target), "-o", path});
+  }
+  const vx::Module module = loadModule(path, files);
   BenchReport report;
   std::vector<ProbeEntry> probes;
   try {
