@@ -118,6 +118,11 @@ const ConfigurationKey keys[] = {
 
 constexpr std::string_view model = "server.model";
 
+constexpr KeyFacts inherited(KeyFacts facts) {
+  facts.isInherited = true;
+  return facts;
+}
+
 const ModelKey keysOfModels[] = {
     {{model, "name", "What requests call it; that of its file where none is given", Effect::live, ValueForm::name},
      VX_MODEL_SETTING(name)},
@@ -125,19 +130,19 @@ const ModelKey keysOfModels[] = {
       ValueForm::path},
      VX_MODEL_SETTING(path)},
     {{model, "alias", "Other names for it", Effect::live, ValueForm::names}, VX_MODEL_SETTING(alias)},
-    {{model, "device", "Its device; default_backend where none is given"}, VX_MODEL_SETTING(device)},
-    {{model, "fallback", "As [vx] has it where it is not given"}, VX_MODEL_SETTING(fallback)},
-    {{model, "batch_size", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 1,
-      65536},
+    {inherited({model, "device", "Its device; default_backend where none is given"}), VX_MODEL_SETTING(device)},
+    {inherited({model, "fallback", "As [vx] has it where it is not given"}), VX_MODEL_SETTING(fallback)},
+    {inherited({model, "batch_size", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any,
+                1, 65536}),
      VX_MODEL_SETTING(batchSize)},
-    {{model, "batch_tokens", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 1,
-      million},
+    {inherited({model, "batch_tokens", "As [vx.server.limits] has it where it is not given", Effect::live,
+                ValueForm::any, 1, million}),
      VX_MODEL_SETTING(batchTokens)},
-    {{model, "batch_timeout_ms", "As [vx.server.limits] has it where it is not given", Effect::live, ValueForm::any, 0,
-      60000},
+    {inherited({model, "batch_timeout_ms", "As [vx.server.limits] has it where it is not given", Effect::live,
+                ValueForm::any, 0, 60000}),
      VX_MODEL_SETTING(batchTimeoutMs)},
     {{model, "deterministic", "Answers have the same bits whatever they ran with"}, VX_MODEL_SETTING(deterministic)},
-    {{model, "preload", "Load it before the server is ready; else the first request of an admin key does"},
+    {{model, "preload", "Load it when the server starts; else a request of an admin key does"},
      VX_MODEL_SETTING(preload)},
     {{model, "stateful", "Functions that store variables, which all clients then share, and are served all the same",
       Effect::live, ValueForm::names},

@@ -40,6 +40,7 @@ struct KeyFacts {
   uint64_t least = 0, most = 0; // of a number
   std::span<const std::string_view> words = {};
   std::string_view standard = {}; // the default of a path
+  bool isInherited = false;       // of a model: what is not given is as another table has it
 
   // "server.port", "port" for one of [vx].
   std::string path() const;

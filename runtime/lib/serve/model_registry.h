@@ -38,15 +38,13 @@ public:
   const std::string &refusal() const { return folderRefusal; }
   const std::string &folder() const { return folderPath; }
 
-  // By its name or an alias, by the part of its name behind the '/', or by what one of the words in it begins with:
-  // "minilm" is "all-MiniLM-L6-v2" where no other is meant as well. The first of these that fits counts.
+  // See chooseModel.
   ModelChoice find(std::string_view name) const;
 
 private:
   void addFolder(const std::string &path);
   void addConfigured(const ModelConfiguration &model);
   void refuseDuplicates();
-  std::vector<const RegisteredModel *> meant(std::string_view name) const;
 
   std::string folderPath, folderRefusal;
   std::vector<RegisteredModel> all;

@@ -16,23 +16,23 @@ std::string_view stateName(ModelTable::State state) {
 ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report)
     : metrics(metrics), prepare(std::move(prepare)), report(std::move(report)) {}
 
+NameChoice ModelTable::choose(std::string_view name) const {
+  std::vector<ModelNames> names;
+  for (const Entry &entry : models)
+    names.push_back({entry.settings.name, entry.settings.aliases});
+  return chooseModel(names, name);
+}
+
 ModelTable::Entry *ModelTable::findEntry(std::string_view name) {
-  for (Entry &entry : models)
-    if (entry.settings.name == name ||
-        std::find(entry.settings.aliases.begin(), entry.settings.aliases.end(), name) != entry.settings.aliases.end())
-      return &entry;
-  return nullptr;
+  const NameChoice choice = choose(name);
+  return choice.index ? &models[*choice.index] : nullptr;
 }
 
 ModelTable::Entry &ModelTable::wantEntry(std::string_view name) {
-  if (Entry *entry = findEntry(name))
-    return *entry;
-  std::vector<std::string> names;
-  for (const Entry &entry : models) {
-    names.push_back(entry.settings.name);
-    names.insert(names.end(), entry.settings.aliases.begin(), entry.settings.aliases.end());
-  }
-  throw serviceError(ErrorCode::model_not_found, "no model '{}'{}", name, didYouMean(name, names)).about("model");
+  const NameChoice choice = choose(name);
+  if (!choice.index)
+    throw serviceError(ErrorCode::model_not_found, "{}", choice.problem).about("model");
+  return models[*choice.index];
 }
 
 void ModelTable::add(const ModelSettings &settings) {

@@ -2,6 +2,7 @@
 #ifndef VX_SERVE_MODEL_TABLE_H
 #define VX_SERVE_MODEL_TABLE_H
 
+#include "model_names.h"
 #include "served_model.h"
 
 #include <functional>
@@ -45,6 +46,7 @@ public:
   Entry entry(std::string_view name) const;
 
 private:
+  NameChoice choose(std::string_view name) const;
   Entry *findEntry(std::string_view name);
   Entry &wantEntry(std::string_view name);
 

@@ -132,10 +132,8 @@ std::string configurationTable() {
   text += "\n`[[vx.server.model]]`, one for each model\n\n| key | default | what it is | a change holds |\n| --- | --- "
           "| --- | --- |\n";
   for (const ModelKey &key : modelKeys()) {
-    // Those that are inherited have no default of their own.
-    const bool isInherited = std::string_view(key.help).find("where") != std::string_view::npos;
-    text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, isInherited ? "" : standardText(key, model), key.help,
-                        effectText(key.effect));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", key.name, key.isInherited ? "" : standardText(key, model),
+                        key.help, effectText(key.effect));
   }
   return text;
 }

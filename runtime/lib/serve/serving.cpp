@@ -1,5 +1,6 @@
 #include "serving.h"
 
+#include "configuration_values.h"
 #include "failure.h"
 #include "key_gatekeeper.h"
 
@@ -122,6 +123,12 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   const auto isError = [](const ConfigurationMessage &message) {
     return message.kind == ConfigurationMessage::Kind::error;
   };
+  // The server still listens where it did: what the new file says of host and no_auth is not yet.
+  if (messages.empty() && !keys && !*configuration.server.noAuth && !isLoopback(*configuration.server.host))
+    messages.push_back({ConfigurationMessage::Kind::error, next.server.host.origin,
+                        fmt::format("others reach '{}', where the server listens until it is started again, and there "
+                                    "would be no keys",
+                                    *configuration.server.host)});
   if (std::any_of(messages.begin(), messages.end(), isError))
     return messages;
   std::vector<std::string> names;

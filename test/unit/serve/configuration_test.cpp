@@ -324,6 +324,19 @@ TEST_F(ConfigurationTest, example) {
   }
 }
 
+// docs/serving.md has the tables as they are; where it has not, they are in the file that the message names.
+TEST_F(ConfigurationTest, page) {
+  const std::string page = contents(std::string(VX_SOURCE_FOLDER) + "/docs/serving.md"), tables = configurationTable();
+  const std::string begin = "<!-- vx::serve::configurationTable -->\n", end = "\n<!-- end -->";
+  const size_t first = page.find(begin), last = page.find(end, first);
+  ASSERT_NE(first, std::string::npos);
+  ASSERT_NE(last, std::string::npos);
+  const std::string wanted = (std::filesystem::path(testing::TempDir()) / "vx-configuration-table.md").string();
+  if (page.substr(first + begin.size(), last - first - begin.size()) != tables)
+    put(wanted, tables);
+  EXPECT_EQ(page.substr(first + begin.size(), last - first - begin.size()), tables) << "want what " << wanted << " has";
+}
+
 TEST_F(ConfigurationTest, changes) {
   const Configuration before =
       *read("[vx.server]\nport = 1\n[[vx.server.model]]\nname = \"a\"\n[[vx.server.model]]\nname = \"b\"\n")
