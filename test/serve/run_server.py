@@ -85,7 +85,8 @@ def check_codes(bench):
         expect("no key comes before no path", 401, "invalid_api_key", "GET", "/nowhere", headers={})
         expect("no path", 404, "not_found", "GET", "/nowhere", message="no path '/nowhere'")
         expect("an empty segment", 404, "not_found", "GET", "/v2//models")
-        expect("no model", 404, "model_not_found", "POST", "/v2/models/digit/infer", good, message="no model 'digit', did you mean 'digits'")
+        expect("no model", 404, "model_not_found", "POST", "/v2/models/digtis/infer", good, message="no model 'digtis', did you mean 'digits'")
+        expect("a model by what its name begins with", 200, None, "GET", "/v2/models/Dig/ready")
         expect("no version", 404, "model_not_found", "GET", "/v2/models/digits/versions/2", message="model 'digits' has the version '1', got '2'")
         expect("a path for a model", 404, "not_found", "GET", "/api/v1/models/..%2Fdigits")
         answered = expect("another method", 405, "method_not_allowed", "DELETE", "/v1/embeddings", message="'/v1/embeddings' takes POST, got DELETE")
@@ -157,6 +158,14 @@ def check_reload(bench):
         write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\napi_keys_file = "{keys}"\n[[vx.server.model]]\nname = "digits"\nalias = ["numbers"]\n')
         server.wait_for(lambda: server.ask("GET", "/v2/models/numbers/ready", headers={"x-api-key": ADMIN})[0] == 200)
         bench.check("a good one is taken", server.ask("GET", "/api/v1/health")[2]["config"] == "ok")
+    # A server that others reach keeps its keys, also where the new file would have it listen elsewhere from the next start on.
+    write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\nhost = "0.0.0.0"\napi_keys_file = "{keys}"\n')
+    with Server(bench, f"--config={config}", name="reach") as server:
+        server.wait_until_ready()
+        write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\nhost = "127.0.0.1"\n')
+        server.wait_for(lambda: server.ask("GET", "/api/v1/health")[2]["config"] == "refused")
+        health = server.ask("GET", "/api/v1/health")[2]["config_error"]
+        bench.check("no keys where others reach it", "others reach '0.0.0.0'" in health and server.ask("GET", "/api/v1/models")[0] == 401, health)
 
 
 def check_infer(bench, server):

@@ -84,8 +84,7 @@ NameChoice chooseModel(const std::vector<ModelNames> &models, std::string_view n
     names.emplace_back(shortName(model.name));
     names.insert(names.end(), model.aliases.begin(), model.aliases.end());
   }
-  choice.problem =
-      fmt::format("there is no model '{}'{}", printableLine(name.substr(0, longest)), didYouMean(name, names));
+  choice.problem = fmt::format("no model '{}'{}", printableLine(name.substr(0, longest)), didYouMean(name, names));
   return choice;
 }
 

@@ -17,7 +17,7 @@ struct ModelNames {
 struct NameChoice {
   std::optional<size_t> index;   // of the model that is meant; of several with one name the first
   std::vector<std::string> also; // the names of those that are meant as well as each other
-  // "model 'bge' is ambiguous: bge-small-en-v1.5, bge-base-en-v1.5", or "there is no model 'bgee', did you mean 'bge'"
+  // "model 'bge' is ambiguous: bge-small-en-v1.5, bge-base-en-v1.5", or "no model 'bgee', did you mean 'bge'"
   std::string problem;
 
   bool isAmbiguous() const { return !also.empty(); }
