@@ -216,6 +216,10 @@ void setElement(Tensor &tensor, uint64_t index, double value) {
   setElementBits(tensor, index, static_cast<uint64_t>(static_cast<int64_t>(std::llrint(value))));
 }
 
+void copyElement(const Tensor &from, uint64_t index, Tensor &to, uint64_t place) {
+  setElementBits(to, place, elementBits(from, index));
+}
+
 std::string typeText(vx_element_type type, const std::vector<int64_t> &dims) {
   return fmt::format("{}[{}]", vx_element_type_name(type), fmt::join(dims, ","));
 }

@@ -48,6 +48,9 @@ std::string elementText(const Tensor &tensor, uint64_t index);
 // Stores a value, rounded to the nearest that the type has.
 void setElement(Tensor &tensor, uint64_t index, double value);
 
+// Of two tensors of one type that is not that of strings.
+void copyElement(const Tensor &from, uint64_t index, Tensor &to, uint64_t place);
+
 // "f32[2,3]"
 std::string typeText(vx_element_type type, const std::vector<int64_t> &dims);
 

@@ -255,6 +255,30 @@ static std::set<std::string> placesOf(const pb::GraphProto &graph) {
   return names;
 }
 
+std::string CaseData::Symbol::name() const { return fmt::format("{}_{}", input, dimension); }
+
+// Of an input of a mode other than static.
+static std::vector<CaseData::Symbol> symbolsOf(const pb::ValueInfoProto &input, const std::set<std::string> &places) {
+  std::vector<CaseData::Symbol> symbols;
+  if (!input.type().has_tensor_type() || isList(input.type().tensor_type()))
+    return symbols;
+  const pb::TensorShapeProto &shape = input.type().tensor_type().shape();
+  const int kept = places.contains(input.name()) ? 1 : 0;
+  for (int i = 0; i < shape.dim_size() - kept; ++i)
+    if (shape.dim(i).dim_value() != 1)
+      symbols.push_back({input.name(), static_cast<size_t>(i)});
+  return symbols;
+}
+
+std::vector<CaseData::Symbol> CaseData::symbols() const {
+  const std::set<std::string> places = placesOf(graph());
+  std::vector<Symbol> symbols;
+  for (const pb::ValueInfoProto &input : graph().input())
+    for (Symbol &symbol : symbolsOf(input, places))
+      symbols.push_back(std::move(symbol));
+  return symbols;
+}
+
 std::string CaseData::modelFor(Mode mode) const {
   pb::ModelProto changed = model;
   pb::GraphProto &graph = *changed.mutable_graph();
@@ -266,15 +290,13 @@ std::string CaseData::modelFor(Mode mode) const {
     for (pb::ValueInfoProto &output : *graph.mutable_output())
       if (output.type().has_tensor_type())
         output.mutable_type()->mutable_tensor_type()->clear_shape();
-    for (pb::ValueInfoProto &input : *graph.mutable_input()) {
-      if (!input.type().has_tensor_type() || isList(input.type().tensor_type()))
-        continue;
-      pb::TensorShapeProto &shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-      const int kept = places.contains(input.name()) ? 1 : 0;
-      for (int i = 0; i < shape.dim_size() - kept; ++i)
-        if (shape.dim(i).dim_value() != 1)
-          shape.mutable_dim(i)->set_dim_param(fmt::format("{}_{}", input.name(), i));
-    }
+    for (pb::ValueInfoProto &input : *graph.mutable_input())
+      for (const Symbol &symbol : symbolsOf(input, places))
+        input.mutable_type()
+            ->mutable_tensor_type()
+            ->mutable_shape()
+            ->mutable_dim(static_cast<int>(symbol.dimension))
+            ->set_dim_param(symbol.name());
   }
   return changed.SerializeAsString();
 }

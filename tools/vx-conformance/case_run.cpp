@@ -6,7 +6,9 @@
 #include "drawn_values.h"
 #include "expected_outputs.h"
 #include "packed_cases.h"
+#include "second_sizes.h"
 #include "signature.h"
+#include "tool_error.h"
 
 #include <chrono>
 #include <map>
@@ -56,25 +58,87 @@ static Stopped failure(const vx::Error &error) {
 
 using Outputs = std::map<std::string, Value>;
 
-static std::optional<Stopped> runSet(vx::Call &call, const vx_function_info &function, const CaseData::Set &set,
-                                     const ExpectedOutputs &expected, Outputs &outputs) {
-  outputs.clear();
+static Outputs runCall(vx::Call &call, const vx_function_info &function,
+                       const std::function<std::optional<Value>(const vx_argument_info &)> &inputOf) {
   std::vector<vx::Value> given;
   for (size_t i = 0; i < function.input_count; ++i) {
     const vx_argument_info &argument = function.inputs[i];
-    std::optional<Value> value = set.input(argument.name, argument.kind);
+    std::optional<Value> value = inputOf(argument);
     if (!value)
-      return Stopped{Outcome::RunFailure,
-                     fmt::format("the module has an input '{}', the model has none", argument.name)};
+      throw workError("the module has an input '{}', the model has none", argument.name);
     if (value->tensors.empty()) // the file does not say of what there is none
       value->type = argument.element_type;
     given.push_back(toRuntime(*value));
   }
   const std::vector<vx::Value> results = call.run(given);
+  Outputs outputs;
   for (size_t i = 0; i < results.size(); ++i)
     outputs.emplace(function.outputs[i].name, fromRuntime(results[i]));
+  return outputs;
+}
+
+static std::optional<Stopped> runSet(vx::Call &call, const vx_function_info &function, const CaseData::Set &set,
+                                     const ExpectedOutputs &expected, Outputs &outputs) {
+  outputs = runCall(call, function,
+                    [&](const vx_argument_info &argument) { return set.input(argument.name, argument.kind); });
   if (std::optional<std::string> difference = expected.difference(set, outputs))
     return Stopped{Outcome::Wrong, *difference};
+  return std::nullopt;
+}
+
+namespace {
+
+// Of a case, for all of its targets: looked for when the first one has passed at the sizes of the files.
+class SharedSecondSizes {
+public:
+  SharedSecondSizes(const CaseRequest &request, const std::string &model, const CaseData &data,
+                    const ExpectedOutputs &expected)
+      : request(request), model(model), data(data), expected(expected) {}
+
+  const SecondSizes &get() {
+    if (!found)
+      found = find();
+    return *found;
+  }
+
+private:
+  SecondSizes find() const {
+    const CaseData::Set &set = data.sets().front();
+    if (request.mode != Mode::Dynamic || request.isPacked)
+      return {SecondSizesResult::Untried, "", {}, {}};
+    if (expected.areRandom(set))
+      return {SecondSizesResult::Random, "an op draws numbers", {}, {}};
+    std::string problem;
+    const std::unique_ptr<ReferenceModel> reference =
+        importReference(model, request.folder.dataFolder(), problem);
+    if (!reference)
+      return {SecondSizesResult::Unknown, problem, {}, {}};
+    return findSecondSizes(data, set, *reference);
+  }
+
+  const CaseRequest &request;
+  const std::string &model;
+  const CaseData &data;
+  const ExpectedOutputs &expected;
+  std::optional<SecondSizes> found;
+};
+
+} // namespace
+
+static std::optional<Stopped> runSecond(vx::Call &call, const vx_function_info &function, const SecondSizes &second) {
+  if (second.result != SecondSizesResult::Compared)
+    return std::nullopt;
+  const std::string place = fmt::format("at the second sizes {}: ", second.text);
+  try {
+    const Outputs outputs = runCall(call, function, [&](const vx_argument_info &argument) {
+      const auto input = second.inputs.find(argument.name);
+      return input == second.inputs.end() ? std::nullopt : std::optional(input->second);
+    });
+    if (std::optional<std::string> difference = secondDifference(second, outputs))
+      return Stopped{Outcome::Wrong, place + *difference};
+  } catch (const vx::Error &error) {
+    return Stopped{Outcome::RunFailure, place + error.what()};
+  }
   return std::nullopt;
 }
 
@@ -98,17 +162,18 @@ static std::optional<Stopped> runDraws(const std::vector<vx::Instance> &instance
   return std::nullopt;
 }
 
-static std::optional<Stopped> runOn(const std::string &target, const CompiledCase &compiled, Mode mode,
-                                    const CaseData &data, const ExpectedOutputs &expected) try {
+static std::optional<Stopped> runOn(TargetOutcome &outcome, const CompiledCase &compiled, Mode mode,
+                                    const CaseData &data, const ExpectedOutputs &expected,
+                                    SharedSecondSizes &secondSizes) try {
   const vx::Module module = compiled.file.empty() ? vx::Module(compiled.bytes, "model") : vx::Module(compiled.file);
   vx::InstanceOptions options;
-  options.device = target;
+  options.device = outcome.target;
   options.noFallback = true;
   options.threads = 1;
   const vx::Instance instance(module, options);
   // As long as somebody uses a device it stays open, and to open one takes longer than most cases.
   static std::map<std::string, std::unique_ptr<LatestUse>> latest;
-  latest[target] = std::make_unique<LatestUse>(compiled, instance);
+  latest[outcome.target] = std::make_unique<LatestUse>(compiled, instance);
   const vx_function_info &function = findFunction(module, "");
   vx::Call call(instance, function);
   for (const CaseData::Set &set : data.sets()) {
@@ -125,7 +190,10 @@ static std::optional<Stopped> runOn(const std::string &target, const CompiledCas
     if (mode == Mode::Constant) // the constants are those of the first set
       break;
   }
-  return std::nullopt;
+  const SecondSizes &second = secondSizes.get();
+  outcome.second = second.result;
+  outcome.secondText = second.text;
+  return runSecond(call, function, second);
 } catch (const ToolError &error) {
   return Stopped{Outcome::Unreadable, error.what()};
 } catch (const vx::Error &error) {
@@ -136,12 +204,13 @@ static std::optional<Stopped> runOn(const std::string &target, const CompiledCas
 
 // What comes of a case once it is compiled: it is run, or packed.
 static void finish(const CaseRequest &request, const std::vector<std::string> &targets, const CompiledCase &compiled,
-                   double compileSeconds, const CaseData &data,
+                   double compileSeconds, const CaseData &data, const std::string &model,
                    const std::function<void(const TargetOutcome &)> &tell) {
   const ExpectedOutputs expected(data, request.folder.name);
+  SharedSecondSizes secondSizes(request, model, data, expected);
   for (const std::string &target : targets) {
     const Clock::time_point begin = Clock::now();
-    TargetOutcome outcome{target, Outcome::Passed, "", 0};
+    TargetOutcome outcome{target};
     std::optional<Stopped> stopped;
     if (!request.packInto.empty()) {
       packCompiled(request.packInto, request.folder.name, request.mode, target, compiled);
@@ -150,7 +219,7 @@ static void finish(const CaseRequest &request, const std::vector<std::string> &t
     if (compiled.result != CompiledCase::Result::Done)
       stopped = refusal(compiled);
     else if (request.packInto.empty())
-      stopped = runOn(target, compiled, request.mode, data, expected);
+      stopped = runOn(outcome, compiled, request.mode, data, expected, secondSizes);
     if (stopped) {
       outcome.outcome = stopped->outcome;
       outcome.message = std::move(stopped->message);
@@ -163,30 +232,30 @@ static void finish(const CaseRequest &request, const std::vector<std::string> &t
 static void compileAndFinish(const CaseRequest &request, const std::function<void(const TargetOutcome &)> &tell) {
   const CaseData data(request.folder);
   Clock::time_point begin = Clock::now();
+  const std::string model = request.isPacked ? "" : data.modelFor(request.mode);
   if (request.isPacked) {
     for (const std::string &target : request.targets) {
       begin = Clock::now();
       const CompiledCase compiled = unpackCompiled(request.folder, request.mode, target);
-      finish(request, {target}, compiled, secondsSince(begin), data, tell);
+      finish(request, {target}, compiled, secondsSince(begin), data, model, tell);
     }
     return;
   }
-  const std::string model = data.modelFor(request.mode);
   CompiledCase compiled;
   // In a pack each target has a module of its own.
   if (request.packInto.empty() || request.targets.size() == 1) {
     compiled = compileCase(request, model, request.targets, nullptr);
     if (compiled.result == CompiledCase::Result::Done || request.targets.size() == 1)
-      return finish(request, request.targets, compiled, secondsSince(begin), data, tell);
+      return finish(request, request.targets, compiled, secondsSince(begin), data, model, tell);
   }
   // What cannot even be imported has no code for any target; else each target says for itself.
   compiled = compileCase(request, model, request.targets, "import");
   if (compiled.result != CompiledCase::Result::Done)
-    return finish(request, request.targets, compiled, secondsSince(begin), data, tell);
+    return finish(request, request.targets, compiled, secondsSince(begin), data, model, tell);
   for (const std::string &target : request.targets) {
     begin = Clock::now();
     compiled = compileCase(request, model, {target}, nullptr);
-    finish(request, {target}, compiled, secondsSince(begin), data, tell);
+    finish(request, {target}, compiled, secondsSince(begin), data, model, tell);
   }
 }
 

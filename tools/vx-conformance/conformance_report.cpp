@@ -10,17 +10,23 @@ namespace vx::tools {
 using Json = nlohmann::ordered_json;
 
 Json toJson(const CaseResult &result) {
-  return {{"name", result.name},
-          {"op", result.op},
-          {"mode", modeName(result.mode)},
-          {"target", result.outcome.target},
-          {"outcome", outcomeName(result.outcome.outcome)},
-          {"message", result.outcome.message},
-          {"seconds", result.outcome.seconds}};
+  Json json{{"name", result.name},
+            {"op", result.op},
+            {"mode", modeName(result.mode)},
+            {"target", result.outcome.target},
+            {"outcome", outcomeName(result.outcome.outcome)},
+            {"message", result.outcome.message},
+            {"seconds", result.outcome.seconds}};
+  if (result.outcome.second != SecondSizesResult::Untried) {
+    json["second_sizes"] = secondSizesName(result.outcome.second);
+    json["second_message"] = result.outcome.secondText;
+  }
+  return json;
 }
 
 void ConformanceReport::add(CaseResult result) {
   ++counts[static_cast<size_t>(result.outcome.outcome)];
+  ++secondCounts[static_cast<size_t>(result.outcome.second)];
   results.push_back(std::move(result));
 }
 
@@ -71,13 +77,29 @@ std::string ConformanceReport::countsText() const {
   return text + " on " + joinWords(targets, "and");
 }
 
+// Nothing where none were looked for.
+std::string ConformanceReport::secondCountsText() const {
+  static constexpr std::pair<SecondSizesResult, std::string_view> titles[] = {
+      {SecondSizesResult::Refused, "refused by the model"},
+      {SecondSizesResult::NoSymbols, "without a symbol"},
+      {SecondSizesResult::Random, "random"},
+      {SecondSizesResult::Unknown, "not known to the reference evaluator"},
+      {SecondSizesResult::TooLarge, "too large for it"}};
+  if (count(SecondSizesResult::Untried) == results.size())
+    return "";
+  std::string text = fmt::format("second sizes: {} compared", count(SecondSizesResult::Compared));
+  for (const auto &[result, title] : titles)
+    text += fmt::format(", {} {}", count(result), title);
+  return text + "\n";
+}
+
 std::string ConformanceReport::text() const {
   std::string text;
   for (const std::string &refusal : refusals)
     text += vx::printableLine(refusal) + "\n";
   for (const std::string &failure : failures)
     text += "FAILED " + vx::printableLine(failure) + "\n";
-  return text + countsText() + "\n";
+  return text + countsText() + "\n" + secondCountsText();
 }
 
 Json ConformanceReport::json() const {
@@ -85,6 +107,11 @@ Json ConformanceReport::json() const {
   Json &numbers = document["counts"] = Json::object();
   for (size_t i = 0; i < OutcomeCount; ++i)
     numbers[std::string(OutcomeNames[i])] = counts[i];
+  if (count(SecondSizesResult::Untried) < results.size()) {
+    Json &second = document["second_sizes"] = Json::object();
+    for (size_t i = 1; i < secondCounts.size(); ++i)
+      second[std::string(SecondSizesNames[i])] = secondCounts[i];
+  }
   document["failures"] = failures;
   Json &cases = document["cases"] = Json::array();
   for (const CaseResult &result : results)

@@ -38,21 +38,25 @@ public:
   void judge(const ExpectedList *list);
 
   size_t count(Outcome outcome) const { return counts[static_cast<size_t>(outcome)]; }
+  size_t count(SecondSizesResult result) const { return secondCounts[static_cast<size_t>(result)]; }
   const std::vector<CaseResult> &all() const { return results; }
 
   // Done where nothing failed, Failed, or BadInput where nothing but files did.
   ExitCode exitCode() const;
 
-  // A line for each failure, and with no list for each refusal; the counts at the end.
+  // A line for each failure, and with no list for each refusal; the counts at the end, and those of second sizes where
+  // some were looked for.
   std::string text() const;
   nlohmann::ordered_json json() const;
   size_t failureCount() const { return failures.size(); }
 
 private:
   std::string countsText() const;
+  std::string secondCountsText() const;
 
   std::vector<CaseResult> results;
   std::array<size_t, OutcomeCount> counts{};
+  std::array<size_t, std::size(SecondSizesNames)> secondCounts{};
   std::vector<std::string> failures, refusals;
   bool onlyFilesFail = true;
 };

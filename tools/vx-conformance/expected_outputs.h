@@ -21,6 +21,8 @@ public:
   std::optional<std::string> difference(const CaseData::Set &set, const std::map<std::string, Value> &got) const;
 
   bool areDrawn() const { return isDrawn; }
+  // Drawn, or dropped by what is.
+  bool areRandom(const CaseData::Set &set) const { return isDrawn || drops(set); }
 
 private:
   struct Drops {

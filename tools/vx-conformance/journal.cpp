@@ -18,6 +18,11 @@ static CaseResult readResult(const Json &line) {
   result.mode = valueOf<Mode>(ModeNames, line.at("mode").get<std::string>()).value();
   result.outcome = {line.at("target"), valueOf<Outcome>(OutcomeNames, line.at("outcome").get<std::string>()).value(),
                     line.at("message"), line.at("seconds")};
+  if (line.contains("second_sizes")) {
+    result.outcome.second =
+        valueOf<SecondSizesResult>(SecondSizesNames, line.at("second_sizes").get<std::string>()).value();
+    result.outcome.secondText = line.at("second_message");
+  }
   return result;
 }
 

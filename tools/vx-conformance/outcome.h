@@ -37,6 +37,23 @@ inline constexpr std::string_view OutcomeNames[] = {"passed",  "unsupported", "c
 inline constexpr size_t OutcomeCount = std::size(OutcomeNames);
 inline std::string_view outcomeName(Outcome outcome) { return OutcomeNames[static_cast<size_t>(outcome)]; }
 
+// What came of the sizes that a case gets beside those of its files.
+enum class SecondSizesResult {
+  Untried,   // not in this mode, or the case does not pass at its own
+  Compared,  // with the reference evaluator's values
+  Refused,   // the model takes no others
+  NoSymbols, // no size of its inputs may change
+  Random,    // its values are
+  Unknown,   // the reference evaluator does not know an op or a type of it
+  TooLarge,  // for the reference evaluator
+};
+
+inline constexpr std::string_view SecondSizesNames[] = {"untried", "compared", "refused", "no_symbols",
+                                                        "random",  "unknown",  "too_large"};
+inline std::string_view secondSizesName(SecondSizesResult result) {
+  return SecondSizesNames[static_cast<size_t>(result)];
+}
+
 // The value of an enumeration by one of the tables above; nothing for another name.
 template <typename Enum, size_t Count>
 std::optional<Enum> valueOf(const std::string_view (&names)[Count], std::string_view name) {
@@ -50,8 +67,10 @@ std::optional<Enum> valueOf(const std::string_view (&names)[Count], std::string_
 struct TargetOutcome {
   std::string target;
   Outcome outcome = Outcome::Passed;
-  std::string message;
+  std::string message = {};
   double seconds = 0; // of compiling, which targets share, and of the call
+  SecondSizesResult second = SecondSizesResult::Untried;
+  std::string secondText = {}; // which sizes these are, or why there are none
 };
 
 } // namespace vx::tools

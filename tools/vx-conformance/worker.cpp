@@ -36,7 +36,10 @@ static CaseRequest readRequest(const json &request) {
 
 TargetOutcome readAnswer(const json &answer) {
   return {answer.at("target"), valueOf<Outcome>(OutcomeNames, answer.at("outcome").get<std::string>()).value(),
-          answer.at("message"), answer.at("seconds")};
+          answer.at("message"),
+          answer.at("seconds"),
+          valueOf<SecondSizesResult>(SecondSizesNames, answer.at("second_sizes").get<std::string>()).value(),
+          answer.at("second_message")};
 }
 
 // Bytes of a message that are no UTF-8 are replaced: a name in a damaged file may be anything.
@@ -71,7 +74,9 @@ int runWorker() {
       answer({{"target", outcome.target},
               {"outcome", outcomeName(outcome.outcome)},
               {"message", outcome.message},
-              {"seconds", outcome.seconds}});
+              {"seconds", outcome.seconds},
+              {"second_sizes", secondSizesName(outcome.second)},
+              {"second_message", outcome.secondText}});
     });
   }
   std::free(line);

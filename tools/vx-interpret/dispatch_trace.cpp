@@ -1,5 +1,6 @@
 #include "dispatch_trace.h"
 
+#include "host_values.h"
 #include "program_inputs.h"
 #include "tensor_file.h"
 #include "tool_error.h"
@@ -11,7 +12,6 @@
 namespace vx::tools {
 
 using Json = nlohmann::ordered_json;
-using reference::HostSequence;
 using reference::HostTensor;
 using reference::HostValue;
 
@@ -36,17 +36,7 @@ DispatchTrace::DispatchTrace(std::string path, std::optional<uint64_t> number)
       trace{{"version", 1}, {"dispatches", Json::array()}, {"outputs", Json::array()}, {"variables", Json::array()}} {}
 
 std::string DispatchTrace::write(const std::string &name, const HostValue &value) const {
-  Value written;
-  if (const auto *tensor = std::get_if<HostTensor>(&value)) {
-    written.tensors.push_back(toTensor(*tensor));
-  } else {
-    written.kind = VX_SEQUENCE;
-    for (const HostTensor &tensor : std::get<HostSequence>(value))
-      written.tensors.push_back(toTensor(tensor));
-  }
-  if (!written.tensors.empty())
-    written.type = written.tensors.front().type;
-  const std::vector<uint8_t> bytes = formatTensorFile(name, written);
+  const std::vector<uint8_t> bytes = formatTensorFile(name, toValue(value));
   writePart(folder / name, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
   return name;
 }

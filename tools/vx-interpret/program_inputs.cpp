@@ -2,6 +2,7 @@
 
 #include "command_line.h"
 #include "described_tensor.h"
+#include "host_values.h"
 #include "npy.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/abi/module_header.h"
@@ -14,51 +15,6 @@ namespace vx::tools {
 using reference::ElementType;
 using reference::HostTensor;
 using reference::HostValue;
-
-static constexpr std::pair<vx_element_type, ElementType> types[] = {
-    {VX_BOOL, ElementType::Bool},
-    {VX_I2, ElementType::I2},
-    {VX_I4, ElementType::I4},
-    {VX_I8, ElementType::I8},
-    {VX_I16, ElementType::I16},
-    {VX_I32, ElementType::I32},
-    {VX_I64, ElementType::I64},
-    {VX_U2, ElementType::U2},
-    {VX_U4, ElementType::U4},
-    {VX_U8, ElementType::U8},
-    {VX_U16, ElementType::U16},
-    {VX_U32, ElementType::U32},
-    {VX_U64, ElementType::U64},
-    {VX_F16, ElementType::F16},
-    {VX_BF16, ElementType::BF16},
-    {VX_F32, ElementType::F32},
-    {VX_F64, ElementType::F64},
-    {VX_F8E4M3FN, ElementType::F8E4M3FN},
-    {VX_F8E4M3FNUZ, ElementType::F8E4M3FNUZ},
-    {VX_F8E5M2, ElementType::F8E5M2},
-    {VX_F8E5M2FNUZ, ElementType::F8E5M2FNUZ},
-    {VX_F8E8M0, ElementType::F8E8M0FNU},
-    {VX_F4E2M1, ElementType::F4E2M1FN},
-};
-
-static vx_element_type toRuntimeType(ElementType type) {
-  return std::find_if(std::begin(types), std::end(types), [&](auto &pair) { return pair.second == type; })->first;
-}
-
-// Of a tensor's type: none of a tool's tensors holds strings.
-static ElementType toHostType(vx_element_type type) {
-  return std::find_if(std::begin(types), std::end(types), [&](auto &pair) { return pair.first == type; })->second;
-}
-
-Tensor toTensor(const HostTensor &tensor) {
-  return {toRuntimeType(tensor.getElementType()), tensor.getShape().vec(), tensor.getBytes().vec()};
-}
-
-HostTensor toHostTensor(const Tensor &tensor) {
-  HostTensor result(toHostType(tensor.type), tensor.dims);
-  std::copy(tensor.bytes.begin(), tensor.bytes.end(), result.getMutableBytes().begin());
-  return result;
-}
 
 static std::string typeText(mlir::Type type) {
   std::string text;

@@ -2,7 +2,6 @@
 #ifndef VX_TOOLS_PROGRAM_INPUTS_H
 #define VX_TOOLS_PROGRAM_INPUTS_H
 
-#include "tensor.h"
 #include "vx/Reference/Interpreter.h"
 
 #include <map>
@@ -10,9 +9,6 @@
 #include <vector>
 
 namespace vx::tools {
-
-Tensor toTensor(const reference::HostTensor &tensor);
-reference::HostTensor toHostTensor(const Tensor &tensor);
 
 // The names of the arguments or results: the attribute `vx.name`, or the number.
 std::vector<std::string> argumentNames(mlir::func::FuncOp function);

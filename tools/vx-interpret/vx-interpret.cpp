@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "dispatch_trace.h"
 #include "file_checks.h"
+#include "host_values.h"
 #include "input_file.h"
 #include "memory_failure.h"
 #include "npy.h"

@@ -123,20 +123,40 @@ static const EvaluatorTable &getEvaluatorTable() {
 
 bool canEvaluate(OperationName op) { return getEvaluatorTable().find(op) != nullptr; }
 
+static Type elementTypeIn(Type type) {
+  if (auto optional = llvm::dyn_cast<OptionalType>(type))
+    return elementTypeIn(optional.getValueType());
+  if (auto sequence = llvm::dyn_cast<SequenceType>(type))
+    return elementTypeIn(sequence.getElementType());
+  auto tensor = llvm::dyn_cast<TensorType>(type);
+  return tensor ? tensor.getElementType() : Type();
+}
+
+llvm::Error checkEvaluableTypes(Operation *op, TypeRange types) {
+  for (Type type : types) {
+    const Type elementType = elementTypeIn(type);
+    if (!elementType || getElementType(elementType))
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return callError(op, "the reference evaluator computes with numbers and bools, got '" + text + "'");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkEvaluable(Operation *op) {
+  if (!canEvaluate(op->getName()))
+    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
+  if (llvm::Error error = checkEvaluableTypes(op, op->getOperandTypes()))
+    return error;
+  return checkEvaluableTypes(op, op->getResultTypes());
+}
+
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(Operation *op, llvm::ArrayRef<HostValue> operands,
                                                       const SymbolValues &symbols) {
-  OpEvaluator evaluator = getEvaluatorTable().find(op->getName());
-  if (!evaluator)
-    return callError(op, "the reference evaluator does not know '" + op->getName().getStringRef() + "'");
-  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes()))) {
-    auto tensor = llvm::dyn_cast<TensorType>(type);
-    if (tensor && !getElementType(tensor.getElementType())) {
-      std::string text;
-      llvm::raw_string_ostream(text) << type;
-      return callError(op, "the reference evaluator computes with numbers and bools, got '" + text + "'");
-    }
-  }
-  return evaluator(op, operands, symbols);
+  if (llvm::Error error = checkEvaluable(op))
+    return error;
+  return getEvaluatorTable().find(op->getName())(op, operands, symbols);
 }
 
 } // namespace vx::reference

@@ -463,6 +463,25 @@ llvm::Expected<Values> callFunction(func::FuncOp function, llvm::ArrayRef<HostVa
 
 } // namespace
 
+llvm::Error checkEvaluable(func::FuncOp function) {
+  if (llvm::Error error = checkEvaluableTypes(function, function.getArgumentTypes()))
+    return error;
+  std::optional<llvm::Error> failure;
+  function.walk([&](Operation *op) {
+    // What a frame runs by itself, and what ends a block.
+    if (op->hasTrait<mlir::OpTrait::IsTerminator>() ||
+        llvm::isa<BindSymbolOp, CallOp, ConstraintOp, DispatchOp, func::CallOp, func::FuncOp, FusionOp, IfOp, LoopOp,
+                  VariableLoadOp, VariableStoreOp>(op))
+      return WalkResult::advance();
+    llvm::Error error = checkEvaluable(op);
+    if (!error)
+      return WalkResult::advance();
+    failure.emplace(std::move(error));
+    return WalkResult::interrupt();
+  });
+  return failure ? std::move(*failure) : llvm::Error::success();
+}
+
 llvm::Expected<Values> evaluateFunction(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, ProgramState &state,
                                         DispatchObserver observer) {
   CallStack stack{{}, observer};

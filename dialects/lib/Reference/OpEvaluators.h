@@ -14,6 +14,9 @@ using Result = llvm::Expected<HostTensor>;
 /// An error of the call at `op`: "<message> in '<source node>'".
 llvm::Error callError(mlir::Operation *op, const llvm::Twine &message);
 
+/// Fails at `op` for a type of tensors, sequences or optionals of what is neither a number nor a bool.
+llvm::Error checkEvaluableTypes(mlir::Operation *op, mlir::TypeRange types);
+
 /// "[2, 3]"
 std::string describeShape(llvm::ArrayRef<int64_t> shape);
 

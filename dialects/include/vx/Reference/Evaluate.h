@@ -27,6 +27,9 @@ llvm::Expected<llvm::SmallVector<int64_t>> evaluateShape(mlir::RankedTensorType 
 /// Control flow, state and dispatches are for the interpreter (Interpreter.h).
 bool canEvaluate(mlir::OperationName op);
 
+/// Fails, with the name of the source node, at an op that `evaluate` does not know and one with strings.
+llvm::Error checkEvaluable(mlir::Operation *op);
+
 /// The results of one op. Fails, with the name of the source node, where running the op would fail: an index out of
 /// range, or sizes that do not fit together. Thread-safe.
 llvm::Expected<llvm::SmallVector<HostValue>> evaluate(mlir::Operation *op, llvm::ArrayRef<HostValue> operands,

@@ -25,6 +25,10 @@ struct ObservedDispatch {
 };
 using DispatchObserver = llvm::function_ref<void(const ObservedDispatch &)>;
 
+/// Fails, with the name of the source node, at the first op of `function` that the evaluator does not know, and at one
+/// with strings.
+llvm::Error checkEvaluable(mlir::func::FuncOp function);
+
 /// Calls `function` with `inputs`, one for each argument. Binds the symbols to the inputs' sizes and checks them
 /// against their declarations; runs fusions and kernels by their regions. Stores to variables reach `state` when the
 /// call succeeds, and none does when it fails, but for those of iterations that are done of a loop that commits. A
