@@ -25,6 +25,7 @@
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function mask --input m=bool[1,1,5,3]:ones 2>&1 | FileCheck %s --match-full-lines --check-prefix=MASK
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function past 2>&1 | FileCheck %s --match-full-lines --check-prefix=PAST
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function gather 2>&1 | FileCheck %s --match-full-lines --check-prefix=GATHER
+// RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function scatter --input u=f32[3]:ones 2>&1 | FileCheck %s --match-full-lines --check-prefix=SCATTER
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function nonzero 2>&1 | FileCheck %s --match-full-lines --check-prefix=NONZERO
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function insert 2>&1 | FileCheck %s --match-full-lines --check-prefix=INSERT
 // RUN: sh %S/../Tools/Inputs/exits-with 1 vx-interpret %s --function at 2>&1 | FileCheck %s --match-full-lines --check-prefix=AT
@@ -201,6 +202,14 @@ func.func @gather() -> tensor<1xf32> {
   %i = vx.constant dense<-6> : tensor<1xi32>
   %0 = vx.gather %a, %i axis = 0 : tensor<5xf32>, tensor<1xi32>
   return %0 : tensor<1xf32>
+}
+
+// SCATTER: vx-interpret: error: wants updates of shape [4], got [3] in '{{.*}}faults.mlir:[[@LINE+4]]:8'
+func.func @scatter(%u: tensor<?xf32> {vx.name = "u"}) -> tensor<5xf32> {
+  %x = vx.constant dense<1.0> : tensor<5xf32>
+  %i = vx.constant dense<0> : tensor<4x1xi64>
+  %0 = vx.scatter set %x, %i, %u axes = [0] : tensor<5xf32>, tensor<4x1xi64>, tensor<?xf32>
+  return %0 : tensor<5xf32>
 }
 
 // NONZERO: vx-interpret: error: the input has 2 elements that are not zero, the result's type says 3 in '{{.*}}faults.mlir:[[@LINE+3]]:8'

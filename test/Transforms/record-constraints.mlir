@@ -101,3 +101,54 @@ func.func @stated(%a: tensor<?xf32, #vx.enc<[n]>>, %b: tensor<?xf32, #vx.enc<[m]
   %1 = vx.broadcast %b, [0] : tensor<?xf32, #vx.enc<[m]>> -> tensor<5xf32>
   return %0 : tensor<?xf32, #vx.enc<[n]>>
 }
+
+// -----
+
+// No size is divided by 0, be it in a type or as a number.
+// CHECK-LABEL: func.func @divided(
+// CHECK-NEXT:    vx.constraint at_least <n>, <1> "size 'n' to be at least '1'"
+// CHECK-NEXT:    vx.dim_value <mod(m, n)>
+// CHECK-NEXT:    vx.constraint at_least <k>, <1> "size 'k' to be at least '1'"
+// CHECK:         vx.reshape
+// CHECK-NEXT:    vx.dim_value <floordiv(m, max(1, n))>
+// CHECK-NEXT:    return
+vx.symbol "k"
+vx.symbol "m"
+vx.symbol "n"
+func.func @divided(%a: tensor<?xf32, #vx.enc<[m]>>, %b: tensor<?x?xf32, #vx.enc<[n, k]>>)
+    -> (tensor<i64>, tensor<?x?xf32, #vx.enc<[k, floordiv(m, k)]>>, tensor<i64>) {
+  %0 = vx.dim_value <mod(m, n)>
+  %1 = vx.reshape %a : tensor<?xf32, #vx.enc<[m]>> -> tensor<?x?xf32, #vx.enc<[k, floordiv(m, k)]>>
+  %2 = vx.dim_value <floordiv(m, max(n, 1))>
+  return %0, %1, %2 : tensor<i64>, tensor<?x?xf32, #vx.enc<[k, floordiv(m, k)]>>, tensor<i64>
+}
+
+// -----
+
+// That a loop's value keeps its size is stated before the loop, where the memory for it is made, if no symbol of the loop's is in it;
+// what else the body relies on stands in it.
+// CHECK-LABEL: func.func @carried(
+// CHECK:         vx.constraint equal <broadcast(m, n)>, <n> "the state to keep its size"
+// CHECK-NEXT:    vx.loop
+// CHECK:           vx.constraint equal <i + 2>, <n>
+// CHECK-NEXT:      vx.constraint equal <m>, <k>
+vx.symbol data_dependent "i"
+vx.symbol "k"
+vx.symbol "m"
+vx.symbol "n"
+func.func @carried(%trips: tensor<i64>, %a: tensor<?xf32, #vx.enc<[n]>>, %b: tensor<?xf32, #vx.enc<[m]>>, %c: tensor<?xf32, #vx.enc<[k]>>)
+    -> tensor<?xf32, #vx.enc<[n]>> {
+  %0 = vx.loop "i" trip_count(%trips) inits(%a : tensor<?xf32, #vx.enc<[n]>>) -> tensor<?xf32, #vx.enc<[n]>> {
+  ^bb0(%state: tensor<?xf32, #vx.enc<[n]>>):
+    %true = vx.constant dense<true> : tensor<i1>
+    vx.constraint equal <i + 2>, <n> "as many places"
+    %1 = vx.add %b, %c : tensor<?xf32, #vx.enc<[m]>>, tensor<?xf32, #vx.enc<[k]>>
+    %2 = vx.broadcast %1, [0] : tensor<?xf32, #vx.enc<[m]>> -> tensor<?xf32, #vx.enc<[broadcast(m, n)]>>
+    %3 = vx.broadcast %state, [0] : tensor<?xf32, #vx.enc<[n]>> -> tensor<?xf32, #vx.enc<[broadcast(m, n)]>>
+    %4 = vx.mul %2, %3 : tensor<?xf32, #vx.enc<[broadcast(m, n)]>>, tensor<?xf32, #vx.enc<[broadcast(m, n)]>>
+    vx.constraint equal <broadcast(m, n)>, <n> "the state to keep its size"
+    %5 = vx.reshape %4 : tensor<?xf32, #vx.enc<[broadcast(m, n)]>> -> tensor<?xf32, #vx.enc<[n]>>
+    vx.yield %true, %5 : tensor<i1>, tensor<?xf32, #vx.enc<[n]>>
+  }
+  return %0 : tensor<?xf32, #vx.enc<[n]>>
+}

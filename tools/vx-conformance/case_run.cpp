@@ -105,14 +105,13 @@ private:
   SecondSizes find() const {
     const CaseData::Set &set = data.sets().front();
     if (request.mode != Mode::Dynamic || request.isPacked)
-      return {SecondSizesResult::Untried, "", {}, {}};
+      return {SecondSizesResult::Untried};
     if (expected.areRandom(set))
-      return {SecondSizesResult::Random, "an op draws numbers", {}, {}};
+      return {SecondSizesResult::Random, "an op draws numbers"};
     std::string problem;
-    const std::unique_ptr<ReferenceModel> reference =
-        importReference(model, request.folder.dataFolder(), problem);
+    const std::unique_ptr<ReferenceModel> reference = importReference(model, request.folder.dataFolder(), problem);
     if (!reference)
-      return {SecondSizesResult::Unknown, problem, {}, {}};
+      return {SecondSizesResult::Unknown, problem};
     return findSecondSizes(data, set, *reference);
   }
 
@@ -125,19 +124,36 @@ private:
 
 } // namespace
 
-static std::optional<Stopped> runSecond(vx::Call &call, const vx_function_info &function, const SecondSizes &second) {
-  if (second.result != SecondSizesResult::Compared)
-    return std::nullopt;
-  const std::string place = fmt::format("at the second sizes {}: ", second.text);
-  try {
-    const Outputs outputs = runCall(call, function, [&](const vx_argument_info &argument) {
-      const auto input = second.inputs.find(argument.name);
-      return input == second.inputs.end() ? std::nullopt : std::optional(input->second);
-    });
-    if (std::optional<std::string> difference = secondDifference(second, outputs))
-      return Stopped{Outcome::Wrong, place + *difference};
-  } catch (const vx::Error &error) {
-    return Stopped{Outcome::RunFailure, place + error.what()};
+// Each call gives what the reference evaluator gives, and is refused where that refuses the sizes. Checks of the module
+// may refuse more: an op may want a size that is not 0 where the evaluator finds nothing to do.
+static std::optional<Stopped> runSecond(vx::Call &call, const vx_function_info &function, const SecondSizes &second,
+                                        SecondSizesOutcome &outcome) {
+  outcome.result = second.result;
+  outcome.message = second.message;
+  for (const SizedCall &sized : second.calls) {
+    const std::string place = fmt::format("at the second sizes {}: ", sized.sizes);
+    const bool isSecond = &sized == &second.calls.front();
+    try {
+      const Outputs outputs = runCall(call, function, [&](const vx_argument_info &argument) {
+        const auto input = sized.inputs.find(argument.name);
+        return input == sized.inputs.end() ? std::nullopt : std::optional(input->second);
+      });
+      if (!sized.refusal.empty())
+        return Stopped{Outcome::Wrong, fmt::format("{}the call is done, and the reference evaluator refuses it: {}",
+                                                   place, sized.refusal)};
+      if (std::optional<std::string> difference = outputsDifference(sized, outputs))
+        return Stopped{Outcome::Wrong, place + *difference};
+      ++outcome.compared;
+    } catch (const vx::Error &error) {
+      const bool isTaken = sized.refusal.empty(); // by the evaluator
+      if (error.code() != VX_INVALID_ARGUMENT && (isTaken || error.code() != VX_FAULT))
+        return Stopped{Outcome::RunFailure, place + error.what()};
+      ++(isTaken ? outcome.refusedByModule : outcome.refused);
+      if (isTaken && isSecond) {
+        outcome.result = SecondSizesResult::Refused;
+        outcome.message += fmt::format(": {}", error.what());
+      }
+    }
   }
   return std::nullopt;
 }
@@ -190,10 +206,7 @@ static std::optional<Stopped> runOn(TargetOutcome &outcome, const CompiledCase &
     if (mode == Mode::Constant) // the constants are those of the first set
       break;
   }
-  const SecondSizes &second = secondSizes.get();
-  outcome.second = second.result;
-  outcome.secondText = second.text;
-  return runSecond(call, function, second);
+  return runSecond(call, function, secondSizes.get(), outcome.second);
 } catch (const ToolError &error) {
   return Stopped{Outcome::Unreadable, error.what()};
 } catch (const vx::Error &error) {

@@ -1,6 +1,7 @@
 #include "conformance_report.h"
 
 #include "command_line.h"
+#include "outcome_json.h"
 
 #include <algorithm>
 #include <tuple>
@@ -17,16 +18,17 @@ Json toJson(const CaseResult &result) {
             {"outcome", outcomeName(result.outcome.outcome)},
             {"message", result.outcome.message},
             {"seconds", result.outcome.seconds}};
-  if (result.outcome.second != SecondSizesResult::Untried) {
-    json["second_sizes"] = secondSizesName(result.outcome.second);
-    json["second_message"] = result.outcome.secondText;
-  }
+  addSecondSizes(json, result.outcome.second);
   return json;
 }
 
 void ConformanceReport::add(CaseResult result) {
   ++counts[static_cast<size_t>(result.outcome.outcome)];
-  ++secondCounts[static_cast<size_t>(result.outcome.second)];
+  const SecondSizesOutcome &second = result.outcome.second;
+  ++secondCounts[static_cast<size_t>(second.result)];
+  calls.compared += second.compared;
+  calls.refused += second.refused;
+  calls.refusedByModule += second.refusedByModule;
   results.push_back(std::move(result));
 }
 
@@ -90,7 +92,8 @@ std::string ConformanceReport::secondCountsText() const {
   std::string text = fmt::format("second sizes: {} compared", count(SecondSizesResult::Compared));
   for (const auto &[result, title] : titles)
     text += fmt::format(", {} {}", count(result), title);
-  return text + "\n";
+  return text + fmt::format("\ncalls at other sizes: {} compared, {} refused, {} refused by the module alone\n",
+                            calls.compared, calls.refused, calls.refusedByModule);
 }
 
 std::string ConformanceReport::text() const {
@@ -111,6 +114,8 @@ Json ConformanceReport::json() const {
     Json &second = document["second_sizes"] = Json::object();
     for (size_t i = 1; i < secondCounts.size(); ++i)
       second[std::string(SecondSizesNames[i])] = secondCounts[i];
+    document["calls_at_other_sizes"] = {
+        {"compared", calls.compared}, {"refused", calls.refused}, {"refused_by_module", calls.refusedByModule}};
   }
   document["failures"] = failures;
   Json &cases = document["cases"] = Json::array();

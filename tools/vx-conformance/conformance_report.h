@@ -57,6 +57,7 @@ private:
   std::vector<CaseResult> results;
   std::array<size_t, OutcomeCount> counts{};
   std::array<size_t, std::size(SecondSizesNames)> secondCounts{};
+  SecondSizesOutcome calls; // of all results
   std::vector<std::string> failures, refusals;
   bool onlyFilesFail = true;
 };

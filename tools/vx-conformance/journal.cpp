@@ -1,6 +1,7 @@
 #include "journal.h"
 
 #include "input_file.h"
+#include "outcome_json.h"
 #include "tool_error.h"
 
 #include <cerrno>
@@ -17,12 +18,7 @@ static CaseResult readResult(const Json &line) {
   result.op = line.at("op");
   result.mode = valueOf<Mode>(ModeNames, line.at("mode").get<std::string>()).value();
   result.outcome = {line.at("target"), valueOf<Outcome>(OutcomeNames, line.at("outcome").get<std::string>()).value(),
-                    line.at("message"), line.at("seconds")};
-  if (line.contains("second_sizes")) {
-    result.outcome.second =
-        valueOf<SecondSizesResult>(SecondSizesNames, line.at("second_sizes").get<std::string>()).value();
-    result.outcome.secondText = line.at("second_message");
-  }
+                    line.at("message"), line.at("seconds"), readSecondSizes(line)};
   return result;
 }
 

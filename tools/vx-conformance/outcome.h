@@ -2,6 +2,7 @@
 #ifndef VX_TOOLS_OUTCOME_H
 #define VX_TOOLS_OUTCOME_H
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,9 +38,9 @@ inline constexpr std::string_view OutcomeNames[] = {"passed",  "unsupported", "c
 inline constexpr size_t OutcomeCount = std::size(OutcomeNames);
 inline std::string_view outcomeName(Outcome outcome) { return OutcomeNames[static_cast<size_t>(outcome)]; }
 
-// What came of the sizes that a case gets beside those of its files.
+// What came of the second sizes of a case.
 enum class SecondSizesResult {
-  Untried,   // not in this mode, or the case does not pass at its own
+  Untried,   // not in this mode, or the case does not pass at the sizes of its files
   Compared,  // with the reference evaluator's values
   Refused,   // the model takes no others
   NoSymbols, // no size of its inputs may change
@@ -48,11 +49,15 @@ enum class SecondSizesResult {
   TooLarge,  // for the reference evaluator
 };
 
-inline constexpr std::string_view SecondSizesNames[] = {"untried", "compared", "refused", "no_symbols",
+inline constexpr std::string_view SecondSizesNames[] = {"untried", "compared", "refused",  "no_symbols",
                                                         "random",  "unknown",  "too_large"};
-inline std::string_view secondSizesName(SecondSizesResult result) {
-  return SecondSizesNames[static_cast<size_t>(result)];
-}
+
+struct SecondSizesOutcome {
+  SecondSizesResult result = SecondSizesResult::Untried;
+  std::string message = {}; // the sizes, or why there are none
+  // Calls at them and at others: compared, refused by the reference evaluator and the module, and by the module alone.
+  size_t compared = 0, refused = 0, refusedByModule = 0;
+};
 
 // The value of an enumeration by one of the tables above; nothing for another name.
 template <typename Enum, size_t Count>
@@ -69,8 +74,7 @@ struct TargetOutcome {
   Outcome outcome = Outcome::Passed;
   std::string message = {};
   double seconds = 0; // of compiling, which targets share, and of the call
-  SecondSizesResult second = SecondSizesResult::Untried;
-  std::string secondText = {}; // which sizes these are, or why there are none
+  SecondSizesOutcome second = {};
 };
 
 } // namespace vx::tools

@@ -31,9 +31,8 @@ public:
     }
     outputs.clear();
     for (auto [index, value] : llvm::enumerate(*results))
-      outputs.emplace(
-          nameOf(function.getResultAttrOfType<StringAttr>(static_cast<unsigned>(index), "vx.name")),
-          toValue(value));
+      outputs.emplace(nameOf(function.getResultAttrOfType<StringAttr>(static_cast<unsigned>(index), "vx.name")),
+                      toValue(value));
     return true;
   }
 
@@ -67,8 +66,7 @@ std::unique_ptr<ReferenceModel> importReference(const std::string &model, const 
   });
   ImportReport report;
   report.file = "model.onnx";
-  OwningOpRef<ModuleOp> module =
-      importOnnx(context, llvm::MemoryBufferRef(model, report.file), dataFolder, {}, report);
+  OwningOpRef<ModuleOp> module = importOnnx(context, llvm::MemoryBufferRef(model, report.file), dataFolder, {}, report);
   if (!module) {
     llvm::raw_string_ostream os(problem);
     report.print(os);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace vx::tools {
 
@@ -39,28 +40,26 @@ Tensor resized(const Tensor &tensor, const std::vector<int64_t> &dims) {
 
 namespace {
 
-// Sizes of the case, and what they become.
-using Sizes = std::map<int64_t, int64_t>;
-
-class Search {
+// The sizes of a case that are symbols, and what the model makes of others in their places.
+class Sizes {
 public:
-  Search(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) : reference(reference) {
+  using List = std::vector<int64_t>; // of all symbols
+
+  Sizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) : reference(reference) {
     for (const onnx::ValueInfoProto &input : data.graph().input())
       if (std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input)))
         given.emplace(input.name(), std::move(*value));
-    for (CaseData::Symbol &symbol : data.symbols())
-      if (given.contains(symbol.input)) // not a default of the model
-        symbols.push_back(std::move(symbol));
+    for (CaseData::Symbol &symbol : data.symbols()) {
+      const auto value = given.find(symbol.input);
+      if (value == given.end()) // the model has a default
+        continue;
+      own.push_back(value->second.tensors.front().dims.at(symbol.dimension));
+      symbols.push_back(std::move(symbol));
+    }
   }
 
-  // Without those that are there twice, in the order of their symbols.
-  std::vector<int64_t> sizes() const {
-    std::vector<int64_t> found;
-    for (const CaseData::Symbol &symbol : symbols)
-      if (const int64_t size = sizeOf(symbol); std::find(found.begin(), found.end(), size) == found.end())
-        found.push_back(size);
-    return found;
-  }
+  const List &ofFiles() const { return own; }
+  const std::string &inputOf(size_t symbol) const { return symbols[symbol].input; }
 
   uint64_t elements() const {
     uint64_t count = 0;
@@ -70,74 +69,152 @@ public:
     return count;
   }
 
-  // What comes of these sizes, or why the model does not take them.
-  SecondSizes tryOut(const Sizes &changed) const {
-    SecondSizes tried{SecondSizesResult::Compared, "", given, {}};
-    for (auto &[name, value] : tried.inputs) {
-      std::vector<int64_t> dims = value.tensors.empty() ? std::vector<int64_t>() : value.tensors.front().dims;
-      bool differs = false;
-      for (const CaseData::Symbol &symbol : symbols) {
-        const auto size = symbol.input == name ? changed.find(sizeOf(symbol)) : changed.end();
-        if (size == changed.end())
-          continue;
-        dims[symbol.dimension] = size->second;
-        tried.text += fmt::format("{}{}={}", tried.text.empty() ? "" : ", ", symbol.name(), size->second);
-        differs = true;
-      }
-      if (differs)
-        value.tensors.front() = resized(value.tensors.front(), dims);
+  SizedCall call(const List &sizes) const {
+    SizedCall made{"", given, {}, ""};
+    std::map<std::string, List> dims;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (sizes[i] == own[i])
+        continue;
+      List &ofInput = dims.try_emplace(symbols[i].input, given.at(symbols[i].input).tensors.front().dims).first->second;
+      ofInput[symbols[i].dimension] = sizes[i];
+      made.sizes += fmt::format("{}{}={}", made.sizes.empty() ? "" : ", ", symbols[i].name(), sizes[i]);
     }
-    std::string refusal;
-    if (!reference.call(tried.inputs, tried.outputs, refusal))
-      return {SecondSizesResult::Refused, fmt::format("{}: {}", tried.text, refusal), {}, {}};
-    return tried;
+    for (const auto &[input, ofInput] : dims) {
+      Tensor &tensor = made.inputs.at(input).tensors.front();
+      tensor = resized(tensor, ofInput);
+    }
+    (void)reference.call(made.inputs, made.outputs, made.refusal);
+    return made;
   }
 
 private:
-  int64_t sizeOf(const CaseData::Symbol &symbol) const {
-    return given.at(symbol.input).tensors.front().dims.at(symbol.dimension);
-  }
-
   ReferenceModel &reference;
   ReferenceModel::Values given;
   std::vector<CaseData::Symbol> symbols;
+  List own;
+};
+
+using Group = std::vector<size_t>; // numbers of symbols
+
+// Enlarges one group of symbols after another.
+class Enlarger {
+public:
+  explicit Enlarger(const Sizes &sizes) : sizes(sizes), taken(sizes.ofFiles()) {}
+
+  bool enlarge(const Group &group) {
+    for (int64_t factor : {1, 2}) {
+      Sizes::List tried = taken;
+      for (size_t symbol : group)
+        tried[symbol] = factor == 1 ? tried[symbol] + 1 : tried[symbol] * factor;
+      SizedCall call = sizes.call(tried);
+      if (!call.refusal.empty())
+        continue;
+      taken = std::move(tried);
+      found = std::move(call);
+      return true;
+    }
+    return false;
+  }
+
+  // The whole group, or what of it the model takes without one of its inputs, or one by one.
+  void enlargePartOf(const Group &group) {
+    if (enlarge(group) || group.size() == 1)
+      return;
+    std::set<std::string> inputs;
+    for (size_t symbol : group)
+      inputs.insert(sizes.inputOf(symbol));
+    for (const std::string &left : inputs) {
+      Group others;
+      for (size_t symbol : group)
+        if (sizes.inputOf(symbol) != left)
+          others.push_back(symbol);
+      if (others.size() > 1 && enlarge(others))
+        return;
+    }
+    for (size_t symbol : group)
+      (void)enlarge({symbol});
+  }
+
+  std::optional<SizedCall> found;
+
+private:
+  const Sizes &sizes;
+  Sizes::List taken;
 };
 
 } // namespace
 
-SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) {
-  const Search search(data, set, reference);
-  const std::vector<int64_t> sizes = search.sizes();
-  if (sizes.empty())
-    return {SecondSizesResult::NoSymbols, "no size of the inputs is a symbol", {}, {}};
-  if (const uint64_t count = search.elements(); count > MostElements)
-    return {SecondSizesResult::TooLarge,
-            fmt::format("the inputs have {} elements, the reference evaluator gets {} at most", count, MostElements),
-            {},
-            {}};
-  Sizes all;
-  for (int64_t size : sizes)
-    all[size] = size + 1;
-  SecondSizes first = search.tryOut(all);
-  if (first.result == SecondSizesResult::Compared)
-    return first;
-  std::optional<SecondSizes> found;
-  for (Sizes taken; int64_t size : sizes)
-    for (int64_t other : {size + 1, 2 * size}) {
-      Sizes tried = taken;
-      tried[size] = other;
-      SecondSizes outcome = search.tryOut(tried);
-      if (outcome.result != SecondSizesResult::Compared)
-        continue;
-      taken = std::move(tried);
-      found = std::move(outcome);
-      break;
-    }
-  return found ? std::move(*found) : std::move(first);
+// Symbols of one size.
+static std::vector<Group> groupsOf(const Sizes::List &sizes) {
+  std::vector<Group> groups;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const Group &other) { return sizes[other.front()] == sizes[i]; });
+    if (group == groups.end())
+      groups.push_back({i});
+    else
+      group->push_back(i);
+  }
+  return groups;
 }
 
-std::optional<std::string> secondDifference(const SecondSizes &second, const std::map<std::string, Value> &got) {
-  for (const auto &[name, value] : second.outputs) {
+// Each group and each symbol alone is 0, 1 and one more.
+static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> groups) {
+  const Sizes::List &own = sizes.ofFiles();
+  std::map<std::string, Group> inputs;
+  for (size_t i = 0; i < own.size(); ++i) {
+    groups.push_back({i});
+    inputs[sizes.inputOf(i)].push_back(i);
+  }
+  for (auto &[name, group] : inputs)
+    groups.push_back(std::move(group));
+  std::set<Sizes::List> seen{own};
+  std::vector<Sizes::List> edges;
+  for (const Group &group : groups)
+    for (int edge = 0; edge < 3; ++edge) {
+      Sizes::List tried = own;
+      for (size_t symbol : group)
+        tried[symbol] = edge < 2 ? edge : own[symbol] + 1;
+      if (seen.insert(tried).second)
+        edges.push_back(std::move(tried));
+    }
+  return edges;
+}
+
+SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) {
+  const Sizes sizes(data, set, reference);
+  const Sizes::List &own = sizes.ofFiles();
+  if (own.empty())
+    return {SecondSizesResult::NoSymbols, "no size of the inputs is a symbol"};
+  if (const uint64_t count = sizes.elements(); count > MostElements)
+    return {SecondSizesResult::TooLarge,
+            fmt::format("the inputs have {} elements, the reference evaluator gets {} at most", count, MostElements)};
+  const std::vector<Group> groups = groupsOf(own);
+  Sizes::List all = own;
+  for (int64_t &size : all)
+    ++size;
+  SizedCall second = sizes.call(all);
+  if (!second.refusal.empty()) {
+    Enlarger enlarger(sizes);
+    for (const Group &group : groups)
+      enlarger.enlargePartOf(group);
+    if (enlarger.found)
+      second = std::move(*enlarger.found);
+  }
+  SecondSizes result;
+  result.message = second.sizes;
+  if (!second.refusal.empty()) {
+    result.result = SecondSizesResult::Refused;
+    result.message += ": " + second.refusal;
+  }
+  result.calls.push_back(std::move(second));
+  for (const Sizes::List &edge : edgesOf(sizes, groups))
+    result.calls.push_back(sizes.call(edge));
+  return result;
+}
+
+std::optional<std::string> outputsDifference(const SizedCall &call, const std::map<std::string, Value> &got) {
+  for (const auto &[name, value] : call.outputs) {
     const auto found = got.find(name);
     if (found == got.end())
       return fmt::format("output '{}' is missing", name);

@@ -1,5 +1,5 @@
-// A second set of sizes for a case whose sizes are symbols: what was compiled for any size is run at others than those
-// of the case's files, and the reference evaluator says what must come out.
+// Other sizes for a case whose sizes are symbols: what was compiled for any size is called at others than those of the
+// case's files, and the reference evaluator says what must come of it.
 #ifndef VX_TOOLS_SECOND_SIZES_H
 #define VX_TOOLS_SECOND_SIZES_H
 
@@ -10,23 +10,31 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vx::tools {
 
-struct SecondSizes {
-  SecondSizesResult result;
-  // The sizes as "x_0=4, x_1=5", or why there are none.
-  std::string text;
+// A call at sizes that the files of the case do not have.
+struct SizedCall {
+  std::string sizes; // "x_0=4, x_1=5"
   ReferenceModel::Values inputs, outputs;
+  std::string refusal; // why the model does not take them; there are no outputs then
 };
 
-// Finds sizes that the model takes, with inputs drawn from those of `set`, and what comes of them. Each size of the
-// case becomes another one, equal ones an equal one: all of them one more, or as many as the model takes, one more or
-// twice as many. Throws a ToolError (exit 3) for a file that cannot be read.
+struct SecondSizes {
+  SecondSizesResult result = SecondSizesResult::Compared;
+  std::string message = {};          // the sizes, or why there are none
+  std::vector<SizedCall> calls = {}; // at the second sizes, where there are such, and at others
+};
+
+// Finds second sizes that the model takes, with inputs drawn from those of `set`, and what comes of them: each size of
+// the case becomes another one, equal ones an equal one, all of them one more, or as many as the model takes, one more
+// or twice as many. Beside them each size, all equal ones, and all of an input are 0, 1, and one more, which the model
+// may take or not. Throws a ToolError (exit 3) for a file that cannot be read.
 SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference);
 
-// What differs first between the outputs of a call at these sizes and the evaluator's; nothing when none does.
-std::optional<std::string> secondDifference(const SecondSizes &second, const std::map<std::string, Value> &got);
+// What differs first between the outputs of a call and the evaluator's; nothing when none does.
+std::optional<std::string> outputsDifference(const SizedCall &call, const std::map<std::string, Value> &got);
 
 // `tensor` with other sizes, of elements of its own: along a dimension that changes they are drawn, the same ones each
 // time, along one that stays they are in their order. Zeros where it has no element.

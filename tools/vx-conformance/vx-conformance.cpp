@@ -235,12 +235,13 @@ static std::vector<Case> describe(const std::vector<CaseFolder> &folders) {
 }
 
 // Target -> why there is no device; nothing for those that have one. `features` gets the processor's.
-static std::map<std::string, std::string>
-missingDevices(const nlohmann::json &list, const std::vector<std::string> &targets, std::set<std::string> &features) {
+static std::map<std::string, std::string> missingDevices(const nlohmann::ordered_json &list,
+                                                         const std::vector<std::string> &targets,
+                                                         std::set<std::string> &features) {
   std::map<std::string, std::string> missing;
   for (const std::string &target : targets) {
     missing[target] = "the runtime has no such backend";
-    for (const nlohmann::json &backend : list.at("backends")) {
+    for (const nlohmann::ordered_json &backend : list.at("backends")) {
       if (backend.at("name") != target)
         continue;
       if (!backend.at("available").get<bool>())
@@ -248,7 +249,7 @@ missingDevices(const nlohmann::json &list, const std::vector<std::string> &targe
       else
         missing.erase(target);
       if (target == "cpu" && backend.contains("devices"))
-        for (const nlohmann::json &feature : backend.at("devices").at(0).at("features"))
+        for (const nlohmann::ordered_json &feature : backend.at("devices").at(0).at("features"))
           features.insert(feature.get<std::string>());
     }
   }

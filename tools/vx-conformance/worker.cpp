@@ -1,6 +1,7 @@
 #include "worker.h"
 
 #include "case_compiler.h"
+#include "outcome_json.h"
 
 #include "vx/runtime/vx.hpp"
 
@@ -13,7 +14,7 @@
 
 namespace vx::tools {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 json devicesRequest() { return {{"devices", true}}; }
 
@@ -36,10 +37,7 @@ static CaseRequest readRequest(const json &request) {
 
 TargetOutcome readAnswer(const json &answer) {
   return {answer.at("target"), valueOf<Outcome>(OutcomeNames, answer.at("outcome").get<std::string>()).value(),
-          answer.at("message"),
-          answer.at("seconds"),
-          valueOf<SecondSizesResult>(SecondSizesNames, answer.at("second_sizes").get<std::string>()).value(),
-          answer.at("second_message")};
+          answer.at("message"), answer.at("seconds"), readSecondSizes(answer)};
 }
 
 // Bytes of a message that are no UTF-8 are replaced: a name in a damaged file may be anything.
@@ -71,12 +69,12 @@ int runWorker() {
       continue;
     }
     runCase(readRequest(request), [&](const TargetOutcome &outcome) {
-      answer({{"target", outcome.target},
-              {"outcome", outcomeName(outcome.outcome)},
-              {"message", outcome.message},
-              {"seconds", outcome.seconds},
-              {"second_sizes", secondSizesName(outcome.second)},
-              {"second_message", outcome.secondText}});
+      json told{{"target", outcome.target},
+                {"outcome", outcomeName(outcome.outcome)},
+                {"message", outcome.message},
+                {"seconds", outcome.seconds}};
+      addSecondSizes(told, outcome.second);
+      answer(told);
     });
   }
   std::free(line);

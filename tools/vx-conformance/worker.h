@@ -14,10 +14,10 @@ inline constexpr const char *WorkerFlag = "--worker";
 
 // A request for the devices of this machine, which is answered as vx_list_devices does; the other is for a case, and
 // gets an answer for each of its targets.
-nlohmann::json devicesRequest();
-nlohmann::json caseRequest(const CaseRequest &request);
+nlohmann::ordered_json devicesRequest();
+nlohmann::ordered_json caseRequest(const CaseRequest &request);
 
-TargetOutcome readAnswer(const nlohmann::json &answer);
+TargetOutcome readAnswer(const nlohmann::ordered_json &answer);
 
 // Answers until there are no more requests. The exit code.
 int runWorker();

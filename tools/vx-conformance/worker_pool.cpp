@@ -19,7 +19,7 @@ extern char **environ;
 
 namespace vx::tools {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // The last bytes of what a worker printed before it ended are part of the message.

@@ -29,7 +29,7 @@ public:
   WorkerPool &operator=(const WorkerPool &) = delete;
 
   // What vx_list_devices tells: no device is opened in this process. Throws a ToolError (exit 1) when the worker ends.
-  nlohmann::json devices();
+  nlohmann::ordered_json devices();
 
   // Calls `tell` once for each job and target, in the order in which they are done. A job that ends its worker is taken
   // apart into its targets. Throws a ToolError (exit 1) when no worker can be started.

@@ -55,6 +55,8 @@ private:
       return report(op, op.getWant(), constraint);
     if (isTrue == true || !state(constraint))
       op.erase();
+    else if (auto loop = dyn_cast<LoopOp>(op->getParentOp()); loop && isOfCarried(loop, constraint))
+      op->moveBefore(loop);
     return success();
   }
 
@@ -62,7 +64,7 @@ private:
     if (!isa_and_present<VXDialect>(op->getDialect()))
       return success();
     LogicalResult result = success();
-    OpBuilder builder(op);
+    auto loop = dyn_cast<LoopOp>(op->getParentOp());
     collectConstraints(op, binders, [&](const Constraint &constraint) {
       std::optional<bool> isTrue = isDecided(constraint);
       if (isTrue == true || failed(result))
@@ -71,11 +73,33 @@ private:
         result = report(op, describeWant(constraint), constraint);
         return;
       }
-      if (state(constraint))
-        ConstraintOp::create(builder, op->getLoc(), constraint.kind, constraint.lhs, constraint.rhs,
-                             describeWant(constraint));
+      if (!state(constraint))
+        return;
+      OpBuilder builder(loop && isOfCarried(loop, constraint) ? loop.getOperation() : op);
+      ConstraintOp::create(builder, op->getLoc(), constraint.kind, constraint.lhs, constraint.rhs,
+                           describeWant(constraint));
     });
     return result;
+  }
+
+  /// Whether a loop relies on the constraint for what it carries, which has its size before the first iteration: the
+  /// memory for it is made there. Not where a size is bound in the loop.
+  bool isOfCarried(LoopOp loop, const Constraint &constraint) const {
+    auto isCarried = [&](DimAttr dim) {
+      return llvm::any_of(loop.getBody().getArgumentTypes(), [&](Type type) {
+        auto tensor = dyn_cast<RankedTensorType>(type);
+        return tensor && llvm::is_contained(getDims(tensor), dim);
+      });
+    };
+    if (constraint.kind != ConstraintKind::equal || (!isCarried(constraint.lhs) && !isCarried(constraint.rhs)))
+      return false;
+    SetVector<StringAttr> symbols;
+    constraint.lhs.collectSymbols(symbols);
+    constraint.rhs.collectSymbols(symbols);
+    return llvm::none_of(symbols, [&](StringAttr symbol) {
+      Operation *binder = binders.lookup(symbol.getValue());
+      return binder && loop->isAncestor(binder);
+    });
   }
 
   /// Proofs are looked for once: the layers of a model want the same things.

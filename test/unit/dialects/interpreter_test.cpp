@@ -22,6 +22,47 @@ TEST(InterpreterTest, WantsOneInputForEachArgument) {
   EXPECT_EQ(llvm::toString(results.takeError()), "function 'main' wants 2 inputs, got 1");
 }
 
+// Asked before a call, the evaluator names the first op that it would fail at whatever the inputs are.
+TEST(InterpreterTest, SaysWhatItCannotEvaluate) {
+  MLIRContext context;
+  context.loadDialect<vx::VXDialect, func::FuncDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+    func.func @numbers(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = vx.if %c -> tensor<2xf32> {
+        %1 = vx.neg %x : tensor<2xf32>
+        vx.yield %1 : tensor<2xf32>
+      } else {
+        vx.yield %x : tensor<2xf32>
+      }
+      return %0 : tensor<2xf32>
+    }
+    func.func @unknown(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = vx.if %c -> tensor<2xf32> {
+        %1 = vx.watch %x : tensor<2xf32>
+        vx.yield %1 : tensor<2xf32>
+      } else {
+        vx.yield %x : tensor<2xf32>
+      }
+      return %0 : tensor<2xf32>
+    }
+    func.func @strings(%x: tensor<2x!vx.string>) -> tensor<2x!vx.string> {
+      return %x : tensor<2x!vx.string>
+    }
+    func.func @sequences(%x: !vx.sequence<tensor<2x!vx.string>>) { return }
+  )",
+                                                             ParserConfig(&context));
+  ASSERT_TRUE(module);
+  auto message = [&](llvm::StringRef function) {
+    return llvm::toString(checkEvaluable(module->lookupSymbol<func::FuncOp>(function)));
+  };
+  EXPECT_EQ(message("numbers"), "");
+  EXPECT_TRUE(llvm::StringRef(message("unknown")).starts_with("the reference evaluator does not know 'vx.watch' in "))
+      << message("unknown");
+  EXPECT_TRUE(llvm::StringRef(message("strings")).contains("got 'tensor<2x!vx.string>'")) << message("strings");
+  EXPECT_TRUE(llvm::StringRef(message("sequences")).contains("got '!vx.sequence<tensor<2x!vx.string>>'"))
+      << message("sequences");
+}
+
 // What only who makes an instance knows.
 TEST(InterpreterTest, WantsWhatAnInstanceHas) {
   MLIRContext context;

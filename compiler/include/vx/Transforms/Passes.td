@@ -23,7 +23,8 @@ def RecordConstraintsPass : Pass<"vx-record-constraints", "::mlir::ModuleOp"> {
   let summary = "State what ops rely on where two sizes only may be equal";
   let description = [{
     Puts a `vx.constraint` before each op that takes sizes for equal whose expressions differ, or a size for large enough that may be too
-    small, once in each region. What is proved, by the expressions or by the ranges and multiples of the symbols, is not stated, and
+    small, once in each region. What a size is divided by is 1 or more. That a size is one of what a loop carries stands before the
+    loop, but where its body binds it. What is proved, by the expressions or by the ranges and multiples of the symbols, is not stated, and
     constraints that are proved by now go. One that fails for all values of the symbols is an error where it stands in a function's own
     block; in a region it may never be reached.
 

@@ -59,8 +59,10 @@ private:
     sizes[AttentionOp::Heads] = heads;
     auto type = getTensorType(sizes, typeOf(tensor).getElementType());
     // Heads are few: 32 bits are enough, and cheaper on a GPU. A driver of NVIDIA's got a 64-bit division wrong here.
+    // There may be none on either side.
+    DimAttr divisor = DimAttr::max(own, DimAttr::constant(lowering.builder.getContext(), 1));
     Value headsOfGroup = arith::IndexCastOp::create(lowering.builder, loc, lowering.builder.getI32Type(),
-                                                    lowering.dim(loc, DimAttr::floorDiv(heads, own)));
+                                                    lowering.dim(loc, DimAttr::floorDiv(heads, divisor)));
     Value expanded = lowering.elementwise(loc, type, getBodyType(type.getElementType()), {},
                                           [&](OpBuilder &b, Location l, ValueRange) -> Value {
                                             SmallVector<Value> at(4);

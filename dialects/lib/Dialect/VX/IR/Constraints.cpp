@@ -399,14 +399,33 @@ static void wantInferred(Operation *op, ConstraintCollector &collector) {
     collector.wantEqualShapes(type, result);
 }
 
+/// What a size is divided by is above 0.
+static void wantDivisors(DimAttr dim, ConstraintCollector &collector) {
+  if (!dim)
+    return;
+  for (DimAttr operand : dim.getOperands())
+    wantDivisors(operand, collector);
+  if (llvm::is_contained({DimKind::FloorDiv, DimKind::CeilDiv, DimKind::Mod}, dim.getKind()))
+    collector.want(ConstraintKind::at_least, dim.getOperands()[1], 1);
+}
+
 void collectConstraints(Operation *op, const llvm::StringMap<Operation *> &binders,
                         llvm::function_ref<void(const Constraint &)> record) {
   ConstraintCollector collector(binders, record);
+  for (NamedAttribute attribute : op->getAttrDictionary()) {
+    if (auto dim = dyn_cast<DimAttr>(attribute.getValue()))
+      wantDivisors(dim, collector);
+    else if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
+      for (Attribute dim : list)
+        wantDivisors(dyn_cast<DimAttr>(dim), collector);
+  }
   // No size is below 0, whatever it is computed from.
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
-      for (DimAttr dim : getDims(tensor))
+      for (DimAttr dim : getDims(tensor)) {
+        wantDivisors(dim, collector);
         collector.want(ConstraintKind::at_least, dim, 0);
+      }
   if (!op->hasTrait<OpTrait::Elementwise>()) // these want more: all shapes are equal
     wantInferred(op, collector);
   if (auto constrained = dyn_cast<ConstrainedOpInterface>(op))

@@ -142,7 +142,8 @@ static Value repeatHeads(GraphBuilder &g, Value tensor, int64_t headsDim, DimAtt
   if (!type || getDim(type, headsDim) == heads)
     return tensor;
   SmallVector<DimAttr> joined = getDims(type), repeated = joined;
-  repeated.insert(repeated.begin() + headsDim + 1, DimAttr::floorDiv(heads, joined[headsDim]));
+  // Without a head on either side there is nothing to repeat.
+  repeated.insert(repeated.begin() + headsDim + 1, DimAttr::floorDiv(heads, DimAttr::max(joined[headsDim], g.dim(1))));
   joined[headsDim] = heads;
   return g.reshape(g.broadcastAlong(tensor, repeated, headsDim + 1), joined);
 }
