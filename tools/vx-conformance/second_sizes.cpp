@@ -135,6 +135,8 @@ public:
       (void)enlarge({symbol});
   }
 
+  const Sizes::List &largest() const { return taken; }
+
   std::optional<SizedCall> found;
 
 private:
@@ -158,8 +160,8 @@ static std::vector<Group> groupsOf(const Sizes::List &sizes) {
   return groups;
 }
 
-// Each group and each symbol alone is 0, 1 and one more.
-static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> groups) {
+// Each group and each symbol alone is 0, 1 and one more, without the second sizes.
+static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> groups, const Sizes::List &second) {
   const Sizes::List &own = sizes.ofFiles();
   std::map<std::string, Group> inputs;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -168,7 +170,7 @@ static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> g
   }
   for (auto &[name, group] : inputs)
     groups.push_back(std::move(group));
-  std::set<Sizes::List> seen{own};
+  std::set<Sizes::List> seen{own, second};
   std::vector<Sizes::List> edges;
   for (const Group &group : groups)
     for (int edge = 0; edge < 3; ++edge) {
@@ -190,16 +192,18 @@ SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, Refe
     return {SecondSizesResult::TooLarge,
             fmt::format("the inputs have {} elements, the reference evaluator gets {} at most", count, MostElements)};
   const std::vector<Group> groups = groupsOf(own);
-  Sizes::List all = own;
-  for (int64_t &size : all)
+  Sizes::List other = own;
+  for (int64_t &size : other)
     ++size;
-  SizedCall second = sizes.call(all);
+  SizedCall second = sizes.call(other);
   if (!second.refusal.empty()) {
     Enlarger enlarger(sizes);
     for (const Group &group : groups)
       enlarger.enlargePartOf(group);
-    if (enlarger.found)
+    if (enlarger.found) {
       second = std::move(*enlarger.found);
+      other = enlarger.largest();
+    }
   }
   SecondSizes result;
   result.message = second.sizes;
@@ -208,7 +212,7 @@ SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, Refe
     result.message += ": " + second.refusal;
   }
   result.calls.push_back(std::move(second));
-  for (const Sizes::List &edge : edgesOf(sizes, groups))
+  for (const Sizes::List &edge : edgesOf(sizes, groups, other))
     result.calls.push_back(sizes.call(edge));
   return result;
 }
