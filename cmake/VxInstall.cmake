@@ -98,6 +98,8 @@ if(TARGET vx_compiler)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
   vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
   vx_install_tools(compiler-tools vx-compile vx-train vx-embed vx-conformance)
+  # Its evaluator is MLIR's user beside the library of the compiler.
+  set_property(TARGET vx-conformance APPEND PROPERTY INSTALL_RPATH ${LLVM_LIBRARY_DIR})
 else()
   vx_install_tools(tools vx-train vx-embed)
 endif()
