@@ -96,7 +96,11 @@ static std::optional<int> runLimited(const std::vector<std::string> &words, cons
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
     pollfd entry = {ends[0], POLLIN, 0};
-    if (left <= 0 || ::poll(&entry, 1, static_cast<int>(left)) == 0) {
+    const bool isEnding = limits.isEnding && *limits.isEnding;
+    const int ready = left <= 0 || isEnding ? 0 : ::poll(&entry, 1, static_cast<int>(std::min<int64_t>(left, 200)));
+    if (ready == 0 && left > 200 && !isEnding)
+      continue;
+    if (ready == 0) {
       isLate = true;
       ::kill(process, SIGKILL);
       break;

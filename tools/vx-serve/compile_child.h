@@ -2,6 +2,7 @@
 #ifndef VX_TOOLS_COMPILE_CHILD_H
 #define VX_TOOLS_COMPILE_CHILD_H
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -11,7 +12,8 @@ namespace vx::tools {
 struct CompileLimits {
   std::string cache; // the folder that module files go to
   std::chrono::seconds time{600};
-  uint64_t memory = 0; // bytes; 0: no limit
+  uint64_t memory = 0;                         // bytes; 0: no limit
+  const std::atomic<bool> *isEnding = nullptr; // the server's, which waits for no compiler
 };
 
 // The module file of an .onnx file or a folder for the device: that of before, where neither the model's files nor the

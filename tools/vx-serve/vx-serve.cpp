@@ -119,8 +119,7 @@ public:
   ~Server() { ::close(signalDescriptor); }
 
   int run() {
-    serve::Serving serving(configuration, prepareBy(configuration),
-                           {.access = accessLog(), .loaded = tellLoaded, .warning = {}});
+    serve::Serving serving(configuration, prepareBy(), {.access = accessLog(), .loaded = tellLoaded, .warning = {}});
     serving.listen();
     tellModels(serving.models());
     std::thread loading([&] { serving.loadModels(); });
@@ -129,17 +128,22 @@ public:
     watch(serving);
     notifySystem("STOPPING=1");
     logLine("info", "draining");
-    const bool isDone = serving.drain([this] { return takeSignal() != 0; });
-    logLine("info", isDone ? "drained" : "ended before all requests were done");
-    serving.stop();
+    isEnding = true;
+    if (!serving.drain([this] { return takeSignal() != 0; })) {
+      logLine("warning", "ended before all requests were done");
+      // Nothing waits for a batch that may go on for long.
+      std::_Exit(static_cast<int>(ExitCode::Failed));
+    }
+    logLine("info", "drained");
     loading.join();
+    serving.stop();
     return 0;
   }
 
 private:
-  static serve::ModelTable::Prepare prepareBy(const serve::Configuration &configuration) {
+  serve::ModelTable::Prepare prepareBy() const {
     const CompileLimits limits = {*configuration.cacheDir, std::chrono::seconds(*configuration.limits.compileTimeoutS),
-                                  configuration.limits.compileMemory->bytes};
+                                  configuration.limits.compileMemory->bytes, &isEnding};
     return [limits](const serve::ModelSettings &settings) {
       return settings.path.ends_with(".vxm")
                  ? settings.path
@@ -240,6 +244,7 @@ private:
   const serve::ConfigurationSources sources;
   serve::Configuration configuration;
   int signalDescriptor = -1;
+  std::atomic<bool> isEnding = false;
 };
 
 } // namespace

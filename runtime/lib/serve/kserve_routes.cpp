@@ -201,6 +201,20 @@ void Service::inferKserve(const RouteRequest &request) {
   readOutputs(document, function, asked);
   std::vector<Value> inputs = readInputs(document, function, binary);
 
+  // What cannot fit is told before anything is computed.
+  if (const std::optional<vx_memory_estimate> needs = model->estimate(function, inputs)) {
+    if (!needs->fits)
+      throw serviceError(ErrorCode::out_of_memory, "the call takes {} bytes, and the device of model '{}' has {}",
+                         needs->total, model->settings.name,
+                         needs->memory_limit ? needs->memory_limit : needs->device_memory)
+          .with(fmt::format(R"({{"needed":{},"available":{}}})", needs->total,
+                            needs->memory_limit ? needs->memory_limit : needs->device_memory));
+    if (!request.exchange->reserve(needs->results))
+      throw serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight",
+                         needs->results)
+          .after(1);
+  }
+
   // The answer is written by another worker, so that the device goes on meanwhile. Nothing here may hold the model:
   // its queue is what ends it.
   const auto fail = [this, exchange = request.exchange](const ServiceError &error) {
@@ -212,7 +226,7 @@ void Service::inferKserve(const RouteRequest &request) {
   auto done = [this, request, asked, names, fail](std::vector<Value> values) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < asked.outputs.size(); ++i)
-      bytes += values[asked.outputs[i]].info().size * (asked.isBinary[i] ? 1 : 4);
+      bytes += values[asked.outputs[i]].info().size * (asked.isBinary[i] ? 1 : 3);
     if (!request.exchange->reserve(bytes))
       return fail(
           serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight", bytes)

@@ -13,6 +13,13 @@ std::string_view stateName(ModelTable::State state) {
   return names[static_cast<size_t>(state)];
 }
 
+// Whether a model that was loaded by the one settings does for the others.
+static bool isLoadedAlike(const ModelSettings &a, const ModelSettings &b) {
+  return a.path == b.path && a.instance.device == b.instance.device &&
+         a.instance.deviceOrder == b.instance.deviceOrder && a.instance.noFallback == b.instance.noFallback &&
+         a.instance.threads == b.instance.threads && a.deterministic == b.deterministic && a.stateful == b.stateful;
+}
+
 ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report)
     : metrics(metrics), prepare(std::move(prepare)), report(std::move(report)) {}
 
@@ -39,6 +46,7 @@ void ModelTable::add(const ModelSettings &settings) {
   std::lock_guard guard(lock);
   for (Entry &entry : models)
     if (entry.settings.name == settings.name) {
+      entry.isWaiting |= entry.model && !isLoadedAlike(entry.settings, settings);
       entry.settings = settings;
       if (entry.model)
         entry.model->setLimits(settings.limits);
@@ -46,6 +54,7 @@ void ModelTable::add(const ModelSettings &settings) {
     }
   Entry entry;
   entry.settings = settings;
+  entry.isWaiting = settings.preload;
   models.push_back(std::move(entry));
 }
 
@@ -67,9 +76,10 @@ void ModelTable::load(std::string_view name) {
     Entry &entry = wantEntry(name);
     if (entry.state == State::loading)
       throw serviceError(ErrorCode::conflict, "model '{}' is being loaded", entry.settings.name);
-    if (entry.state == State::ready && !entry.model->isLost())
+    if (entry.state == State::ready && !entry.model->isLost() && !entry.isWaiting)
       return;
     entry.state = State::loading;
+    entry.isWaiting = false;
     settings = entry.settings;
   }
   std::shared_ptr<ServedModel> model;
@@ -106,6 +116,7 @@ void ModelTable::unload(std::string_view name) {
   if (entry.state == State::loading)
     throw serviceError(ErrorCode::conflict, "model '{}' is being loaded", entry.settings.name);
   entry.state = State::unloaded;
+  entry.isWaiting = false;
   last = std::move(entry.model);
 }
 
@@ -118,13 +129,14 @@ void ModelTable::unloadAll() {
 std::shared_ptr<ServedModel> ModelTable::find(std::string_view name) const {
   std::lock_guard guard(lock);
   const Entry &entry = const_cast<ModelTable *>(this)->wantEntry(name);
-  if (entry.state == State::ready)
+  // What is loaded serves until its successor does.
+  if (entry.model)
     return entry.model;
   if (entry.state == State::failed)
     throw serviceError(ErrorCode::loading, "model '{}' could not be loaded: {}", entry.settings.name, entry.reason)
         .about("model");
   throw serviceError(ErrorCode::loading, "model '{}' {}", entry.settings.name,
-                     entry.state == State::loading ? "is being loaded" : "is not loaded")
+                     entry.state == State::loading || entry.isWaiting ? "is being loaded" : "is not loaded")
       .about("model")
       .after(1);
 }

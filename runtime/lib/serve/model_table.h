@@ -15,7 +15,8 @@ public:
   struct Entry {
     ModelSettings settings;
     State state = State::unloaded;
-    std::string reason; // why it failed
+    std::string reason;     // why it failed
+    bool isWaiting = false; // for somebody to load it, for the first time or since its settings are others
     std::shared_ptr<ServedModel> model;
   };
   // Makes the module file of a model, where it is none itself. Throws Error for what cannot be made.
@@ -25,8 +26,8 @@ public:
 
   ModelTable(Metrics &metrics, Prepare prepare, Report report);
 
-  // Names and aliases are each there once, which the configuration sees to. A model that is there already keeps what
-  // it has loaded where only its aliases and limits are others.
+  // Names and aliases are each there once, which the configuration sees to. A model that is there already and has other
+  // settings waits to be loaded, and serves as it is until then; other aliases and limits hold at once.
   void add(const ModelSettings &settings);
   void remove(const std::string &name);
 

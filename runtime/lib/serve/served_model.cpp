@@ -94,6 +94,29 @@ const ServedModel::ServedFunction &ServedModel::function(std::string_view name) 
       .about("parameters.function");
 }
 
+std::optional<vx_memory_estimate> ServedModel::estimate(const vx_function_info &function,
+                                                        std::span<const Value> inputs) const {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  for (size_t s = 0; s < function.symbol_count; ++s) {
+    const vx_symbol_info &symbol = function.symbols[s];
+    if (symbol.data_dependent || symbol.instance)
+      continue;
+    const size_t before = sizes.size();
+    for (size_t i = 0; i < inputs.size() && sizes.size() == before; ++i)
+      for (size_t d = 0; d < inputs[i].dims().size() && d < function.inputs[i].rank && sizes.size() == before; ++d)
+        if (const vx_dim_info &dim = function.inputs[i].dims[d];
+            dim.size < 0 && std::string_view(dim.expression) == symbol.name)
+          sizes.emplace_back(symbol.name, inputs[i].dims()[d]);
+    if (sizes.size() == before)
+      return std::nullopt;
+  }
+  try {
+    return current().estimateMemory(function.name, sizes);
+  } catch (const vx::Error &) {
+    return std::nullopt; // sizes that it does not take: the call says what is wrong
+  }
+}
+
 std::shared_ptr<Embedder> ServedModel::embedder() const {
   std::lock_guard guard(lock);
   return model;

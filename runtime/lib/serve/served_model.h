@@ -38,6 +38,9 @@ public:
   // Why others are not served: "'step' stores 'count'".
   const std::vector<std::string> &refusals() const { return refused; }
 
+  // What a call of a function takes with these inputs; nothing where that does not follow from their sizes.
+  std::optional<vx_memory_estimate> estimate(const vx_function_info &function, std::span<const Value> inputs) const;
+
   // Null where the model is none of embeddings.
   std::shared_ptr<Embedder> embedder() const override;
   const std::shared_ptr<Batcher> &embedBatcher() const { return embedding; }

@@ -107,7 +107,7 @@ void Serving::listen() {
 
 void Serving::loadModels() {
   for (const ModelTable::Entry &entry : table.entries()) {
-    if (!entry.settings.preload || entry.state != ModelTable::State::unloaded)
+    if (!entry.isWaiting)
       continue;
     try {
       table.load(entry.settings.name);
@@ -156,11 +156,18 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
 }
 
 bool Serving::drain(const std::function<bool()> &isHurried) {
-  service->drain();
-  server->drain();
   const Moment end = std::chrono::steady_clock::now() + std::chrono::seconds(*configuration.server.drainS);
+  const auto isOver = [&] { return isHurried() || std::chrono::steady_clock::now() > end; };
+  // Whoever asks meanwhile is told, and where the load is spread is seen by /health: the sockets go last.
+  service->drain();
+  while (server->load().requests != 0) {
+    if (isOver())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  server->drain();
   while (!server->waitUntilIdle(std::chrono::milliseconds(20)))
-    if (isHurried() || std::chrono::steady_clock::now() > end)
+    if (isOver())
       return false;
   return true;
 }

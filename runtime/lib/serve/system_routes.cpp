@@ -9,7 +9,7 @@ nlohmann::ordered_json Service::health() const {
   bool isLoading = false, isLost = false, hasModel = false;
   for (const ModelTable::Entry &entry : models.entries()) {
     const bool lost = entry.model && entry.model->isLost();
-    isLoading |= entry.state == ModelTable::State::loading;
+    isLoading |= entry.state == ModelTable::State::loading || (entry.isWaiting && !entry.model);
     isLost |= lost;
     hasModel |= entry.state == ModelTable::State::ready;
     models_[entry.settings.name] = lost ? "device_lost" : stateName(entry.state);
