@@ -272,22 +272,11 @@ static Value readElementIndices(NodeImporter &n, int64_t axis) {
   return toIndices(n, n.getTensor(1));
 }
 
-/// The same as tuples: that of its own place, but for `axis`, where the index counts.
+/// The places that these are among all elements of the first input in a row: a tuple of indices for each would be
+/// several times as long.
 static Value readElementPlaces(NodeImporter &n, int64_t axis) {
-  Value indices = readElementIndices(n, axis);
-  RankedTensorType type = typeOf(indices);
-  SmallVector<Value> members;
-  for (int64_t d = 0; d < type.getRank(); ++d)
-    members.push_back(d == axis ? indices : n.emitAs<IotaOp>(type, d));
-  return joinIndices(n, members);
-}
-
-static void importGatherElements(NodeImporter &n) {
-  Value input = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(input));
-  int64_t axis = n.getAxis("axis", 0, dims.size());
+  Dims dims = n.getDims(0);
   Value indices = n.emit<CheckIndicesOp>(readElementIndices(n, axis), n.toArray(dims[axis]));
-  // Of all elements in a row: a tuple of indices for each would be several times as long.
   Type i64 = n.builder.getI64Type();
   Dims indexDims = vx::getDims(typeOf(indices));
   Value places;
@@ -300,6 +289,13 @@ static void importGatherElements(NodeImporter &n) {
       index = n.broadcastInDim(index, indexDims, d);
     places = places ? n.emit<AddOp>(places, index) : index;
   }
+  return places;
+}
+
+static void importGatherElements(NodeImporter &n) {
+  Value input = n.getTensor(0);
+  Dims dims = vx::getDims(typeOf(input));
+  Value places = readElementPlaces(n, n.getAxis("axis", 0, dims.size()));
   Value all = n.reshape(input, productOf(n.context, dims));
   n.setOutput(0, n.emit<GatherOp>(all, places, 0, IntegerAttr(), /*in_range=*/true));
 }
@@ -307,17 +303,15 @@ static void importGatherElements(NodeImporter &n) {
 static void importScatterElements(NodeImporter &n) {
   std::optional<ReduceKind> reduction = getScatterReduction(n);
   Value input = n.getTensor(0);
-  Dims dims = vx::getDims(typeOf(input)), indexDims = n.getDims(1);
-  int64_t rank = dims.size(), axis = n.getAxis("axis", 0, rank);
-  Value places = n.emit<CheckIndicesOp>(readElementPlaces(n, axis), n.toArray(dims));
+  Dims dims = vx::getDims(typeOf(input));
+  int64_t axis = n.getAxis("axis", 0, dims.size());
+  Value places = readElementPlaces(n, axis);
+  Dims tuples = vx::getDims(typeOf(places));
+  tuples.push_back(n.dim(1));
+  Value all = n.reshape(input, productOf(n.context, dims));
   // Only along the axis do updates meet.
-  auto numbers = [&] {
-    Dims starts(rank, n.dim(0)), sizes = indexDims;
-    starts.push_back(n.dim(axis));
-    sizes.push_back(n.dim(1));
-    return n.reshape(n.slice(places, starts, sizes, SmallVector<int64_t>(rank + 1, 1)), indexDims);
-  };
-  n.setOutput(0, scatter(n, reduction, input, places, n.getTensor(2), numbers, axis));
+  Value result = scatter(n, reduction, all, n.reshape(places, tuples), n.getTensor(2), [&] { return places; }, axis);
+  n.setOutput(0, n.reshape(result, dims));
 }
 
 static void importOneHot(NodeImporter &n) {
