@@ -100,9 +100,6 @@ private:
 LogicalResult AttentionEmitter::run() {
   Value destination = attention.resultStores.front().getDest();
   builder.setInsertionPoint(attention.lastStore);
-  Value number = vxk::WorkgroupIdOp::create(builder, loc);
-  Value count = vxk::WorkgroupCountOp::create(builder, loc);
-  Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
   auto stackBuffer = [&](int64_t elements) -> Value {
     auto bufferType = MemRefType::get({elements}, element);
     return memref::AllocaOp::create(builder, loc, bufferType, ValueRange(), builder.getI64IntegerAttr(64));
@@ -117,8 +114,7 @@ LogicalResult AttentionEmitter::run() {
   sums = stackBuffer(blocking.queryBlock);
   transposed = stackBuffer(lanes * valuePitch);
 
-  auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(guard.thenBlock());
+  Value number = enterWorkgroup(builder, loc);
   evaluator.emplace(builder, lanes);
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < 4; ++d)

@@ -27,11 +27,7 @@ public:
     auto type = cast<MemRefType>(op.getSums().getType());
     while (lanes > 1 && !type.isDynamicDim(2) && type.getDimSize(2) <= lanes / 2)
       lanes /= 2;
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value count = vxk::WorkgroupCountOp::create(builder, loc);
-    Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
-    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(guard.thenBlock());
+    Value number = enterWorkgroup(builder, loc);
     evaluator.emplace(builder, lanes);
     SmallVector<Value> sizes;
     for (int64_t d = 0; d < 3; ++d)

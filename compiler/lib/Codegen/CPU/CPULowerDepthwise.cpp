@@ -113,11 +113,7 @@ std::pair<Value, Value> DepthwiseEmitter::getWindowBounds(int64_t d, Value place
 LogicalResult DepthwiseEmitter::run() {
   Value destination = conv.results.front().getDest();
   builder.setInsertionPoint(conv.results.back());
-  Value number = vxk::WorkgroupIdOp::create(builder, loc);
-  Value count = vxk::WorkgroupCountOp::create(builder, loc);
-  Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
-  auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(guard.thenBlock());
+  Value number = enterWorkgroup(builder, loc);
   evaluator.emplace(builder, lanes);
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)

@@ -116,9 +116,6 @@ void ProductEmitter::findSizes() {
 LogicalResult ProductEmitter::run() {
   destination = product.results.front().getDest();
   builder.setInsertionPoint(product.results.back());
-  Value number = vxk::WorkgroupIdOp::create(builder, loc);
-  Value count = vxk::WorkgroupCountOp::create(builder, loc);
-  Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
   auto stackBuffer = [&](int64_t elements) -> Value {
     auto bufferType = MemRefType::get({elements}, type.getElementType());
     return memref::AllocaOp::create(builder, loc, bufferType, ValueRange(), builder.getI64IntegerAttr(64));
@@ -129,8 +126,7 @@ LogicalResult ProductEmitter::run() {
   if (!product.packedB)
     packedB = stackBuffer(blocking.columnBlock * blocking.depthBlock);
 
-  auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(guard.thenBlock());
+  Value number = enterWorkgroup(builder, loc);
   evaluator.emplace(builder, blocking.lanes);
   findSizes();
   if (product.packedB) {

@@ -25,16 +25,12 @@ public:
 
   LogicalResult run() {
     int64_t lanes = std::max<int64_t>(vectorBits / 32, 2);
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value workgroups = vxk::WorkgroupCountOp::create(builder, loc);
-    Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, workgroups);
     StackSorter sorter(builder, loc, entries, StackSelection::getCapacity(batch, lanes), vectorBits);
     memory = sorter.getMemory();
     // What goes from batch to batch: the last candidate, and how many boxes are selected.
     auto cell = [&](Type type) { return memref::AllocaOp::create(builder, loc, MemRefType::get({1}, type)); };
     Value lastSeen = cell(builder.getI64Type()), selectedCount = cell(builder.getIndexType());
-    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(guard.thenBlock());
+    Value number = enterWorkgroup(builder, loc);
     ElementEvaluator evaluator(builder, lanes);
     StackSelection selection(builder, loc, entries, sorter, evaluator, op.getCodes());
     SmallVector<Value> sizes = {evaluator.sizeOf(op.getSelected(), 0), evaluator.sizeOf(op.getSelected(), 1)};

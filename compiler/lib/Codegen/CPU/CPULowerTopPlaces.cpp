@@ -32,13 +32,9 @@ public:
     int64_t length = codes.isDynamicDim(1) ? 0 : codes.getDimSize(1),
             capacity = StackSelection::getCapacity(count, lanes);
     bool isWhole = length > 0 && length <= TopPlacesOp::mostCount && getSortCapacity(length) <= capacity;
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value workgroups = vxk::WorkgroupCountOp::create(builder, loc);
-    Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, workgroups);
     SortEntries entries(builder, loc, codes.getElementType());
     StackSorter sorter(builder, loc, entries, isWhole ? getSortCapacity(length) : capacity, vectorBits);
-    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(guard.thenBlock());
+    Value number = enterWorkgroup(builder, loc);
     ElementEvaluator evaluator(builder, lanes);
     StackSelection selection(builder, loc, entries, sorter, evaluator, op.getCodes());
     SmallVector<Value> sizes = {evaluator.sizeOf(op.getPlaces(), 0)};

@@ -22,11 +22,7 @@ public:
       : op(op), strategy(strategy), builder(op), loc(op.getLoc()) {}
 
   LogicalResult run() {
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value count = vxk::WorkgroupCountOp::create(builder, loc);
-    auto guard = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, number, count),
-                                   /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(guard.thenBlock());
+    Value number = enterWorkgroup(builder, loc);
     evaluator.emplace(builder, /*lanes=*/1);
     SmallVector<Value> sizes = {evaluator->sizeOf(op.getMerged(), 0), evaluator->sizeOf(op.getMerged(), 1)};
     length = sizes[1];

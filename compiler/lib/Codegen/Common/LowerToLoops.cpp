@@ -125,10 +125,8 @@ private:
   LogicalResult emitResults(MutableArrayRef<Result> results) {
     Location loc = function.getLoc();
     builder.setInsertionPoint(results.back());
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value count = vxk::WorkgroupCountOp::create(builder, loc);
-    Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
-    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
+    Value number = enterWorkgroup(builder, loc);
+    Operation *end = &*builder.getInsertionPoint();
     auto strategy = function->getAttrOfType<StrategyAttrInterface>(vxk::kStrategyAttr);
     bool byRows = keepsRows(strategy);
     // All results of one shape share the tiles; another one is computed by the first workgroup.
@@ -136,11 +134,10 @@ private:
     SmallVector<Result> tiled, others;
     for (Result result : results)
       (shapeOf(result) == shapeOf(results.front()) ? tiled : others).push_back(result);
-    builder.setInsertionPoint(guard.thenBlock()->getTerminator());
     if (failed(emitTogether(tiled, number, strategy.getWorkgroupTile(), byRows)))
       return failure();
     for (Result result : others) {
-      builder.setInsertionPoint(guard.thenBlock()->getTerminator());
+      builder.setInsertionPoint(end);
       Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
       Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, number, zero);
       auto first = scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);

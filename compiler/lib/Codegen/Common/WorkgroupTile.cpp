@@ -4,6 +4,15 @@ using namespace mlir;
 
 namespace vx {
 
+Value enterWorkgroup(OpBuilder &builder, Location loc) {
+  Value number = vxk::WorkgroupIdOp::create(builder, loc);
+  Value count = vxk::WorkgroupCountOp::create(builder, loc);
+  Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, count);
+  auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(guard.thenBlock());
+  return number;
+}
+
 WorkgroupTile getWorkgroupTile(OpBuilder &builder, Location loc, Value workgroup, ArrayRef<Value> sizes,
                                ArrayRef<int64_t> tiles) {
   WorkgroupTile result;

@@ -7,6 +7,10 @@
 
 namespace vx {
 
+/// The number of this workgroup. What is built from here on, up to the end of the block that `builder` is put into, is
+/// done by workgroups of the grid: a device may start some more.
+mlir::Value enterWorkgroup(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// The box [lower, upper) of a workgroup, one entry for each dimension of the result.
 struct WorkgroupTile {
   llvm::SmallVector<mlir::Value> lower, upper;

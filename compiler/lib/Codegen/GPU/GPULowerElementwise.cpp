@@ -68,11 +68,7 @@ private:
 
   LogicalResult emit() {
     builder.setInsertionPoint(results.back());
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value count = vxk::WorkgroupCountOp::create(builder, loc);
-    auto guard = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, number, count),
-                                   /*withElseRegion=*/false);
-    builder.setInsertionPoint(guard.thenBlock()->getTerminator());
+    Value number = enterWorkgroup(builder, loc);
     ElementEvaluator elements(builder, /*lanes=*/1);
     evaluator = &elements;
     SmallVector<Value> sizes;

@@ -187,11 +187,7 @@ private:
 
   LogicalResult emit() {
     builder.setInsertionPoint(results.back());
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value count = vxk::WorkgroupCountOp::create(builder, loc);
-    Value isInGrid = compare(arith::CmpIPredicate::ult, number, count);
-    auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-    builder.setInsertionPoint(guard.thenBlock()->getTerminator());
+    Value number = enterWorkgroup(builder, loc);
     ElementEvaluator elements(builder, /*lanes=*/1);
     evaluator = &elements;
     Value destination = results.front().getDest();

@@ -26,11 +26,7 @@ public:
       : op(op), strategy(strategy), builder(op), loc(op.getLoc()), entries(builder, loc, builder.getI32Type()) {}
 
   LogicalResult run() {
-    Value number = vxk::WorkgroupIdOp::create(builder, loc);
-    Value workgroups = vxk::WorkgroupCountOp::create(builder, loc);
-    auto guard = scf::IfOp::create(builder, loc, compare(arith::CmpIPredicate::ult, number, workgroups),
-                                   /*withElseRegion=*/false);
-    builder.setInsertionPointToStart(guard.thenBlock());
+    Value number = enterWorkgroup(builder, loc);
     ElementEvaluator evaluator(builder, /*lanes=*/1);
     WorkgroupSelection selection(builder, loc, entries, evaluator, op.getCodes(), capacity, strategy.getThreads());
     flags = selection.allocate(flagCount, builder.getI32Type());

@@ -29,11 +29,7 @@ LogicalResult emitTopPlaces(vxk::TopPlacesOp op, SortAttr strategy) {
   int64_t known = codes.isDynamicDim(1) ? 0 : codes.getDimSize(1);
   bool isWhole = known > 0 && known <= TopPlacesOp::mostCount;
   int64_t capacity = isWhole ? getSortCapacity(known) : std::max(getSortCapacity(2 * count), 2 * threads);
-  Value number = vxk::WorkgroupIdOp::create(builder, loc);
-  Value workgroups = vxk::WorkgroupCountOp::create(builder, loc);
-  Value isInGrid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number, workgroups);
-  auto guard = scf::IfOp::create(builder, loc, isInGrid, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(guard.thenBlock());
+  Value number = enterWorkgroup(builder, loc);
   SortEntries entries(builder, loc, codes.getElementType());
   ElementEvaluator evaluator(builder, /*lanes=*/1);
   WorkgroupSelection selection(builder, loc, entries, evaluator, op.getCodes(), capacity, threads);
