@@ -671,6 +671,16 @@ def lists_of_the_call():
                                         ("with known axes and steps", ("s", "e"), ("a", "t"))):
             yield Node(f"slice {starts} {ends} {axes} {steps} {title}", "Slice", {"x": x, **lists}, fixed=fixed, constants=constants)
     yield Node("slice of the first axes", "Slice", {"x": x, "s": number(1, 0, -3), "e": number(2, 2, 5)})
+    # Each slice's bounds are made of the sizes of the one before and of numbers whose signs nothing shows.
+    node, rounds = helper.make_node, []
+    for i in range(5):
+        last, sizes = (f"s{i - 1}", f"n{i}") if i else ("x", "made")
+        rounds += [*([node("Shape", [last], [sizes])] if i else []), node("Gather", [sizes, "first"], [f"a{i}"]), node("Gather", [sizes, "second"], [f"b{i}"]),
+                   node("Sub", [f"a{i}", f"b{i}"], [f"d{i}"]), node("Mul", [f"d{i}", "third"], [f"e{i}"]), node("Div", [f"e{i}", "fourth"], [f"f{i}"]),
+                   node("Slice", [last, f"f{i}", f"a{i}", "first" if i % 2 else "second"], [f"s{i}"])]
+    numbers = [node("Constant", [], [name], value_ints=[value]) for name, value in (("first", 0), ("second", 1), ("third", 3), ("fourth", 5))]
+    for shape in ((9, 23), (31, 12), (16, 16)):
+        yield Node(f"slices of slices of {shape}", "Shape", {"x": random.standard_normal(shape).astype(np.float32)}, after=[*numbers, *rounds, node("Exp", ["s4"], ["y"])])
     yield Node("slice of no elements backwards", "Slice", {"x": x[:, :0], "s": number(2), "e": number(-3), "a": number(1), "t": number(-1)})
     for axes, pads in (([1], [2, 1]), ([-1, 0], [1, -1, -2, 2]), ([], [])):
         for mode in ("constant", "edge"):

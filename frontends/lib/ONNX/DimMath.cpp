@@ -10,7 +10,7 @@ namespace vx::onnx {
 /// Real models stay below 20.
 static constexpr int64_t maxExpressionNodes = 256;
 
-static int64_t countNodes(DimAttr dim, int64_t limit) {
+int64_t countNodes(DimAttr dim, int64_t limit) {
   int64_t count = 1;
   for (DimAttr operand : dim.getOperands()) {
     if (count > limit)
@@ -22,7 +22,7 @@ static int64_t countNodes(DimAttr dim, int64_t limit) {
 
 static void checkExpression(DimAttr dim) {
   if (countNodes(dim, maxExpressionNodes) > maxExpressionNodes)
-    throwUnsupported("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+    throwTooLong("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
 }
 
 static int64_t countTerms(DimAttr dim) { return dim.getKind() == DimKind::Sum ? dim.getOperands().size() : 1; }
@@ -73,7 +73,7 @@ void checkTensorSizes(ArrayRef<DimAttr> dims) {
     // The element count of a tensor is the product of its sizes: keep that writable too.
     terms *= countTerms(dim);
     if (terms > 4 * maxExpressionNodes)
-      throwUnsupported("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
+      throwTooLong("expects sizes of at most " + Twine(maxExpressionNodes) + " terms, got a longer expression");
     std::optional<int64_t> size = dim.asConstant();
     if (size && *size > 0 && llvm::MulOverflow(elements, *size, elements))
       elements = maxElements + 1;

@@ -23,6 +23,8 @@ DimAttr maxDims(DimAttr lhs, DimAttr rhs);
 DimAttr minDims(DimAttr lhs, DimAttr rhs);
 DimAttr productOf(mlir::MLIRContext *context, llvm::ArrayRef<DimAttr> dims);
 
+/// The terms of an expression, of which no more than `limit` + 1 are counted.
+int64_t countNodes(DimAttr dim, int64_t limit);
 /// True when the expression is at least 0 for all symbol values.
 bool isNotNegative(DimAttr dim);
 /// True when lhs < rhs for all symbol values.

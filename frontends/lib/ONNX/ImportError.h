@@ -15,6 +15,8 @@ struct ImportError {
   std::string reason;
   /// An If, where another import that takes one of its branches alone may succeed.
   const NodeProto *undecided = nullptr;
+  /// The expression of a size has too many terms: with names for those that it is made of the node may succeed.
+  bool isTooLong = false;
 };
 
 /// The input of a node whose own import failed: the failure is in the report already.
@@ -25,6 +27,10 @@ struct PoisonedInput {};
 }
 [[noreturn]] inline void throwUnsupported(const llvm::Twine &reason, const NodeProto *undecided = nullptr) {
   throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), undecided};
+}
+
+[[noreturn]] inline void throwTooLong(const llvm::Twine &reason) {
+  throw ImportError{ImportIssue::Kind::Unsupported, reason.str(), nullptr, /*isTooLong=*/true};
 }
 
 } // namespace vx::onnx

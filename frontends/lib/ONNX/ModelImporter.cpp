@@ -1,5 +1,6 @@
 #include "ModelImporter.h"
 
+#include "NameExpressions.h"
 #include "OpFunctions.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -397,12 +398,28 @@ void ModelImporter::importNode(const NodeProto &node, StringRef label) {
           types.push_back({static_cast<unsigned>(index), entry.type});
     checkInputTypes(*signature, version, types);
   }
-  const Location location = recording ? recording->locate(node, label) : getLocation(label, node.op_type());
-  NodeImporter importer(*this, node, version, location, label);
-  op.function(importer);
+  makeOps(node, version, label, op.function);
   for (const std::string &output : node.output())
     if (!output.empty() && !scope->entries.contains(output))
       throwUnsupported("output '" + output + "' is not imported");
+}
+
+void ModelImporter::makeOps(const NodeProto &node, int64_t version, StringRef label, ImportFunction function) {
+  const Location location = recording ? recording->locate(node, label) : getLocation(label, node.op_type());
+  auto hasGraph = [](const AttributeProto &attribute) { return attribute.has_g(); };
+  try {
+    NodeImporter importer(*this, node, version, location, label);
+    return function(importer);
+  } catch (const ImportError &error) {
+    if (!error.isTooLong || llvm::any_of(node.attribute(), hasGraph)) // nodes inside are tried again themselves
+      throw;
+  }
+  diagnostics.clear();
+  for (const std::string &output : node.output())
+    scope->entries.erase(output);
+  NodeImporter importer(*this, node, version, location, label);
+  nameLongExpressions(importer);
+  function(importer);
 }
 
 //===-- Graphs --------------------------------------------------------------------------------===//

@@ -178,7 +178,12 @@ public:
   std::string takeDiagnostics();
   size_t countIssues() const { return report.issues.size(); }
   /// To be called before the block and its ops are erased.
-  void forgetBlock(mlir::Block *block) { lastConstants.erase(block); }
+  void forgetBlock(mlir::Block *block) {
+    lastConstants.erase(block);
+    expressionNames.erase(block);
+  }
+  /// The symbols that stand for expressions in a block and in the regions inside of it (NameExpressions.h).
+  llvm::DenseMap<mlir::Block *, llvm::DenseMap<DimAttr, DimAttr>> expressionNames;
 
 private:
   void checkModel();
@@ -189,6 +194,9 @@ private:
   void checkOrder(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
   void importNode(const NodeProto &node, llvm::StringRef label);
   void poisonOutputs(const NodeProto &node);
+  /// Makes the ops of a node that no function is. One whose sizes get too many terms is tried once more with names for
+  /// those that it reads.
+  void makeOps(const NodeProto &node, int64_t version, llvm::StringRef label, ImportFunction function);
   /// The op that a node is, where it is no function's call. Throws for what is not imported, and, with issues in the
   /// report, for what its signature forbids.
   OpLookup findNodeOp(const NodeProto &node, llvm::StringRef label);

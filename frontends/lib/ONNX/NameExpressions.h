@@ -1,0 +1,15 @@
+// Long expressions of sizes become symbols that the program binds, so that what is made of them stays short.
+#ifndef VX_FRONTEND_ONNX_NAMEEXPRESSIONS_H
+#define VX_FRONTEND_ONNX_NAMEEXPRESSIONS_H
+
+#include "NodeImporter.h"
+
+namespace vx::onnx {
+
+/// Gives names to the long sizes and known elements of what the node reads, for all nodes behind it as well. Equal
+/// expressions have one name.
+void nameLongExpressions(NodeImporter &n);
+
+} // namespace vx::onnx
+
+#endif
