@@ -6,6 +6,12 @@
 //   e, E  encode a text, E without special tokens: for each token its number, the begin and the end of its span in code
 //         points, its type and whether it is special, 4 bytes each
 //   P     encode a pair, with the length of the first text in 4 bytes in front
+//   L     encode a pair with limits: in front ten numbers of 4 bytes: the most tokens or 0, the stride, the strategy,
+//   the
+//         side of tokens that go, padding (0: none, 1: to a length, 2: to a multiple), that length or multiple, its
+//         side, its token, its type, and the length of the first text, or -1 where there is no second one: a count of
+//         encodings, the ones that overflow behind the first, each as a count of tokens and what 'e' says of each with
+//         its attention
 //   d, D  decode numbers of 4 bytes each, D with special tokens
 //   s     the same token by token: the pieces joined, each of them UTF-8 of its own
 //   t     encode a text: the seconds that it took, in 8 bytes, and the count of tokens in 4
@@ -31,6 +37,48 @@ void putEncoding(std::string &answer, const vx::text::Encoding &encoding) {
     put(answer, static_cast<uint32_t>(encoding.type_ids[i]));
     put(answer, static_cast<uint32_t>(encoding.special_tokens_mask[i]));
   }
+}
+
+std::vector<int32_t> numbersOf(const std::string &bytes);
+
+// An encoding with limits, and what overflowed.
+void putLimited(std::string &answer, const std::string &bytes, const vx::text::Tokenizer &tokenizer,
+                vx::text::EncodeOptions options) {
+  constexpr size_t Facts = 10;
+  const std::vector<int32_t> facts = numbersOf(bytes.substr(0, Facts * 4));
+  const std::string texts = bytes.substr(Facts * 4);
+  auto sideOf = [](int32_t number) { return number == 0 ? vx::text::Side::left : vx::text::Side::right; };
+  options.overflowing = true;
+  options.truncation.reset();
+  options.padding.reset();
+  if (facts[0] > 0)
+    options.truncation = {static_cast<size_t>(facts[0]), static_cast<size_t>(facts[1]),
+                          static_cast<vx::text::Truncation::Strategy>(facts[2]), sideOf(facts[3])};
+  if (facts[4] > 0) {
+    vx::text::Padding padding;
+    if (facts[4] == 1)
+      padding.length = static_cast<size_t>(facts[5]);
+    else
+      padding.multiple_of = static_cast<size_t>(facts[5]);
+    padding.side = sideOf(facts[6]);
+    padding.id = facts[7];
+    padding.type_id = facts[8];
+    options.padding = padding;
+  }
+  const size_t first = facts[9] < 0 ? texts.size() : static_cast<size_t>(facts[9]);
+  const vx::text::Encoding encoding = facts[9] < 0
+                                          ? tokenizer.encode(texts, options)
+                                          : tokenizer.encode_pair(texts.substr(0, first), texts.substr(first), options);
+  put(answer, static_cast<uint32_t>(1 + encoding.overflowing.size()));
+  auto putOne = [&](const vx::text::Encoding &one) {
+    put(answer, static_cast<uint32_t>(one.ids.size()));
+    putEncoding(answer, one);
+    for (int32_t attention : one.attention_mask)
+      put(answer, static_cast<uint32_t>(attention));
+  };
+  putOne(encoding);
+  for (const vx::text::Encoding &one : encoding.overflowing)
+    putOne(one);
 }
 
 std::vector<int32_t> numbersOf(const std::string &bytes) {
@@ -68,6 +116,9 @@ std::string answerTo(char question, const std::string &bytes, const vx::text::To
     putEncoding(answer, tokenizer.encode_pair(bytes.substr(4, first), bytes.substr(4 + first), options));
     break;
   }
+  case 'L':
+    putLimited(answer, bytes, tokenizer, options);
+    break;
   case 'd':
   case 'D':
     answer = tokenizer.decode(numbersOf(bytes), question == 'd');

@@ -55,9 +55,13 @@ Pattern Pattern::fromLiteral(std::string literal) {
 }
 
 Pattern Pattern::fromExpression(const std::string &expression) {
+  return compile(expression, translateExpression(expression));
+}
+Pattern Pattern::fromPcre2(const std::string &expression) { return compile(expression, expression); }
+
+Pattern Pattern::compile(const std::string &expression, const std::string &translated) {
   Pattern pattern;
   pattern.source = expression;
-  const std::string translated = translateExpression(expression);
   const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free_8)> context(
       pcre2_compile_context_create(nullptr), &pcre2_compile_context_free_8);
   if (!context)

@@ -29,6 +29,8 @@ class Pattern {
 public:
   // A regular expression. Throws Error::file where it is none, or has what is not supported.
   static Pattern fromExpression(const std::string &expression);
+  // The same in PCRE2's own syntax.
+  static Pattern fromPcre2(const std::string &expression);
   // What stands there, as it is.
   static Pattern fromLiteral(std::string literal);
 
@@ -42,6 +44,7 @@ public:
 
 private:
   Pattern();
+  static Pattern compile(const std::string &source, const std::string &expression);
   bool findNext(std::string_view text, size_t from, PatternMemory &memory, Span &match) const;
   struct Code;
   std::unique_ptr<Code> code;
@@ -50,6 +53,9 @@ private:
 
 // The same expression in PCRE2's syntax, matched with UTF, UCP and MULTILINE. Throws Error::file.
 std::string translateExpression(std::string_view expression);
+
+// Matches each run of characters of one script, in PCRE2's syntax, with the blanks behind it.
+std::string scriptRuns();
 
 } // namespace vx::text
 

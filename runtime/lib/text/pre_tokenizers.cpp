@@ -318,6 +318,10 @@ PreTokenizerPointer makeFixedLength(size_t length) { return std::make_unique<Fix
 PreTokenizerPointer makeSplit(Pattern pattern, Behaviour behaviour, bool isInverted) {
   return std::make_unique<Split>(std::move(pattern), behaviour, isInverted);
 }
+PreTokenizerPointer makeScripts() {
+  // What is between the runs, blanks at the beginning of a text, is no part of a word.
+  return makeSplit(Pattern::fromPcre2(scriptRuns()), Behaviour::Removed, /*isInverted=*/true);
+}
 PreTokenizerPointer makeMetaspace(std::string replacement, PrependScheme scheme, bool splits) {
   return std::make_unique<Metaspace>(std::move(replacement), scheme, splits);
 }

@@ -29,6 +29,8 @@ PreTokenizerPointer makePunctuation(Behaviour behaviour);
 PreTokenizerPointer makeDigits(bool isIndividual);
 PreTokenizerPointer makeDelimiter(char32_t delimiter);
 PreTokenizerPointer makeFixedLength(size_t length);
+// Where the script changes; ideographs and both kana are of one.
+PreTokenizerPointer makeScripts();
 PreTokenizerPointer makeSplit(Pattern pattern, Behaviour behaviour, bool isInverted);
 PreTokenizerPointer makeMetaspace(std::string replacement, PrependScheme scheme, bool splits);
 // Where `keepsBytes`, words stay bytes, for a model whose vocabulary is one of bytes.

@@ -152,6 +152,8 @@ PreTokenizerPointer readPreTokenizer(const JsonNode &node, bool keepsBytes) {
     return makeFixedLength(node.has("length") ? node["length"].integer(1, INT32_MAX) : 5);
   if (type == "Split")
     return makeSplit(readPattern(node["pattern"]), readBehaviour(node["behavior"]), node.boolean("invert", false));
+  if (type == "UnicodeScripts")
+    return makeScripts();
   if (type == "Metaspace")
     return makeMetaspace(spell(readCharacter(node["replacement"])), readPrependScheme(node),
                          node.boolean("split", true));
