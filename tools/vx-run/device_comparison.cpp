@@ -206,6 +206,13 @@ bool DeviceComparison::agrees() const {
 }
 
 std::string DeviceComparison::message() const {
+  std::string text = ownMessage();
+  for (const DeviceComparison &other : againstReference)
+    text += "; " + other.message();
+  return text;
+}
+
+std::string DeviceComparison::ownMessage() const {
   const auto wrong = std::find_if(results.begin(), results.end(),
                                   [](const ComparedResult &result) { return !result.difference.agrees(); });
   if (wrong == results.end())
@@ -265,6 +272,8 @@ Json DeviceComparison::json() const {
   json["kernels_compared"] = kernelsCompared;
   json["kernels_differing"] = kernelsDiffering;
   json["on_equal_inputs"] = onEqualInputs;
+  for (const DeviceComparison &other : againstReference)
+    json["against_reference"].push_back(other.json());
   return json;
 }
 

@@ -60,11 +60,16 @@ struct DeviceComparison {
   uint64_t kernelsCompared = 0;  // that the second device has as well, with the same nodes and the same results
   uint64_t kernelsDiffering = 0; // of these
   bool onEqualInputs = false;    // each kernel that was compared read what the other side has
+  // Of two devices that differ, each beside the reference, where that was asked for.
+  std::vector<DeviceComparison> againstReference;
 
   bool agrees() const;
   // What differs, and where first, in one line.
   std::string message() const;
   nlohmann::ordered_json json() const;
+
+private:
+  std::string ownMessage() const;
 };
 
 // What a run leaves.

@@ -141,10 +141,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                  "Two devices, or one and 'reference', e.g. cpu,vulkan: run on both, and name the first kernel whose "
                  "results differ (exit 1). In the place of the module it takes a model (.onnx, .mlir), and compiles it")
       ->group("Compare");
-  app.add_option("--model", options.model, "With 'reference': the model that the module was made of")->group("Compare");
-  app.add_flag("--bisect", options.bisect,
-               "With 'reference': also name the first op inside of that kernel that differs, when the ops up to it are "
-               "compiled")
+  app.add_option("--model", options.model, "With 'reference' and --bisect: the model that the module was made of")
+      ->group("Compare");
+  app.add_flag(
+         "--bisect", options.bisect,
+         "Also name the first op inside of that kernel that differs from the reference, when the ops up to it are "
+         "compiled; of two devices each is compared with the reference")
       ->group("Compare");
   app.add_option("--compiler", options.compiler, "vx-compile for models; the one beside this tool by default")
       ->group("Compare");
@@ -195,12 +197,13 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       throw usageError("--compare: want a device on one side, got '{}'", options.compare);
   }
   const bool hasReference = options.compare.starts_with("reference,") || options.compare.ends_with(",reference");
-  if (hasReference && !isModel(options.module) && options.model.empty())
-    throw usageError("--compare with 'reference' wants the model: in the place of the module, or beside it with "
-                     "--model, got '{}' alone",
-                     options.module);
-  if (!hasReference && (options.bisect || !options.model.empty()))
-    throw usageError("--bisect and --model go with --compare of a device and 'reference'");
+  if (options.compare.empty() && (options.bisect || !options.model.empty()))
+    throw usageError("--bisect and --model go with --compare");
+  if ((hasReference || options.bisect) && !isModel(options.module) && options.model.empty())
+    throw usageError("{} wants the model: in the place of the module, or beside it with --model, got '{}' alone",
+                     hasReference ? "--compare with 'reference'" : "--bisect", options.module);
+  if (!hasReference && !options.bisect && !options.model.empty())
+    throw usageError("--model goes with --bisect, or --compare of a device and 'reference'");
   if (!options.model.empty() && isModel(options.module))
     throw usageError("--model goes with a module, got '{}'", options.module);
   return true;
@@ -346,10 +349,16 @@ static int compare(const Options &options, const vx::Module &module, const vx_fu
   request.seed = options.seed;
   request.memoryLimit = *parseByteCount(options.memoryLimit);
   const bool hasReference = devices[0] == "reference" || devices[1] == "reference";
-  const DeviceComparison comparison =
-      hasReference ? compareWithReference({request, options.model.empty() ? options.module : options.model,
-                                           options.compiler, options.bisect})
-                   : compareDevices(request);
+  const std::string &model = options.model.empty() ? options.module : options.model;
+  DeviceComparison comparison =
+      hasReference ? compareWithReference({request, model, options.compiler, options.bisect}) : compareDevices(request);
+  // Which of two devices is wrong, and where, the reference says.
+  if (!hasReference && options.bisect && !comparison.agrees())
+    for (const std::string &device : devices) {
+      ComparisonRequest one = request;
+      one.devices = {device, "reference"};
+      comparison.againstReference.push_back(compareWithReference({one, model, options.compiler, /*bisects=*/true}));
+    }
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
     report["dims"] = symbols;
