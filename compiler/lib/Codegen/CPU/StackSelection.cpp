@@ -27,28 +27,45 @@ void StackSorter::forEach(int64_t lower, int64_t upper, int64_t step, function_r
   body(loop.getInductionVar());
 }
 
-void StackSorter::fill(Value from) {
-  auto rest = scf::ForOp::create(builder, loc, from, index(capacity), index(1));
+void StackSorter::fill(Value from, int64_t size) {
+  auto rest = scf::ForOp::create(builder, loc, from, index(size), index(1));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(rest.getBody()->getTerminator());
   Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), rest.getInductionVar());
   entries.store(entries.filler(number), main, rest.getInductionVar());
 }
 
-void StackSorter::sort() {
+void StackSorter::sort(Value kept, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  // Where they are few, in a part of the memory.
+  for (int64_t size : {capacity / 4, capacity / 2}) {
+    if (size < std::max(group, count))
+      continue;
+    Value isEnough = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, kept, index(size));
+    auto branch = scf::IfOp::create(builder, loc, isEnough, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    fill(kept, size);
+    sortAll(size);
+    builder.setInsertionPointToStart(branch.elseBlock());
+  }
+  fill(kept, capacity);
+  sortAll(capacity);
+}
+
+void StackSorter::sortAll(int64_t size) {
   // With an odd number of doublings the groups are ordered into the other memory, so that the last one ends here.
-  int64_t doublings = llvm::Log2_64(capacity / group);
+  int64_t doublings = llvm::Log2_64(size / group);
   bool beginsHere = doublings % 2 == 0;
-  orderGroups(beginsHere ? main : spare);
+  orderGroups(beginsHere ? main : spare, size);
   ArrayRef<Value> from = beginsHere ? main : spare, to = beginsHere ? spare : main;
-  for (int64_t run = group; run < capacity; run *= 2) {
-    forEach(0, capacity, 2 * run, [&](Value first) { mergeRuns(first, run, from, to); });
+  for (int64_t run = group; run < size; run *= 2) {
+    forEach(0, size, 2 * run, [&](Value first) { mergeRuns(first, run, from, to); });
     std::swap(from, to);
   }
 }
 
-void StackSorter::orderGroups(ArrayRef<Value> to) {
-  forEach(0, capacity, group, [&](Value first) {
+void StackSorter::orderGroups(ArrayRef<Value> to, int64_t size) {
+  forEach(0, size, group, [&](Value first) {
     auto numbers = VectorType::get(lanes, builder.getI32Type());
     Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(numbers));
     SmallVector<SortEntry> own;
@@ -146,8 +163,7 @@ LogicalResult StackSelection::sortAll(ArrayRef<Value> row, int64_t length) {
   };
   if (failed(copy(0, whole, Value())) || failed(copy(whole, end, index(length))))
     return failure();
-  sorter.fill(index(std::min(sorter.getCapacity(), end)));
-  sorter.sort();
+  sorter.sort(index(std::min(sorter.getCapacity(), end)), length);
   return success();
 }
 
@@ -196,6 +212,10 @@ LogicalResult StackSelection::sortBest(ArrayRef<Value> row, int64_t count, const
   }
   kept = keep.getResult(0);
   Value isFull = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, kept, index(capacity - step * lanes));
+  // The first elements of a row are sorted early: what they tell keeps most of the others out.
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bound, initial);
+  Value isMany = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, kept, index(4 * count));
+  isFull = arith::OrIOp::create(builder, loc, isFull, arith::AndIOp::create(builder, loc, isFirst, isMany));
   Value next = plus(first, index(step * lanes));
   Value isEnd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, next, length);
   auto sort = scf::IfOp::create(builder, loc, TypeRange{builder.getIndexType(), code},
@@ -203,8 +223,7 @@ LogicalResult StackSelection::sortBest(ArrayRef<Value> row, int64_t count, const
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(sort.thenBlock());
-    sorter.fill(kept);
-    sorter.sort();
+    sorter.sort(kept, count);
     Value least = constant(APInt::getSignedMinValue(bits)), one = constant(APInt(bits, 1));
     Value worst = entries.getCode(entries.load(sorter.getMemory(), index(count - 1)));
     worst = arith::MaxSIOp::create(builder, loc, worst, arith::AddIOp::create(builder, loc, least, one));

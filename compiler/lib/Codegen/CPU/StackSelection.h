@@ -15,10 +15,9 @@ public:
 
   mlir::ValueRange getMemory() const { return main; }
   int64_t getCapacity() const { return capacity; }
-  /// What stands behind all others is written from `from` on.
-  void fill(mlir::Value from);
-  /// Of entries that all differ.
-  void sort();
+  /// Sorts the first `kept` entries, which all differ; behind them, at least up to `count`, comes what stands behind
+  /// all others.
+  void sort(mlir::Value kept, int64_t count);
 
 private:
   static constexpr int64_t group = 16;
@@ -26,7 +25,9 @@ private:
   mlir::Value index(int64_t value);
   mlir::Value plus(mlir::Value a, int64_t b);
   void forEach(int64_t lower, int64_t upper, int64_t step, llvm::function_ref<void(mlir::Value)> body);
-  void orderGroups(llvm::ArrayRef<mlir::Value> to);
+  void fill(mlir::Value from, int64_t size);
+  void sortAll(int64_t size);
+  void orderGroups(llvm::ArrayRef<mlir::Value> to, int64_t size);
   void mergeRuns(mlir::Value first, int64_t run, mlir::ValueRange from, mlir::ValueRange to);
 
   mlir::OpBuilder &builder;
