@@ -213,7 +213,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     try:
-        files = vocabularies.write_vocabularies(options.cache, options.package or tuple(vocabularies.MEMBERS))
+        files = vocabularies.write_vocabularies(options.cache, options.package or vocabularies.VOCABULARIES)
     except vocabularies.Missing as reason:
         print(reason)
         return 77  # the code of a test that was skipped
@@ -222,7 +222,7 @@ def main():
                for code in range(int(line.split()[0].split("-")[0], 16), int(line.split()[0].split("-")[-1], 16) + 1)} if table.exists() else set()
     failed = 0
     if not options.names and (not options.package or "anthropic" in options.package):
-        count = compare_scripts(options.bin / "tokenizer_peer", [*strings(options.strings, options.seed, refused), "  a  \u30fcb", "\u3001\u30fc1 \u30fc", " ", ""])
+        count = compare_scripts(options.bin / "tokenizer_peer", [*strings(options.strings, options.seed, refused), "  a  \u30fcb", "\u65e5\u30fc\u30ab\u3042", "\u3001\u30fc1 \u30fc", " ", ""])
         failed += count > 0
         print(f"scripts: {options.strings} strings, {count} differences")
     for name, path in files.items():

@@ -20,6 +20,7 @@ PACKAGES = {  # name, version, sha256 of the file
     "llama-cpp-python": ("0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),
     "mistral-common": ("1.5.1", "3d632902ccb466b5c923d1717ff25960f829f90c515eed344a1b3e8069274a45"),
     "anthropic": ("0.38.0", "2c8117b53da7051d8ab65f4e8e05925bd53c53380183115802ace77bde14d4eb"),
+    "wordcloud": ("1.9.4", "b273d8a5ded97d3ead904046b49464dcb71119ee79df875072a4c105cadd347a"),
 }
 # What the tests read of each package.
 MEMBERS = {
@@ -27,7 +28,11 @@ MEMBERS = {
                          ("bert-bge", "gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "falcon", "starcoder", "phi-3", "nomic-bert-moe")],
     "mistral-common": ["mistral_common/data/tokenizer.model.v1", "mistral_common/data/mistral_instruct_tokenizer_240323.model.v3"],
     "anthropic": ["anthropic/tokenizer.json"],
+    # Texts in English and Chinese: Carroll's Alice's Adventures in Wonderland, and Lu Xun's Call to Arms.
+    "wordcloud": ["wordcloud-1.9.4/examples/alice.txt", "wordcloud-1.9.4/examples/wc_cn/CalltoArms.txt"],
 }
+VOCABULARIES = ("llama-cpp-python", "mistral-common", "anthropic")
+SOURCES = ("llama-cpp-python", "wordcloud")  # whose files are in the source package only
 
 
 class Missing(Exception):
@@ -42,10 +47,8 @@ def fetch(package, cache):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
-        ending = ["--no-binary", ":all:"] if package == "llama-cpp-python" else ["--only-binary", ":all:"]
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-build-isolation", *ending, "-d", temporary,
-                   f"{package}=={version}"]
-        if package == "llama-cpp-python":  # its metadata would be built
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", temporary, f"{package}=={version}"]
+        if package in SOURCES:  # the metadata would be built
             command = [sys.executable, "-c", SOURCE_PACKAGE, package, version, temporary]
         result = subprocess.run(command, capture_output=True, text=True)
         files = list(pathlib.Path(temporary).iterdir())
@@ -218,7 +221,7 @@ def from_gguf(path, name):
                       "fuse_unk": True, "byte_fallback": True, "vocab": ids, "merges": [[m[3], m[4]] for m in merges]}}
 
 
-def write_vocabularies(cache, packages=tuple(MEMBERS)):
+def write_vocabularies(cache, packages=VOCABULARIES):
     """Files by name, of packages. Raises Missing."""
     files = {}
     made = cache / "vocabularies-2"
