@@ -124,6 +124,7 @@ TEST_F(ConfigurationTest, syntax) {
   EXPECT_EQ(mistakes("[vx.server]\ncors = [\nport = 1\nhost = 2\nlog = 3\n").size(), 1u);
   EXPECT_EQ(mistakes("[vx.server\nport = 1\nprot = 2\n").size(), 1u);
   EXPECT_EQ(mistakes("[vx.server]\nport = 1\nport = 2\n").size(), 1u);
+  EXPECT_EQ(mistakes("[}vx]\n").size(), 1u); // which the parser asserts not to be
   EXPECT_EQ(mistakes("[vx.server]\nlog = \"\xff\"\n").size(), 1u);
 }
 
