@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 // The parser stands here and nowhere else. Some of what it asserts of its input is not so ("[}"): its checks behind
 // find that, as long as the compiler does not rely on it, which it does for an assertion where NDEBUG is defined.
@@ -60,6 +61,49 @@ TomlValue convert(const toml::node &node) {
     break;
   }
   return value;
+}
+
+// The first character that is no ASCII and stands outside of strings and comments, where TOML has none. Version 3.3 of
+// the parser has undefined behaviour for some of them. Where a string does not end, the parser stops, and so does this.
+std::optional<TomlPosition> findForeign(std::string_view text) {
+  size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; // a mark of the order of bytes
+  const auto skipString = [&] {
+    const char quote = text[at];
+    const std::string triple(3, quote);
+    const bool hasLines = text.substr(at, 3) == triple;
+    for (at += hasLines ? 3 : 1; at < text.size(); ++at) {
+      if (quote == '"' && text[at] == '\\')
+        ++at;
+      else if (!hasLines && text[at] == '\n')
+        return false;
+      else if (!hasLines && text[at] == quote)
+        return true;
+      else if (hasLines && text.substr(at, 3) == triple) {
+        // Two more quotes may be the string's last ones.
+        at += 2;
+        for (int more = 0; more < 2 && at + 1 < text.size() && text[at + 1] == quote; ++more)
+          ++at;
+        return true;
+      }
+    }
+    return false;
+  };
+  for (; at < text.size(); ++at) {
+    if (text[at] == '#') {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text[at] == '"' || text[at] == '\'') {
+      if (!skipString())
+        return std::nullopt;
+    } else if (static_cast<unsigned char>(text[at]) >= 0x80) {
+      const size_t line = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+      const std::string_view before = text.substr(0, at),
+                             inLine = before.substr(line == std::string_view::npos ? 0 : line + 1);
+      const auto isCounted = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+      return TomlPosition{static_cast<uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
+                          static_cast<uint32_t>(1 + std::count_if(inLine.begin(), inLine.end(), isCounted))};
+    }
+  }
+  return std::nullopt;
 }
 
 // Where line `number`, from 1 on, begins and ends; its line feed is not of it.
@@ -117,22 +161,32 @@ TomlDocument readToml(std::string_view given) {
   static constexpr size_t mostErrors = 20;
   TomlDocument document;
   std::string text(given);
-  while (document.errors.size() < mostErrors) {
+  // An open bracket or quote makes mistakes of the lines behind it, which are none: only the first of such a run is
+  // told.
+  const auto add = [&](size_t first, TomlPosition at, std::string error) {
+    std::vector<TomlError> &errors = document.errors;
+    if (errors.size() - first >= mostErrors || (errors.size() > first && at.line <= errors.back().at.line + 1))
+      return false;
+    errors.push_back({at, std::move(error)});
+    return clearLine(text, at.line);
+  };
+  while (const std::optional<TomlPosition> at = findForeign(text))
+    if (!add(0, *at, "want characters of ASCII outside of strings and comments")) {
+      document.isReadable = false;
+      return document;
+    }
+  const size_t first = document.errors.size();
+  while (true) {
     const toml::parse_result result = toml::parse(std::string_view(text));
     if (result) {
       document.root = convert(result.table());
       return document;
     }
-    const TomlPosition at = positionOf(result.error().source());
-    // An open bracket or quote makes mistakes of the lines behind it, which are none.
-    if (!document.errors.empty() && at.line <= document.errors.back().at.line + 1)
-      break;
-    document.errors.push_back({at, printableLine(result.error().description())});
-    if (!clearLine(text, at.line))
-      break;
+    if (!add(first, positionOf(result.error().source()), printableLine(result.error().description()))) {
+      document.isReadable = false;
+      return document;
+    }
   }
-  document.isReadable = false;
-  return document;
 }
 
 std::string quoteToml(std::string_view text) {

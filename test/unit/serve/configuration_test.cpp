@@ -124,6 +124,12 @@ TEST_F(ConfigurationTest, syntax) {
   EXPECT_EQ(mistakes("[vx.server]\ncors = [\nport = 1\nhost = 2\nlog = 3\n").size(), 1u);
   EXPECT_EQ(mistakes("[vx.server\nport = 1\nprot = 2\n").size(), 1u);
   EXPECT_EQ(mistakes("[vx.server]\nport = 1\nport = 2\n").size(), 1u);
+  EXPECT_EQ(mistakes("# \u00e4\n[vx.server]\nlog = \"info\" # \u00e4\n\u00e4 = 1\nprot = 1\nport = \u00a01\n"),
+            (Lines{"config.toml:4:1: error: want characters of ASCII outside of strings and comments",
+                   "config.toml:5:1: error: [server] 'prot' is not a key, did you mean 'port'",
+                   "config.toml:6:8: error: want characters of ASCII outside of strings and comments"}));
+  EXPECT_EQ(*read("[vx]\nmodel_dir = \"\"\"/\u00e4\\\"\"\"\"\"\n[vx.server]\nlog = 'info'\n").configuration->modelDir,
+            "/\u00e4\"\"");
   EXPECT_EQ(mistakes("[}vx]\n").size(), 1u); // which the parser asserts not to be
   EXPECT_EQ(mistakes("[vx.server]\nlog = \"\xff\"\n").size(), 1u);
 }
