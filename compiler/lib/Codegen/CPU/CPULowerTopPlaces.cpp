@@ -28,10 +28,12 @@ public:
       op.erase();
       return success();
     }
-    // A row that fits is sorted at once; of a longer one the best are kept, and others until there is no room.
+    // A row that fits is sorted at once, unless its first elements tell that few of the others count; of a longer one
+    // the best are kept, and others until there is no room.
     int64_t length = codes.isDynamicDim(1) ? 0 : codes.getDimSize(1),
             capacity = StackSelection::getCapacity(count, lanes);
-    bool isWhole = length > 0 && length <= TopPlacesOp::mostCount && getSortCapacity(length) <= capacity;
+    bool isWhole = length > 0 && length <= TopPlacesOp::mostCount && getSortCapacity(length) <= capacity &&
+                   !StackSelection::sortsEarly(count, length, lanes);
     SortEntries entries(builder, loc, codes.getElementType());
     StackSorter sorter(builder, loc, entries, isWhole ? getSortCapacity(length) : capacity, vectorBits);
     Value number = enterWorkgroup(builder, loc);

@@ -214,7 +214,7 @@ LogicalResult StackSelection::sortBest(ArrayRef<Value> row, int64_t count, const
   Value isFull = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, kept, index(capacity - step * lanes));
   // The first elements of a row are sorted early: what they tell keeps most of the others out.
   Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, bound, initial);
-  Value isMany = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, kept, index(4 * count));
+  Value isMany = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, kept, index(early * count));
   isFull = arith::OrIOp::create(builder, loc, isFull, arith::AndIOp::create(builder, loc, isFirst, isMany));
   Value next = plus(first, index(step * lanes));
   Value isEnd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, next, length);

@@ -40,7 +40,8 @@ private:
 /// Goes through rows of codes and leaves the best entries of one in the memory of a sorter, in order.
 class StackSelection {
 public:
-  static constexpr int64_t step = 4; // vectors that are looked at together
+  static constexpr int64_t step = 4;  // vectors that are looked at together
+  static constexpr int64_t early = 4; // times as many as are wanted tell which others may be among them
 
   /// `evaluator` has `lanes` lanes; the last dimension of `codes` runs along a row.
   StackSelection(mlir::OpBuilder &builder, mlir::Location loc, SortEntries &entries, StackSorter &sorter,
@@ -50,6 +51,11 @@ public:
 
   /// The capacity of a sorter for the best `count` of any number.
   static int64_t getCapacity(int64_t count, int64_t lanes) { return getSortCapacity(2 * count + step * lanes); }
+
+  /// True where `sortBest` sorts the first elements of a row by themselves, and there are others.
+  static bool sortsEarly(int64_t count, int64_t length, int64_t lanes) {
+    return step * lanes >= early * count && length > step * lanes;
+  }
 
   /// All of a row whose `length` is known and no greater than the capacity.
   llvm::LogicalResult sortAll(llvm::ArrayRef<mlir::Value> row, int64_t length);
