@@ -24,8 +24,9 @@ def texts(count, seed, longest=60):
     return [*drawn[: count // 2], "", *drawn[count // 2 :], "a guitar solo"]
 
 
-def tiny_model(path, seed=0, width=24, heads=3, layers=2, positions=64, types=True, index=TensorProto.INT64, output="last_hidden_state", also=()):
-    """BERT: embeddings, and layers of attention and a wider network. What `also` names are further outputs of rank 2."""
+def tiny_model(path, seed=0, width=24, heads=3, layers=2, positions=64, types=True, index=TensorProto.INT64, output="last_hidden_state", also=(), sizes=False):
+    """BERT: embeddings, and layers of attention and a wider network. What `also` names are further outputs of rank 2. With
+    `sizes` the vectors tell how many texts of which length were run together."""
     random = np.random.default_rng(seed)
     nodes, weights = [], []
 
@@ -67,7 +68,9 @@ def tiny_model(path, seed=0, width=24, heads=3, layers=2, positions=64, types=Tr
         wide = linear(x, l + "up", width, 2 * width)
         inner = node("Erf", [node("Mul", [wide, constant(l + "root", np.float32(0.5**0.5))], l + "scaled")], l + "erf")
         active = node("Mul", [node("Mul", [wide, constant(l + "half", np.float32(0.5))], l + "halved"), node("Add", [inner, "ones"], l + "shifted")], l + "gelu")
-        x = norm(node("Add", [x, linear(active, l + "down", 2 * width, width)], l + "residual2"), l + "norm2" if layer + 1 < layers else output)
+        x = norm(node("Add", [x, linear(active, l + "down", 2 * width, width)], l + "residual2"), l + "norm2" if layer + 1 < layers or sizes else output)
+    if sizes:
+        x = node("Add", [x, node("Cast", [node("ReduceSum", ["shape"], "extent", keepdims=0)], "extent.f", to=TensorProto.FLOAT)], output)
     inputs = ["input_ids", "attention_mask", *(["token_type_ids"] if types else [])]
     outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", "sequence", width])]
     for name in also:

@@ -296,7 +296,7 @@ def check_embeddings(bench, folder):
         bench.compare("vectors of requests side by side", np.array([row["embedding"] for _, _, data in answers for row in data["data"]], np.float32), np.concatenate([want[i : i + 3] for i in range(0, len(given) - 3)]))
 
         for what, body, message in (("nothing", {"input": []}, "'input': want 1 to 2048 texts, got 0"), ("an empty text", {"input": ["a", ""]}, "'input[1]' is empty"), ("no input", {}, "'input' is missing"),
-                                    ("a long text", {"input": "the " * 50}, f"'input': the model takes {folder.max_tokens} tokens, got 52"), ("a number", {"input": 1}, "'input': want a string or a list of tokens, got a number"),
+                                    ("a long text", {"input": "the " * 80}, f"'input': the model takes {folder.max_tokens} tokens, got 82"), ("a number", {"input": 1}, "'input': want a string or a list of tokens, got a number"),
                                     ("a mixed list", {"input": ["a", 1]}, "'input[1]': want a string or a list of tokens, got a number"), ("no token", {"input": [[-1]]}, "'input[0][0]': want the number of a token, got -1"),
                                     ("a form", {"input": "a", "encoding_format": "hex"}, "'encoding_format': want 'float' or 'base64', got 'hex'"), ("a pooling", {"input": "a", "pooling": "max"}, "'pooling': want 'cls', 'mean' or 'last', got 'max'"),
                                     ("dimensions", {"input": "a", "dimensions": 99}, "'dimensions': want 1 to 24, got 99"), ("a field", {"input": "a", "inputs": "b"}, None)):
@@ -304,7 +304,7 @@ def check_embeddings(bench, folder):
             bench.check(f"{what} is refused", status == 400 and (message is None or data["error"]["message"] == message), (status, data))
         status, _, data = server.ask("POST", url, {"model": "tiny", "input": [[10**6]]})
         bench.check("a token that there is not", status == 400 and data["error"]["code"] == "invalid_value", (status, data))
-        status, _, data = server.ask("POST", url, {"model": "tiny", "input": "the " * 50, "truncate": True})
+        status, _, data = server.ask("POST", url, {"model": "tiny", "input": "the " * 80, "truncate": True})
         bench.check("what is long may be cut", status == 200 and data["usage"]["total_tokens"] == folder.max_tokens, (status, data.get("usage")))
 
         client = openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)
@@ -328,6 +328,20 @@ def check_embeddings(bench, folder):
                 bench.check(f"openai: {kind.__name__}", type(error) is kind and error.body["code"], error)
         metrics = server.ask("GET", "/metrics")[2].decode()
         bench.check("embeddings are counted", 'vx_embeddings_total{model="tiny"}' in metrics)
+
+
+def check_deterministic(bench):
+    """The same bits whoever else asks, of a model whose numbers tell how many texts of which length are run together."""
+    bench.tool("vx-compile", Folder(bench.path("sizes"), max_tokens=60, sizes=True).path, "--target=cpu", "-o", bench.path("sizes.vxm"))
+    given = [text for text in texts(64, 5, longest=60) if text]
+    with open(bench.path("deterministic.toml"), "w", encoding="utf-8") as file:
+        file.write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[[vx.server.model]]\nname = "tiny"\npath = "{bench.path("sizes.vxm")}"\ndeterministic = true\n[vx.server.limits]\nbatch_size = 8\n')
+    with Server(bench, f"--config={bench.path('deterministic.toml')}", name="deterministic") as server:
+        server.wait_until_ready()
+        requests = [("POST", "/v1/embeddings", {"model": "tiny", "input": given[i : i + 1 + i % 3], "encoding_format": "base64", "truncate": True}) for i in range(0, len(given) - 3)]
+        alone = [server.ask(*request)[2]["data"] for request in requests]
+        together = [data["data"] for _, _, data in server.ask_many(requests)]
+        bench.check("embeddings have the same bits whoever else asks", alone == together, sum(a != b for a, b in zip(alone, together)))
 
 
 def check_openai_keys(bench):
@@ -378,12 +392,12 @@ def main():
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))
         bench.tool("vx-compile", str(ROOT / "examples/digits/digits.onnx"), "--target=cpu", "-o", bench.path("models/digits.vxm"))
-        tiny = Folder(bench.path("tiny"), max_tokens=32)
+        tiny = Folder(bench.path("tiny"), max_tokens=60)
         bench.tool("vx-compile", tiny.path, "--target=cpu", "-o", bench.path("tiny.vxm"))
         with Server(bench, f"--model-dir={bench.path('models')}", name="infer") as server:
             server.wait_until_ready()
             check_infer(bench, server)
-        for check in (check_codes, check_reload, check_batches, check_load, check_openai_keys, check_command_line):
+        for check in (check_codes, check_reload, check_batches, check_load, check_deterministic, check_openai_keys, check_command_line):
             check(bench)
         check_embeddings(bench, tiny)
         print(f"{bench.passed} passed, {bench.failed} failed")

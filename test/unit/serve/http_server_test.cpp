@@ -17,6 +17,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_view_literals;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -141,7 +142,7 @@ TEST_F(HttpServerTest, refusesWhatTwoReadersTakeForDifferentThings) {
                 "want Expect '100-continue', got 'more'");
   expectRefused("nonsense\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
   expectRefused("GET / HTTP/2.0\r\nHost: x\r\n\r\n", "400", "want a request of HTTP/1.1, got what is none: ");
-  expectRefused(std::string("GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n", 32), "400", "want a request of HTTP/1.1");
+  expectRefused("GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n"sv, "400", "want a request of HTTP/1.1");
   EXPECT_THAT(ask("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), HasSubstr("want one Host header, got 0"));
   EXPECT_THAT(ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
               HasSubstr("want one Host header, got 2"));
