@@ -111,6 +111,14 @@ def check_batches(bench, folder, module, given, want, tokens):
     bench.check("lines have their numbers", [line["index"] for line in lines] == [0, 1, 2], lines)
     got, *_ = bench.embed(module, ["a guitar solo", "", "star"], "cpu")
     bench.check("numbers of .jsonl read back as they are", (np.array([line["embedding"] for line in lines], np.float32) == got).all(), "not equal")
+    # By a name of a folder of models.
+    known = bench.path("known")
+    os.makedirs(known, mode=0o755)
+    for name in ("night-small", "night-large"):
+        shutil.copy(module, f"{known}/{name}.vxm")
+    for name, code, message in (("night-small", 0, ""), ("night", 2, "model 'night' is ambiguous: "), ("day", 2, "no model 'day'"), ("day.vxm", 3, "day.vxm: cannot be opened: No such file or directory")):
+        out, said = bench.tool("vx-embed", "test", f"--model={name}", f"--model-dir={known}", "--text=a guitar solo", "--json", "--device=cpu", code=code)
+        bench.check(f"the name {name}", message in said and (code or json.loads(out)["model"] == "bert-mean"), out + said)
     # A folder is compiled once, and again when a file of it has changed.
     models = pathlib.Path(bench.path("cache")) / "models"
     for step in ("first", "again", "changed"):

@@ -5,7 +5,9 @@
 #include "embedding_output.h"
 #include "file_checks.h"
 #include "load_module.h"
+#include "model_registry.h"
 #include "text_file.h"
+#include "tool_configuration.h"
 
 #include "vx/serve/embedder.hpp"
 
@@ -21,7 +23,7 @@ namespace serve = vx::serve;
 
 static constexpr const char *Examples = R"(
 MODEL is a module (.vxm) that vx-compile has made of a folder with a model of embeddings, or such a folder, which is compiled when it is
-first used. A file has one text in each line, or where its name ends in .jsonl a JSON string or an object with 'text'.
+first used; what is neither is the name of one in the configuration or its model_dir, as vx-models lists them. A file has one text in each line, or where its name ends in .jsonl a JSON string or an object with 'text'.
 
 Examples:
   One text:  vx-embed test --model minilm.vxm --text "Hello world"
@@ -39,6 +41,7 @@ namespace {
 
 struct Options {
   std::string verb, model;
+  ConfigurationOptions configuration; // where names of models are looked up
   std::optional<std::string> text;
   std::string file, output;
   bool print = false, json = false;
@@ -80,7 +83,10 @@ private:
 static bool parseOptions(const char *name, int argc, char **argv, Options &options) {
   CLI::App app("Makes vectors of texts, by a model of embeddings.");
   app.add_option("command", options.verb, "test: one text; batch: those of a file");
-  app.add_option("--model", options.model, "A module (.vxm), or a folder with a model")->group("Model");
+  app.add_option("--model", options.model,
+                 "A module (.vxm), a folder with a model, or the name of one, as vx-models lists them")
+      ->group("Model");
+  options.configuration.addTo(app, {"--model-dir"});
 
   app.add_option("--text", options.text, "The text of test")->group("Texts");
   app.add_option("--file", options.file, "The texts of batch; '-' is standard input")->group("Texts");
@@ -231,6 +237,24 @@ static void batch(const char *name, const serve::Embedder &embedder, const Optio
   printOut("wrote {}\n", options.output);
 }
 
+static bool isPath(const std::string &model) {
+  std::error_code error;
+  return model.find('/') != std::string::npos || model.ends_with(".vxm") || std::filesystem::exists(model, error);
+}
+
+// Puts the path in the place of the name. False where the configuration cannot be used, which has been said.
+static bool findByName(Options &options) {
+  const std::optional<serve::Configuration> configuration = readOrTell(options.configuration.sources());
+  if (!configuration)
+    return false;
+  const serve::ModelRegistry registry = serve::ModelRegistry::read(*configuration);
+  const serve::ModelChoice choice = registry.find(options.model);
+  if (!choice.model)
+    throw usageError("{}", choice.problem);
+  options.model = choice.model->path;
+  return true;
+}
+
 static int run(const char *name, int argc, char **argv) {
   Options options;
   if (!parseOptions(name, argc, argv, options))
@@ -245,6 +269,9 @@ static int run(const char *name, int argc, char **argv) {
   // Before a model is compiled and loaded, which would be for nothing.
   const std::vector<std::string> texts = options.file.empty() ? std::vector<std::string>() : readTexts(options.file);
   std::error_code error;
+  if (!isPath(options.model))
+    if (!findByName(options))
+      return static_cast<int>(ExitCode::Usage);
   const bool isFolder = std::filesystem::is_directory(options.model, error);
   const std::string path =
       isFolder ? compileFolder(name, options.model, options.device, options.noFallback) : options.model;
