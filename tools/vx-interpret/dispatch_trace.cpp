@@ -149,9 +149,9 @@ void DispatchTrace::finish(mlir::func::FuncOp function, llvm::ArrayRef<HostValue
   if (examined && !trace.contains("examined"))
     throw usageError("--examine: want a dispatch from 0 to {}, got {}", trace["dispatches"].size() - 1, *examined);
   for (auto [index, name] : llvm::enumerate(resultNames(function))) {
-    const bool isTensor = std::holds_alternative<HostTensor>(results[index]);
+    static constexpr const char *kinds[] = {"tensor", "sequence", "optional sequence"}; // as the variant has them
     trace["outputs"].push_back({{"name", name},
-                                {"kind", isTensor ? "tensor" : "sequence"},
+                                {"kind", kinds[results[index].index()]},
                                 {"file", write("output" + std::to_string(index) + ".pb", results[index])}});
   }
   for (const auto &variable : state.variables)

@@ -4,6 +4,7 @@
 #include "described_tensor.h"
 #include "host_values.h"
 #include "npy.h"
+#include "tensor_file.h"
 #include "vx/Dialect/VX/IR/VXDialect.h"
 #include "vx/abi/module_header.h"
 #include "vx/base/random_values.h"
@@ -40,13 +41,30 @@ std::vector<std::string> resultNames(mlir::func::FuncOp function) {
   return names;
 }
 
-static HostTensor fromFile(const std::string &name, mlir::Type argumentType, const std::string &path) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(argumentType);
+static HostValue fromFile(const std::string &name, mlir::Type argumentType, const std::string &path) {
+  // Of an optional tensor the evaluator has a sequence of none or one.
+  mlir::Type held = argumentType;
+  vx_value_kind kind = VX_TENSOR;
+  if (auto optional = llvm::dyn_cast<OptionalType>(held)) {
+    held = optional.getValueType();
+    kind = VX_OPTIONAL;
+  }
+  if (auto sequence = llvm::dyn_cast<SequenceType>(held)) {
+    held = sequence.getElementType();
+    kind = kind == VX_OPTIONAL ? VX_OPTIONAL_SEQUENCE : VX_SEQUENCE;
+  }
+  auto type = llvm::dyn_cast<mlir::TensorType>(held);
   const std::optional<ElementType> wanted = type ? reference::getElementType(type.getElementType()) : std::nullopt;
   if (!wanted)
-    throw usageError("input '{}' is {}: only tensors of numbers or bools are read from files, got '{}'", name,
+    throw usageError("input '{}' is {}: only numbers and bools are read from files, got '{}'", name,
                      typeText(argumentType), path);
-  return toHostTensor(readNpy(path, toRuntimeType(*wanted)));
+  if (kind == VX_TENSOR)
+    return toHostTensor(readNpy(path, toRuntimeType(*wanted)));
+  const Value value = readTensorFile(path, kind);
+  for (const Tensor &tensor : value.tensors)
+    if (tensor.type != toRuntimeType(*wanted))
+      throw usageError("input '{}' is {}, got tensors of another type in '{}'", name, typeText(argumentType), path);
+  return toHostValue(value);
 }
 
 // The sizes of an input that nothing states: symbols without a value take the least size above 0 that they allow.
@@ -90,24 +108,27 @@ static reference::SymbolValues bindDims(mlir::ModuleOp module, const std::map<st
 std::vector<HostValue> makeProgramInputs(mlir::func::FuncOp function, const std::vector<std::string> &specifications,
                                          const std::map<std::string, int64_t> &dims, uint64_t seed) {
   const std::vector<std::string> names = argumentNames(function);
-  std::vector<std::optional<HostTensor>> given(names.size());
+  std::vector<std::optional<HostValue>> given(names.size());
   reference::SymbolValues symbols = bindDims(function->getParentOfType<mlir::ModuleOp>(), dims);
   for (const std::string &specification : specifications) {
     const auto [name, text] = splitAssignment("--input", specification);
     const auto index = static_cast<unsigned>(findName("input", name, names));
     if (given[index])
       throw usageError("input '{}' is given twice", name);
-    given[index] = text[0] == '@' ? fromFile(name, function.getArgumentTypes()[index], text.substr(1))
-                                  : toHostTensor(makeDescribedTensor(name, text, seed));
+    if (text[0] == '@')
+      given[index] = fromFile(name, function.getArgumentTypes()[index], text.substr(1));
+    else
+      given[index] = toHostTensor(makeDescribedTensor(name, text, seed));
     auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[index]);
-    if (type && type.getRank() == given[index]->getRank())
-      for (auto [dim, size] : llvm::zip(getDims(type), given[index]->getShape()))
+    const auto *tensor = std::get_if<HostTensor>(&*given[index]);
+    if (type && tensor && type.getRank() == tensor->getRank())
+      for (auto [dim, size] : llvm::zip(getDims(type), tensor->getShape()))
         if (dim && dim.asSymbol())
           symbols.try_emplace(dim.asSymbol().getValue(), size);
   }
   std::vector<HostValue> inputs;
   for (unsigned i = 0; i < given.size(); ++i)
-    inputs.emplace_back(given[i] ? *given[i] : makeDefault(function, i, names[i], symbols, seed));
+    inputs.push_back(given[i] ? std::move(*given[i]) : makeDefault(function, i, names[i], symbols, seed));
   return inputs;
 }
 

@@ -40,11 +40,11 @@ public:
     for (size_t i = 0; i < request.call.inputs.size(); ++i) {
       const Value value = fromRuntime(request.call.inputs[i]);
       const char *name = request.call.function->inputs[i].name;
-      if (value.kind != VX_TENSOR || value.type == VX_STRING)
-        throw usageError("input '{}': the reference evaluator reads tensors of numbers and bools, got a {}", name,
-                         value.kind != VX_TENSOR ? "sequence or an optional" : "tensor of strings");
-      const std::string path = folder / ("input" + std::to_string(i) + ".npy");
-      writeFile(path, formatNpy(value.tensors.front()));
+      if (value.type == VX_STRING)
+        throw usageError("input '{}': the reference evaluator reads numbers and bools, got strings", name);
+      const bool isTensor = value.kind == VX_TENSOR;
+      const std::string path = folder / ("input" + std::to_string(i) + (isTensor ? ".npy" : ".pb"));
+      writeFile(path, isTensor ? formatNpy(value.tensors.front()) : formatTensorFile(name, value));
       arguments.insert(arguments.end(), {"--input", fmt::format("{}=@{}", name, path)});
     }
     document = run("trace", {});
@@ -57,7 +57,10 @@ public:
     RunOutcome result{"reference", {}};
     for (const Json &output : document["outputs"]) {
       const bool isTensor = output["kind"] == "tensor";
-      const Value value = read("trace", output["file"], isTensor ? VX_TENSOR : VX_SEQUENCE);
+      const vx_value_kind kind = isTensor                       ? VX_TENSOR
+                                 : output["kind"] == "sequence" ? VX_SEQUENCE
+                                                                : VX_OPTIONAL_SEQUENCE;
+      const Value value = read("trace", output["file"], kind);
       const std::string name = outputName(output["name"]);
       for (size_t i = 0; i < value.tensors.size(); ++i)
         result.results.emplace_back(isTensor ? name : elementName(i, name), value.tensors[i]);

@@ -413,7 +413,7 @@ llvm::Error bindInputs(func::FuncOp function, llvm::ArrayRef<HostValue> inputs, 
     auto *tensor = std::get_if<HostTensor>(&inputs[index]);
     std::string text;
     llvm::raw_string_ostream(text) << type;
-    if (llvm::isa<SequenceType>(type) != (tensor == nullptr) || (!tensorType && tensor))
+    if (llvm::isa<SequenceType, OptionalType>(type) != (tensor == nullptr) || (!tensorType && tensor))
       return inputError(function, index, "is of another kind than its type '" + text + "'");
     if (!tensorType)
       continue;

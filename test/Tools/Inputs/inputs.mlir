@@ -8,7 +8,10 @@ func.func @main(%x: tensor<?x2xf32, #vx.enc<[n, 2]>> {vx.name = "x"}) ->
 func.func @words(%words: tensor<1x!vx.string> {vx.name = "words"}) {
   return
 }
-func.func @list(%list: !vx.sequence<tensor<?xf32>> {vx.name = "list"}) {
+func.func @list(%list: !vx.sequence<tensor<?xf32>> {vx.name = "list"}) -> (!vx.sequence<tensor<?xf32>> {vx.name = "same"}) {
+  return %list : !vx.sequence<tensor<?xf32>>
+}
+func.func @whole(%list: !vx.sequence<tensor<?xi64>> {vx.name = "list"}) {
   return
 }
 func.func @free(%free: tensor<?xf32> {vx.name = "free"}) {
