@@ -101,6 +101,9 @@ public:
     if (static_cast<int64_t>(coefficients.size()) / vectors != classes - 1 || coefficients.size() % vectors != 0)
       throwInvalid("expects " + Twine(classes - 1) + " 'coefficients' for each of " + Twine(vectors) +
                    " support vectors, got " + Twine(coefficients.size()));
+    if (int64_t count = classes * (classes - 1) / 2; count > maxTable / vectors)
+      throwUnsupported("expects at most " + Twine(maxTable) + " vectors of pairs of classes, got " + Twine(vectors) +
+                       " of " + Twine(count));
     for (int64_t i = 0; i < classes; ++i)
       for (int64_t j = i + 1; j < classes; ++j)
         pairs.push_back({i, j});
@@ -138,9 +141,6 @@ private:
 
   /// Of pair (i, j) vectors of class i count by row j - 1 of the coefficients, and those of class j by row i.
   Value sumPairs(Value kernels) {
-    if (getPairs() > maxTable / vectors)
-      throwUnsupported("expects at most " + Twine(maxTable) + " vectors of pairs of classes, got " + Twine(vectors) +
-                       " of " + Twine(getPairs()));
     SmallVector<int64_t> starts = {0};
     for (int64_t count : perClass)
       starts.push_back(starts.back() + count);
@@ -172,6 +172,8 @@ private:
   /// The shares of classes that agree best with those of pairs: the second method of Wu, Lin and Weng, "Probability
   /// estimates for multi-class classification by pairwise coupling", as libsvm iterates it.
   Value estimateShares(Value sums) {
+    if (classes > mostShared)
+      throwUnsupported("expects probabilities of at most " + Twine(mostShared) + " classes, got " + Twine(classes));
     Dims dims = vx::getDims(typeOf(rows));
     DimAttr one = n.dim(1), count = n.dim(classes);
     Value logits = n.emit<AddOp>(n.emit<MulOp>(sums, spread(readOfPairs("prob_a"))), spread(readOfPairs("prob_b")));
@@ -246,7 +248,9 @@ private:
     return n.finish(state)->getResult(0);
   }
 
-  static constexpr int64_t maxTable = int64_t(1) << 28;
+  static constexpr int64_t maxTable = int64_t(1) << 26;
+  /// Each pair of classes has ops of its own there.
+  static constexpr int64_t mostShared = 100;
 
   NodeImporter &n;
   ScoreTransform transform;

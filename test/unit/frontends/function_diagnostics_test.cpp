@@ -255,4 +255,31 @@ TEST(ImportNonMaxSuppression, Reasons) {
 }
 
 } // namespace
+/// A classifier of so many classes by as many support vectors as `perClass` says, each a number.
+ModelProto pairwise(int64_t classes, const std::vector<int64_t> &perClass, int64_t vectors) {
+  auto floats = [](const char *name, int64_t count) {
+    AttributeProto list;
+    list.set_name(name);
+    list.set_type(AttributeProto::FLOATS);
+    for (int64_t i = 0; i < count; ++i)
+      list.add_floats(0.5f);
+    return list;
+  };
+  const int64_t pairs = std::min<int64_t>(classes * (classes - 1) / 2, 5050);
+  std::vector<int64_t> labels(classes, 1);
+  NodeProto op = node("SVMClassifier", {"a"}, {"y", "z"},
+                      {attribute("classlabels_ints", labels), attribute("vectors_per_class", perClass),
+                       floats("support_vectors", vectors), floats("coefficients", vectors * (classes - 1)),
+                       floats("rho", pairs), floats("prob_a", pairs), floats("prob_b", pairs)});
+  return ofDomain(op, "ai.onnx.ml", {f32({2, 1})});
+}
+
+TEST(ImportSupportVectors, Limits) {
+  std::vector<int64_t> few(101, 0), many(20000, 0);
+  few[0] = many[0] = 1;
+  expectUnsupported(pairwise(101, few, 1), "expects probabilities of at most 100 classes, got 101");
+  expectUnsupported(pairwise(20000, many, 1),
+                    "expects at most 67108864 vectors of pairs of classes, got 1 of 199990000");
+}
+
 } // namespace vx::onnx_test
