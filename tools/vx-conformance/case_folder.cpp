@@ -270,12 +270,18 @@ static std::vector<CaseData::Symbol> symbolsOf(const pb::ValueInfoProto &input, 
   return symbols;
 }
 
-std::vector<CaseData::Symbol> CaseData::symbols() const {
-  const std::set<std::string> places = placesOf(graph());
+std::vector<CaseData::Symbol> CaseData::symbols(Mode mode) const {
   std::vector<Symbol> symbols;
-  for (const pb::ValueInfoProto &input : graph().input())
+  if (mode == Mode::Static)
+    return symbols;
+  const std::set<std::string> places = placesOf(graph());
+  const std::vector<std::string> fixed = mode == Mode::Constant ? constants() : std::vector<std::string>();
+  for (const pb::ValueInfoProto &input : graph().input()) {
+    if (std::find(fixed.begin(), fixed.end(), input.name()) != fixed.end())
+      continue;
     for (Symbol &symbol : symbolsOf(input, places))
       symbols.push_back(std::move(symbol));
+  }
   return symbols;
 }
 

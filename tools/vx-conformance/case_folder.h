@@ -54,14 +54,14 @@ public:
   // The inputs that are initializers in the mode Constant.
   std::vector<std::string> constants() const;
 
-  // A size of an input that is a symbol in the mode Dynamic.
+  // A size of an input that is a symbol in a mode.
   struct Symbol {
     std::string input;
     size_t dimension;
     std::string name() const;
   };
-  // In the order of the inputs.
-  std::vector<Symbol> symbols() const;
+  // In the order of the inputs; none in the mode Static.
+  std::vector<Symbol> symbols(Mode mode) const;
 
   // The bytes of the model in a mode. Constants have the values of the first set. Throws as the constructor.
   std::string modelFor(Mode mode) const;

@@ -104,7 +104,7 @@ public:
 private:
   SecondSizes find() const {
     const CaseData::Set &set = data.sets().front();
-    if (request.mode != Mode::Dynamic || request.isPacked)
+    if (request.mode == Mode::Static || request.isPacked)
       return {SecondSizesResult::Untried};
     if (expected.areRandom(set))
       return {SecondSizesResult::Random, "an op draws numbers"};
@@ -112,7 +112,7 @@ private:
     const std::unique_ptr<ReferenceModel> reference = importReference(model, request.folder.dataFolder(), problem);
     if (!reference)
       return {SecondSizesResult::Unknown, problem};
-    return findSecondSizes(data, set, *reference);
+    return findSecondSizes(data, request.mode, set, *reference);
   }
 
   const CaseRequest &request;

@@ -45,11 +45,11 @@ class Sizes {
 public:
   using List = std::vector<int64_t>; // of all symbols
 
-  Sizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) : reference(reference) {
+  Sizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference) : reference(reference) {
     for (const onnx::ValueInfoProto &input : data.graph().input())
       if (std::optional<Value> value = set.input(input.name(), CaseData::kindOf(input)))
         given.emplace(input.name(), std::move(*value));
-    for (CaseData::Symbol &symbol : data.symbols()) {
+    for (CaseData::Symbol &symbol : data.symbols(mode)) {
       const auto value = given.find(symbol.input);
       if (value == given.end()) // the model has a default
         continue;
@@ -183,8 +183,8 @@ static std::vector<Sizes::List> edgesOf(const Sizes &sizes, std::vector<Group> g
   return edges;
 }
 
-SecondSizes findSecondSizes(const CaseData &data, const CaseData::Set &set, ReferenceModel &reference) {
-  const Sizes sizes(data, set, reference);
+SecondSizes findSecondSizes(const CaseData &data, Mode mode, const CaseData::Set &set, ReferenceModel &reference) {
+  const Sizes sizes(data, mode, set, reference);
   const Sizes::List &own = sizes.ofFiles();
   if (own.empty())
     return {SecondSizesResult::NoSymbols, "no size of the inputs is a symbol"};

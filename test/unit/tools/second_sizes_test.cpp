@@ -97,7 +97,7 @@ protected:
   SecondSizes find() {
     const CaseData data(writeCase());
     PlantedModel planted;
-    return findSecondSizes(data, data.sets().front(), planted);
+    return findSecondSizes(data, Mode::Dynamic, data.sets().front(), planted);
   }
 
 private:
