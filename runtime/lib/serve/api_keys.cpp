@@ -1,5 +1,7 @@
 #include "api_keys.h"
 
+#include "file_text.h"
+
 #include "vx/base/names.h"
 #include "vx/base/printable.h"
 #include "vx/base/regular_file.h"
@@ -177,18 +179,8 @@ ApiKeysReading readApiKeys(const std::string &path) {
     return reading;
   }
   std::string text, wrong = checkAccess(descriptor);
-  char buffer[4096];
-  while (wrong.empty()) {
-    const ssize_t got = ::read(descriptor, buffer, sizeof(buffer));
-    if (got == 0)
-      break;
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      wrong = fmt::format("cannot be read: {}", std::strerror(errno));
-    else if (text.append(buffer, static_cast<size_t>(got)); text.size() > mostKeysFileBytes)
-      wrong = fmt::format("want at most {} bytes, got more", mostKeysFileBytes);
-  }
+  if (wrong.empty())
+    wrong = readText(descriptor, mostKeysFileBytes, text);
   ::close(descriptor);
   if (!wrong.empty()) {
     fail(wrong);

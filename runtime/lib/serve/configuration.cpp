@@ -1,6 +1,7 @@
 #include "configuration.h"
 
 #include "configuration_values.h"
+#include "file_text.h"
 #include "known_variables.h"
 
 #include "vx/base/names.h"
@@ -164,21 +165,10 @@ private:
     struct stat info;
     if (::fstat(descriptor, &info) == 0 && (info.st_mode & S_IWOTH))
       say(Kind::warning, file, "everybody may write this file, and what it names is run: want it to be its owner's");
-    char buffer[4096];
-    while (text.size() <= mostFileBytes) {
-      const ssize_t got = ::read(descriptor, buffer, sizeof(buffer));
-      if (got == 0)
-        return true;
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got < 0) {
-        say(Kind::error, file, fmt::format("cannot be read: {}", std::strerror(errno)));
-        return false;
-      }
-      text.append(buffer, static_cast<size_t>(got));
-    }
-    say(Kind::error, file, fmt::format("want at most {} bytes, got more", mostFileBytes));
-    return false;
+    const std::string wrong = readText(descriptor, mostFileBytes, text);
+    if (!wrong.empty())
+      say(Kind::error, file, wrong);
+    return wrong.empty();
   }
 
   void readRoot(const TomlValue &root) {
