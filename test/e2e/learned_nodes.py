@@ -73,14 +73,13 @@ def forests(Node, random):
         nodes, voted = grow_forest(random, classes, 5, 4, 3, all_modes, votes, weigh)
         own = {name: values[:classes] for name, values in labels.items()}
         yield Node(f"classes by trees, {title}", "TreeEnsembleClassifier", {"x": rows(3, kind)}, domain=DOMAIN, opset=1, terms=16, outputs=2, **nodes, **votes_of("class", voted), **own, **options)
-    for labels in (numbers, names):
+    for labels, base in ((numbers, []), (names, [0.125])):
         own = {name: values[:2] for name, values in labels.items()}
         for weights, weigh in (("shares", lambda: share() / 4), ("weights", normal)):
-            for base in ([], [0.125]):
-                for transform in ("NONE", "LOGISTIC", "SOFTMAX"):
-                    nodes, voted = grow_forest(random, 1, 4, 3, 3, ["BRANCH_LEQ"], 1, weigh)
-                    yield Node(f"two classes by trees of {weights}, {transform}, {len(base)} base values, {next(iter(own))}", "TreeEnsembleClassifier", {"x": rows(3)}, domain=DOMAIN, opset=3,
-                               terms=16, outputs=2, post_transform=transform, **nodes, **votes_of("class", voted), **own, **({"base_values": base} if base else {}))
+            for transform in ("NONE", "LOGISTIC", "SOFTMAX"):
+                nodes, voted = grow_forest(random, 1, 4, 3, 3, ["BRANCH_LEQ"], 1, weigh)
+                yield Node(f"two classes by trees of {weights}, {transform}, {len(base)} base values, {next(iter(own))}", "TreeEnsembleClassifier", {"x": rows(3)}, domain=DOMAIN, opset=3,
+                           terms=16, outputs=2, post_transform=transform, **nodes, **votes_of("class", voted), **own, **({"base_values": base} if base else {}))
     nodes, voted = grow_forest(random, 1, 4, 3, 3, ["BRANCH_LEQ"], 1, normal)
     yield Node("two classes by trees that vote for the second", "TreeEnsembleClassifier", {"x": rows(3)}, domain=DOMAIN, opset=3, terms=16, outputs=2, classlabels_int64s=[5, 4], **nodes,
                **votes_of("class", [(tree, node, 1, weight) for tree, node, _, weight in voted]))
