@@ -18,6 +18,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
 #include <ctime>
 
@@ -36,8 +39,18 @@ Examples:
                   vx-serve --print-config
 )";
 
+// The least that the log has, the most important first.
+static constexpr std::array<std::string_view, 4> logLevels = {"error", "warning", "info", "debug"};
+static std::atomic<size_t> leastLogged = 2;
+
+static size_t logLevel(std::string_view name) {
+  return static_cast<size_t>(std::find(logLevels.begin(), logLevels.end(), name) - logLevels.begin());
+}
+
 // A line of the log, on stderr as it comes.
 static void logLine(std::string_view level, std::string_view text) {
+  if (logLevel(level) > leastLogged)
+    return;
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
   tm parts = {};
@@ -119,7 +132,10 @@ public:
   ~Server() { ::close(signalDescriptor); }
 
   int run() {
-    serve::Serving serving(configuration, prepareBy(), {.access = accessLog(), .loaded = tellLoaded, .warning = {}});
+    leastLogged = logLevel(*configuration.server.log);
+    serve::Serving serving(
+        configuration, prepareBy(),
+        {.access = [](const std::string &line) { logLine("info", line); }, .loaded = tellLoaded, .warning = {}});
     serving.listen();
     tellModels(serving.models());
     std::thread loading([&] { serving.loadModels(); });
@@ -149,12 +165,6 @@ private:
                  ? settings.path
                  : compileInChild(settings.path, settings.instance.device, settings.instance.noFallback, limits);
     };
-  }
-  std::function<void(const std::string &)> accessLog() const {
-    const std::string &level = *configuration.server.log;
-    if (level != "info" && level != "debug")
-      return {};
-    return [](const std::string &line) { logLine("info", line); };
   }
   void tellModels(const serve::ModelRegistry &registry) const {
     size_t refused = 0;
@@ -235,6 +245,7 @@ private:
       logLine("info", fmt::format("{}: {} is now {}{}", change.key, change.before, change.after,
                                   change.isLive ? "" : "; it takes a new start"));
     configuration = *reading.configuration;
+    leastLogged = logLevel(*configuration.server.log);
     logLine("info", "the configuration was read again");
     serving.loadModels();
     return true;
