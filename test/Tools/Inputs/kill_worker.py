@@ -7,18 +7,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
-tool = subprocess.Popen(sys.argv[1:])
-children = f"/proc/{tool.pid}/task/{tool.pid}/children"
-worker = None
-while worker is None and tool.poll() is None:
-    with open(children) as file:
-        worker = next(map(int, file.read().split()), None)
-    time.sleep(0.01)
-# Until it works on cases, of which there are enough.
-time.sleep(0.5)
-os.kill(worker, signal.SIGSTOP)
-time.sleep(0.5)
-os.kill(worker, signal.SIGKILL)
-sys.exit(tool.wait())
+with tempfile.TemporaryDirectory() as folder:
+    journal = os.path.join(folder, "journal")
+    tool = subprocess.Popen([*sys.argv[1:], "--journal", journal])
+    # Until it works on cases, of which there are enough.
+    while not (os.path.exists(journal) and os.path.getsize(journal)) and tool.poll() is None:
+        time.sleep(0.001)
+    if tool.poll() is None:
+        with open(f"/proc/{tool.pid}/task/{tool.pid}/children") as file:
+            worker = int(file.read().split()[0])
+        os.kill(worker, signal.SIGSTOP)
+        time.sleep(0.5)
+        os.kill(worker, signal.SIGKILL)
+    code = tool.wait()
+sys.exit(code)
