@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import signal
+import shutil
 import socket
 import struct
 import subprocess
@@ -397,6 +398,12 @@ def main():
         with Server(bench, f"--model-dir={bench.path('models')}", name="infer") as server:
             server.wait_until_ready()
             check_infer(bench, server)
+        # A folder with nothing of texts stands for the file in it, which is compiled.
+        os.makedirs(bench.path("plain/digits"))
+        shutil.copy(ROOT / "examples/digits/digits.onnx", bench.path("plain/digits/model.onnx"))
+        with Server(bench, f"--model-dir={bench.path('plain')}", f"--cache-dir={bench.path('cache')}", "--device=cpu", name="plain") as server:
+            server.wait_until_ready()
+            bench.check("a folder with a model alone", infer(server, IMAGES[:2]).shape == (2, 10))
         for check in (check_codes, check_reload, check_batches, check_load, check_deterministic, check_openai_keys, check_command_line):
             check(bench)
         check_embeddings(bench, tiny)

@@ -37,7 +37,9 @@ ModelSettings modelSettings(const RegisteredModel &model, const Configuration &c
   const auto either = [](const auto &setting, const auto &other) { return setting.isGiven() ? *setting : *other; };
   ModelSettings settings;
   settings.name = model.name;
-  settings.path = model.path;
+  // A folder of a model that is not of texts stands for the file in it.
+  settings.path =
+      model.kind == ModelKind::folder && model.tokenizer.empty() ? model.path + "/" + model.onnx : model.path;
   settings.aliases = model.aliases;
   const DeviceWish wish = either(own.device, configuration.defaultBackend);
   settings.instance.device = wish.device;
