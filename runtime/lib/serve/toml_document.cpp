@@ -182,7 +182,9 @@ TomlDocument readToml(std::string_view given) {
       document.root = convert(result.table());
       return document;
     }
-    if (!add(first, positionOf(result.error().source()), printableLine(result.error().description()))) {
+    // A line that is gone may have held the quote that ended a string, and what stood in it then is no longer inside.
+    if (!add(first, positionOf(result.error().source()), printableLine(result.error().description())) ||
+        findForeign(text)) {
       document.isReadable = false;
       return document;
     }

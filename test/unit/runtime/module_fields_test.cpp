@@ -473,11 +473,10 @@ TEST(ModuleFields, usersReadAssetsAndConstantsInPlace) {
 }
 
 TEST(ModuleFields, batchIsShown) {
-  ModuleBuilder builder;
-  builder.addCpuTarget();
-  format::FunctionT &function = *builder.module.functions[0];
+  std::unique_ptr<ModuleBuilder> builder = soundFields();
+  format::FunctionT &function = *builder->module.functions[0];
   auto shown = [&](const std::function<void(const vx_batch_info *)> &look) {
-    const std::string path = builder.write("batch.vxm");
+    const std::string path = builder->write("batch.vxm");
     vx_module *module = nullptr;
     vx_status status = vx_module_load(path.c_str(), &module);
     ASSERT_FALSE(status) << vx_status_message(status);
