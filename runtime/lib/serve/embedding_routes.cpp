@@ -184,10 +184,7 @@ void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
         .about("model");
   EmbeddingRequest asked = readRequest(document, *embedder);
   gatekeeper()->countTokens(request.notes(), asked.tokens);
-  const uint64_t bytes = asked.texts.size() * embedder->info().dimensions * 16;
-  if (!request.exchange->reserve(bytes))
-    throw serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight", bytes)
-        .after(1);
+  request.exchange->reserveAnswer(asked.texts.size() * embedder->info().dimensions * 16);
 
   const auto fail = [this, exchange = request.exchange](const ServiceError &error) {
     exchange->reply(refuse(exchange->request, error));

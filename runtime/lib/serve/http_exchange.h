@@ -49,6 +49,7 @@ public:
     bytes += more;
     return true;
   }
+  uint64_t limit() const { return most; }
 
 private:
   const std::shared_ptr<ServerState> server;
@@ -111,7 +112,14 @@ public:
   void reply(HttpResponse response) override { state->reply(std::move(response)); }
   bool isGone() const override { return state->isGone(); }
   void whenGone(std::function<void()> function) override { state->whenGone(std::move(function)); }
-  bool reserve(uint64_t bytes) override { return reservation->add(bytes); }
+  void reserveAnswer(uint64_t bytes) override {
+    if (bytes > reservation->limit())
+      throw serviceError(ErrorCode::out_of_memory, "an answer of {} bytes is larger than all that may be in flight, {}",
+                         bytes, reservation->limit());
+    if (!reservation->add(bytes))
+      throw serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight", bytes)
+          .after(1);
+  }
 
 private:
   const std::shared_ptr<ExchangeState> state;

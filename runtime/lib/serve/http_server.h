@@ -44,8 +44,9 @@ public:
   // Called once when the client is gone, at once where it is; not after a reply. On a thread of the server's: it must
   // not wait.
   virtual void whenGone(std::function<void()> function) = 0;
-  // Counts so many more bytes as in flight until the exchange is over. False: they are more than there may be.
-  virtual bool reserve(uint64_t bytes) = 0;
+  // Counts so many bytes of its answer as in flight until the exchange is over. Throws a ServiceError where they are
+  // more than there may be: queue_full where there is room for them at another time, else out_of_memory.
+  virtual void reserveAnswer(uint64_t bytes) = 0;
 };
 
 // What answers. Every function is called by threads of the server's, several at once, and must not wait.

@@ -239,9 +239,10 @@ private:
     reservation = std::make_shared<Reservation>(server, limits.bytesInFlight);
     const auto length = parser->content_length();
     isSized = length.has_value();
-    if (length && *length > limits.bodyBytes)
-      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", limits.bodyBytes,
-                         *length);
+    // What all requests together may have is no more of one, at whatever time it comes.
+    const uint64_t most = std::min(limits.bodyBytes, limits.bytesInFlight);
+    if (length && *length > most)
+      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length);
     if (length && !reservation->add(*length))
       throw busy();
   }

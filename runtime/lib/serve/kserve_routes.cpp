@@ -209,10 +209,7 @@ void Service::inferKserve(const RouteRequest &request) {
                          needs->memory_limit ? needs->memory_limit : needs->device_memory)
           .with(fmt::format(R"({{"needed":{},"available":{}}})", needs->total,
                             needs->memory_limit ? needs->memory_limit : needs->device_memory));
-    if (!request.exchange->reserve(needs->results))
-      throw serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight",
-                         needs->results)
-          .after(1);
+    request.exchange->reserveAnswer(needs->results);
   }
 
   // The answer is written by another worker, so that the device goes on meanwhile. Nothing here may hold the model:
@@ -227,10 +224,11 @@ void Service::inferKserve(const RouteRequest &request) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < asked.outputs.size(); ++i)
       bytes += values[asked.outputs[i]].info().size * (asked.isBinary[i] ? 1 : 3);
-    if (!request.exchange->reserve(bytes))
-      return fail(
-          serviceError(ErrorCode::queue_full, "an answer of {} bytes has no room beside what is in flight", bytes)
-              .after(1));
+    try {
+      request.exchange->reserveAnswer(bytes);
+    } catch (const ServiceError &error) {
+      return fail(error);
+    }
     const auto write = [this, request, asked, names, fail, values = std::move(values)] {
       try {
         HttpResponse response = writeKserveAnswer(asked, *names, values);

@@ -196,8 +196,20 @@ TEST_F(HttpServerTest, limitsBytesOfAllRequests) {
                     HasSubstr("60 bytes of requests are in flight, there is no room for this one")));
   EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3c\r\n" + std::string(60, 'a')),
               StartsWith("HTTP/1.1 429"));
-  EXPECT_FALSE(handler.held[0]->reserve(41));
-  EXPECT_TRUE(handler.held[0]->reserve(40));
+  const auto refusalOf = [&](uint64_t bytes) {
+    try {
+      handler.held[0]->reserveAnswer(bytes);
+      return std::string("none");
+    } catch (const ServiceError &error) {
+      return std::string(errorCodeName(error.code)) + ": " + error.what();
+    }
+  };
+  EXPECT_EQ(refusalOf(41), "queue_full: an answer of 41 bytes has no room beside what is in flight");
+  // At no other time either.
+  EXPECT_EQ(refusalOf(101), "out_of_memory: an answer of 101 bytes is larger than all that may be in flight, 100");
+  EXPECT_EQ(refusalOf(40), "none");
+  EXPECT_THAT(ask("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("a body may have 100 bytes, got Content-Length 101")));
   handler.held[0]->reply({.body = "done"});
   handler.held.clear();
   EXPECT_THAT(first.receive("done"), EndsWith("done"));
