@@ -66,17 +66,17 @@ public:
     if (!isOver.exchange(true))
       send(std::move(response));
   }
+  bool cancel(HttpResponse response) {
+    if (isOver.exchange(true))
+      return false;
+    send(std::move(response));
+    tellGone();
+    return true;
+  }
   // The connection ends without an answer.
   void lose() {
     isOver = true;
-    std::vector<std::function<void()>> functions;
-    {
-      std::lock_guard guard(lock);
-      gone = true;
-      functions.swap(waiting);
-    }
-    for (const std::function<void()> &function : functions)
-      function();
+    tellGone();
   }
   bool isDone() const { return isOver; }
   bool isGone() const { return gone; }
@@ -92,6 +92,17 @@ public:
   }
 
 private:
+  void tellGone() {
+    std::vector<std::function<void()>> functions;
+    {
+      std::lock_guard guard(lock);
+      gone = true;
+      functions.swap(waiting);
+    }
+    for (const std::function<void()> &function : functions)
+      function();
+  }
+
   const std::function<void(HttpResponse)> send;
   std::mutex lock;
   std::atomic<bool> isOver = false, gone = false;
@@ -110,6 +121,7 @@ public:
       state->reply(handler.refuse(request, ServiceError(ErrorCode::internal, "the request was dropped")));
   }
   void reply(HttpResponse response) override { state->reply(std::move(response)); }
+  bool cancel(HttpResponse response) override { return state->cancel(std::move(response)); }
   bool isGone() const override { return state->isGone(); }
   void whenGone(std::function<void()> function) override { state->whenGone(std::move(function)); }
   void reserveAnswer(uint64_t bytes) override {

@@ -39,10 +39,13 @@ public:
 
   // The first reply is the one that counts; one to a client that is gone goes nowhere.
   virtual void reply(HttpResponse response) = 0;
-  // The client has closed the connection, or its sending half. No reply has begun.
+  // Replies, and whoever works on it is to leave it as if its client was gone. False: it has its reply already, or the
+  // client is gone.
+  virtual bool cancel(HttpResponse response) = 0;
+  // The client has closed the connection, or its sending half, before a reply had begun; or it is cancelled.
   virtual bool isGone() const = 0;
-  // Called once when the client is gone, at once where it is; not after a reply. On a thread of the server's: it must
-  // not wait.
+  // Called once when the client is gone, at once where it is; not after a reply. On a thread of the server's, or of the
+  // one who cancels: it must not wait.
   virtual void whenGone(std::function<void()> function) = 0;
   // Counts so many bytes of its answer as in flight until the exchange is over. Throws a ServiceError where they are
   // more than there may be: queue_full where there is room for them at another time, else out_of_memory.

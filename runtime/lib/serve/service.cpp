@@ -43,6 +43,7 @@ std::span<const Service::Route> Service::routes() {
       Route{"POST", "/api/v1/models/{}/unload", Access::admin, false, &Service::unloadModel},
       Route{"POST", "/api/v1/embeddings", Access::key, false, &Service::embed},
       Route{"POST", "/v1/embeddings", Access::key, false, &Service::embedOpenAi},
+      Route{"DELETE", "/v1/requests/{}", Access::admin, true, &Service::cancelRequests},
       Route{"GET", "/v1/models", Access::key, false, &Service::getOpenAiModels},
       Route{"GET", "/v1/models/{}", Access::key, false, &Service::getOpenAiModel},
       Route{"GET", "/v2", Access::key, true, &Service::getKserveServer},
@@ -152,7 +153,7 @@ void Service::addHeaders(const HttpRequest &request, HttpResponse &response) con
       response.headers.emplace_back("Vary", "Origin");
       response.headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, Retry-After");
       if (request.method == "OPTIONS") {
-        response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+        response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
         response.headers.emplace_back("Access-Control-Allow-Headers",
                                       "Authorization, Content-Type, x-api-key, x-request-id");
         response.headers.emplace_back("Access-Control-Max-Age", "600");
@@ -188,7 +189,8 @@ void Service::admit(HttpRequest &head) {
   if (!route)
     throw serviceError(ErrorCode::method_not_allowed, "'{}' takes {}, got {}", head.path, fmt::join(methods, ", "),
                        head.method);
-  if (route->access != Access::open && route->access != Access::metrics && isDraining)
+  const bool takesWork = route->method != "DELETE"; // ends some, which may be what the server waits for
+  if (route->access != Access::open && route->access != Access::metrics && takesWork && isDraining)
     throw ServiceError(ErrorCode::draining, "the server is going down").after(1);
   const std::string *coding = head.header("content-encoding");
   if (coding && *coding != "identity")
@@ -219,6 +221,8 @@ void Service::handle(std::shared_ptr<HttpExchange> exchange) {
   }
   if (route->isQuick)
     return answer(*route, request);
+  if (route->method == "POST" && route->access == Access::key)
+    running.add(request.exchange);
   if (!workers.post([this, route, request] { answer(*route, request); }))
     request.exchange->reply(
         refuse(request.http(), ServiceError(ErrorCode::queue_full, "too many requests wait to be read").after(1)));
@@ -245,6 +249,9 @@ HttpResponse Service::refuse(const HttpRequest &request, const ServiceError &err
   }
   if (error.retryAfter > 0)
     response.headers.emplace_back("Retry-After", std::to_string(error.retryAfter));
+  // Clients of OpenAI's interface come again for a 409 that does not say this.
+  if (error.code == ErrorCode::cancelled)
+    response.headers.emplace_back("x-should-retry", "false");
   if (error.code == ErrorCode::invalid_api_key)
     response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (error.code == ErrorCode::method_not_allowed) {

@@ -6,6 +6,7 @@
 #include "gatekeeper.h"
 #include "http_server.h"
 #include "model_table.h"
+#include "running_requests.h"
 #include "worker_pool.h"
 
 #include <nlohmann/json.hpp>
@@ -81,6 +82,7 @@ private:
   void getHealth(const RouteRequest &request);
   void getHardware(const RouteRequest &request);
   void getMetrics(const RouteRequest &request);
+  void cancelRequests(const RouteRequest &request);
   nlohmann::ordered_json health() const;
   // model_routes.cpp
   void getModels(const RouteRequest &request);
@@ -109,6 +111,7 @@ private:
   std::shared_ptr<const ServiceOptions> current;
   std::shared_ptr<Gatekeeper> gate;
   std::string refusal; // of a configuration
+  RunningRequests running;
   DeadlineClock deadlines;
   WorkerPool workers;
 };

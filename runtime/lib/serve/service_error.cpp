@@ -31,6 +31,7 @@ constexpr std::array rows = {
     Row{ErrorCode::method_not_allowed, "method_not_allowed", 405, invalidRequest},
     Row{ErrorCode::request_timeout, "request_timeout", 408, invalidRequest},
     Row{ErrorCode::conflict, "conflict", 409, invalidRequest},
+    Row{ErrorCode::cancelled, "cancelled", 409, invalidRequest},
     Row{ErrorCode::body_too_large, "body_too_large", 413, invalidRequest},
     Row{ErrorCode::unsupported_media_type, "unsupported_media_type", 415, invalidRequest},
     Row{ErrorCode::rate_limited, "rate_limited", 429, tooMany},

@@ -24,6 +24,7 @@ enum class ErrorCode : uint8_t {
   method_not_allowed,
   request_timeout,
   conflict,
+  cancelled,
   body_too_large,
   unsupported_media_type,
   rate_limited,

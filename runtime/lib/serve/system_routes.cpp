@@ -41,6 +41,24 @@ void Service::getHealth(const RouteRequest &request) {
 
 void Service::getHardware(const RouteRequest &request) { replyJson(request, listDevices()); }
 
+void Service::cancelRequests(const RouteRequest &request) {
+  const std::string &id = request.arguments[0];
+  size_t count = 0;
+  for (const std::shared_ptr<HttpExchange> &exchange : running.find(id)) {
+    // What the one who works on it may be changing is left out.
+    const HttpRequest &other = exchange->request;
+    HttpRequest head;
+    head.method = other.method;
+    head.path = other.path;
+    head.headers = other.headers;
+    head.id = other.id;
+    count += exchange->cancel(refuse(head, ServiceError(ErrorCode::cancelled, "an admin has cancelled the request")));
+  }
+  if (count == 0)
+    throw serviceError(ErrorCode::not_found, "no request '{}' waits for its answer", id);
+  replyJson(request, nlohmann::ordered_json{{"id", id}, {"cancelled", count}}.dump());
+}
+
 void Service::getMetrics(const RouteRequest &request) {
   const HttpServer::Load now = load();
   std::vector<Metrics::Gauge> gauges = {

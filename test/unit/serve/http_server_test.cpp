@@ -293,6 +293,31 @@ TEST_F(HttpServerTest, aForgottenRequestIsAnswered) {
               AllOf(StartsWith("HTTP/1.1 500"), HasSubstr("the request was dropped")));
 }
 
+TEST_F(HttpServerTest, whatIsCancelledHasItsAnswerAndNobodyWaits) {
+  start();
+  const RawClient client(server->port());
+  client.send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+  handler.waitForHeld(1);
+  EXPECT_TRUE(handler.held[0]->cancel({.status = 409, .body = "cancelled"}));
+  EXPECT_TRUE(handler.held[0]->isGone());
+  EXPECT_EQ(handler.gone, 1u);
+  // What comes later goes nowhere.
+  EXPECT_FALSE(handler.held[0]->cancel({.body = "again"}));
+  handler.held[0]->reply({.body = "late"});
+  EXPECT_THAT(client.receive("cancelled"), AllOf(StartsWith("HTTP/1.1 409"), EndsWith("cancelled")));
+  client.send("GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.receive(), AllOf(StartsWith("HTTP/1.1 200"), EndsWith("\r\n\r\n/next<end>")));
+  EXPECT_EQ(handler.gone, 1u);
+  // One with a reply cannot be cancelled, and is not gone.
+  const RawClient answered(server->port());
+  answered.send("GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+  handler.waitForHeld(2);
+  handler.held[1]->reply({.body = "done"});
+  EXPECT_FALSE(handler.held[1]->cancel({.body = "cancelled"}));
+  EXPECT_FALSE(handler.held[1]->isGone());
+  EXPECT_THAT(answered.receive("done"), EndsWith("done"));
+}
+
 TEST_F(HttpServerTest, limitsConnections) {
   start({.connectionsPerAddress = 2});
   RawClient first(server->port());
