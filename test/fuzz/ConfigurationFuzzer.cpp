@@ -4,15 +4,12 @@
 // The first byte says which: an even one begins a configuration, an odd one a file of keys.
 #include "api_keys.h"
 #include "configuration.h"
-#include "mutate_text.h"
+#include "kind_and_text.h"
 
 #include <cstdlib>
-#include <cstring>
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 namespace {
 
@@ -66,19 +63,16 @@ void readKeys(const std::string &text) {
 } // namespace
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
-  size_t made = 0;
-  if (size > 1 && seed % 4 != 0)
-    made = vx::fuzz::mutateText(data + 1, size - 1, maxSize - 1, seed / 4);
-  return made ? made + 1 : LLVMFuzzerMutate(data, size, maxSize);
+  return vx::fuzz::mutateKindAndText(data, size, maxSize, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
-  const std::string text(reinterpret_cast<const char *>(data) + 1, size - 1);
-  if (data[0] % 2 == 0)
-    readConfigurationText(text);
+  const vx::fuzz::KindAndText input(data, size);
+  if (input.kind % 2 == 0)
+    readConfigurationText(input.text);
   else
-    readKeys(text);
+    readKeys(input.text);
   return 0;
 }

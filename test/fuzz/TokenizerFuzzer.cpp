@@ -3,13 +3,10 @@
 //
 // The first byte says what follows: a tokenizer.json, a list of tokens, or a SentencePiece model; then, behind a byte
 // 0xff, a text. Without one the vocabulary's own bytes are the text.
-#include "mutate_text.h"
+#include "kind_and_text.h"
 #include "vx/text/tokenizer.hpp"
 
 #include <cstdlib>
-#include <cstring>
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
 namespace {
 
@@ -54,21 +51,19 @@ void encodeAndDecode(const Tokenizer &tokenizer, std::string_view text) {
 } // namespace
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize, unsigned seed) {
-  size_t made = 0;
-  if (size > 1 && seed % 4 != 0)
-    made = vx::fuzz::mutateText(data + 1, size - 1, maxSize - 1, seed / 4);
-  return made ? made + 1 : LLVMFuzzerMutate(data, size, maxSize);
+  return vx::fuzz::mutateKindAndText(data, size, maxSize, seed);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0)
     return 0;
+  const vx::fuzz::KindAndText input(data, size);
   // At places of their own, so that what is read behind them is found.
-  const std::string all(reinterpret_cast<const char *>(data) + 1, size - 1);
-  const size_t end = data[0] % 3 == 2 ? all.rfind('\xff') : all.find('\xff');
-  const std::string vocabulary = all.substr(0, end), text = end == all.npos ? all : all.substr(end + 1);
+  const size_t end = input.kind % 3 == 2 ? input.text.rfind('\xff') : input.text.find('\xff');
+  const std::string vocabulary = input.text.substr(0, end),
+                    text = end == input.text.npos ? input.text : input.text.substr(end + 1);
   try {
-    encodeAndDecode(read(data[0], vocabulary), text);
+    encodeAndDecode(read(input.kind, vocabulary), text);
   } catch (const vx::text::Error &error) {
     check(*error.what() != 0);
   }

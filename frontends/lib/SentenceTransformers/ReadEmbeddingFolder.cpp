@@ -276,7 +276,7 @@ private:
       }
     }
     if (std::optional<std::string> name = config->getString("default_prompt_name")) {
-      if (!prompts.get(*name))
+      if (name->empty() || !prompts.get(*name))
         config->fail("default_prompt_name", "a name of 'prompts'", *config->lookup("default_prompt_name"));
       defaultPrompt = *name;
     }
