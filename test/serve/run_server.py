@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """vx-serve by real clients: http.client, openai and tritonclient, and by some that are none.
 
-  run_server.py --bin BUILD/bin [--only NAME,...]
+  run_server.py --bin BUILD/bin --losing-vulkan LIBRARY [--only NAME,...]
 
 Exit code: 0 all passed, 1 some failed.
 """
@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from check_codes import check_codes
+from check_devices import check_device_loss
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
 from check_operation import check_cancel, check_command_line, check_load, check_reload
 from check_tensors import check_batches, check_infer, check_plain_folder
@@ -22,6 +23,7 @@ from run_embeddings import Bench
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
+    parser.add_argument("--losing-vulkan", required=True, help="libvx_losing_vulkan.so")
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -41,6 +43,7 @@ def main():
             "deterministic": check_deterministic,
             "openai": check_openai_keys,
             "command_line": check_command_line,
+            "device_loss": lambda bench: check_device_loss(bench, arguments.losing_vulkan),
             "embeddings": lambda bench: check_embeddings(bench, tiny),
         }
         for name in arguments.only.split(",") if arguments.only else checks:

@@ -35,12 +35,17 @@ class Server:
         return self
 
     @staticmethod
-    def wait_for(condition, seconds=30):
+    def comes_about(condition, seconds=5):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                raise RuntimeError("it does not come about")
+                return False
             time.sleep(0.02)
+        return True
+
+    def wait_for(self, condition, seconds=30):
+        if not self.comes_about(condition, seconds):
+            raise RuntimeError("it does not come about")
 
     def ask(self, method, path, body=None, headers=None, host="127.0.0.1"):
         """Status, headers and body: of JSON what it says, else bytes."""

@@ -95,10 +95,11 @@ static std::string deviceText(const serve::ServedModel &model) {
 }
 
 static void tellLoaded(const serve::ModelTable::Entry &entry) {
-  if (entry.model)
+  if (entry.reason.empty())
     printOut("loaded   {}   {}\n", entry.settings.name, deviceText(*entry.model));
   else
-    printOut("failed   {}   {}\n", entry.settings.name, entry.reason);
+    printOut("failed   {}   {}{}\n", entry.settings.name, entry.reason,
+             entry.model ? "; what was loaded before is served" : "");
   for (const std::string &reason : entry.model ? entry.model->refusals() : std::vector<std::string>())
     printOut("         not served: {}\n", reason);
   std::fflush(stdout);
@@ -133,9 +134,10 @@ public:
 
   int run() {
     leastLogged = logLevel(*configuration.server.log);
-    serve::Serving serving(
-        configuration, prepareBy(),
-        {.access = [](const std::string &line) { logLine("info", line); }, .loaded = tellLoaded, .warning = {}});
+    serve::Serving serving(configuration, prepareBy(),
+                           {.access = [](const std::string &line) { logLine("info", line); },
+                            .loaded = tellLoaded,
+                            .warning = [](const std::string &line) { logLine("warning", line); }});
     serving.listen();
     tellModels(serving.models());
     std::thread loading([&] { serving.loadModels(); });

@@ -90,6 +90,24 @@ std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
   return batch;
 }
 
+void Batcher::runBatch(std::span<const std::shared_ptr<BatchJob>> jobs) {
+  ServiceError error(ErrorCode::internal, "the batch has left a request out");
+  try {
+    runner->run(jobs);
+  } catch (...) {
+    error = currentFailure();
+    // One of them is wrong, or all are too many: each answers for itself.
+    if (jobs.size() > 1 && (error.code == ErrorCode::invalid_value || error.code == ErrorCode::out_of_memory)) {
+      for (size_t i = 0; i < jobs.size(); ++i)
+        if (!jobs[i]->isDone())
+          runBatch(jobs.subspan(i, 1));
+      return;
+    }
+  }
+  for (const std::shared_ptr<BatchJob> &job : jobs)
+    job->fail(error);
+}
+
 void Batcher::work() {
   std::unique_lock guard(lock);
   for (;;) {
@@ -108,15 +126,7 @@ void Batcher::work() {
     isRunning = true;
     guard.unlock();
     const Clock::time_point began = Clock::now();
-    try {
-      runner->run(batch);
-      for (const std::shared_ptr<BatchJob> &job : batch)
-        job->fail(ServiceError(ErrorCode::internal, "the batch has left a request out"));
-    } catch (...) {
-      const ServiceError error = currentFailure();
-      for (const std::shared_ptr<BatchJob> &job : batch)
-        job->fail(error);
-    }
+    runBatch(batch);
     batch.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     guard.lock();

@@ -50,7 +50,8 @@ private:
 class BatchRunner {
 public:
   virtual ~BatchRunner() = default;
-  // Ends each job, in any way. What it throws ends all that are left.
+  // Ends each job, in any way. What it throws ends all that are left; where one of several may be the cause, each is
+  // run again by itself.
   virtual void run(std::span<const std::shared_ptr<BatchJob>> jobs) = 0;
 };
 
@@ -85,6 +86,7 @@ private:
     Clock::time_point until; // which it waits for others
   };
   void work();
+  void runBatch(std::span<const std::shared_ptr<BatchJob>> jobs);
   // The jobs that are to run with the oldest one. They leave the queue.
   std::vector<std::shared_ptr<BatchJob>> takeBatch();
   bool isFull() const;

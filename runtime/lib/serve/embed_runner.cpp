@@ -34,16 +34,18 @@ EmbedRunner::EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixe
     : source(source), batchTokens(batchTokens), fixedRows(fixedRows), metrics(metrics), model(std::move(model)) {}
 
 Matrix EmbedRunner::call(std::span<const Tokens *const> texts, const RunOptions &options) {
-  const std::shared_ptr<Embedder> embedder = source.embedder();
-  try {
-    return embedder->run(texts, options);
-  } catch (const vx::Error &error) {
-    if (error.code() != VX_DEVICE_LOST)
-      throw;
-    const std::shared_ptr<Embedder> other = source.replaceEmbedder(*embedder);
-    if (!other)
-      throw;
-    return other->run(texts, options);
+  std::shared_ptr<Embedder> embedder = source.embedder();
+  for (;;) {
+    try {
+      return embedder->run(texts, options);
+    } catch (const vx::Error &error) {
+      if (error.code() != VX_DEVICE_LOST)
+        throw;
+      std::shared_ptr<Embedder> other = source.replaceEmbedder(*embedder, error.what());
+      if (!other)
+        throw;
+      embedder = std::move(other);
+    }
   }
 }
 

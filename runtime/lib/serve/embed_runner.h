@@ -36,8 +36,8 @@ class EmbedderSource {
 public:
   virtual ~EmbedderSource() = default;
   virtual std::shared_ptr<Embedder> embedder() const = 0;
-  // `lost` is no use any more. A new one, or null where no other device may be used.
-  virtual std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost) = 0;
+  // `lost` is no use any more, for that reason. A new one, or null where no other device may be used.
+  virtual std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost, const std::string &reason) = 0;
 };
 
 class EmbedRunner final : public BatchRunner {

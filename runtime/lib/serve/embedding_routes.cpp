@@ -150,11 +150,12 @@ std::string writeOwn(const Matrix &matrix, const std::string &model, size_t toke
   return json + fmt::format(R"(],"usage":{{"texts":{},"tokens":{},"truncated":{}}}}})", matrix.rows, tokens, truncated);
 }
 
-void checkFinite(const Matrix &matrix) {
+// JSON has no number for it, and nobody can compare it.
+void checkFinite(const Matrix &matrix, const std::string &model) {
   for (size_t i = 0; i < matrix.values.size(); ++i)
     if (!std::isfinite(matrix.values[i]))
-      throw serviceError(ErrorCode::internal, "the embedding of text {} has {} in it", i / matrix.columns,
-                         matrix.values[i]);
+      throw serviceError(ErrorCode::internal, "model '{}': the embedding of text {} has {} in it", model,
+                         i / matrix.columns, matrix.values[i]);
 }
 
 } // namespace
@@ -186,8 +187,8 @@ void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
   gatekeeper()->countTokens(request.notes(), asked.tokens);
   request.exchange->reserveAnswer(asked.texts.size() * embedder->info().dimensions * 16);
 
-  const auto fail = [this, exchange = request.exchange](const ServiceError &error) {
-    exchange->reply(refuse(exchange->request, error));
+  const auto fail = [this, exchange = request.exchange, name = model->settings.name](const ServiceError &error) {
+    replyFailure(*exchange, name, error);
   };
   auto done = [this, request, fail, isOpenAi, format, name = model->settings.name, tokens = asked.tokens,
                truncated = asked.truncated](Matrix result) {
@@ -195,9 +196,11 @@ void Service::embedAs(const RouteRequest &request, bool isOpenAi) {
     const auto matrix = std::make_shared<const Matrix>(std::move(result));
     const auto write = [this, request, fail, isOpenAi, format, name, tokens, truncated, matrix] {
       try {
-        checkFinite(*matrix);
+        checkFinite(*matrix, name);
         replyJson(request, isOpenAi ? writeOpenAi(*matrix, name, tokens, format == "base64")
                                     : writeOwn(*matrix, name, tokens, truncated));
+      } catch (const ServiceError &error) {
+        request.exchange->reply(refuse(request.http(), error));
       } catch (...) {
         fail(currentFailure());
       }

@@ -214,8 +214,8 @@ void Service::inferKserve(const RouteRequest &request) {
 
   // The answer is written by another worker, so that the device goes on meanwhile. Nothing here may hold the model:
   // its queue is what ends it.
-  const auto fail = [this, exchange = request.exchange](const ServiceError &error) {
-    exchange->reply(refuse(exchange->request, error));
+  const auto fail = [this, exchange = request.exchange, name = asked.model](const ServiceError &error) {
+    replyFailure(*exchange, name, error);
   };
   const auto names = std::make_shared<std::vector<std::string>>();
   for (size_t i = 0; i < function.output_count; ++i)

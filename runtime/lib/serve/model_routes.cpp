@@ -6,15 +6,16 @@
 namespace vx::serve {
 namespace {
 
-nlohmann::ordered_json describeEntry(const ModelTable::Entry &entry) {
+nlohmann::ordered_json describeEntry(const ModelTable::Entry &entry, const nlohmann::ordered_json &losses) {
   nlohmann::ordered_json body = {
-      {"name", entry.settings.name}, {"aliases", entry.settings.aliases}, {"state", stateName(entry.state)}};
+      {"name", entry.settings.name}, {"aliases", entry.settings.aliases}, {"state", entry.stateText()}};
   if (!entry.reason.empty())
     body["reason"] = entry.reason;
   if (!entry.model)
     return body;
-  body["state"] = entry.model->isLost() ? "device_lost" : "ready";
   body["device"] = nlohmann::ordered_json::parse(entry.model->deviceReport());
+  if (!losses.empty())
+    body["lost_devices"] = losses;
   nlohmann::ordered_json functions = nlohmann::ordered_json::array();
   for (const ServedModel::ServedFunction &served : entry.model->functions()) {
     const vx_function_info &function = *served.facts.function;
@@ -49,14 +50,17 @@ nlohmann::ordered_json openAiEntry(const ModelTable::Entry &entry) {
 void Service::getModels(const RouteRequest &request) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ModelTable::Entry &entry : models.entries())
-    list.push_back(describeEntry(entry));
-  replyJson(request, nlohmann::ordered_json{{"models", list}}.dump());
+    list.push_back(describeEntry(entry, describeLosses(entry)));
+  nlohmann::ordered_json refused = nlohmann::ordered_json::array();
+  for (const ModelTable::Refused &model : models.refusals())
+    refused.push_back({{"name", model.name}, {"reason", model.reason}});
+  replyJson(request, nlohmann::ordered_json{{"models", list}, {"refused", refused}}.dump());
 }
 
 void Service::getModel(const RouteRequest &request) {
   const ModelTable::Entry entry = models.entry(request.arguments[0]);
   request.notes().setModel(entry.settings.name);
-  replyJson(request, describeEntry(entry).dump());
+  replyJson(request, describeEntry(entry, describeLosses(entry)).dump());
 }
 
 void Service::loadModel(const RouteRequest &request) {
@@ -72,7 +76,7 @@ void Service::unloadModel(const RouteRequest &request) {
 void Service::getOpenAiModels(const RouteRequest &request) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ModelTable::Entry &entry : models.entries())
-    if (entry.state == ModelTable::State::ready)
+    if (entry.model)
       list.push_back(openAiEntry(entry));
   replyJson(request, nlohmann::ordered_json{{"object", "list"}, {"data", list}}.dump());
 }

@@ -4,13 +4,39 @@
 
 #include "vx/base/names.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 namespace vx::serve {
 
-std::string_view stateName(ModelTable::State state) {
+namespace fs = std::filesystem;
+
+std::string_view ModelTable::Entry::stateText() const {
   static constexpr std::array names = {"unloaded", "loading", "ready", "failed"};
+  if (model)
+    return model->isLost() ? "device_lost" : "ready";
   return names[static_cast<size_t>(state)];
+}
+
+std::string stateOfFiles(const std::string &path) {
+  std::string text;
+  std::error_code error;
+  const auto add = [&](const fs::path &file) {
+    struct stat about = {};
+    if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
+      text += fmt::format("{} {} {}.{} {}\n", file.string(), about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec,
+                          about.st_ino);
+  };
+  add(path);
+  std::set<fs::path> files;
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
+    files.insert(entry->path());
+  for (const fs::path &file : files)
+    add(file);
+  return text;
 }
 
 // Whether a model that was loaded by the one settings does for the others.
@@ -20,8 +46,8 @@ static bool isLoadedAlike(const ModelSettings &a, const ModelSettings &b) {
          a.instance.threads == b.instance.threads && a.deterministic == b.deterministic && a.stateful == b.stateful;
 }
 
-ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report)
-    : metrics(metrics), prepare(std::move(prepare)), report(std::move(report)) {}
+ModelTable::ModelTable(Metrics &metrics, Prepare prepare, Report report, ServedModel::Warn warn)
+    : metrics(metrics), prepare(std::move(prepare)), report(std::move(report)), warn(std::move(warn)) {}
 
 NameChoice ModelTable::choose(std::string_view name) const {
   std::vector<ModelNames> names;
@@ -35,27 +61,53 @@ ModelTable::Entry *ModelTable::findEntry(std::string_view name) {
   return choice.index ? &models[*choice.index] : nullptr;
 }
 
+ModelTable::Entry *ModelTable::entryOf(const std::string &name) {
+  const auto place =
+      std::find_if(models.begin(), models.end(), [&](const Entry &entry) { return entry.settings.name == name; });
+  return place == models.end() ? nullptr : &*place;
+}
+
 ModelTable::Entry &ModelTable::wantEntry(std::string_view name) {
   const NameChoice choice = choose(name);
-  if (!choice.index)
-    throw serviceError(ErrorCode::model_not_found, "{}", choice.problem).about("model");
-  return models[*choice.index];
+  if (choice.index)
+    return models[*choice.index];
+  for (const Refused &model : refused)
+    if (model.name == name)
+      throw serviceError(ErrorCode::model_not_found, "model '{}' is refused: {}", name, model.reason).about("model");
+  throw serviceError(ErrorCode::model_not_found, "{}", choice.problem).about("model");
 }
 
 void ModelTable::add(const ModelSettings &settings) {
+  const std::string files = stateOfFiles(settings.path);
   std::lock_guard guard(lock);
-  for (Entry &entry : models)
-    if (entry.settings.name == settings.name) {
-      entry.isWaiting |= entry.model && !isLoadedAlike(entry.settings, settings);
-      entry.settings = settings;
-      if (entry.model)
-        entry.model->setLimits(settings.limits);
-      return;
-    }
+  if (Entry *entry = entryOf(settings.name)) {
+    const bool isBegun = entry->model || entry->state == State::loading;
+    entry->isWaiting |= isBegun && (!isLoadedAlike(entry->settings, settings) || files != entry->filesTried);
+    entry->settings = settings;
+    if (files == entry->filesLoaded)
+      entry->reason.clear();
+    if (entry->model)
+      entry->model->setLimits(settings.limits);
+    return;
+  }
   Entry entry;
   entry.settings = settings;
   entry.isWaiting = settings.preload;
   models.push_back(std::move(entry));
+}
+
+void ModelTable::refuse(const std::vector<Refused> &given) {
+  std::lock_guard guard(lock);
+  refused = given;
+}
+
+bool ModelTable::keep(const std::string &name, const std::string &reason) {
+  std::lock_guard guard(lock);
+  Entry *entry = entryOf(name);
+  if (!entry || !entry->model)
+    return false;
+  entry->reason = reason;
+  return true;
 }
 
 void ModelTable::remove(const std::string &name) {
@@ -69,44 +121,81 @@ void ModelTable::remove(const std::string &name) {
   models.erase(place);
 }
 
-void ModelTable::load(std::string_view name) {
-  ModelSettings settings;
+void ModelTable::load(std::string_view given) {
+  std::string name, path;
+  {
+    std::lock_guard guard(lock);
+    const Entry &entry = wantEntry(given);
+    name = entry.settings.name;
+    path = entry.settings.path;
+  }
+  const std::string files = stateOfFiles(path);
   {
     std::lock_guard guard(lock);
     Entry &entry = wantEntry(name);
     if (entry.state == State::loading)
-      throw serviceError(ErrorCode::conflict, "model '{}' is being loaded", entry.settings.name);
-    if (entry.state == State::ready && !entry.model->isLost() && !entry.isWaiting)
+      throw serviceError(ErrorCode::conflict, "model '{}' is being loaded", name);
+    if (entry.model && entry.model->losses().empty() && !entry.isWaiting && entry.reason.empty() &&
+        entry.filesLoaded == files)
       return;
     entry.state = State::loading;
-    entry.isWaiting = false;
-    settings = entry.settings;
+  }
+  while (loadOnce(name) == Again::yes) {
+  }
+}
+
+ModelTable::Again ModelTable::loadOnce(const std::string &name) {
+  ModelSettings settings;
+  {
+    std::lock_guard guard(lock);
+    Entry *entry = entryOf(name);
+    if (!entry)
+      throw serviceError(ErrorCode::model_not_found, "model '{}' has been taken out meanwhile", name).about("model");
+    entry->isWaiting = false;
+    settings = entry->settings;
+  }
+  // As they are before they are read: what changes meanwhile is seen the next time.
+  const std::string files = stateOfFiles(settings.path);
+  {
+    std::lock_guard guard(lock);
+    if (Entry *entry = entryOf(name))
+      entry->filesTried = files;
   }
   std::shared_ptr<ServedModel> model;
   std::optional<ServiceError> failure;
   try {
     ModelSettings prepared = settings;
     prepared.path = prepare(settings);
-    model = std::make_shared<ServedModel>(prepared, metrics);
+    model = std::make_shared<ServedModel>(prepared, metrics, warn);
   } catch (...) {
     failure = currentFailure();
   }
   std::optional<Entry> told;
+  bool isOther = false;
   {
     std::lock_guard guard(lock);
-    // It may have been taken out of the configuration meanwhile.
-    if (Entry *entry = findEntry(settings.name)) {
-      entry->state = failure ? State::failed : State::ready;
+    if (Entry *entry = entryOf(name)) {
+      isOther = entry->isWaiting;
       entry->reason = failure ? failure->what() : "";
-      entry->model.swap(model);
+      if (!failure) {
+        entry->model.swap(model);
+        entry->filesLoaded = files;
+        entry->model->setLimits(entry->settings.limits);
+      }
+      entry->state = isOther ? State::loading : entry->model ? State::ready : State::failed;
       told = *entry;
+    } else if (!failure) {
+      failure = serviceError(ErrorCode::model_not_found, "it has been taken out meanwhile");
     }
   }
   if (told && report)
     report(*told);
+  if (isOther)
+    return Again::yes;
   if (failure)
     throw ServiceError(failure->code == ErrorCode::invalid_value ? ErrorCode::internal : failure->code,
-                       fmt::format("model '{}' cannot be loaded: {}", settings.name, failure->what()));
+                       fmt::format("model '{}' cannot be loaded: {}", name, failure->what()));
+  return Again::no;
 }
 
 void ModelTable::unload(std::string_view name) {
@@ -117,6 +206,7 @@ void ModelTable::unload(std::string_view name) {
     throw serviceError(ErrorCode::conflict, "model '{}' is being loaded", entry.settings.name);
   entry.state = State::unloaded;
   entry.isWaiting = false;
+  entry.reason.clear();
   last = std::move(entry.model);
 }
 
@@ -129,7 +219,6 @@ void ModelTable::unloadAll() {
 std::shared_ptr<ServedModel> ModelTable::find(std::string_view name) const {
   std::lock_guard guard(lock);
   const Entry &entry = const_cast<ModelTable *>(this)->wantEntry(name);
-  // What is loaded serves until its successor does.
   if (entry.model)
     return entry.model;
   if (entry.state == State::failed)
@@ -150,6 +239,11 @@ std::optional<std::string> ModelTable::knownName(std::string_view name) const {
 std::vector<ModelTable::Entry> ModelTable::entries() const {
   std::lock_guard guard(lock);
   return models;
+}
+
+std::vector<ModelTable::Refused> ModelTable::refusals() const {
+  std::lock_guard guard(lock);
+  return refused;
 }
 
 ModelTable::Entry ModelTable::entry(std::string_view name) const {

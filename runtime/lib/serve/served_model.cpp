@@ -41,8 +41,12 @@ BatchLimits limitsOf(const RowFacts &facts, BatchLimits limits) {
 
 } // namespace
 
-ServedModel::ServedModel(const ModelSettings &given, Metrics &metrics) : settings(given), module(settings.path) {
+ServedModel::ServedModel(const ModelSettings &given, Metrics &metrics, Warn warnOf)
+    : settings(given), module(settings.path), warn(std::move(warnOf)) {
   open(settings.instance);
+  const nlohmann::json report = nlohmann::json::parse(deviceReport());
+  for (const nlohmann::json &backend : report["order"])
+    order.push_back(backend.get<std::string>());
   const size_t fixedRows = settings.deterministic ? settings.limits.rows : 0;
   for (FunctionFacts &facts : factsOf(module)) {
     const std::string refusal = refusalOf(facts, settings.stateful);
@@ -71,12 +75,18 @@ ServedModel::~ServedModel() {
 }
 
 void ServedModel::open(const InstanceOptions &options) {
+  std::shared_ptr<Embedder> embedder;
+  Instance opened;
   if (Embedder::isEmbedder(module)) {
-    model = std::make_shared<Embedder>(module, options);
-    instance = model->instance();
+    embedder = std::make_shared<Embedder>(module, options);
+    opened = embedder->instance();
   } else {
-    instance = Instance(module, options);
+    opened = Instance(module, options);
   }
+  // What was there before goes without the lock.
+  std::lock_guard guard(lock);
+  std::swap(model, embedder);
+  std::swap(instance, opened);
 }
 
 const ServedModel::ServedFunction &ServedModel::function(std::string_view name) const {
@@ -127,26 +137,71 @@ Instance ServedModel::current() const {
   return instance;
 }
 
-std::optional<Instance> ServedModel::replace(const Instance &gone) {
+std::vector<DeviceLoss> ServedModel::losses() const {
   std::lock_guard guard(lock);
-  // Another queue of the model may have been quicker.
-  if (instance.get() != gone.get())
-    return instance;
-  if (settings.instance.noFallback) {
-    lost = true;
-    return std::nullopt;
-  }
-  try {
-    open(settings.instance);
-  } catch (const std::exception &) {
-    lost = true;
-    return std::nullopt;
-  }
-  return instance;
+  return lossesOfDevices;
 }
 
-std::shared_ptr<Embedder> ServedModel::replaceEmbedder(const Embedder &gone) {
-  return replace(gone.instance()) ? embedder() : nullptr;
+bool ServedModel::addLoss(const std::string &device, const std::string &reason) {
+  static constexpr std::chrono::minutes notLong{10};
+  std::lock_guard guard(lock);
+  const auto before = std::find_if(lossesOfDevices.begin(), lossesOfDevices.end(),
+                                   [&](const DeviceLoss &loss) { return loss.device == device; });
+  const bool isAgain = before != lossesOfDevices.end() && Clock::now() - before->at < notLong;
+  if (before != lossesOfDevices.end())
+    lossesOfDevices.erase(before);
+  lossesOfDevices.push_back({device, reason, Clock::now()});
+  return isAgain;
+}
+
+std::optional<std::string> ServedModel::reopen() {
+  InstanceOptions options = settings.instance;
+  if (!passedOver.empty()) {
+    std::vector<std::string> left;
+    std::copy_if(order.begin(), order.end(), std::back_inserter(left),
+                 [this](const std::string &backend) { return !passedOver.contains(backend); });
+    if (left.empty())
+      return "there is no other one in the order";
+    options.deviceOrder = fmt::format("{}", fmt::join(left, ","));
+    if (passedOver.contains(options.device.substr(0, options.device.find(':'))))
+      options.device = "auto";
+  }
+  try {
+    open(options);
+    return std::nullopt;
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+}
+
+std::optional<Instance> ServedModel::replace(const Instance &gone, const std::string &reason) {
+  std::lock_guard one(replacing);
+  // Another queue of the model may have been quicker.
+  if (const Instance now = current(); now.get() != gone.get())
+    return now;
+  if (lost)
+    return std::nullopt;
+  const auto report = nlohmann::json::parse(gone.report(VX_REPORT_JSON));
+  const std::string where = report["taken"]["device"], backend = report["taken"]["backend"];
+  const bool isAgain = addLoss(where, reason);
+  std::optional<std::string> failure = "no other one may be used";
+  if (!settings.instance.noFallback) {
+    // Drivers recover, and pass over what is broken: what was wanted is tried once more.
+    if (isAgain)
+      passedOver.insert(backend);
+    failure = reopen();
+    if (failure && passedOver.insert(backend).second)
+      failure = reopen();
+  }
+  lost = failure.has_value();
+  if (warn)
+    warn(fmt::format("model '{}': device {} is lost: {}; {}", settings.name, where, reason,
+                     failure ? "the model is not served: " + *failure : "it is on " + device() + " now"));
+  return failure ? std::nullopt : std::optional(current());
+}
+
+std::shared_ptr<Embedder> ServedModel::replaceEmbedder(const Embedder &gone, const std::string &reason) {
+  return replace(gone.instance(), reason) ? embedder() : nullptr;
 }
 
 std::string ServedModel::deviceReport() const { return current().report(VX_REPORT_JSON); }

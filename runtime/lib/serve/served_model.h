@@ -5,7 +5,7 @@
 #include "embed_runner.h"
 #include "tensor_runner.h"
 
-#include <map>
+#include <set>
 
 namespace vx::serve {
 
@@ -18,6 +18,12 @@ struct ModelSettings {
   std::vector<std::string> stateful; // functions that store variables, and are served all the same
 };
 
+// A device that a model was on when it was lost.
+struct DeviceLoss {
+  std::string device, reason; // "vulkan:0"
+  Clock::time_point at;
+};
+
 class ServedModel final : private InstanceSource, private EmbedderSource {
 public:
   struct ServedFunction {
@@ -25,8 +31,11 @@ public:
     std::shared_ptr<Batcher> batcher;
   };
 
-  // Loads it. Throws vx::Error and Error for a file or a device that cannot be used.
-  ServedModel(const ModelSettings &settings, Metrics &metrics);
+  using Warn = std::function<void(const std::string &line)>;
+
+  // Loads it. Throws vx::Error and Error for a file or a device that cannot be used. `warn` is told of lost devices, by
+  // the threads of queues.
+  ServedModel(const ModelSettings &settings, Metrics &metrics, Warn warn);
   ~ServedModel() override;
 
   const ModelSettings settings;
@@ -50,20 +59,30 @@ public:
   std::string deviceReport() const;
   // The device is lost, and no other one was taken.
   bool isLost() const { return lost; }
+  // Since it was loaded, the last of each device.
+  std::vector<DeviceLoss> losses() const;
   size_t waiting() const;
   void setLimits(const BatchLimits &limits);
 
 private:
   Instance current() const override;
-  std::optional<Instance> replace(const Instance &instance) override;
-  std::shared_ptr<Embedder> replaceEmbedder(const Embedder &lost) override;
+  std::optional<Instance> replace(const Instance &gone, const std::string &reason) override;
+  std::shared_ptr<Embedder> replaceEmbedder(const Embedder &gone, const std::string &reason) override;
   void open(const InstanceOptions &options);
-  void addFunctions(Metrics &metrics);
+  // On any device but those of backends that are passed over. Else why not.
+  std::optional<std::string> reopen();
+  // Whether the same device was lost not long ago.
+  bool addLoss(const std::string &device, const std::string &reason);
 
   const Module module;
+  const Warn warn;
+  std::mutex replacing;             // which may take long, and nobody waits for who asks how the model is
+  std::vector<std::string> order;   // of backends, as it was when the model was loaded
+  std::set<std::string> passedOver; // backends, in a replacement
   mutable std::mutex lock;
   Instance instance;
   std::shared_ptr<Embedder> model;
+  std::vector<DeviceLoss> lossesOfDevices;
   std::atomic<bool> lost = false;
   std::vector<ServedFunction> served;
   std::vector<std::string> refused;

@@ -305,6 +305,18 @@ Clock::time_point Service::deadlineOf(const HttpRequest &request) const {
   return Clock::now() + std::chrono::milliseconds(milliseconds);
 }
 
+void Service::replyFailure(HttpExchange &exchange, const std::string &model, const ServiceError &error) {
+  const bool isInternal = error.code == ErrorCode::internal, isLost = error.code == ErrorCode::device_lost;
+  if (!isInternal && !isLost)
+    return exchange.reply(refuse(exchange.request, error));
+  if (warn)
+    warn(fmt::format("request {}: model '{}' failed: {}", exchange.request.id, model, error.what()));
+  ServiceError told = isLost ? serviceError(ErrorCode::device_lost, "the device of model '{}' is lost", model)
+                             : serviceError(ErrorCode::internal, "model '{}' failed, the server's log says why", model);
+  told.retryAfter = error.retryAfter;
+  exchange.reply(refuse(exchange.request, told));
+}
+
 void Service::submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
                      const std::shared_ptr<Batcher> &batcher) {
   job->deadline = deadlineOf(request.http());

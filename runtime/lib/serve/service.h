@@ -54,6 +54,8 @@ public:
   void setOptions(const ServiceOptions &other);
   // One line for each request that is over.
   std::function<void(const std::string &line)> log;
+  // What clients are not told of a failure.
+  std::function<void(const std::string &line)> warn;
 
   void admit(HttpRequest &head) override;
   void handle(std::shared_ptr<HttpExchange> exchange) override;
@@ -75,6 +77,8 @@ private:
   std::shared_ptr<ServedModel> findModel(const RouteRequest &request, std::string_view name) const;
   // When a request is to be done: what the server allows, or less where the client asks for that.
   Clock::time_point deadlineOf(const HttpRequest &request) const;
+  // Answers a request whose run has failed. What went on inside of the server is for the log.
+  void replyFailure(HttpExchange &exchange, const std::string &model, const ServiceError &error);
   void submit(const RouteRequest &request, const std::shared_ptr<BatchJob> &job,
               const std::shared_ptr<Batcher> &batcher);
 
@@ -84,6 +88,8 @@ private:
   void getMetrics(const RouteRequest &request);
   void cancelRequests(const RouteRequest &request);
   nlohmann::ordered_json health() const;
+  // Devices that a model has lost, each with the reason, and where it is now.
+  static nlohmann::ordered_json describeLosses(const ModelTable::Entry &entry);
   // model_routes.cpp
   void getModels(const RouteRequest &request);
   void getModel(const RouteRequest &request);

@@ -62,7 +62,7 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
     : configuration(given), told(std::move(toldTo)), registry(ModelRegistry::read(given)),
       rates(std::make_shared<RateLimiter>(*given.limits.perKey, *given.limits.tokensPerKey)),
       failures(std::make_shared<FailureThrottle>(*given.limits.authFailures)),
-      table(metrics, std::move(prepare), told.loaded) {
+      table(metrics, std::move(prepare), told.loaded, told.warning) {
   std::vector<ConfigurationMessage> messages;
   known = readKeys(configuration, messages);
   for (const ConfigurationMessage &message : messages)
@@ -73,6 +73,7 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
   service = std::make_unique<Service>(serviceOptions(configuration), table, makeGatekeeper(known), metrics,
                                       [this] { return server->load(); });
   service->log = told.access;
+  service->warn = told.warning;
 }
 
 // Jobs that are over reply to connections: these go last.
@@ -92,14 +93,26 @@ std::shared_ptr<Gatekeeper> Serving::makeGatekeeper(std::optional<ApiKeys> keys)
 
 void Serving::addModels(const Configuration &from) {
   std::set<std::string> names;
+  std::vector<ModelTable::Refused> refused;
   for (const RegisteredModel &model : registry.models())
     if (model.isUsable()) {
       names.insert(model.name);
       table.add(modelSettings(model, from));
+    } else {
+      refused.push_back({model.name, model.refusal});
     }
+  // What has become wrong is served as it was.
+  for (const ModelTable::Refused &model : refused)
+    if (!names.contains(model.name) && table.keep(model.name, model.reason))
+      names.insert(model.name);
+  const bool isFolderRefused = !registry.refusal().empty();
   for (const ModelTable::Entry &entry : table.entries())
-    if (!names.contains(entry.settings.name))
+    if (!names.contains(entry.settings.name) &&
+        !(isFolderRefused && table.keep(entry.settings.name, registry.refusal())))
       table.remove(entry.settings.name);
+  if (isFolderRefused)
+    refused.push_back({registry.folder(), registry.refusal()});
+  table.refuse(refused);
 }
 
 void Serving::listen() {

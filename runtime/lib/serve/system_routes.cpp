@@ -3,16 +3,32 @@
 
 namespace vx::serve {
 
+nlohmann::ordered_json Service::describeLosses(const ModelTable::Entry &entry) {
+  nlohmann::ordered_json losses = nlohmann::ordered_json::array();
+  if (!entry.model)
+    return losses;
+  for (const DeviceLoss &loss : entry.model->losses()) {
+    // What was running behind it are names of the model's, which are for the log.
+    nlohmann::ordered_json about = {{"device", loss.device}, {"reason", loss.reason.substr(0, loss.reason.find("; "))}};
+    if (!entry.isLost())
+      about["now"] = entry.model->device();
+    losses.push_back(about);
+  }
+  return losses;
+}
+
 nlohmann::ordered_json Service::health() const {
-  nlohmann::ordered_json models_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json models_ = nlohmann::ordered_json::object(), lost = nlohmann::ordered_json::object();
   std::string status = "ok";
   bool isLoading = false, isLost = false, hasModel = false;
   for (const ModelTable::Entry &entry : models.entries()) {
-    const bool lost = entry.model && entry.model->isLost();
-    isLoading |= entry.state == ModelTable::State::loading || (entry.isWaiting && !entry.model);
-    isLost |= lost;
-    hasModel |= entry.state == ModelTable::State::ready;
-    models_[entry.settings.name] = lost ? "device_lost" : stateName(entry.state);
+    // What is loaded again serves meanwhile.
+    isLoading |= !entry.model && (entry.state == ModelTable::State::loading || entry.isWaiting);
+    isLost |= entry.isLost();
+    hasModel |= entry.model != nullptr;
+    models_[entry.settings.name] = entry.stateText();
+    if (nlohmann::ordered_json losses = describeLosses(entry); !losses.empty())
+      lost[entry.settings.name] = losses;
   }
   if (isDraining)
     status = "draining";
@@ -23,6 +39,8 @@ nlohmann::ordered_json Service::health() const {
   else if (!hasModel)
     status = "no_model";
   nlohmann::ordered_json body = {{"status", status}, {"models", models_}};
+  if (!lost.empty())
+    body["lost_devices"] = lost;
   std::lock_guard guard(lock);
   body["config"] = refusal.empty() ? "ok" : "refused";
   if (!refusal.empty())

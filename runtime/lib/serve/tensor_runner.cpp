@@ -1,7 +1,5 @@
 #include "tensor_runner.h"
 
-#include "run_failure.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -86,18 +84,19 @@ TensorRunner::TensorRunner(InstanceSource &source, FunctionFacts given, size_t f
       instance(source.current()), place(instance, *facts.function) {}
 
 std::vector<Value> TensorRunner::call(std::span<const Value> inputs) {
-  try {
-    return place.run(inputs);
-  } catch (const vx::Error &error) {
-    if (error.code() != VX_DEVICE_LOST)
-      throw;
-    std::optional<Instance> other = source.replace(instance);
-    if (!other)
-      throw;
-    instance = *other;
-    place = Call(instance, *facts.function);
+  for (;;) {
+    try {
+      return place.run(inputs);
+    } catch (const vx::Error &error) {
+      if (error.code() != VX_DEVICE_LOST)
+        throw;
+      std::optional<Instance> other = source.replace(instance, error.what());
+      if (!other)
+        throw;
+      place = Call(*other, *facts.function);
+      instance = *other;
+    }
   }
-  return place.run(inputs);
 }
 
 void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
@@ -105,25 +104,10 @@ void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
   size_t rows = 0;
   for (const auto &job : jobs)
     rows += job->rows;
-  try {
-    if (!jobs[0]->key.empty() && (jobs.size() > 1 || fixedRows > 0))
-      runJoined(jobs);
-    else
-      static_cast<TensorJob &>(*jobs[0]).finish(call(static_cast<TensorJob &>(*jobs[0]).inputs));
-  } catch (const vx::Error &error) {
-    if (jobs.size() == 1 ||
-        (error.code() != VX_FAULT && error.code() != VX_INVALID_ARGUMENT && error.code() != VX_OUT_OF_MEMORY))
-      throw;
-    // One of them is wrong, or all are too many: each answers for itself.
-    for (const auto &job : jobs) {
-      try {
-        run(std::span(&job, 1));
-      } catch (...) {
-        job->fail(currentFailure());
-      }
-    }
-    return;
-  }
+  if (!jobs[0]->key.empty() && (jobs.size() > 1 || fixedRows > 0))
+    runJoined(jobs);
+  else
+    static_cast<TensorJob &>(*jobs[0]).finish(call(static_cast<TensorJob &>(*jobs[0]).inputs));
   metrics.countBatch(model, rows, 0, Clock::now() - began);
 }
 

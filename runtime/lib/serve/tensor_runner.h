@@ -39,8 +39,8 @@ class InstanceSource {
 public:
   virtual ~InstanceSource() = default;
   virtual Instance current() const = 0;
-  // `lost` is no use any more. A new instance, or nothing where no other device may be used.
-  virtual std::optional<Instance> replace(const Instance &lost) = 0;
+  // `lost` is no use any more, for that reason. A new instance, or nothing where no other device may be used.
+  virtual std::optional<Instance> replace(const Instance &lost, const std::string &reason) = 0;
 };
 
 class TensorRunner final : public BatchRunner {

@@ -78,6 +78,10 @@ struct Runner : vx::serve::BatchRunner {
       const int number = static_cast<Job &>(*job).number;
       if (number == 666)
         throw ServiceError(ErrorCode::device_lost, "the device is lost");
+      if (number == 400)
+        throw ServiceError(ErrorCode::invalid_value, "it is wrong");
+      if (number == 507 && jobs.size() > 1)
+        throw ServiceError(ErrorCode::out_of_memory, "it has no room beside others");
       if (number != 13)
         job->claim();
       numbers.push_back(number);
@@ -208,6 +212,23 @@ TEST_F(BatcherTest, aFailureIsThatOfEachOfTheBatch) {
   EXPECT_EQ(left->failure, "the batch has left a request out");
   // The first one had its result.
   EXPECT_EQ(first->failure, "");
+}
+
+// One that is wrong is no failure of those that are by chance in its batch.
+TEST_F(BatcherTest, eachAnswersForItselfWhereOneMayBeWrong) {
+  start({.timeout = 0ms});
+  holdUp();
+  const auto first = submit(1), wrong = submit(400), third = submit(3), large = submit(507, "b"),
+             beside = submit(6, "b");
+  record.open();
+  record.waitForJobs(4);
+  batcher->stop();
+  EXPECT_EQ(wrong->failure, "it is wrong");
+  EXPECT_EQ(wrong->code, ErrorCode::invalid_value);
+  for (const auto &job : {first, third, large, beside})
+    EXPECT_EQ(job->failure, "") << job->number;
+  // What was done in the batch before it failed is not done twice.
+  EXPECT_THAT(record.batches, ElementsAre(ElementsAre(0), ElementsAre(3), ElementsAre(507), ElementsAre(6)));
 }
 
 TEST_F(BatcherTest, stopFailsWhatWaits) {
