@@ -247,7 +247,7 @@ def check_bench(bench):
     for arguments, code, message in (
             ([], 2, "embed wants --model, a module or a folder; see --help"),
             ([f"--model={module}", "--lengths=33"], 2, "--lengths: want at most 32, which the model takes, got 33"),
-            ([f"--model={module}", "--lengths=1"], 2, "--lengths: the model's tokenizer makes no text of 1 tokens of common words, but one of 2"),
+            ([f"--model={module}", "--lengths=1"], 2, "--lengths: the model's tokenizer makes no text of 1 tokens of common words, but one of 3"),
             ([f"--model={module}", "--batch-sizes=0"], 2, "--batch-sizes: want numbers from 1 to 1048576 between commas, got '0'"),
             ([f"--model={module}", "--compare=onnxruntime"], 2, f"--compare: want --peer-model, the ONNX model that '{module}' was made of"),
             ([f"--model={module}", f"--baseline={folder.path}/config.json"], 3, "config.json: want a file that vx-bench --json has written")):

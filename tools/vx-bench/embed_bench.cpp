@@ -1,21 +1,17 @@
 #include "embed_bench.h"
 
-#include "command_line.h"
+#include "embed_load.h"
+#include "embed_options.h"
 #include "embedding_contestant.h"
-#include "file_checks.h"
 #include "input_file.h"
 #include "load_module.h"
 #include "output_file.h"
 #include "peer.h"
-#include "sibling_tool.h"
 #include "temporary_folder.h"
-#include "turns.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 
@@ -25,27 +21,7 @@ namespace fs = std::filesystem;
 namespace serve = vx::serve;
 using nlohmann::json;
 
-static constexpr const char *EmbedExamples = R"(
-Texts of so many tokens, in batches of so many, are tokenised and run. MODEL is a module that vx-compile has made of a folder with a model of
-embeddings, or such a folder, which vx-compile beside this tool compiles first. Dense layers are no part of what the peer does.
-
-Examples:
-  Sizes:    vx-bench embed --model minilm.vxm --lengths 16,128 --batch-sizes 1,32 --threads 2
-  Peer:     vx-bench embed --model all-MiniLM-L6-v2 --compare onnxruntime --threads 2
-            vx-bench embed --model minilm.vxm --compare onnxruntime --peer-model all-MiniLM-L6-v2/model.onnx
-  Report:   vx-bench embed --model minilm.vxm --json result.json --html result.html
-  Gate:     vx-bench embed --model minilm.vxm --compare onnxruntime --peer-model model.onnx --baseline result.json --allow 0.15
-)";
-
 namespace {
-
-struct EmbedOptions {
-  std::string model, device = "cpu", threads = "0", lengths = "16,128", batchSizes = "1,32";
-  TurnOptions turns;
-  std::string compare, peerModel, peerScript;
-  std::string json, html, baseline;
-  double allowed = 0.15;
-};
 
 // What is compared with a baseline: what says least of the machine.
 struct Rate {
@@ -54,68 +30,6 @@ struct Rate {
 };
 
 } // namespace
-
-static std::vector<size_t> readSizes(const char *flag, const std::string &text) {
-  std::vector<size_t> sizes;
-  for (const std::string &piece : splitList(text)) {
-    size_t size = 0;
-    const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), size);
-    if (error != std::errc() || end != piece.data() + piece.size() || size == 0 || size > (1 << 20))
-      throw usageError("{}: want numbers from 1 to 1048576 between commas, got '{}'", flag, piece);
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
-static bool parseEmbedOptions(const char *name, int argc, char **argv, EmbedOptions &options) {
-  CLI::App app("Times how texts become vectors.");
-  app.add_option("--model", options.model, "A module (.vxm), or a folder with a model")->group("Model");
-  app.add_option("--device", options.device, "A device, cpu by default; a refused one is an error")->group("Model");
-  app.add_option("--threads", options.threads, "CPU thread counts, e.g. 1,2; 0: one per core")->group("Model");
-  app.add_option("--lengths", options.lengths, "Tokens of a text; 16,128 by default")->group("Sizes");
-  app.add_option("--batch-sizes", options.batchSizes, "Texts of a batch; 1,32 by default")->group("Sizes");
-  app.add_option("--warm-up", options.turns.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
-      ->check(numberAbove(0))
-      ->group("Measurement");
-  app.add_option("--min-time", options.turns.minTime, "Seconds to measure each for; 1 by default")
-      ->check(numberAbove(0))
-      ->group("Measurement");
-  app.add_option("--min-runs", options.turns.minRuns, "Batches to measure at the least; 5 by default")
-      ->check(wholeNumber(1, 1000000))
-      ->group("Measurement");
-  app.add_flag("--no-probes", options.turns.noProbes, "Leave out what the machine can do at best")
-      ->group("Measurement");
-  app.add_option("--compare", options.compare, "onnxruntime: the same model behind PyPI's tokenizers, in turns")
-      ->check(oneOf({"onnxruntime"}))
-      ->group("Peer");
-  app.add_option("--peer-model", options.peerModel, "The peer's model; that of the folder by default")->group("Peer");
-  app.add_option("--peer-script", options.peerScript, "The path of scripts/bench-peer, when it is not above this tool")
-      ->group("Peer");
-  app.add_option("--json", options.json, "Write the results to a file, or print them alone with '-'")->group("Report");
-  app.add_option("--html", options.html, "Write a page with charts to a file")->group("Report");
-  app.add_option("--baseline", options.baseline, "A file that --json has written: a slower result is exit code 1")
-      ->group("Report");
-  app.add_option("--allow", options.allowed, "How much slower than the baseline is taken, 0.15 by default")
-      ->check(numberAbove(0))
-      ->group("Report");
-  if (!parseCommandLine(app, name, EmbedExamples, argc, argv))
-    return false;
-  if (options.model.empty())
-    throw usageError("embed wants --model, a module or a folder; see --help");
-  if (options.html == "-")
-    throw usageError("--html: want a file, got '-'");
-  if (options.compare.empty() && !(options.peerModel.empty() && options.peerScript.empty()))
-    throw usageError("--peer-model and --peer-script go with --compare");
-  std::error_code error;
-  const bool isFolder = fs::is_directory(options.model, error);
-  if (!options.compare.empty() && options.peerModel.empty() && !isFolder)
-    throw usageError("--compare: want --peer-model, the ONNX model that '{}' was made of", options.model);
-  if (options.peerModel.empty() && isFolder)
-    for (const char *place : {"onnx/model.onnx", "model.onnx"})
-      if (fs::exists(fs::path(options.model) / place, error))
-        options.peerModel = (fs::path(options.model) / place).string();
-  return true;
-}
 
 static PeerRequest makePeer(const EmbedOptions &options, const serve::Embedder &embedder, const vx::Module &module,
                             uint32_t threads, const fs::path &scratch) {
@@ -199,28 +113,19 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
   EmbedOptions options;
   if (!parseEmbedOptions(name, argc, argv, options))
     return 0;
+  if (!options.load.url.empty())
+    return benchEmbeddingServer(options);
   const std::vector<uint32_t> threads = threadCounts(options.threads);
   const std::vector<size_t> lengths = readSizes("--lengths", options.lengths),
                             batches = readSizes("--batch-sizes", options.batchSizes);
   CommandFiles files;
-  if (!options.json.empty() && !isStandardOutput(options.json))
-    files.addOutput("--json", options.json, CommandFiles::Kind::RegularFileOrStream);
-  if (!options.html.empty())
-    files.addOutput("--html", options.html, CommandFiles::Kind::RegularFileOrStream);
+  options.report.addFiles(files);
   if (!options.peerModel.empty())
     files.addInput("the peer's model", options.peerModel);
-  files.addStandardOutput();
   checkFiles(files);
   const json baseline = options.baseline.empty() ? json() : readBaseline(options.baseline);
-  std::error_code error;
   const TemporaryFolder scratch("vx-bench");
-  std::string path = options.model;
-  if (fs::is_directory(options.model, error)) {
-    path = (scratch.path / "model.vxm").string();
-    const std::string target = options.device.substr(0, options.device.find(':'));
-    showProgress(fmt::format("compiling {}", options.model));
-    runSiblingTool("vx-compile", {options.model, "--target=" + (target == "auto" ? "cpu" : target), "-o", path});
-  }
+  const std::string path = moduleOf(options.model, options.device, scratch.path);
   const vx::Module module = loadModule(path, files);
   BenchReport report;
   std::vector<ProbeEntry> probes;
@@ -239,7 +144,7 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
                            request.embedder->info().maxTokens, length);
         for (size_t batch : batches) {
           request.length = length;
-          request.texts = makeTexts(*request.embedder, batch, length);
+          request.texts = makeTexts(countTokensOf(*request.embedder, request.usePrompt), batch, length);
           std::vector<Entry> entries;
           entries.push_back({makeEmbeddingContestant(request), {}});
           if (!options.compare.empty()) {
@@ -258,7 +163,7 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
   }
   addProbes(report, probes);
   showProgress("");
-  writeReport(report, options.json, options.html);
+  writeReport(report, options.report);
   return options.baseline.empty() || holdsBaseline(report, baseline, options) ? 0 : 1;
 }
 

@@ -5,8 +5,10 @@
 
 #include "vx/abi/version.h"
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -15,32 +17,56 @@ namespace vx::tools {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-std::vector<std::string> makeTexts(const vx::serve::Embedder &embedder, size_t count, size_t length) {
-  static constexpr const char *words[] = {"the",  "of",    "and",   "house", "river", "music", "time",  "water",
+CountTokens countTokensOf(const vx::serve::Embedder &embedder, bool usePrompt) {
+  return [&embedder, usePrompt](std::span<const std::string> texts) {
+    vx::serve::TokenizeOptions options;
+    options.usePrompt = usePrompt;
+    size_t tokens = 0;
+    for (const std::string &text : texts)
+      tokens += embedder.tokenize(text, options).whole;
+    return tokens;
+  };
+}
+
+// Words whose text has `length` tokens. Towards the end single letters come, which are one token each as a rule.
+static std::vector<std::string> wordsOf(const CountTokens &countTokens, std::mt19937 &random, size_t length) {
+  static constexpr const char *known[] = {"the",  "of",    "and",   "house", "river", "music", "time",  "water",
                                           "day",  "night", "world", "light", "city",  "work",  "story", "road",
                                           "name", "hand",  "money", "green", "long",  "small", "old",   "new"};
-  vx::serve::TokenizeOptions options;
-  options.usePrompt = false;
+  std::vector<std::string> words;
+  size_t tokens = 0;
+  while (tokens < length) {
+    // A word may have several: what is missing is never made up for at once.
+    const size_t missing = length - tokens;
+    if (missing <= 4)
+      words.emplace_back(1, static_cast<char>('a' + words.size() % 26));
+    else
+      for (size_t i = 0; i < missing / 4; ++i)
+        words.emplace_back(known[random() % std::size(known)]);
+    const std::string text = fmt::format("{}", fmt::join(words, " "));
+    tokens = countTokens({&text, 1});
+  }
+  if (tokens != length)
+    throw usageError("--lengths: the model's tokenizer makes no text of {} tokens of common words, but one of {}",
+                     length, tokens);
+  return words;
+}
+
+std::vector<std::string> makeTexts(const CountTokens &countTokens, size_t count, size_t length) {
   std::mt19937 random(7); // the same texts in each run
+  std::vector<std::string> words = wordsOf(countTokens, random, length);
   std::vector<std::string> texts;
   for (size_t i = 0; i < count; ++i) {
-    std::string text;
-    for (size_t tokens = 0; tokens < length;) {
-      const std::string longer = text + (text.empty() ? "" : " ") + words[random() % std::size(words)];
-      tokens = embedder.tokenize(longer, options).whole;
-      if (tokens > length) {
-        tokens = embedder.tokenize(text, options).whole;
-        break;
-      }
-      text = longer;
-    }
-    // Single letters, where the last word had too many tokens.
-    while (embedder.tokenize(text, options).whole < length)
-      text += " a";
-    if (const size_t tokens = embedder.tokenize(text, options).whole; tokens != length)
-      throw usageError("--lengths: the model's tokenizer makes no text of {} tokens of common words, but one of {}",
-                       length, tokens);
-    texts.push_back(std::move(text));
+    texts.push_back(fmt::format("{}", fmt::join(words, " ")));
+    // The same words in another order; the first one has no space before it, which tokenizers may tell apart.
+    std::shuffle(words.begin() + 1, words.end(), random);
+  }
+  static constexpr size_t most = 64; // that are counted at once
+  for (size_t begin = 0; begin < count; begin += most) {
+    const size_t part = std::min(most, count - begin);
+    if (const size_t tokens = countTokens(std::span(texts).subspan(begin, part)); tokens != part * length)
+      throw usageError("--lengths: want {} texts of {} tokens, the model's tokenizer makes {} of them", part, length,
+                       tokens);
   }
   return texts;
 }
@@ -68,7 +94,7 @@ public:
   void run(double seconds, uint32_t minRuns, std::vector<double> &times) override {
     vx::serve::EmbedOptions options;
     options.batchTokens = request.texts.size() * request.length;
-    options.tokenize.usePrompt = false;
+    options.tokenize.usePrompt = request.usePrompt;
     const Clock::time_point begin = Clock::now();
     for (uint32_t runs = 0; runs < minRuns || std::chrono::duration<double>(Clock::now() - begin).count() < seconds;
          ++runs) {

@@ -5,6 +5,9 @@
 #include "measurement.h"
 #include "vx/serve/embedder.hpp"
 
+#include <functional>
+#include <span>
+
 namespace vx::tools {
 
 struct EmbeddingRequest {
@@ -14,10 +17,15 @@ struct EmbeddingRequest {
   vx::InstanceOptions instance; // of the embedder
   std::vector<std::string> texts;
   size_t length = 0; // tokens of each
+  bool usePrompt = false;
 };
 
-// Texts of `length` tokens, with those that the model wants around them. Throws a ToolError where it cannot be met.
-std::vector<std::string> makeTexts(const vx::serve::Embedder &embedder, size_t count, size_t length);
+// How many tokens texts have together, with those that the model wants around each.
+using CountTokens = std::function<size_t(std::span<const std::string> texts)>;
+CountTokens countTokensOf(const vx::serve::Embedder &embedder, bool usePrompt);
+
+// Different texts of `length` tokens each. Throws a ToolError where it cannot be met.
+std::vector<std::string> makeTexts(const CountTokens &countTokens, size_t count, size_t length);
 
 std::unique_ptr<Contestant> makeEmbeddingContestant(const EmbeddingRequest &request);
 

@@ -1,8 +1,6 @@
 #include "turns.h"
 
 #include "command_line.h"
-#include "file_checks.h"
-#include "output_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -117,16 +115,6 @@ void addProbes(BenchReport &report, const std::vector<ProbeEntry> &probes) {
   for (const ProbeEntry &probe : probes)
     report.probes.push_back(
         {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
-}
-
-void writeReport(const BenchReport &report, const std::string &json, const std::string &html) {
-  const bool jsonOnly = isStandardOutput(json);
-  const std::string document = report.json().dump(2) + "\n";
-  if (!json.empty() && !jsonOnly)
-    writeFile(json, document);
-  if (!html.empty())
-    writeFile(html, report.html());
-  printText(jsonOnly ? document : report.text());
 }
 
 } // namespace vx::tools

@@ -43,9 +43,6 @@ void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, con
 void addResults(BenchReport &report, std::vector<Entry> &entries);
 void addProbes(BenchReport &report, const std::vector<ProbeEntry> &probes);
 
-// The report to the files of --json and --html, or its text or JSON to standard output.
-void writeReport(const BenchReport &report, const std::string &json, const std::string &html);
-
 } // namespace vx::tools
 
 #endif

@@ -1,15 +1,14 @@
 // vx-bench: times modules on devices, beside what the machine can do and beside a peer.
+#include "bench_options.h"
 #include "call_inputs.h"
-#include "command_line.h"
 #include "embed_bench.h"
-#include "file_checks.h"
+#include "infer_load.h"
 #include "load_module.h"
 #include "measurement.h"
 #include "npy.h"
 #include "output_file.h"
 #include "peer.h"
 #include "temporary_folder.h"
-#include "turns.h"
 
 #include <CLI/CLI.hpp>
 
@@ -33,6 +32,8 @@ Examples:
                 vx-bench trains.vxm --train --peer=pytorch,pytorch-compile --peer-model model.onnx
   Report:       vx-bench model.vxm --json result.json --html result.html
   Embeddings:   vx-bench embed --help
+  Servers:      vx-bench embed --url http://127.0.0.1:8080 --model minilm
+                vx-bench infer --help
 )";
 
 namespace {
@@ -53,8 +54,7 @@ struct Options {
   std::string peer;
   std::vector<std::string> peerModels;
   std::string peerScript;
-  std::string json;
-  std::string html;
+  ReportOptions report;
 };
 
 } // namespace
@@ -86,20 +86,9 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
       ->check(wholeNumber(1, INT64_MAX))
       ->group("Training");
 
-  app.add_option("--warm-up", options.turns.warmUp, "Seconds to run each before its time counts; a tenth of --min-time")
-      ->check(numberAbove(0))
-      ->group("Measurement");
-  app.add_option("--min-time", options.turns.minTime, "Seconds to measure each for; 1 by default")
-      ->check(numberAbove(0))
-      ->group("Measurement");
-  app.add_option("--min-runs", options.turns.minRuns, "Calls to measure at the least; 5 by default")
-      ->check(wholeNumber(1, 1000000))
-      ->group("Measurement");
+  addTurnOptions(app, options.turns, "Calls");
   app.add_flag("--per-kernel", options.perKernel, "Time every kernel too, and name the nodes it came from")
       ->group("Measurement");
-  app.add_flag("--no-probes", options.turns.noProbes, "Leave out what the machine can do at best")
-      ->group("Measurement");
-
   app.add_option("--peer", options.peer,
                  "onnxruntime, pytorch, pytorch-compile: time them in turns with the CPU, same inputs and threads")
       ->group("Peer");
@@ -109,14 +98,12 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   app.add_option("--peer-script", options.peerScript, "The path of scripts/bench-peer, when it is not above this tool")
       ->group("Peer");
 
-  app.add_option("--json", options.json, "Write the results to a file, or print them alone with '-'")->group("Report");
-  app.add_option("--html", options.html, "Write a page with charts to a file")->group("Report");
+  options.report.addTo(app);
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return false;
   if (options.modules.empty())
     throw usageError("want a module file; see --help");
-  if (options.html == "-")
-    throw usageError("--html: want a file, got '-'");
+  options.report.check();
   if (options.train && (!options.function.empty() || options.alias))
     throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function" : "--alias");
   if (options.batchSize && !options.train)
@@ -263,24 +250,21 @@ static void compareWithForward(std::vector<Measurement> &results, size_t begin) 
 static int run(const char *name, int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "embed")
     return benchEmbeddings(name, argc - 1, argv + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "infer")
+    return benchInference(name, argc - 1, argv + 1);
   Options options;
   if (!parseOptions(name, argc, argv, options))
     return 0;
   parseNames("--device", options.devices);
   threadCounts(options.threads);
-  const bool jsonOnly = isStandardOutput(options.json);
   CommandFiles files;
-  if (!options.json.empty() && !jsonOnly)
-    files.addOutput("--json", options.json, CommandFiles::Kind::RegularFileOrStream);
-  if (!options.html.empty())
-    files.addOutput("--html", options.html, CommandFiles::Kind::RegularFileOrStream);
-  files.addStandardOutput();
+  options.report.addFiles(files);
   addInputFiles(files, options.inputs);
   if (!options.peer.empty())
     for (size_t i = 0; i < options.modules.size(); ++i) {
       files.addInput("the peer's model", peerModel(options, i));
       // A report that is not there yet cannot be one of them: then nothing need be read.
-      if (fs::exists(options.json) || fs::exists(options.html))
+      if (fs::exists(options.report.json) || fs::exists(options.report.html))
         for (const std::string &weights : peerWeightFiles(peerModel(options, i)))
           files.addInput("the weights of the peer's model", weights);
     }
@@ -314,7 +298,7 @@ static int run(const char *name, int argc, char **argv) {
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   for (const std::string &note : notes)
     fmt::print(stderr, "vx-bench: note: {}\n", vx::printableLine(note));
-  writeReport(report, options.json, options.html);
+  writeReport(report, options.report);
   return 0;
 }
 

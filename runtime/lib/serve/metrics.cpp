@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::array secondsBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                       0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
-constexpr std::array countBounds = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0};
+// One for each size that batches mostly have: what a batch takes goes with its rows.
+constexpr std::array countBounds = {1.0,  2.0,  3.0,  4.0,  5.0,  6.0,  7.0,  8.0,  9.0,  10.0,  11.0,  12.0, 13.0,
+                                    14.0, 15.0, 16.0, 20.0, 24.0, 28.0, 32.0, 48.0, 64.0, 128.0, 256.0, 512.0};
 constexpr std::array tokenBounds = {16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0};
 
 double secondsOf(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }

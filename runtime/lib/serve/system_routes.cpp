@@ -1,4 +1,5 @@
 // How the server is, and what it runs on.
+#include "process_facts.h"
 #include "service.h"
 
 namespace vx::serve {
@@ -79,11 +80,13 @@ void Service::cancelRequests(const RouteRequest &request) {
 
 void Service::getMetrics(const RouteRequest &request) {
   const HttpServer::Load now = load();
-  std::vector<Metrics::Gauge> gauges = {
+  std::vector<Metrics::Gauge> gauges = processGauges();
+  const std::initializer_list<Metrics::Gauge> own = {
       {"vx_connections", "Connections that are open.", static_cast<double>(now.connections)},
       {"vx_requests_in_flight", "Requests that wait for their answer.", static_cast<double>(now.requests)},
       {"vx_bytes_in_flight", "Bytes of requests and answers that are held.", static_cast<double>(now.bytesInFlight)},
       {"vx_connections_refused_total", "Connections above the limits.", static_cast<double>(now.refusedConnections)}};
+  gauges.insert(gauges.end(), own.begin(), own.end());
   for (const ModelTable::Entry &entry : models.entries())
     if (entry.model)
       gauges.push_back({"vx_queue_depth", "Requests that wait for a model.",

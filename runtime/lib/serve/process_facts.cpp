@@ -1,0 +1,40 @@
+#include "process_facts.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace vx::serve {
+
+std::vector<Metrics::Gauge> processGauges() {
+  std::vector<Metrics::Gauge> gauges;
+  rusage usage = {};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
+    const auto seconds = [](const timeval &time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    gauges.push_back({"process_cpu_seconds_total", "Time that all threads have computed for, the system's included.",
+                      seconds(usage.ru_utime) + seconds(usage.ru_stime)});
+  }
+  std::ifstream sizes("/proc/self/statm");
+  uint64_t whole = 0, resident = 0;
+  if (sizes >> whole >> resident)
+    gauges.push_back({"process_resident_memory_bytes", "Memory of the process that is not paged out.",
+                      static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE))});
+  std::error_code error;
+  double descriptors = 0;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end; !error && entry != end;
+       entry.increment(error))
+    ++descriptors;
+  if (!error)
+    // One of them is that of the list.
+    gauges.push_back({"process_open_fds", "Descriptors that are open.", descriptors - 1});
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    gauges.push_back({"process_max_fds", "Descriptors that may be open.", static_cast<double>(limit.rlim_cur)});
+  return gauges;
+}
+
+} // namespace vx::serve

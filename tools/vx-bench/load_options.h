@@ -1,0 +1,37 @@
+// The flags of what asks a server.
+#ifndef VX_BENCH_LOAD_OPTIONS_H
+#define VX_BENCH_LOAD_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace vx::tools {
+
+struct LoadOptions {
+  std::string url; // empty: no server is asked
+  std::string engine;
+  std::string keyFile;
+  uint32_t clients = 16;
+  std::optional<uint32_t> turns; // 5 beside an engine, else 1
+  double seconds = 10;           // of all turns
+
+  // Gates: what is worse is exit code 1.
+  std::optional<double> leastRatio;      // to the engine alone
+  std::optional<double> mostOwnCpu;      // microseconds a request, beside the engine's
+  std::optional<std::string> mostGrowth; // bytes of resident memory
+
+  void addTo(CLI::App &app);
+  // Throws a usage error for a flag of `app` that goes with --url where there is none, or the other way round.
+  void check(const CLI::App &app) const;
+  // Of --api-key-file, or of the variable VX_API_KEY; empty: none. Throws a ToolError for a file that cannot be read.
+  std::string key() const;
+};
+
+} // namespace vx::tools
+
+#endif

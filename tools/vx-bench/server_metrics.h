@@ -1,0 +1,29 @@
+// What a server tells of itself at /metrics.
+#ifndef VX_BENCH_SERVER_METRICS_H
+#define VX_BENCH_SERVER_METRICS_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vx::tools {
+
+struct ServerMetrics {
+  std::optional<double> cpuSeconds;
+  std::optional<double> residentBytes;
+  // Batches of a model by their rows, of which each number up to `le` of a bucket counts as `le`.
+  std::map<uint64_t, uint64_t> batches;
+
+  // What lies between an earlier reading and this one; the memory is that of this one.
+  ServerMetrics since(const ServerMetrics &earlier) const;
+  void add(const ServerMetrics &other);
+};
+
+// Of the text format of Prometheus; what is not there stays unknown.
+ServerMetrics parseServerMetrics(std::string_view text, const std::string &model);
+
+} // namespace vx::tools
+
+#endif
