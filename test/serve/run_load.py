@@ -11,6 +11,7 @@ import http.server
 import json
 import os
 import pathlib
+import socket
 import sys
 import tempfile
 import threading
@@ -31,7 +32,7 @@ def run(bench, verb, *arguments, code=0):
 def check_server(bench, server):
     url, tiny = f"--url=http://127.0.0.1:{server.port}", bench.path("tiny.vxm")
     # Many connections for a while: no error, and memory that does not grow.
-    results, _ = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=64", "--lengths=8,40", "--seconds=1.5", "--turns=2",
+    results, _ = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=64", "--lengths=8,40", "--seconds=1", "--turns=2",
                      "--most-growth=32MiB", "--least-ratio=1e-6", "--most-own-cpu=1e6")
     for result, length in zip(results, (8, 40)):
         seen = sum(batch["rows"] * batch["count"] for batch in result["server"]["batches"])
@@ -65,6 +66,27 @@ def check_server(bench, server):
             (("infer", url, "--model=tiny"), 2, "want a shape of which the first size alone is open, got [-1,-1]")):
         _, said = bench.tool("vx-bench", *arguments, code=code)
         bench.check(" ".join(arguments), message in said, said)
+
+
+def resident(server):
+    text = server.ask("GET", "/metrics")[2].decode()
+    return next(float(line.split()[1]) for line in text.splitlines() if line.startswith("process_resident_memory_bytes "))
+
+
+def check_connections(bench, server):
+    """Connections leave nothing behind: of those that come and go, the second half takes no more memory than a few would."""
+    def open_and_close(count):
+        for _ in range(count):
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                while connection.recv(4096):
+                    pass
+
+    open_and_close(1200)
+    before = resident(server)
+    open_and_close(1200)
+    grown = resident(server) - before
+    bench.check("connections leave nothing behind", grown < 3 << 20, grown)
 
 
 def check_keys(bench):
@@ -155,6 +177,7 @@ def main():
         with Server(bench, f"--model-dir={bench.path('models')}", "--device=cpu", name="load") as server:
             server.wait_until_ready()
             check_server(bench, server)
+            check_connections(bench, server)
         check_keys(bench)
         check_liars(bench)
         print(f"{bench.passed} passed, {bench.failed} failed")

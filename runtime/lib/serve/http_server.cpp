@@ -194,7 +194,7 @@ private:
   void begin(std::shared_ptr<Kind> session) {
     {
       std::lock_guard guard(sessionsLock);
-      if (++sinceSweep > sessions.size()) {
+      if (++sinceSweep > sessions.size() / 2 + 256) {
         std::erase_if(sessions, [](const std::weak_ptr<Session> &other) { return other.expired(); });
         sinceSweep = 0;
       }
