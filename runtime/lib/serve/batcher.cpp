@@ -18,13 +18,13 @@ void Batcher::submit(std::shared_ptr<BatchJob> job) {
     throw ServiceError(ErrorCode::draining, "the model is being put down").after(1);
   if (queue.size() >= limits.queue) {
     const double batches = std::ceil(static_cast<double>(queue.size()) / static_cast<double>(limits.rows));
-    const double seconds = std::clamp(std::ceil(batches * secondsOfBatch), 1.0, 60.0);
+    const double seconds = std::clamp(std::ceil(batches * secondsOfBatch.value_or(0)), 1.0, 60.0);
     throw serviceError(ErrorCode::queue_full, "{} requests wait for this model, as many as may", queue.size())
         .after(static_cast<uint32_t>(seconds));
   }
   // Nothing is going on: there is nobody to wait for.
   const bool isIdle = !isRunning && queue.empty();
-  queue.push_back({std::move(job), isIdle ? Clock::time_point::min() : Clock::now() + limits.timeout});
+  queue.push_back({std::move(job), Clock::now(), !isIdle});
   changed.notify_all();
 }
 
@@ -66,6 +66,17 @@ bool Batcher::isFull() const {
       tokens += entry.job->tokens;
     }
   return queue.front().job->key.empty() || rows >= limits.rows || tokens >= limits.tokens;
+}
+
+Clock::time_point Batcher::windowEnd() const {
+  const Waiting &oldest = queue.front();
+  if (!oldest.waitsForOthers)
+    return oldest.came;
+  Clock::duration window = limits.timeout;
+  if (secondsOfBatch)
+    window =
+        std::min(window, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*secondsOfBatch)));
+  return oldest.came + window;
 }
 
 std::vector<std::shared_ptr<BatchJob>> Batcher::takeBatch() {
@@ -114,7 +125,7 @@ void Batcher::work() {
     changed.wait(guard, [this] { return isStopped || !queue.empty(); });
     if (isStopped)
       return;
-    if (const Clock::time_point until = queue.front().until; until > Clock::now() && !isFull()) {
+    if (const Clock::time_point until = windowEnd(); until > Clock::now() && !isFull()) {
       changed.wait_until(guard, until);
       continue;
     }
@@ -130,7 +141,7 @@ void Batcher::work() {
     batch.clear();
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     guard.lock();
-    secondsOfBatch = 0.8 * secondsOfBatch + 0.2 * seconds;
+    secondsOfBatch = 0.8 * secondsOfBatch.value_or(seconds) + 0.2 * seconds;
     isRunning = false;
   }
 }

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -56,10 +57,12 @@ public:
 };
 
 struct BatchLimits {
-  size_t queue = 256;                   // jobs that wait
-  size_t rows = 32;                     // of a batch; one job with more is a batch of its own
-  size_t tokens = 16384;                // the same
-  std::chrono::milliseconds timeout{5}; // how long a job that comes while a batch is going on may wait for others
+  size_t queue = 256;    // jobs that wait
+  size_t rows = 32;      // of a batch; one job with more is a batch of its own
+  size_t tokens = 16384; // the same
+  // How long a job that comes while a batch is going on may wait for others; never longer than batches take, since one
+  // of its own would be done by then.
+  std::chrono::milliseconds timeout{5};
 };
 
 // The queue of one model on one device. Thread-safe.
@@ -83,13 +86,16 @@ public:
 private:
   struct Waiting {
     std::shared_ptr<BatchJob> job;
-    Clock::time_point until; // which it waits for others
+    Clock::time_point came;
+    bool waitsForOthers;
   };
   void work();
   void runBatch(std::span<const std::shared_ptr<BatchJob>> jobs);
   // The jobs that are to run with the oldest one. They leave the queue.
   std::vector<std::shared_ptr<BatchJob>> takeBatch();
   bool isFull() const;
+  // When the oldest job has waited for others long enough.
+  Clock::time_point windowEnd() const;
 
   const std::unique_ptr<BatchRunner> runner;
   mutable std::mutex lock;
@@ -97,7 +103,7 @@ private:
   BatchLimits limits;
   std::deque<Waiting> queue;
   bool isRunning = false, isStopped = false;
-  double secondsOfBatch = 0.01; // of the last ones, for Retry-After
+  std::optional<double> secondsOfBatch; // of the last ones
   std::thread thread;
 };
 

@@ -150,6 +150,7 @@ TEST_F(BatcherTest, batchesHaveTheirLimitsAndOneLargeRequestIsAlone) {
 TEST_F(BatcherTest, aWindowClosesWhenTheBatchIsFull) {
   start({.rows = 2, .timeout = 1h});
   holdUp();
+  std::this_thread::sleep_for(300ms); // for as long as this batch takes one may wait
   submit(1);
   record.open();
   record.waitForJobs(1);
@@ -162,11 +163,20 @@ TEST_F(BatcherTest, aWindowClosesWhenTheBatchIsFull) {
 TEST_F(BatcherTest, aWindowClosesWhenItsTimeIsOver) {
   start({.timeout = 30ms});
   holdUp();
+  std::this_thread::sleep_for(50ms); // for longer than this batch takes nobody waits
   submit(1);
   const auto began = Clock::now();
   record.open();
   record.waitForJobs(2);
   EXPECT_GE(Clock::now() - began, 20ms);
+}
+
+TEST_F(BatcherTest, aWindowIsNoLongerThanBatchesTake) {
+  start({.timeout = 1h});
+  holdUp();
+  submit(1);
+  record.open();
+  EXPECT_THAT(record.waitForJobs(2), ElementsAre(ElementsAre(0), ElementsAre(1)));
 }
 
 TEST_F(BatcherTest, theQueueIsBounded) {
