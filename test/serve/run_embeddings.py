@@ -16,7 +16,9 @@ import tempfile
 
 import numpy as np
 
-from embedding_models import Folder, texts, write_json, write_safetensors
+from embedding_models import Folder, Words, texts, write_json
+from wrong_folders import check_mistakes
+from real_folders import check_layouts, check_tokenizers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 1e-5
@@ -63,7 +65,7 @@ def check_models(bench):
         "bert-mean": dict(pooling="mean", normalize=True),
         "bert.cls-v1.5": dict(pooling="cls", tokenizer="tokenizer.json", types=False, model="onnx/model.onnx", seed=1),
         "bert-last": dict(pooling="last", prompts=prompts, default_prompt="query", seed=2, output="token_embeddings", also=("pooled",)),
-        "bert-dense": dict(pooling="mean", normalize=True, dense=((40, "Tanh", "F32"), (12, "Identity", "F16"), (10, "ReLU", "BF16")), prompts=prompts, seed=3, lower=True, index=6),
+        "bert-dense": dict(pooling="mean", normalize=True, dense=((40, "Tanh", "F32"), (20, "Identity", "F16"), (16, "Sigmoid", "F32"), (14, "GELU", "F32"), (10, "ReLU", "BF16")), prompts=prompts, seed=3, lower=True, index=6),
         "bert-plain": dict(modules=False, seed=4),
     }
     for name, settings in folders.items():
@@ -97,7 +99,7 @@ def check_batches(bench, folder, module, given, want, tokens):
         bench.check("no more padding than batches of unlike length have", report["padding"] == 0 if budget == 1 else report["padding"] + tokens <= budget * report["batches"], report)
     got, report, said = bench.embed(module, given, "cpu", "--max-tokens=5")
     bench.compare("five tokens a text", got, folder.expected(given, max_tokens=5)[0])
-    cut = sum(len(folder.tokenizer.encode(text).ids) > 5 for text in given) if folder.tokenizer.no_truncation() is None else -1
+    cut = sum(len(folder.tokenizer.encode(text)[0]) > 5 for text in given)
     bench.check("truncation is said", report["truncated"] == cut and f"{cut} of {len(given)} texts had more than 5 tokens, and were cut to that" in said, said)
     empty, *_ = bench.embed(module, [], "cpu")
     bench.check("no text", empty.shape == (0, folder.width), empty.shape)
@@ -129,98 +131,6 @@ def check_batches(bench, folder, module, given, want, tokens):
         found = [(path.name, path.stat().st_mtime_ns) for path in models.iterdir()]
         bench.check(f"one module in the cache, {step}", len(found) == 1 and (step == "first" or (found == before) == (step == "again")), found)
         before = found
-
-
-def check_mistakes(bench):
-    """Each a change of a folder that is right, and what vx-compile says then."""
-    right = Folder(bench.path("right"), normalize=True, dense=((12, "Tanh", "F32"),), prompts={"query": "q: "})
-    def edit(name, **changes):
-        def change(path):
-            file = os.path.join(path, name)
-            value = json.load(open(file))
-            value.update(changes)
-            write_json(file, {key: item for key, item in value.items() if item != "gone"})
-        return change
-    def write(name, text):
-        return lambda path: open(os.path.join(path, name), "w").write(text)
-    def remove(name):
-        return lambda path: os.remove(os.path.join(path, name))
-    def dense(tensors):
-        return lambda path: write_safetensors(os.path.join(path, "2_Dense/model.safetensors"), tensors)
-    def model(**network):
-        from embedding_models import tiny_model
-        return lambda path: tiny_model(os.path.join(path, "model.onnx"), **network)
-    def module(number, **changes):
-        def change(path):
-            file = os.path.join(path, "modules.json")
-            value = json.load(open(file))
-            value[number].update(changes)
-            write_json(file, value)
-        return change
-    eye = np.zeros((12, 24), np.float32)
-    modes = "want one of 'pooling_mode_cls_token', 'pooling_mode_mean_tokens' and 'pooling_mode_lasttoken' to be true, got "
-    mistakes = [
-        (remove("model.onnx"), "wrong: want a file model.onnx or onnx/model.onnx, got none"),
-        (remove("vocab.txt"), "wrong: want a tokenizer.json, a vocab.txt or a tokenizer.model, got none"),
-        (write("modules.json", "[{"), "wrong/modules.json: no JSON: [1:2, byte=2]: Expected object key"),
-        (write("modules.json", "[" * 100), "wrong/modules.json: want values in at most 64 others, got more"),
-        (write("modules.json", "3"), "wrong/modules.json: want a list, got 3"),
-        (write("modules.json", "[]"), "wrong/modules.json: want a Transformer and a Pooling, got 0 modules"),
-        (module(2, type="sentence_transformers.models.LSTM"), "wrong/modules.json: module 2: 'type': want Dense or Normalize, got 'sentence_transformers.models.LSTM'"),
-        (module(2, path="../other"), "wrong/modules.json: module 2: 'path': want a folder in the model's, got '../other'"),
-        (module(2, path=3), "wrong/modules.json: module 2: 'path': want a string, got 3"),
-        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=False, pooling_mode_max_tokens=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_max_tokens'"),
-        (edit("1_Pooling/config.json", pooling_mode_cls_token=True), f"wrong/1_Pooling/config.json: {modes}'pooling_mode_cls_token', 'pooling_mode_mean_tokens'"),
-        (edit("1_Pooling/config.json", pooling_mode_mean_tokens=1), "wrong/1_Pooling/config.json: 'pooling_mode_mean_tokens': want true or false, got 1"),
-        (edit("1_Pooling/config.json", include_prompt=False), "wrong/1_Pooling/config.json: 'include_prompt': want true, got false"),
-        (edit("1_Pooling/config.json", word_embedding_dimension=768),
-         "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 24, as output 'last_hidden_state' of {}/model.onnx has, got 768"),
-        (edit("2_Dense/config.json", in_features=23), "linear.weight': want f32, f16 or bf16 [12,23], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got f32 [12,24]"),
-        (edit("2_Dense/config.json", activation_function="torch.nn.modules.activation.Softplus"),
-         "wrong/2_Dense/config.json: 'activation_function': want Identity, Tanh, ReLU, Sigmoid or GELU of PyTorch, got 'torch.nn.modules.activation.Softplus'"),
-        (edit("2_Dense/config.json", out_features="gone"), "wrong/2_Dense/config.json: 'out_features': want a number from 1 to 1048576, got none"),
-        (remove("2_Dense/model.safetensors"), "wrong/2_Dense/model.safetensors: want the layer's weights, got no such file"),
-        (write("2_Dense/model.safetensors", "abc"), "wrong/2_Dense/model.safetensors: truncated: a safetensors file has 8 bytes or more, got 3"),
-        (dense({"linear.weight": ("F32", eye)}), "tensor 'linear.bias': want f32, f16 or bf16 [12], as {}/2_Dense/config.json: 'out_features' and 'in_features' say, got none"),
-        (edit("sentence_bert_config.json", max_seq_length=65),
-         "wrong/sentence_bert_config.json: 'max_seq_length': want at most 64, which is 'max_position_embeddings' of {}/config.json, got 65"),
-        (edit("sentence_bert_config.json", max_seq_length=-1), "wrong/sentence_bert_config.json: 'max_seq_length': want a whole number of 0 or more, got -1"),
-        (edit("config_sentence_transformers.json", default_prompt_name="passage"),
-         "wrong/config_sentence_transformers.json: 'default_prompt_name': want a name of 'prompts', got \"passage\""),
-        (edit("config.json", matryoshka_dimensions=[8, 0]), "wrong/config.json: 'matryoshka_dimensions': want numbers of 1 or more, got [8,0]"),
-        (edit("config.json", matryoshka_dimensions=[8, 16]), "asset 'embedding.json': 'shorter_dimensions': want at most 12, which the vectors have, got 16"),
-        (write("tokenizer.json", "{}"), "asset 'tokenizer.json': tokenizer.json: "),
-        (write("vocab.txt", "a\n"), "asset 'vocab.txt': "),
-        (model(width=30), "wrong/1_Pooling/config.json: 'word_embedding_dimension': want 30, as output"),
-        (model(output="hidden", also=("pooled",)), None),
-    ]
-    for number, (change, message) in enumerate(mistakes):
-        wrong = bench.path("wrong")
-        shutil.rmtree(wrong, ignore_errors=True)
-        shutil.copytree(right.path, wrong)
-        change(wrong)
-        code = 3 if message else 0
-        _, said = bench.tool("vx-compile", wrong, "--target=cpu", "-o", bench.path("wrong.vxm"), code=code)
-        bench.check(f"mistake {number}", not message or message.replace("{}", wrong) in said, f"want {message!r}, got {said!r}")
-        bench.check(f"mistake {number} leaves no module", os.path.exists(bench.path("wrong.vxm")) == (not message))
-    _, said = bench.tool("vx-compile", right.path, "--target=cpu", "--train=auto", "--loss=mse", "--optimizer=sgd", "-o", bench.path("t.vxm"), code=2)
-    bench.check("a folder is not trained", f"--train: want a model in one file, got the folder '{right.path}'" in said, said)
-    module = bench.path("right.vxm")
-    bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
-    for arguments, code, message in (
-            (["--dimensions=8"], 2, "want 12 dimensions, the model's vectors cannot be cut short, got 8"),
-            (["--prompt=passage"], 2, "the model has no prompt 'passage', it has: 'query'"),
-            (["--max-tokens=33"], 2, "want at most 32 tokens a text, which the model takes, got 33"),
-            (["--device=cuda", "--no-fallback"], 4, "")):
-        _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", *arguments, code=code)
-        bench.check(" ".join(arguments), message in said, said)
-    edit("config.json", matryoshka_dimensions=[4, 8])(right.path)
-    bench.tool("vx-compile", right.path, "--target=cpu", "-o", module)
-    got, *_ = bench.embed(module, ["star", "moon"], "cpu", "--dimensions=8")
-    want = right.expected(["star", "moon"], normalize=False)[0][:, :8]
-    bench.compare("vectors that are cut short have length 1", got, want / np.linalg.norm(want, axis=1, keepdims=True))
-    _, said = bench.tool("vx-embed", "test", f"--model={module}", "--text=star", "--dimensions=5", code=2)
-    bench.check("five dimensions", "want 12 dimensions or one of 4, 8, got 5" in said, said)
 
 
 def check_bench(bench):
@@ -274,8 +184,8 @@ def check_minilm(bench, trained, cache):
     write_json(f"{path}/1_Pooling/config.json", {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True})
     write_json(f"{path}/sentence_bert_config.json", {"max_seq_length": 256, "do_lower_case": False})
     folder = Folder.__new__(Folder)
-    folder.path, folder.pooling, folder.normalize, folder.max_tokens, folder.prompt, folder.lower, folder.width, folder.dense = path, "mean", True, 256, "", False, 384, []
-    folder.model, folder.tokenizer = f"{path}/model.onnx", tokenizers.Tokenizer.from_file(f"{path}/tokenizer.json")
+    folder.path, folder.pooling, folder.normalize, folder.max_tokens, folder.prompt, folder.lower, folder.side, folder.width, folder.dense = path, "mean", True, 256, "", False, "right", 384, []
+    folder.model, folder.tokenizer = f"{path}/model.onnx", Words(tokenizers.Tokenizer.from_file(f"{path}/tokenizer.json"))
     given = ["a guitar solo", "music for strings", "stock prices fell", *texts(24, 5, 40), "word " * 400]
     want, _ = folder.expected(given)
     got, report, _ = bench.embed(path, given, "cpu")
@@ -298,6 +208,8 @@ def main():
             check_minilm(bench, options.minilm, options.cache)
         else:
             check_models(bench)
+            check_tokenizers(bench)
+            check_layouts(bench)
             check_mistakes(bench)
             check_bench(bench)
         print(f"{bench.passed} checks passed, {bench.failed} failed")

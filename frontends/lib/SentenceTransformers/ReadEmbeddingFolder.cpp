@@ -2,8 +2,10 @@
 
 #include "ConfigFile.h"
 #include "DenseWeights.h"
+#include "TokenizerConfig.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -89,7 +91,9 @@ private:
         return error;
       if (llvm::StringRef(place).contains("..") || llvm::sys::path::is_absolute(place))
         return makeConfigError(name + ": 'path': want a folder in the model's, got '" + place + "'");
-      llvm::StringRef kind = llvm::StringRef(type).rsplit('.').second;
+      // A class of the folder's own does what only its code tells.
+      llvm::StringRef kind =
+          llvm::StringRef(type).starts_with("sentence_transformers.") ? llvm::StringRef(type).rsplit('.').second : "";
       place = place.empty() ? folder.path : joinPath(folder.path, place);
       if (kind == "Transformer" && number == 0) {
         transformer = place;
@@ -106,7 +110,7 @@ private:
         folder.steps.push_back({});
       } else {
         const char *want = number == 0 ? "Transformer" : number == 1 ? "Pooling" : "Dense or Normalize";
-        return makeConfigError(name + ": 'type': want " + want + ", got '" + type + "'");
+        return makeConfigError(name + ": 'type': want " + want + " of sentence_transformers, got '" + type + "'");
       }
     }
     if (!hasTransformer || folder.pooling.empty())
@@ -185,6 +189,9 @@ private:
       if (!value || *value < 1 || *value > (1 << 20))
         config->fail("'" + llvm::Twine(key) + "': want a number from 1 to 1048576, got " +
                      (value ? std::to_string(*value) : "none"));
+    for (llvm::StringRef key : {"module_input_name", "module_output_name"})
+      if (config->getString(key).value_or("sentence_embedding") != "sentence_embedding")
+        config->fail(key, "sentence_embedding", *config->lookup(key));
     if (llvm::Error error = config->takeError())
       return error;
     layer.inputs = *inputs;
@@ -206,11 +213,30 @@ private:
     return llvm::Error::success();
   }
 
+  /// The first place that has .onnx files: its model.onnx, or the only one.
   llvm::Error findModel() {
-    folder.modelPath = find({"model.onnx", "onnx/model.onnx"});
-    if (folder.modelPath.empty())
-      return makeConfigError(folder.path + ": want a file model.onnx or onnx/model.onnx, got none");
-    return llvm::Error::success();
+    for (const std::string &place : {folder.path, transformer, joinPath(folder.path, "onnx")}) {
+      std::vector<std::string> names;
+      std::error_code problem;
+      for (llvm::sys::fs::directory_iterator file(place, problem), end; !problem && file != end;
+           file.increment(problem))
+        if (llvm::StringRef name = llvm::sys::path::filename(file->path());
+            name.ends_with(".onnx") && !name.starts_with(".") && isFile(file->path()))
+          names.push_back(name.str());
+      if (names.empty())
+        continue;
+      const bool hasUsual = llvm::is_contained(names, "model.onnx");
+      llvm::sort(names);
+      if (!hasUsual && names.size() > 1)
+        return makeConfigError(place + ": want one .onnx file or a model.onnx, got '" + llvm::join(names, "', '") +
+                               "'");
+      folder.modelPath = joinPath(place, hasUsual ? "model.onnx" : names.front());
+      if (!hasUsual)
+        folder.notes.push_back("'" + place + "' has no model.onnx: the model is '" + names.front() +
+                               "', its only .onnx file");
+      return llvm::Error::success();
+    }
+    return makeConfigError(folder.path + ": want a file model.onnx or onnx/model.onnx, got none");
   }
 
   /// How long a text may be, and what tokens stand for nothing.
@@ -221,18 +247,30 @@ private:
     llvm::Expected<ConfigFile> tokenizer = open(find({"tokenizer_config.json"}));
     if (!tokenizer)
       return tokenizer.takeError();
-    std::string name = find({"sentence_bert_config.json"});
+    // The first versions of sentence-transformers named it after the model.
+    std::string name =
+        find({"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json",
+              "sentence_camembert_config.json", "sentence_albert_config.json", "sentence_xlm-roberta_config.json",
+              "sentence_xlnet_config.json"});
     llvm::Expected<ConfigFile> sentences =
         open(name.empty() ? joinPath(folder.path, "sentence_bert_config.json") : name);
     if (!sentences)
       return sentences.takeError();
-    const std::optional<int64_t> positions = model->getCount("max_position_embeddings");
+    padding = model->getCount("pad_token_id").value_or(0);
+    if (padding > INT32_MAX)
+      model->fail("pad_token_id", "a number below 2147483648", *model->lookup("pad_token_id"));
+    std::optional<int64_t> positions = model->getCount("max_position_embeddings");
+    // These count places from behind the number of padding.
+    static constexpr llvm::StringLiteral shifted[] = {"roberta", "xlm-roberta", "camembert", "mpnet"};
+    const bool isShifted = positions && llvm::is_contained(shifted, model->getString("model_type").value_or(""));
+    if (isShifted)
+      positions = *positions - std::min(*positions, padding + 1);
     const std::optional<int64_t> longest = tokenizer->getCount("model_max_length");
     const std::optional<int64_t> stated = sentences->getCount("max_seq_length");
     if (positions && stated && *stated > *positions)
       sentences->fail("'max_seq_length': want at most " + std::to_string(*positions) +
-                      ", which is 'max_position_embeddings' of " + model->getName() + ", got " +
-                      std::to_string(*stated));
+                      ", which is 'max_position_embeddings' of " + model->getName() +
+                      (isShifted ? " less 'pad_token_id' and 1" : "") + ", got " + std::to_string(*stated));
     maxTokens = stated ? *stated : std::min(positions.value_or(INT64_MAX), longest.value_or(INT64_MAX));
     if (maxTokens == INT64_MAX) {
       maxTokens = 512;
@@ -241,9 +279,6 @@ private:
     if (maxTokens < 1 || maxTokens > (1 << 24))
       sentences->fail("want 1 to 16777216 tokens at most, got " + llvm::Twine(maxTokens));
     lowercases = sentences->getBool("do_lower_case").value_or(false);
-    padding = model->getCount("pad_token_id").value_or(0);
-    if (padding > INT32_MAX)
-      model->fail("pad_token_id", "a number below 2147483648", *model->lookup("pad_token_id"));
     if (const json::Value *value = model->lookup("matryoshka_dimensions")) {
       const json::Array *list = value->getAsArray();
       for (const json::Value &size : list ? *list : json::Array())
@@ -289,11 +324,12 @@ private:
     ConfigFile config(tokenizerConfigName, std::move(tokenizerConfig));
     if (path.empty() && !(path = find({"vocab.txt"})).empty()) {
       folder.tokenizerKind = "text/plain";
-      readWordPiece(config);
+      describeWordPiece(config, tokenizer);
     } else if (path.empty() && !(path = find({"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})).empty()) {
       folder.tokenizerKind = "application/vnd.sentencepiece";
-      readSentencePiece(config, path);
+      describeSentencePiece(config, llvm::sys::path::filename(path), tokenizer);
     }
+    describeTruncation(config, tokenizer);
     if (path.empty())
       return makeConfigError(folder.path + ": want a tokenizer.json, a vocab.txt or a tokenizer.model, got none");
     if (llvm::Error error = config.takeError())
@@ -305,47 +341,6 @@ private:
     folder.tokenizerName = llvm::sys::path::filename(path).str();
     folder.tokenizerBytes = std::move(*bytes);
     return llvm::Error::success();
-  }
-
-  /// A token is a string, or an object with one.
-  std::optional<std::string> getToken(ConfigFile &config, llvm::StringRef key) {
-    const json::Value *value = config.lookup(key);
-    if (value && value->getAsObject())
-      if (std::optional<llvm::StringRef> content = value->getAsObject()->getString("content"))
-        return content->str();
-    return config.getString(key);
-  }
-
-  void readWordPiece(ConfigFile &config) {
-    tokenizer["lowercase"] = config.getBool("do_lower_case").value_or(true);
-    if (std::optional<bool> strips = config.getBool("strip_accents"))
-      tokenizer["strip_accents"] = *strips;
-    tokenizer["chinese_characters"] = config.getBool("tokenize_chinese_chars").value_or(true);
-    for (auto [key, name] : {std::pair("unk_token", "unknown"),
-                             {"cls_token", "first"},
-                             {"sep_token", "separator"},
-                             {"pad_token", "padding"},
-                             {"mask_token", "mask"}})
-      if (std::optional<std::string> token = getToken(config, key))
-        tokenizer[name] = *token;
-  }
-
-  /// Which tokens stand around a text is no part of such a file, and some classes number its tokens anew.
-  void readSentencePiece(ConfigFile &config, const std::string &path) {
-    llvm::StringRef name = llvm::sys::path::filename(path);
-    std::string type = config.getString("tokenizer_class").value_or("");
-    llvm::StringRef family = type;
-    family.consume_back("Fast");
-    bool first = family == "LlamaTokenizer" || family == "GemmaTokenizer", last = family == "T5Tokenizer";
-    if (!first && !last)
-      return config.fail("'tokenizer_class': want LlamaTokenizer, GemmaTokenizer or T5Tokenizer beside " + name +
-                         ", or a tokenizer.json, got '" + type + "'");
-    if (config.getBool("add_bos_token").value_or(first))
-      tokenizer["before"] =
-          json::Array{getToken(config, "bos_token").value_or(family == "GemmaTokenizer" ? "<bos>" : "<s>")};
-    if (config.getBool("add_eos_token").value_or(last))
-      tokenizer["after"] =
-          json::Array{getToken(config, "eos_token").value_or(family == "GemmaTokenizer" ? "<eos>" : "</s>")};
   }
 
   void writeSettings() {

@@ -203,6 +203,7 @@ Tokens EmbeddingModel::tokenize(std::string_view given, const TokenizeOptions &o
         throw argumentError("want more than {} tokens a text, which stand around it, got {}", around, most);
       truncation.max_length = most - around;
       truncation.stride = 0;
+      truncation.side = settings.truncationSide.value_or(truncation.side);
       encode.truncation = truncation;
       encoding = tokenizer.encode(text, encode);
     }

@@ -87,8 +87,14 @@ private:
 
 void readTokenizer(const Node &node, EmbeddingSettings &settings) {
   node.expectKeys({"asset", "lowercase", "strip_accents", "chinese_characters", "unknown", "first", "separator",
-                   "padding", "mask", "before", "after"});
+                   "padding", "mask", "before", "after", "truncation_side"});
   settings.tokenizerAsset = node.string("asset");
+  if (node.has("truncation_side")) {
+    const std::string side = node.string("truncation_side");
+    if (side != "left" && side != "right")
+      node.fail("truncation_side", "left or right", node.get("truncation_side"));
+    settings.truncationSide = side == "left" ? text::Side::left : text::Side::right;
+  }
   text::WordPieceOptions &words = settings.words;
   for (auto [key, place] :
        {std::pair("lowercase", &words.lowercase), {"chinese_characters", &words.chinese_characters}})

@@ -14,8 +14,9 @@ struct EmbeddingSettings {
   int32_t padding = 0;
   bool lowercase = false; // texts before they are tokenised
   std::string tokenizerAsset;
-  text::WordPieceOptions words;           // of a vocab.txt
-  std::vector<std::string> before, after; // tokens around a text, where the tokenizer's file has none
+  text::WordPieceOptions words;                  // of a vocab.txt
+  std::vector<std::string> before, after;        // tokens around a text, where the tokenizer's file has none
+  std::optional<text::Side> truncationSide = {}; // nothing: as the tokenizer's file has it
 };
 
 // Takes nothing on trust. Throws Error::data, "asset 'embedding.json': 'max_tokens': want ..., got ...".

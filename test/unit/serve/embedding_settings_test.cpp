@@ -13,7 +13,8 @@ Json rightSettings() {
   return Json::parse(
       R"({"version":1,"name":"tiny","pooling":"cls","normalize":true,"max_tokens":32,"padding":0,"lowercase":false,
     "prompts":{"query":"q: "},"default_prompt":"query","can_shorten":true,"shorter_dimensions":[4,8],
-    "tokenizer":{"asset":"vocab.txt","lowercase":false,"strip_accents":true,"unknown":"<unk>","before":["<s>"]}})");
+    "tokenizer":{"asset":"vocab.txt","lowercase":false,"strip_accents":true,"unknown":"<unk>","before":["<s>"],
+    "truncation_side":"left"}})");
 }
 
 std::string errorOf(const std::string &text) {
@@ -47,6 +48,7 @@ TEST(EmbeddingSettings, areRead) {
   EXPECT_EQ(settings.words.strip_accents, true);
   EXPECT_EQ(settings.words.unknown, "<unk>");
   EXPECT_EQ(settings.before, std::vector<std::string>{"<s>"});
+  EXPECT_EQ(settings.truncationSide, vx::text::Side::left);
 }
 
 TEST(EmbeddingSettings, whatIsWrongIsNamed) {
@@ -74,6 +76,8 @@ TEST(EmbeddingSettings, whatIsWrongIsNamed) {
   EXPECT_EQ(errorWith("/tokenizer", "vocab.txt"),
             "asset 'embedding.json': 'tokenizer': want an object, got \"vocab.txt\"");
   EXPECT_EQ(errorWith("/tokenizer/mask", 1), "asset 'embedding.json': 'tokenizer.mask': want a string, got 1");
+  EXPECT_EQ(errorWith("/tokenizer/truncation_side", "both"),
+            "asset 'embedding.json': 'tokenizer.truncation_side': want left or right, got \"both\"");
   EXPECT_EQ(errorWith("/tokenizer/before", Json::array({1})),
             "asset 'embedding.json': 'tokenizer.before': want a list of strings, got [1]");
 }
