@@ -13,6 +13,7 @@ import tempfile
 from check_codes import check_codes
 from check_devices import check_device_loss
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
+from check_models import check_changed_models, check_failing_models
 from check_operation import check_cancel, check_command_line, check_load, check_reload
 from check_tensors import check_batches, check_infer, check_plain_folder
 from digits import ROOT
@@ -40,6 +41,8 @@ def main():
             "batches": check_batches,
             "load": check_load,
             "cancel": check_cancel,
+            "failing_models": check_failing_models,
+            "changed_models": check_changed_models,
             "deterministic": check_deterministic,
             "openai": check_openai_keys,
             "command_line": check_command_line,
