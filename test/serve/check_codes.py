@@ -1,9 +1,36 @@
 """What a server tells clients that are wrong: every row of its table of codes."""
+import gzip
 import json
 
 from api_keys import ADMIN, USER, write_keys
 from digits import IMAGES, infer_json
 from served import Server
+
+
+# Every path, and what it takes.
+METHODS = (("/api/v1/health", "GET"), ("/metrics", "GET"), ("/api/v1/hardware", "GET"), ("/api/v1/models", "GET"), ("/api/v1/models/digits", "GET"), ("/api/v1/models/digits/load", "POST"),
+           ("/api/v1/models/digits/unload", "POST"), ("/api/v1/embeddings", "POST"), ("/v1/embeddings", "POST"), ("/v1/requests/1", "DELETE"), ("/v1/models", "GET"), ("/v1/models/digits", "GET"), ("/v2", "GET"),
+           ("/v2/health/live", "GET"), ("/v2/health/ready", "GET"), ("/v2/models/digits", "GET"), ("/v2/models/digits/ready", "GET"), ("/v2/models/digits/infer", "POST"), ("/v2/models/digits/versions/1", "GET"),
+           ("/v2/models/digits/versions/1/ready", "GET"), ("/v2/models/digits/versions/1/infer", "POST"))
+
+
+def check_methods(bench):
+    keys = bench.path("methods-keys")
+    write_keys(keys, (ADMIN, "boss", "admin"))
+    admin = {"x-api-key": ADMIN}
+    with Server(bench, f"--model-dir={bench.path('models')}", f"--api-keys-file={keys}", "--per-key=0", name="methods") as server:
+        server.wait_until_ready()
+        for path, method in METHODS:
+            status, answered, data = server.ask("OPTIONS", path)
+            bench.check(f"OPTIONS {path}", (status, answered["Allow"], data) == (204, f"{method}, OPTIONS", b""), (status, dict(answered), data))
+            for other in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} - {method} - ({"HEAD"} if method == "GET" else set()):
+                status, answered, data = server.ask(other, path, headers=admin)
+                code = answered.get("x-vx-error-code") if path.startswith("/v2") else data["error"]["code"] if data else None
+                bench.check(f"{other} {path}", (status, answered["Allow"], code) == (405, f"{method}, OPTIONS", None if other == "HEAD" and not path.startswith("/v2") else "method_not_allowed"), (status, dict(answered), data))
+            if method == "GET":
+                whole, head = server.ask("GET", path, headers=admin), server.ask("HEAD", path, headers=admin)
+                same = "Content-Length" if path not in ("/metrics", "/api/v1/hardware") else "Content-Type"  # whose text changes
+                bench.check(f"HEAD {path}", (head[0], head[1][same], head[2]) == (whole[0], whole[1][same], b"") and int(head[1]["Content-Length"]) > 0, (head[0], dict(head[1]), head[2]))
 
 
 def check_codes(bench):
@@ -38,6 +65,8 @@ def check_codes(bench):
         bench.check("405 says what is allowed", answered["Allow"] == "POST, OPTIONS", answered["Allow"])
         expect("another type", 415, "unsupported_media_type", "POST", "/v1/embeddings", "a=b", user | {"Content-Type": "text/plain"}, message="want Content-Type 'application/json', got 'text/plain'")
         expect("a coding", 415, "unsupported_media_type", "POST", "/v1/embeddings", b"x", user | {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+               message="bodies come as they are, got Content-Encoding 'gzip'")
+        expect("a coding of KServe's", 415, "unsupported_media_type", "POST", "/v2/models/digits/infer", gzip.compress(json.dumps(good).encode()), user | {"Content-Encoding": "gzip"},
                message="bodies come as they are, got Content-Encoding 'gzip'")
         expect("no path comes before another type", 404, "not_found", "POST", "/nowhere", "a", user | {"Content-Type": "text/plain"})
         expect("another type comes before a long body", 415, "unsupported_media_type", "POST", "/v1/embeddings", "a" * 70000, user | {"Content-Type": "text/plain"})

@@ -66,7 +66,6 @@ def ask_floats(server, model, values, function=None, headers=None):
 
 
 def check_failing_models(bench):
-    make_models(bench)
     with Server(bench, f"--model-dir={bench.path('several')}", name="failing") as server:
         server.wait_until_ready()
         # What cannot fit is told before anything is computed: on the device, and in the memory for answers.

@@ -1,8 +1,11 @@
 """A server under load, that is told to end, that reads its configuration again, or cannot start."""
 import concurrent.futures
+import json
 import os
+import resource
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -11,7 +14,7 @@ import numpy as np
 
 from api_keys import ADMIN, USER, write_keys
 from digits import IMAGES, infer, infer_binary
-from served import Server
+from served import Server, metric
 
 
 def check_reload(bench):
@@ -108,11 +111,6 @@ def check_load(bench):
             bench.check("a second TERM ends it at once", server.stop() == 1 and time.monotonic() - began < 5)
 
 
-def metric(server, name, headers=None):
-    text = server.ask("GET", "/metrics", headers=headers)[2].decode()
-    return float(next((line.split()[-1] for line in text.splitlines() if line.startswith(name + " ")), 0))
-
-
 def check_cancel(bench):
     """An admin ends requests that wait, which are not run, and one that is running, whose answer goes nowhere."""
     keys = bench.path("cancel-keys")
@@ -163,3 +161,82 @@ def check_command_line(bench):
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             bench.check("plain HTTP to a server of TLS ends", not connection.recv(100).startswith(b"HTTP"))
+
+
+def check_descriptors(bench):
+    """Out of descriptors: those that have one are answered, nothing spins, and others are when some are given back."""
+    with Server(bench, f"--model-dir={bench.path('models')}", name="descriptors") as server:
+        server.wait_until_ready()
+        held = f"/proc/{server.process.pid}/fd"
+        limit = len(os.listdir(held)) + 8
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (limit, limit))
+        clients = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(40)]
+        server.wait_for(lambda: len(os.listdir(held)) == limit)
+
+        def seconds():
+            with open(f"/proc/{server.process.pid}/stat", encoding="utf-8") as file:
+                return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+        before = seconds()
+        time.sleep(0.5)
+        bench.check("it does not spin", seconds() - before < 0.2, seconds() - before)
+        ask = b"GET /v2/health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        clients[0].sendall(ask)
+        bench.check("those that are connected are answered", clients[0].recv(1000).startswith(b"HTTP/1.1 200"))
+        clients[-1].sendall(ask)
+        for client in clients[:36]:
+            client.close()
+        bench.check("those that waited are, too", clients[-1].recv(1000).startswith(b"HTTP/1.1 200"))
+        bench.check("and whoever comes then", infer(server, IMAGES[:2]).shape == (2, 10))
+        for client in clients[36:]:
+            client.close()
+
+
+def check_addresses(bench):
+    """IPv6, where the machine has it."""
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError as error:
+        print(f"skipped: IPv6: {error}")
+        return
+    with Server(bench, f"--model-dir={bench.path('models')}", "--host=::1", name="addresses", host="::1") as server:
+        server.wait_until_ready()
+        bench.check("its address is told as a URL has it", f"http://[::1]:{server.port} " in server.lines[-1] + " ".join(server.lines), server.lines)
+        bench.check("it answers", infer(server, IMAGES[:2]).shape == (2, 10))
+        bench.check("the log has the address", any(" info ::1 POST /v2/models/digits/infer 200 " in line for line in server.logged().splitlines()), server.logged()[-300:])
+        status, _, data = server.ask("GET", "/api/v1/health", headers={"Host": f"[::2]:{server.port}"})
+        bench.check("another host is refused", (status, data["error"]["code"]) == (403, "forbidden"), data)
+
+
+def check_gone_clients(bench):
+    """Clients that go while they wait, whose requests are not run, and in the middle of a large answer."""
+    with Server(bench, f"--model-dir={bench.path('several')}", f"--model={bench.path('models/digits.vxm')}", "--model=pairs", name="gone") as server:
+        server.wait_until_ready()
+        head, headers = infer_binary(np.tile(IMAGES, (60, 1, 1, 1)))
+        small, small_headers = infer_binary(IMAGES[:1])
+        large = threading.Thread(target=lambda: server.ask("POST", "/v2/models/digits/infer", head, headers))
+        large.start()
+        server.wait_for(lambda: metric(server, "vx_requests_in_flight") == 2 and metric(server, 'vx_queue_depth{model="digits"}') == 0)
+        text = f"POST /v2/models/digits/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(small)}\r\nInference-Header-Content-Length: {small_headers['Inference-Header-Content-Length']}\r\n\r\n"
+        clients = []
+        for _ in range(100):
+            clients.append(socket.create_connection(("127.0.0.1", server.port)))
+            clients[-1].sendall(text.encode() + small)
+        server.wait_for(lambda: metric(server, 'vx_queue_depth{model="digits"}') == 100)
+        for client in clients:
+            client.close()
+        bench.check("whose client is gone leaves the queue", server.comes_about(lambda: metric(server, 'vx_queue_depth{model="digits"}') == 0) and large.is_alive())
+        large.join()
+        infer(server, IMAGES[:1])
+        bench.check("and is not run", server.comes_about(lambda: metric(server, 'vx_batch_rows_sum{model="digits"}') == 60 * len(IMAGES) + 1), metric(server, 'vx_batch_rows_sum{model="digits"}'))
+
+        body = json.dumps({"inputs": [{"name": "x", "shape": [1500], "datatype": "FP32", "data": [1] * 1500}], "parameters": {"binary_data_output": True}})
+        ask = f"POST /v2/models/pairs/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(ask)
+                client.recv(100)
+        bench.check("a client that goes in the middle of its answer", server.comes_about(lambda: server.process.poll() is None and metric(server, "vx_connections") == 1 and metric(server, "vx_bytes_in_flight") == 0))
+        bench.check("ends nothing else", infer(server, IMAGES[:2]).shape == (2, 10))

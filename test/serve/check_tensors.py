@@ -6,7 +6,7 @@ import numpy as np
 import tritonclient.http
 
 from digits import IMAGES, LABELS, ROOT, infer, infer_binary, infer_json
-from served import Server
+from served import Server, metric
 
 
 def check_infer(bench):
@@ -58,6 +58,9 @@ def check_batches(bench):
         with Server(bench, f"--config={bench.path('batch.toml')}", name="batches") as server:
             server.wait_until_ready()
             alone = [rows([server.ask(*request)])[0] for request in requests]
+            filled = sum(-size % 32 for size in sizes) if deterministic else 0
+            bench.check(f"runs have their size, deterministic {deterministic}", server.comes_about(lambda: metric(server, 'vx_filled_rows_total{model="digits"}') == filled and
+                        metric(server, 'vx_batch_rows_sum{model="digits"}') == sizes.sum()), (metric(server, 'vx_filled_rows_total{model="digits"}'), filled))
             together = rows(server.ask_many(requests))
             apart = max(float(np.abs(a - b).max()) if a.shape == b.shape else np.inf for a, b in zip(alone, together))
             bench.check(f"joined requests are as alone, deterministic {deterministic}", apart == 0 if deterministic else apart < 1e-4, apart)

@@ -10,11 +10,11 @@ import os
 import sys
 import tempfile
 
-from check_codes import check_codes
+from check_codes import check_codes, check_methods
 from check_devices import check_device_loss
 from check_embeddings import check_deterministic, check_embeddings, check_openai_keys
-from check_models import check_changed_models, check_failing_models
-from check_operation import check_cancel, check_command_line, check_load, check_reload
+from check_models import check_changed_models, check_failing_models, make_models
+from check_operation import check_addresses, check_cancel, check_command_line, check_descriptors, check_gone_clients, check_load, check_reload
 from check_tensors import check_batches, check_infer, check_plain_folder
 from digits import ROOT
 from embedding_models import Folder
@@ -31,18 +31,23 @@ def main():
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))
         bench.tool("vx-compile", str(ROOT / "examples/digits/digits.onnx"), "--target=cpu", "-o", bench.path("models/digits.vxm"))
+        make_models(bench)
         tiny = Folder(bench.path("tiny"), max_tokens=60)
         bench.tool("vx-compile", tiny.path, "--target=cpu", "-o", bench.path("tiny.vxm"))
         checks = {
             "infer": check_infer,
             "plain": check_plain_folder,
             "codes": check_codes,
+            "methods": check_methods,
             "reload": check_reload,
             "batches": check_batches,
             "load": check_load,
             "cancel": check_cancel,
             "failing_models": check_failing_models,
             "changed_models": check_changed_models,
+            "gone_clients": check_gone_clients,
+            "descriptors": check_descriptors,
+            "addresses": check_addresses,
             "deterministic": check_deterministic,
             "openai": check_openai_keys,
             "command_line": check_command_line,

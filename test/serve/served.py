@@ -11,7 +11,8 @@ import time
 
 
 class Server:
-    def __init__(self, bench, *arguments, name="server", environment=None):
+    def __init__(self, bench, *arguments, name="server", environment=None, host="127.0.0.1"):
+        self.host = host
         self.log = bench.path(f"{name}.log")
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([os.path.join(bench.bin, "vx-serve"), "--port=0", *arguments], stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
@@ -47,9 +48,9 @@ class Server:
         if not self.comes_about(condition, seconds):
             raise RuntimeError("it does not come about")
 
-    def ask(self, method, path, body=None, headers=None, host="127.0.0.1"):
+    def ask(self, method, path, body=None, headers=None):
         """Status, headers and body: of JSON what it says, else bytes."""
-        connection = http.client.HTTPConnection(host, self.port, timeout=60)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         try:
             headers = dict(headers or {})
             if isinstance(body, (dict, list)):
@@ -79,3 +80,8 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+
+
+def metric(server, name, headers=None):
+    text = server.ask("GET", "/metrics", headers=headers)[2].decode()
+    return float(next((line.split()[-1] for line in text.splitlines() if line.startswith(name + " ")), 0))

@@ -81,32 +81,40 @@ struct Embedder::Implementation {
     device = report.at("taken").at("device").get<std::string>();
   }
 
-  // The shape of a batch, after all of it has been checked.
+  const EmbeddingFunction &functionOf(const RunOptions &options) const {
+    return *model.find(options.pooling.value_or(model.info.pooling));
+  }
+
+  // What the text is called stands before what is wrong with it: "text 3: ".
+  void check(const Tokens &text, const EmbeddingFunction &function, const auto &nameOf) const {
+    if (text.ids.empty() || text.ids.size() > model.info.maxTokens)
+      throw argumentError("{}want 1 to {} tokens, got {}", nameOf(), model.info.maxTokens, text.ids.size());
+    if (text.typeIds.size() != text.ids.size())
+      throw argumentError("{}want {} types of tokens, as it has tokens, got {}", nameOf(), text.ids.size(),
+                          text.typeIds.size());
+    const auto checkRange = [&](const char *what, std::span<const int32_t> numbers, std::optional<int64_t> limit) {
+      for (size_t i = 0; i < numbers.size(); ++i)
+        if (numbers[i] < 0 || numbers[i] >= limit.value_or(INT64_MAX))
+          throw argumentError("{}want {} from 0 to {}, got {} at place {}", nameOf(), what,
+                              limit.value_or(int64_t(INT32_MAX) + 1) - 1, numbers[i], i);
+    };
+    checkRange("tokens", text.ids, function.idLimit);
+    if (model.hasTypes)
+      checkRange("types of tokens", text.typeIds, function.typeLimit);
+  }
+
+  // The length of a batch, after all of it has been checked.
   size_t check(std::span<const Tokens *const> texts, const EmbeddingFunction &function) const {
     size_t longest = 0;
     for (size_t row = 0; row < texts.size(); ++row) {
-      const Tokens &text = *texts[row];
-      if (text.ids.empty() || text.ids.size() > model.info.maxTokens)
-        throw argumentError("text {}: want 1 to {} tokens, got {}", row, model.info.maxTokens, text.ids.size());
-      if (text.typeIds.size() != text.ids.size())
-        throw argumentError("text {}: want {} types of tokens, as it has tokens, got {}", row, text.ids.size(),
-                            text.typeIds.size());
-      checkRange(row, "tokens", text.ids, function.idLimit);
-      if (model.hasTypes)
-        checkRange(row, "types of tokens", text.typeIds, function.typeLimit);
-      longest = std::max(longest, text.ids.size());
+      check(*texts[row], function, [row] { return fmt::format("text {}: ", row); });
+      longest = std::max(longest, texts[row]->ids.size());
     }
     return longest;
   }
-  static void checkRange(size_t row, const char *what, std::span<const int32_t> numbers, std::optional<int64_t> limit) {
-    for (size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i] < 0 || numbers[i] >= limit.value_or(INT64_MAX))
-        throw argumentError("text {}: want {} from 0 to {}, got {} at place {}", row, what,
-                            limit.value_or(int64_t(INT32_MAX) + 1) - 1, numbers[i], i);
-  }
 
   Matrix run(std::span<const Tokens *const> texts, const RunOptions &options) const {
-    const EmbeddingFunction &function = *model.find(options.pooling.value_or(model.info.pooling));
+    const EmbeddingFunction &function = functionOf(options);
     const bool isUnit = options.normalize.value_or(model.info.normalizes);
     Matrix result;
     result.columns = options.dimensions == 0 ? model.info.dimensions : options.dimensions;
@@ -183,6 +191,10 @@ void Embedder::checkOptions(const RunOptions &options) const {
   if (!about.shorterDimensions.empty() && !std::ranges::count(about.shorterDimensions, options.dimensions))
     throw argumentError("want {} dimensions or one of {}, got {}", about.dimensions,
                         fmt::join(about.shorterDimensions, ", "), options.dimensions);
+}
+
+void Embedder::checkTokens(const Tokens &text, const RunOptions &options) const {
+  implementation->check(text, implementation->functionOf(options), [] { return ""; });
 }
 
 Matrix Embedder::run(std::span<const Tokens *const> texts, const RunOptions &options) const {

@@ -55,7 +55,7 @@ struct EmbeddingRequest {
 };
 
 Tokens readText(const Json &text, const std::string &field, const Embedder &embedder, const TokenizeOptions &options,
-                bool truncates) {
+                const RunOptions &run, bool truncates) {
   if (!text.is_string() && !text.is_array())
     throw serviceError(ErrorCode::invalid_value, "'{}': want a string or a list of tokens, got {}", field,
                        jsonKind(text))
@@ -77,6 +77,11 @@ Tokens readText(const Json &text, const std::string &field, const Embedder &embe
   if (tokens.ids.size() > most) {
     tokens.ids.resize(most);
     tokens.typeIds.resize(most);
+  }
+  try {
+    embedder.checkTokens(tokens, run);
+  } catch (const Error &error) {
+    throw serviceError(ErrorCode::invalid_value, "'{}': {}", field, error.what()).about(field);
   }
   return tokens;
 }
@@ -111,13 +116,14 @@ EmbeddingRequest readRequest(const Json &document, const Embedder &embedder) {
   // One text, one list of tokens, or a list of either.
   const bool isList = input->is_array() && (input->empty() || !(*input)[0].is_number());
   if (!isList) {
-    asked.texts.push_back(readText(*input, "input", embedder, options, truncates));
+    asked.texts.push_back(readText(*input, "input", embedder, options, asked.run, truncates));
   } else if (input->empty() || input->size() > mostTexts) {
     throw serviceError(ErrorCode::invalid_value, "'input': want 1 to {} texts, got {}", mostTexts, input->size())
         .about("input");
   } else {
     for (size_t i = 0; i < input->size(); ++i)
-      asked.texts.push_back(readText((*input)[i], fmt::format("input[{}]", i), embedder, options, truncates));
+      asked.texts.push_back(
+          readText((*input)[i], fmt::format("input[{}]", i), embedder, options, asked.run, truncates));
   }
   for (const Tokens &text : asked.texts) {
     asked.tokens += text.ids.size();

@@ -68,9 +68,11 @@ void Metrics::countRequest(std::string_view model, unsigned status, std::chrono:
   of(model).seconds.add(secondsOf(took));
 }
 
-void Metrics::countBatch(std::string_view model, size_t rows, size_t tokens, std::chrono::nanoseconds took) {
+void Metrics::countBatch(std::string_view model, size_t rows, size_t filled, size_t tokens,
+                         std::chrono::nanoseconds took) {
   std::lock_guard guard(lock);
   OfModel &entry = of(model);
+  entry.filledRows += filled;
   entry.batchRows.add(static_cast<double>(rows));
   entry.batchTokens.add(static_cast<double>(tokens));
   entry.batchSeconds.add(secondsOf(took));
@@ -106,6 +108,8 @@ std::string Metrics::text(std::span<const Gauge> gauges) const {
   };
   writeCounter("vx_embeddings_total", "Texts that were embedded.", &OfModel::embeddings);
   writeCounter("vx_tokens_total", "Tokens of texts that were embedded, without padding.", &OfModel::tokens);
+  writeCounter("vx_filled_rows_total", "Rows of nobody's, which runs of deterministic models were filled up with.",
+               &OfModel::filledRows);
   const auto writeHistogram = [&](std::string_view name, std::string_view help, Histogram OfModel::*member, bool all) {
     writeHead(text, name, help, "histogram");
     for (const auto &[model, entry] : models)

@@ -33,7 +33,8 @@ class Metrics {
 public:
   // `model` is a name that the server has, or empty: what a client makes up must not become a label.
   void countRequest(std::string_view model, unsigned status, std::chrono::nanoseconds took);
-  void countBatch(std::string_view model, size_t rows, size_t tokens, std::chrono::nanoseconds took);
+  // `filled`: rows of nobody's, which make runs as large as all others are.
+  void countBatch(std::string_view model, size_t rows, size_t filled, size_t tokens, std::chrono::nanoseconds took);
   void countEmbeddings(std::string_view model, size_t texts, size_t tokens);
 
   // Of one moment, which whoever asks knows.
@@ -50,7 +51,7 @@ public:
 private:
   struct OfModel {
     Histogram seconds, batchRows, batchTokens, batchSeconds;
-    uint64_t embeddings = 0, tokens = 0;
+    uint64_t embeddings = 0, tokens = 0, filledRows = 0;
   };
   OfModel &of(std::string_view model);
 

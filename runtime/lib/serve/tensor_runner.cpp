@@ -101,17 +101,17 @@ std::vector<Value> TensorRunner::call(std::span<const Value> inputs) {
 
 void TensorRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
   const Clock::time_point began = Clock::now();
-  size_t rows = 0;
+  size_t rows = 0, filled = 0;
   for (const auto &job : jobs)
     rows += job->rows;
   if (!jobs[0]->key.empty() && (jobs.size() > 1 || fixedRows > 0))
-    runJoined(jobs);
+    filled = runJoined(jobs);
   else
     static_cast<TensorJob &>(*jobs[0]).finish(call(static_cast<TensorJob &>(*jobs[0]).inputs));
-  metrics.countBatch(model, rows, 0, Clock::now() - began);
+  metrics.countBatch(model, rows, filled, 0, Clock::now() - began);
 }
 
-void TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
+size_t TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
   const auto jobOf = [](const std::shared_ptr<BatchJob> &job) -> TensorJob & { return static_cast<TensorJob &>(*job); };
   const TensorJob &first = jobOf(jobs[0]);
   int64_t rows = 0;
@@ -131,9 +131,11 @@ void TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
   // Runs of so many rows each, the last one filled up; or one of all.
   const int64_t size = fixedRows > 0 ? static_cast<int64_t>(fixedRows) : rows;
   std::vector<std::vector<Value>> pieces(facts.rows.outputs.size());
+  int64_t filled = 0;
   for (int64_t begin = 0; begin < rows; begin += size) {
     const int64_t count = std::min(size, rows - begin);
     std::vector<Value> part = inputs;
+    filled += size - count;
     if (count != rows || count != size)
       for (size_t i = 0; i < part.size(); ++i)
         if (facts.rows.inputs[i])
@@ -160,6 +162,7 @@ void TensorRunner::runJoined(std::span<const std::shared_ptr<BatchJob>> jobs) {
     begin += count;
     jobOf(job).finish(std::move(own));
   }
+  return static_cast<size_t>(filled);
 }
 
 } // namespace vx::serve

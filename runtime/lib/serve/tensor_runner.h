@@ -52,7 +52,8 @@ public:
 
 private:
   std::vector<Value> call(std::span<const Value> inputs);
-  void runJoined(std::span<const std::shared_ptr<BatchJob>> jobs);
+  // How many rows were filled up.
+  size_t runJoined(std::span<const std::shared_ptr<BatchJob>> jobs);
 
   InstanceSource &source;
   const FunctionFacts facts;

@@ -122,6 +122,8 @@ public:
 
   // Throws Error::argument for options that do not fit the model, as `run` would.
   void checkOptions(const RunOptions &options) const;
+  // The same for the tokens of a text, with options that fit.
+  void checkTokens(const Tokens &text, const RunOptions &options = {}) const;
 
 private:
   struct Implementation;
