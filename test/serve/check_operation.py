@@ -204,7 +204,7 @@ def check_addresses(bench):
         server.wait_until_ready()
         bench.check("its address is told as a URL has it", f"http://[::1]:{server.port} " in server.lines[-1] + " ".join(server.lines), server.lines)
         bench.check("it answers", infer(server, IMAGES[:2]).shape == (2, 10))
-        bench.check("the log has the address", any(" info ::1 POST /v2/models/digits/infer 200 " in line for line in server.logged().splitlines()), server.logged()[-300:])
+        bench.check("the log has the address", server.comes_about(lambda: " info ::1 POST /v2/models/digits/infer 200 " in server.logged()), server.logged()[-300:])
         status, _, data = server.ask("GET", "/api/v1/health", headers={"Host": f"[::2]:{server.port}"})
         bench.check("another host is refused", (status, data["error"]["code"]) == (403, "forbidden"), data)
 
