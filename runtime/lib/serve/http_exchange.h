@@ -50,6 +50,8 @@ public:
     return true;
   }
   uint64_t limit() const { return most; }
+  // Of all requests.
+  uint64_t allInFlight() const { return server->bytesInFlight; }
 
 private:
   const std::shared_ptr<ServerState> server;

@@ -3,11 +3,10 @@
 #ifndef VX_SERVE_HTTP_SESSION_H
 #define VX_SERVE_HTTP_SESSION_H
 
-#include "http_exchange.h"
+#include "http_request_reader.h"
 
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/beast/http.hpp>
 
 #include <array>
 #include <optional>
@@ -15,7 +14,6 @@
 namespace vx::serve {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
@@ -131,14 +129,12 @@ private:
       state = State::header;
       began = std::chrono::steady_clock::now();
       isFirst = false;
-      parser.emplace();
-      parser->header_limit(static_cast<uint32_t>(limits.headerBytes));
-      parser->body_limit(UINT64_MAX); // what is too long is told behind what else is wrong with a header
+      reader.emplace(limits, server);
       setDeadline(limits.headerTime);
     }
     boost::system::error_code error;
     if (state == State::header) {
-      consume(error);
+      reader->readHeader(incoming, error);
       if (error == http::error::need_more)
         return read();
       if (error)
@@ -146,49 +142,25 @@ private:
       if (!haveHeader())
         return;
     }
-    // The parser takes a body in parts: what it leaves of these bytes begins a part that is not whole.
-    while (!parser->is_done()) {
-      const size_t consumed = consume(error);
-      wireBytes += consumed;
-      if (wireBytes + (parser->is_done() ? 0 : incoming.size()) > limits.bodyBytes)
-        return refuse(tooLarge());
-      if (error == http::error::need_more || (!error && consumed == 0 && !parser->is_done()))
-        return read();
-      if (error)
-        return refuseBytes(error);
-      if (!isSized && !growReservation())
-        return;
+    try {
+      if (!reader->readBody(incoming, error))
+        return error ? refuseBytes(error) : read();
+    } catch (const ServiceError &refusal) {
+      return refuse(refusal);
     }
     haveRequest();
   }
 
-  size_t consume(boost::system::error_code &error) {
-    const size_t consumed = parser->put(asio::buffer(incoming), error);
-    incoming.erase(0, consumed);
-    return consumed;
-  }
-
   // Takes the head over and has it admitted. False: it has been refused, or the client waits for being told to go on.
   bool haveHeader() {
-    head = {};
-    const auto &message = parser->get();
-    head.method = std::string(message.method_string());
+    head = reader->head();
     head.address = address;
     head.isSecure = isSecure;
-    for (const auto &field : message) {
-      std::string name(field.name_string());
-      for (char &c : name)
-        if (c >= 'A' && c <= 'Z')
-          c = static_cast<char>(c - 'A' + 'a');
-      head.headers.emplace_back(std::move(name), std::string(field.value()));
-    }
-    const std::string *given = head.header("x-request-id");
-    head.id = given && isRequestId(*given) ? *given : makeRequestId();
-    keepsAlive = message.keep_alive();
+    keepsAlive = reader->keepsAlive();
     try {
-      checkHeader(std::string_view(message.target().data(), message.target().size()), message.version());
+      reader->checkHeader(head);
       server->handler->admit(head);
-      checkBodyLength();
+      reader->beginBody();
     } catch (const ServiceError &error) {
       refuse(error);
       return false;
@@ -198,10 +170,7 @@ private:
     }
     state = State::body;
     setDeadline(limits.bodyTime);
-    parser->eager(true);
-    wireBytes = 0;
-    reserved = 0;
-    if (!head.header("expect") || parser->is_done() || !incoming.empty())
+    if (!head.header("expect") || reader->isWhole() || !incoming.empty())
       return true;
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     isContinuing = true;
@@ -214,66 +183,13 @@ private:
     return false;
   }
 
-  void checkHeader(std::string_view target, unsigned version) {
-    if (!splitTarget(target, head.path, head.query))
-      throw serviceError(ErrorCode::bad_request, "want a path of UTF-8 that begins with '/', got '{}'", target);
-    if (head.headers.size() > limits.headerCount)
-      throw serviceError(ErrorCode::headers_too_large, "a request may have {} headers, got {}", limits.headerCount,
-                         head.headers.size());
-    if (version >= 11 && head.headerCount("host") != 1)
-      throw serviceError(ErrorCode::bad_request, "want one Host header, got {}", head.headerCount("host"));
-    if (const std::string *coding = head.header("transfer-encoding")) {
-      if (head.header("content-length"))
-        throw ServiceError(ErrorCode::bad_request, "a request has Content-Length or Transfer-Encoding, got both");
-      if (mediaType(*coding) != "chunked" || head.headerCount("transfer-encoding") != 1)
-        throw serviceError(ErrorCode::bad_request, "want Transfer-Encoding 'chunked', got '{}'", *coding);
-    }
-    if (head.headerCount("content-length") > 1)
-      throw ServiceError(ErrorCode::bad_request, "want one Content-Length header, got several");
-    const std::string *expectation = head.header("expect");
-    if (expectation && mediaType(*expectation) != "100-continue")
-      throw serviceError(ErrorCode::bad_request, "want Expect '100-continue', got '{}'", *expectation);
-  }
-
-  void checkBodyLength() {
-    reservation = std::make_shared<Reservation>(server, limits.bytesInFlight);
-    const auto length = parser->content_length();
-    isSized = length.has_value();
-    // What all requests together may have is no more of one, at whatever time it comes.
-    const uint64_t most = std::min(limits.bodyBytes, limits.bytesInFlight);
-    if (length && *length > most)
-      throw serviceError(ErrorCode::body_too_large, "a body may have {} bytes, got Content-Length {}", most, *length);
-    if (length && !reservation->add(*length))
-      throw busy();
-  }
-
-  bool growReservation() {
-    const uint64_t held = parser->get().body().size();
-    if (reservation->add(held - reserved)) {
-      reserved = held;
-      return true;
-    }
-    refuse(busy());
-    return false;
-  }
-
-  ServiceError busy() const {
-    return serviceError(ErrorCode::queue_full, "{} bytes of requests are in flight, there is no room for this one",
-                        server->bytesInFlight.load())
-        .after(1);
-  }
-  ServiceError tooLarge() const {
-    return serviceError(ErrorCode::body_too_large, "a body may have {} bytes over the wire, got more",
-                        limits.bodyBytes);
-  }
-
   void haveRequest() {
     state = State::handling;
     timer.cancel();
     ++server->requests;
     isCounted = true;
     HttpRequest request = head;
-    request.body = std::move(parser->get().body());
+    request.body = reader->takeBody();
     exchange = std::make_shared<ExchangeState>([weak = this->weak_from_this()](HttpResponse response) {
       if (auto self = weak.lock())
         asio::post(self->stream.get_executor(), [self, response = std::move(response)]() mutable {
@@ -281,7 +197,7 @@ private:
             self->write(std::move(response), self->keepsAlive);
         });
     });
-    auto given = std::make_shared<Exchange>(std::move(request), exchange, reservation, *server->handler);
+    auto given = std::make_shared<Exchange>(std::move(request), exchange, reader->room(), *server->handler);
     try {
       server->handler->handle(given);
     } catch (const std::exception &error) {
@@ -312,8 +228,7 @@ private:
 
   // Where a body is still to come, it is not waited for.
   void refuse(const ServiceError &error) {
-    const bool hasBody = !parser->is_header_done() || parser->chunked() || parser->content_length().value_or(0) != 0;
-    write(server->handler->refuse(head, error), keepsAlive && !hasBody);
+    write(server->handler->refuse(head, error), keepsAlive && !reader->mayHaveBody());
   }
 
   void write(HttpResponse given, bool mayKeep) {
@@ -335,8 +250,7 @@ private:
     endRequest(response.status);
     response = {};
     exchange.reset();
-    reservation.reset();
-    parser.reset();
+    reader.reset();
     if (error)
       return close();
     if (!closesAfter && !isAtEnd)
@@ -408,17 +322,15 @@ private:
   State state = State::handshake;
   std::array<char, 8 << 10> piece;
   std::string incoming; // read, and not parsed
-  bool isReading = false, isAtEnd = false, isFirst = true, keepsAlive = false, closesAfter = false, isSized = false,
-       isCounted = false, isContinuing = false;
-  uint64_t wireBytes = 0, reserved = 0;
+  bool isReading = false, isAtEnd = false, isFirst = true, keepsAlive = false, closesAfter = false, isCounted = false,
+       isContinuing = false;
   size_t lingered = 0;
   std::chrono::steady_clock::time_point began;
-  std::optional<http::request_parser<http::string_body>> parser;
+  std::optional<HttpRequestReader> reader;
   HttpRequest head; // of the request that is going on, without its body
   HttpResponse response;
   std::string responseHead;
   std::shared_ptr<ExchangeState> exchange;
-  std::shared_ptr<Reservation> reservation;
 };
 
 } // namespace vx::serve
