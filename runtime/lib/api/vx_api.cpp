@@ -513,7 +513,8 @@ vx_status vx_instance_report(const vx_instance *instance, vx_report_format forma
     VX_RETURN_IF_ERROR(clearPlace(out_report, "out_report"));
     Ref<Instance> object;
     VX_RETURN_IF_ERROR(take(instance, "instance", object));
-    const DeviceReport &report = object->report();
+    DeviceReport report = object->report();
+    report.explain(allDrivers());
     switch (format) {
     case VX_REPORT_TEXT:
       return copyString(report.text(), out_report);

@@ -109,6 +109,19 @@ std::vector<DeviceCandidate> deviceCandidates(const DeviceRequest &request) {
   return candidates;
 }
 
+void DeviceReport::explain(std::span<hal::Driver *const> drivers) {
+  for (RefusedDevice &one : refused) {
+    if (one.refusal.code != hal::RefusalCode::NoCode)
+      continue;
+    const std::string_view device = one.device;
+    hal::Driver *driver = findDriver(drivers, device.substr(0, device.find(':')));
+    std::vector<hal::DeviceInfo> devices;
+    hal::Refusal absent = driver ? driver->enumerate(devices) : hal::Refusal{};
+    if (driver && devices.empty())
+      one.refusal = std::move(absent);
+  }
+}
+
 std::string DeviceReport::reasons() const {
   std::string text;
   for (const RefusedDevice &one : refused)

@@ -57,6 +57,9 @@ struct DeviceReport {
 
   std::string text() const;
   std::string json() const;
+  // A module without code for a device is no reason where there is no such device either: then that is the reason.
+  // Choosing a device does not ask for this, since it starts drivers that have nothing to run.
+  void explain(std::span<hal::Driver *const> drivers);
   // "cuda: this runtime has no cuda driver; vulkan: ..."
   std::string reasons() const;
   // Tells of it (vx_set_log), for the module `path`.

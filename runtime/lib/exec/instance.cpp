@@ -61,7 +61,8 @@ Status Instance::create(Ref<Module> module, const DeviceRequest &request, std::s
       return okStatus();
     }
   }
-  const DeviceReport &report = instance->deviceReport;
+  DeviceReport &report = instance->deviceReport;
+  report.explain(drivers);
   if (setup.isLoaded)
     report.log(instance->module().path());
   return failure(VX_NO_DEVICE, "{}: no device for '{}': {}", instance->module().path(), request.device,

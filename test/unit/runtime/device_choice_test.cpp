@@ -123,6 +123,28 @@ TEST_F(DeviceChoice, autoTakesTheFirstThatWorksAndReportsTheRest) {
             "has no code for 'vulkan', it has: cpu\"}]}");
 }
 
+// That a module has no code for a device is no reason where there is none.
+TEST_F(DeviceChoice, explainedReportsSayWhatIsAbsent) {
+  ASSERT_OK(choose("auto"));
+  EXPECT_EQ(vulkan.asked, 0);
+  const std::vector<hal::Driver *> drivers = {&cpu, &vulkan};
+  DeviceReport report = instance->report();
+  report.explain(drivers);
+  EXPECT_EQ(report.reasons(), "cuda: this runtime has no cuda driver; rocm: this runtime has no rocm driver; vulkan: "
+                              "libfake.so.1 could not be opened: no such file");
+  EXPECT_NE(report.text().find("no such file [no_library]\n"), std::string::npos) << report.text();
+  vulkan.features = {{}};
+  report = instance->report();
+  report.explain(drivers);
+  EXPECT_TRUE(report.reasons().ends_with("vulkan: the module has no code for 'vulkan', it has: cpu"))
+      << report.reasons();
+
+  vulkan.features = {};
+  const Status status = choose("vulkan:1", nullptr, true);
+  EXPECT_EQ(status.message(),
+            path + ": no device for 'vulkan:1': vulkan:1: libfake.so.1 could not be opened: no such file");
+}
+
 // Each target has schedules for a class of chips.
 TEST_F(DeviceChoice, targetOfANameIsTheFirstThatHasAVariant) {
   builder.addCpuTarget({"amx"});
@@ -233,6 +255,7 @@ TEST_F(DeviceChoice, reportOfNothingTaken) {
 }
 
 TEST_F(DeviceChoice, noFallbackTriesOneThing) {
+  vulkan.features = {{}}; // there is one, which is not asked of what this module lacks
   Status status = choose("vulkan", nullptr, true);
   EXPECT_EQ(status.code(), VX_NO_DEVICE);
   EXPECT_EQ(status.message(),
