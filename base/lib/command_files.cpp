@@ -3,7 +3,9 @@
 #include "vx/base/regular_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -113,6 +115,20 @@ void CommandFiles::addStandardOutput() {
   entry.device = info.st_dev;
   entry.inode = info.st_ino;
   entries.push_back(std::move(entry));
+}
+
+std::string CommandFiles::unwritable() const {
+  for (const Entry &entry : entries) {
+    if (!entry.isOutput || entry.isStream)
+      continue;
+    // A file is written beside its name and renamed, a device where it stands.
+    struct stat info{};
+    const bool isDevice = ::stat(entry.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+    const fs::path folder = fs::path(entry.place).parent_path();
+    if (::access(isDevice ? entry.path.c_str() : folder.c_str(), isDevice ? W_OK : W_OK | X_OK) != 0)
+      return "cannot write '" + entry.path + "': " + std::strerror(errno);
+  }
+  return {};
 }
 
 bool CommandFiles::hasOutputs() const {

@@ -58,10 +58,13 @@ std::vector<std::string> nearNames(std::string_view name, const std::vector<std:
     return {};
   const size_t most = std::max<size_t>(1, name.size() / 3);
   std::vector<std::pair<size_t, std::string>> found;
+  static constexpr size_t shortestBeginning = 3;
   for (const std::string &other : names)
-    // A name of which every letter would change is another name.
+    // A name of which every letter would change is another name; one that is cut short may lack more than a slip does.
     if (const size_t count = slips(name, other, most); count <= most && count < std::max(name.size(), other.size()))
       found.emplace_back(count, other);
+    else if (name.size() >= shortestBeginning && other.starts_with(name))
+      found.emplace_back(most, other);
   std::sort(found.begin(), found.end());
   std::vector<std::string> result;
   for (auto &[count, other] : found)

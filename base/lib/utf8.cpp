@@ -26,15 +26,18 @@ Character decodeUtf8(std::string_view text) {
   return {code, size};
 }
 
-bool isUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t size = decodeUtf8(text).size;
+size_t wellFormedBytes(std::string_view text) {
+  size_t bytes = 0;
+  while (bytes < text.size()) {
+    const size_t size = decodeUtf8(text.substr(bytes)).size;
     if (size == 0)
-      return false;
-    text.remove_prefix(size);
+      break;
+    bytes += size;
   }
-  return true;
+  return bytes;
 }
+
+bool isUtf8(std::string_view text) { return wellFormedBytes(text) == text.size(); }
 
 void appendUtf8(std::string &text, uint32_t code) {
   auto add = [&](uint32_t byte) { text += static_cast<char>(byte); };

@@ -153,7 +153,7 @@ def check_command_line(bench):
         bench.check("a port that is taken", f"vx-serve: error: cannot listen on '127.0.0.1' port {server.port}: Address already in use" in err, err)
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
                     "-keyout", bench.path("key.pem"), "-out", bench.path("cert.pem")], check=True, capture_output=True)
-    _, err = bench.tool("vx-serve", f"--tls-cert={bench.path('keys')}", f"--tls-key={bench.path('key.pem')}", "--port=0", f"--model-dir={bench.path('models')}", code=1)
+    _, err = bench.tool("vx-serve", f"--tls-cert={bench.path('keys')}", f"--tls-key={bench.path('key.pem')}", "--port=0", f"--model-dir={bench.path('models')}", code=3)
     bench.check("a certificate that is none", f"certificate '{bench.path('keys')}': " in err, err)
     with Server(bench, f"--model-dir={bench.path('models')}", f"--tls-cert={bench.path('cert.pem')}", f"--tls-key={bench.path('key.pem')}", name="tls") as server:
         done = subprocess.run(["curl", "-s", "--cacert", bench.path("cert.pem"), f"https://127.0.0.1:{server.port}/v2/health/live"], capture_output=True, text=True)

@@ -7,6 +7,8 @@ namespace vx::tools {
 void checkFiles(const CommandFiles &files) {
   if (const std::string problem = files.problem(); !problem.empty())
     throw usageError("{}", problem);
+  if (const std::string reason = files.unwritable(); !reason.empty())
+    throw workError("{}", reason);
 }
 
 // Calls `add` with each name and file. What has none, or another form, is for others to judge.

@@ -11,7 +11,8 @@ namespace vx::tools {
 
 using vx::CommandFiles;
 
-// Throws a usage error when an output is an input or another output too, or is of a kind that cannot be written.
+// Throws a usage error when an output is an input or another output too, or is of a kind that cannot be written, and a
+// work error when one cannot be made where it is to be.
 void checkFiles(const CommandFiles &files);
 
 // The files of "--input NAME=@FILE" and "--output NAME=@FILE".

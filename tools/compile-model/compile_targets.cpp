@@ -1,9 +1,11 @@
 #include "compile_targets.h"
 
 #include "command_line.h"
+#include "tool_error.h"
 
 #include "vx/runtime/vx.hpp"
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -16,9 +18,15 @@ std::string targetsFor(const std::string &device, bool noFallback) {
   const std::vector<std::string> built = splitList(vxc_targets());
   auto has = [&](const std::string &name) { return std::find(built.begin(), built.end(), name) != built.end(); };
   std::string target = device.substr(0, device.find(':'));
+  const Json list = Json::parse(vx::listDevices());
+  std::vector<std::string> known = {"auto"};
+  for (const Json &backend : list["backends"])
+    known.push_back(backend["name"]);
+  // Said here, for the runtime says it when the model has been compiled.
+  if (std::find(known.begin(), known.end(), target) == known.end())
+    throw usageError("device '{}' is unknown, known are: {}", target, fmt::join(known, ", "));
   if (target == "auto") {
     target = "cpu";
-    const Json list = Json::parse(vx::listDevices());
     for (const char *name : {"cpu", "vulkan", "rocm", "cuda"})
       for (const Json &backend : list["backends"])
         if (backend.value("name", "") == name && backend.value("available", false) && has(name))

@@ -38,10 +38,24 @@ serve::ConfigurationSources ConfigurationOptions::sources() const {
   return sources;
 }
 
-std::optional<serve::Configuration> readOrTell(const serve::ConfigurationSources &sources) {
+bool tellMessages(const char *tool, const std::vector<serve::ConfigurationMessage> &messages) {
+  bool isWrong = false;
+  for (const serve::ConfigurationMessage &message : messages) {
+    const bool isError = message.kind == serve::ConfigurationMessage::Kind::error;
+    isWrong |= isError;
+    // As an editor finds a place in a file, and as tools name their flags.
+    if (message.origin.kind == serve::Origin::Kind::file)
+      fmt::print(stderr, "{}\n", vx::printableLine(message.line()));
+    else
+      fmt::print(stderr, "{}: {}: {}: {}\n", tool, isError ? "error" : "warning", message.origin.text(),
+                 vx::printableLine(message.text));
+  }
+  return isWrong;
+}
+
+std::optional<serve::Configuration> readOrTell(const char *tool, const serve::ConfigurationSources &sources) {
   serve::ConfigurationReading reading = serve::readConfiguration(sources);
-  for (const serve::ConfigurationMessage &message : reading.messages)
-    fmt::print(stderr, "{}\n", vx::printableLine(message.line()));
+  tellMessages(tool, reading.messages);
   return std::move(reading.configuration);
 }
 

@@ -29,7 +29,10 @@ private:
 };
 
 // Tells all that is wrong or odd, a line each, on stderr. Nothing where it cannot be used: exit code 2.
-std::optional<serve::Configuration> readOrTell(const serve::ConfigurationSources &sources);
+std::optional<serve::Configuration> readOrTell(const char *tool, const serve::ConfigurationSources &sources);
+
+// The same of messages that there are. Whether one is an error.
+bool tellMessages(const char *tool, const std::vector<serve::ConfigurationMessage> &messages);
 
 } // namespace vx::tools
 

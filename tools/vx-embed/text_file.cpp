@@ -40,8 +40,9 @@ std::vector<std::string> readTexts(const std::string &path) {
     begin = end + 1;
     if (line.ends_with('\r'))
       line.remove_suffix(1);
-    if (!isUtf8(line))
-      throw fileError("{}: line {}: want text of UTF-8, got bytes that are none", path, texts.size() + 1);
+    if (const size_t good = wellFormedBytes(line); good < line.size())
+      throw fileError("{}: line {}: want text of UTF-8, got the byte 0x{:02x} at column {}", path, texts.size() + 1,
+                      static_cast<uint8_t>(line[good]), good + 1);
     texts.push_back(isJson ? parseLine(path, texts.size() + 1, line) : std::string(line));
   }
   return texts;

@@ -243,8 +243,8 @@ static bool isPath(const std::string &model) {
 }
 
 // Puts the path in the place of the name. False where the configuration cannot be used, which has been said.
-static bool findByName(Options &options) {
-  const std::optional<serve::Configuration> configuration = readOrTell(options.configuration.sources());
+static bool findByName(const char *name, Options &options) {
+  const std::optional<serve::Configuration> configuration = readOrTell(name, options.configuration.sources());
   if (!configuration)
     return false;
   const serve::ModelRegistry registry = serve::ModelRegistry::read(*configuration);
@@ -270,7 +270,7 @@ static int run(const char *name, int argc, char **argv) {
   const std::vector<std::string> texts = options.file.empty() ? std::vector<std::string>() : readTexts(options.file);
   std::error_code error;
   if (!isPath(options.model))
-    if (!findByName(options))
+    if (!findByName(name, options))
       return static_cast<int>(ExitCode::Usage);
   const bool isFolder = std::filesystem::is_directory(options.model, error);
   const std::string path =

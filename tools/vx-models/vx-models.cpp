@@ -105,7 +105,7 @@ static int run(const char *name, int argc, char **argv) {
   if (command == "list" && !what.empty())
     throw usageError("unexpected argument '{}'; see --help", what);
 
-  const std::optional<vx::serve::Configuration> configuration = readOrTell(options.sources());
+  const std::optional<vx::serve::Configuration> configuration = readOrTell(name, options.sources());
   if (!configuration)
     return static_cast<int>(ExitCode::Usage);
   const ModelRegistry registry = command != "scan"

@@ -180,6 +180,9 @@ private:
         printOut("refused  {}   {}\n", model.name, model.refusal);
     if (!registry.refusal().empty())
       printOut("refused  {}   {}\n", registry.folder(), registry.refusal());
+    if (refused == registry.models().size())
+      logLine("warning", "there is no model to serve: --model names one, or model_dir a folder of some, which is read "
+                         "again on HUP");
   }
   void tellReady(const serve::Serving &serving) const {
     const bool isTls = !configuration.server.tlsCert->empty();
@@ -272,11 +275,14 @@ static int run(const char *name, int argc, char **argv) {
   if (!parseCommandLine(app, name, Examples, argc, argv))
     return 0;
   const serve::ConfigurationSources sources = options.sources();
-  const std::optional<serve::Configuration> configuration = readOrTell(sources);
+  const std::optional<serve::Configuration> configuration = readOrTell(name, sources);
   if (!configuration)
     return static_cast<int>(ExitCode::Usage);
   if (prints)
     printText(serve::printConfiguration(*configuration));
+  // What is to be served by its name is served, or there is no server; what lies in a folder may be anything.
+  if (!prints && tellMessages(name, serve::Serving::check(*configuration)))
+    return static_cast<int>(ExitCode::BadInput);
   if (prints || checks)
     return 0;
   raiseDescriptors();

@@ -3,11 +3,13 @@
 
 #include "http_session.h"
 
+#include "vx/base/regular_file.h"
 #include "vx/serve/error.hpp"
 
 #include <fmt/format.h>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <set>
 #include <thread>
@@ -128,13 +130,21 @@ private:
     boost::system::error_code error;
     tls->set_options(Context::default_workarounds | Context::no_sslv2 | Context::no_sslv3 | Context::no_tlsv1 |
                      Context::no_tlsv1_1);
+    // What OpenSSL says of files that it cannot read is no word of them.
+    const auto refuse = [](const std::string &what, const std::string &path, const std::string &reason) {
+      FileError unreadable;
+      const int descriptor = openRegularFile(path, unreadable);
+      if (descriptor >= 0)
+        ::close(descriptor);
+      return Error(Error::Kind::data,
+                   fmt::format("{} '{}': {}", what, path, descriptor >= 0 ? "want PEM: " + reason : unreadable.text));
+    };
     tls->use_certificate_chain_file(files.certificate, error);
     if (error)
-      throw Error(Error::Kind::io, fmt::format("certificate '{}': {}", files.certificate, error.message()));
+      throw refuse("certificate", files.certificate, error.message());
     tls->use_private_key_file(files.key, Context::pem, error);
     if (error)
-      throw Error(Error::Kind::io,
-                  fmt::format("key '{}' of the certificate '{}': {}", files.key, files.certificate, error.message()));
+      throw refuse(fmt::format("of the certificate '{}' the key", files.certificate), files.key, error.message());
   }
 
   void run() {

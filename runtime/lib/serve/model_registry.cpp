@@ -2,6 +2,8 @@
 
 #include "model_names.h"
 
+#include "vx/base/printable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +21,12 @@ ModelRegistry ModelRegistry::read(const std::string &folder) {
 
 ModelRegistry ModelRegistry::read(const Configuration &configuration) {
   ModelRegistry registry;
-  if (!configuration.modelDir->empty())
+  const auto hasPath = [](const ModelConfiguration &model) { return !model.path->empty(); };
+  const bool needsFolder =
+      !configuration.onlyModels || !std::all_of(configuration.models.begin(), configuration.models.end(), hasPath);
+  if (!needsFolder)
+    ; // nothing is looked for in it
+  else if (!configuration.modelDir->empty())
     registry.addFolder(*configuration.modelDir);
   else
     registry.folderRefusal = "want 'model_dir', there is no HOME to look in";
@@ -81,6 +88,25 @@ void ModelRegistry::addConfigured(const ModelConfiguration &given) {
       std::upper_bound(all.begin(), all.end(), model,
                        [](const RegisteredModel &a, const RegisteredModel &b) { return a.name < b.name; });
   all.insert(place, std::move(model));
+}
+
+std::vector<ConfigurationMessage> ModelRegistry::missing(const Configuration &configuration) const {
+  std::vector<ConfigurationMessage> messages;
+  const auto say = [&](const Origin &origin, const std::string &text) {
+    messages.push_back({ConfigurationMessage::Kind::error, origin, printableLine(text)});
+  };
+  if (!folderRefusal.empty() && configuration.modelDir.isGiven())
+    say(configuration.modelDir.origin, folderRefusal);
+  for (const RegisteredModel &model : all) {
+    if (!model.configuration || model.isUsable())
+      continue;
+    const Setting<std::string> &path = model.configuration->path;
+    const std::string text = model.path.empty() || model.refusal.find(model.path) != std::string::npos
+                                 ? model.refusal
+                                 : fmt::format("'{}': {}", model.path, model.refusal);
+    say(path->empty() ? model.configuration->name.origin : path.origin, text);
+  }
+  return messages;
 }
 
 ModelChoice ModelRegistry::find(std::string_view name) const {

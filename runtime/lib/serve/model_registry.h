@@ -38,6 +38,10 @@ public:
   const std::string &refusal() const { return folderRefusal; }
   const std::string &folder() const { return folderPath; }
 
+  // What the configuration names and is not to be had: a model of its list or of a flag, or a folder that somebody gave
+  // it. What merely lies in the folder is refused without a word here.
+  std::vector<ConfigurationMessage> missing(const Configuration &configuration) const;
+
   // See chooseModel.
   ModelChoice find(std::string_view name) const;
 

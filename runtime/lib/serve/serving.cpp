@@ -79,7 +79,15 @@ Serving::Serving(const Configuration &given, ModelTable::Prepare prepare, Told t
 // Jobs that are over reply to connections: these go last.
 Serving::~Serving() { stop(); }
 
-std::optional<ApiKeys> Serving::readKeys(const Configuration &from, std::vector<ConfigurationMessage> &messages) const {
+std::vector<ConfigurationMessage> Serving::check(const Configuration &configuration) {
+  std::vector<ConfigurationMessage> messages;
+  readKeys(configuration, messages);
+  const std::vector<ConfigurationMessage> missing = ModelRegistry::read(configuration).missing(configuration);
+  messages.insert(messages.end(), missing.begin(), missing.end());
+  return messages;
+}
+
+std::optional<ApiKeys> Serving::readKeys(const Configuration &from, std::vector<ConfigurationMessage> &messages) {
   if (from.server.apiKeysFile->empty())
     return std::nullopt;
   ApiKeysReading reading = readApiKeys(*from.server.apiKeysFile);
@@ -138,12 +146,15 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   const auto isError = [](const ConfigurationMessage &message) {
     return message.kind == ConfigurationMessage::Kind::error;
   };
+  ModelRegistry models = ModelRegistry::read(next);
+  const std::vector<ConfigurationMessage> missing = models.missing(next);
   // The server still listens where it did: what the new file says of host and no_auth is not yet.
   if (messages.empty() && !keys && !*configuration.server.noAuth && !isLoopback(*configuration.server.host))
     messages.push_back({ConfigurationMessage::Kind::error, next.server.host.origin,
                         fmt::format("others reach '{}', where the server listens until it is started again, and there "
                                     "would be no keys",
                                     *configuration.server.host)});
+  messages.insert(messages.end(), missing.begin(), missing.end());
   if (std::any_of(messages.begin(), messages.end(), isError))
     return messages;
   std::vector<std::string> names;
@@ -163,7 +174,7 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
   limits.headerTime = std::chrono::seconds(*configuration.server.headerTimeoutS);
   limits.bodyTime = limits.writeTime = std::chrono::seconds(*configuration.server.bodyTimeoutS);
   server->setLimits(limits);
-  registry = ModelRegistry::read(next);
+  registry = std::move(models);
   addModels(next);
   configuration.server.drainS = next.server.drainS;
   service->setConfigurationState("");

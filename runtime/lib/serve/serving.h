@@ -18,8 +18,12 @@ public:
     std::function<void(const std::string &line)> warning;
   };
 
-  // Throws Error::data for a file of keys that is wrong, and Error::io for one of TLS. `prepare` makes module files of
-  // models that are none.
+  // Everything that keeps a server of the configuration from starting, or is odd, of files that it names: keys and
+  // models. Whether a module can be loaded is seen when it is.
+  static std::vector<ConfigurationMessage> check(const Configuration &configuration);
+
+  // Throws Error::data for a file of keys or of TLS that is wrong. `prepare` makes module files of models that are
+  // none.
   Serving(const Configuration &configuration, ModelTable::Prepare prepare, Told told);
   ~Serving();
 
@@ -42,8 +46,8 @@ public:
   size_t keyCount() const { return known ? known->all().size() : 0; }
 
 private:
-  std::optional<ApiKeys> readKeys(const Configuration &configuration,
-                                  std::vector<ConfigurationMessage> &messages) const;
+  static std::optional<ApiKeys> readKeys(const Configuration &configuration,
+                                         std::vector<ConfigurationMessage> &messages);
   void addModels(const Configuration &configuration);
   std::shared_ptr<Gatekeeper> makeGatekeeper(std::optional<ApiKeys> keys) const;
 

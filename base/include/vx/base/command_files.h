@@ -30,6 +30,10 @@ public:
   // 'b', want another name for it"), or is of a kind that cannot be written.
   std::string problem() const;
 
+  // Why an output cannot be made, or nothing: "cannot write 'a/b': No such file or directory". What is found before
+  // long work saves it.
+  std::string unwritable() const;
+
   bool hasOutputs() const;
 
 private:

@@ -17,6 +17,9 @@ struct Character {
 // The character that `text`, which is not empty, begins with.
 Character decodeUtf8(std::string_view text);
 
+// How many bytes the well-formed characters have that it begins with.
+size_t wellFormedBytes(std::string_view text);
+
 // Whether there are well-formed characters only.
 bool isUtf8(std::string_view text);
 
