@@ -26,7 +26,7 @@ def check_reload(bench):
         os.replace(config + ".new", config)
 
     write_keys(keys, (USER, "app", "user"))
-    write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\napi_keys_file = "{keys}"\n[vx.server.limits]\nper_key = "0"\n')
+    write(f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\napi_keys_file = "{keys}"\n[vx.server.limits]\nper_key = "0"\nauth_failures = "0"\n')
     with Server(bench, f"--config={config}", name="reload") as server:
         server.wait_until_ready()
         ask = lambda key: server.ask("GET", "/v2/models/digits/ready", headers={"x-api-key": key})[0]
