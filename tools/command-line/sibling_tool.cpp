@@ -3,14 +3,17 @@
 #include "tool_error.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <spawn.h>
+#include <optional>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 namespace vx::tools {
 
@@ -42,44 +45,141 @@ static std::string lastError(const std::string &text) {
   return message.empty() ? last : message;
 }
 
-void runSiblingTool(const std::string &tool, const std::vector<std::string> &arguments) {
-  const std::string path = findTool(tool);
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A process that has been started, and what it says on stderr.
+class Running {
+public:
+  Running(const std::string &path, const std::vector<std::string> &arguments, const ToolLimits &limits);
+  ~Running() { ::close(descriptor); }
+
+  // Takes what has been said, and waits for more for so long. False: nothing more will come.
+  bool listen(int milliseconds);
+  // Its status of waitpid, or nothing while it runs.
+  std::optional<int> status();
+  // With all that it has started.
+  void kill() {
+    ::kill(-process, SIGKILL);
+    ::kill(process, SIGKILL);
+  }
+
+  std::string said;
+
+private:
+  // Of the copy of this process, where only what signal handlers may call can be called.
+  [[noreturn]] static void become(char *const *words, int errors, int nothing, const rlimit &memory, pid_t parent);
+
+  static constexpr size_t mostSaid = 64 << 10;
+  pid_t process = -1;
+  int descriptor = -1;
+};
+
+} // namespace
+
+Running::Running(const std::string &path, const std::vector<std::string> &arguments, const ToolLimits &limits) {
+  std::vector<char *> words{const_cast<char *>(path.c_str())};
+  for (const std::string &argument : arguments)
+    words.push_back(const_cast<char *>(argument.c_str()));
+  words.push_back(nullptr);
+  if (::access(path.c_str(), X_OK) != 0)
+    throw workError("cannot start '{}': {}", path, std::strerror(errno));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     throw workError("cannot make a pipe: {}", std::strerror(errno));
-  std::vector<char *> pointers{const_cast<char *>(path.c_str())};
-  for (const std::string &argument : arguments)
-    pointers.push_back(const_cast<char *>(argument.c_str()));
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  pid_t process = -1;
-  const int error = ::posix_spawn(&process, path.c_str(), &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const rlimit memory = {limits.memory, limits.memory};
+  const pid_t parent = ::getpid();
+  process = ::fork();
+  if (process == 0)
+    become(words.data(), ends[1], nothing, memory, parent);
+  const int error = errno;
   ::close(ends[1]);
-  std::string said;
-  char buffer[4096];
-  for (ssize_t got = 0; !error; said.append(buffer, static_cast<size_t>(got)))
-    if ((got = ::read(ends[0], buffer, sizeof(buffer))) <= 0) {
-      if (got < 0 && errno == EINTR) {
-        got = 0;
-        continue;
-      }
-      break;
-    }
-  ::close(ends[0]);
-  if (error)
+  ::close(nothing);
+  descriptor = ends[0];
+  if (process < 0) {
+    ::close(descriptor);
     throw workError("cannot start '{}': {}", path, std::strerror(error));
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status))
-    throw workError("'{}' was ended by signal {}", path, WTERMSIG(status));
-  if (const int code = WEXITSTATUS(status); code != 0)
+}
+
+void Running::become(char *const *words, int errors, int nothing, const rlimit &memory, pid_t parent) {
+  // A group of its own, so that what it starts ends with it.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent)
+    ::_exit(127); // which had ended before
+  if (memory.rlim_cur > 0)
+    ::setrlimit(RLIMIT_AS, &memory);
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(nothing, STDOUT_FILENO);
+  ::dup2(errors, STDERR_FILENO);
+  // Sockets of libraries among them, which clients would wait at.
+  if (::syscall(SYS_close_range, 3u, ~0u, 0u) != 0)
+    for (int other = 3; other < 4096; ++other)
+      ::close(other);
+  ::execv(words[0], words);
+  ::_exit(127);
+}
+
+bool Running::listen(int milliseconds) {
+  pollfd entry = {descriptor, POLLIN, 0};
+  if (::poll(&entry, 1, milliseconds) <= 0)
+    return true;
+  char piece[4096];
+  const ssize_t size = ::read(descriptor, piece, sizeof(piece));
+  if (size > 0) {
+    said.append(piece, static_cast<size_t>(size));
+    if (said.size() > mostSaid)
+      said.erase(0, said.size() - mostSaid);
+  }
+  return size > 0 || (size < 0 && errno == EINTR);
+}
+
+std::optional<int> Running::status() {
+  int status = 0;
+  pid_t done = 0;
+  do
+    done = ::waitpid(process, &status, WNOHANG);
+  while (done < 0 && errno == EINTR);
+  return done == process ? std::optional(status) : std::nullopt;
+}
+
+void runSiblingTool(const std::string &tool, const std::vector<std::string> &arguments, const ToolLimits &limits) {
+  const std::string path = findTool(tool);
+  Running running(path, arguments, limits);
+  const Clock::time_point end = Clock::now() + limits.time;
+  bool isStopped = false, isLate = false, isOpen = true;
+  std::optional<int> status;
+  // What it has started may hold its pipe open, and it may close its own and go on.
+  while (!(status = running.status())) {
+    isStopped |= limits.isStopped && *limits.isStopped;
+    isLate |= limits.time.count() > 0 && Clock::now() >= end;
+    if (isStopped || isLate)
+      running.kill();
+    if (isOpen)
+      isOpen = running.listen(/*milliseconds=*/20);
+    else
+      ::poll(nullptr, 0, /*timeout=*/2);
+  }
+  for (size_t before = SIZE_MAX; isOpen && running.said.size() != before;) {
+    before = running.said.size();
+    isOpen = running.listen(0);
+  }
+  if (isStopped)
+    throw workError("'{}' was ended with the process that had started it", path);
+  if (isLate)
+    throw workError("'{}' was not done in {} s", path, limits.time.count());
+  if (!WIFEXITED(*status))
+    throw workError("'{}' was ended by signal {}", path, WTERMSIG(*status));
+  if (const int code = WEXITSTATUS(*status); code != 0)
     throw ToolError(code <= 4 ? static_cast<ExitCode>(code) : ExitCode::Failed,
-                    said.empty() ? fmt::format("'{}' ended with exit code {}", path, code) : lastError(said));
+                    running.said.empty() ? fmt::format("'{}' ended with exit code {}", path, code)
+                                         : lastError(running.said));
 }
 
 } // namespace vx::tools

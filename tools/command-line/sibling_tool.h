@@ -2,6 +2,9 @@
 #ifndef VX_TOOLS_SIBLING_TOOL_H
 #define VX_TOOLS_SIBLING_TOOL_H
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,10 +14,17 @@ namespace vx::tools {
 // is not.
 std::string findTool(const std::string &tool);
 
+// What a tool that runs another one gives it.
+struct ToolLimits {
+  std::chrono::seconds time{0};                 // 0: as long as it takes
+  uint64_t memory = 0;                          // bytes of address space; 0: as much as there is
+  const std::atomic<bool> *isStopped = nullptr; // ends it at once
+};
+
 // Runs `tool`, a path or the name of a tool that stands beside this one, to its end. Throws a ToolError with its exit
-// code and its last error where it fails, and one with exit code 1 where it cannot be started or is ended by a signal.
-// What else it says goes nowhere.
-void runSiblingTool(const std::string &tool, const std::vector<std::string> &arguments);
+// code and its last error where it fails, and one with exit code 1 where it cannot be started, is ended by a signal or
+// goes over a limit. What else it says goes nowhere. It has none of this process's files and sockets, and ends with it.
+void runSiblingTool(const std::string &tool, const std::vector<std::string> &arguments, const ToolLimits &limits = {});
 
 } // namespace vx::tools
 

@@ -2,24 +2,34 @@
 #ifndef VX_TOOLS_COMPILE_CHILD_H
 #define VX_TOOLS_COMPILE_CHILD_H
 
-#include <atomic>
-#include <chrono>
-#include <cstdint>
+#include "sibling_tool.h"
+
+#include "vx/base/temporary_folder.h"
+
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 
 namespace vx::tools {
 
-struct CompileLimits {
-  std::string cache; // the folder that module files go to
-  std::chrono::seconds time{600};
-  uint64_t memory = 0;                         // bytes; 0: no limit
-  const std::atomic<bool> *isEnding = nullptr; // the server's, which waits for no compiler
-};
+// One at a time.
+class CompileChild {
+public:
+  // `cache` is the folder that module files go to. `warn` is told where they cannot go there.
+  CompileChild(std::string cache, std::function<void(const std::string &)> warn);
 
-// The module file of an .onnx file or a folder for the device: that of before, where neither the model's files nor the
-// compiler have changed. One at a time. Throws serve::Error with what the compiler said.
-std::string compileInChild(const std::string &model, const std::string &device, bool noFallback,
-                           const CompileLimits &limits);
+  // The module file of an .onnx file or a folder for the device: that of before, where neither the model's files nor
+  // the compiler have changed. Throws serve::Error with what the compiler said.
+  std::string compile(const std::string &model, const std::string &device, bool noFallback, const ToolLimits &limits);
+
+private:
+  const std::string cache;
+  const std::function<void(const std::string &)> warn;
+  std::mutex oneAtATime;
+  // Of this process, where the cache cannot be written.
+  std::unique_ptr<TemporaryFolder> temporary;
+};
 
 } // namespace vx::tools
 

@@ -2,6 +2,7 @@
 #include "command_line.h"
 #include "compile_child.h"
 #include "configuration_watcher.h"
+#include "model_loader.h"
 #include "serving.h"
 #include "tool_configuration.h"
 
@@ -120,7 +121,8 @@ namespace {
 class Server {
 public:
   Server(const char *name, serve::ConfigurationSources sources, const serve::Configuration &first)
-      : name(name), sources(std::move(sources)), configuration(first) {
+      : name(name), sources(std::move(sources)), configuration(first),
+        compiler(*first.cacheDir, [](const std::string &text) { logLine("warning", text); }) {
     sigset_t signals;
     sigemptyset(&signals);
     for (int signal : {SIGTERM, SIGINT, SIGHUP})
@@ -133,17 +135,18 @@ public:
   ~Server() { ::close(signalDescriptor); }
 
   int run() {
-    leastLogged = logLevel(*configuration.server.log);
+    takeLimits();
     serve::Serving serving(configuration, prepareBy(),
                            {.access = [](const std::string &line) { logLine("info", line); },
                             .loaded = tellLoaded,
                             .warning = [](const std::string &line) { logLine("warning", line); }});
     serving.listen();
     tellModels(serving.models());
-    std::thread loading([&] { serving.loadModels(); });
+    ModelLoader loading([&] { serving.loadModels(); });
+    loading.wake();
     tellReady(serving);
     notifySystem("READY=1");
-    watch(serving);
+    watch(serving, loading);
     notifySystem("STOPPING=1");
     logLine("info", "draining");
     isEnding = true;
@@ -153,20 +156,25 @@ public:
       std::_Exit(static_cast<int>(ExitCode::Failed));
     }
     logLine("info", "drained");
-    loading.join();
+    loading.finish();
     serving.stop();
     return 0;
   }
 
 private:
-  serve::ModelTable::Prepare prepareBy() const {
-    const CompileLimits limits = {*configuration.cacheDir, std::chrono::seconds(*configuration.limits.compileTimeoutS),
-                                  configuration.limits.compileMemory->bytes, &isEnding};
-    return [limits](const serve::ModelSettings &settings) {
+  // On the thread that loads: an admin's request may be that, while the configuration is read again.
+  serve::ModelTable::Prepare prepareBy() {
+    return [this](const serve::ModelSettings &settings) {
       return settings.path.ends_with(".vxm")
                  ? settings.path
-                 : compileInChild(settings.path, settings.instance.device, settings.instance.noFallback, limits);
+                 : compiler.compile(settings.path, settings.instance.device, settings.instance.noFallback,
+                                    {std::chrono::seconds(compileSeconds), compileBytes, &isEnding});
     };
+  }
+  void takeLimits() {
+    leastLogged = logLevel(*configuration.server.log);
+    compileSeconds = *configuration.limits.compileTimeoutS;
+    compileBytes = configuration.limits.compileMemory->bytes;
   }
   void tellModels(const serve::ModelRegistry &registry) const {
     size_t refused = 0;
@@ -209,7 +217,7 @@ private:
     return files;
   }
   // Until a signal ends the server.
-  void watch(serve::Serving &serving) {
+  void watch(serve::Serving &serving, ModelLoader &loading) {
     std::string error;
     auto watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
     if (!error.empty())
@@ -222,8 +230,10 @@ private:
           return;
         serve::ConfigurationWatcher::requestReload();
       }
-      if (watcher->shallReload() && reload(serving))
-        watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
+      if (!watcher->shallReload() || !reload(serving))
+        continue;
+      loading.wake();
+      watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
     }
   }
   // A configuration that is wrong is refused whole, and the old one stays.
@@ -250,9 +260,8 @@ private:
       logLine("info", fmt::format("{}: {} is now {}{}", change.key, change.before, change.after,
                                   change.isLive ? "" : "; it takes a new start"));
     configuration = *reading.configuration;
-    leastLogged = logLevel(*configuration.server.log);
+    takeLimits();
     logLine("info", "the configuration was read again");
-    serving.loadModels();
     return true;
   }
 
@@ -261,6 +270,8 @@ private:
   serve::Configuration configuration;
   int signalDescriptor = -1;
   std::atomic<bool> isEnding = false;
+  std::atomic<uint64_t> compileSeconds = 0, compileBytes = 0;
+  CompileChild compiler;
 };
 
 } // namespace

@@ -90,15 +90,17 @@ void ModelRegistry::addConfigured(const ModelConfiguration &given) {
   all.insert(place, std::move(model));
 }
 
-std::vector<ConfigurationMessage> ModelRegistry::missing(const Configuration &configuration) const {
+std::vector<ConfigurationMessage> ModelRegistry::missing(const Configuration &configuration,
+                                                         const Present &present) const {
   std::vector<ConfigurationMessage> messages;
   const auto say = [&](const Origin &origin, const std::string &text) {
     messages.push_back({ConfigurationMessage::Kind::error, origin, printableLine(text)});
   };
-  if (!folderRefusal.empty() && configuration.modelDir.isGiven())
+  if (!folderRefusal.empty() && configuration.modelDir.isGiven() && folderPath != present.folder)
     say(configuration.modelDir.origin, folderRefusal);
   for (const RegisteredModel &model : all) {
-    if (!model.configuration || model.isUsable())
+    if (!model.configuration || model.isUsable() ||
+        std::find(present.models.begin(), present.models.end(), model.name) != present.models.end())
       continue;
     const Setting<std::string> &path = model.configuration->path;
     const std::string text = model.path.empty() || model.refusal.find(model.path) != std::string::npos

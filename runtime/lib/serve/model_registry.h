@@ -39,8 +39,13 @@ public:
   const std::string &folder() const { return folderPath; }
 
   // What the configuration names and is not to be had: a model of its list or of a flag, or a folder that somebody gave
-  // it. What merely lies in the folder is refused without a word here.
-  std::vector<ConfigurationMessage> missing(const Configuration &configuration) const;
+  // it. What merely lies in the folder is refused without a word here, and so is what a server has already, which may
+  // have turned wrong since.
+  struct Present {
+    std::vector<std::string> models;
+    std::string folder;
+  };
+  std::vector<ConfigurationMessage> missing(const Configuration &configuration, const Present &present = {}) const;
 
   // See chooseModel.
   ModelChoice find(std::string_view name) const;

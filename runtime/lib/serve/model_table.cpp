@@ -2,41 +2,18 @@
 
 #include "run_failure.h"
 
+#include "vx/base/file_state.h"
 #include "vx/base/names.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <set>
 
 namespace vx::serve {
-
-namespace fs = std::filesystem;
 
 std::string_view ModelTable::Entry::stateText() const {
   static constexpr std::array names = {"unloaded", "loading", "ready", "failed"};
   if (model)
     return model->isLost() ? "device_lost" : "ready";
   return names[static_cast<size_t>(state)];
-}
-
-std::string stateOfFiles(const std::string &path) {
-  std::string text;
-  std::error_code error;
-  const auto add = [&](const fs::path &file) {
-    struct stat about = {};
-    if (::stat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode))
-      text += fmt::format("{} {} {}.{} {}\n", file.string(), about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec,
-                          about.st_ino);
-  };
-  add(path);
-  std::set<fs::path> files;
-  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
-    files.insert(entry->path());
-  for (const fs::path &file : files)
-    add(file);
-  return text;
 }
 
 // Whether a model that was loaded by the one settings does for the others.
@@ -78,11 +55,13 @@ ModelTable::Entry &ModelTable::wantEntry(std::string_view name) {
 }
 
 void ModelTable::add(const ModelSettings &settings) {
-  const std::string files = stateOfFiles(settings.path);
+  const std::string files = stateOfFiles(settings.path, /*withInodes=*/true);
   std::lock_guard guard(lock);
   if (Entry *entry = entryOf(settings.name)) {
     const bool isBegun = entry->model || entry->state == State::loading;
     entry->isWaiting |= isBegun && (!isLoadedAlike(entry->settings, settings) || files != entry->filesTried);
+    // One that waited for an admin does no more.
+    entry->isWaiting |= !isBegun && settings.preload && !entry->settings.preload;
     entry->settings = settings;
     if (files == entry->filesLoaded)
       entry->reason.clear();
@@ -129,7 +108,7 @@ void ModelTable::load(std::string_view given) {
     name = entry.settings.name;
     path = entry.settings.path;
   }
-  const std::string files = stateOfFiles(path);
+  const std::string files = stateOfFiles(path, /*withInodes=*/true);
   {
     std::lock_guard guard(lock);
     Entry &entry = wantEntry(name);
@@ -155,7 +134,7 @@ ModelTable::Again ModelTable::loadOnce(const std::string &name) {
     settings = entry->settings;
   }
   // As they are before they are read: what changes meanwhile is seen the next time.
-  const std::string files = stateOfFiles(settings.path);
+  const std::string files = stateOfFiles(settings.path, /*withInodes=*/true);
   {
     std::lock_guard guard(lock);
     if (Entry *entry = entryOf(name))

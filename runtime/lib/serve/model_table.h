@@ -84,9 +84,6 @@ private:
   std::vector<Refused> refused;
 };
 
-// Sizes and times of a file, or of all files of a folder. Empty: there is none.
-std::string stateOfFiles(const std::string &path);
-
 } // namespace vx::serve
 
 #endif

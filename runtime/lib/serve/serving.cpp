@@ -147,7 +147,10 @@ std::vector<ConfigurationMessage> Serving::reload(const Configuration &next) {
     return message.kind == ConfigurationMessage::Kind::error;
   };
   ModelRegistry models = ModelRegistry::read(next);
-  const std::vector<ConfigurationMessage> missing = models.missing(next);
+  ModelRegistry::Present present = {{}, registry.folder()};
+  for (const ModelTable::Entry &entry : table.entries())
+    present.models.push_back(entry.settings.name);
+  const std::vector<ConfigurationMessage> missing = models.missing(next, present);
   // The server still listens where it did: what the new file says of host and no_auth is not yet.
   if (messages.empty() && !keys && !*configuration.server.noAuth && !isLoopback(*configuration.server.host))
     messages.push_back({ConfigurationMessage::Kind::error, next.server.host.origin,

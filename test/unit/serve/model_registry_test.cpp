@@ -193,5 +193,40 @@ TEST_F(RegistryTest, configuration) {
             Lines{"none: '" + at("none.vxm") + "' cannot be opened: No such file or directory"});
 }
 
+// What somebody names is to be there; what lies in the folder may be anything.
+TEST_F(RegistryTest, missing) {
+  file("broken.vxm", "damaged");
+  const std::string text = "[[vx.server.model]]\npath = \"none.vxm\"\n[[vx.server.model]]\nname = \"broken\"\n"
+                           "[[vx.server.model]]\nname = \"third\"\n";
+  const auto missing = [&](const std::string &content, const ModelRegistry::Present &present = {},
+                           std::vector<FlagValue> flags = {}) {
+    put(at("config.toml"), content);
+    const ConfigurationReading reading = readConfiguration({flags, at("config.toml"), std::vector<std::string>{}});
+    Lines result;
+    for (const ConfigurationMessage &message :
+         ModelRegistry::read(*reading.configuration).missing(*reading.configuration, present)) {
+      result.push_back(message.line());
+      for (size_t begin = 0; (begin = result.back().find(at(""))) != std::string::npos;)
+        result.back().erase(begin, at("").size());
+    }
+    return result;
+  };
+  const std::string folder = "[vx]\nmodel_dir = \"models\"\n";
+  EXPECT_EQ(missing(folder), Lines{});
+  const Lines all = missing(folder + text);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0], "config.toml:6:8: error: 'models/broken.vxm': is no module: it does not begin with VXMODULE");
+  EXPECT_EQ(all[1], "config.toml:4:8: error: 'none.vxm' cannot be opened: No such file or directory");
+  EXPECT_EQ(all[2], "config.toml:8:8: error: no model 'third', there are none");
+  // A server that has it goes on with what it has.
+  EXPECT_EQ(missing(folder + text, {{"none", "broken"}, ""}), Lines{all[2]});
+  const std::string absent = "[vx]\nmodel_dir = \"nowhere\"\n";
+  EXPECT_EQ(missing(absent), Lines{"config.toml:2:13: error: 'nowhere' cannot be opened: No such file or directory"});
+  EXPECT_EQ(missing(absent, {{}, at("nowhere")}), Lines{});
+  // Nobody looks into the folder where all models are files.
+  EXPECT_EQ(missing("[vx]\nmodel_dir = \"models\"\n", {}, {{"--model", at("none.vxm")}}),
+            Lines{"--model: error: 'none.vxm' cannot be opened: No such file or directory"});
+}
+
 } // namespace
 } // namespace vx::serve

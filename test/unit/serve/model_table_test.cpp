@@ -141,24 +141,4 @@ TEST_F(ModelTableTest, whatIsRefusedIsKnownByItsName) {
   EXPECT_EQ(failureOf([&] { (void)table.find("e5-large"); }), "404 model_not_found: no model 'e5-large'");
 }
 
-TEST(StateOfFiles, followsEveryFileOfAFolder) {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("vx-state-of-files-{}", ::getpid());
-  std::filesystem::create_directories(folder / "onnx");
-  const auto write = [&](const std::string &name, const std::string &text) { std::ofstream(folder / name) << text; };
-  write("config.json", "{}");
-  write("onnx/model.onnx", "a");
-  const std::string before = vx::serve::stateOfFiles(folder);
-  EXPECT_EQ(vx::serve::stateOfFiles(folder), before);
-  write("onnx/model.onnx", "ab");
-  const std::string after = vx::serve::stateOfFiles(folder);
-  EXPECT_NE(after, before);
-  // A file of its own, too, and one that takes its place.
-  const std::string file = vx::serve::stateOfFiles(folder / "config.json");
-  write("other.json", "{}");
-  std::filesystem::rename(folder / "other.json", folder / "config.json");
-  EXPECT_NE(vx::serve::stateOfFiles(folder / "config.json"), file);
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(vx::serve::stateOfFiles(folder), "");
-}
-
 } // namespace

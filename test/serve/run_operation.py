@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""vx-serve in operation: models that are compiled, keys and configurations that change under load, and what systemd asks of it.
+
+  run_operation.py --bin BUILD/bin [--only NAME,...]
+
+Exit code: 0 all passed, 1 some failed.
+"""
+import argparse
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+import numpy as np
+
+from api_keys import ADMIN, USER, write_keys
+from digits import IMAGES, ROOT, infer, infer_binary
+from run_embeddings import Bench
+from served import Server
+
+ONNX = str(ROOT / "examples/digits/digits.onnx")
+
+
+def write(path, text, mode=0o644):
+    """Whole or not at all, as editors do."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path + ".new", mode)
+    os.replace(path + ".new", path)
+
+
+class Tools(Bench):
+    """A server with a compiler beside it that is a script, or with none; the other one's checks are counted."""
+
+    def __init__(self, bench, name, script=None, mode=0o755):
+        super().__init__(bench.path(name), bench.folder, [])
+        os.mkdir(self.bin)
+        shutil.copy(os.path.join(bench.bin, "vx-serve"), self.bin)
+        if script is not None:
+            write(os.path.join(self.bin, "vx-compile"), "#!/bin/sh\n" + script, mode)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().split(") ")[1][0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def lines_of(server, begin):
+    return [line.strip() for line in server.lines if line.startswith(begin)]
+
+
+def kept(cache):
+    return sorted(os.listdir(os.path.join(cache, "models"))) if os.path.isdir(os.path.join(cache, "models")) else []
+
+
+def check_compilers(bench):
+    """Compilers that fail in each way: the server says which, and goes on with the rest."""
+    real, cache = os.path.join(bench.bin, "vx-compile"), bench.path("failing-cache")
+    script = f"""case "$1" in
+*slow.onnx) exec sleep 60;;
+*silent.onnx) exec >&- 2>&-; sleep 60;;
+*left.onnx) sleep 60 & exit 3;;
+*error.onnx) echo "vx-compile: note: looking" >&2; echo "vx-compile: error: node 'relu' is odd" >&2; echo "vx-compile: note: done" >&2; exit 3;;
+*killed.onnx) kill -SEGV $$;;
+*half.onnx) "{real}" "$@" --no-cache & sleep 0.1; kill -9 $!; kill -9 $$;;
+*full.onnx) ulimit -f 2; exec "{real}" "$@" --no-cache;;
+*files.onnx) for file in /proc/$$/fd/*; do readlink $file; done > {bench.path("files.txt")}; exit 3;;
+esac
+exec "{real}" "$@"
+"""
+    wanted = {
+        "slow": "'{}' was not done in 1 s",
+        "silent": "'{}' was not done in 1 s",
+        "left": "'{}' ended with exit code 3",
+        "error": "node 'relu' is odd",
+        "killed": "'{}' was ended by signal 11",
+        "half": "'{}' was ended by signal 9",
+        "full": "cannot write '",
+        "files": "'{}' ended with exit code 3",
+    }
+    tools = Tools(bench, "failing", script)
+    os.mkdir(bench.path("failing-models"))
+    for name in [*wanted, "good"]:
+        shutil.copy(ONNX, bench.path(f"failing-models/{name}.onnx"))
+    config = bench.path("failing.toml")
+    head = f'[vx]\nmodel_dir = "failing-models"\ncache_dir = "{cache}"\ndefault_backend = "cpu"\n[vx.server.limits]\ncompile_timeout_s = '
+    write(config, head + "1\n" + "".join(f'[[vx.server.model]]\nname = "{name}"\npreload = {str(name in ("slow", "silent")).lower()}\n' for name in [*wanted, "good"]))
+    with Server(tools, f"--config={config}", name="failing") as server:
+        server.wait_for(lambda: len(lines_of(server, "failed")) == 2)
+        # The limit is of those that begin from then on.
+        write(config, head + "600\n")
+        server.wait_for(lambda: len(lines_of(server, "failed")) == len(wanted) and lines_of(server, "loaded"))
+        failed = {line.split()[1]: line for line in lines_of(server, "failed")}
+        for name, text in wanted.items():
+            text = text.format(os.path.join(tools.bin, "vx-compile"))
+            bench.check(f"a compiler: {name}", f"'{bench.path('failing-models')}/{name}.onnx' is no module file, and is not compiled: {text}" in failed.get(name, ""), failed.get(name))
+        bench.check("the one that can be compiled serves", infer(server, IMAGES[:2], "/v2/models/good/infer").shape == (2, 10))
+        status = server.ask("GET", "/v2/models/slow/ready")
+        bench.check("what could not be compiled is 503, with the reason", status[0] == 503 and "was not done in 1 s" in status[2]["error"], status)
+        # The one that was ended may have been done.
+        bench.check("nothing half is left", {name.split("-")[0] for name in kept(cache)} in ({"good"}, {"good", "half"}), kept(cache))
+        for name in kept(cache):
+            bench.tool("vx-info", os.path.join(cache, "models", name))
+        bench.check("a compiler has none of the server's sockets", read(bench.path("files.txt")) and "socket:" not in read(bench.path("files.txt")), read(bench.path("files.txt")))
+    for what, script, mode, text in (
+        ("is missing", None, 0, f"this needs vx-compile, and there is none beside this tool: want '{bench.path('missing')}/vx-compile'"),
+        ("cannot be started", "exit 0", 0o644, f"cannot start '{bench.path('mode')}/vx-compile': Permission denied"),
+    ):
+        tools = Tools(bench, "missing" if script is None else "mode", script, mode)
+        with Server(tools, f"--model={bench.path('failing-models/good.onnx')}", f"--cache-dir={bench.path('other-cache')}", name="without") as server:
+            server.wait_for(lambda: lines_of(server, "failed"))
+            bench.check(f"a compiler that {what}", text in lines_of(server, "failed")[0], server.lines)
+    arguments = [f"--model={bench.path('failing-models/good.onnx')}", "--device=cpu"]
+    with Server(bench, *arguments, f"--cache-dir={bench.path('small-cache')}", "--compile-memory=64MiB", name="memory") as server:
+        server.wait_for(lambda: lines_of(server, "failed"))
+        bench.check("a compiler without memory", "is not compiled: " in lines_of(server, "failed")[0] and not kept(bench.path("small-cache")), server.lines)
+
+
+def check_caches(bench):
+    model = bench.path("cached.onnx")
+    shutil.copy(ONNX, model)
+    os.chmod(model, 0o644)
+    arguments = [f"--model={model}", "--device=cpu"]
+    # Two servers that begin at one time.
+    cache = bench.path("one-cache")
+    servers = [Server(bench, *arguments, f"--cache-dir={cache}", name=f"two{i}") for i in range(2)]
+    for server in servers:
+        server.wait_until_ready()
+        bench.check("two servers on one cache", infer(server, IMAGES[:2], "/v2/models/cached/infer").shape == (2, 10))
+        bench.check("two servers end", server.stop() == 0)
+    first = kept(cache)
+    bench.check("one module is kept", len(first) == 1, first)
+    # A third takes what they made, also where it has no compiler's time; what is damaged is made again.
+    with Server(bench, *arguments, f"--cache-dir={cache}", "--compile-memory=64MiB", name="kept") as server:
+        server.wait_until_ready()
+    with open(os.path.join(cache, "models", first[0]), "r+b") as file:
+        file.truncate(1000)
+    with Server(bench, *arguments, f"--cache-dir={cache}", name="damaged") as server:
+        server.wait_until_ready()
+    # Weights beside the model are part of it, and what was made before goes.
+    write(bench.path("cached.onnx_data"), "x")
+    with Server(bench, *arguments, f"--cache-dir={cache}", name="changed") as server:
+        server.wait_until_ready()
+        bench.check("a model that has changed is compiled again", len(kept(cache)) == 1 and kept(cache) != first, kept(cache))
+    # A cache that cannot be written, also not by root.
+    temporary = bench.path("temporary")
+    os.mkdir(temporary)
+    with Server(bench, *arguments, "--cache-dir=/proc/vx", name="read-only", environment={"TMPDIR": temporary}) as server:
+        server.wait_until_ready()
+        bench.check("a cache that cannot be written is told, and does not matter", "cannot make the folder '/proc/vx/models': No such file or directory: what is compiled goes to" in server.logged(), server.logged())
+        bench.check("it ends", server.stop() == 0)
+    bench.check("nothing is left of it", os.listdir(temporary) == [], os.listdir(temporary))
+
+
+def check_compiler_ends(bench):
+    """A server that is told to end, or killed, takes the compiler with it."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        pids = bench.path(f"pids-{sign}")
+        tools = Tools(bench, f"ending-{sign}", f"sleep 60 & echo $$ $! > {pids}.new; mv {pids}.new {pids}; wait\n")
+        with Server(tools, f"--model={ONNX}", f"--cache-dir={bench.path('ending-cache')}", "--device=cpu", name="ending") as server:
+            server.wait_for(lambda: os.path.exists(pids))
+            began = time.monotonic()
+            code = server.stop(sign)
+            bench.check(f"{sign!r} ends it at once", code == (0 if sign == signal.SIGTERM else -signal.SIGKILL) and time.monotonic() - began < 10, code)
+            # Killed, it can only have the kernel end the compiler itself.
+            for pid in read(pids).split()[: None if sign == signal.SIGTERM else 1]:
+                bench.check(f"{sign!r} ends the compiler", server.comes_about(lambda: not is_alive(pid)), pid)
+        for pid in read(pids).split():
+            if is_alive(pid):
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def check_loading(bench):
+    """While a model is compiled the configuration is read, and signals are heard."""
+    real, config, begun = os.path.join(bench.bin, "vx-compile"), bench.path("loading.toml"), bench.path("begun")
+    tools = Tools(bench, "loading", f'touch {begun}; while [ -e {begun} ]; do sleep 0.02; done; exec {real} "$@"\n')
+    os.mkdir(bench.path("loading-models"))
+    shutil.copy(ONNX, bench.path("loading-models/slow.onnx"))
+    head = f'[vx]\nmodel_dir = "{bench.path("models")}"\ncache_dir = "{bench.path("loading-cache")}"\ndefault_backend = "cpu"\n'
+    slow = f'[[vx.server.model]]\npath = "{bench.path("loading-models/slow.onnx")}"\n'
+    write(config, head)
+    with Server(tools, f"--config={config}", name="loading") as server:
+        server.wait_until_ready()
+        state = lambda: server.ask("GET", "/api/v1/health")[2]["models"].get("slow")
+        write(config, head + slow)
+        server.wait_for(lambda: os.path.exists(begun))
+        bench.check("a model that a new configuration names is loaded", state() == "loading", state())
+        # It is taken out while it is compiled, which another configuration waits for no more than a request does.
+        write(config, head + '[[vx.server.model]]\nname = "digits"\nalias = ["numbers"]\n')
+        bench.check("a model that is being loaded is taken out", server.comes_about(lambda: state() is None), state())
+        bench.check("the rest of that configuration holds", infer(server, IMAGES[:2], "/v2/models/numbers/infer").shape == (2, 10))
+        os.remove(begun)
+        bench.check("its compiler is let be", server.comes_about(lambda: len(kept(bench.path("loading-cache"))) == 1, 20))
+        time.sleep(0.2)
+        bench.check("it stays out", state() is None and not lines_of(server, "loaded   slow"), server.lines)
+        write(config, head + slow)
+        bench.check("it comes back, out of the cache", server.comes_about(lambda: state() == "ready") and not os.path.exists(begun), state())
+        shutil.copy(ONNX, bench.path("loading-models/other.onnx"))
+        write(config, head + slow + slow.replace("slow", "other"))
+        server.wait_for(lambda: os.path.exists(begun))
+        bench.check("TERM is heard while a model is compiled", server.stop() == 0)
+
+
+def check_changes(bench):
+    """Keys are rotated, and configurations replaced, while requests are under way."""
+    keys, config = bench.path("flight-keys"), bench.path("flight.toml")
+    limits = '[vx.server.limits]\nper_key = "0"\nauth_failures = "0"\n'
+    head = f'[vx]\nmodel_dir = "{bench.path("models")}"\n[vx.server]\napi_keys_file = "{keys}"\n{limits}'
+    write_keys(keys, (USER, "app", "user"), (ADMIN, "other", "user"))
+    write(config, head)
+    with Server(bench, f"--config={config}", name="flight") as server:
+        server.wait_until_ready()
+        ready = lambda key: server.ask("GET", "/v2/models/digits/ready", headers={"x-api-key": key})[0]
+        statuses, over = {USER: [], ADMIN: []}, threading.Event()
+
+        def client(key):
+            body, headers = infer_binary(IMAGES[:1])
+            while not over.is_set():
+                try:
+                    statuses[key].append(server.ask("POST", "/v2/models/digits/infer", body, headers | {"x-api-key": key})[0])
+                except OSError as error:
+                    statuses[key].append(repr(error))
+
+        threads = [threading.Thread(target=client, args=(key,)) for key in (USER, USER, ADMIN, ADMIN)]
+        for thread in threads:
+            thread.start()
+        # One that takes longer than the rotation does, by the key that goes.
+        long_one = []
+        body, headers = infer_binary(np.tile(IMAGES, (60, 1, 1, 1)))
+        large = threading.Thread(target=lambda: long_one.append(server.ask("POST", "/v2/models/digits/infer", body, headers | {"x-api-key": USER})[0]))
+        large.start()
+        server.wait_for(lambda: statuses[USER] and statuses[ADMIN])
+        write_keys(keys + ".new", (ADMIN, "other", "user"), ("third-key-0123456789", "third", "user"))
+        os.replace(keys + ".new", keys)
+        server.wait_for(lambda: ready("third-key-0123456789") == 200)
+        large.join()
+        bench.check("a key that goes is 401 from then on", ready(USER) == 401)
+        bench.check("a request that was let in is answered", long_one == [200], long_one)
+        # Configurations, right and wrong ones, each in the place of the one before.
+        for turn in range(20):
+            alias = f'[[vx.server.model]]\nname = "digits"\nalias = ["turn{turn}"]\nbatch_size = {turn + 1}\n'
+            write(config, head + (alias if turn % 2 else "[vx.server.limits\n"))
+            if turn % 10 == 9:
+                bench.check("a configuration under load holds", server.comes_about(lambda: server.ask("GET", f"/v2/models/turn{turn}/ready", headers={"x-api-key": ADMIN})[0] == 200))
+        over.set()
+        for thread in threads:
+            thread.join()
+        changes = [a for a, b in zip([0] + statuses[USER], statuses[USER]) if a != b]
+        bench.check("the key that went was 200, then 401", set(statuses[USER]) == {200, 401} and len(statuses[USER]) > 4, (set(statuses[USER]), changes))
+        bench.check("the key that stayed was always 200", set(statuses[ADMIN]) == {200}, set(map(str, statuses[ADMIN])))
+        bench.check("wrong configurations were refused, right ones held", server.logged().count("is refused, the one before stays") >= 1 and server.logged().count("the configuration was read again") >= 2)
+        # Keys that are wrong keep the old ones; a model that is not there is refused with all else.
+        write(keys, "none\n", 0o600)
+        server.wait_for(lambda: server.ask("GET", "/api/v1/health")[2]["config"] == "refused")
+        bench.check("a wrong file of keys keeps those before", ready(ADMIN) == 200)
+        write_keys(keys, (ADMIN, "other", "user"))
+        write(config, head + '[[vx.server.model]]\npath = "nowhere.vxm"\nalias = ["there"]\n')
+        server.wait_for(lambda: "nowhere.vxm" in server.ask("GET", "/api/v1/health")[2].get("config_error", ""))
+        health = server.ask("GET", "/api/v1/health")
+        bench.check("a configuration with a model that is not there is refused", health[0] == 200 and "cannot be opened" in health[2]["config_error"], health)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--only", help="checks by their names, with commas between")
+    arguments = parser.parse_args()
+    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes}
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(arguments.bin, folder, ["cpu"])
+        os.mkdir(bench.path("models"))
+        bench.tool("vx-compile", ONNX, "--target=cpu", "-o", bench.path("models/digits.vxm"))
+        for name in arguments.only.split(",") if arguments.only else checks:
+            checks[name](bench)
+        print(f"{bench.passed} passed, {bench.failed} failed")
+        return bench.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
