@@ -16,7 +16,7 @@ class Server:
         self.log = bench.path(f"{name}.log")
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([os.path.join(bench.bin, "vx-serve"), "--port=0", *arguments], stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
-                                            env=dict(os.environ, HOME=bench.folder, XDG_CONFIG_HOME=bench.folder, VX_CHECK_SCHEDULE="1", **(environment or {})))
+                                            env=dict(os.environ, HOME=bench.folder, XDG_CONFIG_HOME=bench.folder, VX_CHECK_SCHEDULE="1") | (environment or {}))
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)
