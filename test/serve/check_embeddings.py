@@ -75,7 +75,7 @@ def check_deterministic(bench):
         alone = [server.ask(*request)[2]["data"] for request in requests]
         together = [data["data"] for _, _, data in server.ask_many(requests)]
         bench.check("embeddings have the same bits whoever else asks", alone == together, sum(a != b for a, b in zip(alone, together)))
-        # Each run has eight texts, of which one at the least fills up the length.
+        # Fewer than eight texts give this model other bits, which is found out: each run has eight.
         run = metric(server, 'vx_filled_rows_total{model="tiny"}') + metric(server, 'vx_batch_rows_sum{model="tiny"}')
         bench.check("and what that costs is counted", run == 8 * metric(server, 'vx_batch_rows_count{model="tiny"}') > 0, run)
 

@@ -1,6 +1,7 @@
 #include "embed_runner.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace vx::serve {
 namespace {
@@ -18,6 +19,24 @@ size_t steppedLength(size_t length, size_t most) {
   return std::min((length + lengthStep - 1) / lengthStep * lengthStep, std::max(most, length));
 }
 
+// Texts that are all different, of all lengths that a batch of this one has.
+std::vector<Tokens> makeUpTexts(const Embedder &embedder, size_t count, size_t length) {
+  TokenizeOptions options;
+  options.usePrompt = false;
+  const Tokens source =
+      embedder.tokenize("The quick brown fox jumps over 13 lazy dogs, and a zebra eats 7 oranges!", options);
+  std::vector<Tokens> texts(count);
+  size_t next = 0;
+  for (size_t i = 0; i < count; ++i) {
+    texts[i].ids.resize(length - i % std::min(length, lengthStep));
+    for (int32_t &id : texts[i].ids)
+      id = source.ids[next++ * 7 % source.ids.size()];
+    next += i;
+    texts[i].typeIds.assign(texts[i].ids.size(), 0);
+  }
+  return texts;
+}
+
 } // namespace
 
 EmbedJob::EmbedJob(std::vector<Tokens> given, const RunOptions &options, Done done, Failed failed)
@@ -31,7 +50,8 @@ EmbedJob::EmbedJob(std::vector<Tokens> given, const RunOptions &options, Done do
 
 EmbedRunner::EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics,
                          std::string model)
-    : source(source), batchTokens(batchTokens), fixedRows(fixedRows), metrics(metrics), model(std::move(model)) {}
+    : source(source), batchTokens(batchTokens), fixedRows(fixedRows), metrics(metrics), model(std::move(model)),
+      rowCounts(fixedRows) {}
 
 Matrix EmbedRunner::call(std::span<const Tokens *const> texts, const RunOptions &options) {
   std::shared_ptr<Embedder> embedder = source.embedder();
@@ -49,6 +69,34 @@ Matrix EmbedRunner::call(std::span<const Tokens *const> texts, const RunOptions 
   }
 }
 
+size_t EmbedRunner::rowsFor(size_t count, const RunOptions &options) {
+  const std::shared_ptr<Embedder> embedder = source.embedder();
+  if (tried.lock() != embedder) {
+    rowCounts.forget();
+    wholeRuns.clear();
+    tried = embedder;
+  }
+  RunOptions plain;
+  plain.pooling = options.pooling;
+  plain.padTo = options.padTo;
+  const std::string key = fmt::format("{} {}", plain.pooling ? static_cast<int>(*plain.pooling) : -1, plain.padTo);
+  return rowCounts.choose(key, count, [&](size_t rows) {
+    try {
+      const std::vector<Tokens> texts = makeUpTexts(*embedder, fixedRows, plain.padTo);
+      std::vector<const Tokens *> pointers;
+      for (const Tokens &text : texts)
+        pointers.push_back(&text);
+      auto whole = wholeRuns.find(key);
+      if (whole == wholeRuns.end())
+        whole = wholeRuns.emplace(key, embedder->run(pointers, plain)).first;
+      const Matrix part = embedder->run(std::span(pointers).first(rows), plain);
+      return std::memcmp(part.values.data(), whole->second.values.data(), part.values.size() * sizeof(float)) == 0;
+    } catch (const vx::Error &) {
+      return false; // as a lost device, which the run itself is to find
+    }
+  });
+}
+
 void EmbedRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
   const size_t most = source.embedder()->info().maxTokens;
   std::vector<Place> places;
@@ -63,26 +111,23 @@ void EmbedRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
   for (size_t begin = 0; begin < places.size();) {
     const Clock::time_point began = Clock::now();
     const size_t longest = places[begin].tokens->ids.size();
-    const size_t length = fixedRows > 0 ? steppedLength(longest, most) : longest;
+    RunOptions runOptions = options;
+    if (fixedRows > 0)
+      runOptions.padTo = steppedLength(longest, most);
     std::vector<const Tokens *> texts;
     size_t tokens = 0;
     while (begin + texts.size() < places.size()) {
       const Tokens &next = *places[begin + texts.size()].tokens;
-      if (fixedRows > 0 ? texts.size() + 1 == fixedRows || steppedLength(next.ids.size(), most) != length
-                        : !texts.empty() && (texts.size() + 1) * length > batchTokens)
+      if (fixedRows > 0 ? texts.size() == fixedRows || steppedLength(next.ids.size(), most) != runOptions.padTo
+                        : !texts.empty() && (texts.size() + 1) * longest > batchTokens)
         break;
       texts.push_back(&next);
       tokens += next.ids.size();
     }
     const size_t count = texts.size();
-    // What fills up is as long as the step, so that the batch is.
-    Tokens filler;
-    if (fixedRows > 0) {
-      filler.ids.assign(length, places[begin].tokens->ids[0]);
-      filler.typeIds.assign(length, 0);
-      texts.resize(std::max(fixedRows, count + 1), &filler);
-    }
-    const Matrix matrix = call(texts, options);
+    if (fixedRows > 0)
+      texts.resize(rowsFor(count, runOptions), texts[0]); // what fills up is any text
+    const Matrix matrix = call(texts, runOptions);
     for (size_t i = 0; i < count; ++i) {
       const Place &place = places[begin + i];
       Matrix &result = results[place.job];

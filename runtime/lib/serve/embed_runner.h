@@ -4,10 +4,12 @@
 
 #include "batcher.h"
 #include "metrics.h"
+#include "row_counts.h"
 
 #include "vx/serve/embedder.hpp"
 
 #include <functional>
+#include <map>
 
 namespace vx::serve {
 
@@ -42,18 +44,23 @@ public:
 
 class EmbedRunner final : public BatchRunner {
 public:
-  // With `fixedRows` above 0 each run has so many texts, and a length that follows from its texts' own: the same
-  // numbers come out of a text whoever else is in its batch.
+  // With `fixedRows` above 0 each run has so many texts, or fewer that give the same bits, and a length that follows
+  // from its texts' own: the same numbers come out of a text whoever else is in its batch.
   EmbedRunner(EmbedderSource &source, size_t batchTokens, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
 
 private:
   Matrix call(std::span<const Tokens *const> texts, const RunOptions &options);
+  // How many texts of that length run together, of which `count` are asked for.
+  size_t rowsFor(size_t count, const RunOptions &options);
 
   EmbedderSource &source;
   const size_t batchTokens, fixedRows;
   Metrics &metrics;
   const std::string model;
+  RowCounts rowCounts;
+  std::weak_ptr<Embedder> tried;           // that `rowCounts` holds for
+  std::map<std::string, Matrix> wholeRuns; // of texts that are made up, with `fixedRows` of them
 };
 
 } // namespace vx::serve

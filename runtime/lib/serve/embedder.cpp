@@ -118,7 +118,7 @@ struct Embedder::Implementation {
     const bool isUnit = options.normalize.value_or(model.info.normalizes);
     Matrix result;
     result.columns = options.dimensions == 0 ? model.info.dimensions : options.dimensions;
-    const size_t longest = check(texts, function);
+    const size_t longest = std::max(check(texts, function), options.padTo);
     if (texts.empty())
       return result;
     std::vector<Value> inputs;
@@ -181,6 +181,9 @@ void Embedder::checkOptions(const RunOptions &options) const {
       names += (names.empty() ? "" : ", ") + std::string(poolingName(pooling));
     throw argumentError("the model has no pooling '{}', it has: {}", poolingName(*options.pooling), names);
   }
+  if (options.padTo > about.maxTokens)
+    throw argumentError("want texts that are padded to at most {} tokens, which the model takes, got {}",
+                        about.maxTokens, options.padTo);
   if (options.dimensions == 0 || options.dimensions == about.dimensions)
     return;
   if (!about.canShorten)

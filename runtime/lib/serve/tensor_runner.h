@@ -5,6 +5,7 @@
 #include "batcher.h"
 #include "metrics.h"
 #include "module_facts.h"
+#include "row_counts.h"
 
 #include "vx/runtime/vx.hpp"
 
@@ -45,8 +46,8 @@ public:
 
 class TensorRunner final : public BatchRunner {
 public:
-  // With `fixedRows` above 0 every run has so many rows, what is missing filled up: the same numbers come out of a
-  // request whoever else is in its batch.
+  // With `fixedRows` above 0 every run has so many rows, or fewer that give the same bits, what is missing filled up:
+  // the same numbers come out of a request whoever else is in its batch.
   TensorRunner(InstanceSource &source, FunctionFacts facts, size_t fixedRows, Metrics &metrics, std::string model);
   void run(std::span<const std::shared_ptr<BatchJob>> jobs) override;
 
@@ -54,6 +55,8 @@ private:
   std::vector<Value> call(std::span<const Value> inputs);
   // How many rows were filled up.
   size_t runJoined(std::span<const std::shared_ptr<BatchJob>> jobs);
+  // Whether rows of the inputs' kind have the same bits in a run of so many and in one of `fixedRows`.
+  bool hasSameBits(std::span<const Value> inputs, size_t count);
 
   InstanceSource &source;
   const FunctionFacts facts;
@@ -62,6 +65,7 @@ private:
   const std::string model;
   Instance instance;
   Call place;
+  RowCounts rowCounts;
 };
 
 // Rows [begin, begin + count) of a tensor.

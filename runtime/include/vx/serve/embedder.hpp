@@ -44,6 +44,7 @@ struct RunOptions {
   std::optional<Pooling> pooling = {}; // nothing: the model's own
   std::optional<bool> normalize = {};  // to length 1; nothing: as the model has it
   size_t dimensions = 0;               // keep the first ones, see EmbedderInfo::canShorten; 0: all
+  size_t padTo = 0;                    // tokens of each text at the least, padding included
   bool operator==(const RunOptions &) const = default;
 };
 
