@@ -103,12 +103,21 @@ func.func @serial(%x: tensor<100xf32>) -> tensor<i64> {
   return %0 : tensor<i64>
 }
 
-// Rows of short last dimensions are counted along several; weights that are packed repay a product of one row, too.
+// Rows of several dimensions are one; short ones are counted together where a bias for each item keeps them apart. Weights that are
+// packed repay a product of one row, too.
 // CPU-LABEL:   func.func @rows_of_one(
-// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, 0, 192]> {
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, 192]> {
 func.func @rows_of_one(%x: tensor<512x1x256xf32>, %w: tensor<256x384xf32>) -> tensor<512x1x384xf32> {
   %0 = vx.contract %x, %w batch = [] x [] contracting = [2] x [0] : tensor<512x1x256xf32>, tensor<256x384xf32>
   return %0 : tensor<512x1x384xf32>
+}
+// CPU-LABEL:   func.func @rows_of_two(
+// CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [66, 0, 192]> {
+func.func @rows_of_two(%x: tensor<512x2x256xf32>, %w: tensor<256x384xf32>, %bias: tensor<512x384xf32>) -> tensor<512x2x384xf32> {
+  %0 = vx.contract %x, %w batch = [] x [] contracting = [2] x [0] : tensor<512x2x256xf32>, tensor<256x384xf32>
+  %1 = vx.broadcast %bias, [0, 2] : tensor<512x384xf32> -> tensor<512x2x384xf32>
+  %2 = vx.add %0, %1 : tensor<512x2x384xf32>, tensor<512x2x384xf32>
+  return %2 : tensor<512x2x384xf32>
 }
 // CPU-LABEL:   func.func @packed_row(
 // CPU:           vx.fusion{{.*}} #vx.cpu_product<tile = [132, {{.+}}]> {

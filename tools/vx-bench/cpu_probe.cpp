@@ -15,7 +15,9 @@ using Clock = std::chrono::steady_clock;
 // Long enough that the clock is the one that the processor keeps under this load.
 static constexpr uint64_t FmaSteps = 10000000;
 static constexpr uint64_t ReadBytes = uint64_t(256) << 20;
-// Enough independent chains to hide the latency of two units.
+// Enough independent chains to hide the latency of two units. Each is named, since a compiler keeps an array that it
+// walks through by a loop in memory.
+#define VX_EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
 static constexpr int Chains = 12;
 
 // Makes the compiler believe that somebody reads the value, so that it has to be computed.
@@ -25,18 +27,21 @@ static void keep(const T &value) {
 }
 
 // One loop per vector width; the compiler makes fused multiply-adds where the target has them.
+#define VX_BEGIN_CHAIN(I) Vector sum##I = Vector{} + static_cast<float>(I);
+#define VX_STEP_CHAIN(I) sum##I = sum##I * factor + term;
+#define VX_END_CHAIN(I) all += sum##I;
 #define VX_FMA_LOOP(NAME, TARGET, BYTES)                                                                               \
   TARGET static uint64_t NAME(uint64_t steps) {                                                                        \
     using Vector [[gnu::vector_size(BYTES)]] = float;                                                                  \
-    Vector sums[Chains];                                                                                               \
-    for (int i = 0; i < Chains; ++i)                                                                                   \
-      sums[i] = Vector{} + static_cast<float>(i);                                                                      \
     const Vector factor = Vector{} + 0.999f;                                                                           \
     const Vector term = Vector{} + 0.001f;                                                                             \
-    for (uint64_t step = 0; step < steps; ++step)                                                                      \
-      for (int i = 0; i < Chains; ++i)                                                                                 \
-        sums[i] = sums[i] * factor + term;                                                                             \
-    keep(sums);                                                                                                        \
+    VX_EACH_CHAIN(VX_BEGIN_CHAIN)                                                                                      \
+    for (uint64_t step = 0; step < steps; ++step) {                                                                    \
+      VX_EACH_CHAIN(VX_STEP_CHAIN)                                                                                     \
+    }                                                                                                                  \
+    Vector all = {};                                                                                                   \
+    VX_EACH_CHAIN(VX_END_CHAIN)                                                                                        \
+    keep(all);                                                                                                         \
     return steps * Chains * (BYTES / sizeof(float)) * 2;                                                               \
   }
 
@@ -46,6 +51,10 @@ VX_FMA_LOOP(fmaLoop32, [[gnu::target("avx2,fma")]], 32)
 #endif
 VX_FMA_LOOP(fmaLoop16, , 16)
 #undef VX_FMA_LOOP
+#undef VX_END_CHAIN
+#undef VX_STEP_CHAIN
+#undef VX_BEGIN_CHAIN
+#undef VX_EACH_CHAIN
 
 static uint64_t fmaLoop(uint64_t steps) {
 #if defined(__x86_64__)
@@ -109,9 +118,10 @@ private:
       for (size_t i = 0; i + 8 <= share; i += 8)
         for (size_t j = 0; j < 8; ++j)
           sums[j] += from[i + j];
+      Words all = sums[0];
       for (int j = 1; j < 8; ++j)
-        sums[0] += sums[j];
-      keep(sums[0]);
+        all += sums[j];
+      keep(all);
     });
     return static_cast<double>(share * threads * sizeof(Words)) / seconds / 1e9;
   }

@@ -25,4 +25,13 @@ int64_t getPlannedSize(const SymbolRanges &ranges, RankedTensorType type, int64_
   return guess;
 }
 
+bool isProductOfSymbols(RankedTensorType type, int64_t dim) {
+  DimAttr size = type.isDynamicDim(dim) ? getDim(type, dim) : DimAttr();
+  if (!size || size.getKind() != DimKind::Product)
+    return false;
+  llvm::SetVector<StringAttr> symbols;
+  size.collectSymbols(symbols);
+  return symbols.size() > 1;
+}
+
 } // namespace vx

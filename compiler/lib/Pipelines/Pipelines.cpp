@@ -203,6 +203,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
   }
   pm.addPass(createBindSequenceLengthsPass());
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
+  pm.addNestedPass<func::FuncOp>(createJoinRowsPass());
   pm.addPass(createChooseStrategiesPass(backend, spec));
   pm.addPass(createVerifyFusedPass());
 }

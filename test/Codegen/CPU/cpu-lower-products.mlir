@@ -1,6 +1,7 @@
 // RUN: vx-opt %s --split-input-file "--pass-pipeline=builtin.module(vx-convert-to-linalg,func.func(vx-cpu-lower-products{vector-bits=512 registers=32},vx-lower-to-loops{lanes=16}),canonicalize,cse)" | FileCheck %s
 
-// Six rows of four vectors are in registers; B is packed for all rows of the block, in four blocks of k.
+// Six rows of four vectors are in registers; B is packed for all rows of the block, in eight blocks of k, and so are rows that
+// would all fall into one set of the cache.
 // CHECK-LABEL: func.func @matmul
 // CHECK-DAG:     %[[ROWS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<16912xf32>
 // CHECK-DAG:     %[[SUMS:.+]] = memref.alloca() {alignment = 64 : i64} : memref<8448xf32>
@@ -24,10 +25,30 @@
 // CHECK:         vector.store
 // CHECK-NOT:     memref.alloc(
 vx.kernel @matmul "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.cpu_product<tile = [128, 64]> {
-^bb0(%a: tensor<?x512xf32, #vx.enc<[s0, 512]>>, %b: tensor<512x64xf32>, %c: tensor<?x64xf32, #vx.enc<[s0, 64]>>):
-  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<?x512xf32, #vx.enc<[s0, 512]>>, tensor<512x64xf32>
+^bb0(%a: tensor<?x1024xf32, #vx.enc<[s0, 1024]>>, %b: tensor<1024x64xf32>, %c: tensor<?x64xf32, #vx.enc<[s0, 64]>>):
+  %0 = vx.contract %a, %b batch = [] x [] contracting = [1] x [0] {vx.anchor} : tensor<?x1024xf32, #vx.enc<[s0, 1024]>>, tensor<1024x64xf32>
   %1 = vx.max %0, %c : tensor<?x64xf32, #vx.enc<[s0, 64]>>, tensor<?x64xf32, #vx.enc<[s0, 64]>>
   vx.yield %1 : tensor<?x64xf32, #vx.enc<[s0, 64]>>
+}
+
+// -----
+
+// Other rows that nothing is computed of are read where they lie, those of an item of a batch behind the others'.
+// CHECK-LABEL: func.func @plain
+// CHECK-DAG:     %[[SIZE:.+]] = vxk.scalar 0
+// CHECK-COUNT-2: memref.alloca
+// CHECK-NOT:     memref.alloca
+// CHECK:         %[[ROWS:.+]] = memref.collapse_shape %{{.+}} {{\[\[}}0, 1, 2]] : memref<3x?x384xf32> into memref<?xf32>
+// CHECK:         scf.for %[[ITEM:.+]] = %c0 to %c3
+// CHECK:           %[[BEFORE:.+]] = arith.muli %[[ITEM]], %[[SIZE]] : index
+// CHECK:           scf.for %[[ROW:.+]] = {{.*}} step %c6
+// CHECK:             %[[NUMBER:.+]] = arith.addi %[[BEFORE]], %[[ROW]]
+// CHECK:             arith.muli %[[NUMBER]], %c384
+// CHECK-COUNT-6:     memref.load %[[ROWS]]
+vx.kernel @plain "x" symbols ["s0"] workgroups <ceildiv(s0, 128)> #vx.cpu_product<tile = [0, 128, 64]> {
+^bb0(%a: tensor<3x?x384xf32, #vx.enc<[3, s0, 384]>>, %b: tensor<3x384x64xf32>):
+  %0 = vx.contract %a, %b batch = [0] x [0] contracting = [2] x [1] {vx.anchor} : tensor<3x?x384xf32, #vx.enc<[3, s0, 384]>>, tensor<3x384x64xf32>
+  vx.yield %0 : tensor<3x?x64xf32, #vx.enc<[3, s0, 64]>>
 }
 
 // -----

@@ -11,6 +11,9 @@ namespace vx {
 /// never what it computes.
 int64_t getPlannedSize(const SymbolRanges &ranges, mlir::RankedTensorType type, int64_t dim, int64_t guess = 128);
 
+/// True for a size that is a product of several which come with the call, as the number of rows of many sequences is.
+bool isProductOfSymbols(mlir::RankedTensorType type, int64_t dim);
+
 } // namespace vx
 
 #endif

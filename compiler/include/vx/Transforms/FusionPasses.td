@@ -163,6 +163,24 @@ def JoinSummedDimsPass : Pass<"vx-join-summed-dims", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def JoinRowsPass : Pass<"vx-join-rows", "::mlir::func::FuncOp"> {
+  let summary = "Make one dimension of the rows of a contraction";
+  let description = [{
+    Dimensions that only the left side of a fusion's contraction has, and that are neighbours, become one by a reshape before and behind the fusion:
+
+        %0 = vx.fusion(%x, %w) : (tensor<?x?x384xf32, #vx.enc<[batch, sequence, 384]>>, ...
+        ->
+        %1 = vx.reshape %x : ... -> tensor<?x384xf32, #vx.enc<[batch * sequence, 384]>>
+        %2 = vx.fusion(%1, %w) : (tensor<?x384xf32, #vx.enc<[batch * sequence, 384]>>, ...
+        %0 = vx.reshape %2 : ... -> tensor<?x?x384xf32, #vx.enc<[batch, sequence, 384]>>
+
+    Strategies cut one dimension into tiles; those of many short sequences would be all but empty. Leaves alone fusions where something has but
+    some of the rows' dimensions (a bias for each sequence), or has them at another place. Needs: fusions, an expression for each dimension.
+    Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SplitContractionsPass : Pass<"vx-split-contractions", "::mlir::func::FuncOp"> {
   let summary = "Sum few long products in two stages";
   let description = [{

@@ -30,6 +30,7 @@ struct Blocking {
   int64_t depthBlock;    // of the packed A and B
   bool isOneDepthBlock = false;
   bool hasColumnsInA = false; // A is packed column by column
+  int64_t plainStride = 0;    // of A's rows where they are read as they lie in memory; 0: they are packed
   int64_t columns() const { return vectors * lanes; }
 };
 
@@ -81,6 +82,7 @@ private:
   RankedTensorType type;
   DenseMap<unsigned, Value> loopSizes;
   Value destination, packedA, packedB, accumulators;
+  Value outerRows; // of A before those of this loop over `outer`
   Value depthSize;
   bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
   bool hasWholeRows = false;    // no vector of a column of A reaches beyond its last m dimension
@@ -121,7 +123,8 @@ LogicalResult ProductEmitter::run() {
     return memref::AllocaOp::create(builder, loc, bufferType, ValueRange(), builder.getI64IntegerAttr(64));
   };
   // A vector more, since what follows a row's last element is written before the next row is.
-  packedA = stackBuffer(blocking.rowBlock * blocking.depthBlock + blocking.lanes);
+  if (blocking.plainStride == 0)
+    packedA = stackBuffer(blocking.rowBlock * blocking.depthBlock + blocking.lanes);
   accumulators = stackBuffer(blocking.rowBlock * blocking.columnBlock);
   if (!product.packedB)
     packedB = stackBuffer(blocking.columnBlock * blocking.depthBlock);
@@ -129,11 +132,15 @@ LogicalResult ProductEmitter::run() {
   Value number = enterWorkgroup(builder, loc);
   evaluator.emplace(builder, blocking.lanes);
   findSizes();
-  if (product.packedB) {
-    auto packedType = cast<MemRefType>(product.packedB.getType());
-    SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, packedType.getRank()))};
-    packedB = memref::CollapseShapeOp::create(builder, loc, product.packedB, all);
-  }
+  auto flatten = [&](Value buffer) -> Value {
+    int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+    SmallVector<ReassociationIndices> all = {llvm::to_vector(llvm::seq<int64_t>(0, rank))};
+    return memref::CollapseShapeOp::create(builder, loc, buffer, all);
+  };
+  if (product.packedB)
+    packedB = flatten(product.packedB);
+  if (blocking.plainStride > 0)
+    packedA = flatten(product.plainA);
   SmallVector<Value> sizes;
   for (int64_t d = 0; d < type.getRank(); ++d)
     sizes.push_back(loopSizes.lookup(d));
@@ -153,6 +160,11 @@ LogicalResult ProductEmitter::run() {
     scf::ForOp loop = evaluator->enterLoop(loc, tile.lower[d], tile.upper[d], index(1));
     ivs[d] = {loop.getInductionVar(), 0, {}};
   }
+  outerRows = index(0);
+  for (unsigned d : loops)
+    outerRows = plus(times(outerRows, loopSizes.lookup(d)), ivs[d].base);
+  for (unsigned m : product.m)
+    outerRows = times(outerRows, loopSizes.lookup(m));
   Range rows = {tile.lower[product.m.front()], tile.upper[product.m.front()]};
   for (unsigned m : ArrayRef<unsigned>(product.m).drop_front())
     rows = {times(rows.lower, loopSizes.lookup(m)), times(rows.upper, loopSizes.lookup(m))};
@@ -189,7 +201,8 @@ LogicalResult ProductEmitter::emitBlock(Range rows, Range columns) {
       return failure();
   }
   auto block = [&](Range depth) {
-    if (failed(blocking.hasColumnsInA ? packColumnsOfA(rows, depth) : packRows(rows, depth)) ||
+    bool isPlain = blocking.plainStride > 0;
+    if ((!isPlain && failed(blocking.hasColumnsInA ? packColumnsOfA(rows, depth) : packRows(rows, depth))) ||
         (!product.packedB && failed(packColumns(columns, depth))))
       return failure();
     return multiplyBlock(rows, columns, depth);
@@ -346,6 +359,8 @@ void ProductEmitter::multiplyTile(Range rows, Range columns, Range depth, Value 
   PackedRows a = {packedA, times(firstRow, blocking.depthBlock), rowCount, blocking.depthBlock, 1};
   if (blocking.hasColumnsInA)
     a = {packedA, firstRow, rowCount, 1, blocking.rowBlock};
+  if (int64_t stride = blocking.plainStride)
+    a = {packedA, plus(times(plus(outerRows, row), stride), depth.lower), rowCount, stride, 1};
   PackedColumns b = {packedB, {}, product.packedB ? product.tile : blocking.lanes};
   for (int64_t v = 0; v < vectors; ++v) {
     Value place = plus(column, v * blocking.lanes);
@@ -431,13 +446,17 @@ Blocking chooseBlocking(Product &product, CPUProductAttr strategy, int64_t vecto
   blocking.columnBlock =
       getEvenBlock(ShapedType::isDynamic(columns) ? limits.columns : columns, limits.columns, blocking.columns());
 
-  blocking.depthBlock = limits.depth;
   SmallVector<int64_t> depthSizes;
   for (unsigned k : product.k) {
     auto [tensor, dimension] = shapeOfLoop(op, k);
     depthSizes.push_back(cast<ShapedType>(tensor.getType()).getDimSize(dimension));
   }
   std::optional<int64_t> depth = multiplySizes(depthSizes);
+  // Rows whose elements all fall into one set of the cache are packed all the same.
+  constexpr int64_t setBytes = 4096;
+  if (product.plainA && depth && *depth > 0 && *depth * type.getElementTypeBitWidth() / 8 % setBytes != 0)
+    blocking.plainStride = *depth;
+  blocking.depthBlock = blocking.plainStride > 0 && product.packedB ? 2 * limits.depth : limits.depth;
   blocking.isOneDepthBlock = depth && *depth <= blocking.depthBlock;
   blocking.depthBlock = depth ? getEvenBlock(*depth, blocking.depthBlock, blocking.lanes)
                               : llvm::alignTo(blocking.depthBlock, blocking.lanes);

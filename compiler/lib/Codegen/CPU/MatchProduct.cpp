@@ -60,6 +60,22 @@ static void matchPackedB(Product &product) {
   product.tile = cast<RankedTensorType>(packed.getType()).getShape().back();
 }
 
+/// Finds A where its elements are those of a buffer, in the order of the loops.
+static void matchPlainA(Product &product) {
+  auto argument = dyn_cast<BlockArgument>(product.a);
+  if (!argument || argument.getOwner() != product.op.getBody())
+    return;
+  OpOperand &operand = product.op->getOpOperand(argument.getArgNumber());
+  auto read = operand.get().getDefiningOp<bufferization::ToTensorOp>();
+  SmallVector<AffineExpr> places;
+  for (ArrayRef<unsigned> loops : {ArrayRef<unsigned>(product.outer), ArrayRef(product.m), ArrayRef(product.k)})
+    for (unsigned loop : loops)
+      places.push_back(getAffineDimExpr(loop, product.op.getContext()));
+  if (read && cast<MemRefType>(read.getBuffer().getType()).getLayout().isIdentity() &&
+      product.op.getMatchingIndexingMap(&operand).getResults() == ArrayRef(places))
+    product.plainA = read.getBuffer();
+}
+
 /// True when all that `value` reads from memory has neighbours along `loop`.
 static bool liesAlong(linalg::GenericOp op, Value value, unsigned loop) {
   bool readsAny = false, isAlong = true;
@@ -163,6 +179,7 @@ std::optional<Product> matchProduct(func::FuncOp function, StringRef &declined) 
   for (unsigned k = rank; k < op.getNumLoops(); ++k)
     product.k.push_back(k);
   product.hasColumnsInA = liesAlong(op, product.a, product.m.back());
+  matchPlainA(product);
   matchPackedB(product);
   return product;
 }

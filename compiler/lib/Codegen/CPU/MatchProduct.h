@@ -24,6 +24,8 @@ struct Product : OnlySum {
   unsigned n = 0;
   /// True when neighbours in memory of what A is made of are neighbours along the last m dimension.
   bool hasColumnsInA = false;
+  /// A as it lies in memory, when that is row-major, [outer, m, k], and nothing is computed of it; else null.
+  mlir::Value plainA;
   /// B as it lies in memory when it was packed in tiles of columns, [n / tile, k, n % tile]; else null.
   mlir::Value packedB;
   int64_t tile = 0;

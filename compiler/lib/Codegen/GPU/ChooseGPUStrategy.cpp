@@ -32,12 +32,15 @@ struct Tile {
   }
 };
 
+/// Items of a batch of unknown size, where there are many.
+constexpr int64_t kGuessedBatch = 16;
+
 /// The factors by which a leading dimension of unknown size, a batch, multiplies the work: a tile must not be bad for a
 /// single item nor for many.
 SmallVector<int64_t> guessBatch(const SymbolRanges &ranges, RankedTensorType result) {
   if (result.getRank() == 0 || !result.isDynamicDim(0))
     return {1};
-  return {getPlannedSize(ranges, result, 0, 1), getPlannedSize(ranges, result, 0, 16)};
+  return {getPlannedSize(ranges, result, 0, 1), getPlannedSize(ranges, result, 0, kGuessedBatch)};
 }
 
 /// Clock cycles, roughly, that a GPU takes with `kProcessors` groups of `kUnits` multiply-adders and a cache that gives
@@ -192,9 +195,13 @@ StrategyAttrInterface contractStrategy(const SymbolRanges &ranges, ContractOp op
   if (lhsFree == 0 || lhsFree == rank - batch || own.getRank() != rank)
     return {};
   int64_t row = batch + lhsFree - 1, column = rank - 1;
-  SmallVector<int64_t> batches = row > 0 ? guessBatch(ranges, result) : SmallVector<int64_t>{1};
+  SmallVector<int64_t> batches = {1};
+  if (row > 0)
+    batches = guessBatch(ranges, result);
+  else if (isProductOfSymbols(result, row))
+    batches.push_back(kGuessedBatch);
   int64_t count = 1, length = 1;
-  for (int64_t d = batches.size() > 1 ? 1 : 0; d < rank; ++d)
+  for (int64_t d = row > 0 && batches.size() > 1 ? 1 : 0; d < rank; ++d)
     if (d != row && d != column)
       count *= getPlannedSize(ranges, result, d);
   for (int64_t d : op.getLhsContracting())

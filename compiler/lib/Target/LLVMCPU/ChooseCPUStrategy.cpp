@@ -15,9 +15,10 @@ namespace {
 /// model still has work for each thread.
 constexpr int64_t workgroupOperations = 32768;
 
-int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type) {
+/// The product of the first `rank` dimensions.
+int64_t plannedElements(const SymbolRanges &ranges, RankedTensorType type, int64_t rank) {
   int64_t elements = 1;
-  for (int64_t d = 0; d < type.getRank(); ++d) {
+  for (int64_t d = 0; d < rank; ++d) {
     int64_t size = getPlannedSize(ranges, type, d);
     if (elements > std::numeric_limits<int64_t>::max() / size)
       return std::numeric_limits<int64_t>::max();
@@ -60,7 +61,7 @@ bool isPackedProduct(Operation *anchor) {
 /// Tiles of a matrix product. Columns are cut at multiples of every variant's panel, rows at multiples of the rows that
 /// registers hold.
 StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, RankedTensorType result) {
-  constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4;
+  constexpr int64_t rowTile = 132, columnTile = 192, leastWorkgroups = 4, guessedRows = 128, guessedBatch = 16;
   constexpr double leastOperations = 4e6; // of a workgroup
   int64_t rank = result.getRank();
   auto rhs = llvm::cast<RankedTensorType>(op.getRhs().getType());
@@ -74,7 +75,8 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   int64_t row = rank - 2, inner = 1, firstRow = static_cast<int64_t>(op.getLhsBatch().size());
   while (row > firstRow && !result.isDynamicDim(row) && inner * result.getDimSize(row) <= rowTile / 4)
     inner *= std::max<int64_t>(result.getDimSize(row--), 1);
-  int64_t outerRows = getPlannedSize(ranges, result, row), rows = outerRows * inner;
+  int64_t guess = isProductOfSymbols(result, row) ? guessedBatch * guessedRows : guessedRows;
+  int64_t outerRows = getPlannedSize(ranges, result, row, guess), rows = outerRows * inner;
   int64_t columns = getPlannedSize(ranges, result, rank - 1);
   // A few rows do not repay packing when the columns are rows of memory already.
   bool isPacked = op.getRhs().getDefiningOp<UnpackOp>();
@@ -85,11 +87,12 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   std::fill(tile.begin() + row + 1, tile.end(), 0);
   tile[row] = rowTile / inner;
   tile[rank - 1] = columnTile;
+  double items = static_cast<double>(plannedElements(ranges, result, row));
   auto workgroups = [&] {
-    return plannedElements(ranges, result) / std::max<int64_t>(rows * columns, 1) *
-           llvm::divideCeil(outerRows, tile[row]) * llvm::divideCeil(columns, tile[rank - 1]);
+    return items * static_cast<double>(llvm::divideCeil(outerRows, tile[row]) *
+                                       llvm::divideCeil(columns, tile[rank - 1]));
   };
-  while (tile[rank - 1] > 48 && static_cast<int64_t>(workgroups()) < leastWorkgroups &&
+  while (tile[rank - 1] > 48 && workgroups() < leastWorkgroups &&
          double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
     tile[rank - 1] /= 2;
   return CPUProductAttr::get(op.getContext(), tile);
@@ -263,7 +266,7 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
       return;
     for (Type type : op->getOperandTypes())
       if (auto tensor = llvm::dyn_cast<RankedTensorType>(type))
-        operandElements = std::max(operandElements, plannedElements(ranges, tensor));
+        operandElements = std::max(operandElements, plannedElements(ranges, tensor, tensor.getRank()));
   });
   if (anchor && anchor->hasTrait<vx::OpTrait::Serial>())
     return SerialAttr::get(context);
@@ -301,7 +304,7 @@ StrategyAttrInterface chooseStrategy(FusionOp region) {
       return strategy;
   }
 
-  int64_t elements = std::max<int64_t>(plannedElements(ranges, result), 1);
+  int64_t elements = std::max<int64_t>(plannedElements(ranges, result, result.getRank()), 1);
   int64_t perElement = std::max<int64_t>(body.getOperations().size(), operandElements / elements);
   return LoopsAttr::get(context, cutIntoTiles(ranges, result, /*firstDim=*/0, perElement, findColumn(body, result)),
                         /*threads=*/1);
