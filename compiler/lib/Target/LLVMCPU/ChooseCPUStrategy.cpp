@@ -89,8 +89,8 @@ StrategyAttrInterface chooseProduct(const SymbolRanges &ranges, ContractOp op, R
   tile[rank - 1] = columnTile;
   double items = static_cast<double>(plannedElements(ranges, result, row));
   auto workgroups = [&] {
-    return items * static_cast<double>(llvm::divideCeil(outerRows, tile[row]) *
-                                       llvm::divideCeil(columns, tile[rank - 1]));
+    return items *
+           static_cast<double>(llvm::divideCeil(outerRows, tile[row]) * llvm::divideCeil(columns, tile[rank - 1]));
   };
   while (tile[rank - 1] > 48 && workgroups() < leastWorkgroups &&
          double(rows) * columns * depth / std::max<double>(workgroups(), 1) > leastOperations)
