@@ -17,8 +17,9 @@ import tempfile
 import numpy as np
 
 from embedding_models import Folder, Words, texts, write_json
-from wrong_folders import check_mistakes
+from files_of_texts import check_files
 from real_folders import check_layouts, check_tokenizers
+from wrong_folders import check_mistakes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 1e-5
@@ -32,10 +33,11 @@ class Bench:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def environment(self):
+        return dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache"), PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
+
     def tool(self, name, *arguments, code=0, input=None):
-        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300,
-                              env=dict(os.environ, VX_CHECK_SCHEDULE="1", VX_CACHE=self.path("cache"),
-                                       PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]))
+        done = subprocess.run([os.path.join(self.bin, name), *arguments], capture_output=True, text=True, encoding="utf-8", input=input, timeout=300, env=self.environment())
         if done.returncode != code:
             raise RuntimeError(f"{name} {' '.join(arguments)} exits with {done.returncode}, want {code}: {done.stderr.strip()}")
         return done.stdout, done.stderr
@@ -211,6 +213,7 @@ def main():
             check_tokenizers(bench)
             check_layouts(bench)
             check_mistakes(bench)
+            check_files(bench)
             check_bench(bench)
         print(f"{bench.passed} checks passed, {bench.failed} failed")
         sys.exit(1 if bench.failed else 0)

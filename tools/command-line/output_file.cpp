@@ -3,7 +3,6 @@
 #include "command_line.h"
 #include "tool_error.h"
 #include "vx/base/command_files.h"
-#include "vx/base/partial_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace vx::tools {
 
@@ -32,45 +32,65 @@ static int writeAll(int file, std::span<const uint8_t> bytes) {
   return 0;
 }
 
-static void writeStream(const std::string &path, int descriptor, std::span<const uint8_t> bytes) {
-  flushStandardOutput(); // what was printed before comes before
-  if (const int error = writeAll(descriptor, bytes))
-    throw writeError(path, error);
-}
-
-static void writeDevice(const std::string &path, std::span<const uint8_t> bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (file < 0)
-    throw writeError(path, errno);
-  // Nothing waits in the opening; the writing may.
-  (void)::fcntl(file, F_SETFL, O_WRONLY);
-  int error = writeAll(file, bytes);
-  if (::close(file) != 0 && !error)
-    error = errno;
-  if (error)
-    throw writeError(path, error);
-}
-
-void writeFile(const std::string &path, std::span<const uint8_t> bytes) {
-  if (const std::optional<int> descriptor = descriptorOf(path))
-    return writeStream(path, *descriptor, bytes);
+FileWriter::FileWriter(const std::string &name) : path(name) {
+  if (const std::optional<int> stream = descriptorOf(path)) {
+    descriptor = *stream;
+    return;
+  }
   CommandFiles files;
   files.addOutput("the output", path, CommandFiles::Kind::RegularFileOrStream);
   if (const std::string problem = files.problem(); !problem.empty())
     throw usageError("{}", problem);
   struct stat existing{};
-  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
-    return writeDevice(path, bytes);
-
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    isDevice = true;
+    descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+      throw writeError(path, errno);
+    // Nothing waits in the opening; the writing may.
+    (void)::fcntl(descriptor, F_SETFL, O_WRONLY);
+    return;
+  }
   removeLeftoverFiles(path);
-  PartialFile file;
-  int error = file.open(path);
-  if (!error)
-    error = file.write(bytes.data(), bytes.size());
+  if (const int error = partial.open(path))
+    throw writeError(path, error);
+}
+
+FileWriter::~FileWriter() {
+  if (isDevice && descriptor >= 0)
+    ::close(descriptor);
+}
+
+void FileWriter::write(std::span<const uint8_t> bytes) {
+  int error = 0;
+  if (descriptor < 0) {
+    error = partial.write(bytes.data(), bytes.size());
+  } else {
+    if (!isDevice)
+      flushStandardOutput(); // what was printed before comes before
+    error = writeAll(descriptor, bytes);
+  }
   if (error)
     throw writeError(path, error);
-  if (std::string reason; !file.commit(reason))
-    throw workError("{}", reason);
+}
+
+void FileWriter::write(std::string_view text) {
+  write(std::span(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+}
+
+void FileWriter::commit() {
+  if (descriptor < 0) {
+    if (std::string reason; !partial.commit(reason))
+      throw workError("{}", reason);
+  } else if (isDevice && ::close(std::exchange(descriptor, -1)) != 0) {
+    throw writeError(path, errno);
+  }
+}
+
+void writeFile(const std::string &path, std::span<const uint8_t> bytes) {
+  FileWriter file(path);
+  file.write(bytes);
+  file.commit();
 }
 
 void writeFile(const std::string &path, std::string_view text) {

@@ -6,25 +6,26 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <unistd.h>
 
 namespace vx::tools {
 
-std::vector<uint8_t> readFile(const std::string &path) {
-  struct Close {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-  };
+std::unique_ptr<std::FILE, CloseFile> openFile(const std::string &path) {
   FileError reason;
   const int descriptor = openRegularFile(path, reason);
   if (descriptor < 0)
     throw fileError("cannot open '{}': {}", path,
                     reason.number ? std::string(std::strerror(reason.number)) : "it " + reason.text);
-  std::unique_ptr<std::FILE, Close> file(::fdopen(descriptor, "rb"));
+  std::unique_ptr<std::FILE, CloseFile> file(::fdopen(descriptor, "rb"));
   if (!file) {
     ::close(descriptor);
     throw fileError("cannot open '{}': {}", path, std::strerror(errno));
   }
+  return file;
+}
+
+std::vector<uint8_t> readFile(const std::string &path) {
+  const std::unique_ptr<std::FILE, CloseFile> file = openFile(path);
   std::vector<uint8_t> bytes;
   uint8_t piece[1 << 16];
   while (const size_t count = std::fread(piece, 1, sizeof(piece), file.get()))

@@ -127,18 +127,16 @@ static const char *description(vx_element_type type) {
   }
 }
 
-std::vector<uint8_t> formatNpy(const Tensor &tensor) {
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", description(tensor.type));
-  for (int64_t dim : tensor.dims)
+std::vector<uint8_t> formatNpyHeader(vx_element_type type, std::span<const int64_t> dims) {
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", description(type));
+  for (int64_t dim : dims)
     header += fmt::format("{}, ", dim);
   // A tuple of one keeps its comma, longer ones end without.
-  if (tensor.dims.size() == 1)
+  if (dims.size() == 1)
     header.pop_back();
-  else if (!tensor.dims.empty())
+  else if (!dims.empty())
     header.resize(header.size() - 2);
   header += "), }";
-  if (tensor.type == VX_STRING)
-    throw usageError("{} cannot be written as .npy, want a .pb file", typeText(tensor.type, tensor.dims));
   // The data begins at a multiple of 64.
   const size_t prefix = sizeof(Magic) + 2 + 4;
   header.resize((prefix + header.size() + 1 + 63) / 64 * 64 - prefix - 1, ' ');
@@ -150,6 +148,13 @@ std::vector<uint8_t> formatNpy(const Tensor &tensor) {
   for (int i = 0; i < 4; ++i)
     bytes.push_back(static_cast<uint8_t>(header.size() >> (8 * i)));
   bytes.insert(bytes.end(), header.begin(), header.end());
+  return bytes;
+}
+
+std::vector<uint8_t> formatNpy(const Tensor &tensor) {
+  if (tensor.type == VX_STRING)
+    throw usageError("{} cannot be written as .npy, want a .pb file", typeText(tensor.type, tensor.dims));
+  std::vector<uint8_t> bytes = formatNpyHeader(tensor.type, tensor.dims);
   const uint32_t bits = vx_element_type_bits(tensor.type);
   if (bits >= 8) {
     bytes.insert(bytes.end(), tensor.bytes.begin(), tensor.bytes.end());

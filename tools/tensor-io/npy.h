@@ -18,6 +18,8 @@ Tensor readNpy(const std::string &path, vx_element_type wanted);
 Tensor parseNpy(const std::string &path, std::span<const uint8_t> bytes, vx_element_type wanted);
 
 std::vector<uint8_t> formatNpy(const Tensor &tensor);
+// What stands before the elements; for files whose elements come piece by piece.
+std::vector<uint8_t> formatNpyHeader(vx_element_type type, std::span<const int64_t> dims);
 
 } // namespace vx::tools
 

@@ -1,11 +1,9 @@
 #include "embedding_output.h"
 
 #include "npy.h"
-#include "output_file.h"
 #include "tool_error.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace vx::tools {
 
@@ -27,18 +25,26 @@ std::string vectorJson(std::span<const float> vector) {
   return text + "]";
 }
 
-void writeEmbeddings(const std::string &path, const vx::serve::Matrix &vectors) {
-  if (path.ends_with(".npy")) {
-    Tensor tensor{VX_F32, {static_cast<int64_t>(vectors.rows), static_cast<int64_t>(vectors.columns)}, {}};
-    tensor.bytes.resize(vectors.values.size() * sizeof(float));
-    if (!vectors.values.empty())
-      std::memcpy(tensor.bytes.data(), vectors.values.data(), tensor.bytes.size());
-    return writeFile(path, formatNpy(tensor));
-  }
+EmbeddingsFile::EmbeddingsFile(const std::string &path, size_t rows, size_t columns)
+    : file(path), isNpy(path.ends_with(".npy")) {
+  const int64_t dims[] = {static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
+  if (isNpy)
+    file.write(formatNpyHeader(VX_F32, dims));
+}
+
+void EmbeddingsFile::add(const vx::serve::Matrix &vectors) {
+  if (isNpy)
+    return file.write(
+        {reinterpret_cast<const uint8_t *>(vectors.values.data()), vectors.values.size() * sizeof(float)});
+  constexpr size_t Enough = size_t(1) << 20;
   std::string text;
-  for (size_t row = 0; row < vectors.rows; ++row)
-    text += fmt::format("{{\"index\":{},\"embedding\":{}}}\n", row, vectorJson(vectors.row(row)));
-  writeFile(path, text);
+  for (size_t i = 0; i < vectors.rows; ++i) {
+    text += fmt::format("{{\"index\":{},\"embedding\":{}}}\n", row++, vectorJson(vectors.row(i)));
+    if (text.size() < Enough && i + 1 < vectors.rows)
+      continue;
+    file.write(text);
+    text.clear();
+  }
 }
 
 std::string showVector(std::span<const float> vector, bool all) {

@@ -1,12 +1,14 @@
 #include "text_file.h"
 
-#include "input_file.h"
 #include "tool_error.h"
 
 #include "vx/base/utf8.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <iterator>
 
@@ -24,26 +26,60 @@ static std::string parseLine(const std::string &path, size_t number, std::string
                   line.substr(0, 60));
 }
 
-std::vector<std::string> readTexts(const std::string &path) {
-  std::string content;
+TextFile::TextFile(const std::string &name) : path(name) {
   if (path == "-") {
-    content.assign(std::istreambuf_iterator<char>(std::cin), {});
+    kept.assign(std::istreambuf_iterator<char>(std::cin), {});
+    kept.reserve(1); // so that it is somewhere
+    file.reset(::fmemopen(kept.data(), kept.size(), "rb"));
+    if (!file)
+      throw workError("cannot read '{}': {}", path, std::strerror(errno));
   } else {
-    const std::vector<uint8_t> bytes = readFile(path);
-    content.assign(bytes.begin(), bytes.end());
+    file = openFile(path);
   }
-  const bool isJson = path.ends_with(".jsonl");
-  std::vector<std::string> texts;
-  for (size_t begin = 0; begin < content.size();) {
-    const size_t end = std::min(content.find('\n', begin), content.size());
-    std::string_view line = std::string_view(content).substr(begin, end - begin);
-    begin = end + 1;
-    if (line.ends_with('\r'))
+  for (std::string text; readText(text);)
+    ++lines;
+  rewind();
+}
+
+void TextFile::rewind() {
+  std::rewind(file.get());
+  number = 0;
+}
+
+bool TextFile::readText(std::string &text) {
+  struct Line {
+    ~Line() { std::free(text); }
+    char *text = nullptr;
+    size_t room = 0;
+  } read;
+  const ssize_t size = ::getline(&read.text, &read.room, file.get());
+  if (size < 0 && std::ferror(file.get()))
+    throw fileError("cannot read '{}': {}", path, std::strerror(errno));
+  if (size < 0)
+    return false;
+  ++number;
+  std::string_view line(read.text, static_cast<size_t>(size));
+  for (char end : {'\n', '\r'})
+    if (line.ends_with(end))
       line.remove_suffix(1);
-    if (const size_t good = wellFormedBytes(line); good < line.size())
-      throw fileError("{}: line {}: want text of UTF-8, got the byte 0x{:02x} at column {}", path, texts.size() + 1,
-                      static_cast<uint8_t>(line[good]), good + 1);
-    texts.push_back(isJson ? parseLine(path, texts.size() + 1, line) : std::string(line));
+  if (const size_t good = wellFormedBytes(line); good < line.size())
+    throw fileError("{}: line {}: want text of UTF-8, got the byte 0x{:02x} at column {}", path, number,
+                    static_cast<uint8_t>(line[good]), good + 1);
+  if (constexpr std::string_view mark = "\xef\xbb\xbf"; number == 1 && line.starts_with(mark))
+    line.remove_prefix(mark.size());
+  text = path.ends_with(".jsonl") ? parseLine(path, number, line) : std::string(line);
+  return true;
+}
+
+std::vector<std::string> TextFile::next(size_t most) {
+  constexpr size_t MostBytes = size_t(16) << 20;
+  std::vector<std::string> texts;
+  size_t bytes = 0;
+  for (std::string text; given < lines && texts.size() < most && bytes < MostBytes; ++given) {
+    if (!readText(text))
+      throw fileError("{}: had {} lines, and has {} now", path, lines, given);
+    bytes += text.size();
+    texts.push_back(std::move(text));
   }
   return texts;
 }

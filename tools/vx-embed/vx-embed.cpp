@@ -4,6 +4,7 @@
 #include "device_fallback.h"
 #include "embedding_output.h"
 #include "file_checks.h"
+#include "interruption.h"
 #include "load_module.h"
 #include "model_registry.h"
 #include "text_file.h"
@@ -211,15 +212,39 @@ static void test(const char *name, const serve::Embedder &embedder, const Option
            done.runSeconds * 1e3, showVector(vectors.row(0), options.print));
 }
 
-static void batch(const char *name, const serve::Embedder &embedder, const Options &options,
-                  const std::vector<std::string> &texts) {
+static void add(serve::EmbedStatistics &sum, const serve::EmbedStatistics &part) {
+  sum.texts += part.texts;
+  sum.tokens += part.tokens;
+  sum.padding += part.padding;
+  sum.truncated += part.truncated;
+  sum.batches += part.batches;
+  sum.tokenizeSeconds += part.tokenizeSeconds;
+  sum.runSeconds += part.runSeconds;
+}
+
+static void batch(const char *name, const serve::Embedder &embedder, const Options &options, TextFile &texts) {
+  // So many are sorted by length at a time: batches have little padding, and memory does not grow with the file.
+  constexpr size_t PartSize = 8192;
+  embedder.checkOptions(options.embed.run);
+  const Interruption interruption;
   Progress progress;
-  serve::EmbedOptions embed = options.embed;
-  embed.progress = [&](size_t done, size_t all) { progress.show(done, all); };
   serve::EmbedStatistics done;
-  const serve::Matrix vectors = embedder.embed(texts, embed, &done);
+  serve::EmbedOptions embed = options.embed;
+  embed.progress = [&](size_t count, size_t) {
+    progress.show(done.texts + count, texts.count());
+    interruption.check();
+  };
+  const size_t columns = embed.run.dimensions == 0 ? embedder.info().dimensions : embed.run.dimensions;
+  EmbeddingsFile file(options.output, texts.count(), columns);
+  while (done.texts < texts.count()) {
+    const std::vector<std::string> part = texts.next(PartSize);
+    serve::EmbedStatistics partDone;
+    embed.firstText = done.texts;
+    file.add(embedder.embed(part, embed, &partDone));
+    add(done, partDone);
+  }
+  file.commit();
   progress.clear();
-  writeEmbeddings(options.output, vectors);
   tellTruncated(name, done, embedder, options);
   if (options.json) {
     Json report = describeRun(embedder, options, done);
@@ -267,7 +292,9 @@ static int run(const char *name, int argc, char **argv) {
     files.addOutput("the output", options.output, CommandFiles::Kind::RegularFileOrStream);
   checkFiles(files);
   // Before a model is compiled and loaded, which would be for nothing.
-  const std::vector<std::string> texts = options.file.empty() ? std::vector<std::string>() : readTexts(options.file);
+  std::optional<TextFile> texts;
+  if (!options.file.empty())
+    texts.emplace(options.file);
   std::error_code error;
   if (!isPath(options.model))
     if (!findByName(name, options))
@@ -286,7 +313,9 @@ static int run(const char *name, int argc, char **argv) {
     if (options.verb == "test")
       test(name, embedder, options);
     else
-      batch(name, embedder, options, texts);
+      batch(name, embedder, options, *texts);
+  } catch (const Interrupted &interrupted) {
+    interrupted.endProcess();
   } catch (const serve::Error &failure) {
     if (failure.kind() == serve::Error::Kind::data)
       throw fileError("{}: {}", path, failure.what());

@@ -225,7 +225,7 @@ Matrix Embedder::embed(std::span<const std::string> texts, const EmbedOptions &o
       tokens.push_back(tokenize(text, options.tokenize));
       counted.truncated += tokens.back().isTruncated();
     } catch (const Error &error) {
-      throw Error(error.kind(), fmt::format("text {}: {}", tokens.size(), error.what()));
+      throw Error(error.kind(), fmt::format("text {}: {}", options.firstText + tokens.size(), error.what()));
     }
   counted.tokenizeSeconds = secondsSince(begin);
 

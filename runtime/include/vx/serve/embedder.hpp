@@ -52,6 +52,7 @@ struct EmbedOptions {
   TokenizeOptions tokenize = {};
   RunOptions run = {};
   size_t batchTokens = 16384; // of a batch, padding included; a longer text is a batch of its own
+  size_t firstText = 0;       // the number that messages give the first text
   // Called after each batch with how many texts are done, of how many.
   std::function<void(size_t done, size_t all)> progress = {};
 };
