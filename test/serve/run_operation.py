@@ -7,9 +7,11 @@ Exit code: 0 all passed, 1 some failed.
 """
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -272,12 +274,52 @@ def check_changes(bench):
         bench.check("a configuration with a model that is not there is refused", health[0] == 200 and "cannot be opened" in health[2]["config_error"], health)
 
 
+def check_unit(bench):
+    """The unit's own command and environment, and the words that systemd waits for."""
+    text = read(str(ROOT / "tools/vx-serve/vx-serve.service.in")).replace("@VX_BINARIES@", bench.bin)
+    root = bench.path("unit")
+    for place in ("/etc/vx", "/var/cache/vx", "/var/lib/vx"):
+        os.makedirs(root + place)
+        text = text.replace(place, root + place)
+    unit = {}
+    for line in text.splitlines():
+        if "=" in line and not line.startswith("#"):
+            key, value = line.split("=", 1)
+            unit.setdefault(key, []).append(value)
+    environment = dict(pair.split("=", 1) for pair in shlex.split(" ".join(unit["Environment"])))
+    command, own = shlex.split(unit["ExecStart"][0]), {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    config = root + "/etc/vx/config.toml"
+    os.mkdir(root + "/var/lib/vx/models")
+    shutil.copy(ONNX, root + "/var/lib/vx/models/digits.onnx")
+    # What keeps it from starting is not tried again.
+    never = set(map(int, unit["RestartPreventExitStatus"][0].split()))
+    for wrong in ("[vx.server]\nprot = 1\n", '[vx]\nmodel_dir = "nowhere"\n', '[vx.server]\napi_keys_file = "nowhere"\n'):
+        write(config, wrong)
+        done = subprocess.run(command, capture_output=True, env=own | environment, timeout=60)
+        bench.check(f"the unit does not start again with {wrong!r}", done.returncode in never, done)
+    write(config, '[vx]\ndefault_backend = "cpu"\n[vx.server]\nport = 0\n')
+    for address in (root + "/notify", "\0vx-notify-" + os.path.basename(bench.folder)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.bind(address)
+            told.settimeout(30)
+            with Server(bench, name="unit", command=command, inherited=own, environment=environment | {"NOTIFY_SOCKET": address.replace("\0", "@")}) as server:
+                bench.check("it is ready when it listens", told.recv(100) == b"READY=1")
+                server.wait_until_ready()
+                bench.check("it serves what lies in its folder", infer(server, IMAGES[:2]).shape == (2, 10))
+                bench.check("what it compiles goes to its cache", len(kept(root + "/var/cache/vx")) == 1, kept(root + "/var/cache/vx"))
+                subprocess.run(["/bin/sh", "-c", unit["ExecReload"][0]], env=own | {"MAINPID": str(server.process.pid)}, check=True)
+                server.wait_for(lambda: "the configuration was read again" in server.logged())
+                server.process.send_signal(signal.SIGTERM)
+                bench.check("it says that it ends", told.recv(100) == b"STOPPING=1")
+                bench.check("it ends", server.process.wait(60) == 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes}
+    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "unit": check_unit}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))

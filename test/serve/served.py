@@ -11,19 +11,22 @@ import time
 
 
 class Server:
-    def __init__(self, bench, *arguments, name="server", environment=None, host="127.0.0.1"):
+    def __init__(self, bench, *arguments, name="server", environment=None, host="127.0.0.1", command=None, inherited=None):
+        """Takes any free port, unless `command` is the whole of what is run. `inherited` is the environment that `environment` adds to."""
         self.host = host
+        command = command or [os.path.join(bench.bin, "vx-serve"), "--port=0", *arguments]
+        if inherited is None:
+            inherited = dict(os.environ, HOME=bench.folder, XDG_CONFIG_HOME=bench.folder)
         self.log = bench.path(f"{name}.log")
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([os.path.join(bench.bin, "vx-serve"), "--port=0", *arguments], stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8",
-                                            env=dict(os.environ, HOME=bench.folder, XDG_CONFIG_HOME=bench.folder, VX_CHECK_SCHEDULE="1") | (environment or {}))
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8", env=dict(inherited, VX_CHECK_SCHEDULE="1") | (environment or {}))
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line)
             if line.startswith("ready "):
                 break
         else:
-            raise RuntimeError(f"vx-serve {' '.join(arguments)} exits with {self.process.wait()}: {self.logged()}")
+            raise RuntimeError(f"{' '.join(command)} exits with {self.process.wait()}: {self.logged()}")
         self.port = int(re.search(r":(\d+) ", self.lines[-1])[1])
         threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
 
