@@ -21,6 +21,7 @@ import numpy as np
 
 from api_keys import ADMIN, USER, write_keys
 from digits import IMAGES, ROOT, infer, infer_binary
+from embedding_models import Folder
 from run_embeddings import Bench
 from served import Server
 
@@ -274,6 +275,60 @@ def check_changes(bench):
         bench.check("a configuration with a model that is not there is refused", health[0] == 200 and "cannot be opened" in health[2]["config_error"], health)
 
 
+def is_refused(server):
+    """Whether one more connection is sent away, which is told at once."""
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.settimeout(10)
+        return connection.recv(100).startswith(b"HTTP/1.1 503 ")
+
+
+def check_keys(bench):
+    """Keys of the configuration that no other check gives a value: each does something."""
+    keys, config = bench.path("own-keys"), bench.path("keys.toml")
+    folder = f'[vx]\nmodel_dir = "{bench.path("models")}"\n'
+    post = "POST /v2/models/digits/infer HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    write(config, folder + 'order = "cpu,vulkan"\n[vx.server]\nhost = "0.0.0.0"\nno_auth = true\nheader_timeout_s = 1\nbody_timeout_s = 2\nlog = "warning"\nthreads = 1\n'
+          "[vx.server.limits]\nconnections_per_address = 4\n")
+    with Server(bench, f"--config={config}", name="keys") as server:
+        server.wait_until_ready()
+        bench.check("no_auth", server.ask("GET", "/v2/models/digits/ready")[0] == 200)
+        report = server.ask("GET", "/api/v1/models/digits")[2]
+        bench.check("order", report["device"]["order"] == ["cpu", "vulkan"] and report["device"]["refused"] == [], report["device"])
+        began, answers = time.monotonic(), []
+        with socket.create_connection(("127.0.0.1", server.port)) as head, socket.create_connection(("127.0.0.1", server.port)) as body:
+            head.sendall(post.encode())
+            body.sendall((post + "Content-Length: 9\r\n\r\n{").encode())
+            for connection in (head, body):
+                connection.settimeout(30)
+                answers.append((connection.recv(1000).split(b" ")[1], time.monotonic() - began))
+        bench.check("header_timeout_s", answers[0][0] == b"408" and 0.9 < answers[0][1] < 1.9, answers)
+        bench.check("body_timeout_s", answers[1][0] == b"408" and 1.9 < answers[1][1] < 5, answers)
+        server.wait_for(lambda: b"vx_connections 1\n" in server.ask("GET", "/metrics")[2])
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
+        bench.check("connections_per_address", is_refused(server))
+        for connection in held:
+            connection.close()
+        few = len(os.listdir(f"/proc/{server.process.pid}/task"))
+        bench.check("log", " info " not in server.logged(), server.logged())
+    write_keys(keys, (USER, "app", "user"))
+    write(config, folder + f'[vx.server]\napi_keys_file = "{keys}"\nmetrics_open = true\ndrain_s = 1\n[vx.server.limits]\nconnections = 4\ntokens_per_key = "6/h"\n[[vx.server.model]]\npath = "{bench.path("tiny.vxm")}"\n')
+    with Server(bench, f"--config={config}", name="more-keys") as server:
+        server.wait_until_ready()
+        bench.check("metrics_open", server.ask("GET", "/metrics")[0] == 200 and server.ask("GET", "/v2")[0] == 401)
+        many = len(os.listdir(f"/proc/{server.process.pid}/task"))
+        bench.check("threads", few < many or os.cpu_count() < 2, (few, many))
+        answers = [server.ask("POST", "/v1/embeddings", {"model": "tiny", "input": "a b c d e"}, {"x-api-key": USER}) for _ in range(2)]
+        bench.check("tokens_per_key", [status for status, _, _ in answers] == [200, 429] and "token" in answers[1][2]["error"]["message"], [(status, data) for status, _, data in answers])
+        server.wait_for(lambda: b"vx_connections 1\n" in server.ask("GET", "/metrics")[2])
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
+        bench.check("connections", is_refused(server))
+        held[0].sendall((post + f"x-api-key: {USER}\r\nContent-Length: 9\r\n\r\n{{").encode())
+        time.sleep(0.1)
+        began = time.monotonic()
+        code = server.stop()
+        bench.check("drain_s", code == 1 and 0.9 < time.monotonic() - began < 5, (code, time.monotonic() - began))
+
+
 def check_unit(bench):
     """The unit's own command and environment, and the words that systemd waits for."""
     text = read(str(ROOT / "tools/vx-serve/vx-serve.service.in")).replace("@VX_BINARIES@", bench.bin)
@@ -319,11 +374,12 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "unit": check_unit}
+    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "keys": check_keys, "unit": check_unit}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))
         bench.tool("vx-compile", ONNX, "--target=cpu", "-o", bench.path("models/digits.vxm"))
+        bench.tool("vx-compile", Folder(bench.path("tiny"), max_tokens=60).path, "--target=cpu", "-o", bench.path("tiny.vxm"))
         for name in arguments.only.split(",") if arguments.only else checks:
             checks[name](bench)
         print(f"{bench.passed} passed, {bench.failed} failed")

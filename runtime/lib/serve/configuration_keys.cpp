@@ -38,15 +38,13 @@ const ConfigurationKey keys[] = {
      VX_SETTING(cacheDir)},
     {{"", "default_backend",
       "The device of models that name none, or { vulkan = { device_id = 0 } } or "
-      "{ cpu = { num_threads = 8 } }",
-      Effect::restart},
+      "{ cpu = { num_threads = 8 } }"},
      VX_SETTING(defaultBackend)},
     {{"", "order",
       "Backends, the best first, for \"auto\" and behind a device that is refused; empty is the runtime's own",
-      Effect::restart, ValueForm::order},
+      Effect::live, ValueForm::order},
      VX_SETTING(order)},
-    {{"", "fallback", "A device that is refused or lost is followed by the rest of the order", Effect::restart},
-     VX_SETTING(fallback)},
+    {{"", "fallback", "A device that is refused or lost is followed by the rest of the order"}, VX_SETTING(fallback)},
 
     {{"server", "host", "The address to listen at", Effect::restart, ValueForm::host}, VX_SETTING(server.host)},
     {{"server", "port", "The port; 0 is any that is free", Effect::restart, ValueForm::any, 0, 65535},
