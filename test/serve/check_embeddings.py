@@ -38,6 +38,8 @@ def check_embeddings(bench, folder):
             status, _, data = server.ask("POST", url, {"model": "tiny", **body})
             bench.check(f"{what} is refused", status == 400 and (message is None or data["error"]["message"] == message), (status, data))
         status, _, data = server.ask("POST", url, {"model": "tiny", "input": "the " * 80, "truncate": True})
+        long = server.ask("POST", url, {"model": "tiny", "input": "the " * 80})[2]["error"]
+        bench.check("what is too long has a code of its own", (long["code"], long["param"]) == ("context_length_exceeded", "input"), long)
         bench.check("what is long may be cut", status == 200 and data["usage"]["total_tokens"] == folder.max_tokens, (status, data.get("usage")))
 
         client = openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)

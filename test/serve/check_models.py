@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from api_keys import ADMIN, USER, write_keys
-from digits import IMAGES, ROOT, infer, infer_json
+from digits import IMAGES, ROOT, infer, infer_binary, infer_json
 from embedding_models import VOCABULARY, Folder
 from served import Server
 
@@ -174,9 +174,48 @@ def check_changed_models(bench):
         server.process.send_signal(signal.SIGHUP)
         server.wait_for(lambda: "reason" not in state("digits"))
         bench.check("a good one takes its place", server.comes_about(lambda: np.allclose(infer(server, IMAGES[:4], headers=admin), want + 1, atol=1e-4)))
+        check_changes_under_load(bench, server, folder, want)
         os.remove(f"{folder}/digits.vxm")
         server.process.send_signal(signal.SIGHUP)
         bench.check("one that is taken away is gone", server.comes_about(lambda: server.ask("GET", "/v2/models/digits/ready", headers=admin)[0] == 404))
+
+
+def check_changes_under_load(bench, server, folder, want):
+    """Files of models and of the configuration are replaced while clients ask: each is answered, by the one model or the other."""
+    shutil.copy(f"{folder}/digits.vxm", bench.path("larger.vxm"))
+    admin, config, is_over, answers = {"x-api-key": ADMIN}, bench.path("changed.toml"), threading.Event(), []
+    with open(config, encoding="utf-8") as file:
+        good = file.read()
+
+    def ask():
+        body, headers = infer_binary(IMAGES[:4])
+        while not is_over.is_set():
+            status, answered, data = server.ask("POST", "/v2/models/digits/infer", body, headers | admin)
+            answers.append(np.frombuffer(data[int(answered["Inference-Header-Content-Length"]) :], np.float32).reshape(4, 10) if status == 200 else (status, data))
+
+    clients = [threading.Thread(target=ask) for _ in range(8)]
+    for client in clients:
+        client.start()
+    loads = []
+    for turn in range(8):
+        shutil.copy(bench.path("larger.vxm" if turn % 2 else "models/digits.vxm"), bench.path("new.vxm"))
+        os.replace(bench.path("new.vxm"), f"{folder}/digits.vxm")
+        with open(config + ".new", "w", encoding="utf-8") as file:
+            file.write(good + (f"# {turn}" if turn % 3 else "nonsense"))
+        os.replace(config + ".new", config)
+        loads.append(server.ask("POST", "/api/v1/models/digits/load", headers=admin)[0])
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(good)
+    is_over.set()
+    for client in clients:
+        client.join()
+    others = [answer for answer in answers if isinstance(answer, tuple)]
+    kinds = [np.allclose(answer, want, atol=1e-4) + 2 * np.allclose(answer, want + 1, atol=1e-4) for answer in answers if not isinstance(answer, tuple)]
+    bench.check("everybody is answered while models change", not others, others[:2])
+    bench.check("by the one or the other", set(kinds) == {1, 2}, set(kinds))
+    # The watcher of the file may have it at the same moment.
+    bench.check("which are loaded", set(loads) <= {200, 409} and 200 in loads, loads)
+    server.wait_for(lambda: server.ask("GET", "/api/v1/health")[2]["config"] == "ok")
 
 
 def write_larger_digits(bench):

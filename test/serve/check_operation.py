@@ -146,6 +146,10 @@ def check_cancel(bench):
 
 
 def check_command_line(bench):
+    os.mkdir(bench.path("empty"))
+    with Server(bench, f"--model-dir={bench.path('empty')}", name="empty") as server:
+        status, headers, health = server.ask("GET", "/api/v1/health")
+        bench.check("without a model nothing is ready", (status, health["status"], headers["Retry-After"]) == (503, "no_model", "1"), health)
     _, err = bench.tool("vx-serve", "--host=0.0.0.0", "--port=0", code=2)
     bench.check("a host that others reach wants keys", "others reach '0.0.0.0', and there are no keys" in err, err)
     with Server(bench, f"--model-dir={bench.path('models')}", name="port") as server:

@@ -169,12 +169,22 @@ ModelTable::Again ModelTable::loadOnce(const std::string &name) {
   }
   if (told && report)
     report(*told);
+  told.reset();
+  if (model)
+    retire(std::move(model));
   if (isOther)
     return Again::yes;
   if (failure)
     throw ServiceError(failure->code == ErrorCode::invalid_value ? ErrorCode::internal : failure->code,
                        fmt::format("model '{}' cannot be loaded: {}", name, failure->what()));
   return Again::no;
+}
+
+void ModelTable::retire(std::shared_ptr<ServedModel> model) {
+  static constexpr std::chrono::seconds most{30};
+  const Clock::time_point end = Clock::now() + most;
+  while ((model.use_count() > 1 || model->waiting() > 0) && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 void ModelTable::unload(std::string_view name) {

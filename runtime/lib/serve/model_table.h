@@ -69,6 +69,8 @@ private:
   enum class Again : bool { no, yes };
   // Whether its settings have become others meanwhile.
   Again loadOnce(const std::string &name);
+  // Ends a model that has a successor, when those who have it by now and what waits for it are done.
+  static void retire(std::shared_ptr<ServedModel> model);
   NameChoice choose(std::string_view name) const;
   Entry *findEntry(std::string_view name);
   // By the very name.

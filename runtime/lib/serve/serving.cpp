@@ -129,11 +129,14 @@ void Serving::listen() {
 }
 
 void Serving::loadModels() {
-  for (const ModelTable::Entry &entry : table.entries()) {
-    if (!entry.isWaiting)
-      continue;
+  // Without the models themselves, which end when their successors are there.
+  std::vector<std::string> names;
+  for (const ModelTable::Entry &entry : table.entries())
+    if (entry.isWaiting)
+      names.push_back(entry.settings.name);
+  for (const std::string &name : names) {
     try {
-      table.load(entry.settings.name);
+      table.load(name);
     } catch (const ServiceError &) {
       // The entry says why, and has been told.
     }
