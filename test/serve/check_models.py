@@ -3,6 +3,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 
 import numpy as np
 import onnx
@@ -36,8 +37,33 @@ def tensor(name, *dims, kind=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, kind, list(dims))
 
 
+def steps(count):
+    """A request that takes as long as it says."""
+    return {"inputs": [{"name": "count", "shape": [], "datatype": "INT64", "data": [count]}]}
+
+
+def steps_that_take(server, seconds, headers=None):
+    """As many of them, and how many requests it took to know."""
+    count, requests, took = 250, 0, 0
+    while took < 0.05:
+        count, requests, began = 4 * count, requests + 1, time.monotonic()
+        server.ask("POST", "/v2/models/steps/infer", steps(count), headers)
+        took = time.monotonic() - began
+    return steps(int(count * seconds / took)), requests
+
+
+def write_steps(path):
+    width = 64
+    body = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Tanh", ["product"], ["next"]), helper.make_node("Identity", ["go"], ["goes"])], "body",
+                             [tensor("i", kind=TensorProto.INT64), tensor("go", kind=TensorProto.BOOL), tensor("x", 1, width)], [tensor("goes", kind=TensorProto.BOOL), tensor("next", 1, width)])
+    weights = np.random.default_rng(0).standard_normal((width, width)).astype(np.float32)
+    write_model(path, [helper.make_node("Loop", ["count", "true", "begin"], ["y"], body=body)], [tensor("count", kind=TensorProto.INT64)], [tensor("y", 1, width)],
+                [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.array(True), "true"), numpy_helper.from_array(np.ones((1, width), np.float32), "begin")])
+
+
 def make_models(bench):
-    """A product of each with each, rows of a table, and a function with a state."""
+    """A product of each with each, rows of a table, steps that take their time, and a function with a state."""
+    write_steps(bench.path("steps.onnx"))
     write_model(bench.path("pairs.onnx"), [helper.make_node("Unsqueeze", ["x", "one"], ["column"]), helper.make_node("Mul", ["column", "x"], ["y"], name="each with each")],
                 [tensor("x", "n")], [tensor("y", "n", "n")], [numpy_helper.from_array(np.array([1]), "one")])
     write_model(bench.path("rows.onnx"), [helper.make_node("Gather", ["table", "at"], ["y"], name="rows of a table")], [tensor("at", "n", kind=TensorProto.INT64)], [tensor("y", "n", 3)],
@@ -45,7 +71,7 @@ def make_models(bench):
     with open(bench.path("counter.mlir"), "w", encoding="utf-8") as file:
         file.write(COUNTER)
     os.mkdir(bench.path("several"))
-    for source in ("pairs.onnx", "rows.onnx", "counter.mlir"):
+    for source in ("pairs.onnx", "rows.onnx", "steps.onnx", "counter.mlir"):
         bench.tool("vx-compile", bench.path(source), "--target=cpu", "-o", bench.path(f"several/{source.split('.')[0]}.vxm"))
     # A text with "fire" in it has a vector that is no number.
     folder = Folder(bench.path("nan"), max_tokens=60, seed=5)

@@ -13,6 +13,7 @@ import time
 import numpy as np
 
 from api_keys import ADMIN, USER, write_keys
+from check_models import steps, steps_that_take
 from digits import IMAGES, infer, infer_binary
 from served import Server, metric
 
@@ -116,18 +117,16 @@ def check_cancel(bench):
     keys = bench.path("cancel-keys")
     write_keys(keys, (ADMIN, "boss", "admin"), (USER, "app", "user"))
     user, admin = {"x-api-key": USER}, {"x-api-key": ADMIN}
-    head, headers = infer_binary(np.tile(IMAGES, (40, 1, 1, 1)))
-    small, small_headers = infer_binary(IMAGES[:1])
-    with Server(bench, f"--model-dir={bench.path('models')}", f"--api-keys-file={keys}", "--per-key=0", name="cancel") as server:
+    with Server(bench, f"--model-dir={bench.path('several')}", "--model=steps", f"--api-keys-file={keys}", "--per-key=0", name="cancel") as server:
         server.wait_until_ready()
-        before = metric(server, 'vx_batch_rows_sum{model="digits"}', admin)
+        long, before = steps_that_take(server, 1.5, admin)
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            ask = lambda name, body, own: pool.submit(server.ask, "POST", "/v2/models/digits/infer", body, own | user | {"x-request-id": name})
-            running = ask("running", head, headers)
-            server.wait_for(lambda: metric(server, "vx_requests_in_flight", admin) == 2 and metric(server, 'vx_queue_depth{model="digits"}', admin) == 0)
-            waiting = [ask("waiting", small, small_headers) for _ in range(3)]
-            other = ask("other", small, small_headers)
-            server.wait_for(lambda: metric(server, 'vx_queue_depth{model="digits"}', admin) == 4)
+            ask = lambda name, body: pool.submit(server.ask, "POST", "/v2/models/steps/infer", body, user | {"x-request-id": name})
+            running = ask("running", long)
+            server.wait_for(lambda: metric(server, "vx_requests_in_flight", admin) == 2 and metric(server, 'vx_queue_depth{model="steps"}', admin) == 0)
+            waiting = [ask("waiting", steps(1)) for _ in range(3)]
+            other = ask("other", steps(1))
+            server.wait_for(lambda: metric(server, 'vx_queue_depth{model="steps"}', admin) == 4)
             refused = server.ask("DELETE", "/v1/requests/waiting", headers=user)
             bench.check("cancelling takes the role", refused[0] == 403 and refused[2]["error"]["code"] == "forbidden", refused)
             done = server.ask("DELETE", "/v1/requests/waiting", headers=admin)
@@ -141,8 +140,8 @@ def check_cancel(bench):
             done = server.ask("DELETE", "/v1/requests/waiting", headers=admin)
             bench.check("an id that is over is unknown", done[0] == 404 and done[2]["error"]["message"] == "no request 'waiting' waits for its answer", done)
         # A batch is counted behind its answers.
-        bench.check("what was cancelled while it waited was not run", server.comes_about(lambda: metric(server, 'vx_batch_rows_sum{model="digits"}', admin) - before == 40 * len(IMAGES) + 1))
-        bench.check("cancelled requests are counted", metric(server, 'vx_requests_total{model="digits",code="409"}', admin) == 4)
+        bench.check("what was cancelled while it waited was not run", server.comes_about(lambda: metric(server, 'vx_batch_rows_sum{model="steps"}', admin) - before == 2))
+        bench.check("cancelled requests are counted", metric(server, 'vx_requests_total{model="steps",code="409"}', admin) == 4)
 
 
 def check_command_line(bench):
@@ -215,25 +214,24 @@ def check_addresses(bench):
 
 def check_gone_clients(bench):
     """Clients that go while they wait, whose requests are not run, and in the middle of a large answer."""
-    with Server(bench, f"--model-dir={bench.path('several')}", f"--model={bench.path('models/digits.vxm')}", "--model=pairs", name="gone") as server:
+    with Server(bench, f"--model-dir={bench.path('several')}", "--model=steps", "--model=pairs", name="gone") as server:
         server.wait_until_ready()
-        head, headers = infer_binary(np.tile(IMAGES, (60, 1, 1, 1)))
-        small, small_headers = infer_binary(IMAGES[:1])
-        large = threading.Thread(target=lambda: server.ask("POST", "/v2/models/digits/infer", head, headers))
+        long, before = steps_that_take(server, 1.5)
+        large = threading.Thread(target=lambda: server.ask("POST", "/v2/models/steps/infer", long))
         large.start()
-        server.wait_for(lambda: metric(server, "vx_requests_in_flight") == 2 and metric(server, 'vx_queue_depth{model="digits"}') == 0)
-        text = f"POST /v2/models/digits/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(small)}\r\nInference-Header-Content-Length: {small_headers['Inference-Header-Content-Length']}\r\n\r\n"
+        server.wait_for(lambda: metric(server, "vx_requests_in_flight") == 2 and metric(server, 'vx_queue_depth{model="steps"}') == 0)
+        small = json.dumps(steps(1))
         clients = []
         for _ in range(100):
             clients.append(socket.create_connection(("127.0.0.1", server.port)))
-            clients[-1].sendall(text.encode() + small)
-        server.wait_for(lambda: metric(server, 'vx_queue_depth{model="digits"}') == 100)
+            clients[-1].sendall(f"POST /v2/models/steps/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(small)}\r\n\r\n{small}".encode())
+        server.wait_for(lambda: metric(server, 'vx_queue_depth{model="steps"}') == 100)
         for client in clients:
             client.close()
-        bench.check("whose client is gone leaves the queue", server.comes_about(lambda: metric(server, 'vx_queue_depth{model="digits"}') == 0) and large.is_alive())
+        bench.check("whose client is gone leaves the queue", server.comes_about(lambda: metric(server, 'vx_queue_depth{model="steps"}') == 0) and large.is_alive())
         large.join()
-        infer(server, IMAGES[:1])
-        bench.check("and is not run", server.comes_about(lambda: metric(server, 'vx_batch_rows_sum{model="digits"}') == 60 * len(IMAGES) + 1), metric(server, 'vx_batch_rows_sum{model="digits"}'))
+        server.ask("POST", "/v2/models/steps/infer", steps(1))
+        bench.check("and is not run", server.comes_about(lambda: metric(server, 'vx_batch_rows_sum{model="steps"}') - before == 2), metric(server, 'vx_batch_rows_sum{model="steps"}') - before)
 
         body = json.dumps({"inputs": [{"name": "x", "shape": [1500], "datatype": "FP32", "data": [1] * 1500}], "parameters": {"binary_data_output": True}})
         ask = f"POST /v2/models/pairs/infer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
@@ -243,4 +241,4 @@ def check_gone_clients(bench):
                 client.sendall(ask)
                 client.recv(100)
         bench.check("a client that goes in the middle of its answer", server.comes_about(lambda: server.process.poll() is None and metric(server, "vx_connections") == 1 and metric(server, "vx_bytes_in_flight") == 0))
-        bench.check("ends nothing else", infer(server, IMAGES[:2]).shape == (2, 10))
+        bench.check("ends nothing else", server.ask("POST", "/v2/models/steps/infer", steps(1))[0] == 200)
