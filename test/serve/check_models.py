@@ -159,7 +159,7 @@ def check_changed_models(bench):
         with open(path, "wb") as file:
             file.write(b"no module at all" * 64)
 
-    with Server(bench, f"--config={bench.path('changed.toml')}", name="changed") as server:
+    with Server(bench, f"--config={bench.path('changed.toml')}", "--threads=1", name="changed") as server:
         server.wait_until_ready()
         models = server.ask("GET", "/api/v1/models", headers=admin)[2]
         bench.check("what is refused is listed, with the reason", [m["name"] for m in models["models"]] == ["digits", "later"]
@@ -177,6 +177,7 @@ def check_changed_models(bench):
         bench.check("loaded by one, it is a conflict for another", [(c[0], c[2]["error"]["code"], c[2]["error"]["message"]) for c in conflicts] == [(409, "conflict", "model 'later' is being loaded")] * 2, conflicts)
         asked = server.ask("POST", "/v2/models/later/infer", infer_json(IMAGES[:1]), admin)
         bench.check("and not there yet for clients", (asked[0], asked[1]["x-vx-error-code"], asked[2]["error"], asked[1]["Retry-After"]) == (503, "loading", "model 'later' is being loaded", "1"), asked)
+        bench.check("which holds up nobody", infer(server, IMAGES[:1], headers=admin).shape == (1, 10) and state("later")["state"] == "loading")
         loading.join()
         bench.check("the first one has it", results[0][0] == 200 and state("later")["state"] == "ready", results)
 

@@ -62,7 +62,7 @@ std::span<const Service::Route> Service::routes() {
 Service::Service(const ServiceOptions &options, ModelTable &models, std::shared_ptr<Gatekeeper> gatekeeper,
                  Metrics &metrics, std::function<HttpServer::Load()> load)
     : models(models), metrics(metrics), load(std::move(load)), current(std::make_shared<const ServiceOptions>(options)),
-      gate(std::move(gatekeeper)), workers(options.workers, 4096) {}
+      gate(std::move(gatekeeper)), workers(options.workers, 4096), admins(4, 64) {}
 
 Service::~Service() = default;
 
@@ -223,7 +223,8 @@ void Service::handle(std::shared_ptr<HttpExchange> exchange) {
     return answer(*route, request);
   if (route->method == "POST" && route->access == Access::key)
     running.add(request.exchange);
-  if (!workers.post([this, route, request] { answer(*route, request); }))
+  WorkerPool &pool = route->access == Access::admin ? admins : workers;
+  if (!pool.post([this, route, request] { answer(*route, request); }))
     request.exchange->reply(
         refuse(request.http(), ServiceError(ErrorCode::queue_full, "too many requests wait to be read").after(1)));
 }

@@ -120,6 +120,7 @@ private:
   RunningRequests running;
   DeadlineClock deadlines;
   WorkerPool workers;
+  WorkerPool admins; // what an admin asks for may take as long as a compilation, and holds nobody else up
 };
 
 } // namespace vx::serve
