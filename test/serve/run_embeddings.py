@@ -77,7 +77,7 @@ def check_models(bench):
         note = "has no modules.json: its vectors are the mean of their tokens' and not scaled to length 1, as sentence-transformers has it"
         bench.check(f"{name}: what is assumed is said", (note in said) == (name == "bert-plain"), said)
         want, tokens = folder.expected(given)
-        for device in bench.devices if name == "bert-mean" else ["cpu"]:
+        for device in bench.devices:
             got, report, _ = bench.embed(module, given, device)
             bench.compare(f"{name} on {device}", got, want)
             bench.check(f"{name}: tokens", (report["tokens"], report["texts"], report["model"], report["pooling"]) == (tokens, len(given), name, folder.pooling), report)
@@ -94,9 +94,9 @@ def check_models(bench):
 
 def check_batches(bench, folder, module, given, want, tokens):
     """However texts are put together, in whatever order: each row is its text's."""
-    for budget, least in ((1, len(given)), (100, 4), (10000, 1)):
-        got, report, _ = bench.embed(module, given, "cpu", f"--batch-tokens={budget}")
-        bench.compare(f"batches of {budget} tokens", got, want)
+    for device, budget, least in ((device, *sizes) for sizes in ((1, len(given)), (100, 4), (10000, 1)) for device in bench.devices):
+        got, report, _ = bench.embed(module, given, device, f"--batch-tokens={budget}")
+        bench.compare(f"batches of {budget} tokens on {device}", got, want)
         bench.check(f"{budget} tokens a batch", report["batches"] >= least and (report["batches"] == 1) == (budget == 10000), report)
         bench.check("no more padding than batches of unlike length have", report["padding"] == 0 if budget == 1 else report["padding"] + tokens <= budget * report["batches"], report)
     got, report, said = bench.embed(module, given, "cpu", "--max-tokens=5")
