@@ -156,6 +156,15 @@ def check_bench(bench):
         bench.check(f"the gate, {factor}", said.count("times the peer, the baseline has") == 4 and ("error" in said) == bool(code), said)
         for result in ours:
             result["times_peer"] /= factor
+    # Dense layers behind the model take part; without them the peer would do less, and is refused.
+    dense = Folder(bench.path("dense"), normalize=True, dense=((12, "GELU", "F32"), (8, "Tanh", "BF16")))
+    flags = [f"--model={dense.path}", "--lengths=6", "--batch-sizes=2", "--threads=1", "--min-time=0.02", "--no-probes", "--compare=onnxruntime", "--json=-"]
+    bench.check("dense layers", json.loads(bench.tool("vx-bench", "embed", *flags)[0])["results"][0]["times_peer"] > 0)
+    layered = bench.path("layered.vxm")
+    bench.tool("vx-compile", dense.path, "--target=cpu", "-o", layered)
+    os.remove(f"{dense.path}/modules.json")
+    _, said = bench.tool("vx-bench", "embed", *[flag.replace(dense.path, layered) for flag in flags], f"--peer-model={dense.model}", code=3)
+    bench.check("a peer that does something else", "does not do what the module does: want a vector of 8 elements that begins with" in said, said)
     for arguments, code, message in (
             ([], 2, "embed wants --model, a module or a folder; see --help"),
             ([f"--model={module}", "--lengths=33"], 2, "--lengths: want at most 32, which the model takes, got 33"),

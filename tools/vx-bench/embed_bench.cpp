@@ -55,6 +55,13 @@ static PeerRequest makePeer(const EmbedOptions &options, const serve::Embedder &
     embedding.tokenizer = (scratch / fs::path(name).filename()).string();
     writeFile(embedding.tokenizer, bytes);
   }
+  // The folder of the peer's model, which may lie in one for the format.
+  fs::path folder = fs::path(options.peerModel).parent_path();
+  std::error_code error;
+  if (folder.filename() == "onnx")
+    folder = folder.parent_path();
+  if (fs::exists(folder / "modules.json", error))
+    embedding.folder = fs::absolute(folder).string();
   return request;
 }
 
@@ -150,6 +157,9 @@ int benchEmbeddings(const char *name, int argc, char **argv) {
           if (!options.compare.empty()) {
             PeerRequest peer = makePeer(options, *request.embedder, module, count, scratch.path);
             peer.embedding->texts = request.texts;
+            serve::EmbedOptions plain;
+            plain.tokenize.usePrompt = request.usePrompt;
+            peer.embedding->expected = request.embedder->embed(std::span(request.texts).first(1), plain).values;
             peer.dims = {{"batch", static_cast<int64_t>(batch)}, {"tokens", static_cast<int64_t>(length)}};
             entries.push_back({makePeerContestant(peer), {}});
           }

@@ -149,7 +149,8 @@ public:
     if (request.embedding) {
       load["embedding"] = {{"tokenizer", request.embedding->tokenizer},  {"texts", request.embedding->texts},
                            {"pooling", request.embedding->pooling},      {"normalize", request.embedding->normalize},
-                           {"max_tokens", request.embedding->maxTokens}, {"padding", request.embedding->padding}};
+                           {"max_tokens", request.embedding->maxTokens}, {"padding", request.embedding->padding},
+                           {"folder", request.embedding->folder},        {"expected", request.embedding->expected}};
       facts.rows = static_cast<int64_t>(request.embedding->texts.size());
     }
     script.ask(load, [&](const json &reply) {

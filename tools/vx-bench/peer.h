@@ -28,6 +28,8 @@ struct PeerEmbedding {
   bool normalize = false;
   size_t maxTokens = 0;
   int32_t padding = 0;
+  std::string folder;          // with the modules.json that names dense layers behind the model; empty: there are none
+  std::vector<float> expected; // the vector of the first text: another one is an error
 };
 
 struct PeerRequest {
