@@ -264,7 +264,8 @@ static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptio
                         known(result.ownCpu)));
     if (options.mostGrowth)
       judge(result, result.growth && *result.growth <= static_cast<double>(*parseByteCount(*options.mostGrowth)),
-            fmt::format("want a growth of {}, got {} bytes", *options.mostGrowth, known(result.growth)));
+            fmt::format("want memory that grows by {} at the most, got {}", *options.mostGrowth,
+                        result.growth ? fmt::format("{:.2f} MiB", *result.growth / (1 << 20)) : known(result.growth)));
   }
   return holds;
 }
