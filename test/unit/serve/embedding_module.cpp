@@ -80,6 +80,7 @@ std::string writeEmbeddingModule(const std::string &name) {
   ModuleBuilder builder;
   addFunction(builder, "embed_mean", INT64_MAX);
   addFunction(builder, "embed_cls", 1);
+  addFunction(builder, "count_texts", -1);
   addTarget(builder);
   addAsset(builder, "embedding.json",
            R"({"version":1,"name":"letters","pooling":"mean","normalize":true,"max_tokens":16,
