@@ -25,14 +25,14 @@ KEY = "load-key-0123456789"
 
 
 def run(bench, verb, *arguments, code=0):
-    out, said = bench.tool("vx-bench", verb, *arguments, "--warm-up=0.1", "--json=-", code=code)
+    out, said = bench.tool("vx-bench", verb, *arguments, "--warm-up=0.05", "--json=-", code=code)
     return (json.loads(out)["results"] if out else None), said
 
 
 def check_server(bench, server):
     url, tiny = f"--url=http://127.0.0.1:{server.port}", bench.path("tiny.vxm")
     # Many connections for a while: no error, and memory that does not grow.
-    results, _ = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=64", "--lengths=8,40", "--seconds=1", "--turns=2",
+    results, _ = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=64", "--lengths=8,40", "--seconds=0.8", "--turns=2",
                      "--most-growth=32MiB", "--least-ratio=1e-6", "--most-own-cpu=1e6")
     for result, length in zip(results, (8, 40)):
         seen = sum(batch["rows"] * batch["count"] for batch in result["server"]["batches"])
@@ -43,13 +43,13 @@ def check_server(bench, server):
         bench.check("batches are those of the requests", 0.8 < seen / result["requests"] < 1.5, (seen, result["requests"]))
         bench.check("the server's own numbers", result["server"]["cpu_us_per_request"] > 1 and result["server"]["resident_bytes"] > 1 << 20 and len(result["engine"]["ratios"]) == 2, result)
     for arguments in (("--encoding=base64",), ("--batch-sizes=3",)):
-        results, _ = run(bench, "embed", url, "--model=tiny", "--clients=3", "--lengths=12", "--seconds=0.3", *arguments)
+        results, _ = run(bench, "embed", url, "--model=tiny", "--clients=3", "--lengths=12", "--seconds=0.15", *arguments)
         bench.check(f"embed {arguments}", results[0]["failed"] == 0 and abs(results[0]["rows_per_second"] / results[0]["requests_per_second"] - (3 if "=3" in arguments[0] else 1)) < 1e-6, results)
     for form in ("binary", "json"):
-        results, _ = run(bench, "infer", url, "--model=digits", "--clients=5", f"--format={form}", "--batch-sizes=2", f"--engine={bench.path('digits.vxm')}", "--threads=1", "--seconds=0.4", "--turns=2")
+        results, _ = run(bench, "infer", url, "--model=digits", "--clients=5", f"--format={form}", "--batch-sizes=2", f"--engine={bench.path('digits.vxm')}", "--threads=1", "--seconds=0.2", "--turns=2")
         bench.check(f"infer {form}", results[0]["requests"] > 5 and results[0]["failed"] == 0 and results[0]["engine"]["rows_per_second"] > 0, results)
     for gate in ("--least-ratio=1e6", "--most-own-cpu=1e-3"):
-        _, said = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=4", "--lengths=8", "--seconds=0.2", "--turns=1", gate, code=1)
+        _, said = run(bench, "embed", url, "--model=tiny", f"--engine={tiny}", "--threads=1", "--clients=4", "--lengths=8", "--seconds=0.1", "--turns=1", gate, code=1)
         bench.check(f"the gate {gate}", "vx-bench: error: batch=1 tokens=8: want " in said, said)
     for arguments, code, message in (
             (("embed", url, "--model=tinny"), 1, "the server answers with status 404: "),
@@ -82,11 +82,11 @@ def check_connections(bench, server):
                 while connection.recv(4096):
                     pass
 
-    open_and_close(1200)
+    open_and_close(800)
     before = resident(server)
-    open_and_close(1200)
+    open_and_close(800)
     grown = resident(server) - before
-    bench.check("connections leave nothing behind", grown < 3 << 20, grown)
+    bench.check("connections leave nothing behind", grown < 2 << 20, grown)
 
 
 def check_keys(bench):
