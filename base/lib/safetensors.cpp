@@ -1,5 +1,6 @@
 #include "vx/base/safetensors.h"
 
+#include "vx/base/tensor_type.h"
 #include "vx/base/utf8.h"
 
 #include <algorithm>
@@ -44,28 +45,7 @@ std::string join(const Parts &...parts) {
   return text;
 }
 
-// "f32[2,3]"
-std::string typeText(const SafeTensorEntry &tensor) {
-  std::string text;
-  for (int64_t dim : tensor.dims)
-    text += (text.empty() ? "" : ",") + std::to_string(dim);
-  return join(tensor.type->vxName, "[", text, "]");
-}
-
-// False where they are more than memory counts.
-bool byteCount(const SafeTensorEntry &tensor, uint64_t &bytes) {
-  unsigned __int128 size = tensor.type->bits / 8;
-  bool isEmpty = false;
-  for (int64_t dim : tensor.dims) {
-    isEmpty |= dim == 0;
-    if (dim > 0)
-      size *= static_cast<uint64_t>(dim);
-    if (size > INT64_MAX)
-      return false;
-  }
-  bytes = isEmpty ? 0 : static_cast<uint64_t>(size);
-  return true;
-}
+std::string typeText(const SafeTensorEntry &tensor) { return tensorTypeText(tensor.type->vxName, tensor.dims); }
 
 struct Entry {
   SafeTensorEntry tensor;
@@ -330,11 +310,12 @@ bool parseSafeTensors(std::span<const uint8_t> file, SafeTensorsFile &result, st
   std::vector<const Entry *> byPlace;
   for (Entry &entry : entries) {
     const std::string &name = entry.tensor.name;
-    uint64_t wanted = 0;
-    if (!byteCount(entry.tensor, wanted))
+    const std::optional<uint64_t> wanted =
+        tensorBytes(static_cast<uint32_t>(entry.tensor.type->bits), entry.tensor.dims);
+    if (!wanted)
       return fail(join("tensor '", name, "': ", typeText(entry.tensor), " is too large"));
-    if (entry.end < entry.begin || entry.end - entry.begin != wanted)
-      return fail(join("tensor '", name, "': ", typeText(entry.tensor), " wants ", wanted,
+    if (entry.end < entry.begin || entry.end - entry.begin != *wanted)
+      return fail(join("tensor '", name, "': ", typeText(entry.tensor), " wants ", *wanted,
                        " bytes, its data_offsets are ", entry.begin, " and ", entry.end));
     byPlace.push_back(&entry);
   }

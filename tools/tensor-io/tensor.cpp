@@ -1,6 +1,7 @@
 #include "tensor.h"
 
 #include "vx/base/printable.h"
+#include "vx/base/tensor_type.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -221,7 +222,7 @@ void copyElement(const Tensor &from, uint64_t index, Tensor &to, uint64_t place)
 }
 
 std::string typeText(vx_element_type type, const std::vector<int64_t> &dims) {
-  return fmt::format("{}[{}]", vx_element_type_name(type), fmt::join(dims, ","));
+  return tensorTypeText(vx_element_type_name(type), dims);
 }
 
 } // namespace vx::tools

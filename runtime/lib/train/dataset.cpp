@@ -19,14 +19,14 @@ public:
     if (given.empty())
       throw argumentError("data: want one array or more, got none");
     for (Array &array : given) {
-      uint64_t bytes = 0;
       if (array.dims.empty())
         throw argumentError("data: array '{}': want rows, the first dimension, got no dimensions", array.name);
-      if (!byteCount(array.type, array.dims, bytes))
+      const std::optional<uint64_t> bytes = byteCount(array.type, array.dims);
+      if (!bytes)
         throw argumentError("data: array '{}': {} is negative, too large, or no whole number of bytes", array.name,
                             typeText(array.type, array.dims));
-      if (bytes > 0 && !array.data)
-        throw argumentError("data: array '{}': want {} bytes, got a null pointer", array.name, bytes);
+      if (*bytes > 0 && !array.data)
+        throw argumentError("data: array '{}': want {} bytes, got a null pointer", array.name, *bytes);
       if (!columns.empty() && array.dims[0] != rows)
         throw argumentError("data: array '{}' has {} rows, '{}' has {}", array.name, array.dims[0], columns[0].name,
                             rows);
@@ -35,8 +35,7 @@ public:
           throw argumentError("data: array '{}' is given twice", array.name);
       rows = array.dims[0];
       std::vector<int64_t> dims(array.dims.begin() + 1, array.dims.end());
-      uint64_t bytesOfRow = 0;
-      byteCount(array.type, dims, bytesOfRow);
+      const uint64_t bytesOfRow = byteCount(array.type, dims).value_or(0);
       columns.push_back({array.name, array.type, std::move(dims)});
       rowBytes.push_back(bytesOfRow);
       starts.push_back(static_cast<const std::byte *>(array.data));
@@ -71,11 +70,11 @@ public:
     if (!this->reader)
       throw argumentError("data: want a function that reads a row, got none");
     for (const Column &column : columns) {
-      uint64_t bytes = 0;
-      if (!byteCount(column.type, column.dims, bytes))
+      const std::optional<uint64_t> bytes = byteCount(column.type, column.dims);
+      if (!bytes)
         throw argumentError("data: column '{}': {} is negative, too large, or no whole number of bytes", column.name,
                             typeText(column.type, column.dims));
-      rowBytes.push_back(bytes);
+      rowBytes.push_back(*bytes);
     }
   }
 

@@ -160,8 +160,10 @@ std::vector<Value> Feed::read(std::span<const int64_t> rows) {
     const Column &column = data.columns()[input.column];
     std::vector<int64_t> &shape = dims.emplace_back(column.dims);
     shape.insert(shape.begin(), static_cast<int64_t>(rows.size()));
-    if (!byteCount(column.type, shape, sizes.emplace_back()))
+    const std::optional<uint64_t> size = byteCount(column.type, shape);
+    if (!size)
       throw argumentError("batch: {} is too large", typeText(column.type, shape));
+    sizes.push_back(*size);
     const size_t lines = std::max<size_t>((sizes.back() + sizeof(Line) - 1) / sizeof(Line), 1);
     std::vector<Line> &memory = input.memory[turn];
     if (memory.size() < lines)

@@ -21,8 +21,8 @@ public:
     if (std::string error; !parseNpyHeader(file->bytes(), header, error))
       throw dataError("{}: {}", path, error);
     const vx_element_type type = typeOf(path, header);
-    uint64_t bytes = 0;
-    if (!byteCount(type, header.dims, bytes))
+    const std::optional<uint64_t> bytes = byteCount(type, header.dims);
+    if (!bytes)
       throw dataError("{}: {} is too large", path, typeText(type, header.dims));
     if (header.dims.empty())
       throw dataError("{}: want rows, the first dimension of an array, got the single number {}", path,
@@ -36,15 +36,14 @@ public:
                       "numpy.ascontiguousarray(a)",
                       path);
     const uint64_t got = file->bytes().size() - header.dataOffset;
-    if (got != bytes)
-      throw dataError("{}: {}: {} wants {} bytes of data, got {}", path, got < bytes ? "truncated" : "too long",
-                      typeText(type, header.dims), bytes, got);
+    if (got != *bytes)
+      throw dataError("{}: {}: {} wants {} bytes of data, got {}", path, got < *bytes ? "truncated" : "too long",
+                      typeText(type, header.dims), *bytes, got);
     if (!columns.empty() && header.dims[0] != rows)
       throw dataError("{}: has {} rows, '{}' has {}", path, header.dims[0], paths[0], rows);
     rows = header.dims[0];
     std::vector<int64_t> dims(header.dims.begin() + 1, header.dims.end());
-    uint64_t bytesOfRow = 0;
-    byteCount(type, dims, bytesOfRow);
+    const uint64_t bytesOfRow = byteCount(type, dims).value_or(0);
     columns.push_back({name, type, std::move(dims)});
     rowBytes.push_back(bytesOfRow);
     starts.push_back(reinterpret_cast<const std::byte *>(file->bytes().data()) + header.dataOffset);
