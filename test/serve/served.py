@@ -39,7 +39,7 @@ class Server:
         return self
 
     @staticmethod
-    def comes_about(condition, seconds=5):
+    def comes_about(condition, seconds=20):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:

@@ -219,7 +219,8 @@ private:
   // Until a signal ends the server.
   void watch(serve::Serving &serving, ModelLoader &loading) {
     std::string error;
-    auto watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
+    std::vector<std::string> files = watchedFiles();
+    auto watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
     if (!error.empty())
       logLine("warning", error);
     for (;;) {
@@ -230,10 +231,17 @@ private:
           return;
         serve::ConfigurationWatcher::requestReload();
       }
-      if (!watcher->shallReload() || !reload(serving))
-        continue;
-      loading.wake();
-      watcher = std::make_unique<serve::ConfigurationWatcher>(watchedFiles(), error);
+      // A watcher knows files as they were before they were read, so that no change meanwhile is lost.
+      while (watcher->shallReload()) {
+        if (!reload(serving))
+          continue;
+        loading.wake();
+        if (files == watchedFiles())
+          continue;
+        files = watchedFiles();
+        watcher = std::make_unique<serve::ConfigurationWatcher>(files, error);
+        serve::ConfigurationWatcher::requestReload();
+      }
     }
   }
   // A configuration that is wrong is refused whole, and the old one stays.
