@@ -46,6 +46,25 @@ TEST_F(OutputFile, replacesWhatWasThere) {
   EXPECT_EQ(fileCount(), 1u);
 }
 
+// Piece by piece, under its name when it is whole; what is given up leaves nothing.
+TEST_F(OutputFile, comesInPieces) {
+  const fs::path path = folder / "a";
+  writeFile(path.string(), std::string_view("before"));
+  {
+    FileWriter given(path.string());
+    given.write("some");
+  }
+  EXPECT_EQ(contents(path), "before");
+  EXPECT_EQ(fileCount(), 1u);
+  FileWriter file(path.string());
+  for (std::string_view piece : {"one, ", "", "two"})
+    file.write(piece);
+  EXPECT_EQ(contents(path), "before");
+  file.commit();
+  EXPECT_EQ(contents(path), "one, two");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
 TEST_F(OutputFile, missingFolder) {
   const std::string path = (folder / "none" / "a").string();
   EXPECT_EQ(errorOf(path, "text"), fmt::format("cannot write '{}': No such file or directory", path));
