@@ -234,6 +234,9 @@ static void batch(const char *name, const serve::Embedder &embedder, const Optio
     progress.show(done.texts + count, texts.count());
     interruption.check();
   };
+  if (const std::string &reason = embedder.info().apart; !reason.empty() && texts.count() > 1)
+    fmt::print(stderr, "{}: note: each text is run by itself, since its vector may depend on others of a batch: {}\n",
+               name, reason);
   const size_t columns = embed.run.dimensions == 0 ? embedder.info().dimensions : embed.run.dimensions;
   EmbeddingsFile file(options.output, texts.count(), columns);
   while (done.texts < texts.count()) {

@@ -115,10 +115,26 @@ struct Embedder::Implementation {
 
   Matrix run(std::span<const Tokens *const> texts, const RunOptions &options) const {
     const EmbeddingFunction &function = functionOf(options);
+    if (texts.size() < 2 || function.apart.empty())
+      return runTogether(texts, function, options);
+    check(texts, function);
+    Matrix result;
+    for (size_t row = 0; row < texts.size(); ++row) {
+      const Matrix part = runTogether(texts.subspan(row, 1), function, options);
+      result.columns = part.columns;
+      result.rows += part.rows;
+      result.values.insert(result.values.end(), part.values.begin(), part.values.end());
+    }
+    return result;
+  }
+
+  Matrix runTogether(std::span<const Tokens *const> texts, const EmbeddingFunction &function,
+                     const RunOptions &options) const {
     const bool isUnit = options.normalize.value_or(model.info.normalizes);
     Matrix result;
     result.columns = options.dimensions == 0 ? model.info.dimensions : options.dimensions;
-    const size_t longest = std::max(check(texts, function), options.padTo);
+    // What may depend on other rows may depend on padding.
+    const size_t longest = std::max(check(texts, function), function.apart.empty() ? options.padTo : 0);
     if (texts.empty())
       return result;
     std::vector<Value> inputs;
@@ -234,13 +250,14 @@ Matrix Embedder::embed(std::span<const std::string> texts, const EmbedOptions &o
   std::iota(order.begin(), order.end(), size_t(0));
   std::ranges::sort(order, {},
                     [&](size_t text) { return std::pair(-static_cast<ptrdiff_t>(tokens[text].ids.size()), text); });
+  const bool isApart = !implementation->functionOf(options.run).apart.empty();
   Matrix result;
   result.rows = texts.size();
   result.columns = options.run.dimensions == 0 ? info().dimensions : options.run.dimensions;
   result.values.resize(result.rows * result.columns);
   for (size_t first = 0; first < order.size();) {
     const size_t longest = tokens[order[first]].ids.size();
-    const size_t fitting = std::max<size_t>(options.batchTokens / longest, 1);
+    const size_t fitting = isApart ? 1 : std::max<size_t>(options.batchTokens / longest, 1);
     const size_t count = std::min(fitting, order.size() - first);
     std::vector<const Tokens *> batch;
     for (size_t text : std::span(order).subspan(first, count)) {

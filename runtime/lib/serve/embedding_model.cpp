@@ -58,6 +58,22 @@ std::string describe(const vx_argument_info &argument) {
 
 bool isMatrix(const vx_argument_info &argument) { return argument.kind == VX_TENSOR && argument.rank == 2; }
 
+// Why vectors may depend on other texts of the batch, of the two outputs; empty where they are proved not to.
+std::string joinOf(const Module &module, const vx_function_info &function, const EmbeddingFunction &read) {
+  const vx_batch_info *batch = module.batch(function);
+  if (!batch)
+    return "the module does not say how its rows depend on one another";
+  for (size_t i = 0; i < batch->input_count; ++i)
+    if (batch->inputs[i] != VX_ROWS_OWN)
+      return fmt::format("input '{}' has no rows of its own for each text", function.inputs[i].name);
+  for (size_t output : {read.plain, read.unit})
+    if (batch->outputs[output] != VX_ROWS_OWN)
+      return batch->reasons[output] && *batch->reasons[output]
+                 ? batch->reasons[output]
+                 : fmt::format("output '{}' may depend on all rows", function.outputs[output].name);
+  return "";
+}
+
 // Of a range that is known before the call.
 std::optional<int64_t> limitOf(const vx_argument_info &argument) {
   if (!argument.range || !argument.range->upper)
@@ -97,6 +113,7 @@ EmbeddingModel::EmbeddingModel(const Module &module, const vx_asset_info &asset)
   if (!find(info.pooling))
     throw dataError("the module has no function 'embed_{}', which asset '{}' names by 'pooling'",
                     poolingName(info.pooling), EmbeddingAsset);
+  info.apart = find(info.pooling)->apart;
   for (size_t size : info.shorterDimensions)
     if (size > info.dimensions)
       throw dataError("asset '{}': 'shorter_dimensions': want at most {}, which the vectors have, got {}",
@@ -155,6 +172,7 @@ void EmbeddingModel::readFunction(Pooling pooling, const vx_function_info &funct
     throw dataError("function '{}': wants outputs 'embedding' and 'unit_embedding', '{}' is not there", function.name,
                     hasPlain ? "unit_embedding" : "embedding");
   info.poolings.push_back(pooling);
+  result.apart = joinOf(module, function, result);
 }
 
 std::string EmbeddingModel::addPrompt(std::string_view text, const TokenizeOptions &options) const {

@@ -16,6 +16,7 @@ struct EmbeddingFunction {
   vx_element_type indexType = VX_ELEMENT_NONE;
   size_t plain = 0, unit = 0;                // outputs
   std::optional<int64_t> idLimit, typeLimit; // numbers below these are taken
+  std::string apart; // why a text's vector may depend on others of its batch; empty: it is proved that it does not
 };
 
 class EmbeddingModel {

@@ -46,6 +46,35 @@ TEST(Embedder, givesVectorsOfTexts) {
   EXPECT_NEAR(first.values[0], 2 * 0.37, 1e-6);
 }
 
+// Where a vector may depend on others of its batch, there is no other, nor padding.
+TEST(Embedder, runsByItselfWhatIsNotProvedToBeApart) {
+  const std::string together = vx::test::writeEmbeddingModule("together.vxm");
+  const std::string apart = vx::test::writeEmbeddingModule("apart.vxm", /*joins=*/false);
+  const std::vector<std::string> texts = makeTexts(20);
+  std::vector<Matrix> vectors;
+  for (const std::string &path : {together, apart}) {
+    const Embedder embedder(path, {.device = "cpu"});
+    EXPECT_EQ(embedder.info().apart, path == apart ? "scale (Quantize): needs more than its own row" : "");
+    EmbedStatistics done;
+    vectors.push_back(embedder.embed(texts, {}, &done));
+    EXPECT_EQ(done.batches, path == apart ? 20u : 1u);
+    EXPECT_EQ(done.padding == 0, path == apart);
+    std::vector<Tokens> tokens;
+    for (const std::string &text : texts)
+      tokens.push_back(embedder.tokenize(text));
+    EXPECT_TRUE(isSame(embedder.run(tokens, {.padTo = 16}).values, vectors.back().values));
+    tokens[3].ids[0] = -1;
+    tokens[3].typeIds.pop_back();
+    try {
+      embedder.run(tokens);
+      FAIL() << "a wrong text was taken";
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, 7), "text 3:");
+    }
+  }
+  EXPECT_TRUE(isSame(vectors[0].values, vectors[1].values));
+}
+
 // Each thread's vectors are those that one thread alone gets, bit for bit, however texts come together and whatever
 // others ask meanwhile, of one embedder or of two on one module.
 TEST(Embedder, isCalledByThreads) {

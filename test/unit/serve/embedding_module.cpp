@@ -11,15 +11,22 @@ using format::ElementType;
 
 constexpr int64_t Width = 4;
 
-// `most`: how many tokens of a text count.
-void addFunction(ModuleBuilder &builder, const std::string &name, int64_t most) {
+// `most`: how many tokens of a text count. With `joins` the rows do not depend on one another, or it is not known.
+void addFunction(ModuleBuilder &builder, const std::string &name, int64_t most, bool joins) {
   format::FunctionT &function = builder.function(name);
   function.symbols.push_back(symbol("batch", 1));
   function.symbols.push_back(symbol("sequence", 1));
   for (const char *input : {"input_ids", "attention_mask"})
     function.inputs.push_back(argument(input, ElementType::I32, symbolExpr(0), symbolExpr(1)));
-  for (const char *output : {"embedding", "unit_embedding"})
+  for (const char *output : {"embedding", "unit_embedding"}) {
     function.outputs.push_back(argument(output, ElementType::F32, symbolExpr(0), constantExpr(Width)));
+    if (joins)
+      function.outputs.back()->rows = 0;
+    else
+      function.outputs.back()->reason = "scale (Quantize): needs more than its own row";
+  }
+  function.batch = std::make_unique<format::BatchT>();
+  function.batch->inputs = {0, 1};
   // i64: 0 batch, 1 sequence, 2 width, 3 bytes, 4 most; buffers: 0 ids, 1 mask, 2 embedding, 3 unit
   BlockPtr body =
       block(instruction(Op::ConstI64, {2}, Width), instruction(Op::ConstI64, {3}, Width * 4),
@@ -76,11 +83,11 @@ void addAsset(ModuleBuilder &builder, const std::string &name, const std::string
 
 } // namespace
 
-std::string writeEmbeddingModule(const std::string &name) {
+std::string writeEmbeddingModule(const std::string &name, bool joins) {
   ModuleBuilder builder;
-  addFunction(builder, "embed_mean", INT64_MAX);
-  addFunction(builder, "embed_cls", 1);
-  addFunction(builder, "count_texts", -1);
+  addFunction(builder, "embed_mean", INT64_MAX, joins);
+  addFunction(builder, "embed_cls", 1, joins);
+  addFunction(builder, "count_texts", -1, false);
   addTarget(builder);
   addAsset(builder, "embedding.json",
            R"({"version":1,"name":"letters","pooling":"mean","normalize":true,"max_tokens":16,

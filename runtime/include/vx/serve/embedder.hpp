@@ -84,6 +84,7 @@ struct EmbedderInfo {
   std::string defaultPrompt;             // a name of `prompts`; empty: none
   bool canShorten = false;               // the first dimensions of a vector are a vector
   std::vector<size_t> shorterDimensions; // only so many; empty: any number
+  std::string apart; // why each text is run by itself: the module's rows may depend on one another; empty: they do not
 };
 
 // A model on a device. Thread-safe: texts are tokenised side by side; runs, too, as far as the device lets them.
@@ -113,7 +114,8 @@ public:
   // numbers, a name of no prompt, with those that there are, and more tokens than the model takes.
   Tokens tokenize(std::string_view text, const TokenizeOptions &options = {}) const;
 
-  // As a batch, padded to the longest one; row i of the result is of text i. Throws Error::argument for what does not
+  // As a batch, padded to the longest one, or each by itself where EmbedderInfo::apart says why; row i of the result is
+  // of text i. Throws Error::argument for what does not
   // fit the model, and vx::Error where the run fails. No text is an empty matrix.
   Matrix run(std::span<const Tokens> texts, const RunOptions &options = {}) const;
   Matrix run(std::span<const Tokens *const> texts, const RunOptions &options = {}) const;
