@@ -77,7 +77,7 @@ def check_deterministic(bench):
         alone = [server.ask(*request)[2]["data"] for request in requests]
         together = [data["data"] for _, _, data in server.ask_many(requests)]
         bench.check("embeddings have the same bits whoever else asks", alone == together, sum(a != b for a, b in zip(alone, together)))
-        # Its rows are not proved to be apart, so each text is run by itself, where all counts of rows give the same bits: none is filled up.
+        # Its rows are not proved to be apart, so each text is run by itself, which is the same in any company: nothing is filled up.
         rows = metric(server, 'vx_batch_rows_sum{model="tiny"}')
         filled = metric(server, 'vx_filled_rows_total{model="tiny"}')
         bench.check("and what that costs is counted", rows == 2 * sum(len(data) for data in alone) and filled == 0, (rows, filled))

@@ -125,7 +125,8 @@ void EmbedRunner::run(std::span<const std::shared_ptr<BatchJob>> jobs) {
       tokens += next.ids.size();
     }
     const size_t count = texts.size();
-    if (fixedRows > 0)
+    // What is run by itself has the same bits in any company.
+    if (fixedRows > 0 && source.embedder()->info().apart.empty())
       texts.resize(rowsFor(count, runOptions), texts[0]); // what fills up is any text
     const Matrix matrix = call(texts, runOptions);
     for (size_t i = 0; i < count; ++i) {
