@@ -43,8 +43,9 @@ constexpr BlockLimits kBlockLimits = {128, 128, 128}, kPackedBlockLimits = {132,
 
 /// The loops of a blocked matrix product. A block of A is packed row by row, or column by column where its columns are
 /// what lies together in memory; this is where its prologue, its padding and the patches of a convolution are computed.
-/// B is packed in columns of one vector each, or lies so in memory
-/// already. Sums are kept on the stack from one block of k to the next, and the epilogue is computed from there.
+/// Where there is nothing of these, its rows are read as they lie in memory. B is packed in columns of one vector each,
+/// or lies so in memory already. Sums are kept on the stack from one block of k to the next, and the epilogue is
+/// computed from there.
 class ProductEmitter : BlockEmitter {
 public:
   ProductEmitter(func::FuncOp function, CPUProductAttr strategy, Product product, Blocking blocking)
@@ -82,7 +83,7 @@ private:
   RankedTensorType type;
   DenseMap<unsigned, Value> loopSizes;
   Value destination, packedA, packedB, accumulators;
-  Value outerRows; // of A before those of this loop over `outer`
+  Value outerRows; // of A, before those of this iteration of the loops over `outer`
   Value depthSize;
   bool hasWholeColumns = false; // no vector reaches beyond a tile's columns
   bool hasWholeRows = false;    // no vector of a column of A reaches beyond its last m dimension

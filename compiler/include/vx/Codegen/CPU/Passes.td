@@ -13,7 +13,8 @@ def CPULowerProductsPass : Pass<"vx-cpu-lower-products", "::mlir::func::FuncOp">
         for each block of rows, for each block of columns:
           accumulators = 0                                       (on the stack)
           for each block of k:
-            pack A's rows                                        (on the stack; the prologue and the padding are applied here)
+            pack A's rows                                        (on the stack, unless they lie in memory so; the prologue and the padding
+                                                                  are applied here)
             pack B's columns                                     (on the stack, unless B is a `vx.unpack`)
             for each few columns, for each few rows:
               accumulators += packed A * packed B                (in registers)
