@@ -198,7 +198,8 @@ private:
     const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
     printOut(
         "ready    {}://{}:{}   auth: {}   limit: {}   metrics: /metrics\n", isTls ? "https" : "http", shown,
-        serving.port(), serving.keyCount() ? fmt::format("{} keys", serving.keyCount()) : "none",
+        serving.port(),
+        serving.keyCount() ? fmt::format("{} key{}", serving.keyCount(), serving.keyCount() == 1 ? "" : "s") : "none",
         serving.keyCount() && configuration.limits.perKey->isLimited()
             ? fmt::format("{} in {} s a key", configuration.limits.perKey->count, configuration.limits.perKey->seconds)
             : "none");
