@@ -216,7 +216,7 @@ def check_gone_clients(bench):
     """Clients that go while they wait, whose requests are not run, and in the middle of a large answer."""
     with Server(bench, f"--model-dir={bench.path('several')}", "--model=steps", "--model=pairs", name="gone") as server:
         server.wait_until_ready()
-        long, before = steps_that_take(server, 1.5)
+        long, before = steps_that_take(server, 3)
         large = threading.Thread(target=lambda: server.ask("POST", "/v2/models/steps/infer", long))
         large.start()
         server.wait_for(lambda: metric(server, "vx_requests_in_flight") == 2 and metric(server, 'vx_queue_depth{model="steps"}') == 0)
