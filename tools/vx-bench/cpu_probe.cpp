@@ -27,7 +27,7 @@ static void keep(const T &value) {
 }
 
 // One loop per vector width; the compiler makes fused multiply-adds where the target has them.
-#define VX_BEGIN_CHAIN(I) Vector sum##I = Vector{} + static_cast<float>(I);
+#define VX_BEGIN_CHAIN(I) Vector sum##I = Vector{} + static_cast<float>(I + 2); // 1 stays as it is, which compilers see
 #define VX_STEP_CHAIN(I) sum##I = sum##I * factor + term;
 #define VX_END_CHAIN(I) all += sum##I;
 #define VX_FMA_LOOP(NAME, TARGET, BYTES)                                                                               \

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <thread>
 #include <unistd.h>
 
 namespace vx::tools {
@@ -71,6 +73,10 @@ static std::optional<double> median(std::vector<double> values) {
   return percentile(values, 0.5);
 }
 
+// Threads of what ran before wait for more work with the processor in their hands, as those of ONNX Runtime do, which
+// would be taken from whoever is measured next.
+static void letThreadsRest() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
 void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const TurnOptions &options,
                const std::string &title) {
   std::vector<double> ignored;
@@ -83,8 +89,10 @@ void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, con
   for (int turn = 0; turn < Turns; ++turn) {
     for (Entry &entry : entries) {
       showProgress(fmt::format("{}: turn {} of {}", title, turn + 1, Turns));
+      letThreadsRest();
       entry.contestant->run(options.minTime / Turns, runs, entry.times);
     }
+    letThreadsRest();
     for (ProbeEntry &probe : probes)
       addRound(probe);
   }
