@@ -8,14 +8,20 @@ using namespace mlir;
 
 namespace vx {
 
+/// The operand of `op` that a value of its body is an element of, or null.
+static OpOperand *findOperand(linalg::GenericOp op, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == op.getBody() ? &op->getOpOperand(argument.getArgNumber()) : nullptr;
+}
+
 /// The loops of `op` that a value of its body depends on.
 static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
   llvm::SmallBitVector loops(op.getNumLoops());
   auto addArgument = [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(operand);
-    if (!argument || argument.getOwner() != op.getBody())
+    OpOperand *read = findOperand(op, operand);
+    if (!read)
       return;
-    AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(argument.getArgNumber()));
+    AffineMap map = op.getMatchingIndexingMap(read);
     for (unsigned loop = 0; loop < loops.size(); ++loop)
       if (map.isFunctionOfDim(loop))
         loops.set(loop);
@@ -33,15 +39,14 @@ static llvm::SmallBitVector getLoops(linalg::GenericOp op, Value value) {
 
 /// Finds the packed form of B: tiles of the columns, and inside of a tile the k dimensions in the order of the loops.
 static void matchPackedB(Product &product) {
-  auto argument = dyn_cast<BlockArgument>(product.b);
-  if (!argument || argument.getOwner() != product.op.getBody())
+  OpOperand *operand = findOperand(product.op, product.b);
+  if (!operand)
     return;
-  OpOperand &operand = product.op->getOpOperand(argument.getArgNumber());
-  auto unpack = operand.get().getDefiningOp<linalg::GenericOp>();
+  auto unpack = operand->get().getDefiningOp<linalg::GenericOp>();
   auto unpacking = unpack ? unpack->getAttrOfType<vxk::UnpackingAttr>(vxk::kUnpackingAttr) : vxk::UnpackingAttr();
   if (!unpacking)
     return;
-  AffineMap map = product.op.getMatchingIndexingMap(&operand);
+  AffineMap map = product.op.getMatchingIndexingMap(operand);
   auto loopOf = [&](int64_t dim) { return cast<AffineDimExpr>(map.getResult(dim)).getPosition(); };
   ArrayRef<int64_t> permutation = unpacking.getPermutation();
   int64_t dim = unpacking.getDim();
@@ -62,17 +67,16 @@ static void matchPackedB(Product &product) {
 
 /// Finds A where its elements are those of a buffer, in the order of the loops.
 static void matchPlainA(Product &product) {
-  auto argument = dyn_cast<BlockArgument>(product.a);
-  if (!argument || argument.getOwner() != product.op.getBody())
+  OpOperand *operand = findOperand(product.op, product.a);
+  if (!operand)
     return;
-  OpOperand &operand = product.op->getOpOperand(argument.getArgNumber());
-  auto read = operand.get().getDefiningOp<bufferization::ToTensorOp>();
+  auto read = operand->get().getDefiningOp<bufferization::ToTensorOp>();
   SmallVector<AffineExpr> places;
   for (ArrayRef<unsigned> loops : {ArrayRef<unsigned>(product.outer), ArrayRef(product.m), ArrayRef(product.k)})
     for (unsigned loop : loops)
       places.push_back(getAffineDimExpr(loop, product.op.getContext()));
   if (read && cast<MemRefType>(read.getBuffer().getType()).getLayout().isIdentity() &&
-      product.op.getMatchingIndexingMap(&operand).getResults() == ArrayRef(places))
+      product.op.getMatchingIndexingMap(operand).getResults() == ArrayRef(places))
     product.plainA = read.getBuffer();
 }
 
@@ -84,10 +88,10 @@ static bool liesAlong(linalg::GenericOp op, Value value, unsigned loop) {
     isAlong &= isSo;
   };
   auto addArgument = [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(operand);
-    if (!argument || argument.getOwner() != op.getBody())
+    OpOperand *read = findOperand(op, operand);
+    if (!read)
       return;
-    AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(argument.getArgNumber()));
+    AffineMap map = op.getMatchingIndexingMap(read);
     if (map.getNumResults() > 0)
       add(map.getResults().back() == getAffineDimExpr(loop, op.getContext()));
   };
