@@ -19,6 +19,7 @@ import numpy as np
 from embedding_models import Folder, Words, texts, write_json
 from files_of_texts import check_files
 from real_folders import check_layouts, check_tokenizers
+from served import Server, metric
 from wrong_folders import check_mistakes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -204,6 +205,23 @@ def check_minilm(bench, trained, cache):
     bench.check("one text is cut to 256 tokens", report["truncated"] == 1, report)
     near = got[:3] @ got[:3].T
     bench.check("what is alike is near", near[0, 1] > near[0, 2] + 0.2 and near[0, 1] > near[1, 2] + 0.2, near.tolist())
+    check_deterministic(bench, path, [text for text in given[:-1] if text.strip()])
+
+
+def check_deterministic(bench, path, given):
+    """The same bits whoever else asks, of a model whose texts run together and whose batches are filled up."""
+    with open(bench.path("deterministic.toml"), "w", encoding="utf-8") as file:
+        file.write(f'[vx]\nmodel_dir = "{bench.folder}"\n[[vx.server.model]]\nname = "minilm"\npath = "{path}"\ndeterministic = true\n[vx.server.limits]\nbatch_size = 8\n')
+    with Server(bench, f"--config={bench.path('deterministic.toml')}") as server:
+        server.wait_until_ready()
+        requests = [("POST", "/v1/embeddings", {"model": "minilm", "input": given[i : i + 3], "encoding_format": "base64"}) for i in range(0, len(given) - 3)]
+        alone = [server.ask(*request)[2]["data"] for request in requests]
+        filled, batches = metric(server, 'vx_filled_rows_total{model="minilm"}'), metric(server, 'vx_batch_rows_count{model="minilm"}')
+        bench.check("each batch of three texts or of those of a length is filled up", filled >= sum(len(data) == 3 for data in alone) / 2 and batches >= len(alone), (filled, batches))
+        together = [data["data"] for _, _, data in server.ask_many(requests)]
+        bench.check("texts that run together have the same bits whoever else asks", alone == together, sum(a != b for a, b in zip(alone, together)))
+        ran = metric(server, 'vx_batch_rows_count{model="minilm"}') - batches
+        bench.check("and do run together", ran < batches, (ran, batches))
 
 
 def main():
