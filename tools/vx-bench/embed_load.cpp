@@ -5,6 +5,8 @@
 #include "server_bench.h"
 #include "temporary_folder.h"
 
+#include "vx/base/base64.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,24 +24,9 @@ static constexpr size_t TextsOfClient = 4;
 
 namespace {
 
-std::vector<float> decodeBase64(std::string_view text) {
-  std::string bytes;
-  uint32_t group = 0;
-  int bits = 0;
-  for (char c : text) {
-    const int digit = c >= 'A' && c <= 'Z'   ? c - 'A'
-                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                      : c >= '0' && c <= '9' ? c - '0' + 52
-                      : c == '+'             ? 62
-                      : c == '/'             ? 63
-                                             : -1;
-    if (digit < 0)
-      break;
-    group = group << 6 | static_cast<uint32_t>(digit);
-    bits += 6;
-    if (bits >= 8)
-      bytes += static_cast<char>(group >> (bits -= 8) & 0xff);
-  }
+std::vector<float> decodeVector(std::string_view text) {
+  size_t end = 0;
+  const std::string bytes = decodeBase64(text, end);
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
@@ -58,7 +45,7 @@ std::vector<std::vector<float>> vectorsOf(const json &document, size_t count) {
       continue;
     std::vector<float> &vector = vectors[index->get<size_t>()];
     if (embedding->is_string())
-      vector = decodeBase64(embedding->get_ref<const std::string &>());
+      vector = decodeVector(embedding->get_ref<const std::string &>());
     else if (embedding->is_array() &&
              std::ranges::all_of(*embedding, [](const json &number) { return number.is_number(); }))
       vector = embedding->get<std::vector<float>>();

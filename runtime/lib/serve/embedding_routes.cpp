@@ -3,6 +3,8 @@
 #include "run_failure.h"
 #include "service.h"
 
+#include "vx/base/base64.h"
+
 namespace vx::serve {
 namespace {
 
@@ -10,21 +12,6 @@ using Json = nlohmann::json;
 
 // What a client may send in one request.
 constexpr size_t mostTexts = 2048;
-
-std::string base64(std::span<const std::byte> bytes) {
-  static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j)
-      group = group << 8 | (j < count ? std::to_integer<uint32_t>(bytes[i + j]) : 0);
-    for (size_t j = 0; j < 4; ++j)
-      text += j <= count ? digits[group >> (18 - 6 * j) & 63] : '=';
-  }
-  return text;
-}
 
 void appendRow(std::string &json, std::span<const float> row) {
   json += '[';
@@ -137,7 +124,7 @@ std::string writeOpenAi(const Matrix &matrix, const std::string &model, size_t t
   for (size_t i = 0; i < matrix.rows; ++i) {
     fmt::format_to(std::back_inserter(json), R"({}{{"object":"embedding","index":{},"embedding":)", i ? "," : "", i);
     if (isBase64)
-      json += '"' + base64(std::as_bytes(matrix.row(i))) + '"';
+      json += '"' + encodeBase64(std::as_bytes(matrix.row(i))) + '"';
     else
       appendRow(json, matrix.row(i));
     json += '}';

@@ -2,6 +2,8 @@
 
 #include "text/characters.h"
 
+#include "vx/base/base64.h"
+
 #include <algorithm>
 
 namespace vx::text {
@@ -17,28 +19,12 @@ std::vector<Pointer> readAll(const JsonNode &list, Read read) {
   return parts;
 }
 
-std::string decodeBase64(const JsonNode &node) {
-  std::string bytes;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : node.string()) {
-    const int value = c >= 'A' && c <= 'Z'   ? c - 'A'
-                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                      : c >= '0' && c <= '9' ? c - '0' + 52
-                      : c == '+'             ? 62
-                      : c == '/'             ? 63
-                                             : -1;
-    if (c == '=')
-      break;
-    if (value < 0)
-      node.fail("want base64, got a character of number " + std::to_string(static_cast<unsigned char>(c)));
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>(bits >> count & 0xff);
-    }
-  }
+std::string readBase64(const JsonNode &node) {
+  const std::string text = node.string();
+  size_t end = 0;
+  std::string bytes = decodeBase64(text, end);
+  if (end < text.size() && text[end] != '=')
+    node.fail("want base64, got a character of number " + std::to_string(static_cast<unsigned char>(text[end])));
   return bytes;
 }
 
@@ -114,7 +100,7 @@ NormalizerPointer readNormalizer(const JsonNode &node) {
   if (type == "ByteLevel")
     return makeByteCharacters();
   if (type == "Precompiled")
-    return makePrecompiled(decodeBase64(node["precompiled_charsmap"]));
+    return makePrecompiled(readBase64(node["precompiled_charsmap"]));
   node.fail("the normalizer '" + type + "' is not supported");
 }
 
