@@ -86,7 +86,8 @@ private:
     return !maxima.isAtMost(aOffset + aSize, bOffset) && !maxima.isAtMost(bOffset + bSize, aOffset);
   }
 
-  const Lifetime &getLifetime(Value slice) {
+  /// By value: the next call may grow the map, which moves its entries.
+  Lifetime getLifetime(Value slice) {
     auto [it, isNew] = known.try_emplace(slice);
     if (isNew)
       it->second = lifetimes.get(slice);
