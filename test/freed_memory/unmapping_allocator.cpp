@@ -1,10 +1,12 @@
-// Linked into a program, it gives each larger block pages of its own and takes the pages away when the block is freed: an access to freed memory
-// then ends the program by a signal, also inside of libraries that no sanitizer has instrumented.
+// Linked into a program, it gives each larger block pages of its own and takes the pages away when the block is freed:
+// an access to freed memory then ends the program by a signal, also inside of libraries that no sanitizer has
+// instrumented.
 //
 //   VX_UNMAP_FROM=BYTES    blocks of this size and more are watched (default 64)
 //
-// At the exit of the process one line on stderr tells how many blocks were watched, and how many were not because the process had too many of
-// them alive at once. Freed pages are never used again, so that a process may free at most 1 TiB.
+// At the exit of the process one line on stderr tells how many blocks were watched, and how many were not because the
+// process had too many of them alive at once. Freed pages are never used again, so that a process may free at most 1
+// TiB.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -66,7 +68,8 @@ Header *headerOf(void *block) {
   return reinterpret_cast<Header *>(page - pageSize);
 }
 
-/// The block ends near the end of its last page, so that most accesses after it fail too. Null where glibc is to allocate it.
+/// The block ends near the end of its last page, so that most accesses after it fail too. Null where glibc is to
+/// allocate it.
 void *allocate(size_t size, size_t alignment) {
   if (begin.load(std::memory_order_acquire) == 0)
     reserve();
@@ -106,7 +109,8 @@ void release(void *block) {
 struct Summary {
   ~Summary() {
     char text[120];
-    int length = snprintf(text, sizeof text, "unmapping allocator: %ld blocks watched, %ld not\n", watched.load(), unwatched.load());
+    int length = snprintf(text, sizeof text, "unmapping allocator: %ld blocks watched, %ld not\n", watched.load(),
+                          unwatched.load());
     if (write(2, text, static_cast<size_t>(length)) < 0)
       _exit(99);
   }
@@ -160,7 +164,9 @@ __attribute__((visibility("default"))) void *memalign(size_t alignment, size_t s
   return block ? block : __libc_memalign(alignment, size);
 }
 
-__attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+__attribute__((visibility("default"))) void *aligned_alloc(size_t alignment, size_t size) {
+  return memalign(alignment, size);
+}
 
 __attribute__((visibility("default"))) int posix_memalign(void **result, size_t alignment, size_t size) {
   void *block = memalign(alignment, size);
