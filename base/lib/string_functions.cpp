@@ -93,6 +93,8 @@ std::vector<std::string_view> splitText(std::string_view text, std::string_view 
   if (delimiter.empty())
     return splitAtSpace(text, limit);
   std::vector<std::string_view> parts;
+  if (text.empty())
+    return parts;
   for (size_t end = 0; limit < 0 || static_cast<int64_t>(parts.size()) < limit;
        text.remove_prefix(end + delimiter.size())) {
     end = text.find(delimiter);

@@ -15,11 +15,17 @@ static void importAcos(NodeImporter &n) { importUnary<AcosOp>(n); }
 static void importAsin(NodeImporter &n) { importUnary<AsinOp>(n); }
 static void importAtan(NodeImporter &n) { importUnary<AtanOp>(n); }
 static void importAbs(NodeImporter &n) { importUnary<AbsOp>(n); }
-static void importCeil(NodeImporter &n) { importUnary<CeilOp>(n); }
+static void importCeil(NodeImporter &n) {
+  importUnary<CeilOp>(n);
+  followWhole(n, WholeFunction::ceil);
+}
 static void importCos(NodeImporter &n) { importUnary<CosOp>(n); }
 static void importErf(NodeImporter &n) { importUnary<ErfOp>(n); }
 static void importExp(NodeImporter &n) { importUnary<ExpOp>(n); }
-static void importFloor(NodeImporter &n) { importUnary<FloorOp>(n); }
+static void importFloor(NodeImporter &n) {
+  importUnary<FloorOp>(n);
+  followWhole(n, WholeFunction::floor);
+}
 static void importIsNaN(NodeImporter &n) { importUnary<IsNanOp>(n); }
 static void importLog(NodeImporter &n) { importUnary<LogOp>(n); }
 static void importNeg(NodeImporter &n) {
@@ -33,7 +39,10 @@ static void importNeg(NodeImporter &n) {
   }
   importUnary<NegOp>(n);
 }
-static void importRound(NodeImporter &n) { importUnary<RoundOp>(n); }
+static void importRound(NodeImporter &n) {
+  importUnary<RoundOp>(n);
+  followWhole(n, WholeFunction::round);
+}
 static void importSign(NodeImporter &n) { importUnary<SignOp>(n); }
 static void importSin(NodeImporter &n) { importUnary<SinOp>(n); }
 static void importSqrt(NodeImporter &n) { importUnary<SqrtOp>(n); }

@@ -68,16 +68,22 @@ static void importBinary(NodeImporter &n) {
 }
 
 static void importAdd(NodeImporter &n) {
-  if (!followIntegers(n, n.getElementType(0), addDims))
-    importBinary<AddOp>(n);
+  if (followIntegers(n, n.getElementType(0), addDims))
+    return;
+  importBinary<AddOp>(n);
+  followFloats(n, FloatFunction::add);
 }
 static void importSub(NodeImporter &n) {
-  if (!followIntegers(n, n.getElementType(0), subDims))
-    importBinary<SubOp>(n);
+  if (followIntegers(n, n.getElementType(0), subDims))
+    return;
+  importBinary<SubOp>(n);
+  followFloats(n, FloatFunction::sub);
 }
 static void importMul(NodeImporter &n) {
-  if (!followIntegers(n, n.getElementType(0), mulDims))
-    importBinary<MulOp>(n);
+  if (followIntegers(n, n.getElementType(0), mulDims))
+    return;
+  importBinary<MulOp>(n);
+  followFloats(n, FloatFunction::mul);
 }
 
 static void importDiv(NodeImporter &n) {
@@ -91,8 +97,10 @@ static void importDiv(NodeImporter &n) {
       lhs = maxDims(lhs, DimAttr::constant(lhs.getContext(), 0));
     return isNotNegative(lhs) && isNotNegative(rhs) && r != 0 ? floorDivDims(lhs, rhs) : DimAttr();
   };
-  if (!followIntegers(n, n.getElementType(0), divide))
-    importBinary<DivOp>(n);
+  if (followIntegers(n, n.getElementType(0), divide))
+    return;
+  importBinary<DivOp>(n);
+  followFloats(n, FloatFunction::div);
 }
 
 static void importMod(NodeImporter &n) {
@@ -415,6 +423,9 @@ Value castTo(NodeImporter &n, Value value, Type elementType, const CastRules &ru
 static void importCastTo(NodeImporter &n, Type elementType) {
   RankedTensorType type = n.getTensorType(0);
   std::optional<Dims> contents = n.getContents(0);
+  if (isa<IntegerType>(elementType) && !elementType.isInteger(1) && type.getRank() <= 1)
+    if (std::optional<Dims> whole = castFloatSizes(n))
+      contents = whole;
   if (contents && isa<IntegerType>(elementType)) {
     bool fits = true;
     for (DimAttr &dim : *contents) {
@@ -428,8 +439,8 @@ static void importCastTo(NodeImporter &n, Type elementType) {
   if (isString(elementType) || isString(elementOf(n.getTensor(0))))
     return n.setOutput(0, castStrings(n, n.getTensor(0), elementType));
   n.setOutput(0, castTo(n, n.getTensor(0), elementType, getCastRules(n)));
-  if (contents && contents->size() == 1 && elementType.isF32() && n.wantsOutput(0))
-    n.model.lookup(n.proto.output(0)).wholeNumber = contents->front();
+  if (contents && type.getRank() <= 1 && isa<FloatType>(elementType) && n.wantsOutput(0))
+    n.model.lookup(n.proto.output(0)).floatSizes = makeFloatSizes(*contents);
 }
 
 static void importBitCast(NodeImporter &n) {

@@ -112,27 +112,16 @@ static DimAttr bindFloatCount(NodeImporter &n) {
 /// The number of values of a range of f32 that are whole numbers, from sizes, as an expression; the call checks that
 /// f32 has them. Null for other floats.
 static DimAttr countWholeFloats(NodeImporter &n) {
-  Dims numbers;
-  for (unsigned index = 0; index < 3; ++index) {
-    DimAttr whole = n.getEntry(index).wholeNumber;
-    std::optional<SmallVector<double>> known = n.getConstantNumbers(index);
-    if (!whole && known && known->size() == 1 && std::abs((*known)[0]) <= INT32_MAX &&
-        (*known)[0] == std::trunc((*known)[0]))
-      whole = n.dim(int64_t((*known)[0]));
-    if (!whole)
-      return {};
-    numbers.push_back(whole);
-  }
-  std::optional<int64_t> step = numbers[2].asConstant();
-  if (!step || *step == 0)
+  std::optional<SmallVector<double>> by = n.getConstantNumbers(2);
+  if (!n.getElementType(0).isF32() || !by || by->size() != 1 || (*by)[0] == 0)
     return {};
-  DimAttr most = n.dim(1 << 24), zero = n.dim(0);
-  for (DimAttr number : {numbers[0], numbers[1]}) {
-    n.require(ConstraintKind::at_least, most, number);
-    n.require(ConstraintKind::at_least, most, subDims(zero, number));
-  }
-  DimAttr distance = *step > 0 ? subDims(numbers[1], numbers[0]) : subDims(numbers[0], numbers[1]);
-  return maxDims(ceilDivDims(distance, n.dim(std::abs(*step))), zero);
+  std::optional<Dims> numbers = getWholeFloats(n);
+  if (!numbers)
+    return {};
+  DimAttr start = (*numbers)[0], limit = (*numbers)[1];
+  int64_t step = *(*numbers)[2].asConstant();
+  DimAttr distance = step > 0 ? subDims(limit, start) : subDims(start, limit);
+  return maxDims(ceilDivDims(distance, n.dim(std::abs(step))), n.dim(0));
 }
 
 static void importRange(NodeImporter &n) {

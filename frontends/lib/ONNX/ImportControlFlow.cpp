@@ -29,7 +29,7 @@ static Type joinBranchTypes(NodeImporter &n, StringRef name, Type lhs, Type rhs,
 }
 
 static void importBranchInline(NodeImporter &n, const GraphProto &graph) {
-  SmallVector<Entry> results;
+  std::vector<Entry> results;
   OpBuilder::InsertPoint end;
   {
     Subgraph branch(n.model, /*isInline=*/true);
@@ -300,7 +300,7 @@ private:
     mark = n.model.markSymbols();
     Subgraph loop(n.model, /*isInline=*/false);
     iteration = n.model.declareSymbol(iterationName, true);
-    SmallVector<Entry> entries;
+    std::vector<Entry> entries;
     for (const Carried &value : carried) {
       entries.emplace_back(value.type, n.location);
       entries.back().value = loop.block->addArgument(value.type, n.location);
@@ -658,6 +658,11 @@ private:
 
   Value takePlace(Value value, int64_t axis, DimAttr place) {
     Dims starts(typeOf(value).getRank(), n.dim(0)), sizes = vx::getDims(typeOf(value));
+    if (sizes[axis].asConstant() == 0) { // no iteration takes one
+      sizes.erase(sizes.begin() + axis);
+      Type type = elementOf(value);
+      return n.broadcastInDim(isString(type) ? emitStrings(n, {""}, {}) : n.emitScalar(0, type), sizes, {});
+    }
     starts[axis] = place;
     sizes[axis] = n.dim(1);
     Value row = n.slice(value, starts, sizes, SmallVector<int64_t>(sizes.size(), 1));
@@ -727,6 +732,8 @@ static void importSequenceMap(NodeImporter &n) {
 
 SmallVector<Value> emitCountedLoop(NodeImporter &n, DimAttr trips, ArrayRef<Value> inits,
                                    llvm::function_ref<SmallVector<Value>(DimAttr, ValueRange)> body) {
+  if (trips.asConstant() == 0)
+    return SmallVector<Value>(inits);
   if (trips.asConstant() == 1)
     return body(n.dim(0), inits);
   SmallVector<Type> types(TypeRange{ValueRange(inits)});

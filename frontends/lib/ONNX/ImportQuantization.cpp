@@ -214,7 +214,10 @@ static void importDynamicQuantizeLinear(NodeImporter &n) {
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(input).getRank()));
   Value zero = n.emitScalar(0, type), low = n.emit<MinOp>(n.reduce(ReduceKind::min, input, all), zero);
   Value high = n.emit<MaxOp>(n.reduce(ReduceKind::max, input, all), zero);
+  // Of zeros alone the scale is 1, as in ONNX Runtime: a dequantised 0 is no NaN.
+  Value isNone = n.emit<CompareOp>(ComparePredicate::eq, high, low);
   Value scale = n.emit<DivOp>(n.emit<SubOp>(high, low), n.emitScalar(255, type));
+  scale = n.emit<SelectOp>(isNone, n.emitScalar(1, type), scale);
   IntegerType integer = IntegerType::get(n.context, 8, IntegerType::Unsigned);
   Quantization quantization(n, integer);
   Value zeroPoint = quantization.emit(n.emit<DivOp>(n.emit<NegOp>(low), scale), Value());

@@ -174,8 +174,20 @@ Value filter(NodeImporter &n, Value input, Axis &places, const Target &target, V
   return n.emit<ReduceOp>(ReduceKind::sum, n.emit<MulOp>(taken, weights), target.axis + 1);
 }
 
-/// floor(size * scale), exactly: a float is a whole number over a power of two.
+/// Up to this numerator of a scale its products are the same in f32 for all sizes that a tensor has: 2, 1.5, 0.75.
+constexpr int64_t mostExactNumerator = 15;
+
+/// floor(size * scale) where the product is rounded to f32, as ONNX Runtime and PyTorch have it: 5 * 2.6 is 13. Null
+/// where no expression says it for all sizes.
 DimAttr scaleDim(NodeImporter &n, DimAttr size, double scale) {
+  if (std::optional<int64_t> known = size.asConstant()) {
+    float product = float(*known) * float(scale);
+    if (!(product <= double(maxElements)))
+      throwInvalid("expects tensors of at most " + Twine(maxElements) + " elements, got 'scales' of " +
+                   std::to_string(scale) + " for a size of " + Twine(*known));
+    return n.dim(int64_t(product));
+  }
+  // A float is a whole number over a power of two.
   int exponent;
   double mantissa = std::frexp(scale, &exponent); // scale = mantissa * 2^exponent
   int64_t numerator = static_cast<int64_t>(std::ldexp(mantissa, 24));
@@ -186,6 +198,8 @@ DimAttr scaleDim(NodeImporter &n, DimAttr size, double scale) {
   }
   if (shift > 62 || shift < -30)
     throwUnsupported("expects 'scales' between 2^-30 and 2^30, got " + std::to_string(scale));
+  if (numerator > mostExactNumerator)
+    return {};
   if (shift <= 0)
     return mulDims(size, n.dim(numerator << -shift));
   return floorDivDims(mulDims(size, n.dim(numerator)), n.dim(int64_t(1) << shift));
@@ -237,10 +251,9 @@ void setScales(NodeImporter &n, unsigned index, SmallVectorImpl<Target> &targets
       target.scale = n.emitScalar(value, f32);
       scale = n.emitScalar(value, f64);
       setReach(n, target, value);
-      if (!cut) {
-        target.to = scaleDim(n, target.from, value);
+      target.to = cut ? DimAttr() : scaleDim(n, target.from, value);
+      if (target.to)
         continue;
-      }
     } else {
       scale = n.reshape(n.slice(list, n.dim(i), n.dim(1), 1), {});
       target.scale = n.cast(scale, f32);
@@ -251,10 +264,11 @@ void setScales(NodeImporter &n, unsigned index, SmallVectorImpl<Target> &targets
             n.bindSymbol(n.cast(n.emit<CeilOp>(n.emit<AddOp>(inverse, inverse)), i64), element + ".twice_reach", 2);
       }
     }
-    Value length = n.cast(n.emitDim(target.from, i64), f64);
+    Value length = n.cast(n.emitDim(target.from, i64), cut ? f64 : f32);
     if (cut)
       length = n.emit<MulOp>(length, cut);
-    target.to = n.bindSymbol(n.cast(n.emit<FloorOp>(n.emit<MulOp>(length, scale)), i64), element + ".size");
+    Value product = n.emit<MulOp>(length, cut ? scale : target.scale);
+    target.to = n.bindSymbol(n.cast(n.emit<FloorOp>(product), i64), element + ".size");
   }
 }
 

@@ -14,6 +14,8 @@ static void reshapeOutput(NodeImporter &n, ArrayRef<DimAttr> dims) {
   if (contents && type.hasStaticShape() && type.getNumElements() == static_cast<int64_t>(contents->size()))
     return n.setContents(0, *contents, type);
   n.setOutput(0, n.reshape(n.getTensor(0), dims));
+  if (type.getRank() <= 1)
+    followReshape(n);
 }
 
 /// The sizes that a list asks for which only the data knows, computed by the program and read back. One that cannot be

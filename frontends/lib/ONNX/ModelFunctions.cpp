@@ -133,7 +133,7 @@ void ModelImporter::importCall(const NodeProto &node, const FunctionProto &funct
   inner.outputs.emplace(function.output().begin(), function.output().end());
   Scope *outer = std::exchange(scope, &inner);
   bool succeeded = importNodes(function.node());
-  SmallVector<std::optional<Entry>> results;
+  std::vector<std::optional<Entry>> results;
   std::string missing;
   for (int index = 0; succeeded && index < node.output_size(); ++index) {
     auto found = index < function.output_size() ? inner.entries.find(function.output(index)) : inner.entries.end();

@@ -3,6 +3,7 @@
 #define VX_FRONTEND_ONNX_MODELIMPORTER_H
 
 #include "DimMath.h"
+#include "FloatSizes.h"
 #include "ImportError.h"
 #include "NodeChecks.h"
 #include "OnnxSource.h"
@@ -42,8 +43,8 @@ struct Entry {
   mlir::Block *block = nullptr;
   /// The elements of an integer tensor as expressions, in row-major order; bools are 0 and 1.
   std::optional<Dims> contents;
-  /// Of one float that a whole number was cast to: that, where the float's type has it. Else null.
-  DimAttr wholeNumber;
+  /// The elements of a short list of floats that were made of sizes.
+  FloatSizes floatSizes;
   /// `contents` are symbols that were bound to what the tensor holds, for a node that takes no element below 0.
   bool contentsAreRead = false;
   /// The elements of an initializer or constant, and its name in the model.

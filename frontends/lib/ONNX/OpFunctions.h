@@ -53,8 +53,8 @@ struct AroundAxis {
 /// The axis in `input` of a tensor with these dimensions; all is computed by the program and read back. An axis that is
 /// none is below 0, which fails the call.
 AroundAxis bindAroundAxis(NodeImporter &n, unsigned input, llvm::ArrayRef<DimAttr> dims);
-/// The values behind `trips` iterations, which keep their types; without a loop where there is one iteration. `body`
-/// takes the number of the iteration and the values, and gives the next ones.
+/// The values behind `trips` iterations, which keep their types; without a loop where there is one iteration or none.
+/// `body` takes the number of the iteration and the values, and gives the next ones.
 llvm::SmallVector<mlir::Value>
 emitCountedLoop(NodeImporter &n, DimAttr trips, llvm::ArrayRef<mlir::Value> inits,
                 llvm::function_ref<llvm::SmallVector<mlir::Value>(DimAttr, mlir::ValueRange)> body);

@@ -30,7 +30,8 @@ TEST(StringFunctions, partsBetweenDelimiters) {
   EXPECT_EQ(splitText("-a-", "-", -1), (Parts{"", "a", ""}));
   EXPECT_EQ(splitText("a-b-c", "-", 1), (Parts{"a", "b-c"}));
   EXPECT_EQ(splitText("a-b-c", "-", 0), (Parts{"a-b-c"}));
-  EXPECT_EQ(splitText("", "-", -1), (Parts{""}));
+  EXPECT_EQ(splitText("", "-", -1), Parts{});
+  EXPECT_EQ(splitText("", "-", 0), Parts{});
 }
 
 TEST(StringFunctions, partsBetweenWhiteSpace) {
