@@ -9,6 +9,7 @@
 #include "vx/Dialect/VXK/IR/VXKDialect.h"
 #include "vx/Dialect/VXRT/IR/VXRTDialect.h"
 #include "vx/Driver/RunPasses.h"
+#include "vx/Memory/Expressions.h"
 #include "vx/Transforms/FusionPasses.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -373,7 +374,7 @@ std::string describeProducts(KernelOp kernel, const TargetSpec &spec) {
 /// How the schedule of a model uses a kernel.
 struct KernelUse {
   uint64_t dispatches = 0, dispatchesAtLoad = 0, dispatchesOnChange = 0;
-  SmallVector<StringAttr> callerSymbols; // for each of the kernel's; null where dispatches differ or compute it
+  SmallVector<DimAttr> callerValues; // of each of the kernel's symbols; null where dispatches differ, or it is data
 };
 
 /// Whether the program of a derived value reads variables, by itself or in another one.
@@ -390,6 +391,7 @@ bool readsVariables(vxrt::ProgramOp program) {
 
 llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
   llvm::StringMap<KernelUse> uses;
+  EntryExpressions expressions;
   schedule.walk([&](vxrt::DispatchOp dispatch) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(dispatch, dispatch.getKernelAttr());
     KernelUse &use = uses[kernel.getKey()];
@@ -397,16 +399,13 @@ llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
       ++(readsVariables(program) ? use.dispatchesOnChange : use.dispatchesAtLoad); // of static sizes
       return;
     }
-    SmallVector<StringAttr> names;
-    for (Value scalar : dispatch.getScalars()) {
-      auto argument = dyn_cast<BlockArgument>(scalar);
-      auto program = argument ? dyn_cast<vxrt::ProgramOp>(argument.getOwner()->getParentOp()) : nullptr;
-      names.push_back(program ? cast<StringAttr>(program.getSymbols()[argument.getArgNumber()]) : StringAttr());
-    }
+    SmallVector<DimAttr> values;
+    for (Value scalar : dispatch.getScalars())
+      values.push_back(expressions.get(scalar));
     if (use.dispatches++ == 0)
-      use.callerSymbols = names;
-    for (auto [known, name] : llvm::zip(use.callerSymbols, names))
-      if (known != name)
+      use.callerValues = values;
+    for (auto [known, value] : llvm::zip(use.callerValues, values))
+      if (known != value)
         known = {};
   });
   return uses;
@@ -414,9 +413,9 @@ llvm::StringMap<KernelUse> collectUses(ModuleOp schedule) {
 
 std::string inCallerSymbols(DimAttr work, KernelOp kernel, const KernelUse &use) {
   auto rename = [&](StringAttr symbol) -> DimAttr {
-    for (auto [own, name] : llvm::zip(kernel.getSymbols(), use.callerSymbols))
-      if (own == symbol && name)
-        return DimAttr::symbolNamed(name);
+    for (auto [own, value] : llvm::zip(kernel.getSymbols(), use.callerValues))
+      if (own == symbol)
+        return value;
     return {};
   };
   return work.substitute(rename).str();

@@ -201,6 +201,7 @@ void buildFusedPipeline(OpPassManager &pm, const TargetBackend &backend, const T
     pm.addNestedPass<func::FuncOp>(createSplitTopPlacesPass());
     pm.addPass(createCSEPass()); // what several reductions read is reshaped once
   }
+  pm.addNestedPass<func::FuncOp>(createSplitConcatsPass());
   pm.addPass(createBindSequenceLengthsPass());
   pm.addNestedPass<func::FuncOp>(createFormFusionsPass());
   pm.addNestedPass<func::FuncOp>(createJoinRowsPass());

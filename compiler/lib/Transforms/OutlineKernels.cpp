@@ -1,5 +1,6 @@
 // Outlines fusion regions into kernels, equal ones once.
 
+#include "SharedStarts.h"
 #include "vx/Dialect/VX/IR/Constraints.h"
 #include "vx/Dialect/VX/IR/KernelFacts.h"
 #include "vx/Dialect/VX/IR/RecomputedOps.h"
@@ -11,7 +12,9 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SHA256.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -22,25 +25,62 @@ namespace vx {
 
 namespace {
 
-/// Symbols in the order in which the region names them: arguments first, then op by op.
-SetVector<StringAttr> collectSymbols(Region &region) {
-  SetVector<StringAttr> symbols;
+/// Calls `visit` with the expressions of the region, whole, in the order in which it names them: those of its arguments
+/// first, then op by op. `isSize` tells those that are a tensor's.
+void visitDims(Region &region, function_ref<void(DimAttr, bool isSize)> visit) {
   AttrTypeWalker walker;
+  bool isSize = true;
   walker.addWalk([&](DimAttr dim) {
-    dim.collectSymbols(symbols);
+    visit(dim, isSize);
     return WalkResult::skip();
   });
-  // The walker remembers what it has seen; symbols are a set, so nothing is lost by that.
+  // The walker remembers what it has seen: an attribute that is met again is not visited again.
   for (BlockArgument argument : region.front().getArguments())
     walker.walk(argument.getType());
   region.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    isSize = false;
     for (NamedAttribute attribute : op->getAttrDictionary())
       walker.walk(attribute.getValue());
+    isSize = true;
     for (Type type : op->getResultTypes())
       walker.walk(type);
   });
-  return symbols;
 }
+
+/// The least c of all `symbol + c` where a region has `symbol` in no other form, and a size is the least. Kernels of
+/// sizes that are all so much greater than another one's are that one: they count from there.
+class Shifts {
+public:
+  explicit Shifts(Region &region) {
+    visitDims(region, [&](DimAttr dim, bool isSize) { add(dim, isSize); });
+  }
+
+  int64_t lookup(StringAttr symbol) const {
+    auto it = least.find(symbol);
+    return it == least.end() || it->second == kNone ? 0 : it->second;
+  }
+
+private:
+  static constexpr int64_t kNone = INT64_MIN;
+
+  void add(DimAttr dim, bool isSize) {
+    SetVector<StringAttr> symbols;
+    dim.collectSymbols(symbols);
+    if (symbols.empty())
+      return;
+    std::optional<int64_t> shift =
+        symbols.size() == 1 ? (dim - DimAttr::symbolNamed(symbols[0])).asConstant() : std::nullopt;
+    for (StringAttr symbol : symbols) {
+      auto [it, isNew] = least.try_emplace(symbol, shift.value_or(kNone));
+      if (!shift || (!isSize && *shift < it->second) || (isNew && !isSize))
+        it->second = kNone;
+      else
+        it->second = std::min(it->second, *shift); // kNone stays
+    }
+  }
+
+  llvm::DenseMap<StringAttr, int64_t> least;
+};
 
 /// A name a person recognises: the first ops in order, e.g. conv_add_max.
 std::string getReadableName(Block &body) {
@@ -78,72 +118,118 @@ SmallVector<InPlacePair> findInPlacePairs(Block &body) {
   return pairs;
 }
 
+/// The text is the same wherever the kernel came from: no locations, a fixed name, symbols in order.
+std::string getKey(KernelOp kernel, StringRef target) {
+  std::string text = target.str() + "\n";
+  llvm::raw_string_ostream os(text);
+  kernel->print(os, OpPrintingFlags().useLocalScope());
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true).substr(0, 32);
+}
+
+/// Makes kernels of regions, at the start of the module and without a name.
+class KernelMaker {
+public:
+  explicit KernelMaker(ModuleOp module) : module(module), builder(module.getContext()), declared(module) {}
+
+  /// Null with a message. `values` are what the kernel's symbols stand for where it is called.
+  KernelOp make(FusionOp fusion, const SharedStarts *starts, SmallVectorImpl<Attribute> &values) {
+    Block &source = fusion.getBody().front();
+    RankedTensorType visited = getVisitedType(source);
+    DimAttr workgroups = fusion.getStrategy().getGrid(/*result=*/0, getDims(visited));
+    if (!workgroups) {
+      fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
+                           << " has a result of unknown size, so its number of workgroups is not known: " << visited;
+      return {};
+    }
+    SetVector<StringAttr> symbols;
+    visitDims(fusion.getBody(), [&](DimAttr dim, bool) { dim.collectSymbols(symbols); });
+    Shifts shifts(fusion.getBody());
+    SmallVector<Attribute> names;
+    llvm::DenseMap<StringAttr, DimAttr> renamed;
+    SmallVector<int64_t> ranges;
+    bool isRangeKnown = false;
+    for (auto [index, symbol] : llvm::enumerate(symbols)) {
+      DimAttr start = starts ? starts->lookup(fusion, symbol) : DimAttr();
+      int64_t shift = start ? 0 : shifts.lookup(symbol);
+      SymbolRange range = start ? starts->getRange(symbol) : shiftRange(declared.lookup(symbol), shift);
+      ranges.append({range.min, range.max, range.multiple});
+      isRangeKnown |= range.max != INT64_MAX || range.multiple > 1;
+      auto name = builder.getStringAttr("s" + Twine(index));
+      names.push_back(name);
+      values.push_back(start ? start : DimAttr::symbolNamed(symbol) + shift);
+      renamed[symbol] = DimAttr::symbolNamed(name) + -shift;
+    }
+
+    builder.setInsertionPointToStart(module.getBody());
+    auto kernel = KernelOp::create(builder, fusion.getLoc(), "k", "", builder.getArrayAttr(names), workgroups,
+                                   fusion.getStrategy(), builder.getStringAttr("private"));
+    IRMapping mapping;
+    fusion.getBody().cloneInto(&kernel.getBody(), mapping);
+    kernel.walk([](Operation *op) { op->removeAttr(kCopyAttr); }); // a copy's kernel is the other one's
+    if (isRangeKnown)
+      kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
+    setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));
+
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](DimAttr dim) -> std::pair<Attribute, WalkResult> {
+      return {dim.substitute([&](StringAttr symbol) { return renamed.lookup(symbol); }), WalkResult::skip()};
+    });
+    replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+    return kernel;
+  }
+
+private:
+  static SymbolRange shiftRange(SymbolRange range, int64_t shift) {
+    if (shift == 0)
+      return range;
+    int64_t max;
+    if (range.max == INT64_MAX || llvm::AddOverflow(range.max, shift, max))
+      max = INT64_MAX;
+    // A size is never negative.
+    return {std::max<int64_t>(range.min + shift, 0), max, std::gcd(range.multiple, shift)};
+  }
+
+  ModuleOp module;
+  OpBuilder builder;
+  SymbolRanges declared;
+};
+
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   using OutlineKernelsPassBase::OutlineKernelsPassBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    MLIRContext *context = &getContext();
     llvm::StringMap<KernelOp> kernels;
     llvm::StringMap<unsigned> nameCounts;
     SmallVector<FusionOp> fusions;
     module.walk([&](FusionOp fusion) { fusions.push_back(fusion); });
-    OpBuilder builder(context);
-    SymbolRanges declared(module);
+    OpBuilder builder(&getContext());
+    KernelMaker maker(module);
+    bool hasFailed = false;
+    SharedStarts starts(module, fusions, [&](FusionOp fusion) -> std::string {
+      SmallVector<Attribute> values;
+      KernelOp kernel = hasFailed ? KernelOp() : maker.make(fusion, nullptr, values);
+      hasFailed = !kernel;
+      if (hasFailed)
+        return "";
+      std::string key = getKey(kernel, target);
+      kernel.erase();
+      return key;
+    });
+    if (hasFailed)
+      return signalPassFailure();
     for (FusionOp fusion : fusions) {
-      SetVector<StringAttr> symbols = collectSymbols(fusion.getBody());
-      SmallVector<Attribute> names, values;
-      llvm::DenseMap<StringAttr, DimAttr> renamed;
-      SmallVector<int64_t> ranges;
-      bool isRangeKnown = false;
-      for (auto [index, symbol] : llvm::enumerate(symbols)) {
-        SymbolRange range = declared.lookup(symbol);
-        ranges.append({range.min, range.max, range.multiple});
-        isRangeKnown |= range.max != INT64_MAX || range.multiple > 1;
-        auto name = builder.getStringAttr("s" + Twine(index));
-        names.push_back(name);
-        values.push_back(DimAttr::symbolNamed(symbol));
-        renamed[symbol] = DimAttr::symbolNamed(name);
-      }
-
-      Block &source = fusion.getBody().front();
-      RankedTensorType visited = getVisitedType(source);
-      DimAttr workgroups = fusion.getStrategy().getGrid(/*result=*/0, getDims(visited));
-      if (!workgroups) {
-        fusion.emitOpError() << "of " << describeSource(fusion.getLoc())
-                             << " has a result of unknown size, so its number of workgroups is not known: " << visited;
+      SmallVector<Attribute> values;
+      KernelOp kernel = maker.make(fusion, &starts, values);
+      if (!kernel)
         return signalPassFailure();
-      }
-      builder.setInsertionPointToStart(module.getBody());
-      auto kernel = KernelOp::create(builder, fusion.getLoc(), "k", "", builder.getArrayAttr(names), workgroups,
-                                     fusion.getStrategy(), builder.getStringAttr("private"));
-      IRMapping mapping;
-      fusion.getBody().cloneInto(&kernel.getBody(), mapping);
-      kernel.walk([](Operation *op) { op->removeAttr(kCopyAttr); }); // a copy's kernel is the other one's
-      if (isRangeKnown)
-        kernel->setAttr(kSymbolRangesAttr, builder.getDenseI64ArrayAttr(ranges));
-      setInPlacePairs(kernel, findInPlacePairs(kernel.getBody().front()));
-
-      AttrTypeReplacer replacer;
-      replacer.addReplacement([&](DimAttr dim) -> std::pair<Attribute, WalkResult> {
-        return {dim.substitute([&](StringAttr symbol) { return renamed.lookup(symbol); }), WalkResult::skip()};
-      });
-      replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true, /*replaceLocs=*/false,
-                                            /*replaceTypes=*/true);
-
-      // The text is the same wherever the kernel came from: no locations, a fixed name, symbols in order.
-      std::string text = target + "\n";
-      llvm::raw_string_ostream os(text);
-      kernel->print(os, OpPrintingFlags().useLocalScope());
-      std::string key =
-          llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), /*LowerCase=*/true).substr(0, 32);
-
+      std::string key = getKey(kernel, target);
       KernelOp &known = kernels[key];
       if (known) {
         known->setLoc(builder.getFusedLoc({known.getLoc(), fusion.getLoc()}));
         kernel.erase();
       } else {
-        std::string name = getReadableName(source);
+        std::string name = getReadableName(fusion.getBody().front());
         std::string unique = name;
         do {
           if (unsigned number = nameCounts[name]++)

@@ -111,6 +111,21 @@ def SplitReductionsPass : Pass<"vx-split-reductions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::vx::VXDialect"];
 }
 
+def SplitConcatsPass : Pass<"vx-split-concats", "::mlir::func::FuncOp"> {
+  let summary = "Concatenate very many pieces in stages";
+  let description = [{
+    A kernel has a buffer for each piece of a concatenation, and a branch of its own. Of more than 64 pieces neighbours are joined first, as many in each
+    group, so that an RNN that is written step by step has two kernels or three for its sequence, and not one of thousands of branches:
+
+        %0 = vx.concat axis = 0(%a, ..., %z)    ->    %1 = vx.concat axis = 0(%a, ..., %m)
+                                                      %2 = vx.concat axis = 0(%n, ..., %z)
+                                                      %0 = vx.concat axis = 0(%1, %2)
+
+    Each stage moves all elements once. Needs: the graph phase. Keeps: dynamic shapes. Numerics: none.
+  }];
+  let dependentDialects = ["::vx::VXDialect"];
+}
+
 def SplitTopPlacesPass : Pass<"vx-split-top-places", "::mlir::func::FuncOp"> {
   let summary = "Find the best elements of few long rows in two stages";
   let description = [{
@@ -207,6 +222,13 @@ def OutlineKernelsPass : Pass<"vx-outline-kernels", "::mlir::ModuleOp"> {
     Replaces each `vx.fusion` by a `vx.dispatch` of a `vx.kernel`. Symbols are renamed s0, s1, ... in order of first appearance and the
     text, without locations, is hashed together with the strategy and the target's name: equal keys are one kernel, which keeps
     the source nodes of all its dispatches.
+
+    A kernel does not know how its sizes came about: where it has a symbol as n + 3 and n + 5 only, s0 is n + 3. More than 4 kernels that differ in the
+    constants at which slices begin, and in nothing else, are one, of which these are parameters with a range:
+
+        vx.slice %x starts [#vx.dim<0>, ...]                          vx.dispatch @slice(%x) symbols [#vx.dim<0>]
+        vx.slice %x starts [#vx.dim<8>, ...]    ->                    vx.dispatch @slice(%x) symbols [#vx.dim<8>]
+        ...                                                           vx.kernel @slice ... {vx.symbol_ranges = array<i64: 0, 792, 8>}
 
     Needs: strategies chosen. Keeps: dynamic shapes. Numerics: none.
   }];
