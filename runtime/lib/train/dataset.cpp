@@ -39,6 +39,7 @@ public:
       columns.push_back({array.name, array.type, std::move(dims)});
       rowBytes.push_back(bytesOfRow);
       starts.push_back(static_cast<const std::byte *>(array.data));
+      owners.push_back(std::move(array.owner));
     }
   }
 
@@ -56,6 +57,7 @@ public:
 
 private:
   std::vector<const std::byte *> starts;
+  std::vector<std::shared_ptr<const void>> owners;
 };
 
 class CallbackRows : public Source {

@@ -3,6 +3,10 @@
 
 #include <cstdio>
 
+// The bytes of a temporary do not outlive the module.
+static_assert(!std::is_constructible_v<vx::Module, std::vector<std::byte>, std::string>);
+static_assert(std::is_constructible_v<vx::Module, const std::vector<std::byte> &, std::string>);
+
 static int check(bool condition, const char *what) {
   if (!condition)
     std::fprintf(stderr, "wrong: %s\n", what);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 using namespace vx::test;
 using namespace vx::train;
@@ -138,6 +139,32 @@ TEST(Dataset, arraysAndTheirMessages) {
             "argument: data: array 'y' has 2 rows, 'x' has 3");
   EXPECT_EQ(errorOf([&] { Dataset::arrays({{"x", VX_I32, {3}, numbers.data()}, {"x", VX_I32, {3}, numbers.data()}}); }),
             "argument: data: array 'x' is given twice");
+}
+
+// A vector that is a temporary goes with the expression: the array takes its elements over, and the set keeps them.
+TEST(Dataset, ownsWhatIsTemporary) {
+  const std::vector<float> own{1, 2};
+  EXPECT_FALSE(array<float>("x", {2}, own).owner);
+  std::weak_ptr<const void> elements;
+  {
+    std::optional<Dataset> half;
+    {
+      Array made = array<float>("x", {4}, std::vector<float>{1, 2, 3, 4});
+      elements = made.owner;
+      half = Dataset::arrays({std::move(made), array<int64_t>("label", {4}, std::vector<int64_t>{5, 6, 7, 8})})
+                 .split(0.5, 1)
+                 .first;
+    }
+    ASSERT_FALSE(elements.expired());
+    float x[2] = {};
+    int64_t label[2] = {};
+    const int64_t rows[] = {0, 1};
+    std::byte *const places[] = {reinterpret_cast<std::byte *>(x), reinterpret_cast<std::byte *>(label)};
+    half->read(rows, places);
+    EXPECT_EQ(x[0] + 4, static_cast<float>(label[0]));
+    EXPECT_EQ(x[1] + 4, static_cast<float>(label[1]));
+  }
+  EXPECT_TRUE(elements.expired());
 }
 
 TEST(Dataset, functionsAndTheirMessages) {

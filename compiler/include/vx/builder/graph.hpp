@@ -127,11 +127,12 @@ inline Ref list(vxb_graph *graph, const Place &place, const std::vector<int64_t>
   return constant(graph, place, VXB_I64, {static_cast<int64_t>(numbers.size())}, numbers.data(), numbers.size() * 8);
 }
 
-/// A node in the making.
+/// A node in the making. It owns all that it is given but `op` and the names of attributes, which are literals: it may
+/// outlive the expression that makes it.
 class Node {
 public:
-  Node(const char *op, vxb_graph *graph, const Place &place) : op(op), graph(graph), place(place) {}
-  Node(const char *op, const Ref &first, const Place &place) : Node(op, first.graph, place) { in(first); }
+  Node(const char *op, vxb_graph *graph, Place place) : op(op), graph(graph), place(std::move(place)) {}
+  Node(const char *op, const Ref &first, Place place) : Node(op, first.graph, std::move(place)) { in(first); }
 
   Node &in(const Ref &value) {
     if (value.graph && value.graph != graph)
@@ -187,7 +188,7 @@ private:
 
   const char *op;
   vxb_graph *graph;
-  const Place &place;
+  Place place;
   std::vector<vxb_value> inputs;
   std::vector<vxb_attribute> attributes;
   std::vector<std::unique_ptr<std::vector<int64_t>>> ints;

@@ -563,7 +563,7 @@ struct Recurrent {
   Tensor<f32, Gates * Hidden, Hidden> weight_hh_l0;
   Tensor<f32, Gates * Hidden> bias_ih_l0, bias_hh_l0;
 
-  Recurrent(Scope scope, const char *layer, Loc where) : scope(scope), layer(layer) {
+  Recurrent(Scope scope, Loc where) : scope(scope) {
     const Init init = kaiming_uniform(Hidden);
     weight_ih_l0 = scope.parameter<f32, Gates * Hidden, In>("weight_ih_l0", init, where);
     weight_hh_l0 = scope.parameter<f32, Gates * Hidden, Hidden>("weight_hh_l0", init, where);
@@ -603,7 +603,6 @@ protected:
   }
 
   Scope scope;
-  const char *layer;
 };
 
 } // namespace detail
@@ -617,7 +616,7 @@ protected:
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh) over x [places, batch, In]: gives all h, and the last one.
 template <int In, int Hidden>
 struct RNN : detail::Recurrent<1, In, Hidden> {
-  explicit RNN(Scope scope, Loc where = Loc::current()) : detail::Recurrent<1, In, Hidden>(scope, "RNN", where) {}
+  explicit RNN(Scope scope, Loc where = Loc::current()) : detail::Recurrent<1, In, Hidden>(scope, where) {}
 
   template <Dim T, Dim B, Dim I, Dim C, Dim H>
   auto operator()(const Tensor<f32, T, B, I> &x, const Tensor<f32, C, H> &h, Loc where = Loc::current()) const {
@@ -632,7 +631,7 @@ struct RNN : detail::Recurrent<1, In, Hidden> {
 /// Gates r, z, n as PyTorch's GRU, over x [places, batch, In]: gives all h, and the last one.
 template <int In, int Hidden>
 struct GRU : detail::Recurrent<3, In, Hidden> {
-  explicit GRU(Scope scope, Loc where = Loc::current()) : detail::Recurrent<3, In, Hidden>(scope, "GRU", where) {}
+  explicit GRU(Scope scope, Loc where = Loc::current()) : detail::Recurrent<3, In, Hidden>(scope, where) {}
 
   template <Dim T, Dim B, Dim I, Dim C, Dim H>
   auto operator()(const Tensor<f32, T, B, I> &x, const Tensor<f32, C, H> &h, Loc where = Loc::current()) const {
@@ -650,7 +649,7 @@ struct GRU : detail::Recurrent<3, In, Hidden> {
 /// Gates i, f, g, o as PyTorch's LSTM, over x [places, batch, In]: gives all h, the last h, and the last cell.
 template <int In, int Hidden>
 struct LSTM : detail::Recurrent<4, In, Hidden> {
-  explicit LSTM(Scope scope, Loc where = Loc::current()) : detail::Recurrent<4, In, Hidden>(scope, "LSTM", where) {}
+  explicit LSTM(Scope scope, Loc where = Loc::current()) : detail::Recurrent<4, In, Hidden>(scope, where) {}
 
   template <Dim T, Dim B, Dim I, Dim C, Dim H>
   auto operator()(const Tensor<f32, T, B, I> &x, const Tensor<f32, C, H> &h, const Tensor<f32, C, H> &cell,

@@ -136,7 +136,7 @@ struct Sgd {
 };
 
 struct Metric {
-  const char *name;
+  std::string name;
   Scalar<f32> value;
 };
 /// What is minimised, and what is told beside it.
@@ -163,10 +163,10 @@ struct Training {
   double clip_norm = 0;          // the greatest norm of all gradients; 0: any
   double clip_value = 0;         // the greatest absolute value of one; 0: any
   uint64_t memory = 0;           // bytes that a step may take; 0: any number
-  const char *precision = "f32"; // of products: f32, tf32, f16 or bf16
+  std::string precision = "f32"; // of products: f32, tf32, f16 or bf16
   bool keep_gradients = false;   // functions `backward` and `update` as well
-  const char *freeze = nullptr;  // patterns of parameters that are not trained, between commas
-  const char *predict = nullptr; // the function by which the module predicts; NULL: the graph's first
+  std::string freeze = {};       // patterns of parameters that are not trained, between commas; empty: none
+  std::string predict = {};      // the function by which the module predicts; empty: the graph's first
   int64_t planned_batch = 0;     // rows that `memory` is planned for; 0: not known
 };
 
@@ -187,13 +187,13 @@ void train(Graph &graph, const std::string &name, std::initializer_list<const ch
   vxb_training raw = {};
   raw.struct_size = sizeof(raw);
   raw.evaluate = "evaluate";
-  const std::string predict = options.predict ? options.predict : graph.first_function();
+  const std::string predict = options.predict.empty() ? graph.first_function() : options.predict;
   raw.predict = predict.empty() ? nullptr : predict.c_str();
   raw.optimizer = text.c_str();
   raw.lr = optimizer.lr;
   raw.clip_norm = options.clip_norm;
   raw.clip_value = options.clip_value;
-  raw.freeze = options.freeze;
+  raw.freeze = options.freeze.empty() ? nullptr : options.freeze.c_str();
   raw.keep_gradients = options.keep_gradients;
   raw.memory = static_cast<int64_t>(options.memory);
   raw.planned_batch = options.planned_batch;
@@ -222,11 +222,12 @@ struct Compile {
   void *user_data = nullptr;
 };
 
-/// The bytes of a module file.
+/// The bytes of a module file. A vx::Module that is loaded of them reads them in place, so a temporary gives none.
 class CompiledModule {
 public:
   explicit CompiledModule(vxc_module *module) : module(module, vxc_module_release) {}
-  const void *data() const { return vxc_module_data(module.get()); }
+  const void *data() const & { return vxc_module_data(module.get()); }
+  const void *data() const && = delete;
   size_t size() const { return vxc_module_size(module.get()); }
 
 private:

@@ -15,6 +15,13 @@
 #include <utility>
 #include <vector>
 
+// What points into an object of which it is asked. Clang warns where that is a temporary that is gone before.
+#if defined(__clang__)
+#define VX_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define VX_LIFETIMEBOUND
+#endif
+
 namespace vx {
 // Inline, so that users write vx::Module and the runtime's own classes are not meant.
 inline namespace api {
@@ -188,7 +195,8 @@ public:
   }
 
   vx_value_info info() const { return vx_value_get_info(object); }
-  std::span<const int64_t> dims() const {
+  // They live as long as the value.
+  std::span<const int64_t> dims() const VX_LIFETIMEBOUND {
     vx_value_info facts = info();
     return {facts.dims, facts.rank};
   }
@@ -198,13 +206,13 @@ public:
     return result;
   }
   // The bytes on the host; they live as long as the value.
-  std::span<const std::byte> bytes() const {
+  std::span<const std::byte> bytes() const VX_LIFETIMEBOUND {
     const void *data = nullptr;
     check(vx_tensor_data(object, &data));
     return {static_cast<const std::byte *>(data), static_cast<size_t>(info().size)};
   }
   // The elements of a tensor of strings; they live as long as the value.
-  std::vector<std::string_view> strings() const {
+  std::vector<std::string_view> strings() const VX_LIFETIMEBOUND {
     std::vector<std::string_view> texts(info().count);
     for (size_t i = 0; i < texts.size(); ++i) {
       const char *text = nullptr;
@@ -214,9 +222,10 @@ public:
     }
     return texts;
   }
-  // The elements; throws std::invalid_argument when the tensor has another element type.
+  // The elements, which live as long as the value: `for (float x : call.run(inputs)[0].data<float>())` reads what is
+  // gone, name the results first. Throws std::invalid_argument when the tensor has another element type.
   template <typename T>
-  std::span<const T> data() const {
+  std::span<const T> data() const VX_LIFETIMEBOUND {
     if (info().element_type != elementTypeOf<T>())
       throw std::invalid_argument(std::string("the tensor's elements are ") +
                                   vx_element_type_name(info().element_type) + ", asked for " +
@@ -230,10 +239,11 @@ class Module : public Handle<vx_module, vx_module_retain, vx_module_release> {
 public:
   using Handle::Handle;
   explicit Module(const std::string &path) { check(vx_module_load(path.c_str(), &object)); }
-  // Of bytes that outlive the module and its instances, see vx_module_load_bytes.
-  Module(std::span<const std::byte> bytes, const std::string &name) {
+  // Of bytes that outlive the module and its instances, see vx_module_load_bytes; those of a temporary would not.
+  Module(std::span<const std::byte> bytes VX_LIFETIMEBOUND, const std::string &name) {
     check(vx_module_load_bytes(bytes.data(), bytes.size(), name.c_str(), &object));
   }
+  Module(std::vector<std::byte> &&bytes, const std::string &name) = delete;
 
   std::span<const vx_function_info> functions() const {
     size_t count = 0;

@@ -34,21 +34,21 @@ struct Step {
 class VX_TRAIN_API Callback {
 public:
   virtual ~Callback() = default;
-  virtual void on_begin(Session &session, const Plan &plan) {}
-  virtual void on_step(Session &session, const Step &step) {}
+  virtual void on_begin(Session &, const Plan &) {}
+  virtual void on_step(Session &, const Step &) {}
   // Behind the validation of an epoch.
-  virtual void on_epoch(Session &session, const Epoch &epoch) {}
+  virtual void on_epoch(Session &, const Epoch &) {}
   // Behind `on_epoch` of all callbacks, so that what is saved here has what they remember.
-  virtual void after_epoch(Session &session, const Epoch &epoch) {}
+  virtual void after_epoch(Session &, const Epoch &) {}
   // Something worth a line: a short batch that is left out, a loss that is no number.
-  virtual void on_note(Session &session, const std::string &note) {}
-  virtual void on_end(Session &session, const History &history) {}
+  virtual void on_note(Session &, const std::string &) {}
+  virtual void on_end(Session &, const History &) {}
 
   // What it remembers, for a checkpoint, under a name of its own; an empty name: nothing.
   virtual std::string name() const { return {}; }
   virtual std::string state() const { return {}; }
   // Takes `state` of a checkpoint, before `on_begin`.
-  virtual void restore(const std::string &state) {}
+  virtual void restore(const std::string &) {}
 };
 
 using CallbackPointer = std::shared_ptr<Callback>;

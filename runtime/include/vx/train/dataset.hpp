@@ -30,9 +30,11 @@ struct Array {
   vx_element_type type = VX_ELEMENT_NONE;
   std::vector<int64_t> dims; // the first one is the rows
   const void *data = nullptr;
+  std::shared_ptr<const void> owner = {}; // keeps `data`; null: the caller does
 };
 
-// An array of a C++ type: array<float>("image", {450, 1, 8, 8}, pixels). The elements are borrowed.
+// An array of a C++ type: array<float>("image", {450, 1, 8, 8}, pixels). The elements are borrowed; those of a vector
+// that is a temporary, or is moved here, are owned by the array and by the sets that are made of it.
 template <typename T>
 Array array(std::string name, std::vector<int64_t> dims, std::span<const T> elements) {
   static_assert(elementTypeOf<T>() != VX_ELEMENT_NONE, "a type without a vx element type");
@@ -43,6 +45,13 @@ Array array(std::string name, std::vector<int64_t> dims, std::span<const T> elem
     throw Error(Error::Kind::argument, "array '" + name + "': the dims want " + std::to_string(count) +
                                            " elements, got " + std::to_string(elements.size()));
   return {std::move(name), elementTypeOf<T>(), std::move(dims), elements.data()};
+}
+template <typename T>
+Array array(std::string name, std::vector<int64_t> dims, std::vector<T> &&elements) {
+  auto owned = std::make_shared<const std::vector<T>>(std::move(elements));
+  Array made = array<T>(std::move(name), std::move(dims), std::span<const T>(*owned));
+  made.owner = std::move(owned);
+  return made;
 }
 
 // Writes the elements of row `row` to `places`, one for each column, in their order. Called with any row, in any order
@@ -62,7 +71,7 @@ public:
   // they must not change for as long as a copy of the set lives. Throws Error::data that names the file.
   static Dataset npy(const std::vector<std::pair<std::string, std::string>> &files);
 
-  // Columns in memory, which must stay as it is for as long as a copy of the set lives.
+  // Columns in memory, which must stay as it is for as long as a copy of the set lives; owners are kept as long.
   static Dataset arrays(std::vector<Array> columns);
 
   // Rows that a function makes.
