@@ -1,3 +1,4 @@
+#include "ModelOutput.h"
 #include "vx/Autodiff/Passes.h"
 #include "vx/Dialect/VX/Gradient/ReverseMode.h"
 #include "vx/Dialect/VX/IR/GraphBuilder.h"
@@ -13,22 +14,36 @@ namespace vx {
 
 namespace {
 
+/// A value that a gradient is taken with respect to, as its user calls it.
+std::string describeWatched(Value value) {
+  while (auto watch = value.getDefiningOp<WatchOp>())
+    value = watch.getInput();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr) : StringAttr();
+    return name ? "'" + name.getValue().str() + "'" : "input " + std::to_string(argument.getArgNumber());
+  }
+  if (auto load = value.getDefiningOp<VariableLoadOp>())
+    return "'" + load.getVariable().str() + "'";
+  if (auto constant = value.getDefiningOp<ConstantOp>();
+      constant && constant.getNames() && !constant.getNames()->empty())
+    return "'" + cast<StringAttr>((*constant.getNames())[0]).getValue().str() + "'";
+  return "what '" + describeSource(value.getLoc()) + "' makes";
+}
+
 LogicalResult expand(GradientOp op) {
   OpBuilder builder(op);
   GraphBuilder g(builder, op.getLoc());
   ReverseMode reverse(builder, op.getWrt());
   reverse.add(g, op.getValue(), op.getSeed() ? Value(op.getSeed()) : g.splatLike(1, op.getValue()));
-  // What is not reached is told too where an op on the way has no gradient.
   bool isComplete = succeeded(reverse.run(collectDependences(op.getValue())));
   SmallVector<Value> results;
-  for (auto [index, wrt] : llvm::enumerate(op.getWrt())) {
+  for (Value wrt : op.getWrt()) {
     Value gradient = reverse.get(wrt);
-    if (!gradient && !op.getZeroUnreached()) {
-      isComplete = false;
-      op.emitOpError() << "expects a value that depends on number " << index << " of 'wrt'"
-                       << (wrt.getDefiningOp() ? ", which '" + describeSource(wrt.getLoc()) + "' makes" : "")
-                       << ", by floats all the way; it does not";
-    }
+    if (!gradient && isComplete && !op.getZeroUnreached())
+      op.getContext()->getDiagEngine().emit(op.getLoc(), DiagnosticSeverity::Note)
+          << "the gradient with respect to " << describeWatched(wrt)
+          << " is 0: nothing that it is taken of depends on it, or its derivative is 0 everywhere";
     results.push_back(gradient ? gradient : g.splatLike(0, wrt));
   }
   if (g.hasRefused() || !isComplete)

@@ -213,7 +213,7 @@ static void importGradient(NodeImporter &n) {
   if (wrt.empty())
     return;
   OperationState state(n.location, GradientOp::getOperationName());
-  GradientOp::build(n.builder, state, value, wrt, Value(), /*zero_unreached=*/true);
+  GradientOp::build(n.builder, state, value, wrt, Value(), /*zero_unreached=*/false);
   for (auto [index, result] : llvm::zip(wanted, n.finish(state)->getResults()))
     n.setOutput(index, result);
 }

@@ -539,7 +539,8 @@ auto add_rows(const Tensor<D, S...> &x, const Tensor<D, E...> &b, Loc where = Lo
 //===-- Gradients -----------------------------------------------------------------------------===//
 
 /// Of `y`, the sum of its elements where it has several, by each element of each `x`, of which `y` is computed in this
-/// function. Gradients of gradients are taken the same way.
+/// function. Gradients of gradients are taken the same way. Where `y` does not depend on an `x` they are 0, which a
+/// note of the compilation says.
 template <class D, Dim... Y, class... X>
 std::tuple<X...> gradient(const Tensor<D, Y...> &y, const std::tuple<X...> &x, Loc where = Loc::current()) {
   const detail::Place place{"", "gradient", where};

@@ -27,12 +27,18 @@ Value emitThresholdedRelu(GraphBuilder &g, Value x, double threshold) {
 }
 
 Value emitElu(GraphBuilder &g, Value x, double alpha, double beta) {
+  // Above 0 nothing is taken of the exponential, and its gradient there would be 0 times infinity.
   Value inner = beta == 1 ? x : g.emit<DivOp>(x, g.splatLike(beta, x));
+  inner = emitSelectNegative(g, x, inner, g.splatLike(0, x));
   return emitSelectNegative(g, x, emitScaled(g, emitShifted(g, g.emit<ExpOp>(inner), -1), alpha), x);
 }
 
 Value emitSigmoid(GraphBuilder &g, Value x) {
-  return g.emit<DivOp>(g.splatLike(1, x), emitShifted(g, g.emit<ExpOp>(g.emit<NegOp>(x)), 1));
+  // The exponential stays finite: the gradient would be 0 times infinity. In f16 that bound would show in the result.
+  Value inner = g.emit<NegOp>(x);
+  if (Type type = getElementTypeOrSelf(x); !type.isF16())
+    inner = g.emit<MinOp>(inner, g.splatLike(type.isF64() ? 709 : 88, x));
+  return g.emit<DivOp>(g.splatLike(1, x), emitShifted(g, g.emit<ExpOp>(inner), 1));
 }
 
 Value emitGelu(GraphBuilder &g, Value x) {
