@@ -51,7 +51,8 @@
 // CHECK:         %[[FACTOR:.+]] = vx.div
 // CHECK:         %[[REPEATED:.+]] = vx.broadcast %[[FACTOR]]
 // CHECK:         %[[OWN:.+]] = vx.mul %{{.+}}, %[[REPEATED]]
-// CHECK:         %[[NEXT:.+]] = vx.select %{{.+}}, %{{.+}}, %[[OWN]]
+// CHECK:         %[[COUNTED:.+]] = vx.select %{{.+}}, %[[OWN]], %{{.+}} : tensor<32xi1>
+// CHECK:         %[[NEXT:.+]] = vx.select %{{.+}}, %{{.+}}, %[[COUNTED]]
 // CHECK:         vx.variable_store %[[NEXT]], @grad :
 // CHECK:         %[[SIZE:.+]] = vx.abs %[[MEAN:.+]] : tensor<3xf32>
 // CHECK:         %[[FINITE:.+]] = vx.compare le %[[SIZE]]

@@ -64,7 +64,9 @@
 // PIPELINE-NOT:     vx.gradient
 // PIPELINE:         vx.variable_store %{{.+}}, @sgd.momentum
 
+// IGNORED: metrics = ["loss", "accuracy"], optimizer = "sgd:{{.+}}", loss = "cross_entropy:ignore_index=-100", counts = ["loss.count", "loss.count"]
 // IGNORED-LABEL: func.func @evaluate(
+// IGNORED-SAME:    -> (tensor<f32> {vx.name = "loss"}, tensor<f32> {vx.name = "accuracy"}, tensor<f32> {vx.name = "loss.count"})
 // IGNORED:         %[[KEPT:.+]] = vx.compare ne %{{.+}}, %{{.+}} : tensor<?xi64, #vx.enc<[n]>>
 // IGNORED:         %[[LABEL:.+]] = vx.select %[[KEPT]]
 // IGNORED:         vx.check_indices %[[LABEL]]
@@ -82,14 +84,15 @@
 // HALVES-LABEL: func.func @train_step(
 // HALVES-NOT:     @grad
 // HALVES-LABEL: func.func @backward(
-// HALVES-SAME:    %{{.+}} {vx.name = "label"}, %[[KEEP:.+]]: tensor<i1> {vx.name = "keep"}) -> (tensor<f32> {vx.name = "loss"}, tensor<f32> {vx.name = "accuracy"}) {
+// HALVES-SAME:    %{{.+}} {vx.name = "label"}, %[[KEEP:.+]]: tensor<i1> {vx.name = "keep"}) -> (tensor<f32> {vx.name = "loss"}, tensor<f32> {vx.name = "accuracy"}, tensor<f32> {vx.name = "loss.count"}) {
 // HALVES:         vx.gradient
 // HALVES:         %[[OWN:.+]] = vx.concat
 // HALVES:         %[[OLD:.+]] = vx.variable_load @grad : tensor<32xf32>
 // HALVES:         %[[ROWS:.+]] = vx.variable_load @grad.rows : tensor<f32>
 // HALVES:         %[[BEFORE:.+]] = vx.select %[[KEEP]], %[[ROWS]]
 // HALVES:         %[[ALL:.+]] = vx.add %[[BEFORE]]
-// HALVES:         %[[NEXT:.+]] = vx.select %{{.+}}, %{{.+}}, %[[OWN]]
+// HALVES:         %[[COUNTED:.+]] = vx.select %{{.+}}, %[[OWN]], %{{.+}} : tensor<32xi1>
+// HALVES:         %[[NEXT:.+]] = vx.select %{{.+}}, %{{.+}}, %[[COUNTED]]
 // HALVES:         vx.variable_store %[[NEXT]], @grad :
 // HALVES:         vx.variable_store %[[ALL]], @grad.rows :
 // HALVES-NOT:     vx.variable_store

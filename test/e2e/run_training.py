@@ -43,7 +43,8 @@ def cross_entropy(x, label, smoothing=0.0, ignored=None):
     count = max(kept.sum(), 1)
     logs = log_softmax(x)
     loss = (-(target * logs).sum(-1) * kept).sum() / count
-    return loss, (np.exp(logs) - target) * kept[:, None] / count, [((x.argmax(-1) == label) & kept).sum() / count]
+    counted = [] if ignored is None else [kept.sum()]
+    return loss, (np.exp(logs) - target) * kept[:, None] / count, [((x.argmax(-1) == label) & kept).sum() / count, *counted]
 
 
 def soft_cross_entropy(x, target, smoothing=0.0):

@@ -242,11 +242,31 @@ def check_messages(tests, labels):
     np.save(os.path.join(tests.folder, "bad", "label.npy"), bad)
     done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
     tests.check("a label out of range", done.stderr == "vx-train: error: bad/label.npy: row 41 has 10, want 0 to 9\n", done.stderr)
-    np.save(os.path.join(tests.folder, "bad", "label.npy"), labels.astype(np.uint8))
+    np.save(os.path.join(tests.folder, "bad", "label.npy"), labels.astype(np.float32))
     done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
-    tests.check("labels of another type", "bad/label.npy: input 'label' wants i64[batch], got u8[338] (elements are taken as they are" in done.stderr, done.stderr)
+    tests.check("labels of another type", "bad/label.npy: input 'label' wants i64[batch], got f32[338] (f32 does not become i64 by itself, since that may lose" in done.stderr, done.stderr)
+    far = np.load(os.path.join(tests.folder, "bad", "image.npy")).astype(np.float64)
+    far[41, 0, 7, 3] = -1e39
+    np.save(os.path.join(tests.folder, "bad", "image.npy"), far)
+    np.save(os.path.join(tests.folder, "bad", "label.npy"), labels)
+    done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--data=bad", "--save=x", code=3)
+    tests.check("an image that f32 does not hold", done.stderr == "vx-train: error: bad/image.npy: row 41, element 59, has -1e+39, expected a value that f32 holds: "
+                "-3.40282347e+38 to 3.40282347e+38\n", done.stderr)
     done = tests.run("vx-train", "mlp.vxm", "--device=cpu", "--summary")
     tests.check("summary", done.stdout.endswith("3610 (3.6K)\n") and "fc1.weight  f32[48,64]   3072\n" in done.stdout, done.stdout)
+
+
+def check_types(tests, images, labels):
+    """Labels of other integers, and images in f64, are the same training."""
+    usual = ["vx-train", "mlp.vxm", "--device=cpu", "--data=types", "--validation=types", "--epochs=2", f"--batch-size={BATCH}"]
+    write_data(tests.folder, "types", images, labels)
+    tests.run(*usual, "--save=types.safetensors")
+    want = tests.bytes_of("types.safetensors")
+    for image, label in ((np.float32, np.int32), (np.float64, np.uint8), (np.float64, np.uint64)):
+        np.save(os.path.join(tests.folder, "types", "image.npy"), images.astype(image))
+        np.save(os.path.join(tests.folder, "types", "label.npy"), labels.astype(label))
+        tests.run(*usual, "--save=types.safetensors")
+        tests.check(f"images of {image.__name__}, labels of {label.__name__}", tests.bytes_of("types.safetensors") == want, "other bytes than of f32 and i64")
 
 
 def check_model(tests):
@@ -453,6 +473,7 @@ def main():
         for device in devices:
             check_device(tests, device, want, losses)
         check_messages(tests, labels[:count])
+        check_types(tests, images[:count], labels[:count])
         check_model(tests)
         check_accumulated(tests, want, losses)
         check_forms(tests)

@@ -484,16 +484,28 @@ static int run(const char *name, int argc, char **argv) {
   for (const vx::Value &result : results)
     outputs.push_back(fromRuntime(result));
 
+  // Each file is tried, and the results are printed, whatever became of the file before.
+  std::optional<ToolError> failed;
+  auto attempt = [&](auto &&write) {
+    try {
+      write();
+    } catch (const ToolError &error) {
+      const std::string before = failed ? std::string(failed->what()) + "; " : "";
+      const ExitCode code = failed ? failed->exitCode : error.exitCode;
+      failed.emplace(code, before + error.what());
+    }
+  };
   if (!options.trace.empty())
-    writeFile(options.trace, call.trace());
-  for (const OutputFile &file : files) {
-    const Value &value = outputs[file.output];
-    if (file.npy && value.tensors.empty())
-      throw usageError("output '{}' is an optional without a value: want a .pb file, got '{}'",
-                       function.outputs[file.output].name, file.path);
-    writeFile(file.path, file.npy ? formatNpy(value.tensors.front())
-                                  : formatTensorFile(function.outputs[file.output].name, value));
-  }
+    attempt([&] { writeFile(options.trace, call.trace()); });
+  for (const OutputFile &file : files)
+    attempt([&] {
+      const Value &value = outputs[file.output];
+      if (file.npy && value.tensors.empty())
+        throw usageError("output '{}' is an optional without a value: want a .pb file, got '{}'",
+                         function.outputs[file.output].name, file.path);
+      writeFile(file.path, file.npy ? formatNpy(value.tensors.front())
+                                    : formatTensorFile(function.outputs[file.output].name, value));
+    });
 
   if (options.report == "json") {
     Json report{{"version", 1}, {"module", options.module}, {"function", function.name}};
@@ -504,14 +516,16 @@ static int run(const char *name, int argc, char **argv) {
     report["call"] = Json::parse(call.report());
     report["outputs"] = outputJson(function, outputs, options.print);
     printText(report.dump(2) + "\n");
-    return 0;
+  } else {
+    printOutputs(function, outputs, options.print);
   }
-  printOutputs(function, outputs, options.print);
   if (options.report == "text") {
     printText(instance.report());
     printOut("load {:.3f} ms, instance {:.3f} ms, call {:.3f} ms\n", loadTime, instanceTime, callTime);
     printKernels(Json::parse(call.report()));
   }
+  if (failed)
+    throw *failed;
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "file_checks.h"
 #include "load_module.h"
 #include "schedule_option.h"
+#include "trained_files.h"
 
 #include "vx/train.hpp"
 
@@ -73,11 +74,17 @@ struct Options {
 class Notes : public train::Callback {
 public:
   explicit Notes(const char *tool) : tool(tool) {}
-  void on_note(train::Session &, const std::string &note) override { tell(note); }
+  void on_note(train::Session &, const std::string &note) override {
+    tell(note);
+    history.notes.push_back(note);
+  }
+  void on_epoch(train::Session &, const train::Epoch &epoch) override { history.epochs.push_back(epoch); }
   void tell(const std::string &note) const {
     std::fflush(stdout);
     fmt::print(stderr, "{}: note: {}\n", tool, vx::printableLine(note));
   }
+
+  train::History history; // so far
 
 private:
   const char *tool;
@@ -264,6 +271,37 @@ readData(const Options &options, uint64_t seed, const vx_training_info &training
   return {rest, validation};
 }
 
+static train::History historySoFar(const Notes &notes, const vx_training_info &training, const train::FitOptions &fit,
+                                   const train::Session &session) {
+  train::History history = notes.history;
+  history.optimizer = training.optimizer;
+  history.loss = training.loss;
+  history.schedule = fit.schedule->text();
+  history.seed = session.progress().seed;
+  return history;
+}
+
+// All that was asked for, whatever of it fails. Gives what failed, and where it is instead.
+static std::string writeTrained(const Options &options, const std::string &folder, const train::Session &session,
+                                train::History &history, bool hasFailed, bool isInterrupted) {
+  TrainedFiles files(folder);
+  std::vector<std::string> checkpoints;
+  // Training that has not failed has saved it.
+  if (hasFailed && !folder.empty())
+    checkpoints.push_back(train::checkpoint_path(folder, session.progress().step));
+  const bool isWanted = hasFailed || !isInterrupted || folder.empty();
+  if (!options.save.empty() && isWanted)
+    checkpoints.push_back(options.save);
+  files.write("the checkpoint, from which --resume goes on,", checkpoints,
+              [&](const std::string &path) { session.save(path); });
+  if (!options.exported.empty() && isWanted)
+    files.write("the exported model", std::span(&options.exported, 1),
+                [&](const std::string &path) { session.export_onnx(path); });
+  if (!options.history.empty())
+    files.write("the history", std::span(&options.history, 1), [&](const std::string &path) { history.save(path); });
+  return files.problems();
+}
+
 static int trainModule(const char *name, const Options &options, train::Session &session, CommandFiles &files) {
   const vx_training_info &training = *session.get_module().training();
   train::FitOptions fit;
@@ -302,18 +340,24 @@ static int trainModule(const char *name, const Options &options, train::Session 
   fit.validation = validation ? &*validation : nullptr;
 
   train::History history;
-  {
+  std::string failure;
+  const uint64_t firstStep = session.progress().step;
+  try {
     const Interruptible reached(session);
     history = session.fit(data, fit);
+  } catch (const std::exception &error) {
+    if (session.progress().step == firstStep)
+      throw;
+    failure = error.what(); // of a step or a checkpoint: what the steps before it have trained is kept
+    history = historySoFar(*notes, training, fit, session);
   }
   const bool isInterrupted = history.stopped == "interrupted";
-  if (!options.save.empty() && (!isInterrupted || folder.empty()))
-    session.save(options.save);
-  if (!options.exported.empty() && (!isInterrupted || folder.empty()))
-    session.export_onnx(options.exported);
-  if (!options.history.empty())
-    history.save(options.history);
+  const std::string written = writeTrained(options, folder, session, history, !failure.empty(), isInterrupted);
   const uint64_t step = session.progress().step;
+  if (!failure.empty())
+    throw workError("training ended after step {}: {}{}", step, failure, written.empty() ? "" : "; " + written);
+  if (!written.empty())
+    throw workError("{}{}", isInterrupted ? fmt::format("interrupted after step {}; ", step) : "", written);
   if (isInterrupted && !folder.empty())
     throw workError("interrupted behind step {}; go on with --resume {}", step, folder);
   if (isInterrupted && !options.save.empty())

@@ -1,4 +1,5 @@
 #include "LossScale.h"
+#include "MetricCounts.h"
 #include "ModelOutput.h"
 #include "Optimizers.h"
 #include "vx/Autodiff/Losses.h"
@@ -52,6 +53,7 @@ struct BuildTrainStepPass : impl::BuildTrainStepPassBase<BuildTrainStepPass> {
     hasSeed = false;
     backward = predict = {};
     metrics.clear();
+    counts.clear();
     std::string error;
     std::optional<OptimizerSpec> parsedOptimizer = OptimizerSpec::parse(optimizer, error);
     if (!parsedOptimizer)
@@ -138,7 +140,8 @@ private:
       return failure();
     OpBuilder builder(evaluate.getBody().front().getTerminator());
     GraphBuilder g(builder, nameLocation(&getContext(), "loss", lossSpec.name));
-    rows = g.emitDim(getBatch(evaluate), builder.getF32Type());
+    rows = buildCountOfMean(g, evaluate.getBody().front().getTerminator()->getOperand(0));
+    counts = addMetricCounts(evaluate, metrics, g.location);
     return success(rows != nullptr);
   }
 
@@ -243,6 +246,7 @@ private:
       attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(kNameAttr, builder.getStringAttr(name))));
     evaluate.setType(builder.getFunctionType(evaluate.getArgumentTypes(), ValueRange(values).getTypes()));
     evaluate.setAllResultAttrs(attributes);
+    counts = addMetricCounts(evaluate, metrics, g.location);
     return success();
   }
 
@@ -403,7 +407,8 @@ private:
   }
 
   /// Ends `backward`: the kept gradients become those of this batch, or with `keep` those of the mean over its `rows`
-  /// and all rows before. A number that is none does not survive where it is not kept, which a product would let it.
+  /// and all rows before. A number that is none does not survive where it is not kept, which a product would let it. A
+  /// batch of which nothing counts has no gradients: 0, whatever its mean of nothing is.
   LogicalResult storeGradients(Value gradients, Value rows) {
     OpBuilder builder(backward.getBody().front().getTerminator());
     Location location = optimizerLocation();
@@ -414,8 +419,11 @@ private:
       Expression factor = load(g, scale);
       own = own * repeat(fill(1, factor) / factor);
     }
-    Expression all = selectOrZero(keep, oldRows) + Expression{&g, rows};
-    Expression share = Expression{&g, rows} / apply<MaxOp>(all, fill(1, all));
+    Expression ownRows{&g, rows}, all = selectOrZero(keep, oldRows) + ownRows;
+    // The sum of weights may be below 1.
+    Expression isCounted = compare(ComparePredicate::gt, ownRows, 0);
+    Expression share = ownRows / select(isCounted, all, fill(1, all));
+    own = selectOrZero(repeat(isCounted), own);
     Expression next = select(repeat(keep), old + (own - old) * repeat(share), own);
     if (g.hasRefused())
       return failure();
@@ -543,6 +551,8 @@ private:
     if (hasSeed)
       hypers.push_back(builder.getNamedAttr(stringifyHyperKind(HyperKind::seed), builder.getStringAttr(kSeed)));
     auto function = [&](StringRef name) { return FlatSymbolRefAttr::get(&getContext(), name); };
+    auto strings =
+        llvm::map_to_vector(counts, [&](const std::string &name) -> Attribute { return builder.getStringAttr(name); });
     std::string text = evaluateName.empty() ? loss : metrics.front();
     getOperation()->setAttr(kTrainingAttr,
                             TrainingAttr::get(&getContext(), function(kTrainStep), function(kEvaluate),
@@ -552,7 +562,8 @@ private:
                                               builder.getArrayAttr(inputs), builder.getDictionaryAttr(hypers),
                                               builder.getArrayAttr(names), builder.getStringAttr(spec.describe()),
                                               builder.getStringAttr(text),
-                                              usualRate > 0 ? builder.getF64FloatAttr(usualRate) : FloatAttr()));
+                                              usualRate > 0 ? builder.getF64FloatAttr(usualRate) : FloatAttr(),
+                                              strings.empty() ? ArrayAttr() : builder.getArrayAttr(strings)));
   }
 
   LossSpec lossSpec;
@@ -560,6 +571,7 @@ private:
   func::FuncOp evaluate, predict, step, backward, update;
   Value rows;                       // of `evaluate`, and then of `step`: what its loss is the mean over
   SmallVector<std::string> metrics; // results of both, the loss first
+  SmallVector<std::string> counts;  // results of both, one for each metric, "" where that is a mean over rows; or none
   SmallVector<Parameter> parameters;
   int64_t poolSize = 0; // in elements
   bool hasSeed = false;

@@ -1,6 +1,8 @@
 // The formulas are PyTorch's. All are means over the rows of the batch; a batch of none has the loss 0.
 #include "vx/Autodiff/Losses.h"
 
+#include "MetricCounts.h"
+
 #include "vx/Dialect/VX/Gradient/Expression.h"
 #include "vx/Dialect/VX/IR/SourceLocation.h"
 #include "vx/Dialect/VX/IR/UserText.h"
@@ -24,7 +26,7 @@ public:
     if (spec.name == "cross_entropy" || spec.name == "nll")
       results.loss = buildClasses(results);
     else
-      results.loss = buildElements();
+      results.loss = buildElements(results);
     if (!results.loss)
       return results;
     Type f32 = g.builder.getF32Type();
@@ -191,8 +193,10 @@ private:
     }
     isRight = both(isRight, kept);
     auto meanOfKept = [&](Expression values) -> Expression {
-      Expression count = sum({&g, g.cast(kept, getElementTypeOrSelf(values.value))}, getAxes(kept));
-      results.rows = count;
+      Type type = getElementTypeOrSelf(values.value);
+      if (!results.rows || getElementTypeOrSelf(results.rows) != type)
+        results.rows = sum({&g, g.cast(kept, type)}, getAxes(kept));
+      Expression count{&g, results.rows};
       return sum(values, getAxes(values)) / apply<MaxOp>(count, fill(1, count));
     };
     results.metrics.emplace_back("accuracy", meanOfKept(count(isRight)));
@@ -201,15 +205,16 @@ private:
 
   //===-- Of elements -----------------------------------------------------------------------------===//
 
-  Value buildElements() {
+  Value buildElements(LossResults &results) {
     Expression x = widen(output);
-    if (spec.name == "none") {
-      Expression loss = mean(x);
-      if (cast<RankedTensorType>(x.value.getType()).getRank() == 0)
-        averaged = getBatch(cast<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp()));
-      return loss;
-    }
     auto type = cast<RankedTensorType>(x.value.getType());
+    if (spec.name == "none" && type.hasStaticShape() && type.getNumElements() == 1) {
+      // A mean that the model has taken.
+      results.rows = buildCountOfMean(g, x);
+      return g.reshape(x, {});
+    }
+    if (spec.name == "none")
+      return mean(x);
     if (spec.name == "kl" && type.getRank() == 0)
       return refuse() << "wants an output of one dimension or more, got " << describeType(type), Value();
     Expression target{&g, addInput("target", type)};
@@ -293,11 +298,19 @@ private:
 
 } // namespace
 
-DimAttr getBatch(func::FuncOp function) {
+/// The rows of the first input that has some.
+static DimAttr getBatch(func::FuncOp function) {
   for (Type type : function.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getRank() > 0)
       return getDims(tensor)[0];
   return DimAttr::constant(function.getContext(), 1);
+}
+
+Value buildCountOfMean(GraphBuilder &g, Value mean) {
+  Type f32 = g.builder.getF32Type();
+  if (Value divisor = findMeanDivisor(mean))
+    return g.reshape(g.cast(divisor, f32), {});
+  return g.emitDim(getBatch(cast<func::FuncOp>(g.builder.getInsertionBlock()->getParentOp())), f32);
 }
 
 LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, Value output,

@@ -543,6 +543,9 @@ private:
     if (training.getMetrics())
       for (auto name : training.getMetrics().getAsValueRange<StringAttr>())
         entry->metrics.push_back(find(step.outputs, name));
+    if (training.getCounts())
+      for (auto name : training.getCounts().getAsValueRange<StringAttr>())
+        entry->counts.push_back(name.empty() ? -1 : static_cast<int32_t>(find(step.outputs, name)));
   }
 
   /// A size that no call binds, behind the symbols that programs know. Returns its number.

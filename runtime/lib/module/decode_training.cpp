@@ -78,6 +78,16 @@ Status Decoder::training(const format::Training &source, Training &result) {
                        step ? step->outputs.size() : 0);
       result.metrics.push_back(number);
     }
+  if (const auto *counts = source.counts(); counts && counts->size() > 0) {
+    if (counts->size() != result.metrics.size())
+      return failure(VX_INVALID_MODULE, "the train step has {} metrics and {} counts of them, want as many",
+                     result.metrics.size(), counts->size());
+    for (int32_t number : *counts) {
+      VX_RETURN_IF_ERROR(spend(sizeof(int32_t)));
+      VX_RETURN_IF_ERROR(
+          index("count of a metric", number, step->outputs.size(), "output", result.counts.emplace_back()));
+    }
+  }
   return okStatus();
 }
 

@@ -239,7 +239,14 @@ static void writeTraining(JsonWriter &json, const Training &training, const Modu
   json.endArray().key("metrics").beginArray();
   for (uint32_t metric : training.metrics)
     json.string(step->outputs[metric].name);
-  json.endArray().member("optimizer", training.optimizer).member("loss", training.loss);
+  json.endArray();
+  if (!training.counts.empty()) {
+    json.key("counts").beginArray();
+    for (const std::optional<uint32_t> &count : training.counts)
+      json.string(count ? step->outputs[*count].name : "");
+    json.endArray();
+  }
+  json.member("optimizer", training.optimizer).member("loss", training.loss);
   if (training.rate > 0)
     json.member("rate", training.rate);
   if (training.skeleton)

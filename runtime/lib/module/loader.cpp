@@ -293,6 +293,8 @@ void ModuleLoader::buildTraining() {
   auto function = [&](const std::optional<uint32_t> &number) { return number ? &tables.functions[*number] : nullptr; };
   tables.trainingInputs.assign(source.inputs.begin(), source.inputs.end());
   tables.trainingMetrics.assign(source.metrics.begin(), source.metrics.end());
+  for (const std::optional<uint32_t> &count : source.counts)
+    tables.trainingCounts.push_back(count ? *count : SIZE_MAX);
   for (const Hyper &hyper : source.hypers)
     tables.trainingHypers.push_back({static_cast<vx_hyper_kind>(hyper.kind), hyper.input});
   vx_training_info &info = tables.training.emplace();
@@ -312,6 +314,7 @@ void ModuleLoader::buildTraining() {
   info.loss = source.loss.c_str();
   info.skeleton = source.skeleton ? &tables.assets[*source.skeleton] : nullptr;
   info.rate = source.rate;
+  info.counts = tables.trainingCounts.empty() ? nullptr : tables.trainingCounts.data();
 }
 
 Status ModuleLoader::run() {

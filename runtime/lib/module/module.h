@@ -197,6 +197,8 @@ struct Training {
   std::vector<uint32_t> inputs; // of `trainStep`, from the user's data
   std::vector<Hyper> hypers;
   std::vector<uint32_t> metrics; // outputs of `trainStep`
+  // For each metric the output that it is the mean over; nothing: the rows. Empty where that holds for all.
+  std::vector<std::optional<uint32_t>> counts;
   std::string optimizer;
   std::string loss;
   std::optional<uint32_t> skeleton; // index of assets
@@ -321,7 +323,7 @@ struct SignatureTables {
   std::deque<std::vector<vx_dim_info>> dims;
   std::deque<vx_value_range> ranges;
   std::deque<std::vector<int64_t>> sizes;
-  std::vector<size_t> trainingInputs, trainingMetrics;
+  std::vector<size_t> trainingInputs, trainingMetrics, trainingCounts;
   std::vector<vx_hyper_info> trainingHypers;
   std::deque<std::string> texts;
 };

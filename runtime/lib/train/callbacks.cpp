@@ -174,7 +174,7 @@ public:
 
 private:
   void save(Session &session) {
-    session.save(fs::path(folder) / checkpointName(session.progress().step));
+    session.save(checkpoint_path(folder, session.progress().step));
     lastStep = session.progress().step;
     // One that cannot be removed takes room and harms nobody.
     const std::vector<FoundCheckpoint> found = checkpointsIn(folder);
@@ -221,6 +221,9 @@ CallbackPointer early_stopping(uint64_t patience, double least, const std::strin
 }
 CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep) {
   return std::make_shared<Checkpoint>(every, folder, keep);
+}
+std::string checkpoint_path(const std::string &folder, uint64_t step) {
+  return fs::path(folder) / checkpointName(step);
 }
 CallbackPointer on_step(std::function<void(Session &, const Step &)> function) {
   return std::make_shared<OnStep>(std::move(function));

@@ -1,5 +1,6 @@
 #include "vx/train/dataset.hpp"
 
+#include "conversion.h"
 #include "failure.h"
 #include "random.h"
 #include "source.h"
@@ -102,35 +103,6 @@ private:
   RowReader reader;
 };
 
-// Reads an element of an integer type as one that holds all of them.
-__int128 integerAt(vx_element_type type, const std::byte *place) {
-  auto as = [place]<typename T>(T value) -> __int128 {
-    std::memcpy(&value, place, sizeof(value));
-    return value;
-  };
-  switch (type) {
-  case VX_I8:
-    return as(int8_t());
-  case VX_I16:
-    return as(int16_t());
-  case VX_I32:
-    return as(int32_t());
-  case VX_I64:
-    return as(int64_t());
-  case VX_BOOL:
-  case VX_U8:
-    return as(uint8_t());
-  case VX_U16:
-    return as(uint16_t());
-  case VX_U32:
-    return as(uint32_t());
-  default:
-    return as(uint64_t());
-  }
-}
-
-bool isInteger(vx_element_type type) { return type >= VX_BOOL && type <= VX_U64; }
-
 std::string integerText(__int128 value) {
   return value < 0 ? std::to_string(static_cast<int64_t>(value)) : std::to_string(static_cast<uint64_t>(value));
 }
@@ -222,6 +194,35 @@ void Dataset::check_range(size_t column, const Range &range, std::span<const int
         throw dataError("{}: row {}{} has {}, want {} to {}{}", origin(column), source_row(row),
                         count > 1 ? fmt::format(", element {},", i) : "", integerText(value), range.lower,
                         range.upper - 1, range.also ? fmt::format(", or {}", *range.also) : "");
+}
+
+void Dataset::convert(size_t column, std::span<const int64_t> rows, const std::byte *place, vx_element_type type,
+                      std::byte *target) const {
+  const vx_element_type from = columns()[column].type;
+  const uint64_t size = vx_element_type_bits(from) / 8;
+  const uint64_t count = source->rowBytes[column] / size;
+  for (int64_t row : rows) {
+    if (const uint64_t lost = train::convert(from, place, type, target, count); lost < count)
+      throw dataError("{}: row {}{} has {}, expected a value that {} holds: {}", origin(column), source_row(row),
+                      count > 1 ? fmt::format(", element {},", lost) : "", elementText(from, place + lost * size),
+                      vx_element_type_name(type), rangeText(type));
+    place += source->rowBytes[column];
+    target += count * (vx_element_type_bits(type) / 8);
+  }
+}
+
+void Dataset::check_converts(size_t column, vx_element_type type) const {
+  const Column &facts = columns()[column];
+  const std::byte *start = source->elements(column);
+  if (!start || !mayLose(facts.type, type))
+    return;
+  const uint64_t elements = source->rowBytes[column] / (vx_element_type_bits(facts.type) / 8);
+  std::vector<std::byte> target(elements * (vx_element_type_bits(type) / 8));
+  for (int64_t row = 0; row < rows(); ++row) {
+    const int64_t numbers[] = {row};
+    convert(column, numbers, start + static_cast<uint64_t>(source_row(row)) * source->rowBytes[column], type,
+            target.data());
+  }
 }
 
 } // namespace vx::train

@@ -1,5 +1,6 @@
 #include "feed.h"
 
+#include "conversion.h"
 #include "failure.h"
 
 #include <algorithm>
@@ -39,6 +40,9 @@ Feed::Feed(const Dataset &data, const vx_function_info &function, std::span<cons
   for (const Input &input : inputs)
     if (input.range)
       data.check_range(input.column, *input.range);
+  for (const Input &input : inputs)
+    if (input.isConverted)
+      data.check_converts(input.column, input.argument->element_type);
 }
 
 void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &problems) {
@@ -59,18 +63,20 @@ void Feed::addInput(const vx_argument_info &argument, std::vector<std::string> &
   for (size_t i = 1; fits && i < argument.rank; ++i)
     fits = argument.dims[i].size < 0 || argument.dims[i].size == dims[i];
   const std::string origin = data.origin(static_cast<size_t>(column));
-  if (!fits || facts.type != argument.element_type) {
+  const bool isTaken = converts(facts.type, argument.element_type);
+  if (!fits || !isTaken) {
     std::string problem =
         fmt::format("{}: input '{}' wants {}, got {}", origin, argument.name, wanted, typeText(facts.type, dims));
-    if (facts.type != argument.element_type)
-      problem += fmt::format(" (elements are taken as they are: {} does not become {} by itself, since only you know "
-                             "by what scale; save them as {})",
+    const bool needsScale = isInteger(facts.type) && !isInteger(argument.element_type);
+    if (!isTaken)
+      problem += fmt::format(" ({} does not become {} by itself, since {}; save them as {})",
                              vx_element_type_name(facts.type), vx_element_type_name(argument.element_type),
+                             needsScale ? "only you know by what scale" : "that may lose a part of each value",
                              vx_element_type_name(argument.element_type));
     problems.push_back(std::move(problem));
     return;
   }
-  Input input{&argument, static_cast<size_t>(column), {}, {}};
+  Input input{&argument, static_cast<size_t>(column), facts.type != argument.element_type, {}, {}, {}};
   if (argument.range && argument.range->upper) {
     const char *text = argument.range->upper;
     int64_t upper = 0;
@@ -156,27 +162,33 @@ std::vector<Value> Feed::read(std::span<const int64_t> rows) {
   std::vector<std::vector<int64_t>> dims;
   std::vector<uint64_t> sizes;
   turn = 1 - turn;
+  auto reserve = [](std::vector<Line> &memory, vx_element_type type, std::span<const int64_t> shape) {
+    const std::optional<uint64_t> size = byteCount(type, shape);
+    if (!size)
+      throw argumentError("batch: {} is too large", typeText(type, shape));
+    const size_t lines = std::max<size_t>((*size + sizeof(Line) - 1) / sizeof(Line), 1);
+    if (memory.size() < lines)
+      memory.resize(lines);
+    return *size;
+  };
   for (Input &input : inputs) {
     const Column &column = data.columns()[input.column];
     std::vector<int64_t> &shape = dims.emplace_back(column.dims);
     shape.insert(shape.begin(), static_cast<int64_t>(rows.size()));
-    const std::optional<uint64_t> size = byteCount(column.type, shape);
-    if (!size)
-      throw argumentError("batch: {} is too large", typeText(column.type, shape));
-    sizes.push_back(*size);
-    const size_t lines = std::max<size_t>((sizes.back() + sizeof(Line) - 1) / sizeof(Line), 1);
-    std::vector<Line> &memory = input.memory[turn];
-    if (memory.size() < lines)
-      memory.resize(lines);
-    places[input.column] = memory[0].bytes;
+    sizes.push_back(reserve(input.memory[turn], input.argument->element_type, shape));
+    if (input.isConverted)
+      reserve(input.unconverted, column.type, shape);
+    places[input.column] = (input.isConverted ? input.unconverted : input.memory[turn])[0].bytes;
   }
   data.read(rows, places);
   std::vector<Value> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Input &input = inputs[i];
-    const std::byte *bytes = input.memory[turn][0].bytes;
+    Input &input = inputs[i];
+    std::byte *bytes = input.memory[turn][0].bytes;
     if (input.range)
-      data.check_range(input.column, *input.range, rows, bytes);
+      data.check_range(input.column, *input.range, rows, places[input.column]);
+    if (input.isConverted)
+      data.convert(input.column, rows, places[input.column], input.argument->element_type, bytes);
     values.push_back(Value::wrap(input.argument->element_type, dims[i], bytes, sizes[i]));
   }
   return values;

@@ -42,7 +42,9 @@ private:
   struct Input {
     const vx_argument_info *argument;
     size_t column;
+    bool isConverted; // the column has another element type
     std::optional<Dataset::Range> range;
+    std::vector<Line> unconverted; // rows in the column's type
     std::array<std::vector<Line>, 2> memory;
   };
 

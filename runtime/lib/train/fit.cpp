@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 namespace vx::train {
 
@@ -25,8 +26,11 @@ static double fromBits(const std::string &text) {
   return std::bit_cast<double>(bits);
 }
 
-static std::vector<std::string> wordsOf(const std::string &text) {
+// Those of a text of a checkpoint; none where it has no such key.
+static std::vector<std::string> wordsOf(const std::map<std::string, std::string> &memory, const std::string &key) {
   std::vector<std::string> words;
+  const auto known = memory.find(key);
+  const std::string text = known == memory.end() ? "" : known->second;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     words.push_back(text.substr(begin, end - begin));
@@ -110,24 +114,14 @@ void Fit::checkMemory() {
 }
 
 void Fit::restore() {
-  std::map<std::string, std::string> &memory = session.remembered;
+  const std::map<std::string, std::string> &memory = session.remembered;
   if (session.position.row > 0) {
     if (const auto rows = memory.find("rows"); rows != memory.end() && rows->second != std::to_string(plan.rows))
       throw dataError("{}: the data has {} rows, but training stands at row {} of an epoch of {}", data.origin(0),
                       plan.rows, session.position.row, rows->second);
-    const std::vector<std::string> words = wordsOf(memory["sums"]);
-    if (words.size() >= 2) {
-      sums.rows = session.position.row;
-      sums.loss = fromBits(words[0]);
-      lastRate = fromBits(words[1]);
-      const vx_training_info &training = *session.training;
-      for (size_t i = 0; i < training.metric_count; ++i)
-        if (training.metrics[i] != 0 && sums.metrics.size() + 2 < words.size())
-          sums.metrics.emplace_back(training.train_step->outputs[training.metrics[i]].name,
-                                    fromBits(words[sums.metrics.size() + 2]));
-    }
+    restoreSums();
   }
-  if (const std::vector<std::string> words = wordsOf(memory["best"]); words.size() == 2) {
+  if (const std::vector<std::string> words = wordsOf(memory, "best"); words.size() == 2) {
     bestLoss = fromBits(words[0]);
     std::from_chars(words[1].data(), words[1].data() + words[1].size(), bestEpoch);
   }
@@ -146,14 +140,42 @@ void Fit::restore() {
   }
 }
 
+// Of the epoch that goes on. A checkpoint without counts is of a module that had none, whose sums are over rows.
+void Fit::restoreSums() {
+  const std::vector<std::string> words = wordsOf(session.remembered, "sums");
+  std::vector<std::string> counts = wordsOf(session.remembered, "counts");
+  if (words.size() < 2)
+    return;
+  lastRate = fromBits(words[1]);
+  const vx_training_info &training = *session.training;
+  if (counts.empty() && training.counts) {
+    note(fmt::format("the checkpoint is of a module that did not count what its metrics are means over: those of epoch "
+                     "{} are of its rows after row {}",
+                     session.position.epoch + 1, session.position.row));
+    return;
+  }
+  counts.resize(words.size() - 1, bitsText(static_cast<double>(session.position.row)));
+  sums.rows = session.position.row;
+  sums.loss = fromBits(words[0]);
+  sums.count = fromBits(counts[0]);
+  for (size_t i = 0; i < training.metric_count; ++i)
+    if (const size_t place = sums.metrics.size() + 2; training.metrics[i] != 0 && place < words.size()) {
+      sums.metrics.emplace_back(training.train_step->outputs[training.metrics[i]].name, fromBits(words[place]));
+      sums.metric_counts.push_back(fromBits(counts[place - 1]));
+    }
+}
+
 void Fit::remember(std::map<std::string, std::string> &metadata) const {
   metadata["rows"] = std::to_string(plan.rows);
   metadata["batch"] = std::to_string(plan.batch);
   metadata["accumulate"] = std::to_string(options.accumulate);
   metadata["schedule"] = schedule.text();
   metadata["sums"] = bitsText(sums.loss) + ' ' + bitsText(lastRate);
+  metadata["counts"] = bitsText(sums.count);
   for (const auto &[name, value] : sums.metrics)
     metadata["sums"] += ' ' + bitsText(value);
+  for (double count : sums.metric_counts)
+    metadata["counts"] += ' ' + bitsText(count);
   if (nextLook > 0)
     metadata["skipped"] = std::to_string(skippedBefore);
   if (bestLoss) {
@@ -266,7 +288,7 @@ std::vector<Value> Fit::runBatch(const Place &place, const std::optional<Place> 
   if (next)
     readAhead(*next);
   try {
-    return batch.run.wait();
+    return session.wait(batch.run, /*trains=*/true);
   } catch (const vx::Error &error) {
     // A run that fails has changed nothing, and there is more room without the next one's inputs.
     if (error.code() != VX_OUT_OF_MEMORY || !next || !mayHoldAhead)
@@ -276,7 +298,7 @@ std::vector<Value> Fit::runBatch(const Place &place, const std::optional<Place> 
   mayHoldAhead = false;
   hold(batch, lastRate);
   batch.run.start();
-  return batch.run.wait();
+  return session.wait(batch.run, /*trains=*/true);
 }
 
 // Of one batch, or of several as if they were one.
@@ -296,6 +318,8 @@ Scores Fit::takeStep() {
     const bool isLast = next->rows <= 0;
     if (isLast)
       next = nextStep;
+    if (place.batch > 0)
+      session.watch_batches(/*trains=*/true);
     const std::vector<Value> outputs = runBatch(place, next);
     if (options.accumulate == 1) {
       ++session.position.step;
@@ -307,7 +331,7 @@ Scores Fit::takeStep() {
     place = *next;
   }
   session.run_update(lastRate, options.scale);
-  divide(scores);
+  divide(scores, 0);
   return scores;
 }
 
@@ -344,22 +368,55 @@ void Fit::runEpoch() {
       if (count == 0)
         break;
     }
-    runStep();
+    try {
+      runStep();
+    } catch (const vx::Error &error) {
+      if (endsByCancel(error))
+        return;
+      throw;
+    }
     if (isStopped() && position.row < plan.rows && feed.takes(std::min(plan.batch, plan.rows - position.row)))
       return;
   }
   finishEpoch(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
+// A run that was cancelled ends training, where it is to end, as a stop before it would have.
+bool Fit::endsByCancel(const vx::Error &error) {
+  if (error.code() != VX_CANCELLED)
+    return false;
+  lookForInterrupts();
+  session.stop("interrupted");
+  return true;
+}
+
+// Nothing, where it is interrupted: the epoch ends when training goes on.
+std::optional<Scores> Fit::validate() {
+  std::vector<std::string> notes;
+  std::optional<Scores> scores;
+  try {
+    scores = session.evaluate_all(*options.validation, 0, notes);
+  } catch (const vx::Error &error) {
+    if (!endsByCancel(error))
+      throw;
+  }
+  for (std::string &text : notes)
+    if (std::find(history.notes.begin(), history.notes.end(), text) == history.notes.end())
+      note(std::move(text));
+  return scores;
+}
+
 void Fit::finishEpoch(double seconds) {
   Progress &position = session.position;
   Epoch epoch;
+  if (options.validation && !(epoch.validation = validate()))
+    return;
   epoch.epoch = position.epoch + 1;
   epoch.step = position.step;
   epoch.rate = lastRate;
   epoch.seconds = seconds;
   epoch.training = sums;
-  divide(epoch.training);
+  divide(epoch.training, std::numeric_limits<double>::quiet_NaN());
   if (strangeSteps > 1)
     note(fmt::format("epoch {}: {} steps had a loss that is no finite number", epoch.epoch, strangeSteps));
   strangeSteps = 0;
@@ -370,14 +427,8 @@ void Fit::finishEpoch(double seconds) {
     if (scale->skipped > skippedSeen && (session.position.step >= nextLook || lookEvery == FirstLook))
       lookAtScale(*scale);
   }
-  if (options.validation) {
-    std::vector<std::string> notes;
-    epoch.validation = session.evaluate_all(*options.validation, 0, notes);
-    for (std::string &text : notes)
-      if (std::find(history.notes.begin(), history.notes.end(), text) == history.notes.end())
-        note(std::move(text));
-  }
-  if (const double loss = (epoch.validation ? *epoch.validation : epoch.training).loss; !bestLoss || loss < *bestLoss) {
+  if (const double loss = (epoch.validation ? *epoch.validation : epoch.training).loss;
+      !std::isnan(loss) && (!bestLoss || loss < *bestLoss)) {
     bestLoss = loss;
     bestEpoch = epoch.epoch;
   }

@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace vx::train {
@@ -26,9 +27,12 @@ public:
 
 private:
   void restore();
+  void restoreSums();
   void checkMemory();
   void runEpoch();
   void finishEpoch(double seconds);
+  std::optional<Scores> validate();
+  bool endsByCancel(const vx::Error &error);
   // A batch of the epoch that goes on, and what its run depends on beside the variables.
   struct Place {
     uint64_t step = 0, batch = 0; // steps done, and batches of the step

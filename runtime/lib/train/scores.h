@@ -6,9 +6,10 @@
 
 namespace vx::train {
 
-// Adds the sums over the rows of a batch to `sum`, which holds sums until `divide` makes means of them.
+// Adds the means of a batch times their counts to `sum`, which holds sums until `divide` makes means of them. A mean
+// over nothing becomes `ofNothing`.
 void add(Scores &sum, const Scores &batch);
-void divide(Scores &sum);
+void divide(Scores &sum, double ofNothing);
 
 } // namespace vx::train
 

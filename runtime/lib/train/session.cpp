@@ -8,6 +8,7 @@
 #include "vx/base/printable.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -47,6 +48,9 @@ static const vx_training_info *trainingOf(const Module &module) {
   wantScalar("the loss", step.outputs[0], VX_F32);
   for (size_t i = 0; i < training->metric_count; ++i)
     wantScalar("metric", step.outputs[training->metrics[i]], VX_F32);
+  for (size_t i = 0; training->counts && i < training->metric_count; ++i)
+    if (training->counts[i] != SIZE_MAX)
+      wantScalar("count", step.outputs[training->counts[i]], VX_F32);
   std::vector<bool> isFed(step.input_count);
   for (size_t i = 0; i < training->input_count; ++i)
     isFed[training->inputs[i]] = true;
@@ -102,10 +106,36 @@ std::vector<Value> Session::call(const std::string &function, std::span<const Va
   std::vector<std::string> names;
   for (const vx_function_info &one : module.functions()) {
     if (one.name == function)
-      return call_of(one).run(inputs);
+      return run(one, inputs, /*trains=*/false);
     names.emplace_back(one.name);
   }
   throw argumentError("function '{}' does not exist, the module has {}", function, quoteNames(names));
+}
+
+// A run that nobody watches stays on this thread.
+std::vector<Value> Session::run(const vx_function_info &function, std::span<const Value> inputs, bool trains) {
+  Call &call = call_of(function);
+  return watcher ? wait(call.submit(inputs), trains) : call.run(inputs);
+}
+
+std::vector<Value> Session::wait(const Pending &run, bool trains) const {
+  constexpr uint32_t sliceMs = 50;
+  while (watcher) {
+    try {
+      return run.waitFor(sliceMs);
+    } catch (const vx::Error &error) {
+      if (error.code() != VX_TIMED_OUT)
+        throw;
+    }
+    if (watcher(trains))
+      run.cancel();
+  }
+  return run.wait();
+}
+
+void Session::watch_batches(bool trains) const {
+  if (watcher && watcher(trains))
+    throw vx::Error(VX_CANCELLED, "cancelled between two batches");
 }
 
 static float numberOf(const Value &value) { return value.data<float>()[0]; }
@@ -114,9 +144,18 @@ Scores Session::scores_of(std::span<const Value> outputs, int64_t rows) const {
   Scores scores;
   scores.loss = numberOf(outputs[0]);
   scores.rows = rows;
-  for (size_t i = 0; i < training->metric_count; ++i)
-    if (const size_t output = training->metrics[i]; output != 0)
-      scores.metrics.emplace_back(training->train_step->outputs[output].name, numberOf(outputs[output]));
+  scores.count = static_cast<double>(rows);
+  for (size_t i = 0; i < training->metric_count; ++i) {
+    const size_t output = training->metrics[i];
+    const size_t counted = training->counts ? training->counts[i] : SIZE_MAX;
+    const double count = counted == SIZE_MAX ? static_cast<double>(rows) : numberOf(outputs[counted]);
+    if (output == 0) {
+      scores.count = count;
+      continue;
+    }
+    scores.metrics.emplace_back(training->train_step->outputs[output].name, numberOf(outputs[output]));
+    scores.metric_counts.push_back(count);
+  }
   return scores;
 }
 
@@ -141,7 +180,7 @@ std::vector<Value> Session::step_inputs(std::span<const Value> inputs, double ra
 Scores Session::run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale) {
   batch_of_step = 0;
   const std::vector<Value> outputs =
-      call_of(*training->train_step).run(step_inputs(inputs, rate, scale, {position.step, 0}));
+      run(*training->train_step, step_inputs(inputs, rate, scale, {position.step, 0}), /*trains=*/true);
   ++position.step;
   return scores_of(outputs, rows);
 }
@@ -173,12 +212,13 @@ std::vector<Value> Session::half_inputs(const vx_function_info &half, std::span<
 Scores Session::run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale) {
   batch_of_step = keep ? batch_of_step + 1 : 0;
   const vx_function_info &half = *training->backward;
-  return scores_of(call_of(half).run(half_inputs(half, inputs, 0, scale, {position.step, batch_of_step}, keep)), rows);
+  const Draw draw = {position.step, batch_of_step};
+  return scores_of(run(half, half_inputs(half, inputs, 0, scale, draw, keep), /*trains=*/true), rows);
 }
 
 void Session::run_update(double rate, double scale) {
   const vx_function_info &half = *training->step;
-  call_of(half).run(half_inputs(half, {}, rate, scale, {position.step, batch_of_step}, false));
+  run(half, half_inputs(half, {}, rate, scale, {position.step, batch_of_step}, false), /*trains=*/true);
   ++position.step;
 }
 
@@ -259,9 +299,11 @@ Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std
   Feed feed(data, function, numbers);
   const int64_t size = feed.batch(batch, last_batch ? last_batch : UsualBatch);
   Scores sum;
-  Call &call = call_of(function);
   std::vector<int64_t> rows;
   for (int64_t begin = 0; begin < data.rows(); begin += size) {
+    watch_batches(/*trains=*/false);
+    if (running && was_interrupted())
+      throw vx::Error(VX_CANCELLED, "interrupted between two batches");
     const int64_t count = std::min(size, data.rows() - begin);
     if (!feed.takes(count)) {
       notes.push_back(fmt::format("evaluation leaves out the last {} of {} rows, which are no batch of {}", count,
@@ -270,12 +312,12 @@ Scores Session::evaluate_all(const Dataset &data, int64_t batch, std::vector<std
     }
     rows.resize(static_cast<size_t>(count));
     std::iota(rows.begin(), rows.end(), begin);
-    add(sum, scores_of(call.run(feed.read(rows)), count));
+    add(sum, scores_of(run(function, feed.read(rows), /*trains=*/false), count));
   }
   if (sum.rows == 0)
     throw dataError("{}: the data has {} rows, which are no batch of {}", data.origin(0), data.rows(),
                     feed.dimension());
-  divide(sum);
+  divide(sum, std::numeric_limits<double>::quiet_NaN());
   return sum;
 }
 
@@ -308,16 +350,16 @@ std::vector<Value> Session::predict(const Dataset &data, int64_t batch) {
     std::vector<std::byte> bytes;
   };
   std::vector<Output> outputs(function.output_count);
-  Call &call = call_of(function);
   std::vector<int64_t> rows;
   for (int64_t begin = 0; begin < data.rows(); begin += size) {
+    watch_batches(/*trains=*/false);
     const int64_t count = std::min(size, data.rows() - begin);
     rows.resize(static_cast<size_t>(count));
     std::iota(rows.begin(), rows.end(), begin);
     // A row's result is its own: the last one again fills a batch of a size that the module wants.
     while (!feed.takes(static_cast<int64_t>(rows.size())))
       rows.push_back(data.rows() - 1);
-    const std::vector<Value> results = call.run(feed.read(rows));
+    const std::vector<Value> results = run(function, feed.read(rows), /*trains=*/false);
     for (size_t i = 0; i < results.size(); ++i) {
       Output &output = outputs[i];
       const std::span<const std::byte> bytes = results[i].bytes();

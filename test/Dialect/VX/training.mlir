@@ -152,6 +152,45 @@ module attributes {vx.training = #vx.training<train_step = @c5, metrics = ["loss
 
 // -----
 
+// expected-error @+1 {{expects strings as 'counts', got unit}}
+module attributes {vx.training = #vx.training<train_step = @c2, metrics = ["loss"], counts = [unit]>} {
+}
+
+// -----
+
+// expected-error @+1 {{expects a count for each of 1 metrics, got 2}}
+module attributes {vx.training = #vx.training<train_step = @c7, metrics = ["loss"], counts = ["", ""]>} {
+}
+
+// -----
+
+// expected-error @+1 {{expects count 'loss' to be a scalar of f32 that 'c7' gives beside its metrics, got a metric}}
+module attributes {vx.training = #vx.training<train_step = @c7, inputs = ["x"], metrics = ["loss"], counts = ["loss"]>} {
+  func.func @c7(%x: tensor<f32> {vx.name = "x"}) -> (tensor<f32> {vx.name = "loss"}) {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects count 'n' to be a scalar of f32 that 'c7' gives beside its metrics, got no result}}
+module attributes {vx.training = #vx.training<train_step = @c7, inputs = ["x"], metrics = ["loss"], counts = ["n"]>} {
+  func.func @c7(%x: tensor<f32> {vx.name = "x"}) -> (tensor<f32> {vx.name = "loss"}) {
+    return %x : tensor<f32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects count 'n' to be a scalar of f32 that 'c7' gives beside its metrics, got tensor<i64>}}
+module attributes {vx.training = #vx.training<train_step = @c7, inputs = ["x", "y"], metrics = ["loss"], counts = ["n"]>} {
+  func.func @c7(%x: tensor<f32> {vx.name = "x"}, %y: tensor<i64> {vx.name = "y"}) -> (tensor<f32> {vx.name = "loss"}, tensor<i64> {vx.name = "n"}) {
+    return %x, %y : tensor<f32>, tensor<i64>
+  }
+}
+
+// -----
+
 // expected-error @+1 {{expects metric 'loss' to be a scalar of 'f32', got 'tensor<i64>'}}
 module attributes {vx.training = #vx.training<train_step = @c5, inputs = ["x"], metrics = ["loss"]>} {
   func.func @c5(%x: tensor<i64> {vx.name = "x"}) -> (tensor<i64> {vx.name = "loss"}) {

@@ -551,6 +551,18 @@ TEST(ModuleFields, training) {
             "3: training: kind of hyperparameter has the unknown number 7");
   EXPECT_EQ(trained([](format::TrainingT &t) { t.metrics = {2}; }),
             "3: training: metric: output 2 of the train step does not exist, there are 1");
+  EXPECT_EQ(trained([](format::TrainingT &t) {
+              t.metrics = {0};
+              t.counts = {-1, 0};
+            }),
+            "3: training: the train step has 1 metrics and 2 counts of them, want as many");
+  EXPECT_EQ(trained([](format::TrainingT &t) {
+              t.metrics = {0};
+              t.counts = {1};
+            }),
+            "3: training: count of a metric: output 1 does not exist, there are 1");
+  EXPECT_EQ(trained([](format::TrainingT &t) { t.counts = {0}; }),
+            "3: training: the train step has 0 metrics and 1 counts of them, want as many");
 }
 
 // As the C interface shows it.
@@ -603,8 +615,16 @@ TEST(ModuleFields, trainingIsShown) {
     EXPECT_EQ(info->hypers[1].input, 1u);
     ASSERT_EQ(info->metric_count, 1u);
     EXPECT_EQ(info->metrics[0], 0u);
+    EXPECT_EQ(info->counts, nullptr);
     EXPECT_STREQ(info->optimizer, "adamw");
     EXPECT_STREQ(info->loss, "mse");
+  });
+  training.metrics = {0, 0};
+  training.counts = {-1, 0};
+  shown([](const vx_training_info *info) {
+    ASSERT_NE(info->counts, nullptr);
+    EXPECT_EQ(info->counts[0], SIZE_MAX);
+    EXPECT_EQ(info->counts[1], 0u);
   });
 }
 

@@ -212,19 +212,24 @@ TEST(TrainSession, dataThatDoesNotFit) {
   const Array label = array<int64_t>("label", {8}, rows.label), x = array<float>("x", {8, 4}, rows.x);
   EXPECT_EQ(error({x}), "data: the data has no 'label', which is i64[batch]; it has 'x'");
   const std::vector<uint8_t> bytes(32);
-  EXPECT_EQ(
-      error({array<uint8_t>("x", {8, 4}, bytes), label}),
-      "data: x: input 'x' wants f32[batch,4], got u8[8,4] (elements are taken as they are: u8 does not become f32 "
-      "by itself, since only you know by what scale; save them as f32)");
+  EXPECT_EQ(error({array<uint8_t>("x", {8, 4}, bytes), label}),
+            "data: x: input 'x' wants f32[batch,4], got u8[8,4] (u8 does not become f32 by itself, since only you know "
+            "by what scale; save them as f32)");
   EXPECT_EQ(error({array<float>("x", {8, 2, 2}, rows.x), label}),
             "data: x: input 'x' wants f32[batch,4], got f32[8,2,2]");
   const std::vector<float> narrow(24);
-  const std::vector<int32_t> small(8);
-  EXPECT_EQ(
-      error({array<float>("x", {8, 3}, narrow), array<int32_t>("label", {8}, small)}),
-      "data: x: input 'x' wants f32[batch,4], got f32[8,3]; label: input 'label' wants i64[batch], got i32[8] "
-      "(elements are taken as they are: i32 does not become i64 by itself, since only you know by what scale; save "
-      "them as i64)");
+  const std::vector<float> floats(8);
+  EXPECT_EQ(error({array<float>("x", {8, 3}, narrow), array<float>("label", {8}, floats)}),
+            "data: x: input 'x' wants f32[batch,4], got f32[8,3]; label: input 'label' wants i64[batch], got f32[8] "
+            "(f32 does not become i64 by itself, since that may lose a part of each value; save them as i64)");
+  std::vector<double> far(32);
+  far[4 * 3 + 2] = 1e39;
+  EXPECT_EQ(error({array<double>("x", {8, 4}, far), label}),
+            "data: x: row 3, element 2, has 1e+39, expected a value that f32 holds: -3.40282347e+38 to 3.40282347e+38");
+  std::vector<uint64_t> large(8);
+  large[5] = UINT64_MAX;
+  EXPECT_EQ(error({x, array<uint64_t>("label", {8}, large)}),
+            "data: label: row 5 has 18446744073709551615, want 0 to 2");
   EXPECT_EQ(error({{"x", VX_F32, {0, 4}, nullptr}, {"label", VX_I64, {0}, nullptr}}), "data: x: the data has no rows");
   std::vector<int64_t> labels = rows.label;
   labels[6] = 3;

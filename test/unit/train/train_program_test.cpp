@@ -176,10 +176,10 @@ TEST_F(VxTrain, badInput) {
   expectError(saved, 3, "data/label.npy: row 41 has 10, want 0 to 2");
   std::vector<uint8_t> bytes(60 * 4);
   writeNpy("data/x.npy", "|u1", {60, 4}, bytes.data(), 240);
-  expectError(
-      saved, 3,
-      "data/x.npy: input 'x' wants f32[batch,4], got u8[60,4] (elements are taken as they are: u8 does not become "
-      "f32 by itself, since only you know by what scale; save them as f32)");
+  expectError(saved, 3,
+              "data/x.npy: input 'x' wants f32[batch,4], got u8[60,4] (u8 does not become f32 by itself, since only "
+              "you know by "
+              "what scale; save them as f32)");
   makeData("data", 60, 1);
   writeFile("bad.safetensors", {1, 2, 3});
   expectError(saved + "--resume bad.safetensors", 3,
@@ -254,9 +254,11 @@ TEST_F(VxTrain, exportsWhatIsTrained) {
 }
 
 TEST_F(VxTrain, noSpaceLeft) {
-  const Outcome outcome = sh("(ulimit -f 1; exec " VX_TRAIN " " + usual + "--save s >/dev/null)");
+  const Outcome outcome = sh("(ulimit -f 1; TMPDIR=. exec " VX_TRAIN " " + usual + "--save s >/dev/null)");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.err, "vx-train: error: cannot write 's': File too large\n");
+  EXPECT_EQ(outcome.err, "vx-train: error: cannot write 's': File too large; cannot write './rescued-s': File too "
+                         "large; the checkpoint, from which --resume goes on, could not be written to another folder "
+                         "either\n");
   EXPECT_FALSE(fs::exists("s"));
   EXPECT_EQ(vxTrain(usual + "--save /nowhere/s").code, 1);
   EXPECT_NE(contents("err.txt").find("vx-train: error: cannot write '/nowhere/s': No such file or directory"),

@@ -11,7 +11,9 @@ namespace vx {
 struct LossResults {
   mlir::Value loss;                                               // a scalar of f32
   llvm::SmallVector<std::pair<std::string, mlir::Value>> metrics; // scalars of f32
-  mlir::Value rows; // a scalar of f32: how many rows, or elements, the loss is the mean over; 0 where it is of none
+  // A scalar of f32: how many rows or elements the loss is the mean over, or the sum of their weights; 0 where it is of
+  // none.
+  mlir::Value rows;
 };
 
 /// The loss of `output`, and what else there is to report. `addInput` makes the input that it is compared with, by its
@@ -19,8 +21,10 @@ struct LossResults {
 LossResults buildLoss(GraphBuilder &g, const LossSpec &spec, mlir::Value output,
                       llvm::function_ref<mlir::Value(llvm::StringRef name, mlir::RankedTensorType type)> addInput);
 
-/// The rows of the first input that has some, which a loss that the model has made is taken to be the mean over.
-DimAttr getBatch(mlir::func::FuncOp function);
+/// What a loss of one element that the model has made is the mean over, a scalar of f32: the sum that it divides
+/// another one by, where data alone makes it, else the rows of the first input that has some. `g` builds in the
+/// function.
+mlir::Value buildCountOfMean(GraphBuilder &g, mlir::Value mean);
 
 } // namespace vx
 

@@ -137,7 +137,8 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
   let description = [{
     Of the function with the output that `loss` is of, which is called `predict` from then on:
 
-    - `evaluate` takes its inputs, and `label` or `target`, which the output is compared with; it gives the loss and other metrics.
+    - `evaluate` takes its inputs, and `label` or `target`, which the output is compared with; it gives the loss and other metrics, and
+      behind them, named `loss.count`, the sum that each is divided by, where that is a sum over the batch that no variable is in.
     - `train_step` takes these inputs and `rate`, gives the same results, and makes a step: it takes the gradients of the loss with respect to
       all variables of f32 with the role parameter that it depends on, clips them by their norm and then each by its value, and updates the
       variables by the optimizer.
@@ -153,7 +154,7 @@ def BuildTrainStepPass : Pass<"vx-build-train-step", "::mlir::ModuleOp"> {
 
     - `backward` takes the inputs of `train_step` but `rate`, and `keep`. Without `keep` the gradients become those of this batch; with it
       they become grad + (g - grad) * (rows / all), where `g` are those of this batch, `rows` what its loss is the mean over, and `all` that and
-      `grad.rows`: the gradients of the mean over all batches since `keep` was false last.
+      `grad.rows`: the gradients of the mean over all batches since `keep` was false last. A batch of which nothing counts has gradients of 0.
     - `update` takes `rate`, and does with them what `train_step` does.
 
     With `scale-loss`, for gradients that would vanish in f16, the gradients are those of the loss times a variable `loss_scale`, and divided

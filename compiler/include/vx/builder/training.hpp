@@ -67,11 +67,16 @@ Scalar<f32> cross_entropy(const Tensor<f32, S...> &logits, const Tensor<i64, Y..
     spec += ",ignore_index=" + std::to_string(options.ignore_index);
   return Scalar<f32>(detail::loss(spec, "cross_entropy", logits.ref(), labels.ref(), where)[0]);
 }
-/// The share of rows whose greatest logit is the label's, the first of several.
+/// The share of rows whose greatest logit is the label's, the first of several: of those with another label than
+/// `options.ignore_index`.
 template <Dim... S, Dim... Y>
-Scalar<f32> accuracy(const Tensor<f32, S...> &logits, const Tensor<i64, Y...> &labels, Loc where = Loc::current()) {
+Scalar<f32> accuracy(const Tensor<f32, S...> &logits, const Tensor<i64, Y...> &labels, CrossEntropy options = {},
+                     Loc where = Loc::current()) {
   VX_BUILDER_CHECK_LABELS("accuracy")
-  return Scalar<f32>(detail::loss("cross_entropy:", "accuracy", logits.ref(), labels.ref(), where, 2)[1]);
+  std::string spec = "cross_entropy:";
+  if (options.ignore_index != INT64_MIN)
+    spec += ",ignore_index=" + std::to_string(options.ignore_index);
+  return Scalar<f32>(detail::loss(spec, "accuracy", logits.ref(), labels.ref(), where, 2)[1]);
 }
 /// The mean over all rows of -logs[label].
 template <Dim... S, Dim... Y>
@@ -139,7 +144,9 @@ struct Metric {
   std::string name;
   Scalar<f32> value;
 };
-/// What is minimised, and what is told beside it.
+/// What is minimised, and what is told beside it. A session takes each for a mean: over the rows of a batch, or, where
+/// it is a sum divided by another sum that no parameter is in, over that other sum (labels that are not ignored,
+/// weights).
 class Loss {
 public:
   Loss(const Scalar<f32> &loss, std::initializer_list<Metric> metrics = {}) {

@@ -367,6 +367,9 @@ typedef struct vx_training_info {
   const char *loss;              /* for summaries, "cross_entropy"; may be "" */
   const vx_asset_info *skeleton; /* one of vx_module_assets, which an export completes; NULL: there is none */
   double rate;                   /* the learning rate where the one who trains says none; 0: the module says none */
+  /* For each metric, which is a mean, the output of `train_step` that says over how many elements, or of which sum of
+   * weights: a scalar of f32. SIZE_MAX: the rows of the batch. NULL: the rows for all metrics. */
+  const size_t *counts;
 } vx_training_info;
 
 /* How the module is trained; NULL when it does not train. Everything belongs to the module. Immutable. */

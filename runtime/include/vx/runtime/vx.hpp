@@ -34,6 +34,8 @@ public:
         deviceReport(vx_status_report(status) ? vx_status_report(status) : "") {
     vx_status_release(status);
   }
+  // A failure of a library over this one.
+  Error(vx_code code, const std::string &message) : std::runtime_error(message), statusCode(code) {}
   vx_code code() const { return statusCode; }
   const std::string &report() const { return deviceReport; }
 

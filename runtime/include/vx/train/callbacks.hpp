@@ -67,6 +67,9 @@ VX_TRAIN_API CallbackPointer early_stopping(uint64_t patience, double least = 0,
 // behind the last one: checkpoint-STEP.safetensors, with the step in 12 digits. Keeps the newest `keep`, two or more.
 VX_TRAIN_API CallbackPointer checkpoint(uint64_t every, const std::string &folder, uint64_t keep = 2);
 
+// The file of `folder` that it saves after so many steps.
+VX_TRAIN_API std::string checkpoint_path(const std::string &folder, uint64_t step);
+
 // A user's own.
 VX_TRAIN_API CallbackPointer on_step(std::function<void(Session &, const Step &)> function);
 VX_TRAIN_API CallbackPointer on_epoch(std::function<void(Session &, const Epoch &)> function);

@@ -63,7 +63,9 @@ class Source;
 // A list of rows of a source. Copies share the source, which never changes; they are cheap. Reading is thread-safe
 // where the source is: files and arrays are, a callback is what its author made it.
 //
-// Elements are taken as they are: a column must have the element type of the input that it is for.
+// A column must have the element type of the input that it is for, or one that is taken for it: integers for integers,
+// where each value is one of the input's type; f64 for f32, rounded to the nearest, and f32 for f64. A value that would
+// be lost is an error with its row. Nothing else is converted: the scale of integers for floats is the user's.
 class VX_TRAIN_API Dataset {
 public:
   // One .npy file for each column, {{"image", "train_x.npy"}, {"label", "train_y.npy"}}: versions 1 to 3, row-major,
@@ -102,6 +104,13 @@ public:
   void check_range(size_t column, const Range &range) const;
   // The same for rows that have been read to `place`.
   void check_range(size_t column, const Range &range, std::span<const int64_t> rows, const std::byte *place) const;
+
+  // Writes the elements of a column for rows that have been read to `place` as elements of `type`. Throws Error::data
+  // for the first that it does not hold, with its row.
+  void convert(size_t column, std::span<const int64_t> rows, const std::byte *place, vx_element_type type,
+               std::byte *target) const;
+  // Throws as `convert` would of any row, when the source is a file or an array.
+  void check_converts(size_t column, vx_element_type type) const;
 
 private:
   Dataset() = default;

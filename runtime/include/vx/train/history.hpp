@@ -12,11 +12,16 @@
 
 namespace vx::train {
 
-// Means over rows. Metrics have the names and the order of the module's training table.
+// Means. Metrics have the names and the order of the module's training table.
 struct VX_TRAIN_API Scores {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;
-  int64_t rows = 0; // that the means are over
+  int64_t rows = 0; // of the batches that these are of
+  // What the loss and each metric are means over: rows, or what the module counts, such as the labels that are not
+  // ignored, or the sum of their weights. Means of several batches are weighed by it, so that they are those of one
+  // batch of all rows. A mean over nothing is 0 of one step, and NaN of an epoch or an evaluation.
+  double count = 0;
+  std::vector<double> metric_counts;
 
   // "loss", or the name of a metric. Throws Error::argument with the names there are.
   double of(const std::string &name) const;

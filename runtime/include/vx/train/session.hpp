@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -130,6 +131,13 @@ public:
   void interrupt() noexcept { interrupted.store(true); }
   bool was_interrupted() const noexcept { return interrupted.load(); }
 
+  // `function` is called on the waiting thread, about every 50 ms while a run of `fit`, `evaluate`, `predict`, a step
+  // or `call` is going on or waits for its turn, and between two batches. `trains` says that the run is of a training
+  // step. Where it returns true, the run is cancelled: it fails with VX_CANCELLED and has changed nothing, unless it
+  // was done already. A `fit` then ends as by `stop`, where that step began. An empty function: nothing is called, as
+  // at first.
+  void watch(std::function<bool(bool trains)> function) { watcher = std::move(function); }
+
   const Module &get_module() const { return module; }
   const Instance &get_instance() const { return instance; }
 
@@ -147,6 +155,9 @@ private:
   std::vector<Value> half_inputs(const vx_function_info &half, std::span<const Value> inputs, double rate, double scale,
                                  Draw draw, bool keep) const;
   void want_halves() const;
+  std::vector<Value> run(const vx_function_info &function, std::span<const Value> inputs, bool trains);
+  std::vector<Value> wait(const Pending &run, bool trains) const;
+  void watch_batches(bool trains) const;
   Scores run_step(std::span<const Value> inputs, int64_t rows, double rate, double scale);
   Scores run_backward(std::span<const Value> inputs, int64_t rows, bool keep, double scale);
   void run_update(double rate, double scale);
@@ -165,6 +176,7 @@ private:
   uint64_t batch_of_step = 0; // of those whose gradients are kept together, so that each draws numbers of its own
   int64_t last_batch = 0;
   std::string stop_reason;
+  std::function<bool(bool trains)> watcher;
   std::atomic<bool> interrupted{false};
   static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
   // What a checkpoint says beside the progress: of the last fit, or of the file that was loaded. A fit that goes on is

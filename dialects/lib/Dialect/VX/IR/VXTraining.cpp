@@ -12,8 +12,8 @@ namespace vx {
 LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError, FlatSymbolRefAttr trainStep,
                                    FlatSymbolRefAttr, FlatSymbolRefAttr, FlatSymbolRefAttr, FlatSymbolRefAttr,
                                    ArrayAttr inputs, DictionaryAttr hypers, ArrayAttr metrics, StringAttr, StringAttr,
-                                   FloatAttr) {
-  for (auto [what, names] : {std::pair("inputs", inputs), std::pair("metrics", metrics)})
+                                   FloatAttr, ArrayAttr counts) {
+  for (auto [what, names] : {std::pair("inputs", inputs), {"metrics", metrics}, {"counts", counts}})
     for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>())
       if (!isa<StringAttr>(name)) // C2
         return emitError() << "expects strings as '" << what << "', got " << name;
@@ -23,6 +23,8 @@ LogicalResult TrainingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << hyper.getName().getValue() << "' = " << hyper.getValue();
   if (!trainStep && (inputs || hypers || metrics)) // C2
     return emitError() << "expects a 'train_step' that has the inputs and metrics, got none";
+  if (const size_t want = metrics ? metrics.size() : 0; counts && counts.size() != want) // C7
+    return emitError() << "expects a count for each of " << want << " metrics, got " << counts.size();
   return success();
 }
 
@@ -42,6 +44,12 @@ std::string getResultName(func::FuncOp function, unsigned number) {
 bool isScalar(Type type, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 0 && tensor.getElementType() == element;
+}
+
+std::string describe(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
 }
 
 /// The numbers of inputs or results by the names that training gives them; each is found once.
@@ -115,6 +123,22 @@ LogicalResult verifyStep(Operation *module, TrainingAttr training, func::FuncOp 
       if (!isScalar(type, want)) // C5
         return module->emitOpError() << "expects metric '" << name << "' to be a scalar of " << want << ", got "
                                      << type;
+    }
+  if (ArrayAttr names = training.getCounts())
+    for (auto name : names.getAsValueRange<StringAttr>()) {
+      if (name.empty())
+        continue;
+      bool isMetric = llvm::is_contained(training.getMetrics().getAsValueRange<StringAttr>(), name);
+      auto numbers = llvm::seq<unsigned>(0, step.getNumResults());
+      auto number = llvm::find_if(numbers, [&](unsigned i) { return getResultName(step, i) == name; });
+      bool isFound = number != numbers.end();
+      if (isMetric || !isFound ||
+          !isScalar(step.getResultTypes()[*number], Float32Type::get(module->getContext()))) // C7
+        return module->emitOpError() << "expects count '" << name << "' to be a scalar of f32 that '" << step.getName()
+                                     << "' gives beside its metrics, got "
+                                     << (isMetric   ? std::string("a metric")
+                                         : !isFound ? std::string("no result")
+                                                    : describe(step.getResultTypes()[*number]));
     }
   return success();
 }

@@ -12,7 +12,7 @@ def VX_GradientOp : VX_InferredOp<"gradient", [VX_NonDifferentiable, Pure, AttrS
     each element of each of `wrt`: a result for each, of its type. They flow through the ops between `wrt` and `value`, in the block of
     this op and those around it. The gradient of a gradient is another `vx.gradient` of its results, behind it.
 
-    A value that `value` does not depend on, or only through integers, is an error, or with `zero_unreached` has zeros.
+    Of a value that `value` does not depend on, or only where the derivative is 0, the gradient is zeros. A note says so, but with `zero_unreached`.
 
     A value of `wrt` that is the result of an op and not the input of a function is that of `vx.watch`: else a simplification of the
     program, which puts one value in the place of an equal one, would change what is meant.
@@ -145,7 +145,8 @@ def VX_TrainingAttr : VX_Attr<"Training", "training"> {
   let description = [{
     The attribute `vx.training` of a module, which the module file states for who trains. `train_step` takes a batch of the user's data
     (`inputs`) and numbers that steer it (`hypers`), updates variables, and gives the loss first and then what else there is to report
-    (`metrics`, its outputs in the order of a report). `evaluate` takes the same data and gives the same results, and `predict` is the model.
+    (`metrics`, its outputs in the order of a report). A metric is a mean; `counts` has for each the output that says over how many elements, or of
+    which sum of weights, and an empty string where that is the number of the batch's rows. `evaluate` takes the same data and gives the same results, and `predict` is the model.
     `backward` and `step` are the two halves of a step, where they are functions of their own. `optimizer` and `loss` are text for summaries;
     `rate` is the learning rate where the one who trains says none.
     A result without a name is called by its number.
@@ -156,18 +157,20 @@ def VX_TrainingAttr : VX_Attr<"Training", "training"> {
     - C4: `rate` and `scale` are scalars of f32, and `seed` is one of i64.
     - C5: each of `metrics` is a result of `train_step`, there once, and a scalar of f32.
     - C6: the inputs of `evaluate` are `inputs`, in this order.
+    - C7: `counts` has a string for each of `metrics`: an empty one, or a result of `train_step` that is a scalar of f32 and no metric.
 
     Example:
 
         module attributes {vx.training = #vx.training<train_step = @train_step, evaluate = @evaluate, predict = @predict,
-            inputs = ["image", "label"], hypers = {rate = "rate"}, metrics = ["loss", "accuracy"], optimizer = "adamw", loss = "cross_entropy">}
+            inputs = ["image", "label"], hypers = {rate = "rate"}, metrics = ["loss", "accuracy"], counts = ["loss.count", "loss.count"],
+            optimizer = "adamw", loss = "cross_entropy">}
   }];
   let parameters = (ins OptionalParameter<"::mlir::FlatSymbolRefAttr">:$train_step, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$evaluate,
                         OptionalParameter<"::mlir::FlatSymbolRefAttr">:$predict, OptionalParameter<"::mlir::FlatSymbolRefAttr">:$backward,
                         OptionalParameter<"::mlir::FlatSymbolRefAttr">:$step, OptionalParameter<"::mlir::ArrayAttr">:$inputs,
                         OptionalParameter<"::mlir::DictionaryAttr">:$hypers, OptionalParameter<"::mlir::ArrayAttr">:$metrics,
                         OptionalParameter<"::mlir::StringAttr">:$optimizer, OptionalParameter<"::mlir::StringAttr">:$loss,
-                        OptionalParameter<"::mlir::FloatAttr">:$rate);
+                        OptionalParameter<"::mlir::FloatAttr">:$rate, OptionalParameter<"::mlir::ArrayAttr">:$counts);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
