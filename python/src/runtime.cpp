@@ -14,8 +14,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 namespace nb = nanobind;
@@ -209,6 +212,38 @@ nb::dict describeEstimate(const vx_memory_estimate &estimate) {
   return entry;
 }
 
+vx_status waitFor(const vx::Pending &pending, uint32_t milliseconds, std::vector<vx_value *> &results) {
+  nb::gil_scoped_release unlocked;
+  return vx_call_wait_for(pending.get(), milliseconds, results.size(), results.data());
+}
+bool isTimedOut(vx_status status) {
+  if (vx_status_code(status) != VX_TIMED_OUT) {
+    vx::check(status);
+    return false;
+  }
+  vx_status_release(status);
+  return true;
+}
+/// Looks for Ctrl-C now and then, which ends the waiting and not the run.
+std::vector<vx::Value> waitFor(const vx::Pending &pending, size_t outputs, std::optional<double> seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds slice(50);
+  constexpr double longest = 1e9;
+  const auto end = Clock::now() + std::chrono::duration<double>(std::min(seconds.value_or(longest), longest));
+  for (;;) {
+    std::vector<vx_value *> results(outputs);
+    const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
+                                 std::chrono::milliseconds(0), slice);
+    if (!isTimedOut(waitFor(pending, static_cast<uint32_t>(left.count()), results)))
+      return {results.begin(), results.end()};
+    if (PyErr_CheckSignals() != 0)
+      throw nb::python_error();
+    if (seconds && Clock::now() >= end)
+      throw TimedOut("the run is not done after " + std::string(nb::str(nb::float_(*seconds)).c_str()) +
+                     " s; it goes on");
+  }
+}
+
 /// A run that goes on. Whoever drops it waits for it, without the interpreter's lock, which the run may want.
 class Pending {
 public:
@@ -221,28 +256,10 @@ public:
     call = {};
   }
 
-  /// Looks for Ctrl-C now and then, which ends the waiting and not the run.
-  std::vector<vx::Value> wait(std::optional<double> seconds) const {
-    using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds slice(50);
-    constexpr double longest = 1e9;
-    const auto end = Clock::now() + std::chrono::duration<double>(std::min(seconds.value_or(longest), longest));
-    for (;;) {
-      std::vector<vx_value *> results(outputCount);
-      const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
-                                   std::chrono::milliseconds(0), slice);
-      if (!isTimedOut(waitFor(static_cast<uint32_t>(left.count()), results)))
-        return {results.begin(), results.end()};
-      if (PyErr_CheckSignals() != 0)
-        throw nb::python_error();
-      if (seconds && Clock::now() >= end)
-        throw TimedOut("the run is not done after " + std::string(nb::str(nb::float_(*seconds)).c_str()) +
-                       " s; it goes on");
-    }
-  }
+  std::vector<vx::Value> wait(std::optional<double> seconds) const { return waitFor(pending, outputCount, seconds); }
   bool isDone() const {
     std::vector<vx_value *> results(outputCount);
-    const vx_status status = waitFor(0, results);
+    const vx_status status = waitFor(pending, 0, results);
     const bool isGoingOn = vx_status_code(status) == VX_TIMED_OUT;
     vx_status_release(status);
     nb::gil_scoped_release unlocked;
@@ -256,19 +273,6 @@ public:
   }
 
 private:
-  vx_status waitFor(uint32_t milliseconds, std::vector<vx_value *> &results) const {
-    nb::gil_scoped_release unlocked;
-    return vx_call_wait_for(pending.get(), milliseconds, results.size(), results.data());
-  }
-  static bool isTimedOut(vx_status status) {
-    if (vx_status_code(status) != VX_TIMED_OUT) {
-      vx::check(status);
-      return false;
-    }
-    vx_status_release(status);
-    return true;
-  }
-
   Module module;
   vx::Call call;
   vx::Pending pending;
@@ -285,13 +289,41 @@ public:
   Instance(const Instance &) = delete;
   ~Instance() {
     nb::gil_scoped_release unlocked;
+    mainCalls.clear();
     instance = {};
   }
 
-  std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs) const {
-    nb::gil_scoped_release unlocked;
-    // A call of its own: threads may run one function side by side.
-    return vx::Call(instance, *find(function)).run(inputs);
+  /// Ctrl-C cancels it, also while it waits for its turn. Python tells its main thread alone of signals, so that a run
+  /// of another thread need not look for them and stays on it.
+  std::vector<vx::Value> run(const std::string &function, const std::vector<vx::Value> &inputs, bool isMain) {
+    const vx_function_info &info = *find(function);
+    if (!isMain) {
+      nb::gil_scoped_release unlocked;
+      // A call of its own: threads may run one function side by side.
+      return vx::Call(instance, info).run(inputs);
+    }
+    vx::Pending pending;
+    {
+      nb::gil_scoped_release unlocked;
+      auto call = mainCalls.find(function);
+      if (call == mainCalls.end())
+        call = mainCalls.emplace(function, vx::Call(instance, info)).first;
+      pending = call->second.submit(inputs);
+    }
+    const auto drop = [&pending](bool isCancelled) {
+      nb::gil_scoped_release unlocked;
+      if (isCancelled)
+        pending.cancel();
+      pending = {}; // waits for its end
+    };
+    try {
+      std::vector<vx::Value> results = waitFor(pending, info.output_count, std::nullopt);
+      drop(false);
+      return results;
+    } catch (const nb::python_error &) {
+      drop(true);
+      throw;
+    }
   }
   Pending *submit(const std::string &function, const std::vector<vx::Value> &inputs, uint32_t deadline) const {
     const vx_function_info &info = *find(function);
@@ -309,6 +341,8 @@ public:
   vx::Instance instance;
 
 private:
+  std::map<std::string, vx::Call> mainCalls; // of the main thread, whose workers it waits for
+
   const vx_function_info *find(const std::string &function) const {
     for (const vx_function_info &one : module.module.functions())
       if (function == one.name)
@@ -426,7 +460,9 @@ public:
     return rate > 0 ? rate : 1e-3;
   }
 
-  nb::dict fit(const Columns &data, const std::optional<Columns> &validation, FitRequest request) {
+  /// The history, and why it could not be written to its file, or "".
+  std::pair<nb::dict, std::string> fit(const Columns &data, const std::optional<Columns> &validation,
+                                       FitRequest request) {
     const auto taken = take();
     if (isFitting)
       throw vx::train::Error(vx::train::Error::Kind::argument, "fit: called by what a fit calls");
@@ -444,6 +480,19 @@ public:
         self.stop("interrupted");
       }
     };
+    // The next Ctrl-C cancels that step, too. What evaluates is cancelled by the first.
+    bool isImpatient = false;
+    const Watch watch(*session, [&](bool trains) {
+      nb::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() != 0) {
+        nb::python_error error;
+        isImpatient = raised != nullptr;
+        if (!raised)
+          raised = std::make_exception_ptr(error);
+        session->stop("interrupted");
+      }
+      return raised && (!trains || isImpatient);
+    });
     options.callbacks.push_back(vx::train::on_step([&](vx::train::Session &self, const vx::train::Step &step) {
       guarded(self, [&] {
         if (PyErr_CheckSignals() != 0)
@@ -469,17 +518,22 @@ public:
       options.validation = &*other;
     }
     vx::train::History history;
+    std::string problem;
     {
       const Fitting fitting(isFitting);
       isStopping = false;
       nb::gil_scoped_release unlocked;
       history = session->fit(set, options);
-      if (!request.history.empty())
-        history.save(request.history);
+      try {
+        if (!request.history.empty())
+          history.save(request.history);
+      } catch (const vx::train::Error &error) {
+        problem = error.what(); // what the steps gave is not lost
+      }
     }
     if (raised)
       std::rethrow_exception(raised);
-    return describeHistory(history);
+    return {describeHistory(history), problem};
   }
   /// Of any thread.
   void stop() { isStopping = true; }
@@ -487,18 +541,12 @@ public:
   nb::dict evaluate(const Columns &data, int64_t batch) {
     const auto taken = take();
     const vx::train::Dataset set = makeDataset(data);
-    vx::train::Scores scores;
-    {
-      nb::gil_scoped_release unlocked;
-      scores = session->evaluate(set, batch);
-    }
-    return describeScores(scores);
+    return describeScores(interruptible([&] { return session->evaluate(set, batch); }));
   }
   std::vector<vx::Value> predict(const Columns &data, int64_t batch) {
     const auto taken = take();
     const vx::train::Dataset set = makeDataset(data);
-    nb::gil_scoped_release unlocked;
-    return session->predict(set, batch);
+    return interruptible([&] { return session->predict(set, batch); });
   }
   /// What a function of the session gives, which is called without the interpreter's lock.
   template <typename Body>
@@ -509,6 +557,38 @@ public:
   }
 
 private:
+  /// What looks for signals while the session waits, for as long as it lives.
+  struct Watch {
+    Watch(vx::train::Session &session, std::function<bool(bool trains)> function) : session(session) {
+      session.watch(std::move(function));
+    }
+    Watch(const Watch &) = delete;
+    ~Watch() { session.watch({}); }
+    vx::train::Session &session;
+  };
+
+  /// What `body` gives, without the interpreter's lock, unless Ctrl-C ends it first. What a fit calls is watched by it.
+  template <typename Body>
+  std::invoke_result_t<Body> interruptible(Body &&body) {
+    std::exception_ptr raised;
+    std::optional<Watch> watch;
+    if (!isFitting)
+      watch.emplace(*session, [&](bool) {
+        nb::gil_scoped_acquire locked;
+        if (!raised && PyErr_CheckSignals() != 0)
+          raised = std::make_exception_ptr(nb::python_error());
+        return raised != nullptr;
+      });
+    try {
+      nb::gil_scoped_release unlocked;
+      return body();
+    } catch (const vx::Error &) {
+      if (!raised)
+        throw;
+    }
+    std::rethrow_exception(raised);
+  }
+
   struct Fitting {
     explicit Fitting(bool &flag) : flag(flag) { flag = true; }
     Fitting(const Fitting &) = delete;
@@ -640,7 +720,7 @@ NB_MODULE(_runtime, m) {
             new (self) Instance(module, options);
           },
           "module"_a, "device"_a, "fallback"_a, "threads"_a, "seed"_a, "memory_limit"_a, "symbols"_a, "share"_a.none())
-      .def("run", &Instance::run, "function"_a, "inputs"_a)
+      .def("run", &Instance::run, "function"_a, "inputs"_a, "is_main"_a)
       .def("submit", &Instance::submit, "function"_a, "inputs"_a, "deadline_ms"_a)
       .def(
           "estimate_memory",

@@ -13,6 +13,7 @@ import json as _json
 import math as _math
 import operator as _operator
 import os as _os
+import threading as _threading
 import warnings as _warnings
 import weakref as _weakref
 
@@ -72,6 +73,46 @@ def _two(name, value, second):
 def list_devices():
     """What devices there are, and why others are not taken, as vx-run --list-devices --json tells."""
     return _json.loads(_runtime.list_devices())
+
+
+# The integers of the runtime and the floats that are converted, as numpy calls them.
+_INTEGERS = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
+_FLOATS = {"f32": "float32", "f64": "float64"}
+
+
+def _convert(array, dtype, name):
+    """An array of numpy's in an element type of the runtime: integers that this holds for integers, f64 rounded to f32, f32 as f64. Others stay, for the runtime to refuse."""
+    import numpy
+    own = str(array.dtype)
+    for types in (_INTEGERS, _FLOATS):
+        if dtype not in types or dtype == "bool" or own not in types.values() or own == types[dtype]:
+            continue
+        if types is _FLOATS:
+            with numpy.errstate(over="ignore"):
+                converted = array.astype(types[dtype])
+            lost = numpy.isinf(converted) & ~numpy.isinf(array)
+            bounds = numpy.finfo(types[dtype])
+        else:
+            converted = array.astype(types[dtype])
+            bounds = numpy.iinfo(types[dtype])
+            lost = (array < bounds.min) | (array > bounds.max) if own != "bool" else numpy.zeros(array.shape, bool)
+        if lost.any():
+            place = tuple(int(index) for index in numpy.argwhere(lost)[0])
+            raise ValueError(f"input '{name}': {array[place]} at {list(place)} is no value of {dtype}: expected {bounds.min} to {bounds.max}")
+        return converted
+    return array
+
+
+def _is_converted(tensor, dtype):
+    return tensor.dtype != dtype and any(dtype in types and dtype != "bool" and tensor.dtype in types for types in (_INTEGERS, _FLOATS))
+
+
+def _to_input(array, entry):
+    """What an input takes, of the element type that it wants where nothing is lost by that. What is on a device already stays as it is."""
+    tensor = _to_tensor(array)
+    if isinstance(array, Tensor) or not _is_converted(tensor, entry["dtype"]):
+        return tensor
+    return _to_tensor(_convert(_to_array(tensor), entry["dtype"], entry["name"]))
 
 
 def _to_tensor(array):
@@ -222,18 +263,21 @@ class Instance:
         missing = [name for name in names if name not in given]
         if missing:
             raise TypeError(f"function '{function}' wants inputs {', '.join(names)}, got none for {', '.join(missing)}")
-        return [_to_tensor(given[name]) for name in names], [entry["name"] for entry in info["outputs"]]
+        return [_to_input(given[entry["name"]], entry) for entry in info["inputs"]], [entry["name"] for entry in info["outputs"]]
+
+    def _run(self, function, arrays, named):
+        inputs, outputs = self._arguments(function, arrays, named)
+        return zip(outputs, self._own.run(function, inputs, _threading.current_thread() is _threading.main_thread()))
 
     def run(self, function, /, *arrays, **named):
-        """The results by name. Inputs by place, by name, or both."""
-        inputs, outputs = self._arguments(function, arrays, named)
-        return {name: _to_array(result) for name, result in zip(outputs, self._own.run(function, inputs))}
+        """The results by name. Inputs by place, by name, or both. Integers are taken for other integers where each value is one of the input's type (a ValueError names the first
+        that is not), and float64 for float32, rounded to the nearest. Ctrl-C cancels the run, also while it waits for its turn, and raises KeyboardInterrupt."""
+        return {name: _to_array(result) for name, result in self._run(function, arrays, named)}
 
     def run_tensors(self, function, /, *arrays, **named):
         """The results as vx.Tensor, which stay where they are: in a GPU's memory they go into the next call, of another module too, and by DLPack into another library
         (torch.from_dlpack(...)) without a copy. `numpy.from_dlpack(tensor, device="cpu")` fetches one."""
-        inputs, outputs = self._arguments(function, arrays, named)
-        return dict(zip(outputs, self._own.run(function, inputs)))
+        return dict(self._run(function, arrays, named))
 
     def submit(self, function, /, *arrays, deadline_ms=0, **named):
         """Starts a run, whose results Pending.wait gives. Arrays that are read where they lie must stay as they are until it is done. With `deadline_ms`, a run that is not done so
@@ -317,7 +361,8 @@ class Session:
         without a smaller loss, or (epochs, least); `checkpoint`: a folder, or (folder, epochs); `resume`: a checkpoint or such a folder, which is loaded first; `history`: a
         file that gets it as JSON. `on_step`: a function, or (function, steps), that is called behind each step, or behind each of so many, with a dict of step, epoch, rate, loss
         and metrics; `on_epoch`: one that is called with each epoch's dict. What these raise ends training, and so does Ctrl-C, behind the step that is going on, with a
-        checkpoint where there is a folder for it; the session stands there and can go on."""
+        checkpoint where there is a folder for it; the session stands there and can go on. The next Ctrl-C cancels that step as well. A history that cannot be written is a
+        TrainError, whose `history` it is. Arrays are converted as Instance.run does, and an image of uint8 is not, since only you know its scale."""
         form, numbers = _schedule(schedule)
         if early_stop is not None:
             epochs_without, least = _two("early_stop", early_stop, 0.0)
@@ -334,8 +379,13 @@ class Session:
                      None if rate is None else float(rate), form, numbers, _whole("warmup", warmup), early_stop, checkpoint, "" if history is None else _os.fspath(history),
                      on_step, _whole("on_step", every_step, 1), on_epoch)
         notes = [] if resume is None else self.load(resume)
-        done = History(self._own.fit(*arguments))
+        facts, problem = self._own.fit(*arguments)
+        done = History(facts)
         done.notes[:0] = notes
+        if problem:
+            error = TrainError(problem)
+            error.code, error.history = "io", done
+            raise error
         return done
 
     def stop(self):
@@ -347,7 +397,7 @@ class Session:
         return self._own.progress()
 
     def evaluate(self, data, batch=0):
-        """Means over all rows: {"loss": ..., "accuracy": ...}."""
+        """Means over all rows, or over what the module counts, such as labels that are not ignored: {"loss": ..., "accuracy": ...}. Ctrl-C ends it, as predict."""
         return self._own.evaluate(_columns(data), batch)
 
     def predict(self, data, batch=0):

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -164,6 +165,21 @@ class Whole(unittest.TestCase):
         self.assertEqual(results["same"].dtype, np.bool_)
         np.testing.assert_array_equal(results["same"], [True, False])
 
+    def test_arrays_of_other_types(self):
+        """Integers for integers, f64 for f32 and back, where nothing but digits behind f32's is lost."""
+        for kind in (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_):
+            np.testing.assert_array_equal(self.model.run("long", np.array([1, 0], kind))["y"], [1, 0])
+        np.testing.assert_array_equal(self.model.run("long", np.array([-(2**31), 7], np.int32))["y"], [2**62, 49])
+        exact = np.array([[0.1, 1e-50, np.inf]] * 2)
+        sums = self.model(exact, b=np.zeros((2, 3)).tolist())["sum"]
+        np.testing.assert_array_equal(sums, exact.astype(np.float32))
+        np.testing.assert_array_equal(self.model.run_tensors("main", exact, exact[::-1])["sum"].shape, (2, 3))
+        np.testing.assert_array_equal(self.model.submit("main", exact, exact).wait()["sum"], 2 * exact.astype(np.float32))
+        # What other libraries give, too, but no tensor that may be on a device.
+        np.testing.assert_array_equal(self.model.run("long", OfAnotherLibrary(np.array([3, 4], np.int32)))["y"], [9, 16])
+        with self.assertRaisesRegex(vx.Error, "i64, got i32"):
+            self.model.run("long", tensor_of(np.array([3, 4], np.int32)))
+
     def test_strings(self):
         source = vx.compile_bytes(b"""vx.symbol "n"
             func.func @main(%x: tensor<?x2x!vx.string, #vx.enc<[n, 2]>> {vx.name = "x"}) -> (tensor<?x2x!vx.string, #vx.enc<[n, 2]>> {vx.name = "y"}) {
@@ -274,7 +290,12 @@ class Whole(unittest.TestCase):
                                   (lambda: self.model.run("f"), KeyError, "no function 'f', but main, half, long"),
                                   (lambda: self.model(a, np.ones((3, 3), np.float32)), vx.Error, "3"),
                                   (lambda: self.model(a, np.ones((2, 4), np.float32)), vx.Error, "4"),
-                                  (lambda: self.model(a, a.astype(np.float64)), vx.Error, "f64"),
+                                  (lambda: self.model(a, a.astype(np.int32)), vx.Error, "f32, got i32"),
+                                  (lambda: self.model(a, a.astype(np.float16)), vx.Error, "f32, got f16"),
+                                  (lambda: self.model(a, np.full((2, 3), 1e39)), ValueError, r"input 'b': 1e\+39 at \[0, 0\] is no value of f32: expected -3.4\S+ to 3.4"),
+                                  (lambda: self.model.run("long", np.array([1, 2**63], np.uint64)), ValueError,
+                                   f"input 'x': {2**63} at \\[1\\] is no value of i64: expected -{2**63} to {2**63 - 1}"),
+                                  (lambda: self.model.run("long", np.array([1.0, 2.0])), vx.Error, "i64, got f64"),
                                   (lambda: self.model(a, np.array(["x"])), vx.Error, "want element type f32, got string"),
                                   (lambda: vx.Instance(self.module, device="cuda", fallback=False), vx.Error, "cuda"),
                                   (lambda: vx.compile("nosuch.onnx", "x.vxm"), vx.CompileError, "nosuch.onnx"),
@@ -425,6 +446,34 @@ class Whole(unittest.TestCase):
         self.assertRegex(session.fit(broken, epochs=50, batch=32, stop_on_nan=True).stopped, "the loss is nan")
         self.assertTrue(any("nan" in note for note in session.fit(broken, epochs=session.progress()["epoch"] + 1, batch=32).notes))
 
+    def test_data_of_other_types(self):
+        """Labels of any integers, and images in f64, are the same training."""
+        want = None
+        for image, label in ((np.float32, np.int64), (np.float64, np.int32), (np.float64, np.uint8)):
+            session, data = self.training()
+            converted = {"image": data["image"].astype(image), "label": data["label"].astype(label)}
+            history = session.fit(converted, epochs=2, batch=32, validation=converted)
+            got = [(epoch["loss"], epoch["validation"]["loss"]) for epoch in history], session.evaluate(converted, batch=5)["accuracy"], session.predict(converted)["logits"].tolist()
+            want = want or got
+            self.assertEqual(got, want)
+
+    def test_labels_that_do_not_count(self):
+        module = self.path("ignoring.vxm")
+        vx.compile(os.path.join(os.environ["VX_SOURCE"], "examples", "train_digits", "network.onnx"), module, targets="cpu", train="auto", loss="cross_entropy:ignore_index=-1",
+                   optimizer="sgd", init="random", dropout="frozen")
+        session = vx.Session(module, device="cpu", seed=1)
+        images, labels = self.images[:40], self.labels[:40].copy()
+        labels[3:20] = labels[25:39] = -1
+        data, kept = {"image": images, "label": labels}, labels >= 0
+        logits = session.predict(data)["logits"].astype(np.float64)
+        logs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+        want = {"loss": -logs[kept, labels[kept]].mean(), "accuracy": (logits.argmax(1) == labels)[kept].mean()}
+        for batch in (1, 7, 40):
+            epoch, = session.fit(data, epochs=session.progress()["epoch"] + 1, batch=batch, validation=data, rate=0)
+            for got in (session.evaluate(data, batch=batch), epoch, epoch["validation"]):
+                for name, value in want.items():
+                    self.assertAlmostEqual(got[name], value, places=5)
+
     def test_mistakes_of_training(self):
         session, data = self.training()
         form = "schedule: want constant, cosine\\[:END\\], step:EPOCHS\\[,FACTOR\\], exponential:FACTOR or one-cycle\\[:PART\\], got "
@@ -441,14 +490,34 @@ class Whole(unittest.TestCase):
                                  ({"history": self.path("nosuch/h.json")}, vx.TrainError, "nosuch"), ({"end": 1}, TypeError, "end")):
             with self.assertRaisesRegex(error, text, msg=how):
                 session.fit(data, **{"batch": 32, **how})
+        far, large = data["image"].astype(np.float64), data["label"].astype(np.uint64)
+        far[1].flat[5] = 1e39
+        large[2] = 2**64 - 1
         for given, error, text in (([1], TypeError, "data: want a dict of arrays, got list"), ({"image": 1.0, "label": data["label"]}, vx.TrainError, "image"),
                                    ({"image": data["image"], "label": data["label"][:5]}, vx.TrainError, "label"),
-                                   ({"image": data["image"].astype(np.float64), "label": data["label"]}, vx.TrainError, "f64"), ({}, vx.TrainError, "")):
+                                   ({"image": data["image"].astype(np.uint8), "label": data["label"]}, vx.TrainError, "u8 does not become f32 by itself, since only you know"),
+                                   ({"image": data["image"].astype(np.float16), "label": data["label"]}, vx.TrainError, "f16 does not become f32 by itself, since that may lose"),
+                                   ({"image": data["image"], "label": data["label"].astype(np.float32)}, vx.TrainError, "f32 does not become i64 by itself, since that may lose"),
+                                   ({"image": far, "label": data["label"]}, vx.TrainError, r"image: row 1, element 5, has 1e\+39, expected a value that f32 holds"),
+                                   ({"image": data["image"], "label": large}, vx.TrainError, f"label: row 2 has {2**64 - 1}"), ({}, vx.TrainError, "")):
             with self.assertRaisesRegex(error, text):
                 session.fit(given)
         with self.assertRaises(vx.TrainError) as raised:
             session.save(self.path("nosuch/s.safetensors"))
         self.assertEqual(raised.exception.code, "io")
+        session, data = self.training()
+        with self.assertRaises(vx.TrainError) as raised:
+            session.fit(data, epochs=2, batch=32, history=self.path("nosuch/h.json"))
+        self.assertEqual((raised.exception.code, len(raised.exception.history), session.progress()["epoch"]), ("io", 2, 2))
+        # A disk that is full leaves the session as it is, and what the steps have trained can go elsewhere.
+        with no_room(), self.assertRaises(vx.TrainError) as raised:
+            session.save(self.path("full.safetensors"))
+        self.assertEqual((raised.exception.code, os.path.exists(self.path("full.safetensors"))), ("io", False))
+        with no_room(), self.assertRaises(vx.TrainError) as raised:
+            session.fit(data, epochs=5, batch=32, checkpoint=self.path("full"))
+        self.assertEqual((raised.exception.code, os.listdir(self.path("full")), session.progress()["epoch"]), ("io", [], 3))
+        session.save(self.path("rescued.safetensors"))
+        session.fit(data, epochs=4, batch=32)
         with self.assertRaises(vx.TrainError) as raised:
             session.load(self.path("nosuch.safetensors"))
         self.assertEqual(raised.exception.code, "data")
@@ -620,6 +689,22 @@ class Whole(unittest.TestCase):
         self.assertFalse(pending.done())  # it was the waiting that ended
         pending.cancel()
         self.assertEqual(code_of(pending.wait), "cancelled")
+        # A run that this thread waits in is cancelled, also while it waits for its turn, and has changed nothing.
+        for is_queued in (False, True):
+            before = self.forever(model, x) if is_queued else None
+            late = threading.Timer(20, os._exit, (1,))
+            late.start()
+            began = time.monotonic()
+            with interrupted_after(0.2), self.assertRaises(KeyboardInterrupt):
+                model.run("main", FOREVER, x)
+            late.cancel()
+            self.assertLess(time.monotonic() - began, 10)
+            if is_queued:
+                self.assertFalse(before.done())
+                before.cancel()
+                self.assertEqual(code_of(before.wait), "cancelled")
+        self.assertEqual(model.read_variable("kept").tolist(), [0, 0])
+        self.assertEqual(model.run("main", np.array(1), x)["y"].tolist(), [2, 2])  # and it goes on
         session, data = self.training()
         folder = self.path("interrupted")
 
@@ -639,6 +724,28 @@ class Whole(unittest.TestCase):
         self.assertEqual(os.listdir(folder), [f"checkpoint-{step:012}.safetensors"])
         session.fit(data, epochs=10**9, max_steps=step + 1, batch=32)  # and it goes on
         self.assertEqual(session.progress()["step"], step + 1)
+        # What evaluates ends at once, a step of many batches at the second time, and the session stands before it.
+        many = {name: np.repeat(values, 1500, 0) for name, values in data.items()}
+        session, _ = self.training()
+        weights = session.read_variable("fc1.weight")
+        for seconds, call in (((0.3,), lambda: session.evaluate(many, batch=1)), ((0.3,), lambda: session.predict(many, batch=1)),
+                              ((0.3, 0.8), lambda: session.fit(many, batch=1, accumulate=10**6)), ((2,), lambda: session.fit(data, batch=1, validation=many))):
+            late = threading.Timer(60, os._exit, (1,))
+            late.start()
+            began = time.monotonic()
+            with contextlib.ExitStack() as stack:
+                for second in seconds:
+                    stack.enter_context(interrupted_after(second))
+                stack.enter_context(self.assertRaises(KeyboardInterrupt))
+                call()
+            late.cancel()
+            self.assertLess(time.monotonic() - began, 20)
+            self.assertEqual(session.progress()["epoch"], 0)
+            if len(seconds) == 2:
+                self.assertEqual(session.progress()["step"], 0)
+                np.testing.assert_array_equal(session.read_variable("fc1.weight"), weights)
+        self.assertEqual(len(session.fit(data, batch=1, validation=data)), 1)  # the epoch ends with its validation, and no step is made twice
+        self.assertEqual((session.progress()["step"], session.progress()["epoch"]), (96, 1))
 
     def test_the_end_of_the_process(self):
         """A run that would go on forever, a function that receives messages, results and a session are there when it ends."""
@@ -696,7 +803,7 @@ class Whole(unittest.TestCase):
     def test_codes(self):
         for call, kind, code in ((lambda: vx.Instance(self.module, device="cuda", fallback=False), vx.Error, "no_device"),
                                  (lambda: self.model.read_variable("nosuch"), vx.Error, "not_found"),
-                                 (lambda: self.model(np.ones((2, 3)), np.ones((2, 3))), vx.Error, "invalid_argument"),
+                                 (lambda: self.model(np.ones((2, 3), np.float16), np.ones((2, 3))), vx.Error, "invalid_argument"),
                                  (lambda: vx.Session(self.module), vx.TrainError, "argument"),
                                  (lambda: vx.compile_bytes(b"no model"), vx.CompileError, "unsupported"),
                                  (lambda: vx.compile("a.onnx", "x.vxm", targets="tpu"), vx.CompileError, "usage")):
@@ -800,6 +907,30 @@ def code_of(call):
     except vx.Error as error:
         return error.code
     return "ok"
+
+
+@contextlib.contextmanager
+def no_room():
+    """Files may not grow, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+class OfAnotherLibrary:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 class interrupted_after:

@@ -13,9 +13,9 @@ namespace vx {
 /// Else null: such a mean grows with the rows alone, or is no mean.
 mlir::Value findMeanDivisor(mlir::Value mean);
 
-/// Appends to the results of `function` what findMeanDivisor finds for its first ones, the `metrics`: each divisor once,
-/// as a scalar of f32 named after the first metric that has it. Returns for each metric the name of the result, or "";
-/// an empty list where there are none.
+/// Appends to the results of `function` what findMeanDivisor finds for its first ones, the `metrics`: each divisor
+/// once, as a scalar of f32 named after the first metric that has it. Returns for each metric the name of the result,
+/// or ""; an empty list where there are none.
 llvm::SmallVector<std::string> addMetricCounts(mlir::func::FuncOp function, llvm::ArrayRef<std::string> metrics,
                                                mlir::Location location);
 

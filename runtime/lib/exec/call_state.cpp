@@ -266,8 +266,7 @@ Status CallState::runStaged(StagedInputs &staged, VariableAccesses::Ticket &tick
   outputs.clear();
   const Clock::time_point begin = Clock::now();
   VariableAccesses::Ticket untilDone = std::move(ticket);
-  untilDone.await();
-  VX_RETURN_IF_ERROR(request.check()); // while it waited behind others
+  VX_RETURN_IF_ERROR(untilDone.await(request));
   uint64_t derived = 0;
   Status status = deriveForEntry(staged.entry(), untilDone, derived);
   stop = &request;

@@ -62,11 +62,30 @@ void VariableAccesses::Ticket::await() {
   if (!owner)
     return;
   std::unique_lock lock(owner->mutex);
+  owner->changed.wait(lock, [this] { return isNext(); });
+  hold();
+}
+
+Status VariableAccesses::Ticket::await(const StopRequest &stop) {
+  // Nobody wakes who is to stop.
+  constexpr std::chrono::milliseconds slice(10);
+  if (!owner)
+    return stop.check();
+  std::unique_lock lock(owner->mutex);
+  while (!owner->changed.wait_for(lock, slice, [this] { return isNext(); }))
+    VX_RETURN_IF_ERROR(stop.check());
+  hold();
+  return stop.check();
+}
+
+// By who has the lock, as `hold`.
+bool VariableAccesses::Ticket::isNext() const {
+  return std::none_of(owner->queue.begin(), place,
+                      [&](const Place &earlier) { return earlier.set->conflictsWith(*place->set); });
+}
+
+void VariableAccesses::Ticket::hold() {
   const AccessSet &set = *place->set;
-  owner->changed.wait(lock, [&] {
-    return std::none_of(owner->queue.begin(), place,
-                        [&](const Place &earlier) { return earlier.set->conflictsWith(set); });
-  });
   place->isHeld = true;
   for (DerivedVersion *derived : set.derivedRead)
     derived->lastUse = ++owner->uses;

@@ -3,6 +3,7 @@
 #ifndef VX_RUNTIME_EXEC_VARIABLE_ACCESSES_H
 #define VX_RUNTIME_EXEC_VARIABLE_ACCESSES_H
 
+#include "base/stop_request.h"
 #include "hal/device.h"
 
 #include <condition_variable>
@@ -108,6 +109,8 @@ public:
     // Waits for the tickets that were asked for before this one and conflict with it; before that it is only a place in
     // their order.
     void await();
+    // The same, unless `stop` asks for an end before: then the ticket is of no use but to be given back.
+    Status await(const StopRequest &stop);
 
     // Whether the derived values that the set reads were all computed from the variables as they were when the ticket
     // was given. They stay as they are while it is held.
@@ -118,6 +121,9 @@ public:
 
   private:
     friend class VariableAccesses;
+    bool isNext() const;
+    void hold();
+
     VariableAccesses *owner = nullptr;
     Queue::iterator place;
     bool derivedIsFresh = true;

@@ -21,8 +21,9 @@ bool converts(vx_element_type from, vx_element_type to);
 // Whether a type that converts may have elements that the other one does not hold.
 bool mayLose(vx_element_type from, vx_element_type to);
 
-// Writes `count` elements of `from` as elements of `to`, which it converts to. Returns the number of the first that `to`
-// does not hold, an integer outside of its range or a finite number beyond the largest of f32; `count`: it holds all.
+// Writes `count` elements of `from` as elements of `to`, which it converts to. Returns the number of the first that
+// `to` does not hold, an integer outside of its range or a finite number beyond the largest of f32; `count`: it holds
+// all.
 uint64_t convert(vx_element_type from, const std::byte *source, vx_element_type to, std::byte *target, uint64_t count);
 
 // For messages: an element, and the range of a type.

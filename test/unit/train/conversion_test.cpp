@@ -27,8 +27,8 @@ std::vector<To> converted(const std::vector<From> &values) {
 template <typename To, typename From>
 uint64_t lost(const std::vector<From> &values) {
   std::vector<To> result(values.size());
-  return convert(vx::elementTypeOf<From>(), reinterpret_cast<const std::byte *>(values.data()),
-                 vx::elementTypeOf<To>(), reinterpret_cast<std::byte *>(result.data()), values.size());
+  return convert(vx::elementTypeOf<From>(), reinterpret_cast<const std::byte *>(values.data()), vx::elementTypeOf<To>(),
+                 reinterpret_cast<std::byte *>(result.data()), values.size());
 }
 
 } // namespace
