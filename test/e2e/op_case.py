@@ -81,6 +81,18 @@ class Result:
         return tensor_type(self.dtype, self.dims)
 
 
+class Points:
+    """At which inputs the gradients of a case are compared with differences, where its own values and values of both signs do not do, and why: a
+    kink, a jump, the end of what the function is defined for. `make` is for all inputs of floats, or a dict with those of some by name."""
+
+    def __init__(self, make, reason):
+        self.make, self.reason = make, reason
+
+    def of(self, name):
+        """None for an input that these are not about."""
+        return self.make.get(name) if isinstance(self.make, dict) else self.make
+
+
 SYMBOL = re.compile(r'vx\.symbol (?:data_dependent )?"(\w+)"')
 
 
@@ -88,11 +100,13 @@ class Case:
     """`body` is vx text over `%name` of the inputs, and defines `%name` of the results.
 
     `header` stands at module level (symbols, variables). `runs` are the sizes of the symbols, one run each: the module is
-    compiled once. `fault` is the message that each run fails with, `precision` the one that it is compiled with."""
+    compiled once. `fault` is the message that each run fails with, `precision` the one that it is compiled with. `points` is of class Points, or None;
+    `without_gradient` says why the case has no gradients to compare."""
 
-    def __init__(self, name, inputs, body, results, header="", runs=({},), fault=None, precision=None):
+    def __init__(self, name, inputs, body, results, header="", runs=({},), fault=None, precision=None, points=None, without_gradient=None):
         self.name, self.inputs, self.body, self.results = name, inputs, body, results
         self.header, self.runs, self.fault, self.precision = header, list(runs), fault, precision
+        self.points, self.without_gradient = points, without_gradient
 
     @property
     def can_share(self):
@@ -136,6 +150,21 @@ def prefix_of(index, cases):
 
 def uniform(low=-1.0, high=1.0):
     return lambda rng, shape: rng.uniform(low, high, shape)
+
+
+def signs(rng, shape):
+    """As many of -1 as of 1, or one more."""
+    return rng.permutation(np.where(np.arange(int(np.prod(shape))) % 2, 1.0, -1.0)).reshape(shape)
+
+
+def signed(low, high):
+    """Of both signs, with magnitudes from `low` to `high`."""
+    return lambda rng, shape: signs(rng, shape) * rng.uniform(low, high, shape)
+
+
+def apart(rng, shape):
+    """Of both signs; no two are near one another, and none is near 0."""
+    return (0.3 + 0.01 * rng.permutation(int(np.prod(shape))).reshape(shape)) * signs(rng, shape)
 
 
 def integers(low, high):

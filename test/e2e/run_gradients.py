@@ -4,9 +4,10 @@
   run_gradients.py --bin BUILD/bin FAMILY... [--device cpu,vulkan] [--variants rocm=gfx942] [--filter GLOB] [--every N] [--jobs N]
 
 Each case of f32 becomes one of f64: the gradients of its results, each element times a number of its own, along a random direction of all
-inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. With
-devices each also compiles as f32, with others in one program, which is taken apart where it fails, and all elements are compared with the reference, those of two runs
-bit by bit with one another, on the CPU those of runs of 1, 2 and 8 threads. Exit code: 0 all passed, 1 some failed, among them a
+inputs, against differences of fourth order, which the reference evaluator computes; then the gradients of the gradients likewise. This is so at two points for
+all sizes of a case, and each must be right: the case's own values, and others of both signs, or those that a case states with the reason. Cases share
+programs; one that fails is a failure of all of its cases. With devices each also compiles as f32 and all elements are compared with the reference, those of
+two runs bit by bit with one another, on the CPU those of runs of 1, 2 and 8 threads. Exit code: 0 all passed, 1 some failed, among them a
 device of those asked for that is not there, or a family without a case.
 """
 import argparse
@@ -25,21 +26,26 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 from cpu_variants import variant_flags  # noqa: E402
-from op_case import Case, Input, Result, prefix_of, program  # noqa: E402
+from op_case import Case, Input, Result, prefix_of, program, signed  # noqa: E402
 from run_ops import SHARED, Failure, Tools, files, load_family, missing_devices, read_array, run_reference, write_inputs  # noqa: E402
 
-STEP = 2.0**-10  # about epsilon^(1/5): the error of the differences is as large as that of their rounding
+TOGETHER = 4  # cases of one program for the reference
+POINTS = 2
+STEP = 2.0**-16  # as small as rounding leaves it: within a few steps of a random point there is hardly a kink
 TOLERANCE = 1e-7  # of the sum of the magnitudes
 DEVICE_TOLERANCE = 2e-4  # of the greatest element
 THREADS = (1, 2, 8)  # of the CPU
 
 
+NARROWER = {"f64": "f32", "f32": "f16"}
+
+
 def with_type(case, old, new):
-    """The case with another type in the place of one."""
-    rename = lambda text: re.sub(rf"(?<![A-Za-z0-9]){old}|(?<=[x<]){old}", new, text)
+    """The case with another type in the place of one; what it calls `narrow` is the next narrower one."""
+    rename = lambda text: re.sub(rf"(?<![A-Za-z0-9]){old}|(?<=[x<]){old}", new, text).replace("xnarrow", f"x{NARROWER[new]}")
     inputs = {name: Input(rename(value.dtype), value.dims, value.make) for name, value in case.inputs.items()}
     results = {name: Result(rename(value.dtype), value.dims, None) for name, value in case.results.items()}
-    return Case(case.name, inputs, rename(case.body), results, rename(case.header), case.runs)
+    return Case(case.name, inputs, rename(case.body), results, rename(case.header), case.runs, points=case.points)
 
 
 def floats(values):
@@ -54,7 +60,8 @@ def is_sized(value, runs):
 
 
 def take_gradients(case, order):
-    """The case whose results are the gradients of another's, each times what `seed` of it says."""
+    """The case whose results are twice the gradients of another's, of which each element counts as often as its `seed` says: of both signs, so that the
+    gradients are."""
     wanted, seeds, body, gradients = floats(case.inputs), {}, [case.body.strip("\n")], {name: [] for name in floats(case.inputs)}
     wrt = ", ".join(f"%{name}" for name in wanted) + " : " + ", ".join(value.type() for value in wanted.values())
     for name, value in floats(case.results).items():
@@ -62,7 +69,7 @@ def take_gradients(case, order):
         seed = f"seed{order}_{name}"
         seeded = f" seed(%{seed} : {value.type()})" if is_sized(value, case.runs) else ""
         if seeded:
-            seeds[seed] = Input(value.dtype, value.dims, lambda rng, shape: rng.uniform(0.5, 1.5, shape))
+            seeds[seed] = Input(value.dtype, value.dims, signed(0.5, 1.5))
         parts = [f"%part{order}_{name}_{place}" for place in range(len(wanted))]
         body.append(f"  {', '.join(parts)} = vx.gradient %{name} wrt({wrt}){seeded} zero_unreached : {value.type()}")
         for of, part in zip(gradients, parts):
@@ -80,14 +87,14 @@ def take_gradients(case, order):
 
 
 class Program:
-    """Cases as a file whose gradients are expanded, for the reference evaluator."""
+    """Cases as a file whose gradients are expanded, for the reference evaluator. `expander` is the command that does it."""
 
-    def __init__(self, tools, root, cases):
+    def __init__(self, tools, root, cases, expander=("vx-opt",)):
         self.tools, self.cases = tools, cases
         self.folder = tempfile.mkdtemp(dir=root)
         with open(f"{self.folder}/written.mlir", "w") as file:
             file.write(program(cases))
-        tools.must("vx-opt", "--vx-expand-gradients", f"{self.folder}/written.mlir", "-o", f"{self.folder}/program.mlir")
+        tools.must(*expander, "--vx-expand-gradients", "--vx-expand-training-forms", f"{self.folder}/written.mlir", "-o", f"{self.folder}/program.mlir")
 
     def run(self, arrays):
         """The results of each case for its inputs, which may be among more."""
@@ -107,24 +114,32 @@ def weigh(values, arrays, order):
 DIFFERENCE = ((8, 1), (-8, -1), (-1, 2), (1, -2))
 
 
-def moved(arrays, direction):
+def moved(arrays, direction, step=STEP):
     """The points of a difference."""
-    return [{**arrays, **{name: arrays[name] + times * STEP * step for name, step in direction.items()}} for _, times in DIFFERENCE]
+    return [{**arrays, **{name: arrays[name] + times * step * part for name, part in direction.items()}} for _, times in DIFFERENCE]
 
 
-def check_order(function, arrays, order, direction, around, gradients):
-    """None, or how the gradients differ from differences of what the function is `around` the point."""
+def difference(function, arrays, order, around, step=STEP):
+    """The derivative that the results `around` a point give, and the sum of the magnitudes of what it is the difference of."""
     counted = floats(function.results)
     want, size = 0.0, 0.0
     for (factor, _), results in zip(DIFFERENCE, around):
         number, magnitude = weigh({name: value for name, value in results.items() if name in counted}, arrays, order)
-        want += factor * number / (12 * STEP)
+        want += factor * number / (12 * step)
         size = max(size, magnitude)
-    got, terms = 0.0, 0.0
-    for name, step in direction.items():
-        product = gradients[f"grad{order}_{name}"] / 2 * step
-        got += float(product.sum())
-        terms += float(abs(product).sum())
+    return want, size
+
+
+def along(order, direction, gradients):
+    """What the gradients give along a direction, and the sum of the magnitudes."""
+    products = [gradients[f"grad{order}_{name}"] / 2 * step for name, step in direction.items()]
+    return sum(float(product.sum()) for product in products), sum(float(abs(product).sum()) for product in products)
+
+
+def check_order(function, arrays, order, direction, around, gradients):
+    """None, or how the gradients differ from differences of what the function is `around` the point."""
+    want, size = difference(function, arrays, order, around)
+    got, terms = along(order, direction, gradients)
     if not np.isfinite(got) or not np.isfinite(want):
         return f"order {order}: no finite number: the gradients give {got}, differences {want}"
     if abs(got - want) > TOLERANCE * (terms + size + abs(want) + 1e-3):
@@ -189,61 +204,93 @@ def check_devices(tools, cases, points, devices):
                     for case, problem in check_device(tools, folder, cases, want, device).items():
                         problems.setdefault(case, problem)
         except Failure as failure:
-            if len(cases) == 1:
-                return {cases[0]: str(failure)}
-            problems = {}
-            for case, own in zip(cases, points):
-                problems |= check_devices(tools, [case], [own], devices)
+            return of_program(cases, failure)
     return problems
 
 
-# Where a case's own values do not do, numbers at which everything has a derivative.
-TAME = [lambda array, rng: np.where(np.isfinite(array) & (abs(array) < 16), array, rng.uniform(0.5, 1.5, array.shape)),
-        *[lambda array, rng: rng.uniform(0.3, 1.7, array.shape)] * 6,
-        lambda array, rng: 0.3 + 0.01 * rng.permutation(array.size).reshape(array.shape)]  # no two of an input are near one another
-NO_POINT = "its results are not finite wherever the inputs are"
+def of_program(cases, failure):
+    """A program that fails is a failure of each of its cases: alone it might not fail."""
+    return {case: f"the program of {', '.join(case.name for case in cases)}: {failure}" for case in cases}
 
 
-def draw_point(case, derived, sizes, attempt):
-    """The inputs of a case's derivative, those that are floats as far from where nothing has a derivative as the attempt says, and what draws more."""
-    rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {attempt}".encode()))
+def draw_point(case, derived, sizes, number):
+    """The inputs of a case's derivative at one of its points, and what draws more."""
+    rng = np.random.default_rng(zlib.crc32(f"{case.name} {sorted(sizes.items())} {number}".encode()))
     arrays = {name: array.astype(np.float64) if derived.inputs[name].dtype == "f64" else array for name, array in derived.arrays(sizes).items()}
     for name in floats(case.inputs):
-        arrays[name] = TAME[attempt](arrays[name], rng)
+        own, make = arrays[name], case.points.of(name) if case.points else None
+        if make is not None:
+            arrays[name] = np.asarray(make(rng, own.shape), np.float64).reshape(own.shape)
+        elif number == 0:
+            arrays[name] = np.where(np.isfinite(own) & (abs(own) < 16), own, signed(0.5, 1.5)(rng, own.shape))
+        else:
+            arrays[name] = signed(0.3, 1.7)(rng, own.shape)
     return arrays, rng
+
+
+def draw_direction(case, arrays, rng):
+    """Multiples of 1/64, so that a narrower type holds the points of a difference."""
+    return {name: np.round(rng.uniform(-1, 1, arrays[name].shape) * 64) / 64 for name in floats(case.inputs)}
 
 
 def is_finite(case, results):
     return all(np.isfinite(array).all() for name, array in results.items() if name in floats(case.results))
 
 
-def check(tools, case):
-    """What is wrong, or None; and the case of f32 of the gradients with the points to compare devices at."""
-    case = with_type(case, "f32", "f64")
-    first = take_gradients(case, 1)
-    second = take_gradients(first, 2)
-    count, points = len(DIFFERENCE), []
+class Derivatives:
+    """A case of f64 and its first and second gradients. All that is asked about a point is in one program: the results, those around the point, the
+    gradients there, those around it, and the gradients of these."""
+
+    def __init__(self, case):
+        self.case = with_type(case, "f32", "f64")
+        self.first = take_gradients(self.case, 1)
+        self.second = take_gradients(self.first, 2)
+        count = len(DIFFERENCE)
+        self.programs = [self.case] * (1 + count) + [self.first] * (1 + count) + [self.second]
+
+    def points(self, sizes, number):
+        self.arrays, rng = draw_point(self.case, self.second, sizes, number)
+        self.directions = [draw_direction(self.case, self.arrays, rng) for _ in (1, 2)]
+        return [self.arrays, *moved(self.arrays, self.directions[0]), self.arrays, *moved(self.arrays, self.directions[1]), self.arrays]
+
+    def problem(self, results):
+        """None, or what is wrong at the last point."""
+        count = len(DIFFERENCE)
+        if all(self.arrays[name].size == 0 for name in floats(self.case.inputs)):
+            return None  # nothing to take gradients by
+        if not is_finite(self.case, results[0]):
+            return "its results are not finite; want points at which they are, and the reason"
+        return check_order(self.case, self.arrays, 1, self.directions[0], results[1:1 + count], results[1 + count]) or \
+            check_order(self.first, self.arrays, 2, self.directions[1], results[2 + count:-1], results[-1])
+
+
+def check(tools, cases):
+    """By case: what is wrong, or None; and the case of f32 of the gradients with the points to compare devices at. All have as many runs."""
+    derivatives = [Derivatives(case) for case in cases]
+    problems, points = {}, {case: [] for case in cases}
     with tempfile.TemporaryDirectory() as root:
-        # All that is asked about a point is one program: its results, those around it, the gradients there, those around it, and the gradients of these.
-        all_ = Program(tools, root, [case] * (1 + count) + [first] * (1 + count) + [second])
-        for sizes in case.runs:
-            problem = None
-            for attempt in range(len(TAME)):
-                arrays, rng = draw_point(case, second, sizes, attempt)
-                directions = [{name: rng.uniform(-1, 1, arrays[name].shape) for name in floats(case.inputs)} for _ in (1, 2)]
-                results = all_.run([arrays, *moved(arrays, directions[0]), arrays, *moved(arrays, directions[1]), arrays])
-                if not is_finite(case, results[0]):
-                    problem = problem or NO_POINT
-                    continue
-                problem = check_order(case, arrays, 1, directions[0], results[1:1 + count], results[1 + count]) or \
-                    check_order(first, arrays, 2, directions[1], results[2 + count:-1], results[-1])
-                if problem is None:
-                    break
-            if problem and problem != NO_POINT:
-                return f"{sizes if sizes else ''} {problem}".strip(), None, []
-            if problem is None:
-                points.append({name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in arrays.items()})
-    return None if points else NO_POINT, with_type(first, "f64", "f32"), points
+        try:
+            all_ = Program(tools, root, [each for derived in derivatives for each in derived.programs])
+            for runs in zip(*(case.runs for case in cases)):
+                for number in range(POINTS):
+                    results = all_.run([arrays for derived, sizes in zip(derivatives, runs) for arrays in derived.points(sizes, number)])
+                    for case, sizes, derived in zip(cases, runs, derivatives):
+                        own, results = results[:len(derived.programs)], results[len(derived.programs):]
+                        if (problem := derived.problem(own)) is not None:
+                            problems.setdefault(case, f"{sizes if sizes else ''} at point {number + 1} of {POINTS}: {problem}".strip())
+                        elif number == 0:
+                            points[case].append({name: array.astype(np.float32) if array.dtype == np.float64 else array for name, array in derived.arrays.items()})
+        except Failure as failure:
+            problems = of_program(cases, failure)
+    return {case: (problems.get(case), with_type(derived.first, "f64", "f32"), points[case]) for case, derived in zip(cases, derivatives)}
+
+
+def together(cases):
+    """The cases of one program each."""
+    groups = {}
+    for case in cases:
+        groups.setdefault(len(case.runs), []).append(case)
+    return [group[begin:begin + TOGETHER] for group in groups.values() for begin in range(0, len(group), TOGETHER)]
 
 
 # Where differences tell nothing: what is said of ties and zeros, as PyTorch has it. Op text over %x and %y, their values, the gradients.
@@ -314,38 +361,31 @@ def main():
             failed += len(problems)
             continue
         cases = [case for case in load_family(family) if can_check(case) and fnmatch.fnmatch(case.name, options.filter)][::options.every]
-
-        def attempt(case):
-            try:
-                return check(tools, case)
-            except Failure as failure:
-                return str(failure), None, []
-
+        without = [case for case in cases if case.without_gradient]
+        for case in without:
+            print(f"skipped {family}/{case.name}: {case.without_gradient}")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            checked = list(pool.map(attempt, cases))
-            problems = [problem for problem, _, _ in checked]
+            checked = {}
+            for found in pool.map(lambda batch: check(tools, batch), together([case for case in cases if case not in without])):
+                checked |= found
+            problems = {case: problem for case, (problem, _, _) in checked.items() if problem}
             # As many points have those of one program.
             groups = {}
-            for place, (problem, _, points) in enumerate(checked):
+            for case, (problem, _, points) in checked.items():
                 if devices and problem is None:
-                    groups.setdefault(len(points), []).append(place)
+                    groups.setdefault(len(points), []).append(case)
             batches = [group[begin:begin + SHARED] for group in groups.values() for begin in range(0, len(group), SHARED)]
-            of_devices = lambda batch: check_devices(tools, [checked[place][1] for place in batch], [checked[place][2] for place in batch], devices)
+            of_devices = lambda batch: check_devices(tools, [checked[case][1] for case in batch], [checked[case][2] for case in batch], devices)
             found = dict(itertools.chain.from_iterable(of.items() for of in pool.map(of_devices, batches)))
-            problems = [problem or found.get(case) for problem, (_, case, _) in zip(problems, checked)]
-        for case, problem in zip(cases, problems):
-            if problem and problem != NO_POINT:
-                print(f"FAILED {family}/{case.name}\n  {problem}")
-            elif problem == NO_POINT:
-                print(f"skipped {family}/{case.name}: {problem}")
-        without = sum(problem == NO_POINT for problem in problems)
-        wrong = sum(problem is not None for problem in problems) - without
-        print(f"gradients of {family}: {len(cases) - wrong - without} of {len(cases)} cases passed, {without} skipped")
-        failed += wrong + (not cases)
+            problems |= {case: found[of_gradients] for case, (_, of_gradients, _) in checked.items() if of_gradients in found}
+        for case, problem in problems.items():
+            print(f"FAILED {family}/{case.name}\n  {problem}")
+        print(f"gradients of {family}: {len(checked) - len(problems)} of {len(cases)} cases passed, {len(without)} skipped")
+        failed += len(problems) + (not cases)
     return 1 if failed else 0
 
 
-np.seterr(all="ignore")  # a point that does not do is tried again
+np.seterr(all="ignore")  # what is not finite is said
 
 if __name__ == "__main__":
     sys.exit(main())

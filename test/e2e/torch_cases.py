@@ -7,6 +7,8 @@ import zlib
 
 import numpy as np
 
+from op_case import signed
+
 
 class Case:
     """`inputs` are floats, whose gradients are taken; `fixed` are what else the nodes read. The nodes make "y": (op, inputs, attributes), the last of
@@ -22,9 +24,9 @@ class Case:
         self.nodes = [(op, ins.split(" ") if ins else [], "y" if index + 1 == len(nodes) else f"t{index}", attributes) for index, (op, ins, attributes) in enumerate(nodes)]
 
     def seed(self, shape):
-        """What the result's elements count in the number that is differentiated."""
+        """How often the result's elements count in the number that is differentiated: of both signs, so that the gradients are."""
         random = np.random.default_rng(zlib.crc32(f"{self.name} seed".encode()))
-        return np.round(random.uniform(0.5, 1.5, shape) * 64) / 64
+        return np.round(signed(0.5, 1.5)(random, shape) * 64) / 64
 
 
 def one(op, ins, **attributes):

@@ -1,4 +1,6 @@
 """Attention: its whole signature, and what programs write in parts."""
+import numpy as np
+
 from op_case import ACCUMULATOR, EPSILON, FLOATS, Case, Input, Result, bools, uniform, values
 from tolerance import at_most
 
@@ -23,7 +25,7 @@ def error_of(dtype, depth, keys, scale):
 
 def attention(name, dtype="f32", batch=1, heads=2, key_heads=None, length=3, keys=5, depth=4, value_depth=None, dims=(PLAIN, PLAIN, PLAIN, PLAIN),
               mask=None, bias=None, options="", scale=0.5, log_sum_exp=False, make=uniform(-1.4, 1.4), make_mask=bools, make_bias=uniform(-2, 2),
-              value_make=uniform(), runs=({},), header="", past=False):
+              value_make=uniform(), runs=({},), header="", past=False, without_gradient=None):
     key_heads = heads if key_heads is None else key_heads
     value_depth = depth if value_depth is None else value_depth
     shapes = {"q": place([batch, heads, length, depth], dims[0]), "k": place([batch, key_heads, keys, depth], dims[1]),
@@ -43,11 +45,19 @@ def attention(name, dtype="f32", batch=1, heads=2, key_heads=None, length=3, key
     if log_sum_exp:
         results["l"] = Result(ACCUMULATOR[dtype], [batch, heads, length], rule)
     if past:
-        inputs["p"] = Input(dtype, ["past"], make)  # binds the symbol
+        inputs["p"] = Input(dtype, ["held"], make)  # binds the symbol
     text = (f"  %r{', %l' if log_sum_exp else ''} = vx.attention %q, %k, %v{extra} scale = {scale:e} {options} "
             f"dims = {dims[0]} x {dims[1]} x {dims[2]} -> {dims[3]} : {inputs['q'].type()}, {inputs['k'].type()}, {inputs['v'].type()} -> "
             + ", ".join(result.type() for result in results.values()))
-    return Case(name, inputs, text, results, header=header, runs=runs)
+    return Case(name, inputs, text, results, header=header, runs=runs, without_gradient=without_gradient)
+
+
+def first_taken(rng, shape):
+    """No row without a key that takes part."""
+    return bools(rng, shape) | (np.arange(shape[-1]) == 0)
+
+
+EMPTY_ROW = "the result of a row that no key takes part in is NaN, or its log_sum_exp -inf"
 
 
 def cases():
@@ -64,7 +74,7 @@ def cases():
                         ("wide", dict(heads=2, length=37, keys=41, depth=64)), ("long", dict(heads=1, length=3, keys=517, depth=16)),
                         ("no_keys", dict(keys=0)), ("no_queries", dict(length=0)), ("no_batch", dict(batch=0)), ("no_depth", dict(depth=0, value_depth=3))):
         yield attention(f"attention_{name}", **sizes)
-    yield attention("attention_no_keys_log_sum_exp", keys=0, log_sum_exp=True)
+    yield attention("attention_no_keys_log_sum_exp", keys=0, log_sum_exp=True, without_gradient=EMPTY_ROW)
     for groups in (1, 2, 3):
         yield attention(f"attention_groups_{groups}", heads=6, key_heads=groups, length=5, keys=7, depth=8, dims=(inside, inside, PLAIN, inside))
     for name, mask in (("rows", [1, 1, 5, 9]), ("keys", [2, 1, 1, 9]), ("whole", [2, 3, 5, 9]), ("one", [1, 1, 1, 1])):
@@ -72,14 +82,14 @@ def cases():
         yield attention(f"attention_bias_{name}", batch=2, heads=3, length=5, keys=9, bias=mask)
     yield attention("attention_causal", length=9, keys=9, options="causal", depth=8)
     yield attention("attention_causal_past", length=4, keys=9, options="causal past = <5>", depth=8)
-    yield attention("attention_causal_before", length=6, keys=3, options="causal past = <-3>", depth=8)
+    yield attention("attention_causal_before", length=6, keys=3, options="causal past = <-3>", depth=8, without_gradient=EMPTY_ROW)
     yield attention("attention_window", length=9, keys=9, options="causal window = 3", depth=8)
     yield attention("attention_window_alone", length=9, keys=9, options="window = 2", depth=8)
     yield attention("attention_softcap", length=5, keys=9, options="softcap = 0.75", depth=8)
     # A row that nothing takes part in.
     nothing = values(*[False] * 5, *[True] * 5)
     for name, options in (("nan", ""), ("zero", "zero_invalid")):
-        yield attention(f"attention_empty_row_{name}", length=2, keys=5, mask=[1, 1, 2, 5], make_mask=nothing, options=options, log_sum_exp=True)
+        yield attention(f"attention_empty_row_{name}", length=2, keys=5, mask=[1, 1, 2, 5], make_mask=nothing, options=options, log_sum_exp=True, without_gradient=EMPTY_ROW)
     nan, inf = float("nan"), float("inf")
     for name, numbers in (("nan", (nan, 0.5, 1, -1)), ("inf", (inf, 0.5, 1, -1)), ("minus_inf", (-inf, 0.5, 1, -1)), ("lowest", (-3.4028234e38, 0, -3.4028234e38, 0))):
         for option in ("", "zero_invalid"):
@@ -104,11 +114,11 @@ def cases():
     yield attention("attention_deep", heads=1, length=21, keys=70, depth=200, value_depth=250, scale=0.07)
     yield attention("attention_deeper", heads=1, length=5, keys=7, depth=300, value_depth=9, scale=0.07)
     yield attention("attention_blocks_symbolic", batch="b", length="s", keys="s", depth=16, heads=2, dims=([0, 2, 1, 3],) * 4, mask=["b", 1, 1, "s"], options="causal zero_invalid",
-                    header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 128}, {"b": 1, "s": 129}, {"b": 1, "s": 147}, {"b": 2, "s": 160}], log_sum_exp=True)
+                    make_mask=first_taken, header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 128}, {"b": 1, "s": 129}, {"b": 1, "s": 147}, {"b": 2, "s": 160}], log_sum_exp=True)
     yield attention("attention_symbolic", batch="b", length="s", keys="s", depth=8, heads=2, dims=([0, 2, 1, 3],) * 4, bias=["b", 1, 1, "s"],
                     header='vx.symbol "b"\nvx.symbol "s"', runs=[{"b": 1, "s": 1}, {"b": 3, "s": 7}, {"b": 2, "s": 33}, {"b": 0, "s": 5}, {"b": 1, "s": 0}])
-    yield attention("attention_symbolic_past", length="step", keys="past + step", depth=8, heads=4, key_heads=2, options="causal past = <past>", past=True,
-                    header='vx.symbol "step"\nvx.symbol "past"', runs=[{"step": 1, "past": 0}, {"step": 1, "past": 20}, {"step": 5, "past": 3}])
+    yield attention("attention_symbolic_past", length="step", keys="held + step", depth=8, heads=4, key_heads=2, options="causal past = <held>", past=True,
+                    header='vx.symbol "step"\nvx.symbol "held"', runs=[{"step": 1, "held": 0}, {"step": 1, "held": 20}, {"step": 5, "held": 3}])
     yield from parts()
 
 

@@ -1,17 +1,23 @@
 """Elementwise ops of two and three operands."""
 import numpy as np
 
-from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, encode, special_floats, tensor_type, uniform
+from op_case import FLOATS, INTEGERS, Case, Input, Points, Result, any_values, apart, bools, encode, signed, special_floats, tensor_type, uniform
 from tolerance import Exact, Ulp
 
 INT_OR_BOOL = INTEGERS + ("i1",)
+# At which points gradients are compared.
+UNEQUAL = Points({"x": apart, "y": lambda rng, shape: apart(rng, shape) + 0.005}, "where both are equal the one and the other changes over")
+POINTS = {"max": UNEQUAL, "min": UNEQUAL, "div": Points({"x": signed(0.3, 1.7), "y": signed(0.3, 1.7)}, "it has no value where the divisor is 0"),
+          "rem": Points({"x": signed(2.3, 2.7), "y": signed(0.93, 1.05)}, "it jumps where the quotient is a whole number"),
+          "pow": Points({"x": uniform(0.3, 2.0), "y": signed(0.3, 1.7)}, "below 0 it has values for whole exponents only")}
+NO_BITS = "bits of an f32 are another number as an f64"
 
 
 def binary(op, dtype, dims, x, y, rule, result=None, name=None):
     kind = tensor_type(dtype, dims)
     return Case(name or f"{op.replace(' ', '_')}_{dtype}_{'x'.join(map(str, dims)) or 'scalar'}",
                 {"x": Input(dtype, dims, x), "y": Input(dtype, dims, y)}, f"  %r = vx.{op} %x, %y : {kind}, {kind}",
-                {"r": Result(result or dtype, dims, rule)})
+                {"r": Result(result or dtype, dims, rule)}, points=POINTS.get(op))
 
 
 def pairs(dtype):
@@ -45,7 +51,7 @@ def with_constant(op, dtype, rule):
         for side, operands in (("l", f"%c{number}, %x"), ("r", f"%x, %c{number}")):
             lines.append(f"  %{side}{number} = vx.{op} {operands} : {kind}, {kind}")
             results[f"{side}{number}"] = Result(dtype, dims, rule)
-    return Case(f"{op}_{dtype}_constants", {"x": Input(dtype, dims, x)}, "\n".join(lines), results)
+    return Case(f"{op}_{dtype}_constants", {"x": Input(dtype, dims, x)}, "\n".join(lines), results, without_gradient=NO_BITS if dtype in FLOATS else None)
 
 
 def cases():
@@ -95,4 +101,4 @@ def cases():
   %a = vx.max %x, %y : {kind}, {kind}
   %b = vx.neg %a : {kind}
   %c = vx.compare lt %b, %x : {kind}, {kind}
-  %r = vx.select %c, %b, %y : tensor<37xi1>, {kind}, {kind}""", {"r": Result("f32", [37], Exact())})
+  %r = vx.select %c, %b, %y : tensor<37xi1>, {kind}, {kind}""", {"r": Result("f32", [37], Exact())}, points=UNEQUAL)

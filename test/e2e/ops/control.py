@@ -1,5 +1,5 @@
 """Programs that the host runs: branches, loops, sequences, variables, and sizes that come from data."""
-from op_case import Case, Input, Result, integers, uniform, values
+from op_case import Case, Input, Points, Result, integers, signed, uniform, values
 from tolerance import Exact, Ulp, sum_of
 
 I64 = "tensor<i64>"
@@ -253,7 +253,8 @@ def data_dependent():
   %r = vx.mul %v, %v : tensor<?xf32, #vx.enc<[found]>>, tensor<?xf32, #vx.enc<[found]>>
   %s = vx.reduce sum %r axes = [0] : tensor<?xf32, #vx.enc<[found]>>""",
                    {"r": Result("f32", ["found"], Ulp(0)), "s": Result("f32", [], sum_of(131, "f32"))},
-                   header='vx.symbol "n"\nvx.symbol data_dependent "found"', runs=[{"n": n} for n in (1, 7, 131, 0)])
+                   header='vx.symbol "n"\nvx.symbol data_dependent "found"', runs=[{"n": n} for n in (1, 7, 131, 0)],
+                   points=Points(signed(0.3, 1.7), "one element more or less is found where one passes 0"))
     yield Case("symbol_range", {"x": Input("i64", [], values(9))}, """
   vx.bind_symbol "size" = %x
   %r = vx.iota axis = 0 : tensor<?xi64, #vx.enc<[size]>>""", {"r": Result("i64", ["size"], Exact())},

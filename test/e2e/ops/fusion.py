@@ -5,7 +5,7 @@ import fnmatch
 
 from ops import attention, contraction, norm, reduction
 
-from op_case import Case, Input, Result, bools, tensor_type, uniform
+from op_case import Case, Input, Points, Result, apart, bools, signed, tensor_type, uniform
 from tolerance import Exact, Ulp, relative, sum_of
 
 OF_OTHERS = {
@@ -31,7 +31,9 @@ def beside(case):
   %greater = vx.max %twice, %sum : {t}, {t}
   %equal = vx.compare eq %beside, %sum : {t}, {t}"""
     results = {name: result, "twice": result, "sum": Result(result.dtype, result.dims, Exact()), "greater": result, "equal": Result("i1", result.dims, Exact())}
-    return Case(f"{case.name}_beside", inputs, body, results)
+    own = {key: case.points.of(key) for key in case.inputs if case.points.of(key)} if case.points else {}
+    points = Points(own | {"beside": signed(200, 300)}, "where the sum equals twice the result the one and the other changes over")
+    return Case(f"{case.name}_beside", inputs, body, results, points=points)
 
 
 def reductions(name, dims, axes, dtype="f32"):
@@ -47,7 +49,8 @@ def reductions(name, dims, axes, dtype="f32"):
   %largest = vx.reduce max %square axes = {axes} : {t}
   %squares = vx.reduce sum %square axes = {axes} : {t}
   %both = vx.add %sum, %squares : {r}, {r}""",
-                {"sum": Result(dtype, left, sum_of(terms, dtype)), "largest": Result(dtype, left, relative(1, dtype)), "both": Result(dtype, left, sum_of(2 * terms + 1, dtype))})
+                {"sum": Result(dtype, left, sum_of(terms, dtype)), "largest": Result(dtype, left, relative(1, dtype)), "both": Result(dtype, left, sum_of(2 * terms + 1, dtype))},
+                points=Points(apart, "where two squares are equal the one and the other changes over"))
 
 
 def cases():

@@ -1,7 +1,7 @@
 """Gather, scatter, boxes at a place of the data, and the places of what is not zero."""
 import numpy as np
 
-from op_case import FLOATS, INTEGERS, Case, Input, Result, any_values, bools, constant, integers, special_floats, tensor_type, uniform, values
+from op_case import FLOATS, INTEGERS, Case, Input, Points, Result, any_values, bools, constant, integers, signed, special_floats, tensor_type, uniform, values
 from tolerance import Exact
 
 
@@ -56,7 +56,8 @@ def update(name, op, dtype, dims, axes, index_type, index_dims, part, low, high,
     """`changed` and `written` may be made of %x and %u by the text `before`; `after` may read %r."""
     inputs = {"x": Input(dtype, dims, any_values(dtype)), "i": Input(index_type, index_dims, integers(low, high)), "u": Input(dtype, part, any_values(dtype))}
     text = f"{before}  %r = vx.{op} {changed}, %i, {written} axes = {axes} : {tensor_type(dtype, dims)}, {tensor_type(index_type, index_dims)}, {tensor_type(dtype, part)}\n{after}"
-    return Case(name, inputs, text, {"r": Result(dtype, dims, Exact()), **dict(results)}, **more)
+    points = Points(signed(0.3, 1.7), "a magnitude has a kink at 0") if "vx.abs" in text else None
+    return Case(name, inputs, text, {"r": Result(dtype, dims, Exact()), **dict(results)}, points=points, **more)
 
 
 def scatter(name, kind, dtype, dims, axes, index_type, rows, low=None, high=None, **more):

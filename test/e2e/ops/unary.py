@@ -1,5 +1,5 @@
 """Elementwise ops of one operand."""
-from op_case import FLOATS, INTEGERS, SIGNED, Case, Input, Result, any_values, bools, special_floats, uniform
+from op_case import FLOATS, INTEGERS, SIGNED, Case, Input, Points, Result, any_values, bools, signed, special_floats, uniform
 from tolerance import Exact, Ulp
 
 # Places from the correctly rounded result: the math library's bound of 1.5, and half a place of the reference. f64 has a
@@ -7,10 +7,18 @@ from tolerance import Exact, Ulp
 MATH = {"f32": 2, "f64": 3, "f16": 1, "bf16": 1}
 NEAR = (0.1, 3.0, 10.0, 30.0, 88.0, -88.0, 100.0, -100.0, 1e-3, -1e-3, 3.1415927, 1.5707964, 255.5)
 
+# At which points gradients are compared.
+ABOVE_ZERO = Points(uniform(0.3, 3.0), "it has no value below 0")
+INSIDE = Points(signed(0.1, 0.9), "it has no value beyond -1 and 1")
+STEPS = Points(lambda rng, shape: rng.integers(-4, 4, shape) + rng.uniform(0.55, 0.95, shape), "it jumps at whole numbers, or halfway between them")
+OFF_ZERO = Points(signed(0.3, 3.0), "it has a kink or a jump at 0")
+POINTS = {"sqrt": ABOVE_ZERO, "log": ABOVE_ZERO, "asin": INSIDE, "acos": INSIDE, "ceil": STEPS, "floor": STEPS, "round": STEPS, "sign": OFF_ZERO, "abs": OFF_ZERO}
+
 
 def unary(op, dtype, dims, make, rule, result=None):
     return Case(f"{op}_{dtype}_{'x'.join(map(str, dims)) or 'scalar'}", {"x": Input(dtype, dims, make)},
-                f"  %r = vx.{op} %x : {Input(dtype, dims, make).type()}", {"r": Result(result or dtype, dims, rule)})
+                f"  %r = vx.{op} %x : {Input(dtype, dims, make).type()}", {"r": Result(result or dtype, dims, rule)},
+                points=POINTS.get(op))
 
 
 def cases():
