@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <new>
 #include <optional>
+#include <poll.h>
+#include <unistd.h>
 
 namespace vx::tools {
 
@@ -56,14 +58,22 @@ void printText(std::string_view lines) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+// False where standard output is a pipe that its reader has closed, as `head` does.
+static bool hasReader() {
+  pollfd entry = {STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&entry, 1, /*timeout=*/0) <= 0 || (entry.revents & POLLERR) == 0;
+}
+
 void flushStandardOutput() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && hasReader())
     throw workError("cannot write to standard output");
 }
 
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv)) {
   // A file that grows over its limit is an error of the write, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  // So is a reader that has closed its pipe.
+  std::signal(SIGPIPE, SIG_IGN);
   ExitCode code = ExitCode::Failed;
   try {
     const int result = body(name, argc, argv);
@@ -71,15 +81,15 @@ int runTool(const char *name, int argc, char **argv, int (*body)(const char *nam
       flushStandardOutput();
     return result;
   } catch (const ToolError &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
+    printMessage("{}: error: {}\n", name, vx::printableLine(error.what()));
     code = error.exitCode;
   } catch (const vx::Error &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
+    printMessage("{}: error: {}\n", name, vx::printableLine(error.what()));
     code = exitCodeOf(error.code());
   } catch (const std::bad_alloc &) {
     writeOutOfMemory(name);
   } catch (const std::exception &error) {
-    fmt::print(stderr, "{}: error: {}\n", name, vx::printableLine(error.what()));
+    printMessage("{}: error: {}\n", name, vx::printableLine(error.what()));
   }
   return static_cast<int>(code);
 }
@@ -178,11 +188,11 @@ bool parseCommandLine(CLI::App &app, const char *name, const char *examples, int
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--version" || argument == "-version") {
-      fmt::print("{}", version);
+      printText(version);
       return false;
     }
     if (argument == "--help" || argument == "-help" || argument == "-h") {
-      fmt::print("{}", app.help());
+      printText(app.help());
       return false;
     }
   }

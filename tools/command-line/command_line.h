@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -31,7 +32,8 @@ using vx::quoteNames;
 extern const char *const ExitCodes;
 
 // Runs `body` and turns what it throws into a message on stderr and an exit code. Output that could not be written to
-// stdout is an error too.
+// stdout is an error too, except where its reader has closed the pipe: the tool goes on without printing, so that its
+// files are written whole, and the exit code says how that went.
 int runTool(const char *name, int argc, char **argv, int (*body)(const char *name, int argc, char **argv));
 
 // Prints lines to standard output; flushStandardOutput finds what went wrong. What a terminal obeys becomes text.
@@ -49,8 +51,16 @@ void printOut(fmt::format_string<Args...> format, Args &&...args) {
   printText(fmt::format(fmt::runtime(format), onOneLine(args)...));
 }
 
-// Throws a ToolError (exit 1) when something printed could not be written.
+// Throws a ToolError (exit 1) when something printed could not be written. A reader that has closed the pipe is no
+// error.
 void flushStandardOutput();
+
+// Prints a message to standard error. One that nobody reads any more, or that cannot be written, is dropped.
+template <typename... Args>
+void printMessage(fmt::format_string<Args...> format, Args &&...args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 // "vx 0.1.0", LLVM and the ABI numbers, one line each.
 std::string versionText(std::string_view llvm = "none");

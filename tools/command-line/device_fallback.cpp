@@ -1,5 +1,6 @@
 #include "device_fallback.h"
 
+#include "command_line.h"
 #include "vx/base/printable.h"
 
 #include <fmt/format.h>
@@ -18,8 +19,8 @@ void tellFallback(const char *tool, const std::string &wanted, const vx::Instanc
   for (const Json &refusal : report["refused"])
     reasons +=
         fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", refusal.value("device", ""), refusal.value("reason", ""));
-  fmt::print(stderr, "{}: note: wanted device '{}', took '{}': {}\n", tool, vx::printableLine(wanted), taken,
-             vx::printableLine(reasons));
+  printMessage("{}: note: wanted device '{}', took '{}': {}\n", tool, vx::printableLine(wanted), taken,
+               vx::printableLine(reasons));
 }
 
 } // namespace vx::tools

@@ -1,5 +1,7 @@
 #include "tool_configuration.h"
 
+#include "command_line.h"
+
 #include "vx/base/printable.h"
 
 #include <fmt/format.h>
@@ -45,10 +47,10 @@ bool tellMessages(const char *tool, const std::vector<serve::ConfigurationMessag
     isWrong |= isError;
     // As an editor finds a place in a file, and as tools name their flags.
     if (message.origin.kind == serve::Origin::Kind::file)
-      fmt::print(stderr, "{}\n", vx::printableLine(message.line()));
+      printMessage("{}\n", vx::printableLine(message.line()));
     else
-      fmt::print(stderr, "{}: {}: {}: {}\n", tool, isError ? "error" : "warning", message.origin.text(),
-                 vx::printableLine(message.text));
+      printMessage("{}: {}: {}: {}\n", tool, isError ? "error" : "warning", message.origin.text(),
+                   vx::printableLine(message.text));
   }
   return isWrong;
 }

@@ -50,19 +50,19 @@ public:
     if (severity == VXC_PROGRESS) {
       if (!isTerminal || std::chrono::steady_clock::now() - begin < std::chrono::seconds(2))
         return;
-      fmt::print(stderr, "\r\033[K{}", message);
+      printMessage("\r\033[K{}", message);
       hasLine = true;
       return;
     }
     clearLine();
     static constexpr const char *names[] = {"error", "warning", "note"};
-    fmt::print(stderr, "vx-compile: {}: {}\n", names[severity], message);
+    printMessage("vx-compile: {}: {}\n", names[severity], message);
   }
 
 private:
   void clearLine() {
     if (hasLine)
-      fmt::print(stderr, "\r\033[K");
+      printMessage("\r\033[K");
     hasLine = false;
   }
 

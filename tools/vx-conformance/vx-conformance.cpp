@@ -68,13 +68,13 @@ class Progress {
 public:
   ~Progress() {
     if (isShown)
-      fmt::print(stderr, "\r\033[K");
+      printMessage("\r\033[K");
   }
   void show(size_t done, size_t all, size_t passed) {
     if (!isTerminal || Clock::now() < next)
       return;
     next = Clock::now() + std::chrono::milliseconds(100);
-    fmt::print(stderr, "\r\033[K{} of {}, {} passed", done, all, passed);
+    printMessage("\r\033[K{} of {}, {} passed", done, all, passed);
     isShown = true;
   }
 

@@ -63,14 +63,13 @@ public:
       return;
     constexpr size_t Width = 30;
     const size_t filled = done * Width / all;
-    fmt::print(stderr, "\r\033[K[{}{}] {}/{} texts", std::string(filled, '#'), std::string(Width - filled, '.'), done,
-               all);
+    printMessage("\r\033[K[{}{}] {}/{} texts", std::string(filled, '#'), std::string(Width - filled, '.'), done, all);
     std::fflush(stderr);
     isShown = true;
   }
   void clear() {
     if (isShown)
-      fmt::print(stderr, "\r\033[K");
+      printMessage("\r\033[K");
     isShown = false;
   }
 
@@ -193,8 +192,8 @@ static void tellTruncated(const char *name, const serve::EmbedStatistics &done, 
   const size_t most =
       options.embed.tokenize.maxTokens == 0 ? embedder.info().maxTokens : options.embed.tokenize.maxTokens;
   std::fflush(stdout);
-  fmt::print(stderr, "{}: note: {} of {} texts had more than {} tokens, and were cut to that\n", name, done.truncated,
-             done.texts, most);
+  printMessage("{}: note: {} of {} texts had more than {} tokens, and were cut to that\n", name, done.truncated,
+               done.texts, most);
 }
 
 static void test(const char *name, const serve::Embedder &embedder, const Options &options) {
@@ -235,8 +234,8 @@ static void batch(const char *name, const serve::Embedder &embedder, const Optio
     interruption.check();
   };
   if (const std::string &reason = embedder.info().apart; !reason.empty() && texts.count() > 1)
-    fmt::print(stderr, "{}: note: each text is run by itself, since its vector may depend on others of a batch: {}\n",
-               name, reason);
+    printMessage("{}: note: each text is run by itself, since its vector may depend on others of a batch: {}\n", name,
+                 reason);
   const size_t columns = embed.run.dimensions == 0 ? embedder.info().dimensions : embed.run.dimensions;
   EmbeddingsFile file(options.output, texts.count(), columns);
   while (done.texts < texts.count()) {

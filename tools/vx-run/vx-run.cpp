@@ -412,7 +412,7 @@ static int checkGradient(const Options &options, const vx::Module &module, const
 }
 
 static void tellWarning(void *, vx_log_level, const char *message) {
-  fmt::print(stderr, "vx-run: note: {}\n", vx::printableLine(message));
+  printMessage("vx-run: note: {}\n", vx::printableLine(message));
 }
 
 static int run(const char *name, int argc, char **argv) {
@@ -451,7 +451,7 @@ static int run(const char *name, int argc, char **argv) {
   for (const Value &value : makeInputs(function, options.inputs, options.seed, symbols, &zeros))
     inputs.push_back(toRuntime(value));
   if (!zeros.empty())
-    fmt::print(stderr, "vx-run: note: {}\n", vx::printableLine(zerosNote(zeros)));
+    printMessage("vx-run: note: {}\n", vx::printableLine(zerosNote(zeros)));
   if (!options.compare.empty())
     return compare(options, module, function, symbols, std::move(inputs));
 

@@ -56,9 +56,9 @@ static void logLine(std::string_view level, std::string_view text) {
   clock_gettime(CLOCK_REALTIME, &now);
   tm parts = {};
   gmtime_r(&now.tv_sec, &parts);
-  fmt::print(stderr, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z {} {}\n", parts.tm_year + 1900, parts.tm_mon + 1,
-             parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec / 1000000, level,
-             vx::printableLine(text));
+  printMessage("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z {} {}\n", parts.tm_year + 1900, parts.tm_mon + 1,
+               parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec / 1000000, level,
+               vx::printableLine(text));
 }
 
 // The state of the service, for systemd; nothing where nobody asked for it.

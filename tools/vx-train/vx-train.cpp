@@ -81,7 +81,7 @@ public:
   void on_epoch(train::Session &, const train::Epoch &epoch) override { history.epochs.push_back(epoch); }
   void tell(const std::string &note) const {
     std::fflush(stdout);
-    fmt::print(stderr, "{}: note: {}\n", tool, vx::printableLine(note));
+    printMessage("{}: note: {}\n", tool, vx::printableLine(note));
   }
 
   train::History history; // so far
