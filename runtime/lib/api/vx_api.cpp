@@ -774,6 +774,19 @@ vx_status vx_instance_write_variable(vx_instance *instance, const char *name, vx
   });
 }
 
+vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **out_value) {
+  return guarded("vx_instance_upload", [&]() -> Status {
+    VX_RETURN_IF_ERROR(clearPlace(out_value, "out_value"));
+    Ref<Instance> object;
+    VX_RETURN_IF_ERROR(take(instance, "instance", object));
+    Ref<Value> source, placed;
+    VX_RETURN_IF_ERROR(take(value, "value", source));
+    VX_RETURN_IF_ERROR(object->upload(source, placed));
+    give(std::move(placed), out_value);
+    return okStatus();
+  });
+}
+
 const vx_variable_info *vx_instance_variables(const vx_instance *instance, size_t *out_count) {
   const Ref<Instance> object = objectOf(instance);
   const std::span<const vx_variable_info> table =

@@ -477,6 +477,24 @@ Status Instance::writeVariable(std::string_view name, const Value &value) {
   return writeVariables({&name, 1}, values);
 }
 
+Status Instance::upload(const Ref<Value> &value, Ref<Value> &placed) {
+  if (value->kind() != VX_TENSOR || value->elementType() == VX_STRING)
+    return failure(VX_INVALID_ARGUMENT, "expected a tensor of numbers or bools, got {}", value->typeString());
+  placed = value;
+  if (value->size() == 0 || isReadInPlace(*value, device()))
+    return okStatus();
+  const void *bytes = nullptr;
+  VX_RETURN_IF_ERROR(value->hostBytes(bytes));
+  if (device().info().readsHostMemory && reinterpret_cast<uintptr_t>(bytes) % VX_BUFFER_ALIGNMENT == 0)
+    return okStatus();
+  Ref<hal::Memory> memory;
+  VX_RETURN_IF_ERROR(allocate(value->size(), memory));
+  VX_RETURN_IF_ERROR(context()->upload({memory.get(), 0, value->size()}, bytes));
+  placed = Value::deviceTensor(value->elementType(), {value->dims().begin(), value->dims().end()}, value->size(),
+                               context(), std::move(memory), /*offset=*/0);
+  return okStatus();
+}
+
 Status Instance::findFunction(const char *name, uint32_t &index) const {
   const std::vector<Function> &functions = data().functions;
   std::vector<std::string_view> names;

@@ -90,6 +90,9 @@ public:
   Status readVariable(std::string_view name, Ref<Value> &value);
   Status writeVariable(std::string_view name, const Value &value);
 
+  // A copy of a tensor that calls read in place; the tensor itself where they read that in place.
+  Status upload(const Ref<Value> &value, Ref<Value> &placed);
+
   // Index of a function; null is the first one.
   Status findFunction(const char *name, uint32_t &index) const;
 

@@ -60,11 +60,9 @@ Status StagedInputs::placeTensor(Instance &instance, const Value &value, BufferR
     return placeStrings(instance, value, place, cache, stream);
   const hal::AddressSpace space = device.info().addressSpace;
   const bool isInSpace = value.context() && space.isShared() && value.context()->device().info().addressSpace == space;
-  if (isInSpace || (value.context() && &value.context()->device() == &device)) {
+  if (isReadInPlace(value, device)) {
     place.view = {value.memory().get(), value.offset(), value.size()};
-    // A kernel's buffers are aligned; a result that is a slice, or what somebody else gives, may not be.
-    if (place.view.address() % VX_BUFFER_ALIGNMENT == 0)
-      return okStatus();
+    return okStatus();
   }
   if (value.size() == 0) {
     place.view = instance.loaded().emptyBuffer().view();

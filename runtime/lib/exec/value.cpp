@@ -175,4 +175,15 @@ Status Value::hostBytes(const void *&bytes) const {
   return okStatus();
 }
 
+bool isReadInPlace(const Value &value, hal::Device &device) {
+  if (!value.context())
+    return false;
+  hal::Device &other = value.context()->device();
+  const hal::AddressSpace space = device.info().addressSpace;
+  if (&other != &device && !(space.isShared() && other.info().addressSpace == space))
+    return false;
+  // A kernel's buffers are aligned; a result that is a slice, or what somebody else gives, may not be.
+  return hal::BufferView{value.memory().get(), value.offset(), value.size()}.address() % VX_BUFFER_ALIGNMENT == 0;
+}
+
 } // namespace vx

@@ -89,6 +89,9 @@ private:
   uint64_t deviceOffset = 0;
 };
 
+// True where kernels of `device` read the tensor where it is in memory of a device.
+bool isReadInPlace(const Value &value, hal::Device &device);
+
 } // namespace vx
 
 #endif

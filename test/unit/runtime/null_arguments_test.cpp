@@ -270,6 +270,7 @@ TEST_F(NullArguments, areNamed) {
   check("vx_instance_read_variable", vx_instance_read_variable, {}, instance, "total", &madeValue);
   check("vx_instance_write_variable", vx_instance_write_variable, {}, instance, "total", x);
   const char *const names[] = {"total"};
+  check("vx_instance_upload", vx_instance_upload, {}, instance, x, &madeValue);
   check("vx_instance_read_variables", vx_instance_read_variables, {}, instance, size_t(1), names, &madeValue);
   check("vx_instance_write_variables", vx_instance_write_variables, {}, instance, size_t(1), names, &x);
   check("vx_call_create", vx_call_create, {"function"}, instance, "main", &madeCall);
@@ -364,7 +365,7 @@ TEST_F(NullArguments, areNamed) {
              [this](size_t place) { vx_call_set_observer(place ? call : nullptr, nullptr, nullptr); });
 
   // Each of the functions with a status that takes an object.
-  EXPECT_EQ(releasedCount, knowsReleased ? 29u : 0u);
+  EXPECT_EQ(releasedCount, knowsReleased ? 31u : 0u);
   EXPECT_GT(declared.size(), 35u);
   for (const auto &[name, parameters] : declared)
     EXPECT_TRUE(visited.count(name)) << name << " is declared and not called here";

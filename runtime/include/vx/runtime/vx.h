@@ -679,6 +679,17 @@ VX_API VX_MUST_CHECK vx_status vx_tensor_data(const vx_value *value, const void 
 VX_API VX_MUST_CHECK vx_status vx_strings_element(const vx_value *value, size_t index, const char **out_string,
                                                   size_t *out_length);
 
+/* Copies a tensor to the memory of the instance's device, where calls of the instance read it without a transfer. The
+ * bytes are there when this returns.
+ *
+ * \param value      Borrowed: a tensor of numbers or bools. It stays as it is.
+ * \param out_value  On success one reference: a new tensor of the same type and dims, or `value` itself where calls of
+ * the instance read it in place already. That is a tensor on the same device, as a result of an earlier call is; one
+ * without elements; and on the CPU one whose bytes begin at a multiple of 64. On failure NULL.
+ * \returns VX_INVALID_ARGUMENT for a sequence, an optional or strings; VX_OUT_OF_MEMORY, also where the instance's
+ * memory limit is passed; VX_DEVICE_LOST. Thread-safe. Blocks until the copy is done. */
+VX_API VX_MUST_CHECK vx_status vx_instance_upload(vx_instance *instance, vx_value *value, vx_value **out_value);
+
 /* --- Variables ---------------------------------------------------------------------------------------------------- */
 
 /* The variables of the instance, in the order of vx_module_variables, with the dims that they have here; `*out_count`

@@ -419,6 +419,13 @@ public:
   void writeVariable(const std::string &name, const Value &value) {
     check(vx_instance_write_variable(object, name.c_str(), value.get()));
   }
+
+  // The tensor in the memory of the device, where calls read it without a transfer.
+  Value upload(const Value &value) {
+    vx_value *placed = nullptr;
+    check(vx_instance_upload(object, value.get(), &placed));
+    return Value(placed);
+  }
 };
 
 // A run that goes on, see vx_call_submit. The last one that has it waits until it is done.
