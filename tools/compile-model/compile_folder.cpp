@@ -1,15 +1,14 @@
 #include "compile_folder.h"
 
 #include "compile_targets.h"
+#include "compiler_library.h"
 #include "kernel_cache_folder.h"
 #include "module_cache.h"
 #include "tool_error.h"
 
-#include "vx/compiler/vxc.h"
 #include "vx/runtime/vx.hpp"
 #include "vx/serve/embedder.hpp"
 
-#include <dlfcn.h>
 #include <filesystem>
 
 namespace vx::tools {
@@ -17,14 +16,6 @@ namespace vx::tools {
 namespace fs = std::filesystem;
 
 namespace {
-
-// The file that the compiler's code comes from.
-std::string compilerFile() {
-  Dl_info compiler{};
-  return ::dladdr(reinterpret_cast<const void *>(&vxc_version), &compiler) != 0 && compiler.dli_fname
-             ? compiler.dli_fname
-             : "";
-}
 
 struct Checked {
   CompilerMessages messages;
@@ -55,8 +46,9 @@ std::string compileFolder(const char *tool, const std::string &folder, const std
         "'{}' is compiled into a cache, and there is no place for one: want VX_CACHE, XDG_CACHE_HOME or HOME "
         "to be set, or a module that vx-compile has made of it",
         folder);
-  const std::string targets = targetsFor(device, noFallback);
-  const ModuleCache kept(cache, folder, targets, vxc_version(), compilerFile());
+  const CompilerLibrary &compiler = openCompiler(folder);
+  const std::string targets = targetsFor(compiler, device, noFallback);
+  const ModuleCache kept(cache, folder, targets, compiler.version(), compiler.file);
   const fs::path module = kept.module();
   std::error_code error;
   if (fs::exists(module, error))
@@ -77,7 +69,7 @@ std::string compileFolder(const char *tool, const std::string &folder, const std
   options.user_data = &checked;
   options.on_message = Checked::receive;
   options.verify = Checked::verify;
-  const vxc_result result = vxc_compile(folder.c_str(), module.c_str(), &options);
+  const vxc_result result = compiler.compile(folder.c_str(), module.c_str(), &options);
   if (result != VXC_DONE)
     throw ToolError(static_cast<ExitCode>(result), checked.messages.lastError);
   kept.removeOlder();

@@ -14,8 +14,8 @@ namespace vx::tools {
 
 using Json = nlohmann::json;
 
-std::string targetsFor(const std::string &device, bool noFallback) {
-  const std::vector<std::string> built = splitList(vxc_targets());
+std::string targetsFor(const CompilerLibrary &compiler, const std::string &device, bool noFallback) {
+  const std::vector<std::string> built = splitList(compiler.targets());
   auto has = [&](const std::string &name) { return std::find(built.begin(), built.end(), name) != built.end(); };
   std::string target = device.substr(0, device.find(':'));
   const Json list = Json::parse(vx::listDevices());
@@ -45,11 +45,11 @@ void CompilerMessages::say(vxc_severity severity, const char *text) {
   // The last error ends the tool; those before it are said as they come.
   if (severity == VXC_ERROR) {
     if (!lastError.empty())
-      fmt::print(stderr, "{}: error: {}\n", tool, lastError);
+      printMessage("{}: error: {}\n", tool, lastError);
     lastError = text;
     return;
   }
-  fmt::print(stderr, "{}: {}: {}\n", tool, severity == VXC_NOTE ? "note" : "warning", text);
+  printMessage("{}: {}: {}\n", tool, severity == VXC_NOTE ? "note" : "warning", text);
 }
 
 } // namespace vx::tools

@@ -2,7 +2,7 @@
 #ifndef VX_TOOLS_COMPILE_TARGETS_H
 #define VX_TOOLS_COMPILE_TARGETS_H
 
-#include "vx/compiler/vxc.h"
+#include "compiler_library.h"
 
 #include <mutex>
 #include <string>
@@ -11,7 +11,7 @@ namespace vx::tools {
 
 // The target of the first device of the usual order that is there, or of the one that is asked for, with the CPU behind
 // it where a refused one is no error. Names between commas.
-std::string targetsFor(const std::string &device, bool noFallback);
+std::string targetsFor(const CompilerLibrary &compiler, const std::string &device, bool noFallback);
 
 // Notes and warnings go to stderr as they come; the last error is kept, for it ends the tool.
 struct CompilerMessages {

@@ -5,8 +5,6 @@
 #include "load_module.h"
 #include "tool_error.h"
 
-#include "vx/compiler/vxc.h"
-
 #include <filesystem>
 #include <fstream>
 
@@ -22,7 +20,8 @@ static std::vector<char> readModel(const std::string &path) {
 
 CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &given) {
   CompilerMessages messages{tool};
-  const std::string targets = targetsFor(given.device, given.noFallback), cache = defaultKernelCache();
+  const CompilerLibrary &compiler = openCompiler(path);
+  const std::string targets = targetsFor(compiler, given.device, given.noFallback), cache = defaultKernelCache();
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty())
     folder = ".";
@@ -54,19 +53,19 @@ CompiledModel compileModel(const char *tool, const std::string &path, const Mode
   vxc_result result = VXC_DONE;
   if (given.emit.empty()) {
     const std::vector<char> model = readModel(path);
-    result = vxc_compile_bytes(model.data(), model.size(), std::filesystem::path(path).filename().c_str(), &options,
-                               &compiled);
+    result = compiler.compileBytes(model.data(), model.size(), std::filesystem::path(path).filename().c_str(), &options,
+                                   &compiled);
   } else {
     options.data_folder = nullptr;
-    result = vxc_compile(path.c_str(), given.emit.c_str(), &options);
+    result = compiler.compile(path.c_str(), given.emit.c_str(), &options);
   }
   if (result != VXC_DONE)
     throw ToolError(static_cast<ExitCode>(result), messages.lastError);
   if (!given.emit.empty())
     return {nullptr, loadModule(given.emit)};
-  const std::shared_ptr<void> bytes(compiled,
-                                    [](void *module) { vxc_module_release(static_cast<vxc_module *>(module)); });
-  const std::span data(static_cast<const std::byte *>(vxc_module_data(compiled)), vxc_module_size(compiled));
+  const std::shared_ptr<void> bytes(
+      compiled, [release = compiler.moduleRelease](void *module) { release(static_cast<vxc_module *>(module)); });
+  const std::span data(static_cast<const std::byte *>(compiler.moduleData(compiled)), compiler.moduleSize(compiled));
   return {bytes, vx::Module(data, path)};
 }
 

@@ -26,8 +26,8 @@ struct CompiledModel {
   vx::Module module;
 };
 
-// Compiles the model at `path` for the device. Throws a ToolError as vx-compile ends; a build without the compiler
-// takes no model, and says so.
+// Compiles the model at `path` for the device. Throws a ToolError as vx-compile ends; where there is no compiler it
+// says so.
 CompiledModel compileModel(const char *tool, const std::string &path, const ModelOptions &options);
 
 } // namespace vx::tools
