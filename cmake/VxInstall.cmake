@@ -5,9 +5,9 @@
 #   train, train-dev         libvx_train; vx/train.hpp       libvx-train0, libvx-train-dev
 #   compiler, compiler-dev   libvx_compiler; vxc.h, builder.hpp libvx-compiler0, libvx-compiler-dev
 #   serve, serve-dev         libvx_serve; vx/serve/*.hpp      libvx-serve0, libvx-serve-dev
-#   tools                    vx, vx-run, vx-info, vx-bench    vx-tools
-#   compiler-tools           vx-compile, vx-train, vx-embed, vx-conformance  vx-compiler
-#   server                   vx-serve, vx-models, its unit    vx-server
+#   tools                    vx, vx-run, vx-info, vx-bench, vx-train, vx-embed   vx-tools
+#   compiler-tools           vx-compile, vx-conformance       vx-compiler
+#   server                   vx-serve, vx-models, its unit and its configuration   vx-server
 #
 # A tool has a page of the manual and what bash completes behind its name.
 #
@@ -82,11 +82,17 @@ vx_install_library(vx_serve serve)
 install(DIRECTORY ${vx_source}/runtime/include/vx/serve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx COMPONENT serve-dev)
 vx_install_description(serve SUMMARY "Embeds texts by vx modules" REQUIRES runtime)
 
-vx_install_tools(tools vx vx-run vx-info vx-bench)
+vx_install_tools(tools vx vx-run vx-info vx-bench vx-train vx-embed)
 vx_install_tools(server vx-serve vx-models)
 install(FILES ${vx_source}/examples/serving/config.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/vx-server/examples COMPONENT server)
-# It names the program by its place, which is known when it is installed.
+# It names the program and its configuration by their paths, which are known when they are installed: /etc for /usr, else etc of the prefix.
 install(CODE "set(VX_BINARIES \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\")
+  set(VX_CONFIGURATION /etc/vx)
+else()
+  set(VX_CONFIGURATION \"\${CMAKE_INSTALL_PREFIX}/etc/vx\")
+endif()
+file(INSTALL \"${vx_source}/tools/vx-serve/config.toml\" DESTINATION \"\${VX_CONFIGURATION}\")
 configure_file(\"${vx_source}/tools/vx-serve/vx-serve.service.in\" \"${CMAKE_BINARY_DIR}/package/vx-serve.service\" @ONLY)" COMPONENT server)
 install(FILES ${CMAKE_BINARY_DIR}/package/vx-serve.service DESTINATION lib/systemd/system COMPONENT server)
 if(TARGET vx_compiler)
@@ -97,11 +103,9 @@ if(TARGET vx_compiler)
   install(FILES ${vx_source}/compiler/include/vx/compiler/vxb.h ${vx_source}/compiler/include/vx/compiler/vxc.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vx/compiler COMPONENT compiler-dev)
   vx_install_description(compiler SUMMARY "Compiles ONNX models to vx modules")
-  vx_install_tools(compiler-tools vx-compile vx-train vx-embed vx-conformance)
+  vx_install_tools(compiler-tools vx-compile vx-conformance)
   # Its evaluator is MLIR's user beside the library of the compiler.
   set_property(TARGET vx-conformance APPEND PROPERTY INSTALL_RPATH ${LLVM_LIBRARY_DIR})
-else()
-  vx_install_tools(tools vx-train vx-embed)
 endif()
 
 set(CPACK_GENERATOR DEB)
@@ -140,6 +144,10 @@ endforeach()
 # What the runtime opens when a module wants it, and what the server starts for a model that is no module.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "libvx-image0, libpcre2-8-0")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "vx-compiler")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "libvx-compiler0")
+# What an administrator has changed of it stays when the package is upgraded.
+file(WRITE ${CMAKE_BINARY_DIR}/package/conffiles "/etc/vx/config.toml\n")
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/package/conffiles)
 set(CPACK_COMPONENT_RUNTIME-DEV_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN_DEPENDS runtime)
 set(CPACK_COMPONENT_TRAIN-DEV_DEPENDS train runtime-dev)

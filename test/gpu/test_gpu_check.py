@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """scripts/gpu-check itself: it passes on a device that is right, and fails on one that computes nothing and for each of a list of planted faults.
 
-    test_gpu_check.py --bin BUILD/bin --source REPOSITORY
+    test_gpu_check.py --bin BUILD/bin --source REPOSITORY [--bare-root]
 
-Vulkan's software driver stands in for the GPU. Needs the Python packages of test/requirements.txt.
+Vulkan's software driver stands in for the GPU. With --bare-root the pack also runs in a root that has the libraries of C and C++ and nothing else, as a machine
+with a GPU and its driver has. Needs the Python packages of test/requirements.txt.
 """
 import argparse
 import glob
@@ -17,7 +18,9 @@ import tempfile
 
 import numpy as np
 
-from weight_recipe import place_of
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "package"))
+from bare_root import BareRoot  # noqa: E402
+from weight_recipe import place_of  # noqa: E402
 
 MODEL, OPS, STEPS = "decoder", "unary,symbolic", "adamw_plain,refused,masks,scaled_huge_parts"
 CASES = "abs,relu,matmul_*,softmax_axis_*"
@@ -25,6 +28,10 @@ CASES = "abs,relu,matmul_*,softmax_axis_*"
 
 class Test:
     def __init__(self, options, folder):
+        self.root = None
+        if options.bare:
+            self.root = BareRoot(os.path.join(folder, "root"))
+            self.root.add_utilities()
         self.bin, self.source, self.pack, self.inside = options.bin, options.source, os.path.join(folder, "pack"), os.path.join(folder, "inside")
         self.script = os.path.join(self.source, "scripts", "gpu-check")
         self.failed = self.passed = 0
@@ -37,6 +44,17 @@ class Test:
     def run(self, *command, **environment):
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"VX_BUILD_DIR": os.path.dirname(self.bin), "VX_GPU_CHECK_STEPS": "3"} | environment)
         return done.returncode, done.stdout + done.stderr
+
+    def run_pack(self, *arguments):
+        """The pack's own script on a device that computes nothing, in the bare root where there is one."""
+        environment = {"VX_GPU_CHECK_SOFTWARE": "1", "VX_GPU_CHECK_DEVICES": "null", "VX_GPU_CHECK_SECONDS": "0.01", "VX_GPU_CHECK_STEPS": "3"}
+        if not self.root:
+            return self.run(os.path.join(self.pack, "gpu-check"), self.pack, *arguments, **environment)
+        shutil.copytree(self.pack, os.path.join(self.root.folder, "pack"), dirs_exist_ok=True)
+        code, text = self.root.run("/usr/bin/bash", "/pack/gpu-check", "/pack", *arguments, **environment)
+        lacks = re.findall(r".*(?:error while loading shared libraries|command not found).*", text)
+        self.check(f"with the libraries of C and C++ alone every program of the pack starts: {arguments[0]}", not lacks and "vx " in text, lacks or text)
+        return code, text
 
     def planned(self, plan, device):
         """Runs one plan of the unpacked folder."""
@@ -84,7 +102,7 @@ def whole_script(test):
     for module in glob.glob(os.path.join(cases, "*", "*.vulkan.vxm")):
         os.rename(module, module.replace(".vulkan.vxm", ".null.vxm"))
     test.run("tar", "-C", cases, "-cJf", os.path.join(test.pack, "conformance-null.tar.xz"), ".")
-    code, text = test.run(os.path.join(test.pack, "gpu-check"), test.pack, "--check", VX_GPU_CHECK_SOFTWARE="1", VX_GPU_CHECK_DEVICES="null")
+    code, text = test.run_pack("--check")
     test.check("which fails where it is taken for one", code == 1 and "ok      a null device that is hardware" in text, text)
     test.check("nor do its functions pass", re.search(r"^FAILED  1\d\d functions and layers of the builder on null ", text, re.M), text)
     test.check("nor does one of ONNX's tests", re.search(r"^ONNX's tests on null: 0 passed, [1-9]\d+ failed, ", text, re.M), text)
@@ -92,6 +110,22 @@ def whole_script(test):
     passed = [line for line in text.splitlines() if line.startswith("ok") and ", null: " in line]
     test.check("and none of its networks or large tensors passes", not passed, passed)
     test.run("tar", "-C", test.inside, "-xJf", os.path.join(test.pack, "pack.tar.xz"))
+    measures(test)
+
+
+def measures(test):
+    """What is measured, on a device that computes nothing."""
+    figures = os.path.join(test.root.folder, "pack", "figures") if test.root else os.path.join(test.inside, "figures")
+    code, text = test.run_pack("--figures", "/pack/figures" if test.root else figures)
+    records = {}
+    for path in glob.glob(os.path.join(figures, "*.json")):
+        with open(path) as file:
+            records[os.path.basename(path)[:-5]] = json.load(file)
+    test.check("figures are measured", code == 0 and "large_softmax" in records and re.search(r"^[1-9]\d* measurements$", text, re.M), text)
+    test.check("with a record of where they are from", records and all(document["record"][key] for document in records.values() for key in ("date", "host", "cpu", "commit", "command", "devices")), records)
+    code, text = test.run_pack("--bench")
+    test.check("times are measured, each with its record",
+               code == 0 and "digits.vxm" in text and len(re.findall(r"^\d{4}-\d\d-\d\dT.*Z, commit ", text, re.M)) == len(re.findall(r"^times of ", text, re.M)) > 3, text)
 
 
 def planted_steps(test):
@@ -286,8 +320,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--source", required=True)
+    parser.add_argument("--bare-root", action="store_true", dest="bare")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
         test = Test(options, folder)
         whole_script(test)
         planted_steps(test)
