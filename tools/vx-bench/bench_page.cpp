@@ -193,7 +193,11 @@ std::string ofPeak(double value, double peak, const char *unit) {
   return fmt::format("{} of {} {}, {:.0f} %", number(value), number(peak), unit, 100 * value / peak);
 }
 
-std::string peaksChart(const BenchReport &report, const std::vector<const Measurement *> &group) {
+std::optional<double> medianOf(const std::optional<Spread> &spread) {
+  return spread ? std::optional(spread->median) : std::nullopt;
+}
+
+std::string peaksChart(const std::vector<const Measurement *> &group) {
   Chart chart("share of the measured peaks");
   chart.setScale(100);
   bool isEmpty = true;
@@ -207,20 +211,22 @@ std::string peaksChart(const BenchReport &report, const std::vector<const Measur
     isEmpty = false;
   };
   for (const Measurement *result : group)
-    if (const Probe *probe = report.probeOf(*result); probe && result->runner == "vx") {
-      share(*result, "compute,", result->gflops, probe->fmaGflops, "GFLOP/s");
-      share(*result, "memory,", result->gbs, probe->readGbs, "GB/s");
+    if (result->peaks) {
+      share(*result, "compute,", result->gflops, medianOf(result->peaks->fmaGflops), "GFLOP/s");
+      share(*result, "memory,", result->gbs, medianOf(result->peaks->readGbs), "GB/s");
     }
   if (isEmpty)
     return "";
-  return "<h3>Beside the peaks of the machine in the same run</h3>\n<p>Compute against f32 multiply-adds that do "
+  return "<h3>Beside the peaks of the machine in the same turns</h3>\n<p>Compute against f32 multiply-adds that do "
          "nothing "
-         "else; memory counts inputs, outputs and constants once each, against reading.</p>\n" +
+         "else; memory counts inputs, outputs and constants once each, against reading from memory (what stays in "
+         "caches can pass 100 %).</p>\n" +
          chart.svg(" %");
 }
 
-std::string kernelsPart(const BenchReport &report, const Measurement &result) {
-  const Probe *probe = report.probeOf(result);
+std::string kernelsPart(const Measurement &result) {
+  const std::optional<double> fma = result.peaks ? medianOf(result.peaks->fmaGflops) : std::nullopt,
+                              read = result.peaks ? medianOf(result.peaks->readGbs) : std::nullopt;
   double sum = 0;
   for (const KernelMeasurement &kernel : result.kernels)
     sum += kernel.medianMs.value_or(0);
@@ -236,8 +242,8 @@ std::string kernelsPart(const BenchReport &report, const Measurement &result) {
       chart.row(fmt::format("{}: {}", kernel.name, nodes), fmt::format("{}: {}", kernel.name, nodes));
       std::string text = fmt::format("{} ms, {:.0f} %", number(*kernel.medianMs), 100 * *kernel.medianMs / sum);
       // How close to the roof it is: the one of the two that it is closer to.
-      if (probe && kernel.gflops() && kernel.gbs() && probe->fmaGflops && probe->readGbs) {
-        const double compute = *kernel.gflops() / *probe->fmaGflops, memory = *kernel.gbs() / *probe->readGbs;
+      if (kernel.gflops() && kernel.gbs() && fma && read) {
+        const double compute = *kernel.gflops() / *fma, memory = *kernel.gbs() / *read;
         text += fmt::format("; {:.0f} % {}", 100 * std::max(compute, memory), compute > memory ? "compute" : "memory");
       }
       chart.bar(classOf(result), *kernel.medianMs, text);
@@ -282,6 +288,11 @@ std::string resultsTable(const std::vector<Measurement> &results) {
   return table + "</table></div>\n";
 }
 
+std::string withSpread(const std::optional<Spread> &spread) {
+  return spread ? fmt::format("{} ({} to {})", number(spread->median), number(spread->least), number(spread->greatest))
+                : "-";
+}
+
 std::string probesTable(const std::vector<Probe> &probes) {
   if (probes.empty())
     return "";
@@ -289,9 +300,16 @@ std::string probesTable(const std::vector<Probe> &probes) {
                       "<th>threads</th><th>f32 FMA GFLOP/s</th><th>read GB/s</th><th>copy GB/s</th></tr>\n";
   for (const Probe &probe : probes)
     table += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape(probe.device),
-                         probe.threads ? fmt::format("{}", probe.threads) : "-", orDash(probe.fmaGflops),
-                         orDash(probe.readGbs), orDash(probe.copyGbs));
+                         probe.threads ? fmt::format("{}", probe.threads) : "-", withSpread(probe.peaks.fmaGflops),
+                         withSpread(probe.peaks.readGbs), withSpread(probe.peaks.copyGbs));
   return table + "</table></div>\n";
+}
+
+std::string recordLines(const std::string &text) {
+  std::string lines;
+  for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines += (begin ? "<br>" : "") + escape(text.substr(begin, end - begin));
+  return lines;
 }
 
 } // namespace
@@ -299,8 +317,8 @@ std::string probesTable(const std::vector<Probe> &probes) {
 std::string BenchReport::html() const {
   std::string page = fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
                                  "name=\"viewport\" content=\"width=device-width\">\n<title>vx-bench</title>\n<style>{}"
-                                 "</style>\n</head>\n<body>\n<h1>vx-bench</h1>\n<p>vx {}</p>\n",
-                                 Style, VX_VERSION_STRING);
+                                 "</style>\n</head>\n<body>\n<h1>vx-bench</h1>\n<p>vx {}<br>{}</p>\n",
+                                 Style, VX_VERSION_STRING, recordLines(benchRecord().text(devices())));
   // One part for each module and sizes, in the order of the results.
   std::vector<std::vector<const Measurement *>> groups;
   for (const Measurement &result : results) {
@@ -316,10 +334,10 @@ std::string BenchReport::html() const {
     const std::string dims = dimsText(group.front()->dims);
     page += fmt::format("<section>\n<h2>{}{}</h2>\n", escape(group.front()->module),
                         dims == "-" ? "" : ", " + escape(dims));
-    page += timesChart(group) + peaksChart(*this, group);
+    page += timesChart(group) + peaksChart(group);
     for (const Measurement *result : group)
       if (!result->kernels.empty())
-        page += kernelsPart(*this, *result);
+        page += kernelsPart(*result);
     page += "</section>\n";
   }
   return page + resultsTable(results) + probesTable(probes) + "</body>\n</html>\n";

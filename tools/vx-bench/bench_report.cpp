@@ -33,12 +33,14 @@ std::string contestantText(const Measurement &result) {
   return text;
 }
 
-const Probe *BenchReport::probeOf(const Measurement &result) const {
-  const auto found = std::find_if(probes.begin(), probes.end(), [&result](const Probe &probe) {
-    return probe.threads == result.threads &&
-           (probe.device == result.device || (result.runner != "vx" && probe.device.starts_with(result.device + ":")));
-  });
-  return found == probes.end() ? nullptr : &*found;
+std::vector<RecordedDevice> BenchReport::devices() const {
+  std::vector<RecordedDevice> list;
+  for (const Measurement &result : results) {
+    const RecordedDevice device{result.device, result.deviceName, result.deviceDetails};
+    if (result.runner == "vx" && std::find(list.begin(), list.end(), device) == list.end())
+      list.push_back(device);
+  }
+  return list;
 }
 
 double rowsPerSecond(const Measurement &result) {
@@ -61,15 +63,32 @@ static Json kernelJson(const KernelMeasurement &kernel) {
           {"gbs", orNull(kernel.gbs())}};
 }
 
+// Adds each peak's median under its name, and beside it the least and the greatest round.
+static void addPeaks(Json &object, const Peaks &peaks) {
+  uint32_t rounds = 0;
+  for (const auto &[name, spread] : {std::pair<std::string, std::optional<Spread>>("fma_gflops", peaks.fmaGflops),
+                                     {"read_gbs", peaks.readGbs},
+                                     {"copy_gbs", peaks.copyGbs}}) {
+    object[name] = spread ? Json(spread->median) : Json(nullptr);
+    object[name + "_min"] = spread ? Json(spread->least) : Json(nullptr);
+    object[name + "_max"] = spread ? Json(spread->greatest) : Json(nullptr);
+    rounds = std::max(rounds, spread ? spread->rounds : 0);
+  }
+  object["rounds"] = rounds;
+}
+
+// "812.3 (798.0 to 820.1)"
+static std::string spreadText(const std::optional<Spread> &spread) {
+  return spread ? fmt::format("{:.1f} ({:.1f} to {:.1f})", spread->median, spread->least, spread->greatest) : "-";
+}
+
 Json BenchReport::json() const {
-  Json document{{"version", 1}, {"producer", "vx " VX_VERSION_STRING}};
+  Json document{{"version", 1}, {"producer", "vx " VX_VERSION_STRING}, {"record", benchRecord().json(devices())}};
   document["probes"] = Json::array();
-  for (const Probe &probe : probes)
-    document["probes"].push_back({{"device", probe.device},
-                                  {"threads", probe.threads},
-                                  {"fma_gflops", orNull(probe.fmaGflops)},
-                                  {"read_gbs", orNull(probe.readGbs)},
-                                  {"copy_gbs", orNull(probe.copyGbs)}});
+  for (const Probe &probe : probes) {
+    Json &entry = document["probes"].emplace_back(Json{{"device", probe.device}, {"threads", probe.threads}});
+    addPeaks(entry, probe.peaks);
+  }
   document["results"] = Json::array();
   for (const Measurement &result : results) {
     Json &entry = document["results"].emplace_back();
@@ -97,7 +116,16 @@ Json BenchReport::json() const {
              {"gbs", result.gbs},
              {"kernel_bytes", orNull(result.kernelBytes)},
              {"memory_bytes", result.memoryBytes ? Json(*result.memoryBytes) : Json(nullptr)},
-             {"times_peer", orNull(result.timesPeer)}};
+             {"times_peer", orNull(result.timesPeer)},
+             {"resident", result.isResident},
+             {"upload_ms", orNull(result.uploadMs)},
+             {"download_ms", orNull(result.downloadMs)},
+             {"turns_at_s", result.turnsAt},
+             {"probe", nullptr}};
+    if (result.peaks) {
+      entry["probe"] = {{"at_s", result.probesAt}};
+      addPeaks(entry["probe"], *result.peaks);
+    }
     if (result.rows) {
       entry["rows"] = *result.rows;
       entry["rows_per_second"] = rowsPerSecond(result);
@@ -118,14 +146,20 @@ Json BenchReport::json() const {
 }
 
 std::string BenchReport::text() const {
-  std::string table = fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11} {:>11} {:>9} {:>8} {:>7}\n", "module", "on",
-                                  "dims", "runs", "median ms", "p95 ms", "GFLOP/s", "GB/s", "x peer");
+  std::string table = benchRecord().text(devices());
+  table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11} {:>11} {:>9} {:>8} {:>7}\n", "module", "on", "dims", "runs",
+                       "median ms", "p95 ms", "GFLOP/s", "GB/s", "x peer");
   for (const Measurement &result : results)
     table += fmt::format("{:<28} {:<32} {:<20} {:>7} {:>11.4f} {:>11.4f} {:>9} {:>8} {:>7}\n",
                          vx::printableLine(result.module), contestantText(result),
                          vx::printableLine(dimsText(result.dims)), result.runs, result.medianMs, result.p95Ms,
                          withOneDigit(result.gflops), result.runner == "vx" ? fmt::format("{:.2f}", result.gbs) : "-",
                          result.timesPeer ? fmt::format("{:.2f}", *result.timesPeer) : "-");
+  for (const Measurement &result : results)
+    if (result.uploadMs && result.downloadMs)
+      table += fmt::format("transfers of {}, {}, {}: inputs {:.4f} ms, results {:.4f} ms, which are in no other time\n",
+                           vx::printableLine(result.module), contestantText(result),
+                           vx::printableLine(dimsText(result.dims)), *result.uploadMs, *result.downloadMs);
   for (const Measurement &result : results) {
     if (!result.rows)
       continue;
@@ -157,10 +191,10 @@ std::string BenchReport::text() const {
   if (!probes.empty())
     table += "\n";
   for (const Probe &probe : probes)
-    table += fmt::format("{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s, copy {} GB/s\n", probe.device,
-                         probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s")
-                                       : std::string(),
-                         withOneDigit(probe.fmaGflops), withOneDigit(probe.readGbs), withOneDigit(probe.copyGbs));
+    table += fmt::format(
+        "{}{} at best: f32 FMA {} GFLOP/s, read {} GB/s, copy {} GB/s\n", probe.device,
+        probe.threads ? fmt::format(" with {} thread{}", probe.threads, probe.threads == 1 ? "" : "s") : std::string(),
+        spreadText(probe.peaks.fmaGflops), spreadText(probe.peaks.readGbs), spreadText(probe.peaks.copyGbs));
   return table;
 }
 

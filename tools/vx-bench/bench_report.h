@@ -2,6 +2,7 @@
 #ifndef VX_BENCH_BENCH_REPORT_H
 #define VX_BENCH_BENCH_REPORT_H
 
+#include "bench_record.h"
 #include "measurement.h"
 
 #include <nlohmann/json.hpp>
@@ -12,25 +13,21 @@
 
 namespace vx::tools {
 
-// What a device can do at best: medians of the turns that its probes took.
+// What a device can do at best, by all rounds that its probes took in a run.
 struct Probe {
   std::string device; // "cpu:0"
   uint32_t threads = 0;
-  // Nothing where this tool has no probe for the device.
-  std::optional<double> fmaGflops;
-  std::optional<double> readGbs;
-  std::optional<double> copyGbs; // bytes read and written together
+  Peaks peaks;
 };
 
 struct BenchReport {
   std::vector<Probe> probes;
   std::vector<Measurement> results;
 
-  // The peak beside which a result is shown; a peer's is that of the CPU with as many threads. Null when it was not
-  // measured.
-  const Probe *probeOf(const Measurement &result) const;
+  // The devices of the results, each once.
+  std::vector<RecordedDevice> devices() const;
 
-  // {"version":1,"probes":[...],"results":[...]}; what is not known is null.
+  // {"version":1,"record":{...},"probes":[...],"results":[...]}; what is not known is null.
   nlohmann::ordered_json json() const;
   // A page that needs no other file: charts beside the measured peaks, and tables. See bench_page.cpp.
   std::string html() const;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -12,8 +13,10 @@ namespace vx::tools {
 
 using Clock = std::chrono::steady_clock;
 
-// Long enough that the clock is the one that the processor keeps under this load.
-static constexpr uint64_t FmaSteps = 10000000;
+// All slices together are long enough that the clock is the one that the processor keeps under this load. A slice is as
+// short as a call: one that another process cuts into does not count, as it does not in the median of calls.
+static constexpr size_t Slices = 32;
+static constexpr uint64_t FmaSteps = 10000000 / Slices;
 static constexpr uint64_t ReadBytes = uint64_t(256) << 20;
 // Enough independent chains to hide the latency of two units. Each is named, since a compiler keeps an array that it
 // walks through by a loop in memory.
@@ -66,27 +69,38 @@ static uint64_t fmaLoop(uint64_t steps) {
   return fmaLoop16(steps);
 }
 
-// Runs `work(thread)` on all threads at once; gives the seconds until the last is done.
+// Runs `work(thread, slice)`, which says how much it did, for all slices on all threads at once. The sum of what each
+// thread does in a second, by its median slice.
 template <typename Work>
-static double timeThreads(uint32_t threads, const Work &work) {
+static double rateOf(uint32_t threads, const Work &work) {
   std::atomic<uint32_t> ready{0};
   std::atomic<bool> go{false};
+  std::vector<double> rates(threads);
+  const auto run = [&](uint32_t thread) {
+    double ofSlices[Slices];
+    for (size_t slice = 0; slice < Slices; ++slice) {
+      const Clock::time_point begin = Clock::now();
+      const uint64_t amount = work(thread, slice);
+      ofSlices[slice] = static_cast<double>(amount) / std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+    std::sort(std::begin(ofSlices), std::end(ofSlices));
+    rates[thread] = ofSlices[Slices / 2];
+  };
   std::vector<std::thread> workers;
   for (uint32_t thread = 1; thread < threads; ++thread)
     workers.emplace_back([&, thread] {
       ++ready;
       while (!go.load(std::memory_order_acquire))
         std::this_thread::yield();
-      work(thread);
+      run(thread);
     });
   while (ready.load() + 1 < threads)
     std::this_thread::yield();
-  const Clock::time_point begin = Clock::now();
   go.store(true, std::memory_order_release);
-  work(0u);
+  run(0);
   for (std::thread &worker : workers)
     worker.join();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
 namespace {
@@ -105,25 +119,25 @@ private:
   using Words [[gnu::vector_size(32)]] = uint64_t;
 
   double fmaGflops() const {
-    std::atomic<uint64_t> operations{0};
-    const double seconds = timeThreads(threads, [&](uint32_t) { operations += fmaLoop(FmaSteps); });
-    return static_cast<double>(operations.load()) / seconds / 1e9;
+    return rateOf(threads, [](uint32_t, size_t) { return fmaLoop(FmaSteps); }) / 1e9;
   }
 
   double readGbs() const {
-    const size_t share = memory.size() / threads;
-    const double seconds = timeThreads(threads, [&](uint32_t thread) {
-      const Words *from = memory.data() + thread * share;
-      Words sums[8] = {};
-      for (size_t i = 0; i + 8 <= share; i += 8)
-        for (size_t j = 0; j < 8; ++j)
-          sums[j] += from[i + j];
-      Words all = sums[0];
-      for (int j = 1; j < 8; ++j)
-        all += sums[j];
-      keep(all);
-    });
-    return static_cast<double>(share * threads * sizeof(Words)) / seconds / 1e9;
+    const size_t share = memory.size() / threads / Slices;
+    return rateOf(threads,
+                  [&](uint32_t thread, size_t slice) {
+                    const Words *from = memory.data() + (thread * Slices + slice) * share;
+                    Words sums[8] = {};
+                    for (size_t i = 0; i + 8 <= share; i += 8)
+                      for (size_t j = 0; j < 8; ++j)
+                        sums[j] += from[i + j];
+                    Words all = sums[0];
+                    for (int j = 1; j < 8; ++j)
+                      all += sums[j];
+                    keep(all);
+                    return uint64_t(share * sizeof(Words));
+                  }) /
+           1e9;
   }
 
   const uint32_t threads;

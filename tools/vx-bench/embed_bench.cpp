@@ -96,9 +96,8 @@ static bool holdsBaseline(const BenchReport &report, const json &baseline, const
       found = true;
       const bool isGood = is.value >= was.value * (1 - options.allowed);
       holds &= isGood;
-      fmt::print(stderr, "vx-bench: {}: {} tokens, {} texts: {:.3g} {}, the baseline has {:.3g}\n",
-                 isGood ? "note" : "error", result["dims"].value("tokens", 0), result["dims"].value("batch", 0),
-                 is.value, is.what, was.value);
+      printMessage("vx-bench: {}: {} tokens, {} texts: {:.3g} {}, the baseline has {:.3g}\n", isGood ? "note" : "error",
+                   result["dims"].value("tokens", 0), result["dims"].value("batch", 0), is.value, is.what, was.value);
     }
   }
   if (!found)

@@ -83,6 +83,7 @@ public:
     facts.runnerVersion = VX_VERSION_STRING;
     facts.device = taken.value("device", "");
     facts.deviceName = taken.value("name", "");
+    facts.deviceDetails = taken.value("details", "");
     facts.variant = taken.value("variant", "");
     facts.threads = facts.device.starts_with("cpu") ? taken.value("threads", 0u) : 0;
     facts.dims = {{"batch", static_cast<int64_t>(request.texts.size())},

@@ -262,6 +262,7 @@ static std::unique_ptr<Contestant> makeEngine(const InferOptions &options, uint3
   request.function = options.function;
   request.device = options.device;
   request.threads = threads;
+  request.resident = false; // a server gets its inputs from the host
   const vx::Module module = loadModule(request.path);
   const vx_function_info &function = findFunction(module, request.function);
   for (const vx_argument_info &input : std::span(function.inputs, function.input_count))

@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 static constexpr size_t MaxRuns = 1000000;
-// Profiled calls: the median of few is good enough, and each waits for the device after every kernel.
-static constexpr double ProfileSeconds = 0.5;
-static constexpr size_t MaxProfiles = 50;
+// Profiled calls of a turn: the median of few is good enough, and each waits for the device after every kernel.
+static constexpr double ProfileSeconds = 0.1;
+static constexpr size_t MaxProfiles = 10;
 
 static double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -33,6 +33,11 @@ double percentile(const std::vector<double> &sorted, double part) {
   const double rank = std::ceil(part * static_cast<double>(sorted.size()));
   const size_t index = rank < 1 ? 0 : static_cast<size_t>(rank) - 1;
   return sorted[std::min(index, sorted.size() - 1)];
+}
+
+Spread spreadOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return {percentile(values, 0.5), values.front(), values.back(), static_cast<uint32_t>(values.size())};
 }
 
 // 10^9 of `amount` per second; nothing when the time is too short to have been measured.
@@ -73,14 +78,21 @@ public:
   explicit ModuleContestant(const MeasurementRequest &request);
 
   void run(double seconds, uint32_t minRuns, std::vector<double> &times) override;
+  void finishTurn() override;
   Measurement describe() override;
 
 private:
   double runOnce();
+  // Brings tensors to the device; what is none stays where it is.
+  void placeInputs();
+  // Notes how much longer a call with inputs in the host's memory takes, and what bringing its results there does.
+  void timeTransfers();
+  static void fetch(const std::vector<vx::Value> &results);
   // One run with the work of every kernel counted and, where the device can, timed.
   json profile();
   void takeBatch(const vx_function_info &function);
-  void addKernels(Measurement &measurement, const json &first);
+  void profileKernels();
+  void addKernels(Measurement &measurement, const json &first) const;
 
   const bool perKernel;
   Measurement facts;
@@ -88,9 +100,13 @@ private:
   uint64_t outputBytes = 0;
   std::optional<size_t> lossOutput; // of a training step
   const vx::Module module;
+  vx::Instance instance;
   vx::Call call;
   std::vector<vx::Value> inputs;
-  std::vector<vx_alias_info> aliases; // those that are taken
+  std::vector<vx::Value> hostInputs;                      // those of resident ones
+  std::vector<double> uploads, downloads;                 // seconds
+  std::map<std::string, std::vector<double>> kernelTimes; // milliseconds, by key
+  std::vector<vx_alias_info> aliases;                     // those that are taken
   std::vector<vx_result_place> places;
 };
 
@@ -130,14 +146,52 @@ ModuleContestant::ModuleContestant(const MeasurementRequest &request)
   options.noFallback = request.device != "auto";
   options.threads = request.threads;
   options.symbols = instanceSizes(module, facts.dims);
-  const vx::Instance instance(module, options);
+  instance = vx::Instance(module, options);
   const json taken = json::parse(instance.report(VX_REPORT_JSON))["taken"];
   facts.device = taken.value("device", "");
   facts.deviceName = taken.value("name", "");
   facts.variant = taken.value("variant", "");
+  facts.deviceDetails = taken.value("details", "");
   facts.threads = taken.value("threads", 0u);
+  facts.isResident = request.resident;
 
   call = vx::Call(instance, function);
+  if (facts.isResident)
+    placeInputs();
+}
+
+void ModuleContestant::placeInputs() {
+  // A CPU reads the host's memory in place: nothing is transferred.
+  if (!facts.device.starts_with("cpu"))
+    hostInputs = inputs;
+  for (vx::Value &input : inputs)
+    if (const vx_value_info info = input.info(); info.kind == VX_TENSOR && info.element_type != VX_STRING)
+      input = instance.upload(input);
+}
+
+void ModuleContestant::timeTransfers() {
+  // Before the call has memory for its own copies of inputs.
+  if (!facts.memoryBytes)
+    facts.memoryBytes = json::parse(call.report()).value("memory_bytes", uint64_t(0));
+  const Clock::time_point begin = Clock::now();
+  (void)call.runInto(hostInputs, std::vector<vx_result_place>(places.size()));
+  const double fromHost = secondsSince(begin);
+  for (const vx_alias_info &alias : aliases)
+    places[alias.output].value = inputs[alias.input].get();
+  const Clock::time_point second = Clock::now();
+  const std::vector<vx::Value> results = call.runInto(inputs, places);
+  uploads.push_back(std::max(0.0, fromHost - secondsSince(second)));
+  const Clock::time_point done = Clock::now();
+  fetch(results);
+  downloads.push_back(secondsSince(done));
+  for (const vx_alias_info &alias : aliases)
+    inputs[alias.input] = results[alias.output];
+}
+
+void ModuleContestant::fetch(const std::vector<vx::Value> &results) {
+  for (const vx::Value &result : results)
+    if (const vx_value_info info = result.info(); info.kind == VX_TENSOR && info.element_type != VX_STRING)
+      (void)result.bytes();
 }
 
 // The first input of data says how many rows there are; what steers a step is no random number.
@@ -165,6 +219,8 @@ double ModuleContestant::runOnce() {
     places[alias.output].value = inputs[alias.input].get();
   const Clock::time_point begin = Clock::now();
   const std::vector<vx::Value> outputs = call.runInto(inputs, places);
+  if (!facts.isResident)
+    fetch(outputs);
   const double seconds = secondsSince(begin);
   if (lossOutput && !facts.firstLoss)
     facts.firstLoss = outputs[*lossOutput].info().element_type == VX_F64 ? outputs[*lossOutput].data<double>()[0]
@@ -192,15 +248,26 @@ json ModuleContestant::profile() {
   return json::parse(call.report());
 }
 
-void ModuleContestant::addKernels(Measurement &measurement, const json &first) {
-  std::map<std::string, std::vector<double>> times; // by key
+void ModuleContestant::finishTurn() {
+  if (perKernel)
+    profileKernels();
+  if (!hostInputs.empty())
+    timeTransfers();
+}
+
+void ModuleContestant::profileKernels() {
+  if (kernelTimes.empty())
+    profile(); // The first profiled run makes what the others use again.
   const Clock::time_point begin = Clock::now();
-  for (size_t i = 0; i < 3 || (i < MaxProfiles && secondsSince(begin) < ProfileSeconds); ++i) {
+  for (size_t i = 0; i < 1 || (i < MaxProfiles && secondsSince(begin) < ProfileSeconds); ++i) {
     const json report = profile();
     for (const json &kernel : report["kernels"])
       if (const std::optional<double> milliseconds = numberOrNothing(kernel, "total_ms"))
-        times[kernel.value("key", "")].push_back(*milliseconds);
+        kernelTimes[kernel.value("key", "")].push_back(*milliseconds);
   }
+}
+
+void ModuleContestant::addKernels(Measurement &measurement, const json &first) const {
   for (const json &kernel : first["kernels"]) {
     KernelMeasurement &one = measurement.kernels.emplace_back();
     one.name = kernel.value("kernel", "");
@@ -209,10 +276,8 @@ void ModuleContestant::addKernels(Measurement &measurement, const json &first) {
     one.dispatches = kernel.value("count", uint64_t(0));
     one.flops = numberOrNothing(kernel, "flops");
     one.bytes = numberOrNothing(kernel, "bytes");
-    if (std::vector<double> &list = times[one.key]; !list.empty()) {
-      std::sort(list.begin(), list.end());
-      one.medianMs = percentile(list, 0.5);
-    }
+    if (const auto times = kernelTimes.find(one.key); times != kernelTimes.end())
+      one.medianMs = spreadOf(times->second).median;
   }
   std::sort(measurement.kernels.begin(), measurement.kernels.end(),
             [](const KernelMeasurement &a, const KernelMeasurement &b) {
@@ -227,8 +292,13 @@ Measurement ModuleContestant::describe() {
   Measurement measurement = facts;
   measurement.flops = numberOrNothing(counted, "flops");
   measurement.kernelBytes = numberOrNothing(counted, "bytes");
-  measurement.memoryBytes = counted.value("memory_bytes", uint64_t(0));
+  if (!facts.memoryBytes)
+    measurement.memoryBytes = counted.value("memory_bytes", uint64_t(0));
   measurement.bytes = inputBytes + outputBytes;
+  if (!uploads.empty()) {
+    measurement.uploadMs = spreadOf(uploads).median * 1e3;
+    measurement.downloadMs = spreadOf(downloads).median * 1e3;
+  }
   const json description = json::parse(module.describe());
   for (const json &constant : description["constants"])
     measurement.bytes += constant.value("size", uint64_t(0));

@@ -27,13 +27,29 @@ struct KernelMeasurement {
   std::optional<double> gbs() const;
 };
 
+// Values of several turns. `rounds` is not 0.
+struct Spread {
+  double median = 0;
+  double least = 0;
+  double greatest = 0;
+  uint32_t rounds = 0;
+};
+
+// What a device can do at best, by the turns that its probes took. Nothing where this tool has no probe for it.
+struct Peaks {
+  std::optional<Spread> fmaGflops;
+  std::optional<Spread> readGbs;
+  std::optional<Spread> copyGbs; // bytes read and written together
+};
+
 struct Measurement {
   std::string module;
   std::string function;
   std::string runner = "vx"; // or the peer, "onnxruntime", "pytorch"
   std::string runnerVersion;
-  std::string device;     // that was taken, "vulkan:0"
-  std::string deviceName; // "NVIDIA H100"
+  std::string device;        // that was taken, "vulkan:0"
+  std::string deviceName;    // "NVIDIA H100"
+  std::string deviceDetails; // the driver's version among them
   std::string variant;
   uint32_t threads = 0; // of the CPU; 0 on other devices
   SymbolValues dims;
@@ -48,6 +64,16 @@ struct Measurement {
   double p95Ms = 0;
   double p99Ms = 0;
   double maxMs = 0;
+  // When the turns and the probe's round after each began: seconds since the first turn of all.
+  std::vector<double> turnsAt, probesAt;
+  // The rounds of the device's probe, one after each turn. Nothing for a peer and without probes.
+  std::optional<Peaks> peaks;
+
+  // Inputs stay in the device's memory from call to call, and results are not brought to the host.
+  bool isResident = false;
+  // How much longer a call takes that brings its inputs from the host, and what bringing its results there takes, where
+  // calls leave both out: medians.
+  std::optional<double> uploadMs, downloadMs;
 
   // Inputs, outputs and constants, each counted once: what a call moves at the least. An input and an output that are
   // one memory are not counted: nobody says how much of it a call touches.
@@ -84,6 +110,9 @@ public:
   // Runs for at least `seconds` and `minRuns` times, and appends the seconds that each run took. Throws ToolError.
   virtual void run(double seconds, uint32_t minRuns, std::vector<double> &times) = 0;
 
+  // What is measured beside the runs, once in each turn: the times of kernels and of transfers.
+  virtual void finishTurn() {}
+
   // All but the times. Called when it has run, outside of the timing.
   virtual Measurement describe() = 0;
 };
@@ -98,18 +127,24 @@ struct MeasurementRequest {
   uint64_t seed = 0;
   // An output that may be the memory of an input is, and goes into the next call.
   bool alias = false;
+  // Inputs are in the device's memory before the first call, and results stay there. Else each call brings its inputs
+  // to the device and its results to the host. A CPU reads and writes the host's memory in place.
+  bool resident = true;
   // With the times of single kernels.
   bool perKernel = false;
   // The function is one of the module's training table.
   bool train = false;
 };
 
-// Loads the module on the device and makes its inputs. The time of a run is that of vx_call_run, which includes the
-// transfer of its inputs. Throws ToolError.
+// Loads the module on the device and makes its inputs. The time of a run is that of vx_call_run, and without `resident`
+// that of fetching its results too. Throws ToolError.
 std::unique_ptr<Contestant> makeModuleContestant(const MeasurementRequest &request);
 
 // Fills in what follows from the times of the runs, which are not empty.
 void setTimes(Measurement &measurement, std::vector<double> seconds);
+
+// Of values that are not empty.
+Spread spreadOf(std::vector<double> values);
 
 // The value below which `part` (0 to 1) of the sorted values lie, the nearest one. `sorted` is not empty.
 double percentile(const std::vector<double> &sorted, double part);

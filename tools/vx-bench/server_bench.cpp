@@ -1,6 +1,7 @@
 #include "server_bench.h"
 
 #include "bench_options.h"
+#include "bench_record.h"
 
 #include <fmt/ranges.h>
 
@@ -237,14 +238,14 @@ static std::string serverDocument(const std::vector<ServerResult> &results) {
   Json list = Json::array();
   for (const ServerResult &result : results)
     list.push_back(result.json());
-  return Json({{"version", 1}, {"results", std::move(list)}}).dump(2) + "\n";
+  return Json({{"version", 1}, {"record", benchRecord().json({})}, {"results", std::move(list)}}).dump(2) + "\n";
 }
 
 static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptions &options) {
   bool holds = true;
   const auto judge = [&holds](const ServerResult &result, bool isGood, const std::string &text) {
     holds &= isGood;
-    fmt::print(stderr, "vx-bench: {}: {}: {}\n", isGood ? "note" : "error", dimsText(result.dims), printableLine(text));
+    printMessage("vx-bench: {}: {}: {}\n", isGood ? "note" : "error", dimsText(result.dims), printableLine(text));
   };
   const auto known = [](const std::optional<double> &value) {
     return value ? fmt::format("{:.3f}", *value) : "nothing, since /metrics of the server does not say it";
@@ -271,7 +272,7 @@ static bool holdsGates(const std::vector<ServerResult> &results, const LoadOptio
 }
 
 int reportServer(const std::vector<ServerResult> &results, const LoadOptions &options, const std::string &json) {
-  std::string text;
+  std::string text = benchRecord().text({});
   for (const ServerResult &result : results)
     text += result.text();
   writeDocument(serverDocument(results), text, json);

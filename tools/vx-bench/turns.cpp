@@ -31,20 +31,23 @@ std::vector<uint32_t> threadCounts(const std::string &text) {
 
 void showProgress(const std::string &text) {
   if (::isatty(STDERR_FILENO))
-    fmt::print(stderr, "\r\033[K{}", vx::printableLine(text));
+    printMessage("\r\033[K{}", vx::printableLine(text));
 }
 
 // Of the devices that were taken, each once for a number of threads.
-static void startProbes(std::vector<ProbeEntry> &probes, const std::vector<Entry> &entries) {
-  for (const Entry &entry : entries) {
+static void startProbes(std::vector<ProbeEntry> &probes, std::vector<Entry> &entries) {
+  for (Entry &entry : entries) {
     const Measurement taken = entry.contestant->describe();
-    auto isSame = [&taken](const ProbeEntry &other) {
+    if (taken.runner != "vx")
+      continue;
+    const auto found = std::find_if(probes.begin(), probes.end(), [&taken](const ProbeEntry &other) {
       return other.device == taken.device && other.threads == taken.threads;
-    };
-    if (taken.runner != "vx" || std::any_of(probes.begin(), probes.end(), isSame))
+    });
+    entry.probe = static_cast<size_t>(found - probes.begin());
+    if (found != probes.end())
       continue;
     showProgress(fmt::format("probing {}", taken.device));
-    ProbeEntry probe{taken.device, taken.threads, nullptr, {}, {}, {}};
+    ProbeEntry probe{taken.device, taken.threads, nullptr, {}};
     probe.probe =
         taken.device.starts_with("cpu") ? makeCpuProbe(std::max(taken.threads, 1u)) : makeGpuProbe(taken.device);
     if (probe.probe)
@@ -53,29 +56,33 @@ static void startProbes(std::vector<ProbeEntry> &probes, const std::vector<Entry
   }
 }
 
-static void addRound(ProbeEntry &entry) {
-  if (!entry.probe)
-    return;
-  const ProbeRound round = entry.probe->run();
-  auto add = [](std::vector<double> &list, const std::optional<double> &value) {
+void ProbeRounds::add(const ProbeRound &round) {
+  auto note = [](std::vector<double> &list, const std::optional<double> &value) {
     if (value)
       list.push_back(*value);
   };
-  add(entry.fmaGflops, round.fmaGflops);
-  add(entry.readGbs, round.readGbs);
-  add(entry.copyGbs, round.copyGbs);
+  note(fmaGflops, round.fmaGflops);
+  note(readGbs, round.readGbs);
+  note(copyGbs, round.copyGbs);
 }
 
-static std::optional<double> median(std::vector<double> values) {
-  if (values.empty())
-    return std::nullopt;
-  std::sort(values.begin(), values.end());
-  return percentile(values, 0.5);
+Peaks ProbeRounds::peaks() const {
+  auto orNothing = [](const std::vector<double> &values) {
+    return values.empty() ? std::nullopt : std::optional(spreadOf(values));
+  };
+  return {orNothing(fmaGflops), orNothing(readGbs), orNothing(copyGbs)};
 }
 
 // Threads of what ran before wait for more work with the processor in their hands, as those of ONNX Runtime do, which
 // would be taken from whoever is measured next.
 static void letThreadsRest() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
+// Seconds since the first turn of all.
+static double now() {
+  using Clock = std::chrono::steady_clock;
+  static const Clock::time_point first = Clock::now();
+  return std::chrono::duration<double>(Clock::now() - first).count();
+}
 
 void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const TurnOptions &options,
                const std::string &title) {
@@ -90,11 +97,17 @@ void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, con
     for (Entry &entry : entries) {
       showProgress(fmt::format("{}: turn {} of {}", title, turn + 1, Turns));
       letThreadsRest();
+      entry.turnsAt.push_back(now());
       entry.contestant->run(options.minTime / Turns, runs, entry.times);
+      entry.contestant->finishTurn();
+      if (!entry.probe || !probes[*entry.probe].probe)
+        continue;
+      letThreadsRest();
+      entry.probesAt.push_back(now());
+      const ProbeRound round = probes[*entry.probe].probe->run();
+      entry.rounds.add(round);
+      probes[*entry.probe].rounds.add(round);
     }
-    letThreadsRest();
-    for (ProbeEntry &probe : probes)
-      addRound(probe);
   }
 }
 
@@ -115,14 +128,17 @@ void addResults(BenchReport &report, std::vector<Entry> &entries) {
   for (Entry &entry : entries) {
     Measurement &result = report.results.emplace_back(entry.contestant->describe());
     setTimes(result, std::move(entry.times));
+    result.turnsAt = std::move(entry.turnsAt);
+    result.probesAt = std::move(entry.probesAt);
+    if (!result.probesAt.empty())
+      result.peaks = entry.rounds.peaks();
   }
   compareWithPeers(report.results, begin);
 }
 
 void addProbes(BenchReport &report, const std::vector<ProbeEntry> &probes) {
   for (const ProbeEntry &probe : probes)
-    report.probes.push_back(
-        {probe.device, probe.threads, median(probe.fmaGflops), median(probe.readGbs), median(probe.copyGbs)});
+    report.probes.push_back({probe.device, probe.threads, probe.rounds.peaks()});
 }
 
 } // namespace vx::tools

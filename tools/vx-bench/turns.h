@@ -7,18 +7,30 @@
 
 namespace vx::tools {
 
-// Takes its turns with the others of the same module and sizes.
+// The rounds that a probe took.
+struct ProbeRounds {
+  std::vector<double> fmaGflops, readGbs, copyGbs;
+
+  void add(const ProbeRound &round);
+  Peaks peaks() const;
+};
+
+// Takes its turns with the others of the same module and sizes. After each turn of one of ours the probe of its device
+// and number of threads has a round.
 struct Entry {
   std::unique_ptr<Contestant> contestant;
   std::vector<double> times;
+  std::vector<double> turnsAt = {}, probesAt = {}; // seconds since the first turn of all
+  std::optional<size_t> probe = {};                // its place among the probes
+  ProbeRounds rounds = {};
 };
 
-// The probe of a device and a number of threads; it takes its turns too.
+// The probe of a device and a number of threads.
 struct ProbeEntry {
   std::string device;
   uint32_t threads = 0;
   std::unique_ptr<DeviceProbe> probe;
-  std::vector<double> fmaGflops, readGbs, copyGbs;
+  ProbeRounds rounds = {}; // of all entries
 };
 
 struct TurnOptions {
@@ -34,7 +46,7 @@ std::vector<uint32_t> threadCounts(const std::string &text);
 // One line on a terminal, none in a pipe.
 void showProgress(const std::string &text);
 
-// Warms all up, and lets them take turns with the probes of the devices that they have taken. `title` is for the
+// Warms all up, and lets them take turns, each with the probe of the device that it has taken. `title` is for the
 // progress.
 void takeTurns(std::vector<Entry> &entries, std::vector<ProbeEntry> &probes, const TurnOptions &options,
                const std::string &title);

@@ -26,6 +26,7 @@ Examples:
   Inputs:       vx-bench model.vxm --dim batch=1,8
                 vx-bench model.vxm --input tokens=@tokens.npy
                 vx-bench decoder.vxm --alias --input position=@position.npy
+                vx-bench model.vxm --device=cuda --transfers
   Measurement:  vx-bench a.vxm b.vxm --warm-up 0.5 --min-time 3 --per-kernel
   Training:     vx-bench trains.vxm --train --batch-size=128
   Peer:         vx-bench model.vxm --peer=onnxruntime --peer-model model.onnx --threads 1,2
@@ -48,6 +49,8 @@ struct Options {
   uint64_t seed = 0;
   TurnOptions turns;
   bool alias = false;
+  bool resident = false;  // the default, which may be said
+  bool transfers = false; // the other way
   bool train = false;
   int64_t batchSize = 0;
   bool perKernel = false;
@@ -80,6 +83,13 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
                "Let outputs take over the memory of the inputs that the function declares for it, from call to call")
       ->group("Inputs");
 
+  app.add_flag("--resident", options.resident,
+               "Keep inputs and results in the device's memory, as is the default; transfers are timed apart")
+      ->group("Inputs");
+  app.add_flag("--transfers", options.transfers,
+               "Bring inputs to the device and results to the host in every call that is timed")
+      ->group("Inputs");
+
   app.add_flag("--train", options.train, "Time a step of training modules, and their evaluation beside it")
       ->group("Training");
   app.add_option("--batch-size", options.batchSize, "Rows of a step")
@@ -106,6 +116,8 @@ static bool parseOptions(const char *name, int argc, char **argv, Options &optio
   options.report.check();
   if (options.train && (!options.function.empty() || options.alias))
     throw usageError("--train: want no {} beside it", !options.function.empty() ? "--function" : "--alias");
+  if (options.resident && options.transfers)
+    throw usageError("--resident: expected no --transfers beside it");
   if (options.batchSize && !options.train)
     throw usageError("--batch-size goes with --train");
   if (!options.peer.empty())
@@ -163,6 +175,7 @@ static void addOurs(std::vector<Entry> &entries, const Options &options, const s
       request.inputs = options.inputs;
       request.seed = options.seed;
       request.alias = options.alias;
+      request.resident = !options.transfers;
       request.perKernel = options.perKernel;
       request.train = options.train;
       for (const std::string &function : functions) {
@@ -248,6 +261,7 @@ static void compareWithForward(std::vector<Measurement> &results, size_t begin) 
 }
 
 static int run(const char *name, int argc, char **argv) {
+  benchRecord(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "embed")
     return benchEmbeddings(name, argc - 1, argv + 1);
   if (argc > 1 && std::string_view(argv[1]) == "infer")
@@ -297,7 +311,7 @@ static int run(const char *name, int argc, char **argv) {
       notes.push_back(fmt::format("{}: {}", result.module, zerosNote(result.zeroInputs)));
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   for (const std::string &note : notes)
-    fmt::print(stderr, "vx-bench: note: {}\n", vx::printableLine(note));
+    printMessage("vx-bench: note: {}\n", vx::printableLine(note));
   writeReport(report, options.report);
   return 0;
 }
