@@ -80,7 +80,7 @@ class Bench:
 
 def check_tools(bench):
     root, names = bench.root_of("vx-tools")
-    heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf", name)]
+    heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf|compiler", name)]
     bench.check("vx-tools and what it depends on is without a compiler", not heavy and "libvx-runtime0" in names, names)
     tools = sorted(os.listdir(os.path.join(root.folder, "usr", "bin")))
     bench.check("its tools", tools == ["vx", "vx-bench", "vx-embed", "vx-info", "vx-run", "vx-train"], tools)
@@ -115,7 +115,7 @@ def check_tools(bench):
 
 def check_server(bench):
     root, names = bench.root_of("vx-server")
-    heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf", name)]
+    heavy = [name for name in names if re.search("llvm|mlir|clang|protobuf|compiler", name)]
     bench.check("vx-server and what it depends on is without a compiler", not heavy, names)
     with open(os.path.join(root.folder, "usr/lib/systemd/system/vx-serve.service")) as file:
         unit = file.read()
