@@ -125,6 +125,21 @@ def main():
         names, lines = figures.gpu_models(results)
         expect("a table of networks on a GPU", lines[2:] == ["| ResNet-50 | 1.25 ms | 2.00 ms | 2.50 ms | 2.00 | 1.25 | 0.750 ms |"], lines)
         expect("and where it is from", results.origin(names, "c", gpu=True) == ("2026-11-28", "01234567", "NVIDIA H100, driver 570.1", "c"), results.origin(names, "c", gpu=True))
+        tree_folder = os.path.join(folder, "tree")
+        os.makedirs(tree_folder)
+        tree = Tree(tree_folder)
+        tree.page(TABLE + "\n<!-- figures gpu-models -->\n<!-- end of figures -->\n")
+        record["commit"] = tree.first[:12]
+        write("model_resnet50-f32", results=[result("cuda:0", 1.25), result("vulkan:0", 2.0)])
+        figures.ROOT = tree_folder
+        figures.make_tables(figures.Results(folder), ["gpu-models", "gpu-training"], gpu=True)
+        with open(os.path.join(tree_folder, "README.md")) as file:
+            page = file.read()
+        expect("it is written into its page", f"| 1.25 ms | 2.00 ms |" in page and
+               f"Measured 2026-11-28 at commit {tree.first[:8]} on NVIDIA H100, driver 570.1 by `DIR/gpu-check DIR --figures OUT`." in page and "50.9 ms" in page, page)
+        tree.commit()
+        code, text = check(script, tree_folder)
+        expect("and taken by the check", code == 0 and text.startswith("cpu-models") and "\ngpu-models" in text, text)
         record["commit"] += "-changed"
         write("model_resnet50-f32", results=[result("cuda:0", 1.25)])
         try:
