@@ -18,10 +18,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A NaN has a sign, which means nothing.
+std::string scoreText(double value) { return fmt::format("{:.5g}", std::isnan(value) ? std::abs(value) : value); }
+
 std::string scoresText(const Scores &scores) {
-  std::string text = fmt::format("loss {:.5g}", scores.loss);
+  std::string text = "loss " + scoreText(scores.loss);
   for (const auto &[name, value] : scores.metrics)
-    text += fmt::format("  {} {:.5g}", name, value);
+    text += fmt::format("  {} {}", name, scoreText(value));
   return text;
 }
 
