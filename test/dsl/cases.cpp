@@ -2,6 +2,7 @@
 // and ONNX exports go to files, which run_functions.py compares with ONNX Runtime and with the definitions.
 //
 //   dsl_cases OUT TARGETS DEVICE...
+//   dsl_cases --graph FILE     writes the graph's text alone, which is one for all builds of this program
 #include "vx/builder.hpp"
 #include "vx/runtime/vx.hpp"
 
@@ -310,13 +311,29 @@ static vx::Value drawInput(const vx_argument_info &input, int64_t n) {
   return vx::Value::tensor<float>(dims, numbers);
 }
 
-static int run(const std::string &out, const std::string &targets, const std::vector<std::string> &devices) {
+static Graph makeGraph() {
   Graph g("cases");
   addElementwise(g);
   addShapes(g);
   addControl(g);
   addLayers(g);
   addLosses(g);
+  return g;
+}
+
+static int writeGraph(const std::string &path) {
+  Graph g = makeGraph();
+  std::string text;
+  compile(g, "-",
+          {.stop_after = "graph",
+           .on_text = [](void *data, const char *more,
+                         size_t size) { static_cast<std::string *>(data)->append(more, size); },
+           .user_data = &text});
+  return (std::ofstream(path) << text) ? 0 : 1;
+}
+
+static int run(const std::string &out, const std::string &targets, const std::vector<std::string> &devices) {
+  Graph g = makeGraph();
   compile(g, out + "/cases.vxm", {.targets = targets});
 
   const vx::Module module(out + "/cases.vxm");
@@ -371,6 +388,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
+    if (std::strcmp(argv[1], "--graph") == 0)
+      return writeGraph(argv[2]);
     return run(argv[1], argv[2], {argv + 3, argv + argc});
   } catch (const std::exception &error) {
     std::fprintf(stderr, "dsl_cases: error: %s\n", error.what());
