@@ -276,6 +276,12 @@ class Page:
         open(os.path.join(self.folder, f"project{block.line}", "CMakeLists.txt"), "w").write(entry["template"].replace("@BLOCK@", block.text))
         self.printed = self.shell.run(f"cmake -S project{block.line} -B project{block.line}/build -DCMAKE_PREFIX_PATH=$HOME/vx && cmake --build project{block.line}/build && ln -sfn project{block.line}/build application")
 
+    def check_quoted(self, block, path):
+        text = open(os.path.join(self.arguments.source, path), encoding="utf-8").read()
+        for line in block.text.splitlines():
+            if re.sub(r"^\w+\.cpp:\d+: ", "", line) not in text:
+                raise Failure(f"'{line}' does not stand in {path}")
+
     def run_python(self, block, entry):
         if self.python is None:
             self.python = Python(self.folder, self.environment, self.arguments.python)
@@ -323,6 +329,10 @@ class Page:
             if block.language in ("sh", "console"):
                 compiled += block.text
             try:
+                if "quoted" in entry:
+                    self.check_quoted(block, entry["quoted"])
+                    self.ran += 1
+                    continue
                 run = getattr(self, "run_" + ("cpp" if block.language == "c" else block.language), None) if block.language else None
                 if run is None:
                     raise Failure(f"nothing runs a block of the language '{block.language}': say in test/docs/blocks.toml why it does not run")
@@ -372,13 +382,14 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--python", default="")
+    parser.add_argument("--table", default=os.path.join(HERE, "blocks.toml"))
     parser.add_argument("--page", action="append")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--cxx", default="g++ -fsanitize=address")
     arguments = parser.parse_args()
     arguments.build, arguments.source = os.path.abspath(arguments.build), os.path.abspath(arguments.source)
     arguments.python = arguments.python and os.path.abspath(arguments.python)
-    table = tomllib.load(open(os.path.join(HERE, "blocks.toml"), "rb"))
+    table = tomllib.load(open(arguments.table, "rb"))
     names = ["README.md", *sorted(os.path.relpath(path, arguments.source) for path in glob.glob(os.path.join(arguments.source, "docs", "*.md")))]
     failures = [f"test/docs/blocks.toml tells of {name}, which is no page" for name in table if name not in names]
     unknown = set(arguments.page or []) - set(names)
